@@ -1,0 +1,106 @@
+// swift-tools-version: 6.2
+// Chirrup: a WebSocket live-chat gateway. The order of the targets below is the order of the layers:
+// a target may depend only on targets above it, and scripts/test refuses undeclared imports.
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .strictMemorySafety(),  // SE-0458: every unsafe expression is marked and carries its reason
+  .enableUpcomingFeature("ExistentialAny"),  // SE-0335
+  .enableUpcomingFeature("InternalImportsByDefault"),  // SE-0409
+  .enableUpcomingFeature("MemberImportVisibility"),  // SE-0444
+  .treatAllWarnings(as: .error),  // SE-0480
+]
+
+func layer(
+  _ name: String, path: String? = nil, _ dependencies: [Target.Dependency] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+}
+
+func suite(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: strict)
+}
+
+let package = Package(
+  name: "chirrup",
+  products: [
+    .executable(name: "chirrup", targets: ["chirrup"]),
+    .executable(name: "chirrup-load", targets: ["chirrup-load"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+  ],
+  targets: [
+    // System libraries: each has exactly one Swift importer.
+    .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+    .systemLibrary(
+      name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl",
+      providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+      name: "CLibpq", path: "Sources/CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    // Files embedded by C23 #embed.
+    .target(name: "CMigrations", path: "Sources/CMigrations", exclude: ["sql"]),
+    .target(
+      name: "WebAssets", path: "Sources/WebAssets",
+      exclude: ["widget", "console", "shared", "demo"]),
+
+    // Pure: no clock, no descriptor, no randomness.
+    layer("Primitives"),
+    layer("Wire", ["Primitives"]),
+    layer("Chat", ["Primitives"]),
+    layer("Engine", ["Primitives", "Wire", "Chat"]),
+
+    // The outside world, one target for each part of it.
+    layer("Kernel", ["CLinux", "Primitives"]),
+    layer("OpenSSL", ["COpenSSL"]),
+    layer("Postgres", ["CLibpq", "Primitives"]),
+    layer("Cluster", ["Kernel"]),
+    layer("Journal", ["Postgres", "Chat", "Primitives"]),
+    layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
+    layer(
+      "Tokens", ["Primitives", "OpenSSL", .product(name: "JWTKit", package: "jwt-kit")]),
+    layer("Settings", [.product(name: "Configuration", package: "swift-configuration")]),
+    layer(
+      "Gateway",
+      [
+        "Engine", "Wire", "Chat", "Primitives", "Kernel", "OpenSSL", "Postgres", "Journal",
+        "Tokens", "Settings", "WebAssets", .product(name: "Logging", package: "swift-log"),
+      ]),
+    .executableTarget(
+      name: "chirrup",
+      dependencies: [
+        "Gateway", "Migrator", "Cluster", "Settings", "Tokens", "Postgres", "OpenSSL", "Kernel",
+        "Primitives",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .executableTarget(
+      name: "chirrup-load",
+      dependencies: [
+        "Wire", "Kernel", "Primitives", "Postgres",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
+      ], path: "LoadTests/Harness", swiftSettings: strict),
+
+    suite("PrimitivesTests", ["Primitives"]),
+    suite("WireTests", ["Wire", "Primitives"]),
+    suite("ChatTests", ["Chat", "Primitives"]),
+    suite("EngineTests", ["Engine", "Wire", "Chat", "Primitives"]),
+    suite("KernelTests", ["Kernel", "Primitives"]),
+    suite("OpenSSLTests", ["OpenSSL"]),
+    suite("PostgresTests", ["Postgres", "Cluster", "Primitives"]),
+    suite("JournalTests", ["Journal", "Postgres", "Migrator", "Cluster", "Chat", "Primitives"]),
+    suite("MigratorTests", ["Migrator", "Postgres", "Cluster"]),
+    suite("TokensTests", ["Tokens", "Primitives"]),
+    suite("SettingsTests", ["Settings"]),
+    suite("GatewayTests", ["Gateway", "Kernel", "Wire", "Primitives"]),
+    suite("TidyTests", []),
+  ],
+  swiftLanguageModes: [.v6],
+  cLanguageStandard: .c2x
+)

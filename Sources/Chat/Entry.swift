@@ -1,0 +1,80 @@
+public import Primitives
+
+/// Who wrote an entry of a session's log, as stored in `chats.role`. The gateway writes the first four;
+/// `user` and `assistant` stay valid for the rows of older systems that moved in.
+public enum Role: UInt8, Sendable, CaseIterable {
+  case visitor, operator_, bot, system, user, assistant
+
+  public var text: StaticString {
+    switch self {
+    case .visitor: "visitor"
+    case .operator_: "operator"
+    case .bot: "bot"
+    case .system: "system"
+    case .user: "user"
+    case .assistant: "assistant"
+    }
+  }
+
+  public init?(text: RawSpan) {
+    for role in Role.allCases where text.equals(role.text) {
+      self = role
+      return
+    }
+    return nil
+  }
+}
+
+/// What an entry is, as stored in `chats.kind`. A note is shown to operators only; an event is a line of the
+/// log that people read but nobody wrote (“Mika joined”).
+public enum Kind: UInt8, Sendable, CaseIterable {
+  case text, note, card, event
+
+  public var text: StaticString {
+    switch self {
+    case .text: "text"
+    case .note: "note"
+    case .card: "card"
+    case .event: "event"
+    }
+  }
+
+  public init?(text: RawSpan) {
+    for kind in Kind.allCases where text.equals(kind.text) {
+      self = kind
+      return
+    }
+    return nil
+  }
+}
+
+/// One committed entry of a session's log, as read back from PostgreSQL.
+public struct Entry: Sendable, Equatable {
+  public var seq: Int64
+  public var id: Identifier
+  public var role: Role
+  public var kind: Kind
+  /// The visitor or operator who wrote it; nil for system lines and rows of unknown origin.
+  public var sender: Identifier?
+  public var senderName: [UInt8]
+  /// Valid UTF-8 without U+0000.
+  public var body: [UInt8]
+  /// A JSON object as text, empty when there is none.
+  public var payload: [UInt8]
+  public var at: WallTime
+
+  public init(
+    seq: Int64, id: Identifier, role: Role, kind: Kind, sender: Identifier?,
+    senderName: [UInt8], body: [UInt8], payload: [UInt8], at: WallTime
+  ) {
+    self.seq = seq
+    self.id = id
+    self.role = role
+    self.kind = kind
+    self.sender = sender
+    self.senderName = senderName
+    self.body = body
+    self.payload = payload
+    self.at = at
+  }
+}

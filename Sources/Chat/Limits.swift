@@ -1,0 +1,76 @@
+/// Every bound of the conversation core, with its unit. Each has a test that reaches it.
+public enum Limits {
+  // What a client may send.
+  /// Bytes of a message's body (UTF-8).
+  public static let bodyBytes = 16_384
+  /// Bytes of a message's payload (JSON text).
+  public static let payloadBytes = 8_192
+  /// Bytes of one WebSocket message on the chat endpoint, all fragments together.
+  public static let messageBytes = 65_536
+  /// Fragments of one WebSocket message on the chat endpoint.
+  public static let messageFragments = 128
+  /// Bytes of the first message (`hello`).
+  public static let helloBytes = 8_192
+  /// Depth of nested arrays and objects in a command.
+  public static let jsonDepth = 16
+  /// Keys of one JSON object in a command.
+  public static let jsonKeys = 64
+  /// Bytes of `ref` when it is a string.
+  public static let referenceBytes = 32
+  /// Bytes of a typing preview; longer ones are cut at a character.
+  public static let previewBytes = 1_024
+  /// Subscriptions of one connection.
+  public static let subscriptions = 256
+  /// Unacknowledged sends of one connection.
+  public static let inFlight = 16
+  /// Entries that `tail` or `history` may ask for.
+  public static let pageEntries = 200
+  /// Commands that cannot be read before a connection is closed with 4103.
+  public static let badFrames = 16
+
+  // Rates of one connection, as token buckets.
+  /// Sends, a second and in a burst.
+  public static let sendsPerSecond = 20
+  public static let sendsBurst = 60
+  /// All commands together, a second and in a burst.
+  public static let commandsPerSecond = 100
+  public static let commandsBurst = 400
+
+  // The batch.
+  public static let batchRecords = 512
+  public static let batchBytes = 1_048_576
+  /// Records that may wait on one loop for the next batches while one is in flight.
+  public static let queuedRecords = 8_192
+  /// A record that has waited this long for the store is answered `unavailable`.
+  public static let sendWaitMilliseconds: Int64 = 5_000
+
+  // Output.
+  /// Above this many queued bytes ephemeral events are dropped for a connection.
+  public static let outputSoftBytes = 262_144
+  /// Above this many queued bytes a connection is closed with 4101.
+  public static let outputHardBytes = 1_048_576
+  /// Output older than this closes the connection with 4101.
+  public static let outputAgeMilliseconds: Int64 = 30_000
+  /// The next part of a backlog is sent only while less than this is queued.
+  public static let backlogBytes = 65_536
+
+  // Memory of one session.
+  /// Encoded bytes of recent entries kept for live subscribers and short resumes.
+  public static let recentBytes = 65_536
+  /// Entries kept likewise.
+  public static let recentEntries = 256
+
+  // Time.
+  public static let helloTimeoutMilliseconds: Int64 = 10_000
+  public static let heartbeatIntervalMilliseconds: Int64 = 25_000
+  public static let heartbeatTimeoutMilliseconds: Int64 = 10_000
+  /// How long the peer's close frame is awaited before the socket is cut.
+  public static let closeTimeoutMilliseconds: Int64 = 5_000
+  /// Read and delivered marks are stored at most this often for one session and person.
+  public static let markIntervalMilliseconds: Int64 = 1_000
+  /// `token_expiring` comes this long before the token ends, and the connection ends this long after.
+  public static let tokenWarningMilliseconds: Int64 = 60_000
+  public static let tokenGraceMilliseconds: Int64 = 30_000
+  /// A session without subscribers is forgotten after this long.
+  public static let sessionIdleMilliseconds: Int64 = 60_000
+}

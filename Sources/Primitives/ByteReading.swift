@@ -1,0 +1,56 @@
+/// The only unchecked-type loads of the pure targets (SE-0447 leaves safe loads to a later Swift).
+/// Every function here checks its bounds, so a caller's mistake traps instead of reading elsewhere.
+extension RawSpan {
+  @inlinable @inline(__always)
+  public func byte(at offset: Int) -> UInt8 {
+    // SAFETY: `unsafeLoad` checks the bounds, and every bit pattern is a valid UInt8.
+    unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+  }
+
+  /// Two bytes, most significant first (network order).
+  @inlinable @inline(__always)
+  public func uint16(at offset: Int) -> UInt16 {
+    // SAFETY: `unsafeLoadUnaligned` checks the bounds, and every bit pattern is a valid UInt16.
+    UInt16(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
+  }
+
+  /// Eight bytes, most significant first (network order).
+  @inlinable @inline(__always)
+  public func uint64(at offset: Int) -> UInt64 {
+    // SAFETY: `unsafeLoadUnaligned` checks the bounds, and every bit pattern is a valid UInt64.
+    UInt64(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// Eight bytes in the machine's own order: for scanning eight bytes in a step.
+  @inlinable @inline(__always)
+  public func word(at offset: Int) -> UInt64 {
+    // SAFETY: `unsafeLoadUnaligned` checks the bounds, and every bit pattern is a valid UInt64.
+    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+  }
+
+  public func equals(_ text: StaticString) -> Bool {
+    guard text.utf8CodeUnitCount == byteCount else { return false }
+    return unsafe withUnsafeBytes { bytes in
+      // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes for ever.
+      unsafe bytes.elementsEqual(
+        UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+  }
+
+  /// A copy as text. Invalid UTF-8 becomes U+FFFD: for logs and messages, never for stored text.
+  public var string: String {
+    // SAFETY: the pointer is used only inside the closure.
+    unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+extension Array where Element == UInt8 {
+  /// Lends the bytes. Spans go down the call chain, never up: returning one needs an experimental flag.
+  @inlinable
+  public func withRawSpan<Result: ~Copyable, Failure: Error>(
+    _ body: (RawSpan) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    // SAFETY: UInt8 has no padding, and the span cannot leave the closure.
+    try unsafe body(span.bytes)
+  }
+}

@@ -1,0 +1,62 @@
+/// Calendar dates from microseconds, without Foundation: RFC 3339 in UTC with milliseconds, the form of
+/// every time on the wire.
+extension WallTime {
+  /// Appends for example `2026-11-21T14:03:07.042Z` (RFC 3339 §5.6).
+  public func appendText(to bytes: inout [UInt8]) {
+    let dayMicroseconds: Int64 = 86_400_000_000
+    var days = microseconds / dayMicroseconds
+    var rest = microseconds % dayMicroseconds
+    if rest < 0 {
+      rest += dayMicroseconds
+      days -= 1
+    }
+    let date = civilDate(daysSince1970: days)
+    let seconds = rest / 1_000_000
+    appendPadded(date.year, digits: 4, to: &bytes)
+    bytes.append(UInt8(ascii: "-"))
+    appendPadded(date.month, digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: "-"))
+    appendPadded(date.day, digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: "T"))
+    appendPadded(seconds / 3600, digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    appendPadded(seconds / 60 % 60, digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: ":"))
+    appendPadded(seconds % 60, digits: 2, to: &bytes)
+    bytes.append(UInt8(ascii: "."))
+    appendPadded(rest / 1000 % 1000, digits: 3, to: &bytes)
+    bytes.append(UInt8(ascii: "Z"))
+  }
+}
+
+extension WallTime: CustomStringConvertible {
+  public var description: String {
+    var bytes: [UInt8] = []
+    appendText(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+private func appendPadded(_ value: Int64, digits: Int, to bytes: inout [UInt8]) {
+  var divisor: Int64 = 1
+  for _ in 1..<digits { divisor *= 10 }
+  while divisor > 0 {
+    bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / divisor % 10))
+    divisor /= 10
+  }
+}
+
+/// The proleptic Gregorian date of a day number: eras of 400 years, years that begin in March, so that the
+/// leap day is the last of its year.
+private func civilDate(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+  let shifted = days + 719_468  // days since 0000-03-01
+  let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+  let dayOfEra = shifted - era * 146_097
+  let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+  let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+  let marchMonth = (5 * dayOfYear + 2) / 153
+  let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+  return (
+    yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1
+  )
+}

@@ -1,0 +1,108 @@
+/// A UUID (RFC 9562) as two machine words: the id of every durable thing in Chirrup.
+///
+/// Foundation's `UUID` is not used because the hot path compares, hashes and prints ids without
+/// Foundation and without allocating.
+public struct Identifier: Hashable, Comparable, Sendable {
+  /// Bytes 0 to 7 and 8 to 15, most significant byte first.
+  public var high: UInt64
+  public var low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  public static let zero = Identifier(high: 0, low: 0)
+  /// The length of the canonical text form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
+  public static let textByteCount = 36
+
+  /// The order of PostgreSQL's `uuid` type, so that locks are taken in one order everywhere.
+  public static func < (left: Identifier, right: Identifier) -> Bool {
+    left.high == right.high ? left.low < right.low : left.high < right.high
+  }
+
+  /// Reads the canonical text form, either case (RFC 9562 §4). Nothing else is an id: no braces, no
+  /// `urn:uuid:`, no missing hyphens.
+  public init?(text: RawSpan) {
+    guard text.byteCount == Identifier.textByteCount else { return nil }
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    var digits = 0
+    for offset in 0..<Identifier.textByteCount {
+      let byte = text.byte(at: offset)
+      if offset == 8 || offset == 13 || offset == 18 || offset == 23 {
+        guard byte == UInt8(ascii: "-") else { return nil }
+        continue
+      }
+      guard let value = hexadecimalValue(byte) else { return nil }
+      if digits < 16 {
+        high = high << 4 | UInt64(value)
+      } else {
+        low = low << 4 | UInt64(value)
+      }
+      digits += 1
+    }
+    self.init(high: high, low: low)
+  }
+
+  public init?(_ text: String) {
+    let parsed = Array(text.utf8).withRawSpan { Identifier(text: $0) }
+    guard let parsed else { return nil }
+    self = parsed
+  }
+
+  /// Makes a version 7 id (RFC 9562 §5.7) from a time and 80 random bits, of which 74 are used.
+  public init(
+    version7At time: WallTime, randomHigh: UInt16, randomLow: UInt64
+  ) {
+    let milliseconds = UInt64(bitPattern: time.microseconds / 1000) & 0xFFFF_FFFF_FFFF
+    high = milliseconds << 16 | 0x7000 | UInt64(randomHigh & 0x0FFF)
+    low = 0x8000_0000_0000_0000 | (randomLow & 0x3FFF_FFFF_FFFF_FFFF)
+  }
+
+  /// The half byte at `index` 0 to 31, most significant first.
+  private func nibble(_ index: Int) -> UInt8 {
+    let word = index < 16 ? high : low
+    return UInt8(truncatingIfNeeded: word >> UInt64((15 - index & 15) * 4) & 0xF)
+  }
+
+  /// Appends the canonical lower-case text form.
+  public func appendText(to bytes: inout [UInt8]) {
+    for index in 0..<32 {
+      if index == 8 || index == 12 || index == 16 || index == 20 {
+        bytes.append(UInt8(ascii: "-"))
+      }
+      bytes.append(hexadecimalDigit(nibble(index)))
+    }
+  }
+
+  /// Appends the 16 bytes, most significant first: PostgreSQL's binary form of `uuid`.
+  public func appendBytes(to bytes: inout [UInt8]) {
+    bytes.append(bigEndian: high)
+    bytes.append(bigEndian: low)
+  }
+}
+
+extension Identifier: CustomStringConvertible {
+  public var description: String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Identifier.textByteCount)
+    appendText(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+@inlinable
+public func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+  switch byte {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+  case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+  default: nil
+  }
+}
+
+@inlinable
+public func hexadecimalDigit(_ value: UInt8) -> UInt8 {
+  value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+}
