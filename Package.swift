@@ -64,18 +64,20 @@ let package = Package(
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
     layer(
       "Tokens", ["Primitives", "OpenSSL", .product(name: "JWTKit", package: "jwt-kit")]),
+    layer("Directory", ["Postgres", "OpenSSL", "Primitives"]),
+    layer("API", ["Directory", "Tokens", "Postgres", "OpenSSL", "Chat", "Wire", "Primitives"]),
     layer("Settings", [.product(name: "Configuration", package: "swift-configuration")]),
     layer(
       "Gateway",
       [
         "Engine", "Wire", "Chat", "Primitives", "Kernel", "OpenSSL", "Postgres", "Journal",
-        "Tokens", "Settings", "WebAssets", .product(name: "Logging", package: "swift-log"),
+        "Directory", "API", "Tokens", "Settings", "WebAssets", .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
       name: "chirrup",
       dependencies: [
-        "Gateway", "Migrator", "Cluster", "Settings", "Tokens", "Postgres", "OpenSSL", "Kernel",
-        "Primitives",
+        "Gateway", "Migrator", "Cluster", "Settings", "Tokens", "Directory", "Postgres",
+        "OpenSSL", "Kernel", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -97,6 +99,8 @@ let package = Package(
     suite("JournalTests", ["Journal", "Postgres", "Migrator", "Cluster", "Chat", "Primitives"]),
     suite("MigratorTests", ["Migrator", "Postgres", "Cluster"]),
     suite("TokensTests", ["Tokens", "Primitives"]),
+    suite(
+      "APITests", ["API", "Directory", "Tokens", "Postgres", "Migrator", "Cluster", "Primitives"]),
     suite("SettingsTests", ["Settings"]),
     suite("GatewayTests", ["Gateway", "Kernel", "Wire", "Primitives"]),
     suite("TidyTests", []),
