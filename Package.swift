@@ -71,7 +71,8 @@ let package = Package(
       "Gateway",
       [
         "Engine", "Wire", "Chat", "Primitives", "Kernel", "OpenSSL", "Postgres", "Journal",
-        "Directory", "API", "Tokens", "Settings", "WebAssets", .product(name: "Logging", package: "swift-log"),
+        "Directory", "API", "Tokens", "Settings", "WebAssets",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
       name: "chirrup",
