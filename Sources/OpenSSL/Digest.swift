@@ -1,0 +1,66 @@
+/// SHA-256 and HMAC-SHA-256 from OpenSSL's libcrypto, in one step each.
+///
+/// This target is the only importer of OpenSSL. One-step calls need no handle, so nothing can leak;
+/// they fail only when the library itself is broken, which is a fault of the installation, not an input's.
+import COpenSSL
+
+/// SHA-256 (FIPS 180-4).
+public enum SHA256 {
+  /// Bytes of a digest.
+  public static let byteCount = 32
+
+  public static func digest(_ bytes: [UInt8]) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: byteCount)
+    var written: UInt32 = 0
+    // SAFETY: both buffers live through the call, and SHA-256 writes exactly `byteCount` bytes.
+    let succeeded = unsafe bytes.withUnsafeBytes { input in
+      unsafe digest.withUnsafeMutableBufferPointer { output in
+        unsafe EVP_Digest(
+          input.baseAddress, input.count, output.baseAddress, &written, EVP_sha256(), nil)
+      }
+    }
+    precondition(succeeded == 1 && Int(written) == byteCount, "OpenSSL cannot compute SHA-256")
+    return digest
+  }
+}
+
+/// HMAC with SHA-256 (RFC 2104).
+public enum HMACSHA256 {
+  /// Bytes of a code.
+  public static let byteCount = 32
+
+  public static func code(for bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+    precondition(key.count <= Int(Int32.max), "an HMAC key is at most 2 GiB")
+    var code = [UInt8](repeating: 0, count: byteCount)
+    var written: UInt32 = 0
+    // SAFETY: the three buffers live through the call, and HMAC-SHA-256 writes exactly `byteCount` bytes. An
+    // empty key is lent as one byte of storage with length 0, since a null key means "reuse the last one".
+    let result = unsafe (key.isEmpty ? [0] : key).withUnsafeBytes { secret in
+      unsafe bytes.withUnsafeBufferPointer { input in
+        unsafe code.withUnsafeMutableBufferPointer { output in
+          unsafe HMAC(
+            EVP_sha256(), secret.baseAddress, Int32(key.count), input.baseAddress, input.count,
+            output.baseAddress, &written) != nil
+        }
+      }
+    }
+    precondition(result && Int(written) == byteCount, "OpenSSL cannot compute HMAC-SHA-256")
+    return code
+  }
+
+  /// Whether `code` is the code of `bytes`, in constant time.
+  public static func isValid(_ code: [UInt8], for bytes: [UInt8], key: [UInt8]) -> Bool {
+    constantTimeEquals(code, HMACSHA256.code(for: bytes, key: key))
+  }
+}
+
+/// Compares secrets in a time that depends on their length only.
+public func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+  guard left.count == right.count else { return false }
+  // SAFETY: both buffers hold `left.count` bytes and live through the call.
+  return unsafe left.withUnsafeBytes { first in
+    unsafe right.withUnsafeBytes { second in
+      unsafe CRYPTO_memcmp(first.baseAddress, second.baseAddress, first.count) == 0
+    }
+  }
+}
