@@ -1,0 +1,60 @@
+/// The claims inside a token (RFC 7519 §4) and how they map to a principal.
+import JWTKit
+import Primitives
+
+struct Claims: JWTPayload {
+  static let issuer = "chirrup"
+  static let visitorAudience = "chirrup:visitor"
+  static let operatorAudience = "chirrup:operator"
+
+  var iss: String
+  var aud: String
+  var sub: String
+  /// Seconds since 1970, UTC (RFC 7519 §2, NumericDate).
+  var iat: Int64
+  var exp: Int64
+  /// The workspace's id.
+  var wsp: String
+  /// The sessions of a visitor.
+  var ses: [String]?
+  var name: String
+  /// The role of an operator.
+  var role: String?
+
+  init(_ principal: Principal, issuedAt: Int64, expiresAt: Int64) {
+    iss = Claims.issuer
+    sub = principal.id.description
+    iat = issuedAt
+    exp = expiresAt
+    wsp = principal.workspace.description
+    name = principal.name
+    switch principal {
+    case .visitor(_, _, let sessions, _):
+      aud = Claims.visitorAudience
+      ses = sessions.map(\.description)
+    case .operator(_, _, _, let role):
+      aud = Claims.operatorAudience
+      self.role = role
+    }
+  }
+
+  /// Nothing to do here: `TokenAuthority` checks the claims against the time it is given.
+  func verify(using algorithm: some JWTAlgorithm) {}
+
+  func principal() throws(TokenFault) -> Principal {
+    guard iss == Claims.issuer else { throw .wrongIssuer }
+    guard let id = Identifier(sub), let workspace = Identifier(wsp) else { throw .malformed }
+    switch aud {
+    case Claims.visitorAudience:
+      guard let ses else { throw .malformed }
+      let sessions = ses.compactMap { Identifier($0) }
+      guard sessions.count == ses.count else { throw .malformed }
+      return .visitor(id: id, workspace: workspace, sessions: sessions, name: name)
+    case Claims.operatorAudience:
+      guard let role else { throw .malformed }
+      return .operator(id: id, workspace: workspace, name: name, role: role)
+    default:
+      throw .wrongAudience
+    }
+  }
+}

@@ -1,0 +1,141 @@
+/// Tokens: what is issued verifies, and nothing else does (RFC 8725, JWT best current practices).
+import OpenSSL
+import Primitives
+import Testing
+
+@testable import Tokens
+
+@Suite struct TokenAuthorityTests {
+  static let now = WallTime(microseconds: 1_795_273_387_042_000)
+  static let secret = Array("0123456789abcdef0123456789abcdef".utf8)
+  static let visitor = Principal.visitor(
+    id: Identifier(high: 1, low: 2), workspace: Identifier(high: 3, low: 4),
+    sessions: [Identifier(high: 5, low: 6), Identifier(high: 7, low: 8)], name: "มานี 🐦")
+  static let agent = Principal.operator(
+    id: Identifier(high: 1, low: 2), workspace: Identifier(high: 3, low: 4), name: "Ada",
+    role: "admin")
+
+  let now = TokenAuthorityTests.now
+
+  @Test("what is issued verifies until its end", arguments: [visitor, agent])
+  func roundTrip(principal: Principal) async throws {
+    let authority = try await TokenAuthority(secret: Self.secret)
+    let issued = try authority.issue(principal, lifetimeSeconds: 900, now: now)
+    let verified = try authority.verify(Array(issued.token.utf8), now: now)
+    #expect(verified.principal == principal)
+    #expect(verified.expiresAt == issued.expiresAt)
+    #expect(issued.expiresAt.description == "2026-11-21T15:18:07.000Z")
+    let last = WallTime(microseconds: issued.expiresAt.microseconds - 1)
+    #expect(throws: Never.self) { try authority.verify(Array(issued.token.utf8), now: last) }
+    #expect(throws: TokenFault.expired) {
+      try authority.verify(Array(issued.token.utf8), now: issued.expiresAt)
+    }
+  }
+
+  @Test("a token is a JWT that others can verify: HMAC-SHA-256 over its first two parts")
+  func interoperable() async throws {
+    let authority = try await TokenAuthority(secret: Self.secret)
+    let token = try authority.issue(Self.visitor, lifetimeSeconds: 900, now: now).token
+    let parts = token.split(separator: ".")
+    let signature = try #require(Base64.url.decode(parts[2].utf8))
+    #expect(
+      HMACSHA256.isValid(signature, for: Array("\(parts[0]).\(parts[1])".utf8), key: Self.secret))
+    #expect(!token.contains("="))
+  }
+
+  @Test("every flipped bit is noticed")
+  func flippedBits() async throws {
+    let authority = try await TokenAuthority(secret: Self.secret)
+    let token = Array(
+      try authority.issue(Self.visitor, lifetimeSeconds: 900, now: now).token.utf8)
+    for index in token.indices {
+      for bit in 0..<8 {
+        var damaged = token
+        damaged[index] ^= 1 << UInt8(bit)
+        #expect(throws: TokenFault.self) { try authority.verify(damaged, now: now) }
+      }
+    }
+  }
+
+  @Test("a token of a foreign key is refused")
+  func foreignKey() async throws {
+    let ours = try await TokenAuthority(secret: Self.secret)
+    let theirs = try await TokenAuthority(secret: SecureRandom.bytes(32))
+    let token = try theirs.issue(Self.visitor, lifetimeSeconds: 900, now: now).token
+    #expect(throws: TokenFault.badSignature) { try ours.verify(Array(token.utf8), now: now) }
+  }
+
+  @Test(
+    "an algorithm from the header is never used",
+    arguments: [
+      #"{"alg":"none","typ":"JWT"}"#, #"{"alg":"HS512","typ":"JWT"}"#, #"{"typ":"JWT"}"#,
+      #"{"alg":"RS256","typ":"JWT"}"#, #"{"alg":"HS256","crit":["b64"],"b64":false}"#,
+    ])
+  func algorithms(header: String) async throws {
+    let authority = try await TokenAuthority(secret: Self.secret)
+    let signed = token(header: header, claims: Self.claims())
+    #expect(throws: TokenFault.unsupportedAlgorithm) { try authority.verify(signed, now: now) }
+    // The same without any signature, as "none" would have it (RFC 7519 §6).
+    let bare = signed[...(signed.lastIndex(of: UInt8(ascii: ".")) ?? 0)]
+    #expect(throws: TokenFault.badSignature) { try authority.verify(Array(bare), now: now) }
+  }
+
+  @Test(
+    "claims of ours only",
+    arguments: [
+      ("{}", TokenFault.malformed),
+      ("[]", .malformed),
+      ("\u{0}", .malformed),
+      (claims(iss: "other"), .wrongIssuer),
+      (claims(aud: "chirrup:root"), .wrongAudience),
+      (claims(sub: "1"), .malformed),
+      (claims(ses: #"["1"]"#), .malformed),
+      (claims(ses: "null"), .malformed),
+      (claims(exp: "0"), .expired),
+      (claims(exp: "-9223372036854775808"), .expired),
+      (claims(exp: "9223372036854775807"), .expired),
+      (claims(exp: "1e400"), .malformed),
+    ])
+  func foreignClaims(claims: String, fault: TokenFault) async throws {
+    let authority = try await TokenAuthority(secret: Self.secret)
+    let signed = token(header: #"{"alg":"HS256","typ":"JWT"}"#, claims: claims)
+    #expect(throws: fault) { try authority.verify(signed, now: now) }
+  }
+
+  @Test(
+    "texts that are no token",
+    arguments: ["", ".", "..", "...", "a.b", "a.b.c.d", "a..c", "ü.b.c", "a.b.c="])
+  func malformed(text: String) async throws {
+    let authority = try await TokenAuthority(secret: Self.secret)
+    #expect(throws: TokenFault.malformed) { try authority.verify(Array(text.utf8), now: now) }
+  }
+
+  @Test("a token has 4 KiB at most, coming and going")
+  func size() async throws {
+    let authority = try await TokenAuthority(secret: Self.secret)
+    let long = [UInt8](repeating: UInt8(ascii: "a"), count: TokenAuthority.tokenBytesMax + 1)
+    #expect(throws: TokenFault.tooLarge) { try authority.verify(long, now: now) }
+    let sessions = [Identifier](repeating: .zero, count: 100)
+    let principal = Principal.visitor(id: .zero, workspace: .zero, sessions: sessions, name: "")
+    #expect(throws: TokenFault.tooLarge) {
+      try authority.issue(principal, lifetimeSeconds: 900, now: now)
+    }
+  }
+
+  private func token(header: String, claims: String) -> [UInt8] {
+    let signed = [header, claims].map { Base64.url.encode(Array($0.utf8)) }.joined(separator: ".")
+    let signature = HMACSHA256.code(for: Array(signed.utf8), key: Self.secret)
+    return Array("\(signed).\(Base64.url.encode(signature))".utf8)
+  }
+
+  private static func claims(
+    iss: String = "chirrup", aud: String = "chirrup:visitor",
+    sub: String = Identifier.zero.description,
+    ses: String = "[]", exp: String = "1795280000"
+  ) -> String {
+    """
+    {"iss":"\(iss)","aud":"\(aud)","sub":"\(sub)","iat":1795270000,"exp":\(exp),
+     "wsp":"\(Identifier.zero)","ses":\(ses),"name":""}
+    """
+  }
+}
