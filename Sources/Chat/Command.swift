@@ -1,0 +1,87 @@
+public import Primitives
+
+/// What a client asks for.
+public enum CommandType: UInt8, Sendable, CaseIterable {
+  case hello, authenticate, subscribe, unsubscribe, send, history, read, delivered, typing, watch
+  case pong
+
+  public var text: StaticString {
+    switch self {
+    case .hello: "hello"
+    case .authenticate: "authenticate"
+    case .subscribe: "subscribe"
+    case .unsubscribe: "unsubscribe"
+    case .send: "send"
+    case .history: "history"
+    case .read: "read"
+    case .delivered: "delivered"
+    case .typing: "typing"
+    case .watch: "watch"
+    case .pong: "pong"
+    }
+  }
+}
+
+/// One command as it lies in the message: numbers and ids are read, texts are ranges of the message's bytes.
+/// The fields of all types stand side by side, since `type` may come last in the object.
+public struct Command: Sendable {
+  public typealias Token = JSONScanner.Token
+
+  public var type: CommandType?
+  public var ref = Reference.none
+  public var session: Identifier?
+  public var id: Identifier?
+  public var kind: Kind?
+  public var body: Token?
+  public var payload: Token?
+  public var token: Token?
+  public var preview: Token?
+  public var epoch: Token?
+  /// The array of `hello`.
+  public var subscriptions: Token?
+  public var after: Int64?
+  public var before: Int64?
+  public var tail: Int64?
+  public var limit: Int64?
+  public var seq: Int64?
+  public var active: Bool?
+  public var inbox: Bool?
+
+  public init() {}
+}
+
+/// Why a message could not be read as commands.
+public enum CommandFault: Error, Equatable {
+  case json(JSONScanner.Fault)
+  case notAnObject
+  /// The field has a value of the wrong type or out of its range.
+  case field(Field)
+
+  public enum Field: UInt8, Sendable, Equatable {
+    case type, ref, session, id, kind, body, payload, token, preview, epoch, subscribe, after
+    case before, tail, limit, seq, active, inbox
+
+    public var text: StaticString {
+      switch self {
+      case .type: "type"
+      case .ref: "ref"
+      case .session: "session"
+      case .id: "id"
+      case .kind: "kind"
+      case .body: "body"
+      case .payload: "payload"
+      case .token: "token"
+      case .preview: "preview"
+      case .epoch: "epoch"
+      case .subscribe: "subscribe"
+      case .after: "after"
+      case .before: "before"
+      case .tail: "tail"
+      case .limit: "limit"
+      case .seq: "seq"
+      case .active: "active"
+      case .inbox: "inbox"
+      }
+    }
+  }
+}

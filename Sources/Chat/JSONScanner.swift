@@ -1,0 +1,170 @@
+import Primitives
+
+/// Reads JSON (RFC 8259) in place: tokens are ranges of the message, nothing is copied or allocated.
+///
+/// Bounded: nesting by `Limits.jsonDepth`, keys of one message by `Limits.jsonKeys` for each object. The bytes
+/// are valid UTF-8 already, since the frame decoder checked them.
+/// Invariant: `offset` never decreases and never exceeds the end of the text.
+public struct JSONScanner {
+  public enum Fault: Error, Equatable {
+    case syntax
+    case tooDeep
+    case tooManyKeys
+  }
+
+  public enum TokenKind: UInt8, Sendable {
+    case string, number, true_, false_, null, object, array
+  }
+
+  /// One value. A string's range is without its quotes.
+  public struct Token: Sendable, Equatable {
+    public var kind: TokenKind
+    public var range: Range<Int>
+    /// A string that contains a backslash, and so must be decoded before use.
+    public var hasEscapes: Bool
+  }
+
+  public private(set) var offset: Int
+
+  public init(offset: Int = 0) { self.offset = offset }
+
+  public mutating func skipSpace(_ text: RawSpan) {
+    while offset < text.byteCount {
+      switch text.byte(at: offset) {
+      case 0x20, 0x09, 0x0A, 0x0D: offset += 1
+      default: return
+      }
+    }
+  }
+
+  public func isAtEnd(_ text: RawSpan) -> Bool { offset >= text.byteCount }
+
+  /// Consumes `byte` if it is next.
+  public mutating func accept(_ byte: UInt8, _ text: RawSpan) -> Bool {
+    guard offset < text.byteCount, text.byte(at: offset) == byte else { return false }
+    offset += 1
+    return true
+  }
+
+  /// Reads one whole value. `depth` is the number of containers around it.
+  public mutating func value(_ text: RawSpan, depth: Int) throws(Fault) -> Token {
+    skipSpace(text)
+    guard offset < text.byteCount else { throw .syntax }
+    let start = offset
+    switch text.byte(at: offset) {
+    case UInt8(ascii: "\""): return try string(text)
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      let kind: TokenKind = text.byte(at: offset) == UInt8(ascii: "{") ? .object : .array
+      try container(text, depth: depth)
+      return Token(kind: kind, range: start..<offset, hasEscapes: false)
+    case UInt8(ascii: "t"): return try literal("true", .true_, text)
+    case UInt8(ascii: "f"): return try literal("false", .false_, text)
+    case UInt8(ascii: "n"): return try literal("null", .null, text)
+    default: return try number(text)
+    }
+  }
+
+  /// Reads `"key" :` of an object, up to the value.
+  public mutating func key(_ text: RawSpan) throws(Fault) -> Token {
+    skipSpace(text)
+    let token = try string(text)
+    skipSpace(text)
+    guard accept(UInt8(ascii: ":"), text) else { throw .syntax }
+    return token
+  }
+
+  private mutating func literal(
+    _ word: StaticString, _ kind: TokenKind, _ text: RawSpan
+  ) throws(Fault) -> Token {
+    let end = offset + word.utf8CodeUnitCount
+    guard end <= text.byteCount, text.extracting(offset..<end).equals(word) else { throw .syntax }
+    defer { offset = end }
+    return Token(kind: kind, range: offset..<end, hasEscapes: false)
+  }
+
+  private mutating func string(_ text: RawSpan) throws(Fault) -> Token {
+    guard accept(UInt8(ascii: "\""), text) else { throw .syntax }
+    let start = offset
+    var hasEscapes = false
+    while offset < text.byteCount {
+      let byte = text.byte(at: offset)
+      if byte == UInt8(ascii: "\"") {
+        offset += 1
+        return Token(kind: .string, range: start..<(offset - 1), hasEscapes: hasEscapes)
+      }
+      // RFC 8259 §7: control characters must be escaped.
+      guard byte >= 0x20 else { throw .syntax }
+      if byte == UInt8(ascii: "\\") {
+        hasEscapes = true
+        try escape(text)
+      } else {
+        offset += 1
+      }
+    }
+    throw .syntax
+  }
+
+  private mutating func escape(_ text: RawSpan) throws(Fault) {
+    guard offset + 1 < text.byteCount else { throw .syntax }
+    switch text.byte(at: offset + 1) {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
+      UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      offset += 2
+    case UInt8(ascii: "u"):
+      guard offset + 6 <= text.byteCount else { throw .syntax }
+      for digit in (offset + 2)..<(offset + 6) where hexadecimalValue(text.byte(at: digit)) == nil {
+        throw .syntax
+      }
+      offset += 6
+    default: throw .syntax
+    }
+  }
+
+  private mutating func digits(_ text: RawSpan) -> Int {
+    let start = offset
+    while offset < text.byteCount {
+      let byte = text.byte(at: offset)
+      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { break }
+      offset += 1
+    }
+    return offset - start
+  }
+
+  private mutating func number(_ text: RawSpan) throws(Fault) -> Token {
+    let start = offset
+    _ = accept(UInt8(ascii: "-"), text)
+    if !accept(UInt8(ascii: "0"), text) {
+      guard digits(text) > 0 else { throw .syntax }
+    }
+    if accept(UInt8(ascii: "."), text) {
+      guard digits(text) > 0 else { throw .syntax }
+    }
+    if accept(UInt8(ascii: "e"), text) || accept(UInt8(ascii: "E"), text) {
+      if !accept(UInt8(ascii: "+"), text) { _ = accept(UInt8(ascii: "-"), text) }
+      guard digits(text) > 0 else { throw .syntax }
+    }
+    return Token(kind: .number, range: start..<offset, hasEscapes: false)
+  }
+
+  /// Skips one object or array and checks it. Recursion is bounded by `Limits.jsonDepth`.
+  private mutating func container(_ text: RawSpan, depth: Int) throws(Fault) {
+    guard depth < Limits.jsonDepth else { throw .tooDeep }
+    let isObject = text.byte(at: offset) == UInt8(ascii: "{")
+    let close = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
+    offset += 1
+    skipSpace(text)
+    if accept(close, text) { return }
+    var keys = 0
+    while true {
+      if isObject {
+        keys += 1
+        guard keys <= Limits.jsonKeys else { throw .tooManyKeys }
+        _ = try key(text)
+      }
+      _ = try value(text, depth: depth + 1)
+      skipSpace(text)
+      if accept(close, text) { return }
+      guard accept(UInt8(ascii: ","), text) else { throw .syntax }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import Primitives
+
+/// The text of JSON strings: decoding what came, and quoting what goes out (RFC 8259 §7).
+public enum JSONText {
+  public enum Fault: Error, Equatable {
+    /// U+0000: PostgreSQL cannot store it.
+    case null
+    /// A surrogate without its partner: no character, so nothing that could be given back unchanged.
+    case loneSurrogate
+  }
+
+  /// Appends the decoded text of a string token that `JSONScanner` has checked.
+  public static func decode(
+    _ token: JSONScanner.Token, in text: RawSpan, to output: inout [UInt8]
+  ) throws(Fault) {
+    guard token.hasEscapes else {
+      output.append(text.extracting(token.range))
+      return
+    }
+    var offset = token.range.lowerBound
+    while offset < token.range.upperBound {
+      let byte = text.byte(at: offset)
+      if byte != UInt8(ascii: "\\") {
+        output.append(byte)
+        offset += 1
+        continue
+      }
+      switch text.byte(at: offset + 1) {
+      case UInt8(ascii: "b"): output.append(0x08)
+      case UInt8(ascii: "f"): output.append(0x0C)
+      case UInt8(ascii: "n"): output.append(0x0A)
+      case UInt8(ascii: "r"): output.append(0x0D)
+      case UInt8(ascii: "t"): output.append(0x09)
+      case UInt8(ascii: "u"):
+        offset = try decodeUnicode(at: offset, token, in: text, to: &output)
+        continue
+      case let literal: output.append(literal)
+      }
+      offset += 2
+    }
+  }
+
+  private static func codeUnit(_ text: RawSpan, at offset: Int) -> UInt32 {
+    var value: UInt32 = 0
+    for digit in offset..<(offset + 4) {
+      value = value << 4 | UInt32(hexadecimalValue(text.byte(at: digit)) ?? 0)
+    }
+    return value
+  }
+
+  /// Decodes the `\uXXXX` (or pair of them) at `offset` and returns the offset behind it.
+  private static func decodeUnicode(
+    at offset: Int, _ token: JSONScanner.Token, in text: RawSpan, to output: inout [UInt8]
+  ) throws(Fault) -> Int {
+    let unit = codeUnit(text, at: offset + 2)
+    switch unit {
+    case 0: throw .null
+    case 0xDC00...0xDFFF: throw .loneSurrogate
+    case 0xD800...0xDBFF:
+      let next = offset + 6
+      guard next + 6 <= token.range.upperBound, text.byte(at: next) == UInt8(ascii: "\\"),
+        text.byte(at: next + 1) == UInt8(ascii: "u")
+      else { throw .loneSurrogate }
+      let low = codeUnit(text, at: next + 2)
+      guard low >= 0xDC00, low <= 0xDFFF else { throw .loneSurrogate }
+      appendScalar(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00), to: &output)
+      return next + 6
+    default:
+      appendScalar(unit, to: &output)
+      return offset + 6
+    }
+  }
+
+  /// UTF-8 (RFC 3629 §3).
+  private static func appendScalar(_ scalar: UInt32, to output: inout [UInt8]) {
+    func byte(_ value: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: value) }
+    switch scalar {
+    case 0..<0x80: output.append(byte(scalar))
+    case 0x80..<0x800:
+      output.append(0xC0 | byte(scalar >> 6))
+      output.append(0x80 | byte(scalar & 0x3F))
+    case 0x800..<0x10000:
+      output.append(0xE0 | byte(scalar >> 12))
+      output.append(0x80 | byte(scalar >> 6 & 0x3F))
+      output.append(0x80 | byte(scalar & 0x3F))
+    default:
+      output.append(0xF0 | byte(scalar >> 18))
+      output.append(0x80 | byte(scalar >> 12 & 0x3F))
+      output.append(0x80 | byte(scalar >> 6 & 0x3F))
+      output.append(0x80 | byte(scalar & 0x3F))
+    }
+  }
+
+  /// Appends `text` as a JSON string with its quotes. Runs without a special character are copied whole.
+  public static func append(quoted text: RawSpan, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "\""))
+    var copied = 0
+    for offset in 0..<text.byteCount {
+      let byte = text.byte(at: offset)
+      guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+      output.append(text.extracting(copied..<offset))
+      appendEscape(of: byte, to: &output)
+      copied = offset + 1
+    }
+    output.append(text.extracting(copied..<text.byteCount))
+    output.append(UInt8(ascii: "\""))
+  }
+
+  private static func appendEscape(of byte: UInt8, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "\\"))
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): output.append(byte)
+    case 0x08: output.append(UInt8(ascii: "b"))
+    case 0x09: output.append(UInt8(ascii: "t"))
+    case 0x0A: output.append(UInt8(ascii: "n"))
+    case 0x0C: output.append(UInt8(ascii: "f"))
+    case 0x0D: output.append(UInt8(ascii: "r"))
+    default:
+      output.append("u00")
+      output.append(hexadecimalDigit(byte >> 4))
+      output.append(hexadecimalDigit(byte & 0xF))
+    }
+  }
+
+  public static func append(quoted text: [UInt8], to output: inout [UInt8]) {
+    text.withRawSpan { append(quoted: $0, to: &output) }
+  }
+}

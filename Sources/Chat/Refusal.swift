@@ -1,0 +1,53 @@
+/// Why a command was not carried out: the error codes of chirrup.v1. The one table that says which of them a
+/// client may try again with the same id.
+public enum Refusal: UInt8, Error, Sendable, CaseIterable {
+  case badFrame, unknownType, notSubscribed, unauthenticated, forbidden, noSuchSession
+  case sessionClosed, tokenExpired, idConflict, tooLarge, rejected, rateLimited, unavailable
+  case internal_
+
+  public var code: StaticString {
+    switch self {
+    case .badFrame: "bad_frame"
+    case .unknownType: "unknown_type"
+    case .notSubscribed: "not_subscribed"
+    case .unauthenticated: "unauthenticated"
+    case .forbidden: "forbidden"
+    case .noSuchSession: "no_such_session"
+    case .sessionClosed: "session_closed"
+    case .tokenExpired: "token_expired"
+    case .idConflict: "id_conflict"
+    case .tooLarge: "too_large"
+    case .rejected: "rejected"
+    case .rateLimited: "rate_limited"
+    case .unavailable: "unavailable"
+    case .internal_: "internal"
+    }
+  }
+
+  public var isRetriable: Bool {
+    switch self {
+    case .rateLimited, .unavailable, .internal_: true
+    default: false
+    }
+  }
+
+  /// What happened and what to do, where the place that refuses has nothing more exact to say.
+  public var sentence: StaticString {
+    switch self {
+    case .badFrame: "The message is not a JSON object of chirrup.v1."
+    case .unknownType: "This type of command does not exist in chirrup.v1."
+    case .notSubscribed: "Subscribe to the session first."
+    case .unauthenticated: "The first command must be hello with a token."
+    case .forbidden: "Your role may not do this."
+    case .noSuchSession: "There is no such session."
+    case .sessionClosed: "This conversation is closed. Start a new one."
+    case .tokenExpired: "The token has expired. Get a new one and authenticate."
+    case .idConflict: "This id belongs to another message. Send this one under a new id."
+    case .tooLarge: "The message is larger than limits.body_bytes or limits.payload_bytes."
+    case .rejected: "The store will never accept this message."
+    case .rateLimited: "Too many commands. Send again after retry_after_ms."
+    case .unavailable: "The store cannot be reached. Send again under the same id."
+    case .internal_: "The gateway could not finish this. Try again."
+    }
+  }
+}
