@@ -1,0 +1,59 @@
+/// The names of all settings. A key's text is its path in the YAML file; from it come the environment variable
+/// (`limits.connections` is CHIRRUP_LIMITS_CONNECTIONS) and the flag of the command line, where there is one.
+public enum SettingKey: String, CaseIterable, Sendable {
+  case listen
+  case publicURL = "public_url"
+  case databaseURL = "database_url"
+  case dataDirectory = "data_dir"
+  case loops
+  case logLevel = "log.level"
+  case logFormat = "log.format"
+  case connections = "limits.connections"
+  case connectionsPerAddress = "limits.connections_per_address"
+  case visitorTokenSeconds = "tokens.visitor_seconds"
+  case operatorTokenSeconds = "tokens.operator_seconds"
+  case allowedOrigins = "allowed_origins"
+  case drainSeconds = "drain_seconds"
+  case migrate
+  case debugEcho = "debug_echo"
+  case demo
+
+  var components: [String] { rawValue.split(separator: ".").map(String.init) }
+
+  var environmentName: String {
+    "CHIRRUP_" + String(rawValue.uppercased().map { $0 == "." ? "_" : $0 })
+  }
+
+  var flagName: String { "--" + String(rawValue.map { $0 == "_" || $0 == "." ? "-" : $0 }) }
+
+  /// Whether a value must not be repeated in a message: it may hold a password.
+  var isSecret: Bool { self == .databaseURL }
+
+  /// The range of a number.
+  var range: ClosedRange<Int>? {
+    switch self {
+    case .loops: 0...256
+    case .connections: 1...1_000_000
+    case .connectionsPerAddress: 0...1_000_000
+    case .visitorTokenSeconds, .operatorTokenSeconds: 60...86_400
+    case .drainSeconds: 0...300
+    default: nil
+    }
+  }
+
+  /// What may stand there, in words for the person who reads the refusal.
+  var accepted: String {
+    if let range { return "a whole number from \(range.lowerBound) to \(range.upperBound)" }
+    return switch self {
+    case .listen:
+      "1 to 16 different addresses like 127.0.0.1:8080, [::1]:8080 or localhost:8080, port 0 to 65535"
+    case .publicURL: "a URL like https://chat.example.com, without query and fragment"
+    case .databaseURL: "postgresql://user:password@host:5432/name or host=… dbname=…"
+    case .dataDirectory: "a path of a directory"
+    case .logLevel: LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
+    case .logFormat: LogFormat.allCases.map(\.rawValue).joined(separator: ", ")
+    case .allowedOrigins: "* or up to 64 origins like https://example.com or http://localhost:3000"
+    default: "true or false"
+    }
+  }
+}

@@ -1,0 +1,128 @@
+/// From texts to checked settings: every key is read, and all problems are told together.
+extension Settings {
+  /// - Returns: the settings, and warnings about variables that look like ours and are not.
+  public static func load(
+    file: String? = nil, flags: [SettingKey: String] = [:], environment: [String: String]? = nil
+  ) async throws(SettingsFault) -> (settings: Settings, warnings: [String]) {
+    let sources = try await SettingsSources(flags: flags, environment: environment, file: file)
+    var check = SettingsCheck(sources: sources)
+    for name in sources.unknownKeys {
+      let meant = suggestion(for: name, among: SettingKey.allCases.map(\.rawValue))
+      check.problems.append(
+        "\(name): there is no such setting (\(file ?? ""))"
+          + (meant.map { "; did you mean \($0)?" } ?? ""))
+    }
+    let settings = Settings(reading: &check)
+    guard check.problems.isEmpty else { throw SettingsFault(problems: check.problems) }
+    // Only a warning: container platforms set variables such as CHIRRUP_SERVICE_HOST by themselves.
+    var warnings = sources.unknownVariables.map { name in
+      let meant = suggestion(for: name, among: SettingKey.allCases.map(\.environmentName))
+      return "the environment variable \(name) is no setting and is ignored"
+        + (meant.map { "; did you mean \($0)?" } ?? "")
+    }
+    if settings.demo, !settings.listen.allSatisfy(\.isLoopback) {
+      warnings.append(
+        "demo is on, so everybody who reaches this address can log in to the demo's console")
+    }
+    return (settings, warnings)
+  }
+
+  private init(reading check: inout SettingsCheck) {
+    self.init()
+    check.list(.listen, into: &listen) { parseListen($0) }
+    check.optional(.publicURL, into: &publicURL) { parsePublicURL($0) }
+    check.optional(.databaseURL, into: &databaseURL) { isConnectionString($0) ? $0 : nil }
+    check.value(.dataDirectory, into: &dataDirectory) { $0.utf8.contains(0) ? nil : $0 }
+    check.number(.loops, into: &loops)
+    check.value(.logLevel, into: &logLevel) { LogLevel(rawValue: $0.lowercased()) }
+    check.value(.logFormat, into: &logFormat) { LogFormat(rawValue: $0.lowercased()) }
+    check.number(.connections, into: &connectionsMax)
+    check.number(.connectionsPerAddress, into: &connectionsPerAddressMax)
+    check.number(.visitorTokenSeconds, into: &visitorTokenSeconds)
+    check.number(.operatorTokenSeconds, into: &operatorTokenSeconds)
+    check.list(.allowedOrigins, into: &allowedOrigins) { parseOrigin($0) }
+    check.number(.drainSeconds, into: &drainSeconds)
+    check.value(.migrate, into: &migrate) { parseBoolean($0) }
+    check.value(.debugEcho, into: &debugEcho) { parseBoolean($0) }
+    check.value(.demo, into: &demo) { parseBoolean($0) }
+    let fixed = listen.filter { $0.port != 0 }
+    if listen.count > 16 || Set(fixed).count < fixed.count {
+      check.refuse(.listen, because: "there are too many addresses, or one of them twice")
+    }
+    if allowedOrigins.count > 64 {
+      check.refuse(.allowedOrigins, because: "there are \(allowedOrigins.count)")
+    }
+  }
+}
+
+/// Reads one key after the other and collects what is wrong.
+struct SettingsCheck {
+  let sources: SettingsSources
+  var problems: [String] = []
+
+  mutating func number(_ key: SettingKey, into value: inout Int) {
+    guard let found = sources.text(for: key), let range = key.range else { return }
+    if let number = Int(found.text), range.contains(number) {
+      value = number
+    } else {
+      let reason = Int(found.text) == nil ? "is no whole number" : "is out of range"
+      refuse(key, because: "\"\(found.text)\" \(reason)")
+    }
+  }
+
+  mutating func value<Value>(
+    _ key: SettingKey, into value: inout Value, parse: (String) -> Value?
+  ) {
+    guard let found = sources.text(for: key) else { return }
+    if let parsed = parse(found.text) {
+      value = parsed
+    } else {
+      refuse(
+        key,
+        because: key.isSecret ? "the value is not accepted" : "\"\(found.text)\" is not accepted")
+    }
+  }
+
+  /// Its own name, since for an optional `Value` the nil of `parse` would be a value.
+  mutating func optional<Value>(
+    _ key: SettingKey, into value: inout Value?, parse: (String) -> Value?
+  ) {
+    guard sources.text(for: key) != nil else { return }
+    var found: [Value] = []
+    self.value(key, into: &found) { text in parse(text).map { [$0] } }
+    value = found.first
+  }
+
+  /// A list stands in one text, separated by commas. Its first wrong element is named.
+  mutating func list<Value>(
+    _ key: SettingKey, into values: inout [Value], parse: (String) -> Value?
+  ) {
+    guard let found = sources.text(for: key) else { return }
+    var parsed: [Value] = []
+    for element in found.text.split(separator: ",", omittingEmptySubsequences: false) {
+      let text = String(element.trimmingBlanks)
+      guard let value = parse(text) else {
+        return refuse(key, because: "\"\(text)\" is not accepted")
+      }
+      parsed.append(value)
+    }
+    values = parsed
+  }
+
+  mutating func refuse(_ key: SettingKey, because reason: String) {
+    let source = sources.text(for: key)?.source ?? "default"
+    let place =
+      source == key.flagName || source == key.environmentName
+      ? source : "\(key.rawValue) (\(source))"
+    problems.append("\(place): \(reason); expected: \(key.accepted)")
+  }
+}
+
+extension Substring {
+  var trimmingBlanks: Substring {
+    var text = self
+    while text.first == " " { text.removeFirst() }
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+}

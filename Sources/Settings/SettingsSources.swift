@@ -1,0 +1,121 @@
+/// Where settings come from, strongest first: flags, CHIRRUP_ variables, DATABASE_URL, the YAML file.
+///
+/// swift-configuration reads each of them. Values are asked for as text, one source after the other, because a
+/// refusal must name the source and quote the text; a reader over all of them would hide both.
+import Configuration
+import Synchronization
+
+/// A value as somebody wrote it, and where.
+struct SourcedText {
+  var text: String
+  var source: String
+}
+
+struct SettingsSources {
+  private struct Source {
+    var provider: any ConfigProvider
+    var prefix: [String]
+    var name: @Sendable (SettingKey) -> String
+  }
+
+  private var sources: [Source] = []
+  /// What stands in the file or in the environment under a name that is none of ours.
+  private(set) var unknownKeys: [String] = []
+  private(set) var unknownVariables: [String] = []
+
+  /// - Parameters:
+  ///   - flags: values of the command line.
+  ///   - environment: nil is the process's own.
+  ///   - file: path of a YAML file, which must exist.
+  init(
+    flags: [SettingKey: String], environment: [String: String]?, file: String?
+  ) async throws(SettingsFault) {
+    addFlags(flags)
+    addEnvironment(environment)
+    if let file { try await addFile(file) }
+  }
+
+  private mutating func addFlags(_ flags: [SettingKey: String]) {
+    var values: [AbsoluteConfigKey: ConfigValue] = [:]
+    for (key, text) in flags {
+      values[AbsoluteConfigKey(key.components)] = ConfigValue(
+        .string(text), isSecret: key.isSecret)
+    }
+    sources.append(
+      Source(provider: InMemoryProvider(name: "flags", values: values), prefix: []) { $0.flagName })
+  }
+
+  private mutating func addEnvironment(_ environment: [String: String]?) {
+    let seen = NameCollector()
+    let secrets = SecretsSpecifier<String, String>.dynamic { name, _ in seen.add(name) }
+    let provider =
+      if let environment {
+        EnvironmentVariablesProvider(environmentVariables: environment, secretsSpecifier: secrets)
+      } else {
+        EnvironmentVariablesProvider(secretsSpecifier: secrets)
+      }
+    sources.append(Source(provider: provider, prefix: ["chirrup"]) { $0.environmentName })
+    // DATABASE_URL, which many hosts set: the same key without our prefix, and only this one.
+    sources.append(Source(provider: provider, prefix: []) { _ in "DATABASE_URL" })
+    let known = Set(SettingKey.allCases.map(\.environmentName) + ["CHIRRUP_CONFIG"])
+    unknownVariables = seen.names.filter { $0.utf8.starts(with: "CHIRRUP_".utf8) }
+      .filter { !known.contains($0) }.sorted()
+  }
+
+  private mutating func addFile(_ path: String) async throws(SettingsFault) {
+    let seen = NameCollector()
+    let options = YAMLSnapshot.ParsingOptions(
+      secretsSpecifier: .dynamic { name, _ in seen.add(name) })
+    let location = ConfigReader(
+      provider: InMemoryProvider(values: ["filePath": ConfigValue(.string(path), isSecret: false)]))
+    do {
+      let provider = try await FileProvider<YAMLSnapshot>(
+        parsingOptions: options, config: location)
+      sources.append(Source(provider: provider, prefix: []) { _ in path })
+    } catch {
+      throw SettingsFault(problems: ["\(path): cannot be read as a YAML mapping: \(error)"])
+    }
+    let known = SettingKey.allCases.map(\.rawValue)
+    unknownKeys = seen.names.filter { name in
+      // A section whose keys are all commented out is a key without a value.
+      !known.contains { $0 == name || $0.utf8.starts(with: "\(name).".utf8) }
+    }.sorted()
+  }
+
+  /// The strongest source's text for a key. An empty text is no value, so that `public_url:` means the default.
+  func text(for key: SettingKey) -> SourcedText? {
+    for source in sources {
+      let name = source.name(key)
+      if name == "DATABASE_URL", key != .databaseURL { continue }
+      let path = AbsoluteConfigKey(source.prefix + key.components)
+      if let text = SettingsSources.text(for: path, in: source.provider), !text.isEmpty {
+        return SourcedText(text: text, source: name)
+      }
+    }
+    return nil
+  }
+
+  /// A scalar as it stands; a YAML sequence joined by commas, the form of lists in flags and variables.
+  private static func text(
+    for path: AbsoluteConfigKey, in provider: any ConfigProvider
+  ) -> String? {
+    let scalar = try? provider.value(forKey: path, type: .string).value?.content
+    if case .string(let text) = scalar { return text }
+    let list = try? provider.value(forKey: path, type: .stringArray).value?.content
+    if case .stringArray(let texts) = list { return texts.joined(separator: ",") }
+    return nil
+  }
+}
+
+/// Hears every name of a source: swift-configuration asks for each whether its value is a secret.
+private final class NameCollector: Sendable {
+  private let collected = Mutex<Set<String>>([])
+
+  /// Always true: what we read, we name in our own words, and the library must not log it.
+  func add(_ name: String) -> Bool {
+    collected.withLock { _ = $0.insert(name) }
+    return true
+  }
+
+  var names: Set<String> { collected.withLock { $0 } }
+}

@@ -1,0 +1,192 @@
+/// Settings: what each source says, which one wins, and that whatever is wrong is told at once and in full.
+import Foundation
+import Testing
+
+@testable import Settings
+
+@Suite struct SettingsTests {
+  @Test("without any source, the defaults")
+  func defaults() async throws {
+    let loaded = try await Settings.load(environment: [:])
+    #expect(loaded.settings == Settings())
+    #expect(loaded.warnings.isEmpty)
+  }
+
+  @Test("config/chirrup.yaml documents every key, with its default")
+  func documented() async throws {
+    let file = packageDirectory + "/config/chirrup.yaml"
+    let loaded = try await Settings.load(file: file, environment: [:])
+    #expect(loaded.settings == Settings())
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    for key in SettingKey.allCases {
+      #expect(text.contains("\(key.components.last ?? ""):"), "\(key.rawValue) is not documented")
+      if let range = key.range {
+        #expect(
+          text.contains("\(range.lowerBound) to \(range.upperBound)"), "range of \(key.rawValue)")
+      }
+    }
+  }
+
+  @Test("a flag wins over CHIRRUP_DATABASE_URL, that over DATABASE_URL, that over the file")
+  func precedence() async throws {
+    let file = try TemporaryFile("database_url: host=file dbname=a\nloops: 1\n")
+    var environment = ["LOOPS": "7"]
+    func load(flags: [SettingKey: String] = [:]) async throws -> Settings {
+      try await Settings.load(file: file.path, flags: flags, environment: environment).settings
+    }
+    #expect(try await load().databaseURL == "host=file dbname=a")
+    environment["DATABASE_URL"] = "postgresql://plain/a"
+    #expect(try await load().databaseURL == "postgresql://plain/a")
+    environment["CHIRRUP_DATABASE_URL"] = "postgresql://ours/a"
+    #expect(try await load().databaseURL == "postgresql://ours/a")
+    #expect(
+      try await load(flags: [.databaseURL: "postgres://flag/a"]).databaseURL == "postgres://flag/a")
+    #expect(try await load().loops == 1, "only DATABASE_URL is read without our prefix")
+    environment["CHIRRUP_LOOPS"] = "2"
+    #expect(try await load().loops == 2)
+    #expect(try await load(flags: [.loops: "3"]).loops == 3)
+  }
+
+  @Test("every key can be set in the file and by its variable")
+  func everyKey() async throws {
+    let file = try TemporaryFile(
+      """
+      listen: ["127.0.0.1:1", "[::1]:2", "localhost:0"]
+      public_url: https://chat.example.com/
+      database_url: postgresql:///chat
+      data_dir: /srv/chirrup
+      loops: 4
+      log: {level: debug, format: json}
+      limits: {connections: 10, connections_per_address: 5}
+      tokens: {visitor_seconds: 60, operator_seconds: 86400}
+      allowed_origins: [https://Example.com, "http://localhost:3000"]
+      drain_seconds: 0
+      migrate: false
+      debug_echo: true
+      demo: yes
+      """)
+    var expected = Settings()
+    expected.listen = [
+      ListenAddress(host: "127.0.0.1", port: 1), ListenAddress(host: "::1", port: 2),
+      ListenAddress(host: "127.0.0.1", port: 0),
+    ]
+    expected.publicURL = "https://chat.example.com"
+    expected.databaseURL = "postgresql:///chat"
+    expected.dataDirectory = "/srv/chirrup"
+    expected.loops = 4
+    expected.logLevel = .debug
+    expected.logFormat = .json
+    expected.connectionsMax = 10
+    expected.connectionsPerAddressMax = 5
+    expected.visitorTokenSeconds = 60
+    expected.operatorTokenSeconds = 86_400
+    expected.allowedOrigins = ["https://example.com", "http://localhost:3000"]
+    expected.drainSeconds = 0
+    expected.migrate = false
+    expected.debugEcho = true
+    expected.demo = true
+    #expect(try await Settings.load(file: file.path, environment: [:]).settings == expected)
+
+    let environment = [
+      "CHIRRUP_LISTEN": "127.0.0.1:1, [::1]:2,localhost:0",
+      "CHIRRUP_PUBLIC_URL": "https://chat.example.com",
+      "CHIRRUP_DATABASE_URL": "postgresql:///chat",
+      "CHIRRUP_DATA_DIR": "/srv/chirrup",
+      "CHIRRUP_LOOPS": "4",
+      "CHIRRUP_LOG_LEVEL": "DEBUG",
+      "CHIRRUP_LOG_FORMAT": "json",
+      "CHIRRUP_LIMITS_CONNECTIONS": "10",
+      "CHIRRUP_LIMITS_CONNECTIONS_PER_ADDRESS": "5",
+      "CHIRRUP_TOKENS_VISITOR_SECONDS": "60",
+      "CHIRRUP_TOKENS_OPERATOR_SECONDS": "86400",
+      "CHIRRUP_ALLOWED_ORIGINS": "https://example.com,http://localhost:3000",
+      "CHIRRUP_DRAIN_SECONDS": "0",
+      "CHIRRUP_MIGRATE": "false",
+      "CHIRRUP_DEBUG_ECHO": "1",
+      "CHIRRUP_DEMO": "on",
+    ]
+    #expect(environment.count == SettingKey.allCases.count)
+    #expect(Set(environment.keys) == Set(SettingKey.allCases.map(\.environmentName)))
+    let loaded = try await Settings.load(environment: environment)
+    #expect(loaded.settings == expected)
+    #expect(loaded.warnings.isEmpty)
+  }
+
+  @Test("all problems are told at once, each with its place, the reason and what is accepted")
+  func problems() async throws {
+    let file = try TemporaryFile("loop: 4\nlog:\n  level: loud\nlimits:\n  connections: 0\n")
+    let fault = await #expect(throws: SettingsFault.self) {
+      try await Settings.load(
+        file: file.path, flags: [.loops: "many", .publicURL: "ftp://x"],
+        environment: ["CHIRRUP_DRAIN_SECONDS": "1e9", "DATABASE_URL": "mysql://root:secret@host"])
+    }
+    let path = file.path
+    #expect(
+      fault?.problems == [
+        "loop: there is no such setting (\(path)); did you mean loops?",
+        "--public-url: \"ftp://x\" is not accepted; expected: " + SettingKey.publicURL.accepted,
+        "database_url (DATABASE_URL): the value is not accepted; expected: "
+          + SettingKey.databaseURL.accepted,
+        "--loops: \"many\" is no whole number; expected: a whole number from 0 to 256",
+        "log.level (\(path)): \"loud\" is not accepted; expected: "
+          + "trace, debug, info, notice, warning, error, critical",
+        "limits.connections (\(path)): \"0\" is out of range; expected: a whole number from 1 to 1000000",
+        "CHIRRUP_DRAIN_SECONDS: \"1e9\" is no whole number; expected: a whole number from 0 to 300",
+      ])
+    #expect(fault?.description.contains("secret") == false)
+    #expect(fault?.description.utf8.starts(with: "7 settings are wrong".utf8) == true)
+  }
+
+  @Test(
+    "a file that is missing, no mapping, or no YAML stops the start",
+    arguments: ["- a", "a: [", "a: 1\na: 2"])
+  func brokenFile(text: String) async throws {
+    let file = try TemporaryFile(text)
+    await #expect(throws: SettingsFault.self) {
+      try await Settings.load(file: file.path, environment: [:])
+    }
+    await #expect(throws: SettingsFault.self) {
+      try await Settings.load(file: file.path + ".absent", environment: [:])
+    }
+  }
+
+  @Test("keys without a value, and sections without keys, mean the defaults")
+  func emptyValues() async throws {
+    let file = try TemporaryFile("public_url:\nlog:\nlimits: {}\n")
+    let loaded = try await Settings.load(file: file.path, environment: ["CHIRRUP_LOOPS": ""])
+    #expect(loaded.settings == Settings())
+  }
+
+  @Test("a variable that looks like ours is a warning, since platforms set such")
+  func unknownVariable() async throws {
+    let loaded = try await Settings.load(
+      environment: ["CHIRRUP_LOOP": "2", "CHIRRUP_SERVICE_HOST": "10.0.0.1", "CHIRRUP_CONFIG": "x"])
+    #expect(
+      loaded.warnings == [
+        "the environment variable CHIRRUP_LOOP is no setting and is ignored; did you mean CHIRRUP_LOOPS?",
+        "the environment variable CHIRRUP_SERVICE_HOST is no setting and is ignored",
+      ])
+  }
+
+  @Test("a demo that others can reach is a warning")
+  func publicDemo() async throws {
+    let flags: [SettingKey: String] = [.demo: "true", .listen: "0.0.0.0:8080"]
+    #expect(try await Settings.load(flags: flags, environment: [:]).warnings.count == 1)
+    #expect(try await Settings.load(flags: [.demo: "true"], environment: [:]).warnings.isEmpty)
+  }
+}
+
+private let packageDirectory = String(
+  #filePath.dropLast("/Tests/SettingsTests/SettingsTests.swift".count))
+
+/// A file that is gone when the test is over.
+private final class TemporaryFile {
+  let path: String
+
+  init(_ text: String) throws {
+    path = "/tmp/chirrup-settings-\(UInt64.random(in: 0...UInt64.max)).yaml"
+    try text.write(toFile: path, atomically: false, encoding: .utf8)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+}

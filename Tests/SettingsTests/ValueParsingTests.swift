@@ -1,0 +1,70 @@
+/// The texts that single values may be, and the ones that look so.
+import Testing
+
+@testable import Settings
+
+@Suite struct ValueParsingTests {
+  @Test(
+    "listen addresses",
+    arguments: [
+      ("127.0.0.1:8080", "127.0.0.1", 8080), ("0.0.0.0:0", "0.0.0.0", 0),
+      ("localhost:80", "127.0.0.1", 80), ("[::]:443", "::", 443), ("[::1]:1", "::1", 1),
+      ("[2001:db8::8:800:200c:417a]:65535", "2001:db8::8:800:200c:417a", 65_535),
+      ("[1:2:3:4:5:6:7:8]:1", "1:2:3:4:5:6:7:8", 1),
+    ])
+  func listen(text: String, host: String, port: UInt16) {
+    #expect(parseListen(text) == ListenAddress(host: host, port: port))
+  }
+
+  @Test(
+    "no listen addresses",
+    arguments: [
+      "", ":", "8080", ":8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
+      "127.0.0.1:+1", "127.0.0.256:1", "127.0.0.01:1", "1.2.3:1", "1.2.3.4.5:1", "::1:80", "[::1]",
+      "[1:2:3]:1", "[1::2::3]:1", "[12345::]:1", "[g::]:1", "[]:1", "[:]:1", "example.com:80",
+      "127.0.0.1:٣",
+    ])
+  func noListen(text: String) {
+    #expect(parseListen(text) == nil)
+  }
+
+  @Test func listenText() {
+    #expect(ListenAddress(host: "::1", port: 80).description == "[::1]:80")
+    #expect(ListenAddress(host: "127.0.0.1", port: 80).description == "127.0.0.1:80")
+  }
+
+  @Test(
+    "public URLs",
+    arguments: [
+      ("https://chat.example.com", "https://chat.example.com"), ("http://a:8080/", "http://a:8080"),
+      ("https://a/chat/", "https://a/chat"), ("http://[::1]:80", "http://[::1]:80"),
+      ("ftp://a", nil), ("https://", nil), ("https:///a", nil), ("https://a?b", nil),
+      ("https://a#b", nil), ("https://a b", nil), ("https://a/\"", nil), ("https://a:0", nil),
+      ("https://a:99999", nil), ("a", nil), ("https://user@a", nil),
+    ])
+  func publicURL(text: String, parsed: String?) {
+    #expect(parsePublicURL(text) == parsed)
+  }
+
+  @Test(
+    "origins",
+    arguments: [
+      ("*", "*"), ("https://example.com", "https://example.com"),
+      ("HTTPS://EXAMPLE.com:444", "https://example.com:444"), ("null", nil),
+      ("https://example.com/", nil), ("https://*.example.com", nil), ("example.com", nil),
+      ("", nil),
+    ])
+  func origin(text: String, parsed: String?) {
+    #expect(parseOrigin(text) == parsed)
+  }
+
+  @Test("connection strings, in libpq's two forms")
+  func connectionString() {
+    #expect(isConnectionString("postgres:///chat"))
+    #expect(isConnectionString("postgresql://a:b@c:1/d?sslmode=require"))
+    #expect(isConnectionString("host=/run/postgresql dbname=chat"))
+    #expect(!isConnectionString("mysql://a/b?c=d"))
+    #expect(!isConnectionString("chat"))
+    #expect(!isConnectionString("host=a\u{0}"))
+  }
+}
