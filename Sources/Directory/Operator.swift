@@ -1,0 +1,141 @@
+import Postgres
+public import Primitives
+
+/// Somebody who answers visitors, as a member of one workspace.
+public struct Operator: Sendable, Equatable {
+  public var id: Identifier
+  public var email: String
+  public var name: String
+  /// `owner`, `admin` or `agent`.
+  public var membership: String
+  public var workspace: Identifier
+
+  public init(
+    id: Identifier, email: String, name: String, membership: String, workspace: Identifier
+  ) {
+    self.id = id
+    self.email = email
+    self.name = name
+    self.membership = membership
+    self.workspace = workspace
+  }
+}
+
+extension Operator {
+  /// What a login needs: the account, its hash, and the workspace it opens.
+  public struct Account: Sendable {
+    public var member: Operator
+    public var passwordHash: String
+    public var workspaceName: String
+    public var workspacePublicKey: String
+  }
+
+  /// An e-mail address is one account whatever its case. Without a workspace's name the oldest membership is
+  /// taken. Disabled accounts are not found.
+  public static func account(email: String, workspace: String?) -> Statement<Account?> {
+    Statement(
+      Query(
+        """
+        SELECT o.id, o.email, o.name, m.role, w.id, o.password_hash, w.name, w.public_key
+        FROM operators o
+        JOIN memberships m ON m.operator_id = o.id
+        JOIN workspaces w ON w.id = m.workspace_id
+        WHERE lower(o.email) = lower($1::text) AND o.disabled_at IS NULL
+          AND o.password_hash IS NOT NULL
+          AND ($2::text IS NULL OR w.name = $2::text)
+        ORDER BY m.created_at, w.id LIMIT 1
+        """, [.text(email), .text(workspace)])
+    ) { rows in
+      guard let member = Operator(rows), let hash = rows.text(0, 5), let name = rows.text(0, 6),
+        let key = rows.text(0, 7)
+      else { return nil }
+      return Account(
+        member: member, passwordHash: hash, workspaceName: name, workspacePublicKey: key)
+    }
+  }
+
+  /// The member behind a token: nil when the account was disabled or left the workspace since.
+  public static func member(_ id: Identifier, of workspace: Identifier) -> Statement<Operator?> {
+    Statement(
+      Query(
+        """
+        SELECT o.id, o.email, o.name, m.role, m.workspace_id
+        FROM memberships m JOIN operators o ON o.id = m.operator_id
+        WHERE m.operator_id = $1::uuid AND m.workspace_id = $2::uuid AND o.disabled_at IS NULL
+        """, [.uuid(id), .uuid(workspace)])
+    ) { Operator($0) }
+  }
+
+  /// The operator with this e-mail address, member of a workspace or not.
+  public static func withEmail(_ email: String) -> Statement<(id: Identifier, name: String)?> {
+    Statement(
+      Query(
+        "SELECT id, name FROM operators WHERE lower(email) = lower($1::text)", [.text(email)])
+    ) { rows in
+      guard !rows.isEmpty, let id = rows.uuid(0, 0), let name = rows.text(0, 1) else { return nil }
+      return (id, name)
+    }
+  }
+
+  /// The first members of a workspace, oldest first: whom `chirrup token operator` may speak for.
+  public static func members(of workspace: Identifier, limit: Int) -> Statement<[Operator]> {
+    Statement(
+      Query(
+        """
+        SELECT o.id, o.email, o.name, m.role, m.workspace_id
+        FROM memberships m JOIN operators o ON o.id = m.operator_id
+        WHERE m.workspace_id = $1::uuid AND o.disabled_at IS NULL
+        ORDER BY m.created_at, o.id LIMIT $2::bigint
+        """, [.uuid(workspace), .int(Int64(limit))])
+    ) { rows in (0..<rows.count).compactMap { Operator(rows, row: $0) } }
+  }
+
+  /// Makes the account and its membership in one transaction. Answers nil when the address is taken.
+  public static func create(
+    id: Identifier, email: String, name: String, passwordHash: String, workspace: Identifier,
+    membership: String
+  ) -> Statement<Operator?> {
+    Statement(
+      Query(
+        """
+        WITH made AS (
+          INSERT INTO operators (id, email, name, password_hash)
+          VALUES ($1::uuid, $2::text, $3::text, $4::text)
+          ON CONFLICT DO NOTHING
+          RETURNING id, email, name
+        ), joined AS (
+          INSERT INTO memberships (workspace_id, operator_id, role)
+          SELECT $5::uuid, id, $6::text FROM made
+          RETURNING role, workspace_id
+        )
+        SELECT made.id, made.email, made.name, joined.role, joined.workspace_id FROM made, joined
+        """,
+        [
+          .uuid(id), .text(email), .text(name), .text(passwordHash), .uuid(workspace),
+          .text(membership),
+        ])
+    ) { Operator($0) }
+  }
+
+  /// Adds an existing account to a workspace, or changes its role there.
+  public static func join(
+    _ id: Identifier, workspace: Identifier, membership: String
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        INSERT INTO memberships (workspace_id, operator_id, role)
+        VALUES ($1::uuid, $2::uuid, $3::text)
+        ON CONFLICT (workspace_id, operator_id) DO UPDATE SET role = excluded.role
+        """, [.uuid(workspace), .uuid(id), .text(membership)]))
+  }
+
+  /// Columns: id, email, name, role, workspace.
+  init?(_ rows: Rows, row: Int = 0) {
+    guard row < rows.count, let id = rows.uuid(row, 0), let email = rows.text(row, 1),
+      let name = rows.text(row, 2), let membership = rows.text(row, 3),
+      let workspace = rows.uuid(row, 4)
+    else { return nil }
+    self.init(id: id, email: email, name: name, membership: membership, workspace: workspace)
+  }
+}

@@ -1,0 +1,178 @@
+import Postgres
+public import Primitives
+
+/// A visitor at one of their conversations: what a visitor's token is made of.
+public struct Visit: Sendable, Equatable {
+  public var visitor: Visitor
+  public var session: VisitorSession
+  /// Operators should be told: the conversation is new, or its context changed.
+  public var isNews: Bool
+
+  public init(visitor: Visitor, session: VisitorSession, isNews: Bool) {
+    self.visitor = visitor
+    self.session = session
+    self.isNews = isNews
+  }
+}
+
+/// What a refresh secret brought.
+public enum Resumption: Sendable, Equatable {
+  case resumed(Visit)
+  case banned
+  /// Unknown, expired, revoked, or used again too late.
+  case refused
+}
+
+extension Visit {
+  /// The refresh secret that is handed out, by its hash, and until when it may be used.
+  public struct Refresh: Sendable {
+    public var hash: [UInt8]
+    public var expiresAt: WallTime
+
+    public init(hash: [UInt8], expiresAt: WallTime) {
+      self.hash = hash
+      self.expiresAt = expiresAt
+    }
+  }
+
+  /// The conversation to open if there is none, or a new one is wanted.
+  public struct Opening: Sendable {
+    public var id: Identifier
+    /// A JSON object: the page the visitor is on, the referrer, the locale, …
+    public var context: [UInt8]
+
+    public init(id: Identifier, context: [UInt8]) {
+      self.id = id
+      self.context = context
+    }
+  }
+
+  /// A visitor nobody knows yet, with a first conversation and the first secret of a new family.
+  public static func begin(
+    visitor: Visitor, workspace: Identifier, opening: Opening, refresh: Refresh, now: WallTime
+  ) -> Statement<Visit?> {
+    Statement(
+      Query(
+        """
+        WITH visitor AS (
+          INSERT INTO visitors (id, workspace_id, name) VALUES ($1::uuid, $2::uuid, $3::text)
+          RETURNING id, name
+        ), opened AS (
+          INSERT INTO chat_sessions (id, workspace_id, user_id, context)
+          SELECT $4::uuid, $2::uuid, id, $5::jsonb FROM visitor
+          RETURNING id, status
+        ), issued AS (
+          INSERT INTO refresh_tokens
+            (token_hash, family, visitor_id, workspace_id, session_id, created_at, expires_at)
+          SELECT $6::bytea, visitor.id, visitor.id, $2::uuid, opened.id, $7::timestamptz,
+                 $8::timestamptz
+          FROM visitor, opened
+        )
+        SELECT visitor.id, visitor.name, opened.id, opened.status, true FROM visitor, opened
+        """,
+        [
+          .uuid(visitor.id), .uuid(workspace), .text(visitor.name), .uuid(opening.id),
+          .json(opening.context), .bytes(refresh.hash), .time(now), .time(refresh.expiresAt),
+        ])
+    ) { Visit($0, from: 0) }
+  }
+
+  /// Exchanges a refresh secret for the next one of its family, and finds or opens the conversation.
+  ///
+  /// A secret that was exchanged may be used again for a minute (two tabs, a lost answer). Later it can only be
+  /// a copy in other hands: one revoked row ends its family, also for a secret that another transaction issues
+  /// at this moment and this statement cannot see. Exchanged secrets are remembered for a week, revoked ones
+  /// longer than any of their family can live.
+  ///
+  /// - Parameters:
+  ///   - wanted: a conversation of this visitor; the newest is taken if it is not theirs.
+  ///   - isNewWanted: opens a conversation in any case.
+  public static func resume(
+    presented hash: [UInt8], workspace: Identifier, wanted: Identifier?, isNewWanted: Bool,
+    opening: Opening, refresh: Refresh, now: WallTime
+  ) -> Statement<Resumption> {
+    Statement(
+      Query(
+        resumeSQL,
+        [
+          .bytes(hash), .uuid(workspace), .time(now), .time(refresh.expiresAt), .uuid(wanted),
+          .bool(isNewWanted), .uuid(opening.id), .json(opening.context), .bytes(refresh.hash),
+        ])
+    ) { rows in
+      guard rows.text(0, orNil: 0) == "good" else { return .refused }
+      return Visit(rows, from: 1).map { .resumed($0) } ?? .banned
+    }
+  }
+
+  private static let resumeSQL: StaticString = """
+    WITH presented AS (
+      SELECT token_hash, family, visitor_id, rotated_at, expires_at
+      FROM refresh_tokens
+      WHERE token_hash = $1::bytea AND workspace_id = $2::uuid
+      FOR UPDATE
+    ), judged AS (
+      SELECT p.*, CASE
+        WHEN p.expires_at <= $3::timestamptz OR EXISTS (
+          SELECT FROM refresh_tokens f WHERE f.family = p.family AND f.revoked_at IS NOT NULL
+        ) THEN 'ended'
+        WHEN p.rotated_at <= $3::timestamptz - interval '60 seconds' THEN 'replayed'
+        ELSE 'good' END AS verdict
+      FROM presented p
+    ), revoked AS (
+      UPDATE refresh_tokens t
+      SET revoked_at = $3::timestamptz, expires_at = greatest(t.expires_at, $4::timestamptz)
+      FROM judged j WHERE j.verdict = 'replayed' AND t.family = j.family
+    ), exchanged AS (
+      UPDATE refresh_tokens t
+      SET rotated_at = coalesce(t.rotated_at, $3::timestamptz),
+          expires_at = least(t.expires_at, $3::timestamptz + interval '7 days')
+      FROM judged j WHERE j.verdict = 'good' AND t.token_hash = j.token_hash
+    ), visitor AS (
+      UPDATE visitors v SET last_seen_at = $3::timestamptz
+      FROM judged j WHERE j.verdict = 'good' AND v.id = j.visitor_id AND v.banned_at IS NULL
+      RETURNING v.id, v.name
+    ), found AS (
+      SELECT s.id, s.status, s.context
+      FROM chat_sessions s JOIN visitor v ON s.user_id = v.id
+      WHERE s.workspace_id = $2::uuid AND s.deleted_at IS NULL AND NOT $6::boolean
+      ORDER BY s.id = $5::uuid DESC NULLS LAST, s.created_at DESC, s.id DESC LIMIT 1
+    ), opened AS (
+      INSERT INTO chat_sessions (id, workspace_id, user_id, context)
+      SELECT $7::uuid, $2::uuid, v.id, $8::jsonb FROM visitor v
+      WHERE NOT EXISTS (SELECT FROM found)
+      RETURNING id, status
+    ), moved AS (
+      UPDATE chat_sessions s SET context = s.context || $8::jsonb
+      FROM found f WHERE s.id = f.id AND f.status <> 'closed' AND NOT f.context @> $8::jsonb
+      RETURNING s.id
+    ), session AS (
+      SELECT id, status, EXISTS (SELECT FROM moved) AS is_news FROM found
+      UNION ALL SELECT id, status, true FROM opened
+    ), issued AS (
+      INSERT INTO refresh_tokens
+        (token_hash, family, visitor_id, workspace_id, session_id, created_at, expires_at)
+      SELECT $9::bytea, j.family, v.id, $2::uuid, s.id, $3::timestamptz, $4::timestamptz
+      FROM judged j, visitor v, session s
+    )
+    SELECT j.verdict, v.id, v.name, s.id, s.status, s.is_news
+    FROM judged j LEFT JOIN visitor v ON true LEFT JOIN session s ON true
+    """
+
+  /// Columns: visitor, name, session, status, news.
+  private init?(_ rows: Rows, from column: Int) {
+    guard !rows.isEmpty, let visitor = rows.uuid(0, column), let session = rows.uuid(0, column + 2),
+      let status = rows.text(0, column + 3)
+    else { return nil }
+    self.init(
+      visitor: Visitor(id: visitor, name: rows.text(0, column + 1) ?? ""),
+      session: VisitorSession(id: session, status: status),
+      isNews: rows.bool(0, column + 4) ?? false)
+  }
+}
+
+extension Rows {
+  /// The text of a column of the first row; nil when there is no row.
+  fileprivate func text(_ row: Int, orNil column: Int) -> String? {
+    row < count ? text(row, column) : nil
+  }
+}

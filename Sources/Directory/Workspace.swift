@@ -1,0 +1,82 @@
+import Postgres
+public import Primitives
+
+/// A tenant: everything else belongs to exactly one.
+public struct Workspace: Sendable, Equatable {
+  public var id: Identifier
+  public var name: String
+  /// What a website's snippet names; not a secret.
+  public var publicKey: String
+  /// Origins whose pages may open the widget; nil when any may.
+  public var allowedOrigins: [String]?
+  /// Appearance of the widget and other settings: a JSON object as text.
+  public var settings: [UInt8]
+
+  public init(
+    id: Identifier, name: String, publicKey: String, allowedOrigins: [String]?, settings: [UInt8]
+  ) {
+    self.id = id
+    self.name = name
+    self.publicKey = publicKey
+    self.allowedOrigins = allowedOrigins
+    self.settings = settings
+  }
+}
+
+extension Workspace {
+  public static func named(_ name: String) -> Statement<Workspace?> {
+    Statement(
+      Query(
+        """
+        SELECT id, name, public_key, array_to_string(allowed_origins, E'\\n'), settings::text
+        FROM workspaces WHERE name = $1::text ORDER BY created_at, id LIMIT 1
+        """, [.text(name)])
+    ) { Workspace($0) }
+  }
+
+  public static func withPublicKey(_ key: String) -> Statement<Workspace?> {
+    Statement(
+      Query(
+        """
+        SELECT id, name, public_key, array_to_string(allowed_origins, E'\\n'), settings::text
+        FROM workspaces WHERE public_key = $1::text
+        """, [.text(key)])
+    ) { Workspace($0) }
+  }
+
+  public static func withID(_ id: Identifier) -> Statement<Workspace?> {
+    Statement(
+      Query(
+        """
+        SELECT id, name, public_key, array_to_string(allowed_origins, E'\\n'), settings::text
+        FROM workspaces WHERE id = $1::uuid
+        """, [.uuid(id)])
+    ) { Workspace($0) }
+  }
+
+  /// Answers nil when the name is taken. Names are not unique in the schema (an adopted table may hold twins), so
+  /// two commands at the same instant could both succeed; `named` then means the older one.
+  public static func create(
+    id: Identifier, name: String, publicKey: String
+  ) -> Statement<Workspace?> {
+    Statement(
+      Query(
+        """
+        INSERT INTO workspaces (id, name, public_key)
+        SELECT $1::uuid, $2::text, $3::text
+        WHERE NOT EXISTS (SELECT FROM workspaces WHERE name = $2::text)
+        RETURNING id, name, public_key, array_to_string(allowed_origins, E'\\n'), settings::text
+        """, [.uuid(id), .text(name), .text(publicKey)])
+    ) { Workspace($0) }
+  }
+
+  private init?(_ rows: Rows) {
+    guard !rows.isEmpty, let id = rows.uuid(0, 0), let name = rows.text(0, 1),
+      let publicKey = rows.text(0, 2)
+    else { return nil }
+    let origins = rows.text(0, 3)?.split(separator: "\n").map { String($0) }
+    self.init(
+      id: id, name: name, publicKey: publicKey, allowedOrigins: origins,
+      settings: rows.bytes(0, 4) ?? Array("{}".utf8))
+  }
+}
