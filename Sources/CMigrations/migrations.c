@@ -1,1 +1,31 @@
 #include "migrations.h"
+
+static const unsigned char create_tenants[] = {
+#embed "sql/20260119_create_tenants.sql"
+};
+static const unsigned char create_chat_sessions[] = {
+#embed "sql/20260120_create_chat_sessions.sql"
+};
+static const unsigned char add_session_id_to_chats[] = {
+#embed "sql/20260120_add_session_id_to_chats.sql"
+};
+static const unsigned char create_read_marks[] = {
+#embed "sql/20260121_create_read_marks.sql"
+};
+static const unsigned char create_tokens[] = {
+#embed "sql/20260122_create_tokens.sql"
+};
+
+// In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
+static const chirrup_migration table[] = {
+  {"20260119_create_tenants", create_tenants, sizeof create_tenants},
+  {"20260120_create_chat_sessions", create_chat_sessions, sizeof create_chat_sessions},
+  {"20260120_add_session_id_to_chats", add_session_id_to_chats, sizeof add_session_id_to_chats},
+  {"20260121_create_read_marks", create_read_marks, sizeof create_read_marks},
+  {"20260122_create_tokens", create_tokens, sizeof create_tokens},
+};
+
+const chirrup_migration *chirrup_migrations(unsigned long *count) {
+  *count = sizeof table / sizeof table[0];
+  return table;
+}

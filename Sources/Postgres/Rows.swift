@@ -56,7 +56,7 @@ public struct Rows: Sendable {
 
   /// `timestamptz`: microseconds since 2000-01-01 on the wire.
   public func time(_ row: Int, _ column: Int) -> WallTime? {
-    int(row, column).map { WallTime(microseconds: $0 + 946_684_800_000_000) }
+    int(row, column).map { WallTime(microseconds: $0 + microsecondsTo2000) }
   }
 
   /// `json` or `jsonb` as text (`jsonb` has a version byte before it).
@@ -65,3 +65,6 @@ public struct Rows: Sendable {
     return bytes.first == 1 ? Array(bytes.dropFirst()) : bytes
   }
 }
+
+/// PostgreSQL counts from 2000-01-01 00:00:00 UTC.
+let microsecondsTo2000: Int64 = 946_684_800_000_000

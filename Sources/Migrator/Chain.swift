@@ -1,0 +1,88 @@
+/// What can be wrong with the files alone. Continuous integration asks for it before anything runs.
+public enum ChainFault: Error, Sendable, Equatable {
+  case badName(revision: String)
+  case noParentLine(revision: String)
+  case noDownSection(revision: String)
+  case duplicate(revision: String)
+  /// Its parent is in no file.
+  case orphan(revision: String, parent: String)
+  /// More than one migration says `parent: none`.
+  case severalRoots([String])
+  /// More than one migration has no child: two people added one after the same parent.
+  case severalHeads([String])
+  case cycle([String])
+}
+
+extension ChainFault: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .badName(let revision): "\(revision): a migration's file is named YYYYMMDD_name.sql"
+    case .noParentLine(let revision):
+      "\(revision): no line `-- parent: REVISION` (or `none`) in the comment it begins with"
+    case .noDownSection(let revision): "\(revision): no line `-- down`"
+    case .duplicate(let revision): "\(revision): defined more than once"
+    case .orphan(let revision, let parent): "\(revision): its parent \(parent) does not exist"
+    case .severalRoots(let revisions):
+      "several migrations without a parent: \(revisions.joined(separator: ", "))"
+    case .severalHeads(let revisions):
+      "several heads (migrations without a child): \(revisions.joined(separator: ", "))"
+    case .cycle(let revisions):
+      "migrations that are their own ancestors: \(revisions.joined(separator: ", "))"
+    }
+  }
+}
+
+/// All migrations in the order in which they run: each after its parent. Pure.
+public struct Chain: Sendable, Equatable {
+  public let migrations: [Migration]
+
+  public init(_ migrations: [Migration]) throws(MigrationFailure) {
+    let faults = Chain.faults(in: migrations)
+    guard faults.isEmpty else { throw .chain(faults) }
+    var child: [String: Migration] = [:]
+    for migration in migrations { child[migration.parent ?? ""] = migration }
+    var ordered: [Migration] = []
+    var last = ""
+    while let next = child[last] {
+      ordered.append(next)
+      last = next.revision
+    }
+    self.migrations = ordered
+  }
+
+  public var head: String? { migrations.last?.revision }
+
+  /// Everything that is wrong, in a stable order; empty when the files form one line.
+  public static func faults(in migrations: [Migration]) -> [ChainFault] {
+    var faults: [ChainFault] = []
+    var known: [String: Migration] = [:]
+    for migration in migrations {
+      if known.updateValue(migration, forKey: migration.revision) != nil {
+        faults.append(.duplicate(revision: migration.revision))
+      }
+    }
+    let revisions = known.keys.sorted()
+    var parents: Set<String> = []
+    for revision in revisions {
+      guard let parent = known[revision]?.parent else { continue }
+      parents.insert(parent)
+      if known[parent] == nil { faults.append(.orphan(revision: revision, parent: parent)) }
+    }
+    let roots = revisions.filter { known[$0]?.parent == nil }
+    if roots.count > 1 { faults.append(.severalRoots(roots)) }
+    let heads = revisions.filter { !parents.contains($0) }
+    if heads.count > 1 { faults.append(.severalHeads(heads)) }
+
+    let cyclic = revisions.filter { revision in
+      var ancestor = known[revision]?.parent
+      // A walk longer than the number of files never ends; only those met again are in the cycle.
+      for _ in revisions {
+        if ancestor == revision { return true }
+        ancestor = ancestor.flatMap { known[$0]?.parent }
+      }
+      return false
+    }
+    if !cyclic.isEmpty { faults.append(.cycle(cyclic)) }
+    return faults
+  }
+}

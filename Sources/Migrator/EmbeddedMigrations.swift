@@ -1,0 +1,25 @@
+import CMigrations
+
+extension Migration {
+  /// The files of Sources/CMigrations/sql as they were when the binary was built, and what is wrong with those
+  /// that cannot be read.
+  public static func embedded() -> (migrations: [Migration], faults: [ChainFault]) {
+    var migrations: [Migration] = []
+    var faults: [ChainFault] = []
+    var count: UInt = 0
+    // SAFETY: the table has `count` entries that live as long as the process; a name ends with NUL, and
+    // `bytes` has `length` bytes.
+    let table = unsafe UnsafeBufferPointer(start: chirrup_migrations(&count), count: Int(count))
+    for unsafeentry in unsafe table {
+      let revision = unsafe String(cString: entry.name)
+      let bytes = unsafe UnsafeBufferPointer(start: entry.bytes, count: Int(entry.length))
+      do throws(ChainFault) {
+        migrations.append(
+          try Migration(revision: revision, text: unsafe String(decoding: bytes, as: UTF8.self)))
+      } catch {
+        faults.append(error)
+      }
+    }
+    return (migrations, faults)
+  }
+}

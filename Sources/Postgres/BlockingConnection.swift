@@ -1,0 +1,59 @@
+/// A connection that waits for each answer: for the command line, migrations and tests. The gateway's loops
+/// never use it.
+public final class BlockingConnection {
+  private let link: Link
+  private let notices = NoticeCollector()
+  private var parameters = ParameterBuffer()
+
+  /// Connects, or says why not within 10 seconds (`connect_timeout` in the URL overrides it).
+  public init(_ url: String) throws(QueryFailure) {
+    link = try Link.connect(url: url)
+    link.sendNotices(to: notices)
+  }
+
+  /// Runs `body` and returns what the server remarked meanwhile (`RAISE NOTICE`); otherwise that is dropped.
+  public func collectingNotices<Result>(_ body: () -> Result) -> (notices: [String], Result) {
+    notices.texts = []
+    let result = body()
+    defer { notices.texts = nil }
+    return (notices.texts ?? [], result)
+  }
+
+  @discardableResult
+  public func run(_ query: Query) throws(QueryFailure) -> Rows {
+    parameters.removeAll()
+    for parameter in query.parameters { parameters.append(parameter) }
+    guard let answer = link.runWaiting(query.sql, parameters) else {
+      throw .unavailable(reason: link.errorMessage)
+    }
+    guard answer.form == .refused else { return answer.rows() }
+    if link.isBroken { throw .unavailable(reason: link.errorMessage) }
+    let refusal = answer.refusal
+    throw .refused(refusal.state, message: refusal.message)
+  }
+
+  /// Runs several statements as they stand, as one transaction unless the script says otherwise.
+  public func execute(script: String) throws(ScriptFailure) {
+    guard let answer = link.runWaiting(script: script) else {
+      throw .unavailable(reason: link.errorMessage)
+    }
+    guard answer.form == .refused else { return }
+    if link.isBroken { throw .unavailable(reason: link.errorMessage) }
+    let refusal = answer.refusal
+    throw .refused(refusal, line: refusal.line(in: script))
+  }
+
+  /// Runs `body` between BEGIN and COMMIT; an error rolls back and is passed on.
+  public func transaction<Result>(_ body: (BlockingConnection) throws -> Result) throws -> Result {
+    try execute(script: "BEGIN")
+    do {
+      let result = try body(self)
+      try execute(script: "COMMIT")
+      return result
+    } catch {
+      // The first error is the one to tell; a broken connection has rolled back by itself.
+      try? execute(script: "ROLLBACK")
+      throw error
+    }
+  }
+}

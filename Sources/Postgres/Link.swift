@@ -1,0 +1,271 @@
+import CLibpq
+import Glibc
+
+/// One connection of libpq, owned: closed when it goes out of scope. The only file that sends anything to
+/// PostgreSQL; who waits for what is decided by its users (`BlockingConnection`, `QueryConnection` and the
+/// journal's writer).
+@safe package struct Link: ~Copyable {
+  package enum Progress: Sendable { case waiting, ready, failed }
+  package enum Flushed: Sendable { case all, some, failed }
+
+  private let handle: OpaquePointer
+  /// What `PQconnectPoll` waits for.
+  private var waitsToWrite = true
+
+  // SAFETY (whole type): `handle` comes from libpq, is never nil, is closed only in `deinit`, and is used by
+  // one thread at a time because the type cannot be copied and is not Sendable.
+  deinit { unsafe PQfinish(handle) }
+
+  private init(handle: OpaquePointer) { unsafe self.handle = unsafe handle }
+
+  /// Starts to connect and returns at once, except that a host name is looked up and a Unix socket is
+  /// connected before it returns. nil when memory is short.
+  package static func start(url: String, settings: String = "") -> Link? {
+    guard
+      let handle = unsafe withParameters(
+        url: url, settings: settings,
+        { keywords, values in
+          // SAFETY: both arrays end with nil and live during the call.
+          unsafe PQconnectStartParams(keywords, values, 1)
+        })
+    else { return nil }
+    let link = unsafe Link(handle: handle)
+    link.silenceNotices()
+    return link
+  }
+
+  /// Connects and waits for it, at most 10 seconds.
+  package static func connect(url: String) throws(QueryFailure) -> Link {
+    guard
+      let handle = unsafe withParameters(
+        url: url, settings: "",
+        { keywords, values in
+          // SAFETY: both arrays end with nil and live during the call.
+          unsafe PQconnectdbParams(keywords, values, 1)
+        })
+    else { throw .unavailable(reason: "out of memory") }
+    let link = unsafe Link(handle: handle)
+    link.silenceNotices()
+    guard !link.isBroken else { throw .unavailable(reason: link.errorMessage) }
+    return link
+  }
+
+  private static func withParameters(
+    url: String, settings: String,
+    _ connect: (
+      UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>
+    ) -> OpaquePointer?
+  ) -> OpaquePointer? {
+    // What stands before `dbname` gives way to the URL, what stands after it wins (manual 34.1.1). A peer that
+    // silently went away is noticed by TCP after 10 seconds.
+    let pairs: [(String, String)] =
+      [
+        ("fallback_application_name", "chirrup"), ("connect_timeout", "10"),
+        ("keepalives_idle", "10"),
+        ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "10000"),
+        ("dbname", url), ("client_encoding", "UTF8"),
+      ] + (settings.isEmpty ? [] : [("options", settings)])
+    let names = unsafe pairs.map { unsafe strdup($0.0) }
+    let texts = unsafe pairs.map { unsafe strdup($0.1) }
+    defer {
+      for unsafecopy in unsafe names + texts { unsafe free(copy) }
+    }
+    // SAFETY: the copies are freed after `connect` has returned.
+    var keywords = unsafe names.map { unsafe UnsafePointer($0) }
+    var values = unsafe texts.map { unsafe UnsafePointer($0) }
+    unsafe keywords.append(nil)
+    unsafe values.append(nil)
+    return unsafe keywords.withUnsafeBufferPointer { names in
+      unsafe values.withUnsafeBufferPointer { texts in
+        guard let first = names.baseAddress, let other = texts.baseAddress else { return nil }
+        return unsafe connect(first, other)
+      }
+    }
+  }
+
+  // MARK: State
+
+  package var isBroken: Bool {
+    // SAFETY: see the type.
+    unsafe PQstatus(handle) == CONNECTION_BAD
+  }
+
+  /// -1 when there is none. While connecting it may change, even to another socket of the same number.
+  package var descriptor: Int32 {
+    // SAFETY: see the type.
+    unsafe PQsocket(handle)
+  }
+
+  package var errorMessage: String {
+    // SAFETY: libpq keeps the message, a C string, until the next call on this connection.
+    guard let text = unsafe PQerrorMessage(handle) else { return "" }
+    let message = unsafe String(cString: text)
+    return message.split(separator: "\n").joined(separator: " ")
+  }
+
+  /// While connecting: whether the socket is awaited to become writable rather than readable.
+  package var connectWantsWrite: Bool { waitsToWrite }
+
+  /// One step of connecting; never waits.
+  package mutating func advanceConnect() -> Progress {
+    // PQconnectPoll may only be called when the socket is ready for what it asked (manual 34.1).
+    var interest = pollfd(
+      fd: descriptor, events: Int16(waitsToWrite ? POLLOUT : POLLIN), revents: 0)
+    // SAFETY: one descriptor, no waiting.
+    guard unsafe poll(&interest, 1, 0) != 0 else { return .waiting }
+    // SAFETY: see the type.
+    switch unsafe PQconnectPoll(handle) {
+    case PGRES_POLLING_OK:
+      // SAFETY: see the type.
+      guard unsafe PQsetnonblocking(handle, 1) == 0, unsafe PQenterPipelineMode(handle) == 1 else {
+        return .failed
+      }
+      return .ready
+    case PGRES_POLLING_READING:
+      waitsToWrite = false
+      return .waiting
+    case PGRES_POLLING_WRITING:
+      waitsToWrite = true
+      return .waiting
+    default: return .failed
+    }
+  }
+
+  // MARK: Sending: into libpq's buffer, which `flush` empties
+
+  package func prepare(_ name: String, _ sql: StaticString, types: [UInt32]) -> Bool {
+    // SAFETY: a StaticString ends with NUL; libpq copies everything before it returns.
+    unsafe sql.withCText { text in
+      unsafe PQsendPrepare(handle, name, text, Int32(types.count), types) == 1
+    }
+  }
+
+  package func execute(_ name: String, _ parameters: ParameterBuffer) -> Bool {
+    // SAFETY: the arrays have `count` elements; libpq copies everything before it returns.
+    unsafe parameters.withPointers { count, values, lengths, formats in
+      unsafe PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1) == 1
+    }
+  }
+
+  package func execute(text: StaticString) -> Bool {
+    // SAFETY: a StaticString ends with NUL; libpq copies it.
+    unsafe text.withCText { unsafe PQsendQueryParams(handle, $0, 0, nil, nil, nil, nil, 1) == 1 }
+  }
+
+  /// Ends what an error may undo: what was sent since the last one.
+  package func sync() -> Bool {
+    // SAFETY: see the type.
+    unsafe PQpipelineSync(handle) == 1
+  }
+
+  package func flush() -> Flushed {
+    // SAFETY: see the type.
+    switch unsafe PQflush(handle) {
+    case 0: .all
+    case 1: .some
+    default: .failed
+    }
+  }
+
+  // MARK: Receiving
+
+  /// Reads what the socket holds. False when the connection is gone.
+  package func receive() -> Bool {
+    // SAFETY: see the type.
+    unsafe PQconsumeInput(handle) == 1
+  }
+
+  /// Whether `next()` would have to wait.
+  package var isBusy: Bool {
+    // SAFETY: see the type.
+    unsafe PQisBusy(handle) == 1
+  }
+
+  /// nil after the last result of each statement.
+  package func next() -> Answer? {
+    // SAFETY: the result is new and belongs to the caller.
+    guard let result = unsafe PQgetResult(handle) else { return nil }
+    return unsafe Answer(result)
+  }
+
+  // MARK: Waiting (command line, migrations and tests)
+
+  func runWaiting(_ sql: StaticString, _ parameters: ParameterBuffer) -> Answer? {
+    // SAFETY: the arrays have `count` elements, and the text ends with NUL.
+    let result = unsafe parameters.withPointers { count, values, lengths, formats in
+      unsafe sql.withCText {
+        unsafe PQexecParams(
+          handle, $0, count, parameters.types, values, lengths, formats, 1)
+      }
+    }
+    guard let result = unsafe result else { return nil }
+    return unsafe Answer(result)
+  }
+
+  func runWaiting(script: String) -> Answer? {
+    // SAFETY: the result is new and belongs to the caller.
+    guard let result = unsafe PQexec(handle, script) else { return nil }
+    return unsafe Answer(result)
+  }
+
+  // MARK: Notices
+
+  /// libpq would print them on standard error.
+  private func silenceNotices() {
+    // SAFETY: the function uses neither of its arguments.
+    unsafe _ = PQsetNoticeReceiver(handle, { _, _ in }, nil)
+  }
+
+  /// `collector` must live as long as the connection: its owner holds both.
+  func sendNotices(to collector: NoticeCollector) {
+    let context = unsafe Unmanaged.passUnretained(collector).toOpaque()
+    // SAFETY: the context is the collector, alive as long as the connection; libpq calls on our thread.
+    unsafe _ = PQsetNoticeReceiver(
+      handle,
+      { context, result in
+        guard let context = unsafe context,
+          let text = unsafe PQresultErrorField(result, 0x4D)
+        else { return }
+        unsafe Unmanaged<NoticeCollector>.fromOpaque(context).takeUnretainedValue()
+          .take(String(cString: text))
+      }, context)
+  }
+}
+
+/// Where the notices of a connection go (`RAISE NOTICE` of a migration says what it did).
+final class NoticeCollector {
+  /// nil while nobody asks.
+  var texts: [String]?
+  func take(_ text: String) { texts?.append(text) }
+}
+
+extension StaticString {
+  fileprivate func withCText<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+    // SAFETY: a StaticString's UTF-8 ends with NUL and lives for ever; CChar has the layout of UInt8.
+    unsafe utf8Start.withMemoryRebound(to: CChar.self, capacity: utf8CodeUnitCount + 1) {
+      unsafe body($0)
+    }
+  }
+}
+
+extension ParameterBuffer {
+  /// Lends the values as libpq wants them: an address (nil for NULL), a length and a format for each.
+  fileprivate func withPointers<Result>(
+    _ body: (
+      Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
+    ) -> Result
+  ) -> Result {
+    // SAFETY: every extent lies inside `bytes`, which does not change during the call. A value of length 0
+    // must still have an address, or libpq would send NULL: `bytes` gets one even when it is empty.
+    unsafe bytes.withUnsafeBytes { raw in
+      let base = unsafe raw.baseAddress ?? UnsafeRawPointer(("" as StaticString).utf8Start)
+      let values = unsafe extents.map { extent -> UnsafePointer<CChar>? in
+        guard let extent else { return nil }
+        return unsafe (base + extent.lowerBound).assumingMemoryBound(to: CChar.self)
+      }
+      let lengths = extents.map { Int32($0?.count ?? 0) }
+      let formats = [Int32](repeating: 1, count: count)
+      return unsafe body(Int32(count), values, lengths, formats)
+    }
+  }
+}
