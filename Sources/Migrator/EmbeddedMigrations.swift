@@ -10,7 +10,8 @@ extension Migration {
     // SAFETY: the table has `count` entries that live as long as the process; a name ends with NUL, and
     // `bytes` has `length` bytes.
     let table = unsafe UnsafeBufferPointer(start: chirrup_migrations(&count), count: Int(count))
-    for unsafeentry in unsafe table {
+    for index in 0..<Int(count) {
+      let entry = unsafe table[index]
       let revision = unsafe String(cString: entry.name)
       let bytes = unsafe UnsafeBufferPointer(start: entry.bytes, count: Int(entry.length))
       do throws(ChainFault) {

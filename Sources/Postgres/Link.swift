@@ -68,7 +68,10 @@ import Glibc
     let names = unsafe pairs.map { unsafe strdup($0.0) }
     let texts = unsafe pairs.map { unsafe strdup($0.1) }
     defer {
-      for unsafecopy in unsafe names + texts { unsafe free(copy) }
+      for index in pairs.indices {
+        unsafe free(names[index])
+        unsafe free(texts[index])
+      }
     }
     // SAFETY: the copies are freed after `connect` has returned.
     var keywords = unsafe names.map { unsafe UnsafePointer($0) }
