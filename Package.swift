@@ -104,6 +104,7 @@ let package = Package(
       "APITests", ["API", "Directory", "Tokens", "Postgres", "Migrator", "Cluster", "Primitives"]),
     suite("SettingsTests", ["Settings"]),
     suite("GatewayTests", ["Gateway", "Kernel", "Wire", "Primitives"]),
+    suite("LoadTests", ["chirrup-load", "Primitives"]),
     suite("TidyTests", []),
   ],
   swiftLanguageModes: [.v6],

@@ -1,0 +1,197 @@
+/// What a client makes of each frame: its own state, and the ledger's entry.
+import Primitives
+
+extension Client {
+  /// One object from the gateway; `text` is the message it stands in.
+  mutating func receive(
+    _ event: ServerEvent, _ text: RawSpan, now: Instant, _ book: inout Scorebook,
+    _ output: inout CommandBuffer
+  ) -> Action {
+    silenceEnds = now.advanced(byMilliseconds: silenceMilliseconds)
+    switch event.kind {
+    case .message: return shown(event, text, now: now, &book)
+    case .ack: acked(event, now: now, &book, &output)
+    case .ping: output.pong()
+    case .welcome: welcomed(event, now: now, &book, &output)
+    case .subscribed: subscribed(event, &book, &output)
+    case .live: return wentLive(event, &book, &output)
+    case .more:
+      if let index = position(event) { subscribe(index, &output) }
+    case .error: return failed(event, now: now, &book)
+    case .drain:
+      let delay = Int64.random(
+        in: Int64(
+          event.windowMilliseconds.lowerBound)...Int64(event.windowMilliseconds.upperBound),
+        using: &book.random)
+      moveAt = now.advanced(byMilliseconds: delay)
+    case .resync: resynced(event, &book, &output)
+    case .unsubscribed:
+      if let index = position(event) { lapse(index, now: now) }
+    case .ok, .other: break
+    }
+    return .none
+  }
+
+  private func position(_ event: ServerEvent) -> Int? {
+    guard let session = event.session else { return nil }
+    if subscriptions.count == 1 { return subscriptions[0].session == session ? 0 : nil }
+    return positions[session]
+  }
+
+  private mutating func welcomed(
+    _ event: ServerEvent, now: Instant, _ book: inout Scorebook, _ output: inout CommandBuffer
+  ) {
+    stage = .online
+    inFlightMax = max(1, event.inFlightMax)
+    if event.silenceMilliseconds > 0 {
+      // As the protocol asks of clients: interval + timeout + 5 s.
+      silenceMilliseconds = Int64(event.silenceMilliseconds) + 5000
+    }
+    silenceEnds = now.advanced(byMilliseconds: silenceMilliseconds)
+    subscribeAbsent(&output)
+    pump(&book, &output)
+  }
+
+  private mutating func subscribed(
+    _ event: ServerEvent, _ book: inout Scorebook, _ output: inout CommandBuffer
+  ) {
+    guard let index = position(event) else { return }
+    let subscription = subscriptions[index]
+    if event.from > subscription.asked {
+      book.ledger.violations.note(
+        .lost, count: event.from - subscription.asked,
+        "session \(subscription.session) resumed at \(event.from), wanted \(subscription.asked)")
+    } else if event.from < subscription.asked {
+      book.ledger.violations.note(
+        .duplicated, count: subscription.asked - event.from,
+        "session \(subscription.session) resumed at \(event.from), wanted \(subscription.asked)")
+    }
+    mark(index, .current)
+    subscriptions[index].next = event.from
+    subscriptions[index].epoch = event.epoch
+    attempt = 0
+    subscribeAbsent(&output)
+    pump(&book, &output)
+  }
+
+  /// `live` says up to where the backlog reached: exactly what was shown.
+  private mutating func wentLive(
+    _ event: ServerEvent, _ book: inout Scorebook, _ output: inout CommandBuffer
+  ) -> Action {
+    guard let index = position(event) else { return .none }
+    subscriptions[index].isLive = true
+    guard event.seq >= subscriptions[index].next else { return .none }
+    book.ledger.violations.note(
+      .holes, count: event.seq - subscriptions[index].next + 1,
+      "session \(subscriptions[index].session) live at \(event.seq), shown up to \(subscriptions[index].next - 1)"
+    )
+    return .close(4190)
+  }
+
+  private mutating func shown(
+    _ event: ServerEvent, _ text: RawSpan, now: Instant, _ book: inout Scorebook
+  ) -> Action {
+    guard let index = position(event) else {
+      book.ledger.violations.note(.mismatched, "a message of a session nobody subscribed to")
+      return .none
+    }
+    book.counters.delivered += 1
+    let subscription = subscriptions[index]
+    if event.seq < subscription.next {
+      book.ledger.violations.note(.duplicated, "\(place(event)) waits for \(subscription.next)")
+      return .none
+    }
+    book.ledger.shown(subscription.log, seq: event.seq, id: event.id)
+    if let id = event.id, book.stamp.isOwn(id) {
+      if unescaped(event.body, in: text).map({ book.bodies.isBody($0, of: id) }) != true {
+        book.ledger.violations.note(.mismatched, "\(place(event)) sees another body than \(id)'s")
+      }
+      if book.stamp.client(of: id) != number {
+        book.latencies.delivery(from: book.stamp.due(of: id), to: now)
+      }
+    }
+    if role == .operator_, event.senderIsVisitor, subscription.isLive,
+      unanswered.count < Client.unansweredMax
+    {
+      unanswered.append(Int32(index))
+    }
+    if event.seq > subscription.next {
+      book.ledger.violations.note(
+        .holes, count: event.seq - subscription.next,
+        "\(place(event)) waits for \(subscription.next)"
+      )
+      return .close(4190)
+    }
+    subscriptions[index].next = event.seq + 1
+    return .none
+  }
+
+  private mutating func acked(
+    _ event: ServerEvent, now: Instant, _ book: inout Scorebook, _ output: inout CommandBuffer
+  ) {
+    guard let id = event.id, let number = event.ref, let index = position(event),
+      number < Client.helloRef, outbox.entry(number)?.id == id
+    else {
+      book.ledger.violations.note(
+        .mismatched, "an ack of nothing that waits: ref \(event.ref ?? -1) seq \(event.seq)")
+      return
+    }
+    book.ledger.acked(subscriptions[index].log, seq: event.seq, id: id)
+    book.counters.acked += 1
+    if event.duplicate { book.counters.duplicateAcks += 1 }
+    book.latencies.ack(from: book.stamp.due(of: id), to: now)
+    outbox.settle(number)
+    pump(&book, &output)
+  }
+
+  private mutating func failed(
+    _ event: ServerEvent, now: Instant, _ book: inout Scorebook
+  ) -> Action {
+    if event.retry {
+      book.counters.retries[event.code, default: 0] += 1
+      // Half of the delay again at random, so that a crowd does not come back as one.
+      let delay = Int64(max(event.retryAfterMilliseconds, 20))
+      let jitter = Int64.random(in: 0...delay / 2, using: &book.random)
+      notBefore = max(notBefore, now.advanced(byMilliseconds: delay + jitter))
+    }
+    guard let ref = event.ref else { return .none }
+    if ref < Client.helloRef {
+      guard let entry = outbox.entry(ref) else { return .none }
+      if event.retry {
+        outbox.fail(ref)
+      } else {
+        book.counters.refusals[event.code, default: 0] += 1
+        book.ledger.refused(entry.id)
+        outbox.settle(ref)
+      }
+    } else if !event.retry {
+      book.counters.refusals[event.code, default: 0] += 1
+    } else if ref == Client.helloRef {
+      return .close(1000)
+    } else if subscriptions.indices.contains(ref - Client.helloRef - 1) {
+      lapse(ref - Client.helloRef - 1, now: now)
+    }
+    return .none
+  }
+
+  /// A subscription that must be asked for again, soon.
+  private mutating func lapse(_ index: Int, now: Instant) {
+    mark(index, .absent)
+    if notBefore == .zero { notBefore = now.advanced(byMilliseconds: 100) }
+  }
+
+  /// The log may have gone back: the copy is dropped and read again from the start.
+  private mutating func resynced(
+    _ event: ServerEvent, _ book: inout Scorebook, _ output: inout CommandBuffer
+  ) {
+    guard let index = position(event) else { return }
+    book.counters.resyncs += 1
+    subscriptions[index].epoch = event.epoch
+    subscriptions[index].next = 1
+    subscribe(index, &output)
+  }
+
+  private func place(_ event: ServerEvent) -> String {
+    "session \(event.session ?? .zero) seq \(event.seq): client \(number)"
+  }
+}

@@ -1,0 +1,47 @@
+/// Two histograms (HdrHistogram: 1 µs to 10 min, three significant digits): from the intended send time to
+/// the ack, and to the message's arrival at every other subscriber.
+///
+/// The intended time, not the time of the write: a generator that waits for a slow server would otherwise
+/// leave out exactly the messages that waited (“coordinated omission”).
+import Histogram
+import Primitives
+
+struct Latencies {
+  private(set) var ack = Latencies.empty
+  private(set) var delivery = Latencies.empty
+  /// Acks since the last look: for the progress line.
+  private var recent = Latencies.empty
+
+  private static var empty: Histogram<UInt64> {
+    Histogram(
+      lowestDiscernibleValue: 1, highestTrackableValue: maxMicroseconds,
+      numberOfSignificantValueDigits: .three)
+  }
+
+  private static let maxMicroseconds: UInt64 = 600_000_000
+
+  mutating func ack(from due: Instant, to now: Instant) {
+    let value = Latencies.microseconds(from: due, to: now)
+    ack.record(value)
+    recent.record(value)
+  }
+
+  mutating func delivery(from due: Instant, to now: Instant) {
+    delivery.record(Latencies.microseconds(from: due, to: now))
+  }
+
+  /// The 99th percentile of the acks since the last call, in milliseconds.
+  mutating func takeRecent() -> Double? {
+    defer { recent.reset() }
+    return recent.totalCount == 0 ? nil : Double(recent.valueAtPercentile(99)) / 1000
+  }
+
+  mutating func add(_ other: Latencies) {
+    ack.add(other.ack)
+    delivery.add(other.delivery)
+  }
+
+  private static func microseconds(from due: Instant, to now: Instant) -> UInt64 {
+    min(UInt64(max(0, now.nanoseconds - due.nanoseconds) / 1000), maxMicroseconds)
+  }
+}
