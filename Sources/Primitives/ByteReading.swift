@@ -45,12 +45,25 @@ extension RawSpan {
 }
 
 extension Array where Element == UInt8 {
-  /// Lends the bytes. Spans go down the call chain, never up: returning one needs an experimental flag.
+  /// Lends the bytes. Spans go down the call chain, never up: returning one needs an experimental
+  /// flag.
   @inlinable
   public func withRawSpan<Result: ~Copyable, Failure: Error>(
     _ body: (RawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     // SAFETY: UInt8 has no padding, and the span cannot leave the closure.
     try unsafe body(span.bytes)
+  }
+
+  /// Lends the bytes for writing in place; their number cannot change meanwhile.
+  @inlinable
+  public mutating func withMutableRawSpan<Result: ~Copyable, Failure: Error>(
+    _ body: (inout MutableRawSpan) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var elements = mutableSpan
+    // SAFETY: UInt8 has no padding and takes every bit pattern, and the span cannot leave the
+    // closure.
+    var bytes = unsafe elements.mutableBytes
+    return try body(&bytes)
   }
 }

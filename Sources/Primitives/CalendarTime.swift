@@ -1,5 +1,5 @@
-/// Calendar dates from microseconds, without Foundation: RFC 3339 in UTC with milliseconds, the form of
-/// every time on the wire.
+/// Calendar dates from microseconds, without Foundation: RFC 3339 in UTC with milliseconds, the
+/// form of every time on the wire.
 extension WallTime {
   /// Appends for example `2026-11-21T14:03:07.042Z` (RFC 3339 §5.6).
   public func appendText(to bytes: inout [UInt8]) {
@@ -46,8 +46,8 @@ private func appendPadded(_ value: Int64, digits: Int, to bytes: inout [UInt8]) 
   }
 }
 
-/// The proleptic Gregorian date of a day number: eras of 400 years, years that begin in March, so that the
-/// leap day is the last of its year.
+/// The proleptic Gregorian date of a day number: eras of 400 years, years that begin in March, so
+/// that the leap day is the last of its year.
 private func civilDate(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
   let shifted = days + 719_468  // days since 0000-03-01
   let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

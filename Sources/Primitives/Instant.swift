@@ -1,7 +1,7 @@
 /// Time as a value. The pure targets never read a clock: whoever drives them passes `now`.
 ///
-/// An `Instant` counts nanoseconds of the monotonic clock (CLOCK_MONOTONIC), so it never goes back and
-/// says nothing about the calendar. A `WallTime` counts microseconds since 1970-01-01 UTC, the
+/// An `Instant` counts nanoseconds of the monotonic clock (CLOCK_MONOTONIC), so it never goes back
+/// and says nothing about the calendar. A `WallTime` counts microseconds since 1970-01-01 UTC, the
 /// resolution of PostgreSQL's `timestamptz`, and is only ever stored or shown.
 public struct Instant: Comparable, Hashable, Sendable {
   public var nanoseconds: Int64

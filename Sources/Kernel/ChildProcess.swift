@@ -1,0 +1,136 @@
+import CLinux
+
+/// A program to start: always an argument list, never a shell line.
+public struct Command: Sendable {
+  public enum Output: Sendable {
+    case inherit
+    case discard
+    /// To be read by `ChildProcess.readOutput`; standard output and errors may share it.
+    case capture
+    /// Appended to the file, which is made if it does not exist.
+    case file(String)
+  }
+
+  /// A path, or a name to be looked up in PATH.
+  public var executable: String
+  public var arguments: [String]
+  /// `NAME=value` pairs; nil for the environment of this process.
+  public var environment: [String]?
+  public var workingDirectory: String?
+  public var output: Output = .inherit
+  public var errors: Output = .inherit
+  /// A process group of its own, which a Ctrl-C at the terminal does not reach.
+  public var hasOwnGroup = false
+
+  public init(_ executable: String, _ arguments: [String] = []) {
+    self.executable = executable
+    self.arguments = arguments
+  }
+}
+
+/// A process this one has started, by posix_spawn(3), which is safe with threads running. It begins
+/// with no signal blocked or ignored and with the three standard descriptors only.
+///
+/// Whoever drops it kills the process: nothing outlives its owner unnoticed.
+public struct ChildProcess: ~Copyable, Sendable {
+  public enum ExitStatus: Equatable, Sendable {
+    case exited(Int32)
+    /// Ended by the signal of this number.
+    case signaled(Int32)
+
+    public var isSuccess: Bool { self == .exited(0) }
+  }
+
+  public let processIdentifier: Int32
+  /// The read end for what is captured.
+  private var pipe: FileDescriptor?
+  private var status: ExitStatus?
+
+  public static func spawn(_ command: Command) throws(Errno) -> ChildProcess {
+    var pipe: FileDescriptor?
+    var childEnd: FileDescriptor?
+    if command.capturesSomething {
+      var ends: [2 of Int32] = [-1, -1]
+      // SAFETY: the call writes two numbers.
+      _ = try retrying {
+        unsafe withUnsafeMutableBytes(of: &ends) { bytes in
+          unsafe pipe2(bytes.baseAddress?.assumingMemoryBound(to: Int32.self), O_CLOEXEC)
+        }
+      }
+      pipe = FileDescriptor(owning: ends[0])
+      childEnd = FileDescriptor(owning: ends[1])
+    }
+    var plan = SpawnPlan()
+    try plan.prepare(command, captureTo: childEnd?.rawValue ?? -1)
+    let identifier = try plan.run(command)
+    return ChildProcess(processIdentifier: identifier, pipe: pipe.take(), status: nil)
+  }
+
+  /// Runs a program to its end and returns what it captured.
+  public static func run(_ command: Command) throws(Errno) -> Finished {
+    var child = try spawn(command)
+    let output = try child.readOutput()
+    return Finished(status: try child.wait(), output: output)
+  }
+
+  public struct Finished: Equatable, Sendable {
+    public var status: ExitStatus
+    public var output: [UInt8]
+
+    public var text: String { String(decoding: output, as: UTF8.self) }
+  }
+
+  /// Everything captured until the last holder of the other end has closed it. Blocks.
+  public mutating func readOutput() throws(Errno) -> [UInt8] {
+    guard let pipe = pipe.take() else { return [] }
+    var output: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 16_384)
+    let size = chunk.count
+    while true {
+      // SAFETY: the kernel writes at most `size` bytes into the array.
+      let count = try retrying { unsafe CLinux.read(pipe.rawValue, &chunk, size) }
+      if count == 0 { return output }
+      output.append(contentsOf: chunk[..<count])
+    }
+  }
+
+  /// Waits for the end. The answer stays the same afterwards.
+  public mutating func wait() throws(Errno) -> ExitStatus {
+    if let status { return status }
+    while true {
+      if let ended = try reap(0) { return ended }
+    }
+  }
+
+  /// The status if the process has ended, without waiting.
+  public mutating func poll() throws(Errno) -> ExitStatus? {
+    if let status { return status }
+    return try reap(WNOHANG)
+  }
+
+  /// Sends a signal, unless the process is known to have ended: its number may be another's by
+  /// then.
+  public func send(_ signal: Signal) throws(Errno) {
+    guard status == nil else { return }
+    let identifier = processIdentifier
+    _ = try retrying { kill(identifier, signal.rawValue) }
+  }
+
+  private mutating func reap(_ options: Int32) throws(Errno) -> ExitStatus? {
+    var word: Int32 = 0
+    let identifier = processIdentifier
+    // SAFETY: the kernel writes an Int32.
+    let ended = try retrying { unsafe waitpid(identifier, &word, options) }
+    guard ended == identifier else { return nil }
+    // The macros of wait(2): the low seven bits are the signal, 0 for an exit.
+    let signal = word & 0x7F
+    status = signal == 0 ? .exited(word >> 8 & 0xFF) : .signaled(signal)
+    return status
+  }
+
+  deinit {
+    guard status == nil else { return }
+    _ = kill(processIdentifier, SIGKILL)
+    while waitpid(processIdentifier, nil, 0) == -1 && chirrup_errno() == EINTR {}
+  }
+}

@@ -1,0 +1,31 @@
+import CLinux
+public import Primitives
+
+/// The only place where the time is read.
+public enum SystemClock {
+  /// CLOCK_MONOTONIC.
+  public static func now() -> Instant {
+    let time = read(CLOCK_MONOTONIC)
+    return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+  }
+
+  /// CLOCK_REALTIME.
+  public static func wallTime() -> WallTime {
+    let time = read(CLOCK_REALTIME)
+    return WallTime(microseconds: Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000)
+  }
+
+  /// Nanoseconds of processor time this thread has used.
+  public static func threadTimeNanoseconds() -> Int64 {
+    let time = read(CLOCK_THREAD_CPUTIME_ID)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+
+  private static func read(_ clock: clockid_t) -> timespec {
+    var time = timespec()
+    // SAFETY: `time` is written during the call only.
+    let result = unsafe clock_gettime(clock, &time)
+    precondition(result == 0, "the kernel has no such clock")
+    return time
+  }
+}

@@ -1,0 +1,33 @@
+import CLinux
+
+/// The kernel's randomness (getrandom(2)): good enough for keys, and never the same after a fork.
+public enum Random {
+  public static func bytes(_ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    // SAFETY: the pointer and the count describe the array.
+    unsafe bytes.withUnsafeMutableBytes { unsafe fill($0) }
+    return bytes
+  }
+
+  public static func uint64() -> UInt64 {
+    var value: UInt64 = 0
+    // SAFETY: the pointer and the count describe `value`.
+    unsafe withUnsafeMutableBytes(of: &value) { unsafe fill($0) }
+    return value
+  }
+
+  private static func fill(_ buffer: UnsafeMutableRawBufferPointer) {
+    var offset = 0
+    while offset < buffer.count {
+      // SAFETY: the rest of the buffer, which the caller keeps alive.
+      let count = unsafe getrandom(
+        buffer.baseAddress?.advanced(by: offset), buffer.count - offset, 0)
+      if count > 0 {
+        offset += count
+      } else {
+        // Nothing that needs randomness may go on without it.
+        precondition(count == -1 && chirrup_errno() == EINTR, "the kernel gives no random bytes")
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import CLinux
+
+/// The C side of posix_spawn(3): its two lists of things to do in the child, and the arrays of
+/// strings.
+@safe struct SpawnPlan: ~Copyable {
+  private var actions = unsafe posix_spawn_file_actions_t()
+  private var attributes = posix_spawnattr_t()
+
+  init() {
+    // SAFETY: both are initialised here once and destroyed in `deinit` once.
+    _ = unsafe posix_spawn_file_actions_init(&actions)
+    _ = unsafe posix_spawnattr_init(&attributes)
+  }
+
+  deinit {
+    // SAFETY: initialised in `init`; the copies name the same heap blocks, which are freed once.
+    var actions = unsafe actions
+    var attributes = attributes
+    _ = unsafe posix_spawn_file_actions_destroy(&actions)
+    _ = unsafe posix_spawnattr_destroy(&attributes)
+  }
+
+  mutating func prepare(_ command: Command, captureTo descriptor: Int32) throws(Errno) {
+    // SAFETY: `actions` and `attributes` are initialised; the calls copy the paths and sets they
+    // are given.
+    unsafe try check(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0))
+    try redirect(1, command.output, descriptor)
+    try redirect(2, command.errors, descriptor)
+    if let directory = command.workingDirectory {
+      unsafe try check(posix_spawn_file_actions_addchdir_np(&actions, directory))
+    }
+    // The parent may read its signals from a descriptor and ignore SIGPIPE; neither is the child's
+    // affair.
+    var none = sigset_t()
+    var all = sigset_t()
+    _ = unsafe sigemptyset(&none)
+    _ = unsafe sigfillset(&all)
+    unsafe try check(posix_spawnattr_setsigmask(&attributes, &none))
+    unsafe try check(posix_spawnattr_setsigdefault(&attributes, &all))
+    var flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+    if command.hasOwnGroup {
+      flags |= POSIX_SPAWN_SETPGROUP
+      unsafe try check(posix_spawnattr_setpgroup(&attributes, 0))
+    }
+    unsafe try check(posix_spawnattr_setflags(&attributes, Int16(flags)))
+  }
+
+  mutating func run(_ command: Command) throws(Errno) -> Int32 {
+    let arguments = CStrings([command.executable] + command.arguments)
+    let environment = command.environment.map { CStrings($0) }
+    var identifier: Int32 = 0
+    // SAFETY: the arrays end with nil, and all of them live until the call returns.
+    let failure = unsafe arguments.withPointers { arguments in
+      guard let environment else {
+        return unsafe posix_spawnp(
+          &identifier, command.executable, &actions, &attributes, arguments,
+          chirrup_environment())
+      }
+      return unsafe environment.withPointers { environment in
+        unsafe posix_spawnp(
+          &identifier, command.executable, &actions, &attributes, arguments, environment)
+      }
+    }
+    try check(failure)
+    return identifier
+  }
+
+  private mutating func redirect(
+    _ number: Int32, _ output: Command.Output, _ descriptor: Int32
+  ) throws(Errno) {
+    // SAFETY: as in `prepare`.
+    switch output {
+    case .inherit: break
+    case .discard:
+      unsafe try check(posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_WRONLY, 0))
+    case .capture:
+      unsafe try check(posix_spawn_file_actions_adddup2(&actions, descriptor, number))
+    case .file(let path):
+      let flags = O_WRONLY | O_CREAT | O_APPEND
+      unsafe try check(posix_spawn_file_actions_addopen(&actions, number, path, flags, 0o600))
+    }
+  }
+}
+
+extension Command {
+  var capturesSomething: Bool {
+    for output in [output, errors] {
+      if case .capture = output { return true }
+    }
+    return false
+  }
+}
+
+/// These functions return the error number instead of setting errno.
+private func check(_ failure: Int32) throws(Errno) {
+  if failure != 0 { throw Errno(rawValue: failure) }
+}
+
+/// A nil-terminated array of C strings.
+@safe private final class CStrings {
+  private var pointers: [UnsafeMutablePointer<CChar>?]
+
+  init(_ strings: [String]) {
+    // SAFETY: each copy is freed in `deinit`.
+    unsafe pointers = strings.map { unsafe strdup($0) } + [nil]
+  }
+
+  deinit {
+    // SAFETY: made by strdup, freed once.
+    for index in unsafe pointers.indices { unsafe free(pointers[index]) }
+  }
+
+  func withPointers<Result>(
+    _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+  ) -> Result {
+    // SAFETY: the array is not touched while it is lent, and it is never empty.
+    unsafe pointers.withUnsafeMutableBufferPointer { buffer in
+      guard let base = buffer.baseAddress else { preconditionFailure("the list ends with nil") }
+      return unsafe body(base)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import CLinux
+
+/// A POSIX thread that runs one closure. The closure is sent: what it captures belongs to the new
+/// thread.
+public struct Thread: ~Copyable, Sendable {
+  private let handle: pthread_t
+
+  /// The body on its way to the new thread.
+  private final class Parcel {
+    let name: String
+    let body: () -> Void
+
+    init(name: String, body: sending @escaping () -> Void) {
+      self.name = name
+      self.body = body
+    }
+
+    func run() {
+      let short = String(decoding: name.utf8.prefix(15), as: UTF8.self)
+      // SAFETY: the text is copied during the call.
+      _ = unsafe short.withCString { unsafe pthread_setname_np(pthread_self(), $0) }
+      body()
+    }
+  }
+
+  /// Starts a thread. `name` shows in `top -H`, cut to 15 bytes.
+  public static func spawn(
+    name: String, body: sending @escaping () -> Void
+  ) throws(Errno) -> Thread {
+    let parcel = Parcel(name: name, body: body)
+    var handle = pthread_t()
+    // SAFETY: the reference is retained here and released by the thread, or below if there is none.
+    let argument = unsafe Unmanaged.passRetained(parcel).toOpaque()
+    // SAFETY: `handle` is written during the call; the argument lives until the thread takes it.
+    let failure = unsafe pthread_create(
+      &handle, nil,
+      { argument in
+        if let argument = unsafe argument {
+          // SAFETY: the other half of `passRetained`, run once.
+          unsafe Unmanaged<Parcel>.fromOpaque(argument).takeRetainedValue().run()
+        }
+        return nil
+      }, argument)
+    guard failure == 0 else {
+      // SAFETY: no thread was made to take it.
+      unsafe Unmanaged<Parcel>.fromOpaque(argument).release()
+      throw Errno(rawValue: failure)
+    }
+    return Thread(handle: handle)
+  }
+
+  /// Waits for the end of the thread.
+  public consuming func join() {
+    // Once only, because this consumes the handle.
+    _ = pthread_join(handle, nil)
+    discard self
+  }
+
+  deinit {
+    // Not joined: let it go.
+    _ = pthread_detach(handle)
+  }
+}

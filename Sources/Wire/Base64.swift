@@ -1,0 +1,31 @@
+/// Base64 with padding (RFC 4648 §4): the form of `Sec-WebSocket-Key` and `Sec-WebSocket-Accept`.
+enum Base64 {
+  private static let alphabet = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  static func encode(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      var group: UInt32 = 0
+      let count = min(3, bytes.count - start)
+      for index in 0..<3 {
+        group = group << 8 | (index < count ? UInt32(bytes[start + index]) : 0)
+      }
+      for index in 0..<4 {
+        let isPadding = index > count
+        text.append(
+          isPadding ? UInt8(ascii: "=") : alphabet[Int(group >> UInt32(18 - 6 * index) & 0x3F)])
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  static func isDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+      true
+    default: false
+    }
+  }
+}

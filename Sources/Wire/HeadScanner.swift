@@ -1,0 +1,64 @@
+import Primitives
+
+/// What the head of an HTTP message may cost its receiver.
+public enum HeadLimits {
+  /// Bytes from the first line to the empty line, both included.
+  public static let headBytes = 16_384
+  /// Bytes of a request's target.
+  public static let targetBytes = 8_192
+  public static let fields = 100
+  /// Parameters of a query.
+  public static let parameters = 100
+}
+
+/// Finds the end of an HTTP/1.1 head (RFC 9112 §2.1) in bytes that come in pieces, looking at each
+/// byte once.
+///
+/// It also refuses what can never become a head, so that a TLS hello or a flood is not waited for:
+/// the strict reading of §2.2, where a line ends by CRLF only and no control character but HTAB
+/// occurs.
+public struct HeadScanner: Equatable, Sendable {
+  private var resume: UInt32 = 0
+  private var lineStart: UInt32 = 0
+  private var hasFirstLine = false
+
+  public init() {}
+
+  /// `bytes` is everything received so far, from the same first byte on. The result is the number
+  /// of bytes up to and including the empty line, or nil while it has not come.
+  public mutating func scan(_ bytes: RawSpan) throws(HeadFault) -> Int? {
+    let end = min(bytes.byteCount, HeadLimits.headBytes)
+    var offset = Int(resume)
+    while offset < end {
+      let byte = bytes.byte(at: offset)
+      offset += 1
+      if byte >= 0x20 && byte != 0x7F || byte == UInt8(ascii: "\t") { continue }
+      if byte == UInt8(ascii: "\r") {
+        // Judged with the byte behind it, which may be in the next segment.
+        guard offset < end else {
+          offset -= 1
+          break
+        }
+        guard bytes.byte(at: offset) == UInt8(ascii: "\n") else { throw .controlCharacter }
+        offset += 1
+        let isEmptyLine = offset - 2 == Int(lineStart)
+        lineStart = UInt32(offset)
+        if !isEmptyLine {
+          hasFirstLine = true
+        } else if hasFirstLine {
+          return offset
+        } else if offset > 2 {
+          // §2.2: one empty line before the request line is ignored, for the sake of old clients.
+          throw .requestLineInvalid
+        }
+        continue
+      }
+      throw .controlCharacter
+    }
+    resume = UInt32(offset)
+    guard bytes.byteCount < HeadLimits.headBytes else {
+      throw hasFirstLine ? .headTooLong : .targetTooLong
+    }
+    return nil
+  }
+}

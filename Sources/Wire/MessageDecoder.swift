@@ -1,0 +1,259 @@
+import Primitives
+
+/// What one WebSocket message may cost its receiver.
+public struct MessageLimits: Equatable, Sendable {
+  /// Payload bytes of all fragments together.
+  public var messageBytes: Int
+  /// Frames of one message, the first included.
+  public var fragments: Int
+
+  public init(messageBytes: Int, fragments: Int) {
+    self.messageBytes = messageBytes
+    self.fragments = fragments
+  }
+}
+
+/// Turns the bytes of one peer into messages and control frames (RFC 6455 §5 to §8), without owning
+/// the memory they arrive in.
+///
+/// It unmasks in place. A message that lies whole in the caller's buffer is only pointed at; what
+/// is partial is copied to `assembly`, the one thing on the heap, which an idle connection does not
+/// have.
+///
+/// Invariants: after a fault or a close frame nothing is ever yielded again, and what still comes
+/// is swallowed (§1.4, §7.1.7); at most `limits.messageBytes` + 125 bytes are held; how the stream
+/// was cut into segments changes nothing but `Location`.
+public struct MessageDecoder: Sendable {
+  /// Which side this is: servers require masks, clients forbid them (§5.1).
+  public enum Role: UInt8, Sendable { case server, client }
+
+  public enum Location: Equatable, Sendable {
+    /// Unmasked, at these offsets of the buffer given to `next`.
+    case inPlace(Range<Int>)
+    /// Read it by `withAssembled` before the next call of `next`.
+    case assembled
+  }
+
+  public enum Step: Equatable, Sendable {
+    /// Every byte is consumed; the buffer may be reused.
+    case needMoreBytes
+    /// `.text` (already checked to be UTF-8) or `.binary`.
+    case message(Opcode, Location)
+    case ping(Location)
+    case pong(Location)
+    /// The code is nil when the frame had no payload (§7.1.5: 1005).
+    case close(CloseCode?, reason: Location)
+  }
+
+  private enum Phase: UInt8 { case header, payload, finished }
+
+  private var limits: MessageLimits
+  /// The fragments so far, then the bytes of a control frame that came in pieces.
+  private var assembly: [UInt8] = []
+  /// How many bytes of `assembly` are the message's.
+  private var messageByteCount = 0
+  private var fragmentCount = 0
+  /// Bytes the current frame still owes.
+  private var missing = 0
+  private var frame = FrameHeader(
+    opcode: .continuation, isFinal: true, byteCount: 0, maskKey: 0, payloadByteCount: 0)
+  /// A header cut by the end of a segment.
+  private var scratch = InlineArray<14, UInt8>(repeating: 0)
+  private var scratchCount: UInt8 = 0
+  private var utf8 = UTF8Validator()
+  /// `.continuation` between messages.
+  private var messageOpcode = Opcode.continuation
+  private var role: Role
+  private var phase = Phase.header
+  /// Where in `assembly` the payload that was handed out begins; -1 when none was.
+  private var lentFrom = -1
+
+  public init(role: Role, limits: MessageLimits) {
+    precondition(limits.messageBytes >= 0 && limits.fragments >= 1, "limits that nothing can meet")
+    self.role = role
+    self.limits = limits
+  }
+
+  /// Whether a fault or a close frame has ended this direction.
+  public var isFinished: Bool { phase == .finished }
+
+  /// Whether a message has begun and not ended: what an idle timeout should not mistake for
+  /// silence.
+  public var isInsideMessage: Bool { messageOpcode != .continuation || phase == .payload }
+
+  /// Consumes bytes from `offset` on, up to the end of the next message or control frame.
+  public mutating func next(
+    _ buffer: inout MutableRawSpan, offset: inout Int
+  ) throws(FrameFault) -> Step {
+    clearAssembled()
+    do throws(FrameFault) {
+      while true {
+        switch phase {
+        case .finished:
+          offset = buffer.byteCount
+          return .needMoreBytes
+        case .header:
+          guard let header = try readHeader(buffer.bytes, offset: &offset) else {
+            return .needMoreBytes
+          }
+          try begin(header)
+        case .payload:
+          if let step = try readPayload(&buffer, offset: &offset) { return step }
+          if phase == .payload { return .needMoreBytes }
+        }
+      }
+    } catch {
+      phase = .finished
+      assembly = []
+      throw error
+    }
+  }
+
+  /// Lends the payload whose location was `.assembled`; empty when there is none.
+  public func withAssembled<Result: ~Copyable, Failure: Error>(
+    _ body: (RawSpan) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try assembly.withRawSpan { (bytes) throws(Failure) -> Result in
+      let start = lentFrom < 0 ? bytes.byteCount : lentFrom
+      return try body(bytes.extracting(start..<bytes.byteCount))
+    }
+  }
+
+  /// Gives back the memory of what was handed out. `next` does it too; call it where the connection
+  /// may then be idle for hours.
+  public mutating func clearAssembled() {
+    guard lentFrom >= 0 else { return }
+    if lentFrom == 0 || phase == .finished {
+      assembly = []
+    } else {
+      assembly.removeLast(assembly.count - lentFrom)
+    }
+    lentFrom = -1
+  }
+
+  /// Nil when the segment ends inside the header.
+  @inline(__always)
+  private mutating func readHeader(
+    _ bytes: RawSpan, offset: inout Int
+  ) throws(FrameFault) -> FrameHeader? {
+    if scratchCount == 0,
+      let header = try FrameHeader.parse(bytes, at: offset, isMaskRequired: role == .server)
+    {
+      offset += Int(header.byteCount)
+      return header
+    }
+    while offset < bytes.byteCount {
+      scratch[Int(scratchCount)] = bytes.byte(at: offset)
+      scratchCount += 1
+      offset += 1
+      // SAFETY: UInt8 has no padding, and the span does not outlive this statement.
+      let seen = unsafe scratch.span.bytes.extracting(0..<Int(scratchCount))
+      if let header = try FrameHeader.parse(seen, at: 0, isMaskRequired: role == .server) {
+        scratchCount = 0
+        return header
+      }
+    }
+    return nil
+  }
+
+  /// What a header alone decides: the order of fragments (§5.4) and the limits, before any payload.
+  private mutating func begin(_ header: FrameHeader) throws(FrameFault) {
+    if !header.opcode.isControl {
+      if header.opcode == .continuation {
+        guard messageOpcode != .continuation else { throw .continuationWithoutStart }
+      } else {
+        guard messageOpcode == .continuation else { throw .messageInterrupted }
+        messageOpcode = header.opcode
+        fragmentCount = 0
+        utf8 = UTF8Validator()
+      }
+      // Subtracted, not added: the declared length can be near Int.max.
+      guard header.payloadByteCount <= limits.messageBytes - messageByteCount else {
+        throw .messageTooBig
+      }
+      guard fragmentCount < limits.fragments else { throw .tooManyFragments }
+      fragmentCount += 1
+    }
+    frame = header
+    missing = header.payloadByteCount
+    phase = .payload
+  }
+
+  /// Nil when the segment ends inside the payload, or a fragment that is not the last one is
+  /// complete.
+  @inline(__always)
+  private mutating func readPayload(
+    _ buffer: inout MutableRawSpan, offset: inout Int
+  ) throws(FrameFault) -> Step? {
+    let range = offset..<offset + min(missing, buffer.byteCount - offset)
+    Masking.apply(frame.maskKey, to: &buffer, in: range)
+    frame.maskKey = Masking.advance(frame.maskKey, by: range.count)
+    offset = range.upperBound
+    missing -= range.count
+    if frame.opcode.isControl { return try readControl(buffer.bytes, range) }
+
+    if messageOpcode == .text {
+      // §8.1, and at the first impossible byte rather than at the end of the message.
+      guard utf8.accept(buffer.bytes, in: range) else { throw .textInvalid }
+    }
+    let isEnd = missing == 0 && frame.isFinal
+    if isEnd && messageOpcode == .text && !utf8.isComplete { throw .textInvalid }
+    // The usual message: one frame, whole in the buffer.
+    let isInPlace = isEnd && messageByteCount == 0 && range.count == frame.payloadByteCount
+    if !isInPlace {
+      assembly.append(buffer.bytes.extracting(range))
+      messageByteCount += range.count
+    }
+    if missing > 0 { return nil }
+    phase = .header
+    if !isEnd { return nil }
+    let opcode = messageOpcode
+    messageOpcode = .continuation
+    if isInPlace { return .message(opcode, .inPlace(range)) }
+    messageByteCount = 0
+    lentFrom = 0
+    return .message(opcode, .assembled)
+  }
+
+  /// Control frames may stand between the fragments of a message (§5.4), so their pieces are kept
+  /// behind it.
+  private mutating func readControl(
+    _ bytes: RawSpan, _ range: Range<Int>
+  ) throws(FrameFault) -> Step? {
+    let isInPlace = missing == 0 && range.count == frame.payloadByteCount
+    if !isInPlace { assembly.append(bytes.extracting(range)) }
+    if missing > 0 { return nil }
+    phase = .header
+    if !isInPlace { lentFrom = messageByteCount }
+    switch frame.opcode {
+    case .ping: return .ping(isInPlace ? .inPlace(range) : .assembled)
+    case .pong: return .pong(isInPlace ? .inPlace(range) : .assembled)
+    default: break
+    }
+    // §5.5.1: a close frame is the last thing a peer sends.
+    phase = .finished
+    if isInPlace {
+      let code = try closeCode(bytes.extracting(range))
+      let reason = min(range.lowerBound + 2, range.upperBound)..<range.upperBound
+      return .close(code, reason: .inPlace(reason))
+    }
+    let start = messageByteCount
+    let code = try assembly.withRawSpan { (held) throws(FrameFault) in
+      try closeCode(held.extracting(start..<held.byteCount))
+    }
+    lentFrom = min(start + 2, assembly.count)
+    return .close(code, reason: .assembled)
+  }
+}
+
+/// §5.5.1, §7.4: nothing, or a code that may travel and a reason in UTF-8.
+private func closeCode(_ payload: RawSpan) throws(FrameFault) -> CloseCode? {
+  if payload.byteCount == 0 { return nil }
+  guard payload.byteCount >= 2 else { throw .closePayloadOfOneByte }
+  let code = CloseCode(rawValue: payload.uint16(at: 0))
+  guard code.isReceivable else { throw .closeCodeForbidden }
+  guard UTF8Validator.isValid(payload.extracting(2..<payload.byteCount)) else {
+    throw .closeReasonInvalid
+  }
+  return code
+}

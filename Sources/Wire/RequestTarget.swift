@@ -1,0 +1,89 @@
+import Primitives
+
+/// A request's target in origin form (RFC 9112 §3.2.1): a path and a query, both decoded. Anything
+/// a router or a file lookup could read in two ways is refused, so that what is compared is what
+/// was meant.
+struct RequestTarget: Equatable, Sendable {
+  struct Parameter: Equatable, Sendable {
+    var name: String
+    var value: String
+  }
+
+  var path: String
+  var parameters: [Parameter]
+
+  static func parse(_ text: RawSpan) throws(HeadFault) -> RequestTarget {
+    guard text.byteCount <= HeadLimits.targetBytes else { throw .targetTooLong }
+    // RFC 9112 §3.2.4: the asterisk form speaks of the server as a whole.
+    if text.equals("*") { return RequestTarget(path: "*", parameters: []) }
+    // The absolute form is for proxies, the authority form for tunnels: this is neither.
+    guard text.byteCount > 0, text.byte(at: 0) == UInt8(ascii: "/") else { throw .targetInvalid }
+    var queryStart = text.byteCount
+    for offset in 0..<text.byteCount {
+      let byte = text.byte(at: offset)
+      // RFC 3986 §2: printable ASCII only, and no fragment travels.
+      guard byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#") else { throw .targetInvalid }
+      if byte == UInt8(ascii: "?") && queryStart == text.byteCount { queryStart = offset }
+    }
+    let path = try decode(text.extracting(0..<queryStart), isQuery: false)
+    for segment in path.utf8.split(separator: UInt8(ascii: "/")) {
+      guard !segment.elementsEqual(".".utf8) && !segment.elementsEqual("..".utf8) else {
+        throw .targetInvalid
+      }
+    }
+    guard queryStart < text.byteCount else { return RequestTarget(path: path, parameters: []) }
+    let query = text.extracting(queryStart + 1..<text.byteCount)
+    return RequestTarget(path: path, parameters: try parseQuery(query))
+  }
+
+  private static func parseQuery(_ query: RawSpan) throws(HeadFault) -> [Parameter] {
+    var parameters: [Parameter] = []
+    var start = 0
+    while start < query.byteCount {
+      var end = start
+      var equals: Int?
+      while end < query.byteCount, query.byte(at: end) != UInt8(ascii: "&") {
+        if equals == nil && query.byte(at: end) == UInt8(ascii: "=") { equals = end }
+        end += 1
+      }
+      if end > start {
+        guard parameters.count < HeadLimits.parameters else { throw .tooManyParameters }
+        let nameEnd = equals ?? end
+        parameters.append(
+          Parameter(
+            name: try decode(query.extracting(start..<nameEnd), isQuery: true),
+            value: try decode(query.extracting(min(nameEnd + 1, end)..<end), isQuery: true)))
+      }
+      start = end + 1
+    }
+    return parameters
+  }
+
+  /// Percent-decodes once. Control characters and what is not UTF-8 are refused; so is an escaped
+  /// slash or backslash in a path, which is one segment here and two elsewhere.
+  private static func decode(_ text: RawSpan, isQuery: Bool) throws(HeadFault) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.byteCount)
+    var offset = 0
+    while offset < text.byteCount {
+      var byte = text.byte(at: offset)
+      offset += 1
+      if byte == UInt8(ascii: "%") {
+        guard offset + 2 <= text.byteCount,
+          let high = hexadecimalValue(text.byte(at: offset)),
+          let low = hexadecimalValue(text.byte(at: offset + 1))
+        else { throw .escapeInvalid }
+        byte = high << 4 | low
+        offset += 2
+        let isSeparator = byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
+        guard isQuery || !isSeparator else { throw .targetInvalid }
+        guard byte >= 0x20 && byte != 0x7F else { throw .escapeInvalid }
+      } else if isQuery && byte == UInt8(ascii: "+") {
+        byte = UInt8(ascii: " ")
+      }
+      bytes.append(byte)
+    }
+    guard let decoded = String(validating: bytes, as: UTF8.self) else { throw .escapeInvalid }
+    return decoded
+  }
+}
