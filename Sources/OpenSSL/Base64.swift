@@ -1,4 +1,5 @@
-/// Base64 without padding (RFC 4648): the URL alphabet for tokens, the standard one for password hashes.
+/// Base64 without padding (RFC 4648): the URL alphabet for tokens, the standard one for password
+/// hashes.
 ///
 /// Decoding is strict: no padding, no blanks, no spare bits, so that one value has one text.
 public struct Base64: Sendable {
@@ -45,7 +46,8 @@ public struct Base64: Sendable {
         bytes.append(UInt8(truncatingIfNeeded: pending >> UInt32(bits)))
       }
     }
-    // Six left-over bits are a lone letter; set left-over bits would be a second text of the same bytes.
+    // Six left-over bits are a lone letter; set left-over bits would be a second text of the same
+    // bytes.
     guard bits < 6, pending & (1 << UInt32(bits) - 1) == 0 else { return nil }
     return bytes
   }

@@ -1,7 +1,8 @@
 /// SHA-256 and HMAC-SHA-256 from OpenSSL's libcrypto, in one step each.
 ///
 /// This target is the only importer of OpenSSL. One-step calls need no handle, so nothing can leak;
-/// they fail only when the library itself is broken, which is a fault of the installation, not an input's.
+/// they fail only when the library itself is broken, which is a fault of the installation, not an
+/// input's.
 import COpenSSL
 
 /// SHA-256 (FIPS 180-4).
@@ -33,8 +34,9 @@ public enum HMACSHA256 {
     precondition(key.count <= Int(Int32.max), "an HMAC key is at most 2 GiB")
     var code = [UInt8](repeating: 0, count: byteCount)
     var written: UInt32 = 0
-    // SAFETY: the three buffers live through the call, and HMAC-SHA-256 writes exactly `byteCount` bytes. An
-    // empty key is lent as one byte of storage with length 0, since a null key means "reuse the last one".
+    // SAFETY: the three buffers live through the call, and HMAC-SHA-256 writes exactly `byteCount`
+    // bytes. An empty key is lent as one byte of storage with length 0, since a null key means
+    // "reuse the last one".
     let result = unsafe (key.isEmpty ? [0] : key).withUnsafeBytes { secret in
       unsafe bytes.withUnsafeBufferPointer { input in
         unsafe code.withUnsafeMutableBufferPointer { output in

@@ -1,9 +1,10 @@
 /// Passwords of operators: scrypt (RFC 7914) with its parameters and salt in one line of text,
 /// `$scrypt$ln=15,r=8,p=3$SALT$HASH`, the PHC string form.
 ///
-/// The parameters are those OWASP lists for 32 MiB. A hash takes about a quarter of a second of one core: call
-/// it where nobody waits for the thread, and never more often at once than there are cores to spare.
-/// Verification refuses parameters beyond `memoryBytesMax`, since a line of text must not decide how much memory we take.
+/// The parameters are those OWASP lists for 32 MiB. A hash takes about a quarter of a second of one
+/// core: call it where nobody waits for the thread, and never more often at once than there are
+/// cores to spare. Verification refuses parameters beyond `memoryBytesMax`, since a line of text
+/// must not decide how much memory we take.
 import COpenSSL
 
 /// Why libcrypto could not do its work.
@@ -32,7 +33,8 @@ public enum Password {
       + "$\(Base64.standard.encode(salt))$\(Base64.standard.encode(key))"
   }
 
-  /// Whether `password` has the stored hash `encoded`. A text that is no such hash verifies nothing.
+  /// Whether `password` has the stored hash `encoded`. A text that is no such hash verifies
+  /// nothing.
   public static func verify(
     _ password: String, against encoded: String
   ) throws(CryptoFault) -> Bool {
@@ -42,7 +44,8 @@ public enum Password {
     return constantTimeEquals(key, stored.key)
   }
 
-  /// Takes as long as a verification: for an unknown account, so that the time of an answer names no accounts.
+  /// Takes as long as a verification: for an unknown account, so that the time of an answer names
+  /// no accounts.
   public static func verifyNothing(_ password: String) throws(CryptoFault) {
     guard password.utf8.count <= byteCountMax else { return }
     let salt = [UInt8](repeating: 0, count: saltBytes)
@@ -58,7 +61,8 @@ public enum Password {
     let succeeded = unsafe secret.withUnsafeBufferPointer { secret in
       unsafe salt.withUnsafeBufferPointer { salt in
         unsafe key.withUnsafeMutableBufferPointer { key in
-          // OpenSSL counts a little more than 128 * N * r; twice the bound is never taken, only allowed.
+          // OpenSSL counts a little more than 128 * N * r; twice the bound is never taken, only
+          // allowed.
           unsafe EVP_PBE_scrypt(
             secret.baseAddress, secret.count, salt.baseAddress, salt.count, 1 << parameters.log2N,
             parameters.r, parameters.p, memoryBytesMax * 2, key.baseAddress, key.count)

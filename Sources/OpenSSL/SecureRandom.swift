@@ -1,8 +1,10 @@
-/// Random bytes for keys, tokens and salts, from OpenSSL's generator (seeded by the kernel, safe from every thread).
+/// Random bytes for keys, tokens and salts, from OpenSSL's generator (seeded by the kernel, safe
+/// from every thread).
 import COpenSSL
 
 public enum SecureRandom {
-  /// A gateway without randomness must not hand out secrets, so a failing generator ends the process.
+  /// A gateway without randomness must not hand out secrets, so a failing generator ends the
+  /// process.
   public static func bytes(_ count: Int) -> [UInt8] {
     precondition(count >= 0 && count <= Int(Int32.max), "a count of random bytes is 0 to 2^31 - 1")
     var bytes = [UInt8](repeating: 0, count: count)
@@ -18,7 +20,8 @@ public enum SecureRandom {
     bytes(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// A secret as text: `byteCount` random bytes in base64url (RFC 4648 §5), so 43 characters for 32 bytes.
+  /// A secret as text: `byteCount` random bytes in base64url (RFC 4648 §5), so 43 characters for 32
+  /// bytes.
   public static func token(byteCount: Int = 32) -> String {
     Base64.url.encode(bytes(byteCount))
   }

@@ -1,5 +1,6 @@
-/// The names of all settings. A key's text is its path in the YAML file; from it come the environment variable
-/// (`limits.connections` is CHIRRUP_LIMITS_CONNECTIONS) and the flag of the command line, where there is one.
+/// The names of all settings. A key's text is its path in the YAML file; from it come the
+/// environment variable (`limits.connections` is CHIRRUP_LIMITS_CONNECTIONS) and the flag of the
+/// command line, where there is one.
 public enum SettingKey: String, CaseIterable, Sendable {
   case listen
   case publicURL = "public_url"
@@ -46,7 +47,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     if let range { return "a whole number from \(range.lowerBound) to \(range.upperBound)" }
     return switch self {
     case .listen:
-      "1 to 16 different addresses like 127.0.0.1:8080, [::1]:8080 or localhost:8080, port 0 to 65535"
+      "1 to 16 different addresses like 127.0.0.1:8080, [::1]:8080, localhost:8080"
     case .publicURL: "a URL like https://chat.example.com, without query and fragment"
     case .databaseURL: "postgresql://user:password@host:5432/name or host=… dbname=…"
     case .dataDirectory: "a path of a directory"

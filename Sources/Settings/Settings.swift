@@ -1,10 +1,12 @@
-/// Everything that can be set, as one immutable value: read once at start, checked as a whole, then only passed on.
+/// Everything that can be set, as one immutable value: read once at start, checked as a whole, then
+/// only passed on.
 ///
 /// config/chirrup.yaml documents each key; a test holds it equal to the defaults here.
 public struct Settings: Sendable, Equatable {
   /// Where the gateway listens; one listener for each address and loop.
   public var listen = [ListenAddress(host: "127.0.0.1", port: 8080)]
-  /// The URL under which browsers reach the gateway, without a trailing slash. Nil: the first listen address.
+  /// The URL under which browsers reach the gateway, without a trailing slash. Nil: the first
+  /// listen address.
   public var publicURL: String?
   /// A PostgreSQL connection string or URI. Nil: a private cluster in `dataDirectory`.
   public var databaseURL: String?
@@ -30,7 +32,8 @@ public struct Settings: Sendable, Equatable {
   public var migrate = true
   /// Whether the WebSocket echo at /debug/echo exists.
   public var debugEcho = false
-  /// Whether the workspace `demo` exists, with its operator, and its login is shown on the console's page.
+  /// Whether the workspace `demo` exists, with its operator, and its login is shown on the
+  /// console's page.
   public var demo = false
 
   public init() {}

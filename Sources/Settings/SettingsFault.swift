@@ -1,5 +1,5 @@
-/// What is wrong with a configuration: every problem at once, each with the key, the place, the reason and what
-/// would be accepted, so that it is mended in one go.
+/// What is wrong with a configuration: every problem at once, each with the key, the place, the
+/// reason and what would be accepted, so that it is mended in one go.
 public struct SettingsFault: Error, Equatable, CustomStringConvertible {
   public var problems: [String]
 

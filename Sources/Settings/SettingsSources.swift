@@ -1,7 +1,9 @@
-/// Where settings come from, strongest first: flags, CHIRRUP_ variables, DATABASE_URL, the YAML file.
+/// Where settings come from, strongest first: flags, CHIRRUP_ variables, DATABASE_URL, the YAML
+/// file.
 ///
-/// swift-configuration reads each of them. Values are asked for as text, one source after the other, because a
-/// refusal must name the source and quote the text; a reader over all of them would hide both.
+/// swift-configuration reads each of them. Values are asked for as text, one source after the
+/// other, because a refusal must name the source and quote the text; a reader over all of them
+/// would hide both.
 import Configuration
 import Synchronization
 
@@ -82,7 +84,8 @@ struct SettingsSources {
     }.sorted()
   }
 
-  /// The strongest source's text for a key. An empty text is no value, so that `public_url:` means the default.
+  /// The strongest source's text for a key. An empty text is no value, so that `public_url:` means
+  /// the default.
   func text(for key: SettingKey) -> SourcedText? {
     for source in sources {
       let name = source.name(key)
@@ -95,7 +98,8 @@ struct SettingsSources {
     return nil
   }
 
-  /// A scalar as it stands; a YAML sequence joined by commas, the form of lists in flags and variables.
+  /// A scalar as it stands; a YAML sequence joined by commas, the form of lists in flags and
+  /// variables.
   private static func text(
     for path: AbsoluteConfigKey, in provider: any ConfigProvider
   ) -> String? {

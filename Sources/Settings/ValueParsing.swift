@@ -32,7 +32,8 @@ private func isIPv4(_ text: Substring) -> Bool {
     }
 }
 
-/// Eight groups of hexadecimal digits, or fewer around one `::` (RFC 4291 §2.2, without the embedded IPv4 form).
+/// Eight groups of hexadecimal digits, or fewer around one `::` (RFC 4291 §2.2, without the
+/// embedded IPv4 form).
 private func isIPv6(_ text: Substring) -> Bool {
   let halves = text.components(around: "::")
   guard halves.count <= 2 else { return false }
@@ -61,7 +62,8 @@ func parsePublicURL(_ text: String) -> String? {
   return text.last == "/" ? String(text.dropLast()) : text
 }
 
-/// A serialised origin (RFC 6454 §6.2) or `*`. Browsers write it in lower case, so it is compared in lower case.
+/// A serialised origin (RFC 6454 §6.2) or `*`. Browsers write it in lower case, so it is compared
+/// in lower case.
 func parseOrigin(_ text: String) -> String? {
   if text == "*" { return text }
   guard let authority = text.afterScheme, isAuthority(authority) else { return nil }

@@ -3,7 +3,8 @@ public import Primitives
 
 /// Who is at the other end of a connection, as far as a verified token says.
 public enum Principal: Hashable, Sendable {
-  /// A visitor of one workspace. `sessions` are the only sessions they may subscribe to; `name` may be empty.
+  /// A visitor of one workspace. `sessions` are the only sessions they may subscribe to; `name` may
+  /// be empty.
   case visitor(id: Identifier, workspace: Identifier, sessions: [Identifier], name: String)
   /// An operator, acting in one workspace. `role` is the membership's: `agent`, `admin`, `owner`.
   case `operator`(id: Identifier, workspace: Identifier, name: String, role: String)
@@ -35,7 +36,8 @@ public enum TokenFault: Error, Equatable, Sendable {
   case malformed
   /// Not signed with this gateway's key.
   case badSignature
-  /// A header that asks for anything but HS256 (RFC 8725 §3.1), or for an extension (`crit`, RFC 7515 §4.1.11).
+  /// A header that asks for anything but HS256 (RFC 8725 §3.1), or for an extension (`crit`, RFC
+  /// 7515 §4.1.11).
   case unsupportedAlgorithm
   case wrongIssuer
   /// Neither a visitor's token nor an operator's.

@@ -1,9 +1,11 @@
-/// Issues and verifies the gateway's own tokens: JSON Web Tokens (RFC 7519) signed by HS256 with the signing
-/// key of the database, so that every node of a deployment accepts what any of them issued.
+/// Issues and verifies the gateway's own tokens: JSON Web Tokens (RFC 7519) signed by HS256 with
+/// the signing key of the database, so that every node of a deployment accepts what any of them
+/// issued.
 ///
-/// JWTKit encodes, signs and decodes; the order of the checks is ours: size, form, signature, and only then is
-/// any JSON read, so no stranger's JSON ever reaches a parser. Only `init` is async (JWTKit hands its key out
-/// through an actor); verifying takes some 20 microseconds and may be done on a loop.
+/// JWTKit encodes, signs and decodes; the order of the checks is ours: size, form, signature, and
+/// only then is any JSON read, so no stranger's JSON ever reaches a parser. Only `init` is async
+/// (JWTKit hands its key out through an actor); verifying takes some 20 microseconds and may be
+/// done on a loop.
 import JWTKit
 import OpenSSL
 public import Primitives
@@ -26,7 +28,8 @@ public struct TokenAuthority: Sendable {
     key = try await keys.getKey()
   }
 
-  /// A token for `principal` that ends `lifetimeSeconds` after `now`; its end falls on a whole second.
+  /// A token for `principal` that ends `lifetimeSeconds` after `now`; its end falls on a whole
+  /// second.
   public func issue(
     _ principal: Principal, lifetimeSeconds: Int, now: WallTime
   ) throws -> (token: String, expiresAt: WallTime) {

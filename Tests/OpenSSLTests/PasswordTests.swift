@@ -1,4 +1,5 @@
-/// Password hashes: they verify, they are salted, and no stored text can make us work without bound.
+/// Password hashes: they verify, they are salted, and no stored text can make us work without
+/// bound.
 import Testing
 
 @testable import OpenSSL

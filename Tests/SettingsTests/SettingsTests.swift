@@ -1,4 +1,5 @@
-/// Settings: what each source says, which one wins, and that whatever is wrong is told at once and in full.
+/// Settings: what each source says, which one wins, and that whatever is wrong is told at once and
+/// in full.
 import Foundation
 import Testing
 
@@ -130,7 +131,8 @@ import Testing
         "--loops: \"many\" is no whole number; expected: a whole number from 0 to 256",
         "log.level (\(path)): \"loud\" is not accepted; expected: "
           + "trace, debug, info, notice, warning, error, critical",
-        "limits.connections (\(path)): \"0\" is out of range; expected: a whole number from 1 to 1000000",
+        "limits.connections (\(path)): \"0\" is out of range; expected: "
+          + "a whole number from 1 to 1000000",
         "CHIRRUP_DRAIN_SECONDS: \"1e9\" is no whole number; expected: a whole number from 0 to 300",
       ])
     #expect(fault?.description.contains("secret") == false)
@@ -163,7 +165,8 @@ import Testing
       environment: ["CHIRRUP_LOOP": "2", "CHIRRUP_SERVICE_HOST": "10.0.0.1", "CHIRRUP_CONFIG": "x"])
     #expect(
       loaded.warnings == [
-        "the environment variable CHIRRUP_LOOP is no setting and is ignored; did you mean CHIRRUP_LOOPS?",
+        "the environment variable CHIRRUP_LOOP is no setting and is ignored"
+          + "; did you mean CHIRRUP_LOOPS?",
         "the environment variable CHIRRUP_SERVICE_HOST is no setting and is ignored",
       ])
   }

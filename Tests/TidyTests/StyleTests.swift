@@ -1,0 +1,83 @@
+/// The rules of style that a formatter does not know: sizes, first lines, and words that must not
+/// ship.
+import Foundation
+import Testing
+
+@Suite struct StyleTests {
+  static let code = SourceFile.all.filter {
+    ["swift", "js", "mjs", "py", "sh", "c", "h"].contains($0.fileExtension)
+  }
+  static let shippedSwift = SourceFile.swift.filter {
+    $0.path.hasPrefix("Sources/") || $0.path.hasPrefix("LoadTests/")
+  }
+
+  @Test("a file has 500 lines at most", arguments: code)
+  func fileSize(file: SourceFile) {
+    #expect(file.lines.count <= 500)
+  }
+
+  @Test("a line of Swift has 100 columns at most", arguments: SourceFile.swift)
+  func columns(file: SourceFile) {
+    let long = file.lines.indices.filter { file.lines[$0].count > 100 }.map { $0 + 1 }
+    #expect(long.isEmpty, "lines \(long)")
+  }
+
+  @Test("a function has 70 lines at most", arguments: shippedSwift)
+  func functionSize(file: SourceFile) throws {
+    let opening = try Regex(#"^( *)(?:[@a-z()_]+ )*(?:func |init[?(<]|deinit\b).*"#)
+    for (start, line) in file.lines.enumerated() {
+      guard let match = line.wholeMatch(of: opening), let indent = match[1].substring else {
+        continue
+      }
+      // Formatted code closes a function at the indentation of its first line.
+      let end = file.lines[start...].firstIndex {
+        $0.dropFirst(indent.count) == "}" && $0.hasPrefix(indent)
+      }
+      #expect((end ?? start) - start <= 70, "line \(start + 1)")
+    }
+  }
+
+  @Test(
+    "a file of Swift says first what it is for, before or after its imports",
+    arguments: shippedSwift)
+  func firstLines(file: SourceFile) {
+    let first = file.lines.first { line in
+      !line.isEmpty && !line.hasPrefix("import ") && !line.hasPrefix("public import ")
+        && !line.hasPrefix("package import ") && !line.hasPrefix("#if canImport")
+    }
+    #expect(first?.hasPrefix("//") == true)
+  }
+
+  @Test("nothing unfinished and nothing forced", arguments: SourceFile.all)
+  func bannedWords(file: SourceFile) {
+    guard !file.path.hasPrefix("Tests/TidyTests/") else { return }
+    let banned =
+      file.fileExtension == "swift"
+      ? ["try!", "as!", "TODO", "FIXME", "NSLock", "DispatchQueue"]
+      : ["TODO", "FIXME"]
+    for (number, line) in file.lines.enumerated() {
+      for word in banned where line.contains(word) {
+        Issue.record("\(word) in line \(number + 1)")
+      }
+    }
+  }
+
+  @Test("text enters the page as text only", arguments: SourceFile.all)
+  func scriptWords(file: SourceFile) {
+    guard file.path.hasPrefix("Sources/"), file.fileExtension == "js" else { return }
+    for (number, line) in file.lines.enumerated() {
+      for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("]
+      where line.contains(word) {
+        Issue.record("\(word) in line \(number + 1)")
+      }
+    }
+  }
+
+  @Test("who leaves memory safety says why", arguments: shippedSwift)
+  func safety(file: SourceFile) throws {
+    let marked = try Regex(#"\bunsafe \S|@unchecked Sendable|nonisolated\(unsafe\)"#)
+    let code = file.lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }
+    guard code.contains(where: { $0.contains(marked) }) else { return }
+    #expect(file.lines.contains { $0.contains("SAFETY:") }, "no SAFETY comment in the file")
+  }
+}

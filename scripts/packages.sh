@@ -1,0 +1,90 @@
+# Installs system packages on Debian and Ubuntu. Read by run and test, not run by itself.
+
+say() { printf '%s\n' "$*" >&2; }
+
+fail() {
+  say "scripts/$(basename "$0"): $*"
+  exit 1
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then env "$@"; else sudo env "$@"; fi
+}
+
+have_package() {
+  [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# Any PostgreSQL's server programs will do, wherever they come from.
+have_postgresql() {
+  local directory
+  for directory in /usr/lib/postgresql/*/bin /usr/local/pgsql/bin /usr/pgsql-*/bin; do
+    [ -x "$directory/initdb" ] && return 0
+  done
+  command -v initdb >/dev/null
+}
+
+require_swift() {
+  command -v swift >/dev/null ||
+    fail "there is no swift here. Swift 6.3 is needed: https://www.swift.org/install/linux/"
+  local version
+  version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
+  case $version in
+  [0-5].* | 6.[0-2]) fail "Swift $version is too old: 6.3 is needed, https://www.swift.org/install/linux/" ;;
+  esac
+}
+
+# install_packages PACKAGE…: those that are missing. `postgresql` stands for any PostgreSQL server.
+install_packages() {
+  local package missing=()
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    require_elsewhere "$@"
+    return
+  fi
+  for package; do
+    if [ "$package" = postgresql ]; then
+      have_postgresql || missing+=(postgresql)
+    else
+      have_package "$package" || missing+=("$package")
+    fi
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+    fail "missing packages, and no sudo to install them. As root: apt-get install ${missing[*]}"
+  fi
+  say "Installing system packages: ${missing[*]}"
+  as_root apt-get update -q >&2 ||
+    say "apt-get update failed; trying with the package lists that are here."
+  # Debian's postgresql would create and start a server of its own. Chirrup runs a private one, so that one
+  # is not made; the setting is for this installation only.
+  local setting=/etc/postgresql-common/createcluster.d/chirrup-installs.conf
+  as_root mkdir -p "$(dirname $setting)"
+  printf 'create_main_cluster = false\n' | as_root tee $setting >/dev/null
+  local status=0
+  as_root DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+    apt-get install -q -y --no-install-recommends "${missing[@]}" >&2 || status=$?
+  as_root rm -f $setting
+  [ $status = 0 ] || fail "apt-get could not install ${missing[*]} (see above)"
+}
+
+# On a system without apt, only say what is missing.
+require_elsewhere() {
+  local package missing=()
+  for package; do
+    case $package in
+    libssl-dev) pkg-config --exists 'openssl >= 3' 2>/dev/null || missing+=("OpenSSL 3 with headers") ;;
+    libpq-dev) pkg-config --exists 'libpq >= 14' 2>/dev/null || missing+=("libpq 14 with headers") ;;
+    zlib1g-dev) pkg-config --exists zlib 2>/dev/null || missing+=("zlib with headers") ;;
+    postgresql) have_postgresql || missing+=("a PostgreSQL 14 server") ;;
+    python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=("Python 3 with venv") ;;
+    chromium) [ -n "$(find_chromium)" ] || missing+=("Chromium") ;;
+    *) command -v "$package" >/dev/null || missing+=("$package") ;;
+    esac
+  done
+  [ ${#missing[@]} = 0 ] ||
+    fail "this is no Debian or Ubuntu, so please install yourself: $(printf '%s; ' "${missing[@]}")and start again"
+}
+
+find_chromium() {
+  command -v chromium || command -v chromium-browser || command -v google-chrome || true
+}
