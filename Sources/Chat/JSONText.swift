@@ -91,6 +91,54 @@ public enum JSONText {
     }
   }
 
+  /// Appends a checked JSON value without the space between its tokens, so that it holds no line feed and may
+  /// stand in a line of events. Refuses the strings that `jsonb` refuses.
+  public static func appendCompact(
+    _ value: RawSpan, to output: inout [UInt8]
+  ) throws(Fault) {
+    var offset = 0
+    while offset < value.byteCount {
+      let byte = value.byte(at: offset)
+      switch byte {
+      case 0x20, 0x09, 0x0A, 0x0D: offset += 1
+      case UInt8(ascii: "\""): offset = try copyString(value, at: offset, to: &output)
+      default:
+        output.append(byte)
+        offset += 1
+      }
+    }
+  }
+
+  /// Copies the string that begins at `start` as it is and returns the offset behind it.
+  private static func copyString(
+    _ value: RawSpan, at start: Int, to output: inout [UInt8]
+  ) throws(Fault) -> Int {
+    var offset = start + 1
+    while value.byte(at: offset) != UInt8(ascii: "\"") {
+      guard value.byte(at: offset) == UInt8(ascii: "\\") else {
+        offset += 1
+        continue
+      }
+      guard value.byte(at: offset + 1) == UInt8(ascii: "u") else {
+        offset += 2
+        continue
+      }
+      switch codeUnit(value, at: offset + 2) {
+      case 0: throw .null
+      case 0xDC00...0xDFFF: throw .loneSurrogate
+      case 0xD800...0xDBFF:
+        guard offset + 12 < value.byteCount, value.byte(at: offset + 6) == UInt8(ascii: "\\"),
+          value.byte(at: offset + 7) == UInt8(ascii: "u"),
+          (0xDC00...0xDFFF).contains(codeUnit(value, at: offset + 8))
+        else { throw .loneSurrogate }
+        offset += 12
+      default: offset += 6
+      }
+    }
+    output.append(value.extracting(start..<(offset + 1)))
+    return offset + 1
+  }
+
   /// Appends `text` as a JSON string with its quotes. Runs without a special character are copied whole.
   public static func append(quoted text: RawSpan, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))

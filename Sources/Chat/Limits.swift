@@ -35,6 +35,14 @@ public enum Limits {
   /// All commands together, a second and in a burst.
   public static let commandsPerSecond = 100
   public static let commandsBurst = 400
+  /// Commands over the rate before a connection is closed with 4103.
+  public static let overRate = 500
+  /// Entries of `tail` when a client names none.
+  public static let tailDefault = 50
+  /// Entries of one page of a backlog read from the database.
+  public static let backlogPage = 100
+  /// Subscribe commands that may wait for one session to load.
+  public static let waitingSubscribes = 4_096
 
   // The batch.
   public static let batchRecords = 512
@@ -61,6 +69,11 @@ public enum Limits {
   public static let recentEntries = 256
 
   // Time.
+  /// After a failed send, later ones of the same connection and session fail too until the failed one comes
+  /// again, but no longer than this.
+  public static let suffixMilliseconds: Int64 = 10_000
+  /// A row of the operators' lists is read and sent at most this often.
+  public static let inboxIntervalMilliseconds: Int64 = 200
   public static let helloTimeoutMilliseconds: Int64 = 10_000
   public static let heartbeatIntervalMilliseconds: Int64 = 25_000
   public static let heartbeatTimeoutMilliseconds: Int64 = 10_000

@@ -1,0 +1,161 @@
+import Chat
+public import Primitives
+import Wire
+
+/// The whole state of one loop: connections, warm sessions, fan-out and the open batch, as one deterministic
+/// state machine. It has no clock, no descriptor and no randomness of its own: the driver sets `now`, gives it
+/// bytes, mail and answers, and takes what it wants done from its queues (architecture: “A pure engine, a thin
+/// driver”). Each aspect has its file: Inbound, Hello, Subscribing, Sending, Ephemeral, Inbox, Outbound, Timers.
+public struct Engine: ~Copyable {
+  /// This loop's number, and how many there are.
+  public let loop: Int
+  public let loopCount: Int
+  let configuration: Configuration
+
+  public struct Configuration: Sendable {
+    public var connectionsMax: Int
+    public var sessionsMax: Int
+    /// Shown in `welcome.node`.
+    public var node: StaticString
+
+    public init(connectionsMax: Int, sessionsMax: Int, node: StaticString) {
+      self.connectionsMax = connectionsMax
+      self.sessionsMax = sessionsMax
+      self.node = node
+    }
+  }
+
+  /// Set by the driver once an iteration.
+  public var now: Instant
+  public var wall: WallTime
+  /// Whether the store answers, set by the driver; decides between waiting and `unavailable`.
+  public var isStoreReachable = true
+
+  var connections: Slab<Connection>
+  var sessions: Slab<Session>
+  var sessionIndex: [Identifier: Int] = [:]
+  var queue = BatchQueue()
+  var breaker = Breaker()
+  var inbox = Inbox()
+
+  // What the driver has to do, in the order of an iteration.
+  var reads = Fifo<ReadRequest>()
+  var verifications: [Verification] = []
+  var departures: [(slot: SlotID, loop: Int)] = []
+  var mail: [[Mail]]
+  var requestOutcomes: [OutcomeMail] = []
+  var dirtyConnections: [Int] = []
+  var doomed: [Int] = []
+  var pauseChanges: [Int] = []
+
+  var dirtySessions: [Int] = []
+  var touchedSessions: [Int] = []
+  public internal(set) var counters = Counters()
+
+  public init(
+    loop: Int, loopCount: Int, configuration: Configuration, now: Instant, wall: WallTime
+  ) {
+    precondition(loopCount > 0 && loopCount <= 64, "followers are a set of 64 bits")
+    self.loop = loop
+    self.loopCount = loopCount
+    self.configuration = configuration
+    self.now = now
+    self.wall = wall
+    connections = Slab(limit: configuration.connectionsMax)
+    sessions = Slab(limit: configuration.sessionsMax)
+    mail = Array(repeating: [], count: loopCount)
+  }
+
+  /// The loop that owns a session: the same on every loop, for ever the same for one count of loops.
+  public func owner(of session: Identifier) -> Int {
+    // The low word of a version 7 id is random; multiplied, so that a poor client's ids spread too.
+    let mixed = (session.low ^ session.high) &* 0x9E37_79B9_7F4A_7C15
+    return Int(truncatingIfNeeded: (mixed >> 33) % UInt64(loopCount))
+  }
+
+  public var connectionCount: Int { connections.count }
+  public var sessionCount: Int { sessions.count }
+
+  mutating func post(_ item: Mail, to loop: Int) {
+    precondition(loop != self.loop, "a loop does not write mail to itself")
+    mail[loop].append(item)
+  }
+
+  // MARK: What the driver takes
+
+  public mutating func takeMail(for loop: Int) -> [Mail] {
+    guard !mail[loop].isEmpty else { return [] }
+    var taken: [Mail] = []
+    swap(&taken, &mail[loop])
+    return taken
+  }
+
+  public mutating func nextRead() -> ReadRequest? { reads.popFirst() }
+
+  public mutating func takeVerifications() -> [Verification] {
+    guard !verifications.isEmpty else { return [] }
+    defer { verifications = [] }
+    return verifications
+  }
+
+  public mutating func takeDepartures() -> [(slot: SlotID, loop: Int)] {
+    guard !departures.isEmpty else { return [] }
+    defer { departures = [] }
+    return departures
+  }
+
+  /// Outcomes for REST requests that wait on this loop.
+  public mutating func takeRequestOutcomes() -> [OutcomeMail] {
+    guard !requestOutcomes.isEmpty else { return [] }
+    defer { requestOutcomes = [] }
+    return requestOutcomes
+  }
+
+  /// Slots whose reading has to be paused or resumed, see `isPaused`.
+  public mutating func takePauseChanges() -> [Int] {
+    guard !pauseChanges.isEmpty else { return [] }
+    defer { pauseChanges = [] }
+    return pauseChanges
+  }
+}
+
+/// What the metrics show of an engine. Only its own loop writes it.
+public struct Counters: Sendable {
+  public var framesReceived: UInt64 = 0
+  public var commandsReceived: UInt64 = 0
+  public var sendsAccepted: UInt64 = 0
+  public var committed: UInt64 = 0
+  public var duplicates: UInt64 = 0
+  public var delivered: UInt64 = 0
+  public var refused: [UInt64] = Array(repeating: 0, count: Refusal.allCases.count)
+  public var protocolFaults: UInt64 = 0
+  public var slowConsumers: UInt64 = 0
+  public var batches: UInt64 = 0
+}
+
+/// A queue that is filled at one end and emptied at the other.
+struct Fifo<Element> {
+  private var items: [Element] = []
+  private var head = 0
+
+  var isEmpty: Bool { head == items.count }
+  var first: Element? { head < items.count ? items[head] : nil }
+  var count: Int { items.count - head }
+
+  mutating func append(_ item: Element) { items.append(item) }
+
+  mutating func popFirst() -> Element? {
+    guard head < items.count else { return nil }
+    defer {
+      head += 1
+      if head == items.count {
+        items.removeAll(keepingCapacity: items.count <= 1024)
+        head = 0
+      } else if head > 1024 && head > items.count / 2 {
+        items.removeFirst(head)
+        head = 0
+      }
+    }
+    return items[head]
+  }
+}

@@ -1,0 +1,241 @@
+public import Chat
+public import Primitives
+import Wire
+
+/// From an unknown connection to a member: hello, verification, the move to the session's loop, renewal.
+extension Engine {
+  /// The first message: its first command must be `hello` with a token. The whole message is kept while the
+  /// token is verified, and read again afterwards.
+  mutating func receiveHello(_ slot: Int, _ text: RawSpan) {
+    guard text.byteCount <= Limits.helloBytes else {
+      refuse(slot, .none, .tooLarge, sentence: "The first message may have 8 KiB.")
+      close(slot, .messageTooBig, "hello is too long")
+      return
+    }
+    var decoder = CommandDecoder()
+    let command: Command?
+    do throws(CommandFault) {
+      command = try decoder.next(text)
+    } catch {
+      badCommand(slot, error, ref: decoder.ref)
+      return
+    }
+    guard let command, command.type == .hello, let token = command.token else {
+      refuse(slot, command?.ref ?? .none, .unauthenticated)
+      close(slot, .tokenInvalid, "the first command must be hello with a token")
+      return
+    }
+    guard verify(slot, token, text) else {
+      refuse(slot, command.ref, .unauthenticated, sentence: "The token cannot be read.")
+      close(slot, .tokenInvalid, "the token is not valid")
+      return
+    }
+    connections[slot].hello.append(text)
+    connections[slot].phase = .authenticating
+    setPaused(slot, true)
+  }
+
+  private mutating func verify(_ slot: Int, _ token: JSONScanner.Token, _ text: RawSpan) -> Bool {
+    var bytes: [UInt8] = []
+    do throws(JSONText.Fault) {
+      try JSONText.decode(token, in: text, to: &bytes)
+    } catch {
+      return false
+    }
+    verifications.append(Verification(connection: connections.id(at: slot), token: bytes))
+    return true
+  }
+
+  /// The answer to a `Verification`.
+  public mutating func verified(_ id: SlotID, _ result: Result<Member, TokenRefusalError>) {
+    guard connections.contains(id) else { return }
+    let slot = Int(id.index)
+    switch (connections[slot].phase, result) {
+    case (.authenticating, .success(let member)): admit(slot, member)
+    case (.authenticating, .failure(let error)): rejectHello(slot, error.refusal)
+    case (.open, _): finishRenewal(slot, result)
+    default: return
+    }
+  }
+
+  /// A visitor's connection moves to the loop that owns its session, once; everybody else is welcome here.
+  private mutating func admit(_ slot: Int, _ member: Member) {
+    if wall >= member.expiresAt {
+      rejectHello(slot, .expired)
+      return
+    }
+    connections[slot].member = member
+    if !member.isOperator, let session = member.sessions.first {
+      let target = owner(of: session)
+      if target != loop {
+        departures.append((connections.id(at: slot), target))
+        return
+      }
+    }
+    welcome(slot)
+  }
+
+  private mutating func rejectHello(_ slot: Int, _ refusal: TokenRefusal) {
+    connections[slot].phase = .open
+    connections[slot].hello = []
+    connections[slot].held = []
+    setPaused(slot, false)
+    switch refusal {
+    case .expired:
+      refuse(slot, .none, .tokenExpired)
+      close(slot, .tokenExpired, "the token has expired")
+    case .invalid:
+      refuse(slot, .none, .unauthenticated, sentence: "The token is not valid here.")
+      close(slot, .tokenInvalid, "the token is not valid")
+    case .unavailable:
+      refuse(slot, .none, .unavailable)
+      close(slot, .overloaded, "tokens cannot be verified now")
+    }
+  }
+
+  /// Removes a connection that moves, for `adopt` on the other loop.
+  public mutating func depart(_ id: SlotID) -> Departure? {
+    guard connections.contains(id), let member = connections[Int(id.index)].member else {
+      return nil
+    }
+    let gone = connections.remove(Int(id.index))
+    return Departure(
+      member: member, hello: gone.hello, held: gone.held, openedAt: gone.openedAt, name: gone.name)
+  }
+
+  /// Takes a connection that another loop has verified; nil when this loop is full. Call `settle` once the
+  /// driver has recorded the slot.
+  public mutating func adopt(_ departure: Departure) -> SlotID? {
+    guard let id = accept(name: departure.name, isEcho: false) else { return nil }
+    let slot = Int(id.index)
+    connections[slot].member = departure.member
+    connections[slot].hello = departure.hello
+    connections[slot].held = departure.held
+    connections[slot].openedAt = departure.openedAt
+    connections[slot].phase = .authenticating
+    return id
+  }
+
+  /// Welcomes an adopted connection.
+  public mutating func settle(_ id: SlotID) {
+    guard connections.contains(id) else { return }
+    welcome(Int(id.index))
+  }
+
+  /// Answers the hello and carries out whatever came with and behind it.
+  private mutating func welcome(_ slot: Int) {
+    guard let member = connections[slot].member else { return }
+    let hello = connections[slot].hello
+    connections[slot].hello = []
+    connections[slot].phase = .open
+    applyExpiry(slot, member)
+    setPaused(slot, false)
+    hello.withRawSpan { text in
+      var decoder = CommandDecoder()
+      guard let command = try? decoder.next(text) else { return }
+      let name = connections[slot].name
+      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+        EventEncoder.welcome(
+          ref: command.ref, connection: name, node: configuration.node, now: wall,
+          expiresAt: member.expiresAt, you: member.person, to: &$0)
+      }
+      markDirty(slot)
+      subscribeFromHello(slot, command, text)
+      process(slot, text, skippingFirst: true)
+    }
+    var held = connections[slot].held
+    connections[slot].held = []
+    guard !held.isEmpty else { return }
+    held.withMutableRawSpan { receive(slot, &$0) }
+  }
+
+  private mutating func subscribeFromHello(_ slot: Int, _ command: Command, _ text: RawSpan) {
+    guard let list = command.subscriptions else { return }
+    var requests: [SubscribeRequest] = []
+    do throws(CommandFault) {
+      try CommandDecoder.subscriptions(of: list, in: text) { item in
+        guard let session = item.session, requests.count < Limits.subscriptions else { return }
+        requests.append(
+          SubscribeRequest(
+            ref: item.ref, session: session, after: item.after, tail: item.tail,
+            epoch: item.epoch.map { Array(copying: text, of: list, $0) } ?? []))
+      }
+    } catch {
+      badCommand(slot, error, ref: command.ref)
+      return
+    }
+    for request in requests { subscribe(slot, request) }
+  }
+
+  // MARK: Renewal
+
+  /// A new token for a living connection.
+  mutating func authenticate(_ slot: Int, _ command: Command, _ text: RawSpan) {
+    guard let token = command.token else {
+      refuse(slot, command.ref, .badFrame, sentence: "The command needs a token.", field: "token")
+      return
+    }
+    guard connections[slot].renewal == nil else {
+      refuse(slot, command.ref, .rateLimited, retryAfter: 1000)
+      return
+    }
+    guard verify(slot, token, text) else {
+      refuse(slot, command.ref, .unauthenticated, sentence: "The token cannot be read.")
+      return
+    }
+    connections[slot].renewal = command.ref
+  }
+
+  /// The new token must name the same person; its sessions and its end replace the old ones.
+  private mutating func finishRenewal(
+    _ slot: Int, _ result: Result<Member, TokenRefusalError>
+  ) {
+    guard let ref = connections[slot].renewal else { return }
+    connections[slot].renewal = nil
+    switch result {
+    case .success(let member):
+      guard let old = connections[slot].member, old.person.id == member.person.id,
+        old.workspace == member.workspace, old.person.role == member.person.role,
+        wall < member.expiresAt
+      else {
+        refuse(slot, ref, .unauthenticated, sentence: "The token is not valid here.")
+        return
+      }
+      connections[slot].member = member
+      applyExpiry(slot, member)
+      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+        EventEncoder.ok(ref: ref, to: &$0)
+      }
+      markDirty(slot)
+    case .failure(let error):
+      switch error.refusal {
+      case .expired: refuse(slot, ref, .tokenExpired)
+      case .invalid: refuse(slot, ref, .unauthenticated, sentence: "The token is not valid here.")
+      case .unavailable: refuse(slot, ref, .unavailable)
+      }
+    }
+  }
+
+  private mutating func applyExpiry(_ slot: Int, _ member: Member) {
+    let left = max(0, (member.expiresAt.microseconds - wall.microseconds) / 1000)
+    connections[slot].tokenExpires = now.advanced(byMilliseconds: left)
+    connections[slot].isTokenWarned = false
+  }
+}
+
+/// `TokenRefusal` as the failure of a `Result`.
+public struct TokenRefusalError: Error {
+  public var refusal: TokenRefusal
+
+  public init(_ refusal: TokenRefusal) { self.refusal = refusal }
+}
+
+extension Array where Element == UInt8 {
+  /// The bytes of a string token inside an array token of `text`; without its escapes decoded, which an epoch
+  /// never has.
+  init(copying text: RawSpan, of array: JSONScanner.Token, _ token: JSONScanner.Token) {
+    self = []
+    let list = text.extracting(array.range)
+    append(list.extracting(token.range))
+  }
+}

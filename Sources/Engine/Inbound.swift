@@ -1,0 +1,192 @@
+import Chat
+public import Primitives
+import Wire
+
+/// From bytes to commands.
+extension Engine {
+  /// Takes a connection whose upgrade was answered; nil when the loop is full.
+  /// `name` is a random id, which the engine cannot make itself.
+  public mutating func accept(name: Identifier, isEcho: Bool) -> SlotID? {
+    let limits =
+      isEcho
+      ? MessageLimits(messageBytes: EchoLimits.messageBytes, fragments: EchoLimits.fragments)
+      : MessageLimits(messageBytes: Limits.messageBytes, fragments: Limits.messageFragments)
+    return connections.insert(
+      Connection(name: name, purpose: isEcho ? .echo : .chat, limits: limits, now: now))
+  }
+
+  /// Takes what the socket gave. The buffer is unmasked in place and may be reused afterwards.
+  public mutating func receive(_ slot: Int, _ buffer: inout MutableRawSpan) {
+    connections[slot].lastHeard = now
+    if connections[slot].phase == .authenticating {
+      connections[slot].held.append(buffer.bytes)
+      return
+    }
+    var offset = 0
+    while offset < buffer.byteCount {
+      let step: MessageDecoder.Step
+      do throws(FrameFault) {
+        step = try connections[slot].decoder.next(&buffer, offset: &offset)
+      } catch {
+        counters.protocolFaults += 1
+        close(slot, error.closeCode, error.reason)
+        return
+      }
+      if case .needMoreBytes = step { return }
+      counters.framesReceived += 1
+      switch step {
+      case .needMoreBytes: return
+      case .message(let opcode, .inPlace(let range)):
+        message(slot, opcode, buffer.bytes.extracting(range))
+      case .message(let opcode, .assembled):
+        let whole = assembled(slot)
+        whole.withRawSpan { message(slot, opcode, $0) }
+      case .ping(.inPlace(let range)): pong(slot, buffer.bytes.extracting(range))
+      case .ping(.assembled):
+        let payload = assembled(slot)
+        payload.withRawSpan { pong(slot, $0) }
+      case .pong: break
+      case .close(let code, _): peerSentClose(slot, code)
+      }
+      if connections[slot].phase == .authenticating {
+        connections[slot].held.append(buffer.bytes.extracting(offset..<buffer.byteCount))
+        return
+      }
+    }
+  }
+
+  /// What came in pieces, moved out of the decoder so that the engine may change while it is read.
+  private func assembled(_ slot: Int) -> [UInt8] {
+    connections[slot].decoder.withAssembled { bytes in
+      var copy: [UInt8] = []
+      copy.append(bytes)
+      return copy
+    }
+  }
+
+  /// RFC 6455 §5.5.2: a ping is answered with its own payload. A peer that sends pings and reads nothing is
+  /// not read either while its answers wait (faults F27).
+  private mutating func pong(_ slot: Int, _ payload: RawSpan) {
+    guard connections[slot].phase != .closing, connections[slot].phase != .finished else { return }
+    FrameEncoder.appendFrame(.pong, payload: payload, to: &connections[slot].outbox)
+    markDirty(slot)
+  }
+
+  /// §5.5.1: the peer's close frame is answered with the same code; the server then closes the connection.
+  private mutating func peerSentClose(_ slot: Int, _ code: CloseCode?) {
+    if connections[slot].phase != .closing {
+      connections[slot].closeCode = code ?? .noStatus
+      FrameEncoder.appendClose(code ?? .normal, to: &connections[slot].outbox)
+    }
+    connections[slot].phase = .finished
+    markDirty(slot)
+  }
+
+  private mutating func message(_ slot: Int, _ opcode: Opcode, _ payload: RawSpan) {
+    switch connections[slot].phase {
+    case .closing, .finished: return
+    case .authenticating: return
+    case .awaitingHello, .open: break
+    }
+    if connections[slot].purpose == .echo {
+      FrameEncoder.appendFrame(opcode, payload: payload, to: &connections[slot].outbox)
+      markDirty(slot)
+      return
+    }
+    guard opcode == .text else {
+      close(slot, .unsupportedData, "chirrup.v1 is text")
+      return
+    }
+    if connections[slot].phase == .awaitingHello {
+      receiveHello(slot, payload)
+    } else {
+      process(slot, payload)
+    }
+  }
+
+  /// Carries out the commands of one message, one a line. The text stays where it lies.
+  mutating func process(_ slot: Int, _ text: RawSpan, skippingFirst: Bool = false) {
+    var decoder = CommandDecoder()
+    var isFirst = true
+    var isEmpty = true
+    while connections[slot].isOpen {
+      do throws(CommandFault) {
+        guard let command = try decoder.next(text) else { break }
+        isEmpty = false
+        counters.commandsReceived += 1
+        if !(skippingFirst && isFirst) { perform(slot, command, text) }
+        isFirst = false
+      } catch {
+        isEmpty = false
+        badCommand(slot, error, ref: decoder.ref)
+        decoder.skipLine(text)
+      }
+    }
+    if isEmpty { badCommand(slot, .notAnObject, ref: .none) }
+  }
+
+  /// A command that cannot be read gets an error and costs one of `Limits.badFrames`.
+  mutating func badCommand(_ slot: Int, _ fault: CommandFault, ref: Reference) {
+    connections[slot].badFrames += 1
+    if case .field(let field) = fault {
+      refuse(
+        slot, ref, .badFrame, sentence: "A field has a value of the wrong type or range.",
+        field: field.text)
+    } else {
+      refuse(slot, ref, .badFrame)
+    }
+    if connections[slot].badFrames >= Limits.badFrames {
+      close(slot, .rateAbuse, "too many commands that cannot be read")
+    }
+  }
+
+  private mutating func perform(_ slot: Int, _ command: Command, _ text: RawSpan) {
+    guard let type = command.type else {
+      refuse(slot, command.ref, .unknownType)
+      return
+    }
+    let wait = connections[slot].commandBucket.take(
+      perSecond: Limits.commandsPerSecond, burst: Limits.commandsBurst, now: now)
+    if wait > 0 {
+      overRate(slot, command, type, wait)
+      return
+    }
+    switch type {
+    case .hello: refuse(slot, command.ref, .badFrame, sentence: "Hello was said already.")
+    case .authenticate: authenticate(slot, command, text)
+    case .subscribe: subscribe(slot, command, text)
+    case .unsubscribe: unsubscribe(slot, command)
+    case .send: send(slot, command, text)
+    case .history: history(slot, command)
+    case .read: mark(slot, command, isRead: true)
+    case .delivered: mark(slot, command, isRead: false)
+    case .typing: typing(slot, command, text)
+    case .watch: watch(slot, command)
+    case .pong: break
+    }
+  }
+
+  /// Ephemeral commands over the rate are dropped in silence; the others are told when to come again.
+  private mutating func overRate(
+    _ slot: Int, _ command: Command, _ type: CommandType, _ wait: Int64
+  ) {
+    connections[slot].overRate += 1
+    if connections[slot].overRate > Limits.overRate {
+      close(slot, .rateAbuse, "too many commands")
+      return
+    }
+    switch type {
+    case .typing, .read, .delivered, .pong: return
+    case .send:
+      if let session = command.session, let id = command.id { suspend(slot, session, behind: id) }
+      refuse(slot, command.ref, .rateLimited, retryAfter: wait)
+    default: refuse(slot, command.ref, .rateLimited, retryAfter: wait)
+    }
+  }
+}
+
+/// The bounds of the echo that `--debug-echo` offers: the same transport and framing with another handler.
+public enum EchoLimits {
+  public static let messageBytes = 16 * 1_048_576
+  public static let fragments = 65_536
+}

@@ -1,0 +1,65 @@
+public import Chat
+public import Primitives
+
+/// What one loop tells another. Every case is about a session or a workspace; the loop that owns a session is
+/// `Engine.owner(of:)`.
+public enum Mail: Sendable {
+  // To the owner of a session.
+  /// `loop` has subscribers: answer with `snapshot`, then with everything that happens.
+  case follow(session: Identifier, loop: Int)
+  case unfollow(session: Identifier, loop: Int)
+  /// A record to commit; the outcome goes back as `outcome`.
+  case append(AppendMail)
+  /// Somebody changed the session in the database: read its state and its new entries.
+  case changed(session: Identifier, workspace: Identifier)
+  case markRequest(session: Identifier, workspace: Identifier, Mark)
+  case typingRequest(TypingMail)
+
+  // From the owner of a session.
+  case snapshot(session: Identifier, Result<SessionSnapshot, LoadFault>)
+  case log(session: Identifier, LogPart)
+  case state(SessionSnapshot)
+  case mark(session: Identifier, Mark)
+  case typing(TypingMail)
+  case outcome(OutcomeMail)
+
+  // About a workspace.
+  case watch(workspace: Identifier, loop: Int, isOn: Bool)
+  case inbox(workspace: Identifier, frame: [UInt8])
+}
+
+public enum LoadFault: Error, Sendable, Equatable {
+  case noSuchSession, unavailable
+}
+
+public struct AppendMail: Sendable {
+  public var record: Record
+  public var senderName: [UInt8]
+  public var body: [UInt8]
+  public var payload: [UInt8]
+
+  public init(record: Record, senderName: [UInt8], body: [UInt8], payload: [UInt8]) {
+    self.record = record
+    self.senderName = senderName
+    self.body = body
+    self.payload = payload
+  }
+}
+
+public struct OutcomeMail: Sendable {
+  public var origin: Origin
+  public var session: Identifier
+  public var id: Identifier
+  public var outcome: Outcome
+  public var retryAfterMilliseconds: Int64
+}
+
+public struct TypingMail: Sendable {
+  var session: Identifier
+  var who: Person
+  var isActive: Bool
+  var preview: [UInt8]
+  /// The connection that types does not hear itself.
+  var loop: Int
+  var slot: SlotID
+}

@@ -1,0 +1,93 @@
+import Chat
+public import Primitives
+
+/// What other loops say.
+extension Engine {
+  public mutating func deliver(_ item: Mail) {
+    switch item {
+    case .follow(let session, let loop): follow(session, loop)
+    case .unfollow(let session, let loop):
+      guard let index = sessionIndex[session] else { return }
+      sessions[index].followers &= ~(1 << UInt64(loop))
+      sessions[index].waitingFollowers &= ~(1 << UInt64(loop))
+      sessions[index].idleSince = now
+    case .append(let item): append(item)
+    case .changed(let session, let workspace): changed(session, workspace)
+    case .markRequest(let session, let workspace, let mark):
+      guard let index = sessionIndex[session], sessions[index].phase == .ready,
+        sessions[index].snapshot.workspace == workspace
+      else { return }
+      apply(mark, index)
+    case .typingRequest(let item):
+      guard let index = sessionIndex[item.session], sessions[index].phase == .ready else { return }
+      spread(item, index)
+    case .snapshot(let session, let result): sessionLoaded(session, result)
+    case .log(let session, let part): followerLog(session, part)
+    case .state(let snapshot): followerState(snapshot)
+    case .mark(let session, let mark):
+      guard let index = sessionIndex[session], sessions[index].phase == .ready else { return }
+      adoptMark(mark, index)
+    case .typing(let item):
+      guard let index = sessionIndex[item.session], sessions[index].phase == .ready else { return }
+      show(item, index)
+    case .outcome(let reply): deliver(reply)
+    case .watch(let workspace, let loop, let isOn): noteWatch(workspace, loop: loop, isOn)
+    case .inbox(let workspace, let frame): showInbox(workspace, frame)
+    }
+  }
+
+  private mutating func follow(_ session: Identifier, _ loop: Int) {
+    guard let index = warm(session) else {
+      post(.snapshot(session: session, .failure(.unavailable)), to: loop)
+      return
+    }
+    let bit: UInt64 = 1 << UInt64(loop)
+    guard sessions[index].phase == .ready else {
+      sessions[index].waitingFollowers |= bit
+      return
+    }
+    // What the followers have not been mailed yet is in this snapshot's head, so mail it to the others first.
+    postLog(index)
+    sessions[index].followers |= bit
+    post(.snapshot(session: session, .success(sessions[index].snapshot)), to: loop)
+  }
+
+  /// The database holds something that this loop did not write: a claim, a close, another node's message.
+  public mutating func changed(_ session: Identifier, _ workspace: Identifier) {
+    let owner = owner(of: session)
+    guard owner == loop else {
+      post(.changed(session: session, workspace: workspace), to: owner)
+      return
+    }
+    guard let index = sessionIndex[session] else {
+      touchInbox(session, workspace)
+      return
+    }
+    reread(index)
+  }
+
+  /// Entries from the owner. What does not fit behind the head is read from the database.
+  private mutating func followerLog(_ session: Identifier, _ part: LogPart) {
+    guard let index = sessionIndex[session], sessions[index].phase == .ready else { return }
+    let head = sessions[index].head
+    guard part.first == head + 1 else {
+      if part.last > head { readNews(index) }
+      return
+    }
+    sessions[index].log.append(part)
+    sessions[index].snapshot.head = part.last
+    touch(index)
+  }
+
+  private mutating func followerState(_ snapshot: SessionSnapshot) {
+    guard let index = sessionIndex[snapshot.id], sessions[index].phase == .ready else { return }
+    if snapshot.epoch != sessions[index].snapshot.epoch {
+      startOver(index, snapshot)
+      return
+    }
+    sessions[index].snapshot.status = snapshot.status
+    sessions[index].snapshot.assignee = snapshot.assignee
+    sessions[index].snapshot.title = snapshot.title
+    announceState(index)
+  }
+}

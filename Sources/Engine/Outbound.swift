@@ -1,0 +1,183 @@
+import Chat
+import Primitives
+public import Wire
+
+/// From events to bytes. Nothing is written to a socket here: a connection becomes dirty, and the driver flushes
+/// the dirty ones once an iteration, one write each.
+extension Engine {
+  mutating func markDirty(_ slot: Int) {
+    guard !connections[slot].isDirty else { return }
+    connections[slot].isDirty = true
+    dirtyConnections.append(slot)
+  }
+
+  mutating func refuse(
+    _ slot: Int, _ ref: Reference, _ refusal: Refusal, sentence: StaticString? = nil,
+    field: StaticString? = nil, retryAfter: Int64? = nil
+  ) {
+    counters.refused[Int(refusal.rawValue)] += 1
+    FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+      EventEncoder.error(
+        ref: ref, refusal, sentence: sentence, field: field, retryAfterMilliseconds: retryAfter,
+        to: &$0)
+    }
+    markDirty(slot)
+  }
+
+  /// Sends a close frame and waits for the peer's, at most `Limits.closeTimeoutMilliseconds`.
+  mutating func close(_ slot: Int, _ code: CloseCode, _ reason: StaticString) {
+    guard connections[slot].phase != .closing, connections[slot].phase != .finished else { return }
+    FrameEncoder.appendClose(code, reason: reason, to: &connections[slot].outbox)
+    connections[slot].closeCode = code
+    connections[slot].phase = .closing
+    connections[slot].closeDeadline = now.advanced(byMilliseconds: Limits.closeTimeoutMilliseconds)
+    leaveEverything(slot)
+    setPaused(slot, false)
+    markDirty(slot)
+  }
+
+  mutating func setPaused(_ slot: Int, _ isPaused: Bool) {
+    guard connections[slot].isPaused != isPaused else { return }
+    connections[slot].isPaused = isPaused
+    pauseChanges.append(slot)
+  }
+
+  public func isPaused(_ slot: Int) -> Bool {
+    connections.isOccupied(slot) && connections[slot].isPaused
+  }
+
+  /// Gives up a connection whose socket is of no use any more.
+  mutating func doom(_ slot: Int) {
+    connections[slot].phase = .finished
+    doomed.append(slot)
+  }
+
+  // MARK: The driver's side of a flush
+
+  /// Spreads what happened in this iteration: subscribers of changed sessions become dirty, their followers get
+  /// mail. Call it before `takeMail` and `takeDirty`.
+  public mutating func settleSessions() {
+    guard !dirtySessions.isEmpty else { return }
+    for index in dirtySessions where sessions.isOccupied(index) {
+      sessions[index].isDirty = false
+      for position in 0..<sessions[index].subscribers.count {
+        markDirty(sessions[index].subscribers[position].connection)
+      }
+      postLog(index)
+    }
+    dirtySessions.removeAll(keepingCapacity: true)
+  }
+
+  /// The slots to flush, in the order they became dirty.
+  public mutating func takeDirty(into slots: inout [Int]) {
+    slots.removeAll(keepingCapacity: true)
+    swap(&slots, &dirtyConnections)
+  }
+
+  public var hasDirty: Bool { !dirtyConnections.isEmpty || !dirtySessions.isEmpty }
+
+  /// Appends what the connection may send now. Call it only while the socket takes bytes.
+  public mutating func collect(_ slot: Int, into output: inout [UInt8]) {
+    guard connections.isOccupied(slot) else { return }
+    connections[slot].isDirty = false
+    guard !connections[slot].isBlocked else { return }
+    if !connections[slot].outbox.isEmpty {
+      output.append(contentsOf: connections[slot].outbox)
+      connections[slot].outbox = []
+    }
+    guard connections[slot].phase == .open else { return }
+    let budget = output.count + Limits.backlogBytes
+    for index in 0..<connections[slot].subscriptions.count {
+      pump(slot, index, budget: budget, into: &output)
+      if output.count >= budget {
+        // The rest follows in the next iteration, behind everybody else's share of this one.
+        markDirty(slot)
+        return
+      }
+    }
+  }
+
+  /// The only rule that sends entries: see `Subscription`.
+  private mutating func pump(
+    _ slot: Int, _ index: Int, budget: Int, into output: inout [UInt8]
+  ) {
+    let session = connections[slot].subscriptions[index].session
+    var next = connections[slot].subscriptions[index].next
+    let head = sessions[session].head
+    let start = next
+    while next <= head && output.count < budget {
+      guard next >= sessions[session].log.first, next <= sessions[session].log.last else {
+        requestPage(slot, index, after: next - 1)
+        break
+      }
+      next = sessions[session].log.copy(
+        from: next, session: sessions[session].id,
+        isOperator: connections[slot].member?.isOperator ?? false, budget: budget, to: &output)
+    }
+    counters.delivered += UInt64(next - start)
+    connections[slot].subscriptions[index].next = next
+    if next > head && !connections[slot].subscriptions[index].isLive {
+      connections[slot].subscriptions[index].isLive = true
+      FrameEncoder.appendFrame(.text, to: &output) {
+        EventEncoder.live(session: sessions[session].id, seq: head, to: &$0)
+      }
+    }
+  }
+
+  private mutating func requestPage(_ slot: Int, _ index: Int, after seq: Int64) {
+    guard !connections[slot].subscriptions[index].isPageInFlight else { return }
+    connections[slot].subscriptions[index].isPageInFlight = true
+    let session = sessions[connections[slot].subscriptions[index].session].id
+    reads.append(
+      .entries(
+        session: session, after: seq, limit: Limits.backlogPage,
+        .backlog(connection: connections.id(at: slot))))
+  }
+
+  /// The socket took everything. A connection that has said goodbye is then closed.
+  public mutating func flushed(_ slot: Int) {
+    connections[slot].isBlocked = false
+    if connections[slot].isPaused && connections[slot].phase == .open { setPaused(slot, false) }
+    if connections[slot].phase == .finished && connections[slot].outbox.isEmpty { doom(slot) }
+  }
+
+  /// The socket is full; `rest` waits for `writable`. A peer that does not read is not read from either.
+  public mutating func blocked(_ slot: Int, rest: ArraySlice<UInt8>) {
+    connections[slot].outbox = Array(rest)
+    if !connections[slot].isBlocked {
+      connections[slot].isBlocked = true
+      connections[slot].blockedSince = now
+    }
+    if connections[slot].phase == .open { setPaused(slot, true) }
+  }
+
+  /// The socket takes bytes again: it is flushed in this iteration.
+  public mutating func writable(_ slot: Int) {
+    guard connections.isOccupied(slot), connections[slot].isBlocked else { return }
+    connections[slot].isBlocked = false
+    connections[slot].blockedSince = now
+    markDirty(slot)
+  }
+
+  /// The peer ended or broke the stream: whatever is left has nobody to read it.
+  public mutating func peerEnded(_ slot: Int) {
+    guard connections.isOccupied(slot), connections[slot].phase != .finished else { return }
+    if connections[slot].closeCode == nil { connections[slot].closeCode = .abnormal }
+    doom(slot)
+  }
+
+  /// Slots whose sockets are to be closed now, at the end of the iteration.
+  public mutating func takeDoomed() -> [Int] {
+    guard !doomed.isEmpty else { return [] }
+    defer { doomed = [] }
+    return doomed
+  }
+
+  /// Frees the slot of a closed socket and returns the close code for the log.
+  public mutating func release(_ slot: Int) -> CloseCode? {
+    guard connections.isOccupied(slot) else { return nil }
+    leaveEverything(slot)
+    let gone = connections.remove(slot)
+    return gone.closeCode
+  }
+}

@@ -1,0 +1,45 @@
+public import Chat
+public import Primitives
+
+/// What the engine wants from the database besides its batches. The driver asks, and gives the answer back with
+/// the same request, so the engine needs no table of open questions.
+public enum ReadRequest: Sendable {
+  /// The state of a session; answered by `Engine.sessionLoaded`.
+  case session(Identifier)
+  /// Entries in ascending order; answered by `Engine.entriesLoaded`.
+  case entries(session: Identifier, after: Int64, limit: Int, Purpose)
+  case entriesBefore(session: Identifier, before: Int64, limit: Int, Purpose)
+  /// The row of the operators' list, as JSON; answered by `Engine.conversationLoaded`.
+  case conversation(session: Identifier, workspace: Identifier)
+  /// Nothing comes back; a lost mark is sent again by the next one.
+  case storeMark(session: Identifier, Mark)
+
+  public enum Purpose: Sendable {
+    /// The part of the log that a subscriber has not seen.
+    case backlog(connection: SlotID)
+    case history(connection: SlotID, ref: Reference)
+    /// What was committed behind this loop's back.
+    case catchUp
+  }
+}
+
+/// A token to verify off the path of messages; answered by `Engine.verified`.
+public struct Verification: Sendable {
+  public var connection: SlotID
+  public var token: [UInt8]
+}
+
+/// A visitor's connection on its way to the loop that owns its session.
+public struct Departure: Sendable {
+  public var member: Member
+  /// The hello as it came, and the bytes that followed it.
+  public var hello: [UInt8]
+  public var held: [UInt8]
+  public var openedAt: Instant
+  public var name: Identifier
+}
+
+/// Why a token was refused.
+public enum TokenRefusal: Sendable {
+  case invalid, expired, unavailable
+}

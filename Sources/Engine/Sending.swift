@@ -1,0 +1,259 @@
+public import Chat
+import Primitives
+import Wire
+
+/// The path of a message: command → batch → commit → ack and fan-out.
+extension Engine {
+  mutating func send(_ slot: Int, _ command: Command, _ text: RawSpan) {
+    guard let member = connections[slot].member else { return }
+    guard let session = command.session, let id = command.id, let body = command.body else {
+      refuse(
+        slot, command.ref, .badFrame, sentence: "The command needs session, id and body.",
+        field: command.session == nil ? "session" : command.id == nil ? "id" : "body")
+      return
+    }
+    guard let index = sessionIndex[session],
+      let subscription = connections[slot].subscription(of: index)
+    else {
+      refuse(slot, command.ref, .notSubscribed)
+      return
+    }
+    let kind = command.kind ?? .text
+    guard kind == .text || member.isOperator && kind != .event else {
+      refuse(slot, command.ref, kind == .event ? .rejected : .forbidden)
+      return
+    }
+    guard member.isOperator || sessions[index].snapshot.status != .closed else {
+      refuse(slot, command.ref, .sessionClosed)
+      return
+    }
+    var content: [UInt8] = []
+    var payload: [UInt8] = []
+    do throws(JSONText.Fault) {
+      try JSONText.decode(body, in: text, to: &content)
+      if let token = command.payload {
+        try JSONText.appendCompact(text.extracting(token.range), to: &payload)
+      }
+    } catch {
+      refuse(slot, command.ref, .rejected, sentence: "The text holds a character that cannot be stored.")
+      return
+    }
+    guard content.count <= Limits.bodyBytes, payload.count <= Limits.payloadBytes else {
+      refuse(slot, command.ref, .tooLarge)
+      return
+    }
+    guard !content.isEmpty || !payload.isEmpty else {
+      refuse(slot, command.ref, .rejected, sentence: "A message needs a body or a payload.")
+      return
+    }
+    if let wait = waitBeforeSend(slot, subscription, id) {
+      suspend(slot, session, behind: id)
+      refuse(slot, command.ref, wait.refusal, retryAfter: wait.milliseconds)
+      return
+    }
+    accept(slot, member, command.ref, session, id, kind, content, payload)
+  }
+
+  private mutating func accept(
+    _ slot: Int, _ member: Member, _ ref: Reference, _ session: Identifier, _ id: Identifier,
+    _ kind: Kind, _ content: [UInt8], _ payload: [UInt8]
+  ) {
+    let slotID = connections.id(at: slot)
+    let record = Record(
+      session: session, id: id, role: member.person.role, kind: kind, sender: member.person.id,
+      origin: Origin(
+        loop: UInt16(loop), slot: slotID.index, generation: slotID.generation, isRequest: false,
+        ref: ref))
+    connections[slot].inFlight += 1
+    counters.sendsAccepted += 1
+    append(
+      AppendMail(
+        record: record, senderName: member.person.name, body: content, payload: payload))
+  }
+
+  /// Puts a record into the batch of the loop that owns its session. Also for REST requests and bots.
+  public mutating func append(_ item: AppendMail) {
+    let owner = owner(of: item.record.session)
+    guard owner == loop else {
+      post(.append(item), to: owner)
+      return
+    }
+    guard !queue.isFull, !isStoreGivenUp else {
+      answer(item.record, Outcome(verdict: .unavailable))
+      return
+    }
+    item.senderName.withRawSpan { name in
+      item.body.withRawSpan { body in
+        item.payload.withRawSpan { payload in
+          queue.append(item.record, senderName: name, body: body, payload: payload, now: now)
+        }
+      }
+    }
+  }
+
+  /// The store is down and sends were given up already: later ones are told at once.
+  var isStoreGivenUp: Bool { breaker.isOpen && !isStoreReachable }
+
+  // MARK: Order of one sender
+
+  /// Why a send cannot be taken now, or nil when it can. Whatever is refused here is temporary, so everything
+  /// behind it in the same session is refused too until it comes again.
+  private mutating func waitBeforeSend(
+    _ slot: Int, _ subscription: Int, _ id: Identifier
+  ) -> (refusal: Refusal, milliseconds: Int64)? {
+    if let first = connections[slot].subscriptions[subscription].blockedBy {
+      if first != id && now < connections[slot].subscriptions[subscription].blockedUntil {
+        return (.unavailable, breaker.wait(salt: name(slot)))
+      }
+      connections[slot].subscriptions[subscription].blockedBy = nil
+    }
+    if connections[slot].inFlight >= Limits.inFlight { return (.rateLimited, 100) }
+    let wait = connections[slot].sendBucket.take(
+      perSecond: Limits.sendsPerSecond, burst: Limits.sendsBurst, now: now)
+    if wait > 0 {
+      connections[slot].overRate += 1
+      return (.rateLimited, wait)
+    }
+    connections[slot].overRate = max(0, connections[slot].overRate - 1)
+    if isStoreGivenUp { return (.unavailable, breaker.wait(salt: name(slot))) }
+    return nil
+  }
+
+  mutating func suspend(_ slot: Int, _ session: Identifier, behind id: Identifier) {
+    guard let index = sessionIndex[session],
+      let subscription = connections[slot].subscription(of: index),
+      connections[slot].subscriptions[subscription].blockedBy == nil
+    else { return }
+    connections[slot].subscriptions[subscription].blockedBy = id
+    connections[slot].subscriptions[subscription].blockedUntil =
+      now.advanced(byMilliseconds: Limits.suffixMilliseconds)
+  }
+
+  // MARK: The batch
+
+  public var hasBatch: Bool { !queue.isEmpty }
+
+  /// Lends the oldest batch to the journal, which takes its records.
+  public mutating func submitBatch(_ submit: (inout Batch) -> Void) {
+    guard let box = queue.take() else { return }
+    counters.batches += 1
+    submit(&box.batch)
+    queue.recycle(box)
+  }
+
+  /// The journal's verdict on a batch, after COMMIT was received. Only now is anything acked or shown.
+  public mutating func committed(_ batch: borrowing Batch, _ outcomes: [Outcome]) {
+    var isStoreLost = false
+    for index in 0..<batch.count {
+      let record = batch.record(index)
+      let outcome = outcomes[index]
+      switch outcome.verdict {
+      case .stored:
+        counters.committed += 1
+        show(batch, index, record, outcome)
+      case .duplicate: counters.duplicates += 1
+      case .unavailable:
+        isStoreLost = true
+        // It may have been committed all the same: the session is read again when the store answers.
+        if let session = sessionIndex[record.session] { sessions[session].isStale = true }
+      case .conflict, .noSuchSession, .closed, .rejected: break
+      }
+      answer(record, outcome)
+    }
+    if isStoreLost {
+      failQueue()
+    } else {
+      breaker.close()
+    }
+  }
+
+  /// Encodes a committed entry once, at the end of its session's log.
+  private mutating func show(
+    _ batch: borrowing Batch, _ position: Int, _ record: Record, _ outcome: Outcome
+  ) {
+    guard let index = sessionIndex[record.session] else {
+      // Nobody follows the session here; operators' lists still want to know.
+      if inbox.hasWatchers, let index = warm(record.session) {
+        sessions[index].isInboxPending = true
+      }
+      return
+    }
+    guard sessions[index].phase == .ready, outcome.seq == sessions[index].head + 1 else {
+      if sessions[index].phase == .loading {
+        sessions[index].isStale = true
+      } else if outcome.seq > sessions[index].head {
+        reread(index)
+      }
+      return
+    }
+    let session = record.session
+    sessions[index].log.append(isNote: record.kind == .note) { json in
+      batch.withSenderName(position) { name in
+        batch.withBody(position) { body in
+          batch.withPayload(position) { payload in
+            EventEncoder.message(
+              session: session, seq: outcome.seq, id: record.id, role: record.role,
+              kind: record.kind, sender: record.sender, senderName: name, body: body,
+              payload: payload, at: outcome.at, to: &json)
+          }
+        }
+      }
+    }
+    sessions[index].snapshot.head = outcome.seq
+    touch(index)
+  }
+
+  /// Gives up everything that waits: whoever sent it keeps it and sends it again under the same id.
+  mutating func failQueue() {
+    breaker.open()
+    while let box = queue.take() {
+      for index in 0..<box.batch.count {
+        answer(box.batch.record(index), Outcome(verdict: .unavailable))
+      }
+      queue.recycle(box)
+    }
+  }
+
+  // MARK: The answer
+
+  private mutating func answer(_ record: Record, _ outcome: Outcome) {
+    let reply = OutcomeMail(
+      origin: record.origin, session: record.session, id: record.id, outcome: outcome,
+      retryAfterMilliseconds: outcome.verdict == .unavailable
+        ? breaker.wait(salt: record.id.low) : 0)
+    if Int(record.origin.loop) == loop {
+      deliver(reply)
+    } else {
+      post(.outcome(reply), to: Int(record.origin.loop))
+    }
+  }
+
+  mutating func deliver(_ reply: OutcomeMail) {
+    if reply.origin.isRequest {
+      requestOutcomes.append(reply)
+      return
+    }
+    let id = SlotID(index: reply.origin.slot, generation: reply.origin.generation)
+    guard connections.contains(id) else { return }
+    let slot = Int(id.index)
+    connections[slot].inFlight -= 1
+    guard connections[slot].isOpen else { return }
+    let ref = reply.origin.ref
+    switch reply.outcome.verdict {
+    case .stored, .duplicate:
+      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+        EventEncoder.ack(
+          ref: ref, session: reply.session, id: reply.id, seq: reply.outcome.seq,
+          at: reply.outcome.at, isDuplicate: reply.outcome.verdict == .duplicate, to: &$0)
+      }
+      markDirty(slot)
+    case .conflict: refuse(slot, ref, .idConflict)
+    case .noSuchSession: refuse(slot, ref, .noSuchSession)
+    case .closed: refuse(slot, ref, .sessionClosed)
+    case .rejected: refuse(slot, ref, .rejected)
+    case .unavailable:
+      suspend(slot, reply.session, behind: reply.id)
+      refuse(slot, ref, .unavailable, retryAfter: reply.retryAfterMilliseconds)
+    }
+  }
+}

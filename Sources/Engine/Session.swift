@@ -1,0 +1,76 @@
+import Chat
+import Primitives
+
+/// A warm session on one loop: on the loop that owns it, and as a follower on every other loop that has a
+/// subscriber (an operator). Both are the same: only where news comes from differs.
+struct Session {
+  enum Phase: UInt8 { case loading, ready }
+
+  var id: Identifier
+  var isOwned: Bool
+  var phase = Phase.loading
+  /// Valid when `phase` is `.ready`. Its `head` is the highest committed seq that this loop knows.
+  var snapshot: SessionSnapshot
+  var log: RecentLog
+  var subscribers: [Subscriber] = []
+  /// Loops that follow, as bits. Only on the owner.
+  var followers: UInt64 = 0
+  /// Subscribe commands that wait for the session to load.
+  var waiting: [WaitingSubscribe] = []
+  /// Loops whose `follow` waits likewise.
+  var waitingFollowers: UInt64 = 0
+  /// The database knows more than this loop; a read is under way.
+  var isReading = false
+  /// It changed again while it was read.
+  var isStale = false
+  /// Stands in the list of sessions whose subscribers have something to get.
+  var isDirty = false
+  /// The last seq that was mailed to the followers. Only on the owner.
+  var postedSeq: Int64 = 0
+  /// The operators' lists are told once the session has loaded.
+  var isInboxPending = false
+  var idleSince: Instant
+
+  /// Marks that are newer than the database's, by index in `snapshot.marks`.
+  var unstoredMarks: [Int] = []
+  var marksStoredAt = Instant.zero
+
+  init(id: Identifier, isOwned: Bool, now: Instant) {
+    self.id = id
+    self.isOwned = isOwned
+    snapshot = SessionSnapshot(
+      id: id, workspace: .zero, visitor: nil, epoch: [], head: 0, status: .waiting,
+      assignee: nil, title: [], marks: [])
+    log = RecentLog(head: 0)
+    idleSince = now
+  }
+
+  var head: Int64 { snapshot.head }
+
+  var isIdle: Bool {
+    subscribers.isEmpty && followers == 0 && waiting.isEmpty && waitingFollowers == 0 && !isReading
+      && unstoredMarks.isEmpty
+  }
+}
+
+struct Subscriber {
+  /// Slot of the connection on this loop.
+  var connection: Int
+  /// Index in the connection's list of subscriptions.
+  var subscription: Int
+}
+
+struct WaitingSubscribe {
+  var connection: SlotID
+  var request: SubscribeRequest
+}
+
+/// What `subscribe` asks for, without the bytes of the command.
+struct SubscribeRequest {
+  var ref: Reference
+  var session: Identifier
+  var after: Int64?
+  var tail: Int64?
+  /// The epoch the client knows; empty when it gave none.
+  var epoch: [UInt8]
+}

@@ -1,0 +1,324 @@
+public import Chat
+public import Primitives
+import Wire
+
+/// Subscriptions, and the sessions they keep warm.
+extension Engine {
+  mutating func subscribe(_ slot: Int, _ command: Command, _ text: RawSpan) {
+    guard let session = command.session else {
+      refuse(
+        slot, command.ref, .badFrame, sentence: "The command needs a session.", field: "session")
+      return
+    }
+    var epoch: [UInt8] = []
+    if let token = command.epoch { epoch.append(text.extracting(token.range)) }
+    subscribe(
+      slot,
+      SubscribeRequest(
+        ref: command.ref, session: session, after: command.after, tail: command.tail, epoch: epoch))
+  }
+
+  mutating func subscribe(_ slot: Int, _ request: SubscribeRequest) {
+    guard let member = connections[slot].member else { return }
+    // A visitor learns nothing about a session that its token does not name, not even whether it exists.
+    guard member.isOperator || member.sessions.contains(request.session) else {
+      refuse(slot, request.ref, .noSuchSession)
+      return
+    }
+    guard connections[slot].subscriptions.count < Limits.subscriptions else {
+      refuse(slot, request.ref, .rateLimited, sentence: "Too many subscriptions on one connection.")
+      return
+    }
+    guard let index = warm(request.session) else {
+      refuse(slot, request.ref, .unavailable, retryAfter: 1000)
+      return
+    }
+    if sessions[index].phase == .ready {
+      finishSubscribe(slot, index, request)
+    } else if sessions[index].waiting.count < Limits.waitingSubscribes {
+      sessions[index].waiting.append(
+        WaitingSubscribe(connection: connections.id(at: slot), request: request))
+    } else {
+      refuse(slot, request.ref, .unavailable, retryAfter: 1000)
+    }
+  }
+
+  /// The slot of a session, which is loaded when it was cold; nil when too many sessions are warm.
+  mutating func warm(_ id: Identifier) -> Int? {
+    if let index = sessionIndex[id] { return index }
+    let owner = owner(of: id)
+    guard let slot = sessions.insert(Session(id: id, isOwned: owner == loop, now: now)) else {
+      return nil
+    }
+    let index = Int(slot.index)
+    sessionIndex[id] = index
+    sessions[index].isReading = true
+    if owner == loop {
+      reads.append(.session(id))
+    } else {
+      post(.follow(session: id, loop: loop), to: owner)
+    }
+    return index
+  }
+
+  private mutating func finishSubscribe(
+    _ slot: Int, _ index: Int, _ request: SubscribeRequest
+  ) {
+    guard let member = connections[slot].member, connections[slot].isOpen else { return }
+    guard member.mayUse(sessions[index].snapshot) else {
+      refuse(slot, request.ref, .noSuchSession)
+      return
+    }
+    let head = sessions[index].head
+    let tail = min(request.tail ?? Int64(Limits.tailDefault), Int64(Limits.pageEntries))
+    var from = request.after.map { $0 + 1 } ?? max(1, head - tail + 1)
+    let isOtherEpoch = !request.epoch.isEmpty && request.epoch != sessions[index].snapshot.epoch
+    if isOtherEpoch || from > head + 1 {
+      // The log went back behind what the client holds: it drops its copy and starts from the tail.
+      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+        EventEncoder.resync(
+          ref: .none, session: request.session, epoch: sessions[index].snapshot.epoch, head: head,
+          reason: isOtherEpoch ? "epoch" : "ahead", to: &$0)
+      }
+      from = max(1, head - Int64(Limits.tailDefault) + 1)
+    }
+    place(slot, index, next: from)
+    FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+      EventEncoder.subscribed(
+        ref: request.ref, sessions[index].snapshot, from: from, isOperator: member.isOperator,
+        to: &$0)
+    }
+    markDirty(slot)
+  }
+
+  /// Puts the subscription into both lists, or moves the one that is there.
+  private mutating func place(_ slot: Int, _ index: Int, next: Int64) {
+    if let existing = connections[slot].subscription(of: index) {
+      connections[slot].subscriptions[existing].next = next
+      connections[slot].subscriptions[existing].isLive = false
+      // A page that is under way belongs to the old place; its entries no longer fit and are dropped.
+      return
+    }
+    let subscription = Subscription(
+      session: index, position: sessions[index].subscribers.count, next: next)
+    sessions[index].subscribers.append(
+      Subscriber(connection: slot, subscription: connections[slot].subscriptions.count))
+    connections[slot].subscriptions.append(subscription)
+  }
+
+  mutating func unsubscribe(_ slot: Int, _ command: Command) {
+    guard let id = command.session, let index = sessionIndex[id],
+      let subscription = connections[slot].subscription(of: index)
+    else {
+      refuse(slot, command.ref, .notSubscribed)
+      return
+    }
+    leave(slot, subscription)
+    FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+      EventEncoder.ok(ref: command.ref, to: &$0)
+    }
+    markDirty(slot)
+  }
+
+  /// Takes one subscription out of both lists; the last ones move into the gaps.
+  mutating func leave(_ slot: Int, _ subscription: Int) {
+    let gone = connections[slot].subscriptions[subscription]
+    let lastSubscriber = sessions[gone.session].subscribers.removeLast()
+    if gone.position < sessions[gone.session].subscribers.count {
+      sessions[gone.session].subscribers[gone.position] = lastSubscriber
+      connections[lastSubscriber.connection].subscriptions[lastSubscriber.subscription].position =
+        gone.position
+    }
+    let lastSubscription = connections[slot].subscriptions.removeLast()
+    if subscription < connections[slot].subscriptions.count {
+      connections[slot].subscriptions[subscription] = lastSubscription
+      sessions[lastSubscription.session].subscribers[lastSubscription.position].subscription =
+        subscription
+    }
+    sessions[gone.session].idleSince = now
+  }
+
+  mutating func leaveEverything(_ slot: Int) {
+    while !connections[slot].subscriptions.isEmpty {
+      leave(slot, connections[slot].subscriptions.count - 1)
+    }
+    stopWatching(slot)
+  }
+
+  // MARK: Answers of the database and of the owner
+
+  /// The answer to `ReadRequest.session`, and to `Mail.follow`.
+  public mutating func sessionLoaded(
+    _ id: Identifier, _ result: Result<SessionSnapshot, LoadFault>
+  ) {
+    guard let index = sessionIndex[id] else { return }
+    sessions[index].isReading = false
+    switch result {
+    case .success(let snapshot):
+      if sessions[index].phase == .loading {
+        becomeReady(index, snapshot)
+      } else {
+        refresh(index, snapshot)
+      }
+    case .failure(let fault):
+      if sessions[index].phase == .loading {
+        loadFailed(index, fault)
+      } else if fault == .unavailable {
+        // The state on the screen may be old: it is read again as soon as the store answers.
+        sessions[index].isStale = true
+      }
+    }
+    if let index = sessionIndex[id], sessions[index].isStale, isStoreReachable { reread(index) }
+  }
+
+  private mutating func becomeReady(_ index: Int, _ snapshot: SessionSnapshot) {
+    sessions[index].phase = .ready
+    sessions[index].snapshot = snapshot
+    sessions[index].log = RecentLog(head: snapshot.head)
+    sessions[index].postedSeq = snapshot.head
+    if sessions[index].isInboxPending {
+      sessions[index].isInboxPending = false
+      touchInbox(index)
+    }
+    let followers = sessions[index].waitingFollowers
+    sessions[index].waitingFollowers = 0
+    sessions[index].followers |= followers
+    forEachLoop(followers) { engine, loop in
+      engine.post(.snapshot(session: snapshot.id, .success(snapshot)), to: loop)
+    }
+    let waiting = sessions[index].waiting
+    sessions[index].waiting = []
+    for item in waiting where connections.contains(item.connection) {
+      finishSubscribe(Int(item.connection.index), index, item.request)
+    }
+  }
+
+  private mutating func loadFailed(_ index: Int, _ fault: LoadFault) {
+    let session = forget(index)
+    for item in session.waiting where connections.contains(item.connection) {
+      let slot = Int(item.connection.index)
+      guard connections[slot].isOpen else { continue }
+      switch fault {
+      case .noSuchSession: refuse(slot, item.request.ref, .noSuchSession)
+      case .unavailable:
+        refuse(slot, item.request.ref, .unavailable, retryAfter: breaker.wait(salt: name(slot)))
+      }
+    }
+    forEachLoop(session.waitingFollowers) { engine, loop in
+      engine.post(.snapshot(session: session.id, .failure(fault)), to: loop)
+    }
+  }
+
+  /// Removes a session from memory and returns what it was.
+  mutating func forget(_ index: Int) -> Session {
+    let session = sessions.remove(index)
+    sessionIndex[session.id] = nil
+    return session
+  }
+
+  /// Reads the state again, once at a time.
+  mutating func reread(_ index: Int) {
+    guard sessions[index].isOwned else {
+      readNews(index)
+      return
+    }
+    guard !sessions[index].isReading else {
+      sessions[index].isStale = true
+      return
+    }
+    sessions[index].isStale = false
+    sessions[index].isReading = true
+    reads.append(.session(sessions[index].id))
+  }
+
+  /// Reads the entries behind the head, once at a time.
+  mutating func readNews(_ index: Int) {
+    guard !sessions[index].isReading else {
+      sessions[index].isStale = true
+      return
+    }
+    sessions[index].isStale = false
+    sessions[index].isReading = true
+    reads.append(
+      .entries(
+        session: sessions[index].id, after: sessions[index].head, limit: Limits.backlogPage,
+        .catchUp))
+  }
+
+  /// A state that was read again: what changed is told, and what is missing is read.
+  private mutating func refresh(_ index: Int, _ snapshot: SessionSnapshot) {
+    let old = sessions[index].snapshot
+    if snapshot.epoch != old.epoch || snapshot.head < old.head {
+      startOver(index, snapshot)
+      return
+    }
+    sessions[index].snapshot.status = snapshot.status
+    sessions[index].snapshot.assignee = snapshot.assignee
+    sessions[index].snapshot.title = snapshot.title
+    if snapshot.status != old.status || snapshot.assignee != old.assignee
+      || snapshot.title != old.title
+    {
+      announceState(index)
+    }
+    touchInbox(index)
+    if snapshot.head > old.head { readNews(index) }
+  }
+
+  /// The log went back (restore, fail-over to a stale standby): everybody starts again from the tail.
+  mutating func startOver(_ index: Int, _ snapshot: SessionSnapshot) {
+    sessions[index].snapshot = snapshot
+    sessions[index].log = RecentLog(head: snapshot.head)
+    sessions[index].postedSeq = snapshot.head
+    for subscriber in sessions[index].subscribers {
+      FrameEncoder.appendFrame(.text, to: &connections[subscriber.connection].outbox) {
+        EventEncoder.resync(
+          ref: .none, session: snapshot.id, epoch: snapshot.epoch, head: snapshot.head,
+          reason: "epoch", to: &$0)
+      }
+      markDirty(subscriber.connection)
+    }
+    while let subscriber = sessions[index].subscribers.last {
+      leave(subscriber.connection, subscriber.subscription)
+    }
+    forEachLoop(sessions[index].followers) { engine, loop in
+      engine.post(.state(snapshot), to: loop)
+    }
+    touchInbox(index)
+  }
+
+  /// Tells subscribers and followers the state.
+  mutating func announceState(_ index: Int) {
+    tellSubscribers(index) { EventEncoder.session($0, to: &$1) }
+    let snapshot = sessions[index].snapshot
+    forEachLoop(sessions[index].followers) { engine, loop in
+      engine.post(.state(snapshot), to: loop)
+    }
+  }
+
+  /// Encodes an event once and appends it for every subscriber that `includes` admits.
+  mutating func tellSubscribers(
+    _ index: Int, includes: (borrowing Engine, Int) -> Bool = { _, _ in true },
+    _ encode: (SessionSnapshot, inout [UInt8]) -> Void
+  ) {
+    guard !sessions[index].subscribers.isEmpty else { return }
+    var frame: [UInt8] = []
+    FrameEncoder.appendFrame(.text, to: &frame) { encode(sessions[index].snapshot, &$0) }
+    for position in 0..<sessions[index].subscribers.count {
+      let slot = sessions[index].subscribers[position].connection
+      guard includes(self, slot) else { continue }
+      connections[slot].outbox.append(contentsOf: frame)
+      markDirty(slot)
+    }
+  }
+
+  mutating func forEachLoop(_ loops: UInt64, _ body: (inout Engine, Int) -> Void) {
+    var rest = loops
+    while rest != 0 {
+      let loop = rest.trailingZeroBitCount
+      rest &= rest - 1
+      body(&self, loop)
+    }
+  }
+
+  func name(_ slot: Int) -> UInt64 { connections[slot].name.low }
+}
