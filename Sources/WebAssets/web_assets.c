@@ -1,1 +1,155 @@
+// Every file of the browser side, embedded at compile time and laid out once under its URL.
+
 #include "web_assets.h"
+
+#include <threads.h>
+
+#include "pack.h"
+
+static const unsigned char shared_protocol_js[] = {
+#embed "shared/protocol.js"
+};
+static const unsigned char shared_backoff_js[] = {
+#embed "shared/backoff.js"
+};
+static const unsigned char shared_uuid_js[] = {
+#embed "shared/uuid.js"
+};
+static const unsigned char shared_store_js[] = {
+#embed "shared/store.js"
+};
+static const unsigned char shared_socket_js[] = {
+#embed "shared/socket.js"
+};
+static const unsigned char shared_outbox_js[] = {
+#embed "shared/outbox.js"
+};
+static const unsigned char shared_conversation_js[] = {
+#embed "shared/conversation.js"
+};
+static const unsigned char shared_dom_js[] = {
+#embed "shared/dom.js"
+};
+static const unsigned char shared_thread_js[] = {
+#embed "shared/thread.js"
+};
+static const unsigned char shared_tokens_css[] = {
+#embed "shared/tokens.css"
+};
+static const unsigned char shared_base_css[] = {
+#embed "shared/base.css"
+};
+static const unsigned char shared_icon_svg[] = {
+#embed "shared/icon.svg"
+};
+static const unsigned char widget_widget_js[] = {
+#embed "widget/widget.js"
+};
+static const unsigned char widget_visitor_js[] = {
+#embed "widget/visitor.js"
+};
+static const unsigned char widget_status_js[] = {
+#embed "widget/status.js"
+};
+static const unsigned char widget_panel_js[] = {
+#embed "widget/panel.js"
+};
+static const unsigned char widget_app_js[] = {
+#embed "widget/app.js"
+};
+static const unsigned char widget_widget_css[] = {
+#embed "widget/widget.css"
+};
+static const unsigned char demo_bike_svg[] = {
+#embed "demo/bike.svg"
+};
+static const unsigned char demo_demo_css[] = {
+#embed "demo/demo.css"
+};
+static const unsigned char demo_hose_svg[] = {
+#embed "demo/hose.svg"
+};
+static const unsigned char demo_index_html[] = {
+#embed "demo/index.html"
+};
+static const unsigned char demo_lever_svg[] = {
+#embed "demo/lever.svg"
+};
+static const unsigned char demo_pads_svg[] = {
+#embed "demo/pads.svg"
+};
+
+#define PART(file) {file, sizeof file}
+
+// The widget in three answers, each in the order of its dependencies: small matters more here than anywhere else.
+static const chirrup_part loader_parts[] = {
+    PART(widget_widget_js)};
+static const chirrup_part app_parts[] = {
+    PART(shared_protocol_js),
+    PART(shared_backoff_js),
+    PART(shared_uuid_js),
+    PART(shared_store_js),
+    PART(shared_socket_js),
+    PART(shared_outbox_js),
+    PART(shared_conversation_js),
+    PART(shared_dom_js),
+    PART(shared_thread_js),
+    PART(widget_visitor_js),
+    PART(widget_status_js),
+    PART(widget_panel_js),
+    PART(widget_app_js)};
+static const chirrup_part style_parts[] = {
+    PART(shared_tokens_css),
+    PART(shared_base_css),
+    PART(widget_widget_css)};
+
+static unsigned char loader[
+    sizeof widget_widget_js];
+static unsigned char app[
+    sizeof shared_protocol_js + sizeof shared_backoff_js + sizeof shared_uuid_js + sizeof shared_store_js + sizeof shared_socket_js + sizeof shared_outbox_js + sizeof shared_conversation_js + sizeof shared_dom_js + sizeof shared_thread_js + sizeof widget_visitor_js + sizeof widget_status_js + sizeof widget_panel_js + sizeof widget_app_js];
+static unsigned char style[
+    sizeof shared_tokens_css + sizeof shared_base_css + sizeof widget_widget_css];
+
+#define HTML "text/html; charset=utf-8"
+#define SCRIPT "text/javascript; charset=utf-8"
+#define STYLE "text/css; charset=utf-8"
+#define IMAGE "image/svg+xml"
+
+static chirrup_asset assets[] = {
+    {"/widget.js", SCRIPT, loader, 0},
+    {"/assets/widget/app.js", SCRIPT, app, 0},
+    {"/assets/widget/app.css", STYLE, style, 0},
+    {"/demo", HTML, demo_index_html, sizeof demo_index_html},
+    {"/assets/shared/protocol.js", SCRIPT, shared_protocol_js, sizeof shared_protocol_js},
+    {"/assets/shared/backoff.js", SCRIPT, shared_backoff_js, sizeof shared_backoff_js},
+    {"/assets/shared/uuid.js", SCRIPT, shared_uuid_js, sizeof shared_uuid_js},
+    {"/assets/shared/store.js", SCRIPT, shared_store_js, sizeof shared_store_js},
+    {"/assets/shared/socket.js", SCRIPT, shared_socket_js, sizeof shared_socket_js},
+    {"/assets/shared/outbox.js", SCRIPT, shared_outbox_js, sizeof shared_outbox_js},
+    {"/assets/shared/conversation.js", SCRIPT, shared_conversation_js, sizeof shared_conversation_js},
+    {"/assets/shared/dom.js", SCRIPT, shared_dom_js, sizeof shared_dom_js},
+    {"/assets/shared/thread.js", SCRIPT, shared_thread_js, sizeof shared_thread_js},
+    {"/assets/shared/tokens.css", STYLE, shared_tokens_css, sizeof shared_tokens_css},
+    {"/assets/shared/base.css", STYLE, shared_base_css, sizeof shared_base_css},
+    {"/assets/shared/icon.svg", IMAGE, shared_icon_svg, sizeof shared_icon_svg},
+    {"/assets/demo/bike.svg", IMAGE, demo_bike_svg, sizeof demo_bike_svg},
+    {"/assets/demo/demo.css", STYLE, demo_demo_css, sizeof demo_demo_css},
+    {"/assets/demo/hose.svg", IMAGE, demo_hose_svg, sizeof demo_hose_svg},
+    {"/assets/demo/lever.svg", IMAGE, demo_lever_svg, sizeof demo_lever_svg},
+    {"/assets/demo/pads.svg", IMAGE, demo_pads_svg, sizeof demo_pads_svg},
+};
+
+static void pack(void) {
+  assets[0].length = chirrup_pack_modules(loader_parts, 1, loader);
+  assets[1].length =
+      chirrup_pack_modules(app_parts, sizeof app_parts / sizeof *app_parts, app);
+  assets[2].length =
+      chirrup_pack_styles(style_parts, sizeof style_parts / sizeof *style_parts, style);
+}
+
+const chirrup_asset *chirrup_assets(unsigned long *count) {
+  static once_flag packed = ONCE_FLAG_INIT;
+  call_once(&packed, pack);
+  *count = sizeof assets / sizeof *assets;
+  return assets;
+}

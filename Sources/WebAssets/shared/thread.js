@@ -1,0 +1,128 @@
+// The thread both sides show: days, event lines, runs of messages with their state, typing.
+// Outlined until committed, then filled: a bubble is `pending` exactly as long as it stands in the outbox.
+
+import { el, reconcile, tick } from './dom.js';
+import { Kind } from './protocol.js';
+
+const RUN = 5 * 60_000; // messages of one person within this belong together
+const NEAR = 80; // px from the end that still count as "at the end"
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const date = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
+const words = { sending: 'Sending', waiting: 'Waiting to be sent', sent: 'Sent', delivered: 'Delivered', read: 'Read' };
+
+export const time = (at) => clock.format(new Date(at));
+export const initials = (name) => {
+  const parts = [...name.matchAll(/[\p{L}\p{N}]\p{M}*/gu)].map(([letter]) => letter);
+  return /^[a-z0-9]/i.test(name) ? parts.slice(0, 2).join('').toUpperCase() : parts[0] ?? '?';
+};
+/** A colleague keeps the same tint everywhere. */
+const tint = (id) => 1 + ([...String(id)].reduce((sum, char) => sum + char.charCodeAt(0), 0) % 4);
+export const face = (who, className = '') => el(`span.avatar${className}`,
+  { 'aria-hidden': 'true', 'data-tint': who.kind !== 'visitor' && tint(who.id) }, initials(who.name || '?'));
+
+function day(at) {
+  const then = new Date(at).toDateString();
+  if (then === new Date().toDateString()) return 'Today';
+  return then === new Date(Date.now() - 864e5).toDateString() ? 'Yesterday' : date.format(new Date(at));
+}
+
+export class Thread {
+  #log; #on; #end = true;
+
+  /** @param {HTMLElement} log
+   * @param {{mine: string, online: () => boolean, event: (entry: any) => any, older: () => void,
+   *  lead?: () => any, drawLead?: (lead: any) => Element, typing: (typist: any) => Element,
+   *  failed: (item: any) => Element[]}} on */
+  constructor(log, on) {
+    this.#log = log;
+    this.#on = on;
+    log.addEventListener('scroll', () => {
+      this.#end = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR;
+      if (log.scrollTop < 200) on.older();
+    }, { passive: true });
+    new ResizeObserver(() => this.#end && this.toEnd()).observe(log);
+  }
+
+  get atEnd() { return this.#end; }
+  toEnd() { this.#end = true; this.#log.scrollTop = this.#log.scrollHeight; }
+
+  /** @param {import('./conversation.js').Conversation?} talk @param {any[]} items of the outbox */
+  render(talk, items) {
+    const log = this.#log;
+    const below = log.scrollHeight - log.scrollTop;
+    const models = this.#models(talk, items);
+    const fresh = talk?.live;
+    reconcile(log, models, (model, node) => {
+      if (model.type === 'say') return this.#say(model, node, fresh);
+      if (model.type === 'typing') return this.#on.typing(model);
+      if (model.type === 'lead') return this.#on.drawLead(model);
+      return el(`p.${model.type}`, { dir: 'auto' }, model.text);
+    });
+    if (this.#end) this.toEnd(); else if (models[0]?.key !== this.first) log.scrollTop = log.scrollHeight - below;
+    this.first = models[0]?.key;
+  }
+
+  #models(talk, items) {
+    const models = [];
+    const lead = (!talk || talk.oldest <= 1) && this.#on.lead?.();
+    if (lead) models.push({ key: 'lead', type: 'lead', ...lead });
+    const far = talk?.reached(this.#on.mine === 'visitor' ? 'operator' : 'visitor');
+    const pending = items.filter((item) => !talk?.ids.has(item.id));
+    let today = '';
+    let last = /** @type {any} */ (null);
+    for (const entry of [...(talk?.entries ?? []), ...pending]) {
+      const label = day(entry.at);
+      if (label !== today) { models.push({ key: `day ${label}`, type: 'day', text: today = label }); last = null; }
+      if (entry.kind === Kind.event) {
+        const text = this.#on.event(entry);
+        if (text) models.push({ key: `e${entry.id}`, type: 'event', text });
+        last = null;
+        continue;
+      }
+      const say = this.#model(entry, far);
+      const run = last && last.out === say.out && last.who.id === say.who.id && last.note === say.note
+        && new Date(say.at).getTime() - new Date(last.at).getTime() < RUN;
+      if (run) { last.last = last.state !== say.state; say.first = last.last && say.out; }
+      models.push(last = say);
+    }
+    for (const [key, { who, preview }] of talk?.typists ?? []) models.push({ key: `t${key}`, type: 'typing', who, preview });
+    return models;
+  }
+
+  #model(entry, far) {
+    const note = entry.kind === Kind.note;
+    const who = entry.sender ?? { kind: this.#on.mine };
+    let state = '';
+    if (entry.failed) state = 'failed';
+    else if (!entry.seq) state = this.#on.online() ? 'sending' : 'waiting';
+    else if (entry.seq <= far?.read) state = 'read';
+    else state = entry.seq <= far?.delivered ? 'delivered' : 'sent';
+    return { key: entry.id, type: 'say', out: who.kind !== 'visitor' === (this.#on.mine !== 'visitor'), note, who, body: entry.body,
+      at: entry.at, state, failed: entry.failed, session: entry.session, first: true, last: true };
+  }
+
+  #say(model, node, fresh) {
+    const pending = model.state === 'sending' || model.state === 'waiting';
+    if (!node) {
+      const name = model.out ? 'You' : model.who.name || model.who.kind;
+      node = el('div', {}, el('span.sr-only', {}, `${name}: `), face(model.who), el('p', { dir: 'auto' }, model.body), el('p.state'));
+      if (fresh) node.classList.add('enter');
+    }
+    const [, , bubble, state] = node.children;
+    node.className = ['say', model.out ? 'out' : 'in', model.note && 'noted', model.first && 'first', model.last && 'last',
+      fresh && node.classList.contains('enter') && 'enter'].filter(Boolean).join(' ');
+    bubble.className = `bubble ${pending ? 'pending' : ''} ${model.failed ? 'failed' : ''}`;
+    state.hidden = !model.last && !model.failed;
+    state.classList.toggle('failed', !!model.failed);
+    state.replaceChildren(...this.#state(model, pending));
+    return node;
+  }
+
+  #state(model, pending) {
+    if (model.failed) return [tick('failed'), ...this.#on.failed(model)];
+    const at = time(model.at);
+    if (!model.out) return [`${model.who.name ? `${model.who.name} · ` : ''}${at}`];
+    if (model.note) return [pending ? words[model.state] : `${model.who.name || 'You'} · ${at} · note, only the team sees it`];
+    return [el('span', {}, pending ? words[model.state] : `${at} · ${words[model.state]}`), tick(pending ? 'sending' : model.state)];
+  }
+}
