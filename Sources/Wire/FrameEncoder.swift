@@ -114,6 +114,7 @@ public enum FrameEncoder {
   private static func appendMasked(
     _ payload: RawSpan, maskKey: UInt32, to bytes: inout [UInt8]
   ) {
+    bytes.append(bigEndian: maskKey.byteSwapped)
     let start = bytes.count
     bytes.append(payload)
     bytes.withMutableRawSpan { (span: inout MutableRawSpan) in

@@ -47,3 +47,53 @@ private let lively: (stream: [UInt8], heard: [Heard]) = {
     }
   }
 }
+
+@Suite struct MessageDecoderMemoryTests {
+  private let limits = MessageLimits(messageBytes: 65_536, fragments: 128)
+
+  @Test("A message whole in the buffer is pointed at, not copied")
+  func inPlace() {
+    var decoder = MessageDecoder(role: .server, limits: limits)
+    var buffer = rawFrame(0x81, bytes("hello")) + rawFrame(0x82, [1, 2])
+    let steps = buffer.withMutableRawSpan { (span: inout MutableRawSpan) in
+      var offset = 0
+      return (0..<3).map { _ in try? decoder.next(&span, offset: &offset) }
+    }
+    #expect(
+      steps == [
+        .message(.text, .inPlace(6..<11)), .message(.binary, .inPlace(17..<19)), .needMoreBytes,
+      ])
+    #expect(Array(buffer[6..<11]) == bytes("hello"))
+  }
+
+  @Test("What was assembled stays readable until the next call, and then its memory is gone")
+  func assembled() {
+    var decoder = MessageDecoder(role: .server, limits: limits)
+    var heard: [Heard] = []
+    listen(&decoder, rawFrame(0x01, bytes("par")), &heard)
+    #expect(decoder.isInsideMessage)
+    listen(&decoder, rawFrame(0x80, bytes("ts")), &heard)
+    #expect(heard == [.message(.text, bytes("parts"))])
+    #expect(!decoder.isInsideMessage)
+    decoder.clearAssembled()
+    #expect(decoder.withAssembled { $0.byteCount } == 0)
+  }
+
+  @Test("The ping that comes in pieces inside a fragmented message does not disturb it (§5.4)")
+  func pingInPieces() {
+    let ping = rawFrame(0x89, bytes("ping payload"))
+    for point in 1..<ping.count {
+      var decoder = MessageDecoder(role: .server, limits: limits)
+      var heard: [Heard] = []
+      listen(&decoder, rawFrame(0x01, bytes("par")), &heard)
+      listen(&decoder, Array(ping[..<point]), &heard)
+      listen(&decoder, Array(ping[point...]) + rawFrame(0x80, bytes("ts")), &heard)
+      #expect(heard == [.ping(bytes("ping payload")), .message(.text, bytes("parts"))])
+    }
+  }
+
+  @Test("An idle connection's decoder is small: it is multiplied by every connection")
+  func size() {
+    #expect(MemoryLayout<MessageDecoder>.size <= 112)
+  }
+}

@@ -1,0 +1,116 @@
+import Primitives
+import Testing
+import Wire
+
+/// How many bytes of a text are taken before it is refused; nil when it is taken whole.
+private func refusedAt(_ text: [UInt8]) -> Int? {
+  var validator = UTF8Validator()
+  return text.withRawSpan { span in
+    for offset in 0..<span.byteCount where !validator.accept(span, in: offset..<offset + 1) {
+      return offset
+    }
+    return nil
+  }
+}
+
+private func isValid(_ text: [UInt8]) -> Bool { text.withRawSpan { UTF8Validator.isValid($0) } }
+
+private let impossible: [(name: String, text: [UInt8], at: Int)] = [
+  ("a lone continuation byte", [0x80], 0),
+  ("the last continuation byte", [0xBF], 0),
+  ("C0, an overlong NUL", [0xC0, 0x80], 0),
+  ("C1, an overlong letter", [0xC1, 0xBF], 0),
+  ("E0 80 80, overlong in three bytes", [0xE0, 0x80, 0x80], 1),
+  ("E0 9F BF, the longest of them", [0xE0, 0x9F, 0xBF], 1),
+  ("F0 80 80 80, overlong in four bytes", [0xF0, 0x80, 0x80, 0x80], 1),
+  ("F0 8F BF BF, the longest of them", [0xF0, 0x8F, 0xBF, 0xBF], 1),
+  ("ED A0 80, the first surrogate", [0xED, 0xA0, 0x80], 1),
+  ("ED BF BF, the last surrogate", [0xED, 0xBF, 0xBF], 1),
+  ("F4 90 80 80, above U+10FFFF", [0xF4, 0x90, 0x80, 0x80], 1),
+  ("F5, above U+10FFFF", [0xF5], 0),
+  ("FE, which is no UTF-8 byte", [0xFE], 0),
+  ("FF, which is no UTF-8 byte", [0xFF], 0),
+  ("a character cut by a letter", [0xE2, 0x82, 0x41], 2),
+  ("a character cut by another", [0xF0, 0x9F, 0xC3], 2),
+]
+
+private let edges: [[UInt8]] = [
+  [0x00], [0x7F], [0xC2, 0x80], [0xDF, 0xBF], [0xE0, 0xA0, 0x80], [0xED, 0x9F, 0xBF],
+  [0xEE, 0x80, 0x80], [0xEF, 0xBF, 0xBF], [0xF0, 0x90, 0x80, 0x80], [0xF4, 0x8F, 0xBF, 0xBF],
+]
+
+@Suite struct UTF8ValidatorTests {
+  @Test("Impossible bytes are refused where they stand (RFC 3629 §3, RFC 6455 §8.1)")
+  func refuses() {
+    for (name, text, at) in impossible {
+      for lead in [0, 1, 7, 15, 16, 17, 33] {
+        let padded = [UInt8](repeating: 0x61, count: lead) + text
+        #expect(refusedAt(padded) == lead + at, "\(name) behind \(lead) letters")
+        #expect(!isValid(padded + [0x61]), "\(name) behind \(lead) letters")
+      }
+    }
+  }
+
+  @Test("The first and last character of every length are taken, and none of them cut short")
+  func takes() {
+    for text in edges {
+      #expect(isValid(text), "\(text)")
+      for count in 1..<max(text.count, 1) where text.count > 1 {
+        let part = Array(text.prefix(count))
+        #expect(refusedAt(part) == nil && !isValid(part), "\(part)")
+      }
+    }
+  }
+
+  @Test(
+    "It agrees with the standard library about every text of two bytes and of three from E0 to F4")
+  func agreesWithTheLibrary() {
+    for first in UInt8.min...UInt8.max {
+      for second in UInt8.min...UInt8.max {
+        let pair = [first, second]
+        #expect(isValid(pair) == (String(validating: pair, as: UTF8.self) != nil), "\(pair)")
+        guard first >= 0xE0 && first <= 0xF4 else { continue }
+        for third: UInt8 in [0x00, 0x7F, 0x80, 0xBF, 0xC0, 0xFF] {
+          let triple = [first, second, third]
+          let expected = String(validating: triple, as: UTF8.self) != nil
+          #expect(isValid(triple) == expected, "\(triple)")
+          let four = triple + [0x80]
+          #expect(isValid(four) == (String(validating: four, as: UTF8.self) != nil), "\(four)")
+        }
+      }
+    }
+  }
+
+  @Test("A text message is refused at its first impossible byte, inside an unfinished frame (F16)")
+  func failsFast() {
+    for (name, text, at) in impossible {
+      let frame = rawFrame(0x81, bytes("héllo ") + text + bytes(" and more to come"))
+      // Six bytes of header, seven of greeting, and the byte that cannot be.
+      let known = 6 + 7 + at + 1
+      #expect(hear([Array(frame.prefix(known))]) == [.fault(.textInvalid)], "\(name)")
+      #expect(hear([Array(frame.prefix(known - 1))]).isEmpty, "\(name)")
+      #expect(hear(frame.map { [$0] }) == [.fault(.textInvalid)], "\(name)")
+    }
+  }
+
+  @Test("A character may be split over fragments and segments at every byte (F17)")
+  func splitCharacters() {
+    let text = bytes("a\u{1F426}é€\u{10FFFF}z")
+    for point in 0...text.count {
+      let stream =
+        rawFrame(0x01, Array(text[..<point])) + rawFrame(0x89)
+        + rawFrame(0x80, Array(text[point...]))
+      let expected: [Heard] = [.ping([]), .message(.text, text)]
+      #expect(hear([stream]) == expected)
+      #expect(hear(stream.map { [$0] }) == expected)
+    }
+  }
+
+  @Test("A text that ends inside a character is refused at its end (§8.1)")
+  func incomplete() {
+    #expect(hear([rawFrame(0x81, [0xE2, 0x82])]) == [.fault(.textInvalid)])
+    let stream = rawFrame(0x01, [0x61, 0xE2]) + rawFrame(0x80)
+    #expect(hear([stream]) == [.fault(.textInvalid)])
+    #expect(hear([rawFrame(0x82, [0xE2, 0x82])]) == [.message(.binary, [0xE2, 0x82])])
+  }
+}
