@@ -30,8 +30,8 @@ extension Operator {
     public var workspacePublicKey: String
   }
 
-  /// An e-mail address is one account whatever its case. Without a workspace's name the oldest membership is
-  /// taken. Disabled accounts are not found.
+  /// An e-mail address is one account whatever its case. Without a workspace's name the oldest
+  /// membership is taken. Disabled accounts are not found.
   public static func account(email: String, workspace: String?) -> Statement<Account?> {
     Statement(
       Query(
@@ -90,7 +90,8 @@ extension Operator {
     ) { rows in (0..<rows.count).compactMap { Operator(rows, row: $0) } }
   }
 
-  /// Makes the account and its membership in one transaction. Answers nil when the address is taken.
+  /// Makes the account and its membership in one transaction. Answers nil when the address is
+  /// taken.
   public static func create(
     id: Identifier, email: String, name: String, passwordHash: String, workspace: Identifier,
     membership: String

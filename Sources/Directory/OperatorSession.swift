@@ -33,7 +33,9 @@ public enum OperatorSession {
     Statement(
       Query(
         """
-        WITH ended AS (DELETE FROM operator_sessions WHERE token_hash = $1::bytea RETURNING operator_id)
+        WITH ended AS (
+          DELETE FROM operator_sessions WHERE token_hash = $1::bytea RETURNING operator_id
+        )
         DELETE FROM operator_sessions s USING ended
         WHERE s.operator_id = ended.operator_id AND s.expires_at <= $2::timestamptz
           AND s.token_hash <> $1::bytea

@@ -1,10 +1,11 @@
 public import Postgres
 
-/// A question to the database together with the reading of its answer, so that a column is named in one place
-/// only. The command line runs it on a blocking connection, the API on the gateway's loops.
+/// A question to the database together with the reading of its answer, so that a column is named in
+/// one place only. The command line runs it on a blocking connection, the API on the gateway's
+/// loops.
 ///
-/// Each statement is one transaction of its own. Every parameter is cast in the text, so that a null (which
-/// has no type of its own) and a value are prepared alike.
+/// Each statement is one transaction of its own. Every parameter is cast in the text, so that a
+/// null (which has no type of its own) and a value are prepared alike.
 public struct Statement<Answer>: Sendable {
   public let query: Query
   public let answer: @Sendable (Rows) -> Answer

@@ -77,12 +77,13 @@ extension Visit {
     ) { Visit($0, from: 0) }
   }
 
-  /// Exchanges a refresh secret for the next one of its family, and finds or opens the conversation.
+  /// Exchanges a refresh secret for the next one of its family, and finds or opens the
+  /// conversation.
   ///
-  /// A secret that was exchanged may be used again for a minute (two tabs, a lost answer). Later it can only be
-  /// a copy in other hands: one revoked row ends its family, also for a secret that another transaction issues
-  /// at this moment and this statement cannot see. Exchanged secrets are remembered for a week, revoked ones
-  /// longer than any of their family can live.
+  /// A secret that was exchanged may be used again for a minute (two tabs, a lost answer). Later it
+  /// can only be a copy in other hands: one revoked row ends its family, also for a secret that
+  /// another transaction issues at this moment and this statement cannot see. Exchanged secrets are
+  /// remembered for a week, revoked ones longer than any of their family can live.
   ///
   /// - Parameters:
   ///   - wanted: a conversation of this visitor; the newest is taken if it is not theirs.

@@ -29,7 +29,7 @@ extension Visitor {
   public static func find(_ id: Identifier, workspace: Identifier) -> Statement<Visitor?> {
     Statement(
       Query(
-        "SELECT id, coalesce(name, '') FROM visitors WHERE id = $1::uuid AND workspace_id = $2::uuid",
+        "SELECT id, name FROM visitors WHERE id = $1::uuid AND workspace_id = $2::uuid",
         [.uuid(id), .uuid(workspace)])
     ) { Visitor($0) }
   }

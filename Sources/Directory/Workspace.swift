@@ -54,8 +54,9 @@ extension Workspace {
     ) { Workspace($0) }
   }
 
-  /// Answers nil when the name is taken. Names are not unique in the schema (an adopted table may hold twins), so
-  /// two commands at the same instant could both succeed; `named` then means the older one.
+  /// Answers nil when the name is taken. Names are not unique in the schema (an adopted table may
+  /// hold twins), so two commands at the same instant could both succeed; `named` then means the
+  /// older one.
   public static func create(
     id: Identifier, name: String, publicKey: String
   ) -> Statement<Workspace?> {

@@ -1,0 +1,135 @@
+/// The REST API (`/api/v1`): one function from a request to its answer, without sockets.
+///
+/// Every handler reads like straight code: check, ask the database, answer; what goes wrong is a
+/// thrown `Problem`. Every statement names the workspace of the caller, so a foreign conversation
+/// is simply not found.
+import Directory
+import Postgres
+import Primitives
+import Synchronization
+public import Tokens
+
+public final class API: Sendable {
+  let database: any Database
+  let sessions: any Sessions
+  let tokens: TokenAuthority
+  let options: APIOptions
+  let loginsByAddress: Mutex<RateTable>
+  let loginsByEmail: Mutex<RateTable>
+  let widgetTokens: Mutex<RateTable>
+  let widgetConfigs: Mutex<RateTable>
+  let passwordChecks = Mutex<Int>(0)
+
+  public init(
+    database: any Database, sessions: any Sessions, tokens: TokenAuthority,
+    options: APIOptions = APIOptions()
+  ) {
+    self.database = database
+    self.sessions = sessions
+    self.tokens = tokens
+    self.options = options
+    loginsByAddress = Mutex(RateTable(options.rates.loginsByAddress))
+    loginsByEmail = Mutex(RateTable(options.rates.loginsByEmail))
+    widgetTokens = Mutex(RateTable(options.rates.widgetTokens))
+    widgetConfigs = Mutex(RateTable(options.rates.widgetConfigs))
+  }
+
+  /// Answers a request whose path begins with `/api/v1/`.
+  public func handle(_ request: APIRequest) async -> APIResponse {
+    var response: APIResponse
+    let (route, session, allowed, isWidget) = find(request)
+    if let route {
+      do throws(Problem) {
+        response = try await run(route, request, session)
+      } catch {
+        response = error.response()
+      }
+    } else if isWidget && request.method == "OPTIONS" {
+      response = preflight(request, allowed: allowed)
+    } else if !allowed.isEmpty {
+      response = Problem.wrongMethod(allowed: allowed).response()
+    } else {
+      response = Problem.notFound.response()
+    }
+    response.headers.append(("Cache-Control", "no-store"))
+    response.headers.append(("X-Content-Type-Options", "nosniff"))
+    if isWidget { addCORS(to: &response, request) }
+    return response
+  }
+
+  /// The route, the conversation its path names, and for a wrong method the methods this path has.
+  private func find(
+    _ request: APIRequest
+  ) -> (route: Route?, session: Identifier, allowed: [String], isWidget: Bool) {
+    guard request.path.utf8.count <= 256, request.path.hasPrefix("/") else {
+      return (nil, .zero, [], false)
+    }
+    let path = request.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    var allowed: [String] = []
+    var isWidget = false
+    for route in API.routes {
+      guard let match = route.match(path) else { continue }
+      isWidget = isWidget || route.isWidget
+      if route.method == request.method { return (route, match ?? .zero, [], isWidget) }
+      allowed.append(route.method)
+    }
+    return (nil, .zero, allowed, isWidget)
+  }
+
+  private func run(
+    _ route: Route, _ request: APIRequest, _ session: Identifier
+  ) async throws(Problem) -> APIResponse {
+    guard request.body.count <= APILimits.bodyBytes else { throw .bodyTooLarge }
+    switch route.handler {
+    case .widget(let handler): return try await handler(self)(request)
+    case .open(let handler): return try await handler(self)(request)
+    case .member(let handler):
+      let member = try await authenticate(request)
+      return try await handler(self)(
+        MemberCall(request: request, member: member, session: session))
+    }
+  }
+
+  /// Runs a statement; its failure becomes the problem that the client reads.
+  func run<Answer>(_ statement: Statement<Answer>) async throws(Problem) -> Answer {
+    do throws(QueryFailure) {
+      return try await database.run(statement)
+    } catch {
+      throw problem(for: error)
+    }
+  }
+
+  private func problem(for failure: QueryFailure) -> Problem {
+    let problem = Problem.database(failure)
+    if case .refused(let state, let message) = failure, problem.status == 500 {
+      options.report("the database refused a statement: \(state.code) \(message)")
+    }
+    return problem
+  }
+
+  /// The JSON object in the body; an empty body is an empty object.
+  func object(_ request: APIRequest) throws(Problem) -> JSONObject {
+    do throws(JSONObject.Fault) {
+      return try JSONObject(request.body.isEmpty ? Array("{}".utf8) : request.body)
+    } catch {
+      throw .json(error)
+    }
+  }
+
+  /// As `object`, where only JSON may come: a page of another site can send `text/plain` without
+  /// asking first.
+  func declaredObject(_ request: APIRequest) throws(Problem) -> JSONObject {
+    let type = request.header("Content-Type")?.split(separator: ";").first.map { trimmed($0) }
+    guard request.body.isEmpty || equalIgnoringCase(type ?? "", "application/json") else {
+      throw .unsupportedMediaType
+    }
+    return try object(request)
+  }
+}
+
+func trimmed(_ text: Substring) -> String {
+  var rest = text
+  while rest.first == " " || rest.first == "\t" { rest = rest.dropFirst() }
+  while rest.last == " " || rest.last == "\t" { rest = rest.dropLast() }
+  return String(rest)
+}

@@ -1,0 +1,62 @@
+/// What an administrator may choose about the REST API, and the bounds that nobody chooses.
+public struct APIOptions: Sendable {
+  /// The origin under which browsers reach the gateway, for example `https://chat.example.com`;
+  /// nil: as the Host header says.
+  public var publicURL: String?
+  public var visitorTokenSeconds = 15 * 60
+  public var operatorTokenSeconds = 60 * 60
+  /// How long a login in a browser lasts.
+  public var loginSeconds: Int64 = 7 * 86_400
+  /// How long a visitor may stay away and still find the own conversation.
+  public var refreshSeconds: Int64 = 90 * 86_400
+  public var rates = Rates()
+  /// Told about failures that are ours, for the log. Never about a peer's mistakes, never with
+  /// their texts.
+  public var report: @Sendable (String) -> Void = { _ in }
+
+  public init() {}
+
+  /// So many at once and so many a minute, each for one address (or account).
+  public struct Rate: Sendable {
+    public var burst: Int
+    public var perMinute: Int
+
+    public init(burst: Int, perMinute: Int) {
+      precondition(burst > 0 && perMinute > 0, "a rate allows at least one event")
+      self.burst = burst
+      self.perMinute = perMinute
+    }
+  }
+
+  public struct Rates: Sendable {
+    public var loginsByAddress = Rate(burst: 20, perMinute: 20)
+    public var loginsByEmail = Rate(burst: 10, perMinute: 6)
+    public var widgetTokens = Rate(burst: 60, perMinute: 60)
+    public var widgetConfigs = Rate(burst: 240, perMinute: 240)
+
+    public init() {}
+  }
+}
+
+enum APILimits {
+  /// Bytes of a request's body.
+  static let bodyBytes = 65_536
+  /// Addresses (or accounts) whose rate is remembered.
+  static let rateKeys = 16_384
+  /// Passwords that are checked at the same time; each takes 32 MiB and a core for some 250 ms.
+  static let passwordChecks = 4
+  /// Rows of one page of conversations.
+  static let conversations = 100
+  static let conversationsDefault = 50
+  static let messagesDefault = 50
+  /// Bytes of a search text.
+  static let searchBytes = 200
+  static let emailBytes = 320
+  static let passwordBytes = 1_024
+  static let nameBytes = 200
+  static let secretBytes = 128
+  static let originBytes = 255
+  /// Bytes of a visitor's context as it comes, and of one text in it as it is kept.
+  static let contextBytes = 16_384
+  static let contextTextBytes = 2_048
+}

@@ -1,0 +1,103 @@
+import Chat
+public import Postgres
+public import Primitives
+
+/// A row of the operators' list: a session with what its list and head show. The REST API and the
+/// `inbox` events of the socket give the same JSON.
+public struct Conversation: Sendable, Equatable {
+  public var id: Identifier
+  public var workspace: Identifier
+  public var title: String
+  /// `waiting`, `active` or `closed`.
+  public var status: String
+  public var visitor: Identifier?
+  public var visitorName: String
+  public var assignee: Identifier?
+  public var assigneeName: String
+  public var lastSeq: Int64
+  public var lastPreview: String?
+  public var lastRole: String?
+  public var lastAt: WallTime?
+  /// The highest seq that any operator has read.
+  public var readSeq: Int64
+  public var visitorReadSeq: Int64
+  public var createdAt: WallTime
+  public var updatedAt: WallTime
+  public var waitingSince: WallTime?
+  public var claimedAt: WallTime?
+  public var closedAt: WallTime?
+  /// A JSON object as text.
+  public var context: [UInt8]
+}
+
+/// The conversation with this id, of any workspace: whoever shows it checks `workspace`.
+public func conversationQuery(_ id: Identifier) -> Query {
+  Query(
+    """
+    SELECT s.id, s.workspace_id, s.title, s.status, s.user_id,
+      (SELECT v.name FROM visitors v WHERE v.id = s.user_id), s.assigned_operator_id,
+      s.operator_name, s.last_seq, s.last_message_preview, s.last_message_role, s.last_message_at,
+      (SELECT max(m.read_seq) FROM read_marks m WHERE m.session_id = s.id AND m.role = 'operator'),
+      (SELECT max(m.read_seq) FROM read_marks m WHERE m.session_id = s.id AND m.role = 'visitor'),
+      s.created_at, s.updated_at, s.waiting_since, s.claimed_at, s.closed_at, s.context::text
+    FROM chat_sessions s
+    WHERE s.id = $1::uuid AND s.deleted_at IS NULL
+    """, [.uuid(id)])
+}
+
+/// The answer to `conversationQuery`, or one row of the list; nil when there is none.
+public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
+  guard row < rows.count, let id = rows.uuid(row, 0), let workspace = rows.uuid(row, 1),
+    let status = rows.text(row, 3), let createdAt = rows.time(row, 14),
+    let updatedAt = rows.time(row, 15)
+  else { return nil }
+  return Conversation(
+    id: id, workspace: workspace, title: rows.text(row, 2) ?? "", status: status,
+    visitor: rows.uuid(row, 4), visitorName: rows.text(row, 5) ?? "",
+    assignee: rows.uuid(row, 6), assigneeName: rows.text(row, 7) ?? "",
+    lastSeq: rows.int(row, 8) ?? 0, lastPreview: rows.text(row, 9), lastRole: rows.text(row, 10),
+    lastAt: rows.time(row, 11), readSeq: rows.int(row, 12) ?? 0,
+    visitorReadSeq: rows.int(row, 13) ?? 0, createdAt: createdAt, updatedAt: updatedAt,
+    waitingSince: rows.time(row, 16), claimedAt: rows.time(row, 17), closedAt: rows.time(row, 18),
+    context: rows.bytes(row, 19) ?? Array("{}".utf8))
+}
+
+public func appendConversationJSON(_ conversation: Conversation, to json: inout [UInt8]) {
+  // `append` instead of `appendObject`: the object may stand as an element or after a key.
+  json.append(
+    contentsOf: [UInt8].object { json in
+      json.appendMember("id", conversation.id)
+      json.appendMember("title", conversation.title)
+      json.appendMember("status", conversation.status)
+      appendPerson("visitor", conversation.visitor, conversation.visitorName, to: &json)
+      appendPerson("assignee", conversation.assignee, conversation.assigneeName, to: &json)
+      json.appendMember("last_seq", conversation.lastSeq)
+      if let at = conversation.lastAt {
+        json.appendObject("last_message") {
+          $0.appendMember("preview", conversation.lastPreview ?? "")
+          $0.appendMember("role", conversation.lastRole ?? "")
+          $0.appendMember("at", at)
+        }
+      } else {
+        json.appendMember("last_message", json: "null")
+      }
+      json.appendMember("read_seq", conversation.readSeq)
+      json.appendMember("visitor_read_seq", conversation.visitorReadSeq)
+      json.appendMember("created_at", conversation.createdAt)
+      json.appendMember("updated_at", conversation.updatedAt)
+      json.appendMember("waiting_since", conversation.waitingSince)
+      json.appendMember("claimed_at", conversation.claimedAt)
+      json.appendMember("closed_at", conversation.closedAt)
+      json.appendMember("context", json: conversation.context)
+    })
+}
+
+private func appendPerson(
+  _ key: StaticString, _ id: Identifier?, _ name: String, to json: inout [UInt8]
+) {
+  guard let id else { return json.appendMember(key, json: "null") }
+  json.appendObject(key) {
+    $0.appendMember("id", id)
+    $0.appendMember("name", name)
+  }
+}

@@ -1,0 +1,135 @@
+/// Logging in and out of the console. An unknown address and a wrong password have the same answer
+/// after the same time, and both count against the address and the account that were tried.
+import Directory
+import OpenSSL
+import Primitives
+import Synchronization
+import Tokens
+
+extension API {
+  func login(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try checkNotForeignPage(request)
+    try takeRate(loginsByAddress, request.peer, request.now)
+    let object = try declaredObject(request)
+    guard let email = try object.string("email", bytesMax: APILimits.emailBytes) else {
+      throw .missing("email")
+    }
+    guard let password = try object.string("password", bytesMax: APILimits.passwordBytes) else {
+      throw .missing("password")
+    }
+    let workspace = try object.string("workspace", bytesMax: APILimits.nameBytes)
+    try takeRate(loginsByEmail, email.lowercased(), request.now)
+
+    let account = try await run(Operator.account(email: email, workspace: workspace))
+    guard try await isRight(password, account?.passwordHash), let account else {
+      throw .wrongCredentials
+    }
+    let secret = SecureRandom.token()
+    try await run(
+      OperatorSession.create(
+        tokenHash: hash(secret), operator: account.member.id, workspace: account.member.workspace,
+        expiresAt: after(options.loginSeconds, request.now)))
+    return try operatorToken(
+      account.member, workspaceName: account.workspaceName, publicKey: account.workspacePublicKey,
+      request
+    ).adding("Set-Cookie", cookieHeader(secret, seconds: options.loginSeconds, request))
+  }
+
+  /// A new token for the socket, for the console that has the cookie.
+  func renewToken(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    guard cookie(request) != nil else { throw .unauthenticated }
+    guard isSameOrigin(request) else { throw .crossSite }
+    guard let member = try await loggedIn(request),
+      let workspace = try await run(Workspace.withID(member.workspace))
+    else { throw .unauthenticated }
+    return try operatorToken(
+      member, workspaceName: workspace.name, publicKey: workspace.publicKey, request)
+  }
+
+  func logout(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    if let secret = cookie(request) {
+      guard isSameOrigin(request) else { throw .crossSite }
+      try await run(OperatorSession.end(tokenHash: hash(secret), now: request.now))
+    }
+    return APIResponse(
+      status: 204, headers: [("Set-Cookie", cookieHeader("", seconds: 0, request))])
+  }
+
+  private func operatorToken(
+    _ member: Operator, workspaceName: String, publicKey: String, _ request: APIRequest
+  ) throws(Problem) -> APIResponse {
+    let (token, expiresAt) = try issue(
+      .operator(
+        id: member.id, workspace: member.workspace, name: member.name, role: member.membership),
+      seconds: options.operatorTokenSeconds, now: request.now)
+    return .json(
+      [UInt8].object { json in
+        json.appendMember("token", token)
+        json.appendMember("expires_at", expiresAt)
+        json.appendObject("operator") {
+          $0.appendMember("id", member.id)
+          $0.appendMember("name", member.name)
+          $0.appendMember("email", member.email)
+          $0.appendMember("role", member.membership)
+        }
+        json.appendObject("workspace") {
+          $0.appendMember("id", member.workspace)
+          $0.appendMember("name", workspaceName)
+          $0.appendMember("public_key", publicKey)
+        }
+      })
+  }
+
+  func issue(
+    _ principal: Principal, seconds: Int, now: WallTime
+  ) throws(Problem) -> (token: String, expiresAt: WallTime) {
+    do {
+      return try tokens.issue(principal, lifetimeSeconds: seconds, now: now)
+    } catch {
+      options.report("a token could not be issued: \(error)")
+      throw .internalError
+    }
+  }
+
+  func takeRate(
+    _ table: borrowing Mutex<RateTable>, _ key: String, _ now: WallTime
+  ) throws(Problem) {
+    let seconds = table.withLock { $0.take(key, now: now) }
+    if seconds > 0 { throw .rateLimited(afterSeconds: seconds) }
+  }
+
+  /// Checks a password away from the caller's executor: scrypt is slow on purpose. Without a hash
+  /// it takes as long and is wrong.
+  private func isRight(_ password: String, _ hash: String?) async throws(Problem) -> Bool {
+    let isAdmitted = passwordChecks.withLock { running in
+      guard running < APILimits.passwordChecks else { return false }
+      running += 1
+      return true
+    }
+    guard isAdmitted else { throw .rateLimited(afterSeconds: 1) }
+    defer { passwordChecks.withLock { $0 -= 1 } }
+    let verdict = await Task.detached { () -> Result<Bool, CryptoFault> in
+      do throws(CryptoFault) {
+        if let hash { return .success(try Password.verify(password, against: hash)) }
+        try Password.verifyNothing(password)
+        return .success(false)
+      } catch {
+        return .failure(error)
+      }
+    }.value
+    switch verdict {
+    case .success(let isRight): return isRight
+    case .failure(let fault):
+      options.report("a password could not be checked: \(fault)")
+      throw .unavailable
+    }
+  }
+}
+
+extension Problem {
+  static let wrongCredentials = Problem(
+    status: 401, type: "wrong_credentials", title: "Login failed",
+    detail:
+      "The e-mail address or the password is wrong, or the account may not use this workspace."
+  )
+}

@@ -1,0 +1,31 @@
+/// What the gateway lends to the API. The handlers are plain async functions: they may run on any
+/// executor, and nothing in them blocks.
+public import Chat
+import Directory
+public import Postgres
+public import Primitives
+
+/// Runs one statement as a transaction of its own.
+public protocol Database: Sendable {
+  func run(_ query: Query) async throws(QueryFailure) -> Rows
+}
+
+/// The loops that own the conversations.
+public protocol Sessions: Sendable {
+  /// Appends an entry to a session's log, like a `send` of the socket: committed when it answers
+  /// `stored`.
+  func append(
+    session: Identifier, workspace: Identifier, id: Identifier, role: Role, kind: Kind,
+    sender: Identifier?, senderName: [UInt8], body: [UInt8], payload: [UInt8]
+  ) async -> Outcome
+
+  /// A hint that the database holds something new for this session: its owner reads the state and
+  /// the new entries, and shows them to subscribers and inboxes.
+  func changed(session: Identifier)
+}
+
+extension Database {
+  func run<Answer>(_ statement: Statement<Answer>) async throws(QueryFailure) -> Answer {
+    statement.answer(try await run(statement.query))
+  }
+}
