@@ -1,0 +1,97 @@
+import Glibc
+
+/// The few file system calls that a private cluster needs.
+enum Folder {
+  static func exists(_ path: String) -> Bool {
+    // SAFETY: the path is copied into a C string for the call.
+    unsafe access(path, F_OK) == 0
+  }
+
+  static func isExecutable(_ path: String) -> Bool {
+    // SAFETY: as above.
+    unsafe access(path, X_OK) == 0
+  }
+
+  /// Makes the folder and those above it.
+  static func make(_ path: String, mode: mode_t) throws(ClusterFailure) {
+    if exists(path) { return }
+    let above = path.split(separator: "/").dropLast().joined(separator: "/")
+    if !above.isEmpty { try make((path.hasPrefix("/") ? "/" : "") + above, mode: 0o755) }
+    // SAFETY: as above.
+    guard unsafe mkdir(path, mode) == 0 || errno == EEXIST else {
+      throw .system(operation: "make", path: path, reason: systemText(errno))
+    }
+  }
+
+  /// Makes a new folder of mode 0700 with an unguessable name: nobody can have put a link there before.
+  static func makeUnique(_ prefix: String) throws(ClusterFailure) -> String {
+    var name = Array((prefix + "XXXXXX").utf8CString)
+    // SAFETY: the array ends with NUL and is ours to change.
+    guard unsafe mkdtemp(&name) != nil else {
+      throw .system(operation: "make", path: prefix, reason: systemText(errno))
+    }
+    return String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  static func give(_ path: String, to account: Account?) throws(ClusterFailure) {
+    guard let account else { return }
+    // SAFETY: as above. lchown does not follow a link.
+    guard unsafe lchown(path, account.user, account.group) == 0 else {
+      throw .system(operation: "give away", path: path, reason: systemText(errno))
+    }
+  }
+
+  static func owner(of path: String) -> Account? {
+    var status = stat()
+    // SAFETY: `status` is filled during the call.
+    guard unsafe stat(path, &status) == 0 else { return nil }
+    return Account(user: status.st_uid, group: status.st_gid)
+  }
+
+  /// The absolute path without links.
+  static func resolve(_ path: String) throws(ClusterFailure) -> String {
+    // SAFETY: realpath returns a new C string, freed here.
+    guard let text = unsafe realpath(path, nil) else {
+      throw .system(operation: "open", path: path, reason: systemText(errno))
+    }
+    defer { unsafe free(text) }
+    return unsafe String(cString: text)
+  }
+
+  static func target(ofLink path: String) -> String? {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    // SAFETY: readlink writes at most `count` bytes.
+    let count = unsafe buffer.withUnsafeMutableBytes {
+      guard let start = $0.baseAddress else { return 0 }
+      return unsafe readlink(path, start.assumingMemoryBound(to: CChar.self), $0.count)
+    }
+    return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+  }
+
+  /// A small text file; nil when it is not there. Links are not followed.
+  static func read(_ path: String) -> String? {
+    // SAFETY: the path is copied into a C string for the call.
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    // SAFETY: the buffer has `count` bytes.
+    let count = unsafe Glibc.read(file, &buffer, buffer.count)
+    return count >= 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+  }
+
+  /// Names, sorted, without hidden ones; empty when there is no such folder.
+  static func children(of folder: String) -> [String] {
+    // SAFETY: the stream is closed here, and an entry is read before the next one is asked for.
+    guard let stream = unsafe opendir(folder) else { return [] }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe readdir(stream) {
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names.sorted()
+  }
+}

@@ -1,0 +1,74 @@
+import Glibc
+import Synchronization
+
+/// One throw-away server for all tests of a process: made when the first test asks, gone when the process
+/// ends. What a killed test process left behind is cleared away by the next one.
+public enum ScratchCluster {
+  /// Databases and roles are shared by all suites of the process: each makes a database of its own.
+  public static func url() throws(ClusterFailure) -> String {
+    let result = shared.withLock { state -> Result<String, ClusterFailure> in
+      if let result = state.result { return result }
+      let result = Result { () throws(ClusterFailure) in try start(&state) }
+      state.result = result
+      return result
+    }
+    return try result.get()
+  }
+
+  /// The process of the server, for tests that kill it.
+  public static func stopAtOnceAndRestart() throws(ClusterFailure) {
+    let result = shared.withLock { state -> Result<Void, ClusterFailure> in
+      Result { () throws(ClusterFailure) in try state.cluster?.crashAndRestart() }
+    }
+    try result.get()
+  }
+
+  private struct State: ~Copyable {
+    var cluster: Cluster?
+    var directory = ""
+    var result: Result<String, ClusterFailure>?
+  }
+
+  private static let shared = Mutex(State())
+  private static let prefix = "chirrup-scratch-"
+
+  private static func start(_ state: inout State) throws(ClusterFailure) -> String {
+    clearLeftovers()
+    let directory = try Folder.makeUnique("/tmp/\(prefix)\(getpid())-")
+    // The server's account must be able to enter.
+    // SAFETY: the path is copied into a C string for the call.
+    unsafe _ = chmod(directory, 0o755)
+    let cluster = Cluster(dataDirectory: directory, survivesPowerLoss: false)
+    state.directory = directory
+    try cluster.start()
+    state.cluster = cluster
+    atexit { ScratchCluster.end() }
+    return cluster.url
+  }
+
+  private static func end() {
+    shared.withLock { state in
+      state.cluster?.stop()
+      state.cluster = nil
+      remove(state.directory)
+    }
+  }
+
+  private static func clearLeftovers() {
+    for name in Folder.children(of: "/tmp") where name.hasPrefix(prefix) {
+      let owner = name.dropFirst(prefix.count).prefix { $0.isNumber }
+      guard let process = pid_t(owner), kill(process, 0) != 0, errno == ESRCH else { continue }
+      let left = Cluster(dataDirectory: "/tmp/" + name, survivesPowerLoss: false)
+      // Only to take over and stop what still runs there; what never ran need not be started.
+      if (try? Cluster.attach(dataDirectory: "/tmp/" + name)) != nil, (try? left.start()) != nil {
+        left.stop()
+      }
+      remove("/tmp/" + name)
+    }
+  }
+
+  private static func remove(_ directory: String) {
+    guard directory.hasPrefix("/tmp/" + prefix) else { return }
+    _ = try? Program(path: "rm", arguments: ["-rf", "--", directory]).run(seconds: 60)
+  }
+}

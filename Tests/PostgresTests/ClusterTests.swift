@@ -1,0 +1,112 @@
+import Cluster
+import Glibc
+import Postgres
+import Testing
+
+/// Each test has a data folder of its own under /tmp and takes it away again.
+@Suite(.serialized) struct ClusterTests {
+  private func withFolder(_ name: String, _ body: (String) throws -> Void) throws {
+    let folder = "/tmp/chirrup-cluster-test-\(getpid())-\(name)"
+    defer { _ = try? remove(folder) }
+    try body(folder)
+  }
+
+  private func remove(_ folder: String) throws {
+    // SAFETY: the path is copied into a C string for the call.
+    _ = unsafe system("rm -rf -- '\(folder)'")
+  }
+
+  @Test func `data outlives a stop, and the second start is quick`() throws {
+    try withFolder("warm") { folder in
+      let first = Cluster(dataDirectory: folder)
+      try first.start()
+      let connection = try BlockingConnection(first.url)
+      try connection.execute(script: "CREATE TABLE t (n int); INSERT INTO t VALUES (42)")
+      #expect(try connection.run(Query("SHOW fsync")).text(0, 0) == "on")
+      #expect(try connection.run(Query("SHOW synchronous_commit")).text(0, 0) == "on")
+      #expect(try connection.run(Query("SHOW listen_addresses")).text(0, 0) == "")
+      first.stop()
+      #expect(throws: ClusterFailure.notRunning(directory: folder)) {
+        try Cluster.attach(dataDirectory: folder)
+      }
+
+      let second = Cluster(dataDirectory: folder)
+      let clock = ContinuousClock()
+      let duration = try clock.measure { try second.start() }
+      #expect(duration < .seconds(10))
+      let again = try BlockingConnection(Cluster.attach(dataDirectory: folder))
+      #expect(try again.run(Query("SELECT n FROM t")).int(0, 0) == 42)
+      second.stop()
+    }
+  }
+
+  @Test func `a second gateway on the same folder is refused, a command beside it is not`() throws {
+    try withFolder("second") { folder in
+      let first = Cluster(dataDirectory: folder)
+      try first.start()
+      #expect(throws: ClusterFailure.inUse(directory: folder, process: getpid())) {
+        try Cluster(dataDirectory: folder).start()
+      }
+      #expect(try Cluster.attach(dataDirectory: folder) == first.url)
+      first.stop()
+    }
+  }
+
+  @Test func `a server that a killed gateway left is taken over`() throws {
+    try withFolder("orphan") { folder in
+      do {
+        // Dropped without stop: like a kill -9, the lock goes and the server stays.
+        try Cluster(dataDirectory: folder).start()
+      }
+      let url = try Cluster.attach(dataDirectory: folder)
+      let next = Cluster(dataDirectory: folder)
+      try next.start()
+      #expect(next.url == url)
+      #expect(next.notes.contains { $0.contains("took over") })
+      next.stop()
+      #expect(throws: QueryFailure.self) { try BlockingConnection(url) }
+    }
+  }
+
+  @Test func `a pid file of a crashed server does not mislead`() throws {
+    try withFolder("stale") { folder in
+      let first = Cluster(dataDirectory: folder)
+      try first.start()
+      first.stop()
+      // The number of a process that lives but is no server: ours.
+      let file = folder + "/postgres/data/postmaster.pid"
+      // SAFETY: the paths are copied into C strings for the call.
+      _ = unsafe system("echo \(getpid()) > '\(file)'")
+      let second = Cluster(dataDirectory: folder)
+      try second.start()
+      #expect(try BlockingConnection(second.url).run(Query("SELECT 1")).int(0, 0) == 1)
+      second.stop()
+    }
+  }
+
+  @Test func `a folder whose path is too long for a socket gets a short private one`() throws {
+    try withFolder("long") { folder in
+      let long = folder + "/" + String(repeating: "x", count: 100) + "/with space, comma"
+      let cluster = Cluster(dataDirectory: long)
+      try cluster.start()
+      #expect(cluster.notes.contains { $0.contains("socket") })
+      #expect(try BlockingConnection(cluster.url).run(Query("SELECT 1")).int(0, 0) == 1)
+      #expect(try Cluster.attach(dataDirectory: long) == cluster.url)
+      cluster.stop()
+    }
+  }
+
+  @Test func `the server is in a session of its own`() throws {
+    try withFolder("session") { folder in
+      let cluster = Cluster(dataDirectory: folder)
+      try cluster.start()
+      let connection = try BlockingConnection(cluster.url)
+      let own = try #require(try connection.run(Query("SELECT pg_backend_pid()")).int(0, 0))
+      // A backend is a child of the server and belongs to the server's session.
+      let session = getsid(pid_t(own))
+      #expect(session > 0)
+      #expect(session != getsid(0))
+      cluster.stop()
+    }
+  }
+}
