@@ -60,6 +60,51 @@ static const unsigned char widget_app_js[] = {
 static const unsigned char widget_widget_css[] = {
 #embed "widget/widget.css"
 };
+static const unsigned char console_api_js[] = {
+#embed "console/api.js"
+};
+static const unsigned char console_composer_js[] = {
+#embed "console/composer.js"
+};
+static const unsigned char console_console_css[] = {
+#embed "console/console.css"
+};
+static const unsigned char console_icons_js[] = {
+#embed "console/icons.js"
+};
+static const unsigned char console_inbox_js[] = {
+#embed "console/inbox.js"
+};
+static const unsigned char console_index_html[] = {
+#embed "console/index.html"
+};
+static const unsigned char console_keys_js[] = {
+#embed "console/keys.js"
+};
+static const unsigned char console_linkstate_js[] = {
+#embed "console/linkstate.js"
+};
+static const unsigned char console_list_js[] = {
+#embed "console/list.js"
+};
+static const unsigned char console_login_js[] = {
+#embed "console/login.js"
+};
+static const unsigned char console_main_js[] = {
+#embed "console/main.js"
+};
+static const unsigned char console_narrow_css[] = {
+#embed "console/narrow.css"
+};
+static const unsigned char console_pane_js[] = {
+#embed "console/pane.js"
+};
+static const unsigned char console_thread_css[] = {
+#embed "console/thread.css"
+};
+static const unsigned char console_visitor_js[] = {
+#embed "console/visitor.js"
+};
 static const unsigned char demo_bike_svg[] = {
 #embed "demo/bike.svg"
 };
@@ -120,6 +165,7 @@ static chirrup_asset assets[] = {
     {"/assets/widget/app.js", SCRIPT, app, 0},
     {"/assets/widget/app.css", STYLE, style, 0},
     {"/demo", HTML, demo_index_html, sizeof demo_index_html},
+    {"/console", HTML, console_index_html, sizeof console_index_html},
     {"/assets/shared/protocol.js", SCRIPT, shared_protocol_js, sizeof shared_protocol_js},
     {"/assets/shared/backoff.js", SCRIPT, shared_backoff_js, sizeof shared_backoff_js},
     {"/assets/shared/uuid.js", SCRIPT, shared_uuid_js, sizeof shared_uuid_js},
@@ -132,6 +178,20 @@ static chirrup_asset assets[] = {
     {"/assets/shared/tokens.css", STYLE, shared_tokens_css, sizeof shared_tokens_css},
     {"/assets/shared/base.css", STYLE, shared_base_css, sizeof shared_base_css},
     {"/assets/shared/icon.svg", IMAGE, shared_icon_svg, sizeof shared_icon_svg},
+    {"/assets/console/api.js", SCRIPT, console_api_js, sizeof console_api_js},
+    {"/assets/console/composer.js", SCRIPT, console_composer_js, sizeof console_composer_js},
+    {"/assets/console/console.css", STYLE, console_console_css, sizeof console_console_css},
+    {"/assets/console/icons.js", SCRIPT, console_icons_js, sizeof console_icons_js},
+    {"/assets/console/inbox.js", SCRIPT, console_inbox_js, sizeof console_inbox_js},
+    {"/assets/console/keys.js", SCRIPT, console_keys_js, sizeof console_keys_js},
+    {"/assets/console/linkstate.js", SCRIPT, console_linkstate_js, sizeof console_linkstate_js},
+    {"/assets/console/list.js", SCRIPT, console_list_js, sizeof console_list_js},
+    {"/assets/console/login.js", SCRIPT, console_login_js, sizeof console_login_js},
+    {"/assets/console/main.js", SCRIPT, console_main_js, sizeof console_main_js},
+    {"/assets/console/narrow.css", STYLE, console_narrow_css, sizeof console_narrow_css},
+    {"/assets/console/pane.js", SCRIPT, console_pane_js, sizeof console_pane_js},
+    {"/assets/console/thread.css", STYLE, console_thread_css, sizeof console_thread_css},
+    {"/assets/console/visitor.js", SCRIPT, console_visitor_js, sizeof console_visitor_js},
     {"/assets/demo/bike.svg", IMAGE, demo_bike_svg, sizeof demo_bike_svg},
     {"/assets/demo/demo.css", STYLE, demo_demo_css, sizeof demo_demo_css},
     {"/assets/demo/hose.svg", IMAGE, demo_hose_svg, sizeof demo_hose_svg},

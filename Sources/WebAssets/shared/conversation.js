@@ -5,6 +5,8 @@
 import { Ask, Close, Fault, Kind, Tell } from './protocol.js';
 
 const TAIL = 50;
+const EVERY = 700; // ms between two frames of typing
+const IDLE = 4000; // and how long after the last key somebody still types
 const TYPING_MAX = 8000; // a typist who fell silent without saying so
 
 /** @typedef {{seq: number, id: string, sender: {kind: string, id?: string, name?: string}, kind: string,
@@ -16,7 +18,8 @@ export class Conversation {
   marks = new Map(); typists = new Map();
   epoch = ''; next = 0; oldest = 0; head = 0; status = ''; assignee = null; title = '';
   ready = false; live = false; lost = ''; loading = false;
-  #link; #changed; #me; #sent = { read: 0, delivered: 0 }; #due = { read: 0, delivered: 0 }; #timer = 0; #typed = 0;
+  #link; #changed; #me; #sent = { read: 0, delivered: 0 }; #due = { read: 0, delivered: 0 }; #timer = 0;
+  #typed = ''; #told = ''; #pause = 0; #idle = 0;
 
   /** @param {import('./socket.js').Link} link @param {string} session
    *  @param {{kind: string, id: string}} me @param {(what: string, detail?: any) => void} changed */
@@ -104,12 +107,23 @@ export class Conversation {
     if (!this.#timer) this.#confirmNow();
   }
 
-  /** @param {string} preview the text so far; '' says that nobody types any more */
-  type(preview, active = preview !== '') {
-    const now = Date.now();
-    if (!this.ready || (active ? now - this.#typed < 700 : !this.#typed)) return;
-    this.#typed = active ? now : 0;
-    this.#link.tell({ type: Ask.typing, session: this.session, active, ...(active && { preview: cut(preview) }) });
+  /** At most one frame in 0.7 s, and always one with the latest text. @param {string} preview '' says that nobody types */
+  type(preview) {
+    if (!this.ready || preview === this.#typed) return;
+    this.#typed = preview;
+    clearTimeout(this.#idle);
+    if (preview) this.#idle = setTimeout(() => this.type(''), IDLE);
+    else { clearTimeout(this.#pause); this.#pause = 0; }
+    if (!this.#pause) this.#tellTyping();
+  }
+
+  #tellTyping() {
+    this.#pause = 0;
+    const text = this.#typed;
+    if (text === this.#told) return;
+    this.#told = text;
+    this.#link.tell({ type: Ask.typing, session: this.session, active: text !== '', ...(text && { preview: cut(text) }) });
+    if (text) this.#pause = setTimeout(() => this.#tellTyping(), EVERY);
   }
 
   #subscribed(frame) {
@@ -127,6 +141,7 @@ export class Conversation {
     this.#sent = { read: own?.read ?? 0, delivered: own?.delivered ?? 0 };
     this.lost = '';
     this.ready = true;
+    this.#typed = this.#told = '';
     this.#changed('ready');
     this.#confirmNow();
   }

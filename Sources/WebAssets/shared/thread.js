@@ -18,7 +18,7 @@ export const initials = (name) => {
 /** A colleague keeps the same tint everywhere. */
 const tint = (id) => 1 + ([...String(id)].reduce((sum, char) => sum + char.charCodeAt(0), 0) % 4);
 export const face = (who, className = '') => el(`span.avatar${className}`,
-  { 'aria-hidden': 'true', 'data-tint': who.kind !== 'visitor' && tint(who.id) }, initials(who.name || '?'));
+  { 'aria-hidden': 'true', 'data-tint': who.kind !== 'visitor' && tint(who.id) }, who.name ? initials(who.name) : who.id.slice(-2).toUpperCase());
 
 function day(at) {
   const then = new Date(at).toDateString();
@@ -30,7 +30,7 @@ export class Thread {
   #log; #on; #end = true;
 
   /** @param {HTMLElement} log
-   * @param {{mine: string, online: () => boolean, event: (entry: any) => any, older: () => void,
+   * @param {{mine: string, me: () => any, online: () => boolean, event: (entry: any) => any, older: () => void,
    *  lead?: () => any, drawLead?: (lead: any) => Element, typing: (typist: any) => Element,
    *  failed: (item: any) => Element[]}} on */
   constructor(log, on) {
@@ -85,13 +85,13 @@ export class Thread {
       if (run) { last.last = last.state !== say.state; say.first = last.last && say.out; }
       models.push(last = say);
     }
-    for (const [key, { who, preview }] of talk?.typists ?? []) models.push({ key: `t${key}`, type: 'typing', who, preview });
+    for (const [key, { who, preview }] of talk?.typists ?? []) if (who.kind !== this.#on.mine) models.push({ key: `t${key}`, type: 'typing', who, preview });
     return models;
   }
 
   #model(entry, far) {
     const note = entry.kind === Kind.note;
-    const who = entry.sender ?? { kind: this.#on.mine };
+    const who = entry.sender ?? this.#on.me();
     let state = '';
     if (entry.failed) state = 'failed';
     else if (!entry.seq) state = this.#on.online() ? 'sending' : 'waiting';
@@ -104,7 +104,7 @@ export class Thread {
   #say(model, node, fresh) {
     const pending = model.state === 'sending' || model.state === 'waiting';
     if (!node) {
-      const name = model.out ? 'You' : model.who.name || model.who.kind;
+      const name = model.who.id === this.#on.me().id ? 'You' : model.who.name || model.who.kind;
       node = el('div', {}, el('span.sr-only', {}, `${name}: `), face(model.who), el('p', { dir: 'auto' }, model.body), el('p.state'));
       if (fresh) node.classList.add('enter');
     }
@@ -123,6 +123,7 @@ export class Thread {
     const at = time(model.at);
     if (!model.out) return [`${model.who.name ? `${model.who.name} · ` : ''}${at}`];
     if (model.note) return [pending ? words[model.state] : `${model.who.name || 'You'} · ${at} · note, only the team sees it`];
-    return [el('span', {}, pending ? words[model.state] : `${at} · ${words[model.state]}`), tick(pending ? 'sending' : model.state)];
+    const colleague = model.who.id === this.#on.me().id || !model.who.name ? '' : `${model.who.name} · `;
+    return [el('span', {}, pending ? words[model.state] : `${colleague}${at} · ${words[model.state]}`), tick(pending ? 'sending' : model.state)];
   }
 }

@@ -28,7 +28,7 @@ export function start({ host, root, launcher, origin, workspace }) {
   const link = new Link({ origin, client: 'widget', token: (renew) => visitor.token(renew, take()), opened, frame, changed });
   const outbox = new Outbox(`chirrup:${workspace}:out:`, link, { changed, acked: (item, ack) => talk?.session === item.session && talk.commit(item, ack) });
   const status = new Status(view.status, link, outbox);
-  const thread = new Thread(view.log, { mine: 'visitor', online: () => link.state === 'open', event, failed, older: () => talk?.older(), lead, drawLead, typing });
+  const thread = new Thread(view.log, { mine: 'visitor', me: () => me, online: () => link.state === 'open', event, failed, older: () => talk?.older(), lead, drawLead, typing });
 
   function take() { const was = fresh; fresh = false; return was; }
   const shown = () => !view.root.hidden;
