@@ -1,8 +1,8 @@
 // What Kernel takes from Linux and the C library. Swift's Glibc module leaves some of it out: epoll, eventfd,
-// signalfd, accept4.
+// signalfd. _GNU_SOURCE stays undefined, as in that module: it changes definitions (fd_set, sockaddr
+// arguments), and a program that loads both would not compile. What it would declare is declared here.
 #ifndef CHIRRUP_CLINUX_H
 #define CHIRRUP_CLINUX_H
-#define _GNU_SOURCE 1
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +26,12 @@
 #include <time.h>
 #include <unistd.h>
 extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
+extern int pipe2(int descriptors[2], int flags);
+extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+extern int pthread_setname_np(pthread_t thread, const char *name);
+extern const char *strerrorname_np(int number);
+extern const char *strerrordesc_np(int number);
 // Macros and globals that Swift does not import.
 extern char **environ;
 static inline char **chirrup_environment(void) { return environ; }

@@ -1,7 +1,7 @@
 import CLinux
 
 /// What became of an `accept`.
-public enum AcceptOutcome: ~Copyable {
+@frozen public enum AcceptOutcome: ~Copyable {
   case accepted(FileDescriptor, PeerAddress)
   case wouldBlock
   /// That one connection died in the queue, or the network has a moment: try the next.
@@ -74,7 +74,7 @@ public enum Sockets {
     // SAFETY: the address is read during the call.
     _ = try retrying {
       unsafe address.withPointer { pointer, count in
-        unsafe bind(number, __CONST_SOCKADDR_ARG(__sockaddr__: pointer), count)
+        unsafe bind(number, pointer, count)
       }
     }
     _ = try retrying { CLinux.listen(number, backlog) }
@@ -87,7 +87,7 @@ public enum Sockets {
     let number = socket.rawValue
     // SAFETY: the address is read during the call.
     let result = unsafe address.withPointer { pointer, count in
-      unsafe CLinux.connect(number, __CONST_SOCKADDR_ARG(__sockaddr__: pointer), count)
+      unsafe CLinux.connect(number, pointer, count)
     }
     if result == -1 {
       let error = Errno.current
@@ -98,7 +98,7 @@ public enum Sockets {
   }
 }
 
-public struct SocketPair: ~Copyable {
+@frozen public struct SocketPair: ~Copyable {
   public var first: FileDescriptor
   public var second: FileDescriptor
 }
@@ -135,7 +135,7 @@ extension FileDescriptor {
     // SAFETY: the kernel writes the address into the room that is lent.
     _ = try retrying {
       unsafe address.withMutablePointer { pointer, count in
-        unsafe getsockname(number, __SOCKADDR_ARG(__sockaddr__: pointer), count)
+        unsafe getsockname(number, pointer, count)
       }
     }
     return address.peer?.port ?? 0

@@ -26,6 +26,8 @@ import CLinux
     unsafe try check(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0))
     try redirect(1, command.output, descriptor)
     try redirect(2, command.errors, descriptor)
+    // After the redirections: whatever else is open without O_CLOEXEC stays here.
+    unsafe try check(posix_spawn_file_actions_addclosefrom_np(&actions, 3))
     if let directory = command.workingDirectory {
       unsafe try check(posix_spawn_file_actions_addchdir_np(&actions, directory))
     }

@@ -6,6 +6,11 @@ public struct HeadFields: Equatable, Sendable {
   public struct Field: Equatable, Sendable {
     public var name: String
     public var value: String
+
+    public init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
   }
 
   public private(set) var all: [Field] = []

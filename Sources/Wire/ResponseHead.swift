@@ -49,6 +49,16 @@ public struct ResponseHead: Equatable, Sendable {
     bytes.append("\r\n")
   }
 
+  /// Appends a field whose name is known at run time only; it must be a token.
+  public static func appendField(_ field: HeadFields.Field, to bytes: inout [UInt8]) {
+    precondition(
+      !field.name.isEmpty && field.name.utf8.allSatisfy(isTokenCharacter), "not a field name")
+    bytes.append(field.name)
+    bytes.append(": ")
+    appendFieldValue(field.value, to: &bytes)
+    bytes.append("\r\n")
+  }
+
   public static func appendField(
     _ name: StaticString, _ value: Int, to bytes: inout [UInt8]
   ) {

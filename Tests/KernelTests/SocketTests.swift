@@ -1,0 +1,179 @@
+import Kernel
+import Primitives
+import Testing
+
+private func pair() throws -> SocketPair { try Sockets.pair() }
+
+/// One end, the other being closed already.
+private func survivorOfAPair() throws -> FileDescriptor {
+  let pair = try pair()
+  return pair.first
+}
+
+/// Waits until a descriptor is ready, for at most five seconds.
+private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) throws -> Event? {
+  let epoll = try Epoll()
+  try epoll.add(descriptor, interest, datum: 1)
+  var events = Events(capacity: 1)
+  try epoll.wait(into: &events, timeoutMilliseconds: 5_000)
+  return events.count == 1 ? events[0] : nil
+}
+
+@Suite struct SocketTests {
+  @Test("Bytes arrive as they were sent, at the offset that was asked for")
+  func transfer() throws {
+    let pair = try pair()
+    let message = Array("hello".utf8)
+    #expect(message.withRawSpan { pair.first.send($0, from: 1) } == .bytes(4))
+    var buffer = [UInt8](repeating: 0, count: 10)
+    #expect(buffer.withMutableRawSpan { pair.second.receive(into: &$0, from: 3) } == .bytes(4))
+    #expect(Array(buffer[3..<7]) == Array("ello".utf8))
+    #expect(buffer.withMutableRawSpan { pair.second.receive(into: &$0) } == .wouldBlock)
+  }
+
+  @Test("A full socket takes a part and then says wouldBlock; a reader makes room")
+  func partial() throws {
+    let pair = try pair()
+    try pair.first.setSendBuffer(byteCount: 4_096)
+    let block = [UInt8](repeating: 7, count: 1 << 20)
+    guard case .bytes(let taken) = block.withRawSpan({ pair.first.send($0) }) else {
+      Issue.record("nothing was taken")
+      return
+    }
+    #expect(taken > 0 && taken < block.count)
+    #expect(block.withRawSpan { pair.first.send($0) } == .wouldBlock)
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    #expect(buffer.withMutableRawSpan { pair.second.receive(into: &$0) } != .wouldBlock)
+    #expect(try wait(pair.first, .write)?.isWritable == true)
+  }
+
+  @Test("The end of the stream is no error; writing behind it is a reset, not a SIGPIPE")
+  func ends() throws {
+    let survivor = try survivorOfAPair()
+    var buffer = [UInt8](repeating: 0, count: 10)
+    #expect(buffer.withMutableRawSpan { survivor.receive(into: &$0) } == .endOfStream)
+    #expect([UInt8](repeating: 1, count: 3).withRawSpan { survivor.send($0) } == .reset)
+    #expect(try wait(survivor, .read)?.isHungUp == true)
+  }
+
+  @Test("A half-closed peer is heard of, and can still be answered (N12)")
+  func halfClosed() throws {
+    let pair = try pair()
+    try pair.first.shutdownWrite()
+    let event = try wait(pair.second, [.read, .readHangUp])
+    #expect(event?.isReadHungUp == true && event?.isHungUp == false)
+    #expect([UInt8](repeating: 1, count: 3).withRawSpan { pair.second.send($0) } == .bytes(3))
+  }
+
+  @Test("A reset connection is told apart from one that ended (N03)")
+  func reset() throws {
+    let listener = try Sockets.listen(on: .loopback, port: 0)
+    let client = try Sockets.connect(to: .loopback, port: try listener.localPort())
+    #expect(try wait(listener, .read)?.isReadable == true)
+    guard case .accepted(let server, _) = listener.accept() else {
+      Issue.record("nothing to accept")
+      return
+    }
+    try client.setResetOnClose()
+    discard(client)
+    #expect(try wait(server, .read)?.isHungUp == true)
+    var buffer = [UInt8](repeating: 0, count: 10)
+    #expect(buffer.withMutableRawSpan { server.receive(into: &$0) } == .reset)
+  }
+
+  @Test("Connecting to a port without a listener fails with its reason")
+  func refused() throws {
+    let port: UInt16
+    do {
+      let listener = try Sockets.listen(on: .loopback, port: 0)
+      port = try listener.localPort()
+    }
+    do {
+      let client = try Sockets.connect(to: .loopback, port: port)
+      #expect(try wait(client, .write) != nil)
+      #expect(try client.pendingError() == .connectionRefused)
+    } catch {
+      #expect(error as? Errno == .connectionRefused)
+    }
+  }
+
+  @Test("A port that is taken is refused unless both sides share it (SO_REUSEPORT)")
+  func sharedPort() throws {
+    let first = try Sockets.listen(on: .loopback, port: 0, sharesPort: true)
+    let port = try first.localPort()
+    let second = try Sockets.listen(on: .loopback, port: port, sharesPort: true)
+    #expect(try second.localPort() == port)
+    do {
+      _ = try Sockets.listen(on: .loopback, port: port)
+      Issue.record("a third listener without sharing")
+    } catch {
+      #expect(error == .addressInUse)
+    }
+  }
+
+  @Test("IPv6 and, on the same listener, IPv4 peers have one form of address (N17)")
+  func dualStack() throws {
+    let listener: FileDescriptor
+    do {
+      listener = try Sockets.listen(on: .any, port: 0)
+    } catch {
+      return  // A machine without IPv6.
+    }
+    let port = try listener.localPort()
+    let client = try Sockets.connect(to: .loopback, port: port)
+    #expect(try wait(listener, .read) != nil)
+    guard case .accepted(_, let peer) = listener.accept() else {
+      Issue.record("nothing to accept")
+      return
+    }
+    let clientPort = try client.localPort()
+    #expect(peer.ip == .loopback && peer.port == clientPort)
+    #expect(peer.description == "127.0.0.1:\(peer.port)")
+  }
+
+  @Test("A Unix socket connects by its path, and a path that is too long is refused")
+  func unixSocket() throws {
+    let path = "/tmp/chirrup-test-\(Random.uint64())"
+    let listener = try Sockets.listen(path: path)
+    let client = try Sockets.connect(path: path)
+    guard case .accepted(let server, let peer) = listener.accept() else {
+      Issue.record("nothing to accept")
+      return
+    }
+    #expect(peer == .local)
+    #expect([UInt8](repeating: 1, count: 3).withRawSpan { server.send($0) } == .bytes(3))
+    #expect(try wait(client, .read)?.isReadable == true)
+    #expect(throws: Errno.nameTooLong) {
+      _ = try Sockets.connect(path: String(repeating: "x", count: 108)).rawValue
+    }
+    _ = try ChildProcess.run(Command("rm", [path]))
+  }
+
+  @Test("Nothing to accept is wouldBlock")
+  func nothingToAccept() throws {
+    let listener = try Sockets.listen(on: .loopback, port: 0)
+    guard case .wouldBlock = listener.accept() else {
+      Issue.record("something to accept")
+      return
+    }
+  }
+
+  @Test("A descriptor is closed when its owner ends, and not when it is released")
+  func closes() throws {
+    let listener = try Sockets.listen(on: .loopback, port: 0)
+    let client = try Sockets.connect(to: .loopback, port: try listener.localPort())
+    #expect(try wait(listener, .read) != nil)
+    guard case .accepted(let server, _) = listener.accept() else {
+      Issue.record("nothing to accept")
+      return
+    }
+    let number = server.release()
+    var buffer = [UInt8](repeating: 0, count: 1)
+    #expect(buffer.withMutableRawSpan { client.receive(into: &$0) } == .wouldBlock)
+    discard(FileDescriptor(owning: number))
+    #expect(try wait(client, .read) != nil)
+    #expect(buffer.withMutableRawSpan { client.receive(into: &$0) } == .endOfStream)
+  }
+}
+
+private func discard(_ descriptor: consuming FileDescriptor) {}

@@ -1,0 +1,68 @@
+import Glibc
+import Kernel
+import Primitives
+import Testing
+
+@Suite struct SystemTests {
+  @Test("The monotonic clock does not go back, and the wall clock is of this century")
+  func clocks() {
+    var last = SystemClock.now()
+    for _ in 0..<1_000 {
+      let now = SystemClock.now()
+      #expect(now >= last)
+      last = now
+    }
+    #expect(SystemClock.wallTime().description.hasPrefix("20"))
+    #expect(SystemClock.threadTimeNanoseconds() > 0)
+  }
+
+  @Test("Random bytes are as many as asked for and never the same")
+  func random() {
+    #expect(Random.bytes(0).isEmpty)
+    #expect(Random.bytes(1_000).count == 1_000)
+    #expect(Set(Random.bytes(1_000)).count > 200)
+    #expect(Set((0..<100).map { _ in Random.uint64() }).count == 100)
+  }
+
+  @Test("An error number has a name and a sentence")
+  func errors() {
+    #expect(Errno.connectionReset.name == "ECONNRESET")
+    #expect(Errno.connectionReset.description == "Connection reset by peer (ECONNRESET)")
+    #expect(Errno(rawValue: 9_999).name == "E9999")
+  }
+
+  @Test("A signal to the process comes out of the descriptor instead of ending it")
+  func signals() async {
+    // In a process of its own, which a mistake would end.
+    await #expect(processExitsWith: .exitCode(17)) {
+      let signals = try SignalDescriptor([.terminate, .hangUp])
+      guard signals.next() == nil else { exitNow(1) }
+      // To this thread: the test runner's others do not block it.
+      raise(SIGTERM)
+      let epoll = try Epoll()
+      try epoll.add(rawValue: signals.rawValue, .read, datum: 1)
+      var events = Events(capacity: 1)
+      try epoll.wait(into: &events, timeoutMilliseconds: 5_000)
+      exitNow(signals.next() == .terminate ? 17 : 2)
+    }
+  }
+
+  @Test("Out of descriptors, an accept says so, and works again when there is one (N02)")
+  func exhausted() async {
+    await #expect(processExitsWith: .exitCode(17)) {
+      DescriptorLimit.raise()
+      let listener = try Sockets.listen(on: .loopback, port: 0)
+      let client = try Sockets.connect(to: .loopback, port: try listener.localPort())
+      var spares: [Int32] = []
+      try DescriptorLimit.lower(to: 64)
+      while case let spare = dup(1), spare >= 0 { spares.append(spare) }
+      guard case .exhausted = listener.accept() else { exitNow(1) }
+      guard let spare = spares.popLast() else { exitNow(2) }
+      close(spare)
+      guard case .accepted = listener.accept() else { exitNow(3) }
+      exitNow(client.rawValue > 0 ? 17 : 4)
+    }
+  }
+}
+
+private func exitNow(_ code: Int32) -> Never { exit(code) }

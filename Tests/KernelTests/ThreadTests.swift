@@ -1,0 +1,54 @@
+import Kernel
+import Primitives
+import Synchronization
+import Testing
+
+@Suite struct ThreadTests {
+  @Test("A thread runs its body, and join waits for its end")
+  func join() throws {
+    let sum = Mutex(0)
+    try withThread(sum)
+    #expect(sum.withLock { $0 } == 5_050)
+  }
+
+  private func withThread(_ sum: borrowing Mutex<Int>) throws {
+    let box = Box()
+    let thread = try Thread.spawn(name: "a-name-that-is-too-long-for-linux") {
+      for number in 1...100 { box.value.wrappingAdd(number, ordering: .relaxed) }
+    }
+    thread.join()
+    sum.withLock { $0 = box.value.load(ordering: .relaxed) }
+  }
+
+  @Test("A bell that another thread rings wakes an epoll, and counts the rings")
+  func bell() throws {
+    let bell = Bell(counter: try EventCounter())
+    let epoll = try Epoll()
+    try epoll.add(rawValue: bell.counter.rawValue, .read, datum: 42)
+    var events = Events(capacity: 4)
+    try epoll.wait(into: &events, timeoutMilliseconds: 0)
+    #expect(events.count == 0)
+    let thread = try Thread.spawn(name: "bell") { for _ in 0..<3 { bell.counter.signal() } }
+    thread.join()
+    try epoll.wait(into: &events, timeoutMilliseconds: 5_000)
+    #expect(events.count == 1 && events[0].datum == 42)
+    #expect(bell.counter.drain() == 3)
+    #expect(bell.counter.drain() == 0)
+    try epoll.modify(rawValue: bell.counter.rawValue, .write, datum: 43)
+    try epoll.wait(into: &events, timeoutMilliseconds: 0)
+    #expect(events.count == 1 && events[0].datum == 43 && events[0].isWritable)
+    try epoll.remove(rawValue: bell.counter.rawValue)
+    try epoll.wait(into: &events, timeoutMilliseconds: 0)
+    #expect(events.count == 0)
+  }
+}
+
+private final class Box: Sendable {
+  let value = Atomic(0)
+}
+
+private final class Bell: Sendable {
+  let counter: EventCounter
+
+  init(counter: consuming EventCounter) { self.counter = counter }
+}
