@@ -85,7 +85,7 @@ let package = Package(
     .executableTarget(
       name: "chirrup-load",
       dependencies: [
-        "Wire", "Kernel", "Primitives", "Postgres",
+        "Wire", "Kernel", "Primitives", "Postgres", "Cluster",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ], path: "LoadTests/Harness", swiftSettings: strict),

@@ -1,9 +1,10 @@
 /// When the next message is due: an open arrival process, which does not wait for the gateway.
-import Glibc
+import ArgumentParser
+import Foundation
 import Primitives
 
 struct Arrivals {
-  enum Spacing: String, CaseIterable, Sendable {
+  enum Spacing: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// Independent people: exponential gaps (a Poisson process).
     case poisson
     /// A metronome.

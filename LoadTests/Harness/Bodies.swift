@@ -1,7 +1,9 @@
-/// The text of a message, a function of its id alone: so a checker that knows the id knows the body.
+/// The text of a message, a function of its id alone: so a checker that knows the id knows the
+/// body.
 ///
-/// A body is the id followed by a filler of several scripts, emoji and characters that JSON escapes. The
-/// filler starts at one of 64 places, chosen by the id, so that a buffer that was mixed up shows.
+/// A body is the id followed by a filler of several scripts, emoji and characters that JSON
+/// escapes. The filler starts at one of 64 places, chosen by the id, so that a buffer that was
+/// mixed up shows.
 import Primitives
 
 struct Bodies: Sendable {

@@ -1,8 +1,10 @@
-/// One client of protocol chirrup.v1 as a pure state machine: a visitor, or one connection of an operator.
+/// One client of protocol chirrup.v1 as a pure state machine: a visitor, or one connection of an
+/// operator.
 ///
-/// It says hello, subscribes from where it was, keeps its outbox full and in order, answers pings, retries
-/// under the same ids, and reconnects as the close code's hundred asks. Every message it is shown goes to the
-/// ledger. It owns no socket and reads no clock, so the tests read as transcripts.
+/// It says hello, subscribes from where it was, keeps its outbox full and in order, answers
+/// pings, retries under the same ids, and reconnects as the close code's hundred asks. Every
+/// message it is shown goes to the ledger. It owns no socket and reads no clock, so the tests
+/// read as transcripts.
 import Primitives
 
 struct Client {
@@ -52,6 +54,7 @@ struct Client {
 
   let positions: [Identifier: Int]
   var attempt = 0
+  var wasOnline = false
   private let backoffMaxMilliseconds: Int
   var inFlightMax = 1
   private var absentCount = 0
@@ -67,7 +70,8 @@ struct Client {
   /// Numbers of messages are refs below this; above it are hello and the subscriptions.
   static let helloRef = Stamp.numbersMax
   static let unansweredMax = 64
-  /// Subscribing counts for the gateway's rate limit of commands, so few answers are awaited at once.
+  /// Subscribing counts for the gateway's rate limit of commands, so few answers are awaited at
+  /// once.
   private static let subscribesAtOnce = 64
 
   init(
@@ -121,7 +125,8 @@ struct Client {
     output.hello(ref: Client.helloRef, token: token)
   }
 
-  /// The connection is gone, by a close frame with a code or without one; `label` names the reason.
+  /// The connection is gone, by a close frame with a code or without one; `label` names the
+  /// reason.
   mutating func closed(code: UInt16?, label: String, now: Instant, _ book: inout Scorebook) {
     if stage == .stopped { return }
     book.counters.closes[label, default: 0] += 1

@@ -42,6 +42,8 @@ extension Client {
     _ event: ServerEvent, now: Instant, _ book: inout Scorebook, _ output: inout CommandBuffer
   ) {
     stage = .online
+    if wasOnline { book.counters.reconnects += 1 }
+    wasOnline = true
     inFlightMax = max(1, event.inFlightMax)
     if event.silenceMilliseconds > 0 {
       // As the protocol asks of clients: interval + timeout + 5 s.
@@ -83,7 +85,7 @@ extension Client {
     guard event.seq >= subscriptions[index].next else { return .none }
     book.ledger.violations.note(
       .holes, count: event.seq - subscriptions[index].next + 1,
-      "session \(subscriptions[index].session) live at \(event.seq), shown up to \(subscriptions[index].next - 1)"
+      "\(place(event)) was called live at it and waits for \(subscriptions[index].next)"
     )
     return .close(4190)
   }

@@ -1,4 +1,5 @@
-/// What a client wants to say, as JSON texts one after another; the connection makes a frame of each.
+/// What a client wants to say, as JSON texts one after another; the connection makes a frame of
+/// each.
 import Primitives
 
 struct CommandBuffer {

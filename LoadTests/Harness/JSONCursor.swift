@@ -1,7 +1,8 @@
 /// A cursor over JSON text (RFC 8259), for the few shapes that the gateway sends.
 ///
-/// The harness does not share the gateway's JSON code, so that a mistake there cannot hide itself. The text
-/// is passed to every call and never kept. Malformed text is a thrown value: the run then fails.
+/// The harness does not share the gateway's JSON code, so that a mistake there cannot hide
+/// itself. The text is passed to every call and never kept. Malformed text is a thrown value: the
+/// run then fails.
 import Primitives
 
 enum JSONFault: Error, Equatable {

@@ -1,16 +1,18 @@
-/// Two histograms (HdrHistogram: 1 µs to 10 min, three significant digits): from the intended send time to
-/// the ack, and to the message's arrival at every other subscriber.
+/// Two histograms (HdrHistogram: 1 µs to 10 min, three significant digits): from the intended
+/// send time to the ack, and to the message's arrival at every other subscriber.
 ///
-/// The intended time, not the time of the write: a generator that waits for a slow server would otherwise
-/// leave out exactly the messages that waited (“coordinated omission”).
+/// The intended time, not the time of the write: a generator that waits for a slow server would
+/// otherwise leave out exactly the messages that waited (“coordinated omission”).
 import Histogram
 import Primitives
 
 struct Latencies {
   private(set) var ack = Latencies.empty
   private(set) var delivery = Latencies.empty
-  /// Acks since the last look: for the progress line.
+  /// Acks of the current second: for the progress line.
   private var recent = Latencies.empty
+  private var recentEnds = Instant.zero
+  private var lastP99: Double?
 
   private static var empty: Histogram<UInt64> {
     Histogram(
@@ -30,10 +32,14 @@ struct Latencies {
     delivery.record(Latencies.microseconds(from: due, to: now))
   }
 
-  /// The 99th percentile of the acks since the last call, in milliseconds.
-  mutating func takeRecent() -> Double? {
-    defer { recent.reset() }
-    return recent.totalCount == 0 ? nil : Double(recent.valueAtPercentile(99)) / 1000
+  /// The 99th percentile of the acks of the last whole second, in milliseconds.
+  mutating func recentP99(_ now: Instant) -> Double? {
+    if now >= recentEnds {
+      recentEnds = now.advanced(byMilliseconds: 1000)
+      lastP99 = recent.totalCount == 0 ? nil : Double(recent.valueAtPercentile(99)) / 1000
+      recent.reset()
+    }
+    return lastP99
   }
 
   mutating func add(_ other: Latencies) {

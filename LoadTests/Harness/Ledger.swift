@@ -1,12 +1,14 @@
-/// The verifier's memory: for each session the id at each seq, as acks and subscribers reported it.
+/// The verifier's memory: for each session the id at each seq, as acks and subscribers reported
+/// it.
 ///
-/// Pure and small: 24 bytes a message, however many subscribers saw it. Invariant: the first report of a
-/// seq fills its slot, and every later report must agree.
+/// Pure and small: 24 bytes a message, however many subscribers saw it. Invariant: the first
+/// report of a seq fills its slot, and every later report must agree.
 import Primitives
 
 struct Violations: Sendable, Equatable {
   enum Kind: String, CaseIterable, Sendable {
-    /// Acknowledged or committed, and missing: in the database, or at a subscriber when all was quiet.
+    /// Acknowledged or committed, and missing: in the database, or at a subscriber when all was
+    /// quiet.
     case lost
     /// Shown twice to a subscriber, or stored at two places.
     case duplicated
@@ -26,6 +28,8 @@ struct Violations: Sendable, Equatable {
   subscript(kind: Kind) -> Int { counts[kind, default: 0] }
 
   var isEmpty: Bool { counts.isEmpty }
+
+  var total: Int { counts.values.reduce(0, +) }
 
   mutating func note(_ kind: Kind, count: Int = 1, _ text: @autoclosure () -> String) {
     counts[kind, default: 0] += count
@@ -54,6 +58,9 @@ struct Ledger {
     var head: Int { first + slots.count - 1 }
   }
 
+  /// A seq further away than this is a mistake and not a long conversation.
+  private static let slotsMax = 1 << 24
+
   private(set) var logs: [Log]
   var violations = Violations()
   /// Ids that were answered with a final error, which must never turn up.
@@ -75,7 +82,8 @@ struct Ledger {
 
   mutating func refused(_ id: Identifier) { refused.insert(id) }
 
-  /// The last look: every sender's order, and ids at two places. `made` says how many messages a client made.
+  /// The last look: every sender's order, and ids at two places. `made` says how many messages a
+  /// client made.
   mutating func close(stamp: Stamp, made: (Int) -> Int) {
     for log in logs {
       var lastNumber: [Int: Int] = [:]
@@ -99,7 +107,7 @@ struct Ledger {
 
   private mutating func slot(_ session: Int, _ seq: Int) -> Int? {
     let index = seq - logs[session].first
-    guard index >= 0, index < 1 << 28 else {
+    guard index >= 0, index < Ledger.slotsMax else {
       violations.note(.mismatched, "session \(logs[session].session) has no seq \(seq)")
       return nil
     }

@@ -1,4 +1,10 @@
+/// chirrup-load: drives a gateway with many clients and proves what it promised them.
+import ArgumentParser
+
 @main
-enum Main {
-  static func main() {}
+struct ChirrupLoad: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "chirrup-load",
+    abstract: "Load and prove a Chirrup gateway.",
+    subcommands: [Chat.self])
 }

@@ -1,8 +1,9 @@
 /// The messages of one client that no ack has named yet, in the order they were made.
 ///
-/// The protocol lets a client keep several sends in flight, and promises that when one fails for a while
-/// the later ones fail too. So after a failure nothing is sent until every answer is in; then everything
-/// unacknowledged goes again, in order, under the same ids. A lost connection is the same case.
+/// The protocol lets a client keep several sends in flight, and promises that when one fails for
+/// a while the later ones fail too. So after a failure nothing is sent until every answer is in;
+/// then everything unacknowledged goes again, in order, under the same ids. A lost connection is
+/// the same case.
 import Primitives
 
 struct Outbox {
@@ -58,7 +59,8 @@ struct Outbox {
     return entries[index]
   }
 
-  /// An ack or a final refusal. An answer to an earlier attempt settles a message that waits to be resent.
+  /// An ack or a final refusal. An answer to an earlier attempt settles a message that waits to
+  /// be resent.
   mutating func settle(_ number: Int) {
     let index = number - firstNumber + first
     if entries[index].state == .flying { inFlight -= 1 }
@@ -83,7 +85,8 @@ struct Outbox {
     isHeld = true
   }
 
-  /// Everything unsettled waits again, oldest first: after the last failure's delay, or a new connection.
+  /// Everything unsettled waits again, oldest first: after the last failure's delay, or a new
+  /// connection.
   mutating func rewind() {
     for index in first..<entries.count where entries[index].state != .settled {
       entries[index].state = .waiting

@@ -1,4 +1,5 @@
-/// Everything one loop notes down while it runs: what was counted, what was seen, how long it took.
+/// Everything one loop notes down while it runs: what was counted, what was seen, how long it
+/// took.
 import Primitives
 
 struct Counters: Sendable {
@@ -14,7 +15,8 @@ struct Counters: Sendable {
   var delivered = 0
   var reconnects = 0
   var resyncs = 0
-  /// Temporary errors by code, final refusals by code, lost connections by close code ("none" without one).
+  /// Temporary errors by code, final refusals by code, lost connections by close code ("none"
+  /// without one).
   var retries: [String: Int] = [:]
   var refusals: [String: Int] = [:]
   var closes: [String: Int] = [:]

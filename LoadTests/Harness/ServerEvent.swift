@@ -1,5 +1,6 @@
-/// One frame of protocol chirrup.v1 from the gateway, as the harness needs it: a flat record of the fields
-/// it knows, whatever the type. Unknown fields and types are ignored, as the protocol asks of a client.
+/// One frame of protocol chirrup.v1 from the gateway, as the harness needs it: a flat record of
+/// the fields it knows, whatever the type. Unknown fields and types are ignored, as the protocol
+/// asks of a client.
 import Primitives
 
 struct ServerEvent: Equatable {

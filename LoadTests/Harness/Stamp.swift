@@ -1,8 +1,10 @@
-/// What the harness hides in a message id: when the message was due, who sent it, and its number there.
+/// What the harness hides in a message id: when the message was due, who sent it, and its number
+/// there.
 ///
-/// A version 7 id has room for it (RFC 9562 §5.7 and §6.2, method 3: the bits after the milliseconds hold a
-/// finer clock), so the harness keeps nothing per message but the id: latency from the intended send time,
-/// the order of each sender and the expected body all follow from it.
+/// A version 7 id has room for it (RFC 9562 §5.7 and §6.2, method 3: the bits after the
+/// milliseconds hold a finer clock), so the harness keeps nothing per message but the id: latency
+/// from the intended send time, the order of each sender and the expected body all follow from
+/// it.
 ///
 ///     high: 48 bits milliseconds | version 7 | 12 bits fraction of the millisecond
 ///     low:  variant 10 | 12 bits nonce of the run | 22 bits client | 28 bits number
@@ -11,7 +13,8 @@ import Primitives
 struct Stamp: Sendable {
   /// Tells this run's ids from those of other runs on the same database.
   let nonce: UInt64
-  /// Wall clock minus monotonic clock at the start, in nanoseconds: ids follow the monotonic clock.
+  /// Wall clock minus monotonic clock at the start, in nanoseconds: ids follow the monotonic
+  /// clock.
   let wallOffset: Int64
 
   static let clientsMax = 1 << 22

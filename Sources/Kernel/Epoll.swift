@@ -108,6 +108,28 @@ public struct Epoll: ~Copyable {
     if error != .interrupted { throw error }
   }
 
+  /// The same with nanoseconds (epoll_pwait2(2)): for load tests, which have messages due at a
+  /// moment.
+  public func wait(into events: inout Events, timeoutNanoseconds: Int64) throws(Errno) {
+    let capacity = Int32(events.capacity)
+    events.count = 0
+    let number = descriptor.rawValue
+    var timeout = timespec(
+      tv_sec: Int(timeoutNanoseconds / 1_000_000_000),
+      tv_nsec: Int(timeoutNanoseconds % 1_000_000_000))
+    // SAFETY: the array has `capacity` elements and is not touched during the call; the timeout is
+    // only read, and no signal mask is given.
+    let count = unsafe events.storage.withUnsafeMutableBufferPointer { buffer in
+      unsafe epoll_pwait2(number, buffer.baseAddress, capacity, &timeout, nil)
+    }
+    if count >= 0 {
+      events.count = Int(count)
+      return
+    }
+    let error = Errno.current
+    if error != .interrupted { throw error }
+  }
+
   private func control(
     _ operation: Int32, _ other: Int32, _ interest: Interest, _ datum: UInt64
   ) throws(Errno) {

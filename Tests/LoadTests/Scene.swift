@@ -109,7 +109,8 @@ struct Scene {
 
   func ack(_ number: Int, seq: Int, duplicate: Bool = false) -> String {
     "{\"type\":\"ack\",\"ref\":\(number),\"session\":\"\(Scene.session)\",\"id\":\"\(id(number))\","
-      + "\"seq\":\(seq),\"at\":\"2026-11-21T14:03:07.042Z\"\(duplicate ? ",\"duplicate\":true" : "")}"
+      + "\"seq\":\(seq),\"at\":\"2026-11-21T14:03:07.042Z\""
+      + "\(duplicate ? ",\"duplicate\":true" : "")}"
   }
 
   func error(_ ref: Int, _ code: String, retry: Bool = true, retryAfter: Int = 0) -> String {

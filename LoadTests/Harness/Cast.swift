@@ -1,0 +1,65 @@
+/// Who plays: sessions, their visitors, and the operators' connections, split over the loops so
+/// that a session and everybody in it live on one loop.
+import Primitives
+
+/// What `chirrup token` printed about one person.
+struct Credential: Equatable, Sendable {
+  enum Kind { case visitor, operator_ }
+
+  var kind: Kind
+  var token: String
+  /// A visitor's session.
+  var session: Identifier?
+}
+
+/// The clients of one loop.
+struct Cast: Sendable {
+  struct Part: Sendable {
+    var number: Int
+    var role: Client.Role
+    var token: String
+    /// Places in `sessions`.
+    var sessions: [Int]
+  }
+
+  var sessions: [Identifier] = []
+  var parts: [Part] = []
+
+  /// Sessions are dealt to the operators in turn; an operator opens as many connections as its
+  /// share needs.
+  static func split(
+    _ credentials: [Credential], loops: Int, subscriptionsMax: Int
+  ) -> [Cast] {
+    var casts = Array(repeating: Cast(), count: loops)
+    let operators = credentials.filter { $0.kind == .operator_ }
+    var places: [Identifier: (loop: Int, index: Int)] = [:]
+    var shares = Array(repeating: [Int](), count: operators.count)
+    var number = 0
+    for credential in credentials where credential.kind == .visitor {
+      guard let session = credential.session else { continue }
+      let place: (loop: Int, index: Int)
+      if let known = places[session] {
+        place = known
+      } else {
+        let turn = operators.isEmpty ? places.count : places.count % operators.count
+        place = (turn % loops, casts[turn % loops].sessions.count)
+        casts[place.loop].sessions.append(session)
+        places[session] = place
+        if !operators.isEmpty { shares[turn].append(place.index) }
+      }
+      casts[place.loop].parts.append(
+        Part(number: number, role: .visitor, token: credential.token, sessions: [place.index]))
+      number += 1
+    }
+    for (turn, share) in shares.enumerated() {
+      for start in stride(from: 0, to: share.count, by: subscriptionsMax) {
+        let sessions = Array(share[start..<min(start + subscriptionsMax, share.count)])
+        casts[turn % loops].parts.append(
+          Part(
+            number: number, role: .operator_, token: operators[turn].token, sessions: sessions))
+        number += 1
+      }
+    }
+    return casts
+  }
+}

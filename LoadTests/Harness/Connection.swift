@@ -1,0 +1,190 @@
+/// One client's socket: TCP connect, opening handshake, frames both ways. It knows no protocol
+/// above frames.
+import Kernel
+import Primitives
+import Wire
+
+/// How a connection ended: the close code if there was one, and a word for the report.
+struct ConnectionEnd: Equatable {
+  var code: UInt16?
+  var label: String
+
+  static let lost = ConnectionEnd(code: nil, label: "lost")
+}
+
+final class Connection {
+  enum Phase { case connecting, upgrading, open }
+
+  /// What a call found; the texts of messages go to the closure meanwhile.
+  enum Outcome: Equatable {
+    case going
+    /// The handshake is done: time for hello.
+    case opened
+    case ended(ConnectionEnd)
+  }
+
+  let client: Int
+  private(set) var phase = Phase.connecting
+  private let socket: FileDescriptor
+  private let request: UpgradeRequest
+  private var decoder = MessageDecoder(
+    role: .client, limits: MessageLimits(messageBytes: 4 << 20, fragments: 1024))
+  /// Received bytes of the response head, until it is whole.
+  private var head: [UInt8] = []
+  private var scanner = HeadScanner()
+  private var output: [UInt8] = []
+  private var written = 0
+  private(set) var waitsForRoom = false
+
+  init(client: Int, target: Target, random: inout RandomStream) throws(Errno) {
+    self.client = client
+    request = UpgradeRequest(
+      host: target.host, target: target.path, subprotocol: "chirrup.v1",
+      random: (random.next(), random.next()))
+    socket = try Sockets.connect(to: target.address, port: target.port)
+    try socket.setNoDelay()
+    request.append(to: &output)
+  }
+
+  func register(in epoll: borrowing Epoll, datum: UInt64) throws(Errno) {
+    try epoll.add(socket, [.read, .write], datum: datum)
+    waitsForRoom = true
+  }
+
+  /// Keeps epoll's interest in room to write equal to what is queued.
+  func updateInterest(in epoll: borrowing Epoll, datum: UInt64) throws(Errno) {
+    let isBlocked = phase == .connecting || written < output.count
+    if isBlocked == waitsForRoom { return }
+    waitsForRoom = isBlocked
+    try epoll.modify(socket, isBlocked ? [.read, .write] : .read, datum: datum)
+  }
+
+  /// Frames and masks each text; `flush` sends them.
+  func queue(_ commands: CommandBuffer, random: inout RandomStream) {
+    commands.bytes.withRawSpan { span in
+      var start = 0
+      for end in commands.ends {
+        FrameEncoder.appendMaskedFrame(
+          .text, payload: span.extracting(start..<end),
+          maskKey: UInt32(truncatingIfNeeded: random.next()), to: &output)
+        start = end
+      }
+    }
+  }
+
+  func queueClose(_ code: UInt16, random: inout RandomStream) {
+    FrameEncoder.appendMaskedClose(
+      CloseCode(rawValue: code), maskKey: UInt32(truncatingIfNeeded: random.next()), to: &output)
+  }
+
+  func flush() -> Outcome {
+    if phase == .connecting { return .going }
+    while written < output.count {
+      switch output.withRawSpan({ socket.send($0, from: written) }) {
+      case .bytes(let count): written += count
+      case .wouldBlock: return .going
+      case .reset: return .ended(.lost)
+      case .failed(let error): return .ended(ConnectionEnd(code: nil, label: error.name))
+      }
+    }
+    output.removeAll(keepingCapacity: output.capacity <= 4096)
+    written = 0
+    return .going
+  }
+
+  /// The socket has become writable: connected, refused, or with room again.
+  func writable() -> Outcome {
+    if phase == .connecting {
+      do throws(Errno) {
+        if let error = try socket.pendingError() {
+          return .ended(ConnectionEnd(code: nil, label: error.name))
+        }
+      } catch {
+        return .ended(ConnectionEnd(code: nil, label: error.name))
+      }
+      phase = .upgrading
+    }
+    return flush()
+  }
+
+  /// Reads once into the loop's buffer, and hands the text of each message to `text`, which says
+  /// whether to go on.
+  func readable(_ buffer: inout [UInt8], _ text: (RawSpan) -> Bool) -> Outcome {
+    switch buffer.withMutableRawSpan({ span in socket.receive(into: &span) }) {
+    case .bytes(let count):
+      if phase == .upgrading { return upgrade(buffer[..<count], text) }
+      return buffer.withMutableRawSpan { span in
+        var received = span._mutatingExtracting(0..<count)
+        return decode(&received, text)
+      }
+    case .wouldBlock: return .going
+    case .endOfStream, .reset: return .ended(.lost)
+    case .failed(let error): return .ended(ConnectionEnd(code: nil, label: error.name))
+    }
+  }
+
+  private func upgrade(_ bytes: ArraySlice<UInt8>, _ text: (RawSpan) -> Bool) -> Outcome {
+    head += bytes
+    do throws(HeadFault) {
+      guard let count = try head.withRawSpan({ (span) throws(HeadFault) in try scanner.scan(span) })
+      else { return .going }
+      let response = try head.withRawSpan { (span) throws(HeadFault) in
+        try ResponseHead.parse(span.extracting(0..<count))
+      }
+      switch request.judge(response) {
+      case .accepted(let subprotocol) where subprotocol == "chirrup.v1": break
+      case .refused(let status):
+        return .ended(ConnectionEnd(code: nil, label: "http \(status)"))
+      case .accepted, .invalid: return .ended(ConnectionEnd(code: nil, label: "bad handshake"))
+      }
+      phase = .open
+      // The gateway says nothing before hello, so nothing can stand behind the head.
+      guard head.count == count else {
+        return .ended(ConnectionEnd(code: nil, label: "bytes before hello"))
+      }
+      head = []
+      return .opened
+    } catch {
+      return .ended(ConnectionEnd(code: nil, label: "bad head"))
+    }
+  }
+
+  private func decode(_ span: inout MutableRawSpan, _ text: (RawSpan) -> Bool) -> Outcome {
+    var offset = 0
+    while true {
+      let step: MessageDecoder.Step
+      do throws(FrameFault) {
+        step = try decoder.next(&span, offset: &offset)
+      } catch {
+        return .ended(ConnectionEnd(code: nil, label: "\(error)"))
+      }
+      switch step {
+      case .needMoreBytes: return .going
+      case .message(.text, .inPlace(let range)):
+        if !text(span.bytes.extracting(range)) { return .going }
+      case .message(.text, .assembled):
+        if !decoder.withAssembled({ text($0) }) { return .going }
+      case .message: return .ended(ConnectionEnd(code: nil, label: "binary message"))
+      case .ping(let location): pong(location, span.bytes)
+      case .pong: break
+      case .close(let code, _):
+        let label = code.map { String($0.rawValue) } ?? "1005"
+        return .ended(ConnectionEnd(code: code?.rawValue, label: label))
+      }
+    }
+  }
+
+  /// RFC 6455 §5.5.3: a pong repeats the ping's payload. The mask may be zero: there is no
+  /// browser's cache between a load test and its gateway to be poisoned.
+  private func pong(_ location: MessageDecoder.Location, _ bytes: RawSpan) {
+    switch location {
+    case .inPlace(let range):
+      FrameEncoder.appendMaskedFrame(
+        .pong, payload: bytes.extracting(range), maskKey: 0, to: &output)
+    case .assembled:
+      decoder.withAssembled {
+        FrameEncoder.appendMaskedFrame(.pong, payload: $0, maskKey: 0, to: &output)
+      }
+    }
+  }
+}

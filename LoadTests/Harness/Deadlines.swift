@@ -1,0 +1,53 @@
+/// A binary heap of (deadline, client): who wants to be called next.
+///
+/// Entries are never removed early: a client whose deadline moved is asked for its true one when
+/// an old entry comes up, so frames that push a deadline further away cost nothing.
+import Primitives
+
+struct Deadlines {
+  private var heap: [(deadline: Instant, client: Int)] = []
+  /// The earliest entry of each client, or never.
+  private var scheduled: [Instant]
+
+  init(clients: Int) { scheduled = Array(repeating: .never, count: clients) }
+
+  var next: Instant { heap.first?.deadline ?? .never }
+
+  /// Makes sure that `client` comes up by `deadline`.
+  mutating func schedule(_ client: Int, _ deadline: Instant) {
+    guard deadline < scheduled[client] else { return }
+    scheduled[client] = deadline
+    heap.append((deadline, client))
+    var child = heap.count - 1
+    while child > 0, heap[child].deadline < heap[(child - 1) / 2].deadline {
+      heap.swapAt(child, (child - 1) / 2)
+      child = (child - 1) / 2
+    }
+  }
+
+  /// A client whose entry has come up; schedule it again with its true deadline.
+  mutating func pop(_ now: Instant) -> Int? {
+    guard let first = heap.first, first.deadline <= now else { return nil }
+    let last = heap.removeLast()
+    if !heap.isEmpty {
+      heap[0] = last
+      sink()
+    }
+    if scheduled[first.client] == first.deadline { scheduled[first.client] = .never }
+    return first.client
+  }
+
+  private mutating func sink() {
+    var parent = 0
+    while true {
+      var smallest = parent
+      for child in [2 * parent + 1, 2 * parent + 2]
+      where child < heap.count && heap[child].deadline < heap[smallest].deadline {
+        smallest = child
+      }
+      if smallest == parent { return }
+      heap.swapAt(parent, smallest)
+      parent = smallest
+    }
+  }
+}

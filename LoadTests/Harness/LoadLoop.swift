@@ -1,0 +1,269 @@
+/// One thread, one epoll, its share of the clients: connect, load at an open rate, drain, close.
+///
+/// The clients are pure state machines; this is the only place that owns sockets and asks the
+/// clock.
+import Kernel
+import Primitives
+
+struct LoadPlan: Sendable {
+  var target: Target
+  var stamp: Stamp
+  var bodyBytes: Int
+  var ratePerSecond: Double
+  var spacing: Arrivals.Spacing
+  var seconds: Int
+  /// Of the messages, the part that operators send.
+  var operatorShare: Double
+  var settleSeconds: Int
+  var drainSeconds: Int
+  var backoffMaxMilliseconds: Int
+  var seed: UInt64
+}
+
+/// What a loop hands over at its end.
+struct LoopResult: Sendable {
+  var counters: Counters
+  var violations: Violations
+  var latencies: Latencies
+  var logs: [Ledger.Log]
+  /// Messages nobody answered until the end, and whether everybody had connected at the start.
+  var unsettled = 0
+  var didSettle = true
+  var loadNanoseconds: Int64 = 0
+  /// Processor time while the load lasted.
+  var busyNanoseconds: Int64 = 0
+
+  var load: Double {
+    loadNanoseconds > 0 ? Double(busyNanoseconds) / Double(loadNanoseconds) : 0
+  }
+
+  var problem: String? {
+    didSettle ? nil : "not everybody could connect and subscribe: \(counters.closes)"
+  }
+}
+
+final class LoadLoop {
+  let plan: LoadPlan
+  let shared: Shared
+  let index: Int
+  var clients: [Client]
+  var connections: [Connection?]
+  var book: Scorebook
+  var phase = Shared.Phase.connecting
+  var nextProgress = Instant.zero
+  /// Where messages come from: for each session its visitors, and its operators with their
+  /// subscription.
+  let visitors: [[Int]]
+  let operators: [[(client: Int, subscription: Int)]]
+
+  private let epoll: Epoll
+  private var events = Events(capacity: 1024)
+  private var buffer = [UInt8](repeating: 0, count: 262_144)
+  private var commands = CommandBuffer()
+  private var deadlines: Deadlines
+  /// Tells a stale event from one of the client's new connection.
+  private var generations: [UInt32]
+  private var connectingCount = 0
+  private var connectQueue: [Int] = []
+  private static let connectingMax = 256
+
+  init(plan: LoadPlan, cast: Cast, shared: Shared, index: Int) throws(Errno) {
+    self.plan = plan
+    self.shared = shared
+    self.index = index
+    epoll = try Epoll()
+    var visitors = Array(repeating: [Int](), count: cast.sessions.count)
+    var operators = Array(
+      repeating: [(client: Int, subscription: Int)](), count: cast.sessions.count)
+    clients = cast.parts.enumerated().map { position, part in
+      for (subscription, session) in part.sessions.enumerated() {
+        if part.role == .visitor {
+          visitors[session].append(position)
+        } else {
+          operators[session].append((position, subscription))
+        }
+      }
+      return Client(
+        number: part.number, role: part.role, token: part.token,
+        sessions: part.sessions.map { ($0, cast.sessions[$0]) },
+        backoffMaxMilliseconds: plan.backoffMaxMilliseconds)
+    }
+    self.visitors = visitors
+    self.operators = operators
+    connections = Array(repeating: nil, count: clients.count)
+    generations = Array(repeating: 0, count: clients.count)
+    deadlines = Deadlines(clients: clients.count)
+    book = Scorebook(
+      stamp: plan.stamp, bodies: Bodies(byteCount: plan.bodyBytes),
+      random: RandomStream(seed: plan.seed &+ UInt64(index)),
+      ledger: Ledger(sessions: cast.sessions))
+  }
+
+  /// Waits until `wake` at the latest, and handles what came.
+  func turn(until wake: Instant) throws(Errno) {
+    let wait = max(0, wake.nanoseconds - SystemClock.now().nanoseconds)
+    try epoll.wait(into: &events, timeoutNanoseconds: min(wait, 100_000_000))
+    for position in 0..<events.count {
+      let event = events[position]
+      let client = Int(event.datum & 0xFFFF_FFFF)
+      guard UInt32(event.datum >> 32) == generations[client] else { continue }
+      if event.isWritable || event.isHungUp { try writable(client) }
+      if event.isReadable || event.isHungUp { try readable(client) }
+    }
+    let now = SystemClock.now()
+    while let client = deadlines.pop(now) {
+      if clients[client].deadline <= now { try tick(client, now) }
+      deadlines.schedule(client, clients[client].deadline)
+    }
+  }
+
+  var nextDeadline: Instant { deadlines.next }
+
+  /// A message of `client` is due.
+  func compose(_ client: Int, subscription: Int, due: Instant) throws(Errno) {
+    clients[client].compose(subscription: subscription, due: due, &book, &commands)
+    try transmit(client)
+  }
+
+  func startAll() throws(Errno) {
+    for client in clients.indices { deadlines.schedule(client, clients[client].deadline) }
+  }
+
+  // MARK: connections
+
+  private func tick(_ client: Int, _ now: Instant) throws(Errno) {
+    switch clients[client].tick(now: now, &book, &commands) {
+    case .none: try transmit(client)
+    case .connect: try connect(client)
+    case .close(let code): try close(client, code: code)
+    }
+  }
+
+  private func connect(_ client: Int) throws(Errno) {
+    let now = SystemClock.now()
+    clients[client].connecting(now: now)
+    if connectingCount >= LoadLoop.connectingMax {
+      connectQueue.append(client)
+      return
+    }
+    do throws(Errno) {
+      let connection = try Connection(client: client, target: plan.target, random: &book.random)
+      generations[client] &+= 1
+      try connection.register(in: epoll, datum: datum(client))
+      connections[client] = connection
+      connectingCount += 1
+    } catch {
+      ended(client, ConnectionEnd(code: nil, label: error.name))
+    }
+  }
+
+  private func connectNext() throws(Errno) {
+    connectingCount -= 1
+    if !connectQueue.isEmpty { try connect(connectQueue.removeFirst()) }
+  }
+
+  private func datum(_ client: Int) -> UInt64 { UInt64(generations[client]) << 32 | UInt64(client) }
+
+  private func writable(_ client: Int) throws(Errno) {
+    guard let connection = connections[client] else { return }
+    try follow(connection, connection.writable())
+  }
+
+  private func readable(_ client: Int) throws(Errno) {
+    guard let connection = connections[client] else { return }
+    var closing: UInt16?
+    let outcome = connection.readable(&buffer) { text in
+      let action = receive(client, text)
+      if case .close(let code) = action { closing = code }
+      return action == .none
+    }
+    if let closing { return try close(client, code: closing) }
+    if case .ended = outcome {
+      commands.removeAll()
+      return try follow(connection, outcome)
+    }
+    if outcome == .opened { clients[client].opened(now: SystemClock.now(), &commands) }
+    try transmit(client)
+    if outcome == .opened { try connectNext() }
+  }
+
+  /// All objects of one message.
+  private func receive(_ client: Int, _ text: RawSpan) -> Client.Action {
+    let now = SystemClock.now()
+    var cursor = JSONCursor()
+    while cursor.skipBlanks(text) {
+      do throws(JSONFault) {
+        let event = try ServerEvent(text, &cursor)
+        let action = clients[client].receive(event, text, now: now, &book, &commands)
+        if action != .none { return action }
+      } catch {
+        book.ledger.violations.note(.mismatched, "not JSON: \(text.string.prefix(200))")
+        return .close(1007)
+      }
+    }
+    deadlines.schedule(client, clients[client].deadline)
+    return .none
+  }
+
+  private func transmit(_ client: Int) throws(Errno) {
+    guard let connection = connections[client] else {
+      commands.removeAll()
+      return
+    }
+    if !commands.isEmpty {
+      connection.queue(commands, random: &book.random)
+      commands.removeAll()
+    }
+    try follow(connection, connection.flush())
+    deadlines.schedule(client, clients[client].deadline)
+  }
+
+  private func follow(_ connection: Connection, _ outcome: Connection.Outcome) throws(Errno) {
+    let client = connection.client
+    guard connections[client] === connection else { return }
+    if case .ended(let end) = outcome {
+      let wasConnecting = connection.phase != .open
+      connections[client] = nil
+      generations[client] &+= 1
+      ended(client, end)
+      if wasConnecting { try connectNext() }
+    } else {
+      try connection.updateInterest(in: epoll, datum: datum(client))
+    }
+  }
+
+  private func ended(_ client: Int, _ end: ConnectionEnd) {
+    if phase != .closing {
+      clients[client].closed(code: end.code, label: end.label, now: SystemClock.now(), &book)
+      deadlines.schedule(client, clients[client].deadline)
+    }
+  }
+
+  /// Says goodbye without waiting for the answer: the client goes on with a new connection.
+  private func close(_ client: Int, code: UInt16) throws(Errno) {
+    guard let connection = connections[client] else { return }
+    commands.removeAll()
+    if connection.phase == .open {
+      connection.queueClose(code, random: &book.random)
+      _ = connection.flush()
+    }
+    try follow(connection, .ended(ConnectionEnd(code: code, label: "own \(code)")))
+  }
+
+  /// The last goodbye: the gateway's answer is awaited.
+  func closeAll() throws(Errno) {
+    phase = .closing
+    for client in clients.indices {
+      guard let connection = connections[client] else { continue }
+      guard connection.phase == .open else {
+        connections[client] = nil
+        generations[client] &+= 1
+        continue
+      }
+      connection.queueClose(1000, random: &book.random)
+      try follow(connection, connection.flush())
+    }
+  }
+
+  var openCount: Int { connections.count { $0 != nil } }
+}

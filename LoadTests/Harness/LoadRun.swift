@@ -1,0 +1,148 @@
+/// The course of one loop: everybody connects, messages come due, everything in flight is
+/// awaited, goodbye.
+import Kernel
+import Primitives
+import Synchronization
+
+extension LoadLoop {
+  func run() throws(Errno) -> LoopResult {
+    let begin = SystemClock.now()
+    try startAll()
+    let didSettle = try settle(
+      until: begin.advanced(byMilliseconds: Int64(plan.settleSeconds) * 1000))
+    shared.ready.add(1, ordering: .sequentiallyConsistent)
+    // Nobody starts while another loop still connects.
+    while didSettle, !isStopped,
+      shared.ready.load(ordering: .sequentiallyConsistent) < shared.loopCount
+    {
+      try step(until: SystemClock.now().advanced(byMilliseconds: 5))
+    }
+    let start = SystemClock.now()
+    let busy = SystemClock.threadTimeNanoseconds()
+    if didSettle, !isStopped { try load(from: start) }
+    let loadNanoseconds = SystemClock.now().nanoseconds - start.nanoseconds
+    let busyNanoseconds = SystemClock.threadTimeNanoseconds() - busy
+    if didSettle { try drain() }
+    var result = conclude(didSettle: didSettle)
+    result.loadNanoseconds = loadNanoseconds
+    result.busyNanoseconds = busyNanoseconds
+    try closeAll()
+    let goodbye = SystemClock.now().advanced(byMilliseconds: 2000)
+    while openCount > 0, SystemClock.now() < goodbye {
+      try step(until: goodbye)
+    }
+    shared.finished.add(1, ordering: .sequentiallyConsistent)
+    return result
+  }
+
+  private var isStopped: Bool { shared.stop.load(ordering: .relaxed) }
+
+  private func settle(until limit: Instant) throws(Errno) -> Bool {
+    while !clients.allSatisfy({ $0.isSettled }) {
+      if isStopped || SystemClock.now() >= limit { return false }
+      try step(until: SystemClock.now().advanced(byMilliseconds: 10))
+    }
+    return true
+  }
+
+  private func load(from start: Instant) throws(Errno) {
+    phase = .loading
+    guard !visitors.isEmpty else { return }
+    var arrivals = Arrivals(
+      perSecond: plan.ratePerSecond, spacing: plan.spacing, from: start, seconds: plan.seconds,
+      seed: plan.seed &+ 1000 &+ UInt64(index))
+    while !arrivals.isOver, !isStopped {
+      while let due = arrivals.take(SystemClock.now()) {
+        let (client, subscription) = pickSender()
+        try compose(client, subscription: subscription, due: due)
+      }
+      try step(until: min(arrivals.next, arrivals.ends))
+    }
+  }
+
+  /// A session by chance, and who of it writes: an operator answers whoever waits longest.
+  private func pickSender() -> (client: Int, subscription: Int) {
+    let session = Int.random(in: 0..<visitors.count, using: &book.random)
+    if Double.random(in: 0..<1, using: &book.random) < plan.operatorShare,
+      let answerer = operators[session].randomElement(using: &book.random)
+    {
+      guard let first = clients[answerer.client].unanswered.first else { return answerer }
+      clients[answerer.client].unanswered.removeFirst()
+      return (answerer.client, Int(first))
+    }
+    return (visitors[session].randomElement(using: &book.random) ?? 0, 0)
+  }
+
+  /// Until every message is answered and every subscriber has been shown the last one. Gives up
+  /// when nothing has moved for the time of the plan.
+  private func drain() throws(Errno) {
+    phase = .draining
+    var moved = (acked: -1, delivered: -1, reconnects: -1)
+    var limit = Instant.never
+    while !isQuiet {
+      let now = SystemClock.now()
+      let counters = book.counters
+      if moved != (counters.acked, counters.delivered, counters.reconnects) {
+        moved = (counters.acked, counters.delivered, counters.reconnects)
+        limit = now.advanced(byMilliseconds: Int64(plan.drainSeconds) * 1000)
+      }
+      if now >= limit { return }
+      try step(until: now.advanced(byMilliseconds: 20))
+    }
+  }
+
+  private var isQuiet: Bool {
+    clients.allSatisfy { client in
+      client.stage == .stopped
+        || client.isSettled && client.outbox.unsettled == 0
+          && client.subscriptions.allSatisfy { $0.next > book.ledger.logs[$0.log].head }
+    }
+  }
+
+  private func step(until wake: Instant) throws(Errno) {
+    try turn(until: min(wake, nextDeadline))
+    publishProgress()
+  }
+
+  private func publishProgress() {
+    let now = SystemClock.now()
+    if now < nextProgress { return }
+    nextProgress = now.advanced(byMilliseconds: 100)
+    let counters = book.counters
+    var snapshot = Shared.Snapshot(phase: phase, clients: clients.count)
+    for client in clients {
+      if client.stage == .online { snapshot.online += 1 }
+      snapshot.unsettled += client.outbox.unsettled
+    }
+    snapshot.made = counters.made
+    snapshot.sent = counters.sent
+    snapshot.acked = counters.acked
+    snapshot.delivered = counters.delivered
+    snapshot.violations = book.ledger.violations.total
+    snapshot.ackP99 = book.latencies.recentP99(now)
+    shared.publish(snapshot, loop: index)
+  }
+
+  private func conclude(didSettle: Bool) -> LoopResult {
+    var made: [Int: Int] = [:]
+    var unsettled = 0
+    for client in clients {
+      made[client.number] = client.outbox.made
+      unsettled += client.outbox.unsettled
+      guard didSettle else { continue }
+      for subscription in client.subscriptions {
+        let head = book.ledger.logs[subscription.log].head
+        let missing = head - subscription.next + 1
+        guard missing > 0 else { continue }
+        book.ledger.violations.note(
+          .lost, count: missing,
+          "session \(subscription.session): client \(client.number) was shown up to "
+            + "\(subscription.next - 1) of \(head)")
+      }
+    }
+    book.ledger.close(stamp: book.stamp) { made[$0] ?? 0 }
+    return LoopResult(
+      counters: book.counters, violations: book.ledger.violations, latencies: book.latencies,
+      logs: book.ledger.logs, unsettled: unsettled, didSettle: didSettle)
+  }
+}

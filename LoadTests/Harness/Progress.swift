@@ -1,0 +1,77 @@
+/// One line about the run, renewed in place on a terminal, appended every five seconds elsewhere;
+/// and the place where Ctrl-C is heard.
+import Foundation
+import Kernel
+import Primitives
+import Synchronization
+
+struct Progress: ~Copyable {
+  private let shared: Shared
+  private let signals: SignalDescriptor
+  private let isTerminal = isatty(STDERR_FILENO) == 1
+  private let start = SystemClock.now()
+  private var lastShown = SystemClock.now()
+  private var lastCounted = (at: SystemClock.now(), acked: 0, delivered: 0)
+  private var rates = (acked: 0.0, delivered: 0.0)
+
+  /// Make it before any thread starts: it blocks the signals it wants to read.
+  init(_ shared: Shared) throws(Errno) {
+    self.shared = shared
+    signals = try SignalDescriptor([.interrupt, .terminate])
+  }
+
+  /// Until every loop is done. The first Ctrl-C ends the load and awaits what is in flight, a
+  /// second one the process.
+  mutating func watch() {
+    while shared.finished.load(ordering: .sequentiallyConsistent) < shared.loopCount {
+      usleep(50_000)
+      if signals.next() != nil {
+        if shared.stop.load(ordering: .relaxed) { exit(130) }
+        shared.stop.store(true, ordering: .relaxed)
+      }
+      let now = SystemClock.now()
+      if now.milliseconds(since: lastShown) >= (isTerminal ? 200 : 5000) { show(now) }
+    }
+    if isTerminal { write("\r\u{1B}[K") }
+  }
+
+  private mutating func show(_ now: Instant) {
+    lastShown = now
+    let total = shared.total()
+    let elapsed = now.milliseconds(since: lastCounted.at)
+    if elapsed >= 1000 {
+      let seconds = Double(elapsed) / 1000
+      rates.acked = Double(total.acked - lastCounted.acked) / seconds
+      rates.delivered = Double(total.delivered - lastCounted.delivered) / seconds
+      lastCounted = (now, total.acked, total.delivered)
+    }
+    let line = [
+      "\(seconds(now)) \(total.phase.name)",
+      "online \(total.online)/\(total.clients)",
+      "sent \(total.made)",
+      "acked \(total.acked) (\(Int(rates.acked))/s)",
+      "delivered \(total.delivered) (\(Int(rates.delivered))/s)",
+      "in flight \(total.unsettled)",
+      "p99 \(total.ackP99.map { milliseconds($0) + " ms" } ?? "–")",
+      total.violations == 0 ? "" : "VIOLATIONS \(total.violations)",
+    ].filter { !$0.isEmpty }.joined(separator: " · ")
+    write(isTerminal ? "\r\u{1B}[K\(line)" : "\(line)\n")
+  }
+
+  private func seconds(_ now: Instant) -> String {
+    "\(now.milliseconds(since: start) / 1000) s"
+  }
+
+  private func write(_ text: String) {
+    FileHandle.standardError.write(Data(text.utf8))
+  }
+}
+
+/// Three digits that matter: 0.42, 7.3, 118.
+func milliseconds(_ value: Double) -> String {
+  let tenths = Int((value * 10).rounded())
+  if tenths >= 1000 { return String(Int(value.rounded())) }
+  if tenths >= 100 { return "\(tenths / 10).\(tenths % 10)" }
+  let hundredths = Int((value * 100).rounded())
+  return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+}

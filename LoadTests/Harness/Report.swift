@@ -1,0 +1,165 @@
+/// What a run found, for people and as JSON.
+import Foundation
+import Histogram
+import Primitives
+
+struct Report: Encodable {
+  struct Latency: Encodable {
+    var count: Int
+    var p50 = 0.0
+    var p99 = 0.0
+    var p999 = 0.0
+    var max = 0.0
+
+    init(_ histogram: Histogram<UInt64>) {
+      count = Int(histogram.totalCount)
+      guard count > 0 else { return }
+      p50 = Double(histogram.valueAtPercentile(50)) / 1000
+      p99 = Double(histogram.valueAtPercentile(99)) / 1000
+      p999 = Double(histogram.valueAtPercentile(99.9)) / 1000
+      max = Double(histogram.max) / 1000
+    }
+  }
+
+  struct Database: Encodable {
+    var rows: Int
+    var sessions: Int
+  }
+
+  var passed = false
+  var command = ""
+  var machine = Machine.description
+  var visitors = 0
+  var operators = 0
+  var connections = 0
+  var loadSeconds = 0.0
+  var sent = 0
+  var acked = 0
+  var delivered = 0
+  var lost = 0
+  var duplicated = 0
+  var reordered = 0
+  var holes = 0
+  var mismatched = 0
+  var unacknowledged = 0
+  var resent = 0
+  var duplicateAcks = 0
+  var reconnects = 0
+  var resyncs = 0
+  var retries: [String: Int] = [:]
+  var refusals: [String: Int] = [:]
+  var closes: [String: Int] = [:]
+  var ackMilliseconds: Latency
+  var deliveryMilliseconds: Latency
+  var ackedPerSecond = 0.0
+  var deliveredPerSecond = 0.0
+  /// Processor time of the generator's busiest loop during the run, of one core: near 1 it
+  /// measures itself.
+  var generatorLoad = 0.0
+  var database: Database?
+  var problems: [String] = []
+
+  init(counters: Counters, latencies: Latencies, seconds: Double) {
+    loadSeconds = seconds
+    sent = counters.made
+    acked = counters.acked
+    delivered = counters.delivered
+    resent = counters.resent
+    duplicateAcks = counters.duplicateAcks
+    reconnects = counters.reconnects
+    resyncs = counters.resyncs
+    retries = counters.retries
+    refusals = counters.refusals
+    closes = counters.closes
+    ackMilliseconds = Latency(latencies.ack)
+    deliveryMilliseconds = Latency(latencies.delivery)
+    if seconds > 0 {
+      ackedPerSecond = Double(acked) / seconds
+      deliveredPerSecond = Double(delivered) / seconds
+    }
+  }
+
+  mutating func add(_ violations: Violations) {
+    lost += violations[.lost]
+    duplicated += violations[.duplicated]
+    reordered += violations[.reordered]
+    holes += violations[.holes]
+    mismatched += violations[.mismatched]
+    problems += violations.examples
+  }
+
+  /// Whether every promise was kept. A refusal or a message without an answer is no broken
+  /// promise, but the load never asks for anything that may be refused.
+  mutating func judge() {
+    if unacknowledged > 0 { problems.append("\(unacknowledged) messages were never answered") }
+    for (code, count) in refusals.sorted(by: { $0.key < $1.key }) {
+      problems.append("\(count) messages or subscriptions were refused: \(code)")
+    }
+    if resyncs > 0 { problems.append("\(resyncs) sessions had to be read again from the start") }
+    passed =
+      problems.isEmpty && lost + duplicated + reordered + holes + mismatched == 0
+      && acked + refusals.values.reduce(0, +) >= sent
+  }
+
+  func json() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    return try encoder.encode(self) + Data("\n".utf8)
+  }
+}
+
+extension Report: CustomStringConvertible {
+  var description: String {
+    var lines = [
+      table(
+        [
+          "", "sent", "acked", "delivered", "lost", "duplicated", "reordered", "holes",
+          "mismatched",
+        ],
+        [
+          ["messages"]
+            + [sent, acked, delivered, lost, duplicated, reordered, holes, mismatched]
+            .map { String($0) }
+        ]),
+      table(
+        ["milliseconds", "p50", "p99", "p99.9", "max", "of"],
+        [("ack", ackMilliseconds), ("delivery", deliveryMilliseconds)].map { name, latency in
+          [name]
+            + [latency.p50, latency.p99, latency.p999, latency.max].map { milliseconds($0) }
+            + [String(latency.count)]
+        }),
+      "throughput   \(Int(ackedPerSecond)) acked/s, \(Int(deliveredPerSecond)) delivered/s "
+        + "over \(milliseconds(loadSeconds)) s; generator \(Int(generatorLoad * 100)) % of a core",
+      "clients      \(visitors) visitors, \(operators) operators, \(connections) connections",
+    ]
+    let incidents =
+      [("resent", resent), ("duplicate acks", duplicateAcks), ("reconnects", reconnects)]
+      .filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }
+      + retries.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+      + closes.sorted { $0.key < $1.key }.map { "\($0.value) closed: \($0.key)" }
+    if !incidents.isEmpty { lines.append("incidents    \(incidents.joined(separator: ", "))") }
+    if let database {
+      lines.append("database     \(database.rows) rows in \(database.sessions) sessions compared")
+    } else {
+      lines.append("database     not compared: neither --database-url nor --data-dir is given")
+    }
+    lines += ["machine      \(machine)", "command      \(command)"]
+    lines += problems.map { "problem      \($0)" }
+    lines.append(passed ? "PASS" : "FAIL")
+    return lines.joined(separator: "\n")
+  }
+}
+
+/// Columns to the right of the first, wide enough for their longest cell.
+private func table(_ header: [String], _ rows: [[String]]) -> String {
+  let all = [header] + rows
+  let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+  return all.map { row in
+    row.indices.map { column in
+      let space = String(repeating: " ", count: widths[column] - row[column].count)
+      return column == 0
+        ? row[0] + String(repeating: " ", count: max(0, 12 - row[0].count)) : space + row[column]
+    }.joined(separator: "  ")
+  }.joined(separator: "\n")
+}
