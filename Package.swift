@@ -101,7 +101,11 @@ let package = Package(
     suite("MigratorTests", ["Migrator", "Postgres", "Cluster"]),
     suite("TokensTests", ["Tokens", "Primitives"]),
     suite(
-      "APITests", ["API", "Directory", "Tokens", "Postgres", "Migrator", "Cluster", "Primitives"]),
+      "APITests",
+      [
+        "API", "Directory", "Tokens", "Postgres", "OpenSSL", "Chat", "Migrator", "Cluster",
+        "Primitives",
+      ]),
     suite("SettingsTests", ["Settings"]),
     suite("GatewayTests", ["Gateway", "Kernel", "Wire", "Primitives"]),
     suite("LoadTests", ["chirrup-load", "Primitives"]),

@@ -31,7 +31,10 @@ public struct Conversation: Sendable, Equatable {
 }
 
 /// The conversation with this id, of any workspace: whoever shows it checks `workspace`.
-public func conversationQuery(_ id: Identifier) -> Query {
+public func conversationQuery(_ id: Identifier) -> Query { conversationsQuery([id]) }
+
+/// Those of these conversations that exist, in any order.
+public func conversationsQuery(_ ids: [Identifier]) -> Query {
   Query(
     """
     SELECT s.id, s.workspace_id, s.title, s.status, s.user_id,
@@ -41,11 +44,11 @@ public func conversationQuery(_ id: Identifier) -> Query {
       (SELECT max(m.read_seq) FROM read_marks m WHERE m.session_id = s.id AND m.role = 'visitor'),
       s.created_at, s.updated_at, s.waiting_since, s.claimed_at, s.closed_at, s.context::text
     FROM chat_sessions s
-    WHERE s.id = $1::uuid AND s.deleted_at IS NULL
-    """, [.uuid(id)])
+    WHERE s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
+    """, [.uuids(ids)])
 }
 
-/// The answer to `conversationQuery`, or one row of the list; nil when there is none.
+/// One row of the answer to these queries; nil when there is none.
 public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
   guard row < rows.count, let id = rows.uuid(row, 0), let workspace = rows.uuid(row, 1),
     let status = rows.text(row, 3), let createdAt = rows.time(row, 14),

@@ -16,9 +16,9 @@ struct ConversationList {
   var limit = APILimits.conversationsDefault
   var position: Position?
 
-  struct Position: Equatable {
-    /// Microseconds since 1970, negative where the oldest comes first.
-    var key: Int64
+  struct Position: Equatable, Sendable {
+    /// Of the last activity, or since when it waits.
+    var at: WallTime
     var id: Identifier
   }
 
@@ -57,54 +57,51 @@ struct ConversationList {
     }
   }
 
-  /// One row more than `limit`, which says whether a page follows. The last column is the row's
-  /// position.
-  func page(of workspace: Identifier) -> Statement<[(Conversation, Position)]> {
-    Statement(
-      Query(
-        """
-        WITH page AS (
-          SELECT s.*, k.key FROM chat_sessions s CROSS JOIN LATERAL (
-            SELECT (extract(epoch FROM CASE
-              WHEN $6::boolean THEN coalesce(s.waiting_since, s.created_at)
-              ELSE coalesce(s.last_message_at, s.created_at) END) * 1000000)::bigint
-              * CASE WHEN $6::boolean THEN -1 ELSE 1 END AS key
-          ) k
-          WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
-            AND ($2::text IS NULL OR s.status = $2::text
-              OR ($2::text = 'open' AND s.status <> 'closed'))
-            AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
-            AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
-            AND ($5::text IS NULL OR s.title ILIKE $5::text
-              OR s.last_message_preview ILIKE $5::text
-              OR (SELECT v.name FROM visitors v WHERE v.id = s.user_id) ILIKE $5::text)
-            AND ($7::bigint IS NULL OR (k.key, s.id) < ($7::bigint, $8::uuid))
-          ORDER BY k.key DESC, s.id DESC LIMIT $9::bigint
-        )
-        SELECT s.id, s.workspace_id, s.title, s.status, s.user_id,
-          (SELECT v.name FROM visitors v WHERE v.id = s.user_id), s.assigned_operator_id,
-          s.operator_name, s.last_seq, s.last_message_preview, s.last_message_role,
-          s.last_message_at,
-          (SELECT max(m.read_seq) FROM read_marks m
-            WHERE m.session_id = s.id AND m.role = 'operator'),
-          (SELECT max(m.read_seq) FROM read_marks m
-            WHERE m.session_id = s.id AND m.role = 'visitor'),
-          s.created_at, s.updated_at, s.waiting_since, s.claimed_at, s.closed_at, s.context::text,
-          s.key
-        FROM page s ORDER BY s.key DESC, s.id DESC
-        """,
-        [
-          .uuid(workspace), .text(status), .uuid(assignee), .bool(isUnassigned), .text(pattern),
-          .bool(isOldestFirst), position.map { .int($0.key) } ?? .null, .uuid(position?.id),
-          .int(Int64(limit) + 1),
-        ])
+  /// One position more than `limit`, which says whether a page follows. The two orders are two
+  /// texts, so that the planner knows what it sorts; those who wait are found by the index of open
+  /// conversations.
+  func page(of workspace: Identifier) -> Statement<[Position]> {
+    let parameters: [Parameter] = [
+      .uuid(workspace), .text(status), .uuid(assignee), .bool(isUnassigned), .text(pattern),
+      .time(position?.at), .uuid(position?.id), .int(Int64(limit) + 1),
+    ]
+    return Statement(
+      Query(isOldestFirst ? ConversationList.oldest : ConversationList.newest, parameters)
     ) { rows in
       (0..<rows.count).compactMap { row in
-        guard let conversation = decodeConversation(rows, row: row) else { return nil }
-        return (conversation, Position(key: rows.int(row, 20) ?? 0, id: conversation.id))
+        guard let at = rows.time(row, 0), let id = rows.uuid(row, 1) else { return nil }
+        return Position(at: at, id: id)
       }
     }
   }
+
+  private static let newest: StaticString = """
+    SELECT coalesce(s.last_message_at, s.created_at) AS at, s.id
+    FROM chat_sessions s
+    WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
+      AND ($2::text IS NULL OR s.status = $2::text OR ($2::text = 'open' AND s.status <> 'closed'))
+      AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
+      AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
+        OR (SELECT v.name FROM visitors v WHERE v.id = s.user_id) ILIKE $5::text)
+      AND ($6::timestamptz IS NULL
+        OR (coalesce(s.last_message_at, s.created_at), s.id) < ($6::timestamptz, $7::uuid))
+    ORDER BY at DESC, s.id DESC LIMIT $8::bigint
+    """
+
+  private static let oldest: StaticString = """
+    SELECT coalesce(s.waiting_since, s.created_at) AS at, s.id
+    FROM chat_sessions s
+    WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
+      AND s.status = 'waiting' AND $2::text = 'waiting'
+      AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
+      AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
+        OR (SELECT v.name FROM visitors v WHERE v.id = s.user_id) ILIKE $5::text)
+      AND ($6::timestamptz IS NULL
+        OR (coalesce(s.waiting_since, s.created_at), s.id) > ($6::timestamptz, $7::uuid))
+    ORDER BY at, s.id LIMIT $8::bigint
+    """
 
   /// The figures of the whole workspace, and `total` of this list.
   struct Counts: Sendable {
@@ -157,14 +154,14 @@ struct ConversationList {
   }
 }
 
-/// Cursors: 8 bytes of a check, 8 of the key, 16 of the id, in base64url. The check covers the
+/// Cursors: 8 bytes of a check, 8 of the time, 16 of the id, in base64url. The check covers the
 /// filters and the workspace too, so a cursor of another list is refused like a damaged one. It is
 /// no secret: a position reveals nothing, and every page is bound to the workspace by its
 /// statement.
 extension ConversationList {
   func encodeCursor(_ position: Position, workspace: Identifier) -> String {
     var bytes: [UInt8] = []
-    bytes.append(bigEndian: UInt64(bitPattern: position.key))
+    bytes.append(bigEndian: UInt64(bitPattern: position.at.microseconds))
     position.id.appendBytes(to: &bytes)
     return Base64.url.encode(check(bytes, workspace) + bytes)
   }
@@ -175,8 +172,12 @@ extension ConversationList {
     let content = Array(bytes[8...])
     guard check(content, workspace) == Array(bytes[..<8]) else { return nil }
     return content.withRawSpan { span in
-      Position(
-        key: Int64(bitPattern: span.uint64(at: 0)),
+      let microseconds = Int64(bitPattern: span.uint64(at: 0))
+      // The check is no signature: whoever computes one must still not bring a time beyond all
+      // calendars.
+      guard (0...253_402_300_799_999_999).contains(microseconds) else { return nil }
+      return Position(
+        at: WallTime(microseconds: microseconds),
         id: Identifier(high: span.uint64(at: 8), low: span.uint64(at: 16)))
     }
   }

@@ -8,11 +8,13 @@ extension API {
   func listConversations(_ call: MemberCall) async throws(Problem) -> APIResponse {
     let workspace = call.member.workspace
     let list = try ConversationList(QueryString(call.request.query), member: call.member)
-    let rows = try await run(list.page(of: workspace))
+    let positions = try await run(list.page(of: workspace))
+    let page = positions.prefix(list.limit)
+    let rows = try await conversations(page.map(\.id))
     let counts = try await run(list.counts(of: workspace, me: call.member.id))
-    let page = rows.prefix(list.limit)
     var json = Array("{\"conversations\":[".utf8)
-    for (conversation, _) in page {
+    for position in page {
+      guard let conversation = rows[position.id] else { continue }
       json.appendComma()
       appendConversationJSON(conversation, to: &json)
     }
@@ -22,8 +24,8 @@ extension API {
     json.appendMember("active_count", counts.active)
     json.appendMember("mine_count", counts.mine)
     json.appendMember("closed_count", counts.closed)
-    if rows.count > list.limit, let last = page.last {
-      json.appendMember("next_cursor", list.encodeCursor(last.1, workspace: workspace))
+    if positions.count > list.limit, let last = page.last {
+      json.appendMember("next_cursor", list.encodeCursor(last, workspace: workspace))
     } else {
       json.appendMember("next_cursor", json: "null")
     }
@@ -32,13 +34,23 @@ extension API {
   }
 
   func showConversation(_ call: MemberCall) async throws(Problem) -> APIResponse {
-    let query = conversationQuery(call.session)
-    let found = try await run(Statement(query) { decodeConversation($0) })
+    let found = try await conversations([call.session])[call.session]
     guard let found, found.workspace == call.member.workspace else { throw .noSuchSession }
     return .json(
       [UInt8].object { json in
         json.appendKey("conversation")
         appendConversationJSON(found, to: &json)
+      })
+  }
+
+  private func conversations(
+    _ ids: [Identifier]
+  ) async throws(Problem) -> [Identifier: Conversation] {
+    if ids.isEmpty { return [:] }
+    return try await run(
+      Statement(conversationsQuery(ids)) { rows in
+        let found = (0..<rows.count).compactMap { decodeConversation(rows, row: $0) }
+        return Dictionary(found.map { ($0.id, $0) }) { first, _ in first }
       })
   }
 

@@ -1,0 +1,271 @@
+import Directory
+import Foundation
+import Postgres
+import Primitives
+import Synchronization
+import Testing
+import Tokens
+
+@testable import API
+
+@Suite struct LoginTests {
+  func login(
+    _ world: World, email: String? = nil, password: String = World.password,
+    workspace: String? = nil, peer: String = "192.0.2.1", headers: [(String, String)] = [],
+    isSecure: Bool = false
+  ) async -> Answer {
+    let name = workspace.map { #","workspace":"\#($0)""# } ?? ""
+    return await world.send(
+      "POST", "/api/v1/auth/login", [("Content-Type", "application/json; charset=utf-8")] + headers,
+      #"{"email":"\#(email ?? world.mika.email)","password":"\#(password)"\#(name)}"#, peer: peer,
+      isSecure: isSecure)
+  }
+
+  /// The `name=value` of the cookie.
+  func cookie(_ answer: Answer) -> String {
+    String((answer.header("Set-Cookie") ?? "").split(separator: ";").first ?? "")
+  }
+
+  @Test("a login answers a token, who it is, and a cookie that scripts cannot read")
+  func login() async throws {
+    let world = try await World()
+    let answer = await login(world)
+    #expect(answer.status == 200)
+    #expect(answer.string("operator.id") == world.mika.id.description)
+    #expect(answer.string("operator.name") == "Mika")
+    #expect(answer.string("operator.email") == world.mika.email)
+    #expect(answer.string("operator.role") == "agent")
+    #expect(answer.string("workspace.id") == world.workspace.id.description)
+    #expect(answer.string("workspace.name") == world.workspace.name)
+    #expect(answer.string("workspace.public_key") == world.workspace.publicKey)
+    #expect(answer.string("expires_at") == "2026-11-18T12:06:40.000Z")
+    let token = try #require(answer.string("token"))
+    let principal = try world.tokens.verify(Array(token.utf8), now: World.now).principal
+    #expect(principal.id == world.mika.id)
+    #expect(principal.workspace == world.workspace.id)
+    let attributes = try #require(answer.header("Set-Cookie"))
+    for attribute in ["; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=604800"] {
+      #expect(attributes.contains(attribute))
+    }
+    #expect(!attributes.contains("Secure"))
+    let list = await world.send("GET", conversations, [("Authorization", "bearer \(token)")])
+    #expect(list.status == 200)
+  }
+
+  @Test("over https the cookie is for https only")
+  func secure() async throws {
+    var options = APIOptions()
+    let direct = await login(try await World(options), isSecure: true)
+    #expect(direct.header("Set-Cookie")?.hasSuffix("; Secure") == true)
+    options.publicURL = "https://chat.example.com"
+    let proxied = await login(try await World(options))
+    #expect(proxied.header("Set-Cookie")?.hasSuffix("; Secure") == true)
+  }
+
+  @Test("e-mail addresses have no case, and a workspace may be named")
+  func named() async throws {
+    let world = try await World()
+    let other = try await World()
+    _ = try await world.database.ask(
+      Operator.join(world.mika.id, workspace: other.workspace.id, membership: "admin"))
+    let first = await login(world, email: world.mika.email.uppercased())
+    #expect(first.string("workspace.name") == world.workspace.name)
+    let second = await login(world, workspace: other.workspace.name)
+    #expect(second.string("workspace.name") == other.workspace.name)
+    #expect(second.string("operator.role") == "admin")
+    let third = await login(other, workspace: world.workspace.name)
+    #expect(third.status == 401)
+  }
+
+  @Test("an unknown address and a wrong password are answered alike, in the same time (A19)")
+  func enumeration() async throws {
+    let world = try await World()
+    let clock = ContinuousClock()
+    var answers: [Answer] = []
+    var times = [Duration.seconds(60), .seconds(60), .seconds(60)]
+    for _ in 1...2 {
+      for (index, (email, password)) in [
+        (world.mika.email, "wrong"), ("nobody@example.com", "wrong"), (world.mika.email, ""),
+      ].enumerated() {
+        let start = clock.now
+        answers.append(await login(world, email: email, password: password))
+        times[index] = min(times[index], clock.now - start)
+      }
+    }
+    for answer in answers {
+      #expect(answer.status == 401)
+      #expect(answer.response.body == answers[0].response.body)
+      #expect(answer.header("Set-Cookie") == nil)
+    }
+    // Without the same work the second would take a hundredth of the first.
+    #expect(times[1] > times[0] / 4)
+    #expect(times[1] < times[0] * 4)
+  }
+
+  @Test("a disabled account cannot log in, and what it had ends at once (A16)")
+  func disabled() async throws {
+    let world = try await World()
+    let session = cookie(await login(world))
+    #expect(await world.send("GET", conversations, [("Cookie", session)]).status == 200)
+    #expect(try await world.call("GET", conversations).status == 200)
+    _ = try await world.database.run(
+      Query("UPDATE operators SET disabled_at = now() WHERE id = $1::uuid", [.uuid(world.mika.id)]))
+    #expect(await login(world).status == 401)
+    #expect(await world.send("GET", conversations, [("Cookie", session)]).status == 401)
+    #expect(try await world.call("GET", conversations).status == 401)
+  }
+
+  @Test("too many tries from one address, or for one account, are told to wait (A18)")
+  func limits() async throws {
+    var options = APIOptions()
+    options.rates.loginsByAddress = APIOptions.Rate(burst: 3, perMinute: 6)
+    options.rates.loginsByEmail = APIOptions.Rate(burst: 2, perMinute: 6)
+    let world = try await World(options)
+    for _ in 1...2 {
+      #expect(await login(world, email: "a@example.com", password: "x").status == 401)
+    }
+    let account = await login(world, email: "A@example.com", peer: "192.0.2.2")
+    #expect(account.status == 429)
+    #expect(account.problem == "rate_limited")
+    #expect(account.header("Retry-After") == "10")
+    #expect(await login(world).status == 200)
+    #expect(await login(world).status == 429)
+    #expect(await login(world, peer: "192.0.2.3").status == 200)
+  }
+
+  @Test("while passwords are being checked on every core, the next one waits outside")
+  func passwordChecks() async throws {
+    let world = try await World()
+    world.api.passwordChecks.withLock { $0 = APILimits.passwordChecks }
+    let refused = await login(world)
+    #expect(refused.status == 429)
+    #expect(refused.header("Retry-After") == "1")
+    world.api.passwordChecks.withLock { $0 = APILimits.passwordChecks - 1 }
+    #expect(await login(world).status == 200)
+    #expect(await login(world, password: "wrong").status == 401)
+    #expect(world.api.passwordChecks.withLock { $0 } == APILimits.passwordChecks - 1)
+  }
+
+  @Test(
+    "what is no login is refused by name",
+    arguments: [
+      ("{}", 400), (#"{"email":"a@b"}"#, 400), (#"{"email":1,"password":"x"}"#, 400),
+      (#"{"email":"a@b","password":null}"#, 400), ("[]", 400), ("", 400),
+      (#"{"email":"a\u0000@b","password":"x"}"#, 422),
+      (#"{"email":"a@b","password":"\#(String(repeating: "x", count: 1_025))"}"#, 413),
+    ])
+  func refused(body: String, status: Int) async throws {
+    let world = try await World()
+    let answer = await world.send(
+      "POST", "/api/v1/auth/login", [("Content-Type", "application/json")], body)
+    #expect(answer.status == status)
+  }
+
+  @Test("a foreign page cannot log its visitors in as somebody")
+  func loginFromElsewhere() async throws {
+    let world = try await World()
+    let foreign = await login(
+      world, headers: [("Host", "chat.example.com"), ("Origin", "https://evil.example")])
+    #expect(foreign.status == 403)
+    #expect(foreign.header("Set-Cookie") == nil)
+    let form = await world.send(
+      "POST", "/api/v1/auth/login", [("Content-Type", "text/plain")],
+      #"{"email":"\#(world.mika.email)","password":"\#(World.password)"}"#)
+    #expect(form.status == 415)
+  }
+
+  @Test("the cookie gives new tokens until the logout or its end")
+  func cookies() async throws {
+    let world = try await World()
+    let session = cookie(await login(world))
+    let here = [("Cookie", "a=b; \(session); c=d"), ("Sec-Fetch-Site", "same-origin")]
+    let renewed = await world.send("POST", "/api/v1/auth/token", here)
+    #expect(renewed.status == 200)
+    #expect(renewed.string("operator.name") == "Mika")
+    #expect(renewed.string("workspace.public_key") == world.workspace.publicKey)
+    #expect(renewed.string("token") != nil)
+    let later = WallTime(microseconds: World.now.microseconds + 8 * 86_400_000_000)
+    #expect(await world.send("POST", "/api/v1/auth/token", here, now: later).status == 401)
+    let logout = await world.send("POST", "/api/v1/auth/logout", here)
+    #expect(logout.status == 204)
+    #expect(logout.header("Set-Cookie")?.contains("Max-Age=0") == true)
+    #expect(await world.send("POST", "/api/v1/auth/token", here).status == 401)
+    #expect(await world.send("GET", conversations, here).status == 401)
+    #expect(await world.send("POST", "/api/v1/auth/logout", here).status == 204)
+    #expect(await world.send("POST", "/api/v1/auth/logout").status == 204)
+    #expect(await world.send("POST", "/api/v1/auth/token").status == 401)
+  }
+
+  @Test("the database never sees a cookie's secret")
+  func hashed() async throws {
+    let world = try await World()
+    let session = cookie(await login(world))
+    let secret = String(session.split(separator: "=", maxSplits: 1)[1])
+    let rows = try await world.database.run(
+      Query(
+        "SELECT token_hash FROM operator_sessions WHERE operator_id = $1::uuid",
+        [.uuid(world.mika.id)]))
+    #expect(rows.count == 1)
+    #expect(rows.bytes(0, 0) == world.api.hash(secret))
+  }
+
+  @Test(
+    "a write by cookie needs proof of our own page (CSRF)",
+    arguments: [
+      ([], 403), ([("Origin", "https://evil.example")], 403), ([("Origin", "null")], 403),
+      ([("Origin", "")], 403), ([("Origin", "http://chat.example.com.evil.com")], 403),
+      ([("Origin", "http://chat.example.com:81")], 403), ([("Sec-Fetch-Site", "cross-site")], 403),
+      ([("Sec-Fetch-Site", "same-site")], 403), ([("Sec-Fetch-Site", "none")], 403),
+      ([("Origin", "http://chat.example.com"), ("Sec-Fetch-Site", "cross-site")], 403),
+      ([("Origin", "http://chat.example.com")], 200),
+      ([("Origin", "HTTPS://Chat.Example.com:443")], 200),
+      ([("Origin", "https://public.example")], 200), ([("Sec-Fetch-Site", "same-origin")], 200),
+    ] as [([(String, String)], Int)])
+  func crossSite(headers: [(String, String)], status: Int) async throws {
+    var options = APIOptions()
+    options.publicURL = "https://public.example/chat/"
+    let world = try await World(options)
+    let session = try await world.conversation()
+    let cookie = [("Cookie", cookie(await login(world))), ("Host", "chat.example.com")]
+    let path = "\(conversations)/\(session)/claim"
+    let answer = await world.send("POST", path, cookie + headers)
+    #expect(answer.status == status)
+    if status == 403 {
+      #expect(answer.problem == "cross_site")
+      #expect(world.sessions.hints.withLock { $0.isEmpty })
+      #expect(await world.send("POST", "/api/v1/auth/token", cookie + headers).status == 403)
+      #expect(await world.send("POST", "/api/v1/auth/logout", cookie + headers).status == 403)
+    }
+    #expect(await world.send("GET", conversations, cookie + headers).status == 200)
+    #expect(answer.header("Access-Control-Allow-Origin") == nil)
+  }
+
+  @Test(
+    "no token, a broken one, and one of another kind are refused",
+    arguments: ["", "Bearer", "Bearer ", "Bearer x", "Basic abc", "Bearer a.b.c", "token"])
+  func tokens(authorization: String) async throws {
+    let world = try await World()
+    let answer = await world.send("GET", conversations, [("Authorization", authorization)])
+    #expect(answer.status == 401)
+    #expect(answer.header("WWW-Authenticate") != nil)
+    #expect(await world.send("GET", conversations).status == 401)
+  }
+
+  @Test("an expired token is refused, and a visitor's opens nothing here")
+  func otherTokens() async throws {
+    let world = try await World()
+    let expired = WallTime(microseconds: World.now.microseconds - 3_600_000_000)
+    let old = await world.send(
+      "GET", conversations, [("Authorization", try world.bearer(world.mika, now: expired))])
+    #expect(old.status == 401)
+    let visitor = Principal.visitor(
+      id: World.identifier(), workspace: world.workspace.id, sessions: [], name: "Eve")
+    let token = try world.tokens.issue(visitor, lifetimeSeconds: 900, now: World.now).token
+    let answer = await world.send("GET", conversations, [("Authorization", "Bearer \(token)")])
+    #expect(answer.status == 403)
+    let stranger = Operator(
+      id: World.identifier(), email: "", name: "Eve", membership: "owner",
+      workspace: world.workspace.id)
+    #expect(try await world.call("GET", conversations, as: stranger).status == 401)
+  }
+}

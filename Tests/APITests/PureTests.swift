@@ -1,0 +1,210 @@
+import Foundation
+import Primitives
+import Testing
+
+@testable import API
+
+@Suite struct JSONObjectTests {
+  func object(_ text: String) throws -> JSONObject { try JSONObject(Array(text.utf8)) }
+
+  @Test("members are read by name, the last of equal ones counts")
+  func members() throws {
+    let json = try object(
+      #" {"a":"x","b":true,"c":null,"d":{"n":1.50,"m":[1e5]},"a":"\u00e9\ud83d\ude00\n","#
+        + #""id":"0190F0E1-2345-7abc-8def-0123456789AB"} "#)
+    #expect(try json.string("a", bytesMax: 100) == "é😀\n")
+    #expect(try json.bool("b") == true)
+    #expect(try json.string("c", bytesMax: 1) == nil)
+    #expect(try json.string("missing", bytesMax: 1) == nil)
+    let nested = try json.object("d", bytesMax: 100)
+    #expect(nested == Array(#"{"n":1.50,"m":[1e5]}"#.utf8))
+    #expect(
+      try json.identifier("id")?.description == "0190f0e1-2345-7abc-8def-0123456789ab")
+  }
+
+  @Test(
+    "what is not one JSON object is refused",
+    arguments: [
+      "", " ", "null", "[]", "\"x\"", "1", "{", "{}{}", "{} x", "\u{FEFF}{}", "{'a':1}", "{\"a\"}",
+      "{\"a\":}", "{\"a\":01}", "{\"a\":1.}", "{\"a\":+1}", "{\"a\":\"\u{0}\"}", "{\"a\":\"\n\"}",
+      "{\"a\":\"\\x\"}", "{\"a\":\"\\u12\"}", "{\"a\":1,}", "{,}", "{\"a\":tru}", "{\"a\":\"",
+    ])
+  func malformed(text: String) {
+    #expect(throws: JSONObject.Fault.self) { try object(text) }
+  }
+
+  @Test("bytes that are not UTF-8 are refused, wherever they stand")
+  func encoding() {
+    for bytes: [UInt8] in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80]] {
+      let text = Array("{\"a\":\"".utf8) + bytes + Array("\"}".utf8)
+      #expect(throws: JSONObject.Fault.malformed) { try JSONObject(text) }
+    }
+  }
+
+  @Test("depth and number of members are bounded")
+  func bounds() throws {
+    for opening in ["[", "{\"a\":"] {
+      let text = "{\"a\":" + String(repeating: opening, count: 30_000)
+      #expect(throws: JSONObject.Fault.tooDeep) { try object(text) }
+    }
+    let many = (0..<65).map { "\"k\($0)\":0" }.joined(separator: ",")
+    #expect(throws: JSONObject.Fault.tooManyKeys) { try object("{\(many)}") }
+    let deepest =
+      "{\"a\":" + String(repeating: "[", count: 15) + String(repeating: "]", count: 15) + "}"
+    #expect(throws: Never.self) { try object(deepest) }
+  }
+
+  @Test(
+    "a value of a wrong type is refused by name",
+    arguments: ["1", "1.5", "1e400", "-0", "9223372036854775808", "[]", "{}", "true"])
+  func wrongTypes(value: String) throws {
+    let json = try object("{\"text\":\(value)}")
+    #expect(throws: Problem.self) { try json.string("text", bytesMax: 10) }
+    #expect(throws: Problem.self) { try json.identifier("text") }
+    if value != "true" { #expect(throws: Problem.self) { try json.bool("text") } }
+    if value != "{}" { #expect(throws: Problem.self) { try json.object("text", bytesMax: 10) } }
+  }
+
+  @Test(
+    "text that PostgreSQL cannot store is refused, also deep inside",
+    arguments: [
+      #"\u0000"#, #"\ud800"#, #"\udc00"#, #"\ud800\ud800"#, #"\ud83dx"#, #"\ud83d\n"#,
+      #"\udc00\ud83d"#,
+    ])
+  func unstorable(text: String) throws {
+    let json = try object(#"{"s":"\#(text)","o":{"list":["\#(text)"]},"k":{"\#(text)":1}}"#)
+    #expect(throws: Problem.self) { try json.string("s", bytesMax: 100) }
+    #expect(throws: Problem.self) { try json.object("o", bytesMax: 100) }
+    #expect(throws: Problem.self) { try json.object("k", bytesMax: 100) }
+  }
+
+  @Test(
+    "escapes that only look like those are stored",
+    arguments: [#"\\u0000"#, #"\\ud800"#, #"\ud83d\ude00"#, #"\u0001"#, #"\\\u0041"#])
+  func storable(text: String) throws {
+    let json = try object(#"{"o":{"list":["\#(text)"]}}"#)
+    #expect(throws: Never.self) { try json.object("o", bytesMax: 100) }
+  }
+
+  @Test("every cut and every changed byte of a body gives a value or an error, never a trap")
+  func damage() throws {
+    let text = Array(#"{"a":"\ud83d\ude00é","b":[1,-2.5e3,{"c":null}],"d":true}"#.utf8)
+    for end in text.indices { _ = try? JSONObject(Array(text[..<end])) }
+    for index in text.indices {
+      for byte: UInt8 in 0...255 {
+        var changed = text
+        changed[index] = byte
+        guard let json = try? JSONObject(changed) else { continue }
+        _ = try? json.string("a", bytesMax: 100)
+        _ = try? json.object("b", bytesMax: 100)
+      }
+    }
+  }
+}
+
+@Suite struct JSONWritingTests {
+  @Test("what is written is what a parser reads")
+  func roundTrip() throws {
+    let text = "\"\\/\u{1}\n\t\u{7F}é漢😀</script>\u{2028}"
+    let json = [UInt8].object { json in
+      json.appendMember("text", text)
+      json.appendMember("number", Int64.min)
+      json.appendObject("nested") { nested in
+        nested.appendMember("ends with a brace", "{")
+        nested.appendMember("yes", true)
+      }
+      json.appendMember("empty", json: "{}")
+      json.appendMember("none", WallTime?.none)
+      json.appendMember("at", WallTime(microseconds: 1_795_000_000_123_456))
+    }
+    let parsed = try JSONSerialization.jsonObject(with: Data(json))
+    let object = try #require(parsed as? [String: Any])
+    #expect(object["text"] as? String == text)
+    #expect(object["number"] as? Int64 == .min)
+    #expect((object["nested"] as? [String: Any])?["yes"] as? Bool == true)
+    #expect(object["none"] is NSNull)
+    #expect(object["at"] as? String == "2026-11-18T11:06:40.123Z")
+  }
+
+  @Test("a text is cut between characters")
+  func cutting() {
+    #expect(cut("abc", bytesMax: 3) == "abc")
+    #expect(cut("abcd", bytesMax: 3) == "abc")
+    #expect(cut("aé", bytesMax: 2) == "a")
+    #expect(cut("aé!", bytesMax: 3) == "aé")
+    #expect(cut("😀😀", bytesMax: 7) == "😀")
+    #expect(cut("😀", bytesMax: 3) == "")
+  }
+}
+
+@Suite struct QueryStringTests {
+  @Test("parameters are decoded, empty ones are missing")
+  func decoding() throws {
+    let query = try QueryString("q=a%20b+c%C3%A9&empty=&flag&a=1&a=2&x==")
+    #expect(query["q"] == "a b cé")
+    #expect(query["empty"] == nil)
+    #expect(query["flag"] == nil)
+    #expect(query["a"] == "2")
+    #expect(query["x"] == "=")
+  }
+
+  @Test(
+    "broken escapes and texts are refused",
+    arguments: ["a=%", "a=%2", "a=%zz", "a=%00", "a=%FF", "a=%ED%A0%80", "%C3=1"])
+  func refused(text: String) {
+    #expect(throws: Problem.self) { try QueryString(text) }
+  }
+
+  @Test("length and number are bounded")
+  func bounds() {
+    #expect(throws: Problem.self) { try QueryString(String(repeating: "a", count: 4_097)) }
+    #expect(throws: Problem.self) { try QueryString(String(repeating: "a=1&", count: 33)) }
+  }
+
+  @Test(
+    "numbers outside of their range are refused, not clamped",
+    arguments: ["-1", "0", "201", "1.5", "1e3", "0x1", " 1", "９", "99999999999999999999"])
+  func numbers(text: String) throws {
+    let query = try QueryString("n=" + text)
+    #expect(throws: Problem.self) { try query.int("n", in: 1...200) }
+  }
+}
+
+@Suite struct RateTableTests {
+  func at(_ seconds: Int64) -> WallTime {
+    WallTime(microseconds: 1_795_000_000_000_000 + seconds * 1_000_000)
+  }
+
+  @Test("a burst passes, then one event each time the rate allows")
+  func burst() {
+    var table = RateTable(APIOptions.Rate(burst: 3, perMinute: 6))
+    #expect((0..<3).map { _ in table.take("a", now: at(0)) } == [0, 0, 0])
+    #expect(table.take("a", now: at(0)) == 10)
+    #expect(table.take("b", now: at(0)) == 0)
+    #expect(table.take("a", now: at(4)) == 6)
+    #expect(table.take("a", now: at(10)) == 0)
+    #expect(table.take("a", now: at(10)) == 10)
+    #expect(table.take("a", now: at(100_000)) == 0)
+  }
+
+  @Test("a clock that goes back, far back or far ahead is survived")
+  func clock() {
+    var table = RateTable(APIOptions.Rate(burst: 1, perMinute: 60))
+    #expect(table.take("a", now: at(100)) == 0)
+    #expect(table.take("a", now: at(50)) == 1)
+    #expect(table.take("a", now: WallTime(microseconds: .min)) == 1)
+    #expect(table.take("a", now: WallTime(microseconds: .max)) == 0)
+  }
+
+  @Test("the table is bounded: idle keys go first, and under a flood any key may go")
+  func memory() {
+    var table = RateTable(APIOptions.Rate(burst: 1, perMinute: 60), keysMax: 100)
+    for key in 0..<99 { _ = table.take("idle \(key)", now: at(0)) }
+    _ = table.take("busy", now: at(9))
+    _ = table.take("new", now: at(9))
+    #expect(table.keyCount == 2)
+    #expect(table.take("busy", now: at(9)) == 1)
+    for key in 0..<1_000 { _ = table.take("flood \(key)", now: at(9)) }
+    #expect(table.keyCount == 100)
+  }
+}
