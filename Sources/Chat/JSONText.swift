@@ -145,7 +145,9 @@ public enum JSONText {
     var copied = 0
     for offset in 0..<text.byteCount {
       let byte = text.byte(at: offset)
-      guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+      guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
+        continue
+      }
       output.append(text.extracting(copied..<offset))
       appendEscape(of: byte, to: &output)
       copied = offset + 1

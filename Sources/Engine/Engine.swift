@@ -131,6 +131,8 @@ public struct Counters: Sendable {
   public var protocolFaults: UInt64 = 0
   public var slowConsumers: UInt64 = 0
   public var batches: UInt64 = 0
+
+  public init() {}
 }
 
 /// A queue that is filled at one end and emptied at the other.

@@ -29,7 +29,7 @@ extension Engine {
         step = try connections[slot].decoder.next(&buffer, offset: &offset)
       } catch {
         counters.protocolFaults += 1
-        close(slot, error.closeCode, error.reason)
+        fail(slot, error)
         return
       }
       if case .needMoreBytes = step { return }

@@ -76,6 +76,12 @@ extension Engine {
     touchInbox(sessions[index].id, sessions[index].snapshot.workspace)
   }
 
+  /// Nobody follows the session, but operators' lists want to know: its workspace is known once it has loaded.
+  mutating func tellInbox(ofCold session: Identifier) {
+    guard inbox.hasWatchers, let index = warm(session) else { return }
+    sessions[index].isInboxPending = true
+  }
+
   mutating func touchInbox(_ session: Identifier, _ workspace: Identifier) {
     guard inbox.loops[workspace] != nil, inbox.isDue.insert(session).inserted else { return }
     inbox.due.append(

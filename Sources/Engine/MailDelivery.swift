@@ -12,7 +12,7 @@ extension Engine {
       sessions[index].waitingFollowers &= ~(1 << UInt64(loop))
       sessions[index].idleSince = now
     case .append(let item): append(item)
-    case .changed(let session, let workspace): changed(session, workspace)
+    case .changed(let session): changed(session)
     case .markRequest(let session, let workspace, let mark):
       guard let index = sessionIndex[session], sessions[index].phase == .ready,
         sessions[index].snapshot.workspace == workspace
@@ -53,17 +53,17 @@ extension Engine {
   }
 
   /// The database holds something that this loop did not write: a claim, a close, another node's message.
-  public mutating func changed(_ session: Identifier, _ workspace: Identifier) {
+  public mutating func changed(_ session: Identifier) {
     let owner = owner(of: session)
     guard owner == loop else {
-      post(.changed(session: session, workspace: workspace), to: owner)
+      post(.changed(session: session), to: owner)
       return
     }
-    guard let index = sessionIndex[session] else {
-      touchInbox(session, workspace)
-      return
+    if let index = sessionIndex[session] {
+      reread(index)
+    } else {
+      tellInbox(ofCold: session)
     }
-    reread(index)
   }
 
   /// Entries from the owner. What does not fit behind the head is read from the database.

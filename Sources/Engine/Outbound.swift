@@ -36,6 +36,20 @@ extension Engine {
     markDirty(slot)
   }
 
+  /// RFC 6455 §7.1.7: after a fault nothing the peer sends counts any more, so its close frame is not awaited.
+  mutating func fail(_ slot: Int, _ fault: FrameFault) {
+    guard connections[slot].phase != .finished else { return }
+    if connections[slot].phase != .closing {
+      FrameEncoder.appendClose(
+        fault.closeCode, reason: fault.reason, to: &connections[slot].outbox)
+      connections[slot].closeCode = fault.closeCode
+    }
+    connections[slot].phase = .finished
+    leaveEverything(slot)
+    setPaused(slot, false)
+    markDirty(slot)
+  }
+
   mutating func setPaused(_ slot: Int, _ isPaused: Bool) {
     guard connections[slot].isPaused != isPaused else { return }
     connections[slot].isPaused = isPaused
@@ -179,5 +193,13 @@ extension Engine {
     leaveEverything(slot)
     let gone = connections.remove(slot)
     return gone.closeCode
+  }
+}
+
+extension Engine {
+  /// Puts bytes in front of everything: the answer to the upgrade.
+  public mutating func preface(_ slot: Int, _ bytes: [UInt8]) {
+    connections[slot].outbox = bytes + connections[slot].outbox
+    markDirty(slot)
   }
 }

@@ -35,7 +35,8 @@ extension Engine {
         try JSONText.appendCompact(text.extracting(token.range), to: &payload)
       }
     } catch {
-      refuse(slot, command.ref, .rejected, sentence: "The text holds a character that cannot be stored.")
+      refuse(
+        slot, command.ref, .rejected, sentence: "The text holds a character that cannot be stored.")
       return
     }
     guard content.count <= Limits.bodyBytes, payload.count <= Limits.payloadBytes else {
@@ -132,6 +133,7 @@ extension Engine {
   // MARK: The batch
 
   public var hasBatch: Bool { !queue.isEmpty }
+  public var queuedRecords: Int { queue.recordCount }
 
   /// Lends the oldest batch to the journal, which takes its records.
   public mutating func submitBatch(_ submit: (inout Batch) -> Void) {
@@ -172,10 +174,7 @@ extension Engine {
     _ batch: borrowing Batch, _ position: Int, _ record: Record, _ outcome: Outcome
   ) {
     guard let index = sessionIndex[record.session] else {
-      // Nobody follows the session here; operators' lists still want to know.
-      if inbox.hasWatchers, let index = warm(record.session) {
-        sessions[index].isInboxPending = true
-      }
+      tellInbox(ofCold: record.session)
       return
     }
     guard sessions[index].phase == .ready, outcome.seq == sessions[index].head + 1 else {

@@ -76,7 +76,7 @@ extension Engine {
     if left < -Limits.tokenGraceMilliseconds {
       refuse(slot, .none, .tokenExpired)
       close(slot, .tokenExpired, "the token has expired")
-    } else if left < Limits.tokenWarningMilliseconds, !connections[slot].isTokenWarned,
+    } else if left <= Limits.tokenWarningMilliseconds, !connections[slot].isTokenWarned,
       let member = connections[slot].member
     {
       connections[slot].isTokenWarned = true

@@ -29,3 +29,8 @@ public enum SystemClock {
     return time
   }
 }
+
+public enum SystemProcessors {
+  /// Processors that are online.
+  public static var count: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+}

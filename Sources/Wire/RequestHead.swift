@@ -12,6 +12,8 @@ public struct RequestHead: Equatable, Sendable {
   public var method: Method
   /// Decoded, beginning with "/" (or "*"), without "." and ".." segments.
   public var path: String
+  /// What follows the question mark, as it came.
+  public var rawQuery: String
   /// The minor version: 0 or 1, higher ones being read as 1 (RFC 9110 §2.5).
   public var minorVersion: Int
   public var fields: HeadFields
@@ -74,8 +76,8 @@ public struct RequestHead: Equatable, Sendable {
     let target = try RequestTarget.parse(line.extracting(spaces[0] + 1..<spaces[1]))
     guard target.path != "*" || method == .options else { throw .targetInvalid }
     return RequestHead(
-      method: method, path: target.path, minorVersion: minorVersion, fields: HeadFields(),
-      contentLength: nil, parameters: target.parameters)
+      method: method, path: target.path, rawQuery: target.query, minorVersion: minorVersion,
+      fields: HeadFields(), contentLength: nil, parameters: target.parameters)
   }
 
   /// RFC 9112 §3.2: exactly one Host in HTTP/1.1, and nothing in it that is not a host and a port.

@@ -10,6 +10,8 @@ struct RequestTarget: Equatable, Sendable {
   }
 
   var path: String
+  /// As it came, without the question mark.
+  var query = ""
   var parameters: [Parameter]
 
   static func parse(_ text: RawSpan) throws(HeadFault) -> RequestTarget {
@@ -33,7 +35,8 @@ struct RequestTarget: Equatable, Sendable {
     }
     guard queryStart < text.byteCount else { return RequestTarget(path: path, parameters: []) }
     let query = text.extracting(queryStart + 1..<text.byteCount)
-    return RequestTarget(path: path, parameters: try parseQuery(query))
+    return RequestTarget(
+      path: path, query: query.string, parameters: try parseQuery(query))
   }
 
   private static func parseQuery(_ query: RawSpan) throws(HeadFault) -> [Parameter] {

@@ -1,0 +1,216 @@
+import Chat
+import Engine
+import Primitives
+import Testing
+import Wire
+
+@Suite("A conversation through one loop")
+struct ConversationTests {
+  @Test("hello with a good token is answered by welcome, under the same ref")
+  func hello() {
+    let world = World()
+    _ = world.makeSession()
+    let client = world.member("visitor")
+    let texts = client.texts()
+    #expect(texts.map { field("type", of: $0) } == ["welcome"])
+    #expect(field("ref", of: texts[0]) == "h")
+  }
+
+  @Test("a bad token is refused with unauthenticated and close code 4203")
+  func badToken() {
+    let world = World()
+    let client = world.connect()
+    client.say(#"{"type":"hello","token":"nonsense"}"#)
+    world.settle()
+    let heard = client.hear()
+    #expect(heard.count == 2)
+    if case .text(let text) = heard[0] { #expect(field("code", of: text) == "unauthenticated") }
+    #expect(heard[1] == .close(4203))
+  }
+
+  @Test("a command before hello closes with 4203")
+  func commandBeforeHello() {
+    let world = World()
+    let client = world.connect()
+    client.say(#"{"type":"typing","session":"x"}"#)
+    let heard = client.hear()
+    #expect(heard.last != nil)
+    client.say(#"{"type":"watch","ref":1,"inbox":true}"#)
+    #expect(client.hear().last == .close(4203))
+  }
+
+  @Test("commands pipelined behind hello are carried out after it, in order")
+  func pipelined() {
+    let world = World()
+    let session = world.makeSession(entries: 2)
+    let client = world.connect()
+    client.say(
+      #"{"type":"hello","ref":1,"token":"visitor","subscribe":[{"session":"\#(session)","after":1}]}"#
+        + "\n" + #"{"type":"read","session":"\#(session)","seq":1}"#)
+    client.say(#"{"type":"nonsense","ref":2}"#)
+    world.settle()
+    let types = client.types()
+    #expect(types.first == "welcome")
+    #expect(types.contains("subscribed"))
+    #expect(types.contains("message"))
+    #expect(types.contains("error"))
+  }
+
+  @Test("an ack and the message come only after the commit, and once each")
+  func ackAfterCommit() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    let mika = world.member("operator", session)
+    _ = ada.texts()
+    _ = mika.texts()
+    let id = world.makeID()
+    ada.say(#"{"type":"send","ref":7,"session":"\#(session)","id":"\#(id)","body":"hello"}"#)
+    world.settle()
+    #expect(ada.texts().isEmpty)
+    #expect(mika.texts().isEmpty)
+    world.commit()
+    let heard = ada.texts()
+    #expect(heard.map { field("type", of: $0) } == ["ack", "message"])
+    #expect(field("seq", of: heard[0]) == "1")
+    #expect(field("ref", of: heard[0]) == "7")
+    let shown = mika.texts()
+    #expect(shown.map { field("body", of: $0) } == ["hello"])
+    #expect(ada.texts().isEmpty)
+  }
+
+  @Test("the same id again is acked as a duplicate with the old seq and shown to nobody")
+  func duplicate() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    let id = world.makeID()
+    let send = #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(id)","body":"once"}"#
+    ada.say(send)
+    world.commit()
+    _ = ada.texts()
+    ada.say(send)
+    world.commit()
+    let again = ada.texts()
+    #expect(again.count == 1)
+    #expect(field("duplicate", of: again[0]) == "true")
+    #expect(field("seq", of: again[0]) == "1")
+    ada.say(#"{"type":"send","ref":2,"session":"\#(session)","id":"\#(id)","body":"other"}"#)
+    world.commit()
+    #expect(ada.texts().map { field("code", of: $0) } == ["id_conflict"])
+  }
+
+  @Test("subscribe after n brings n+1 … head once and then live, from the database and from memory")
+  func resume() {
+    let world = World()
+    let session = world.makeSession(entries: 350)
+    let ada = world.member("visitor", session, after: 3)
+    var texts = ada.texts()
+    #expect(texts.removeFirst().contains("welcome"))
+    #expect(field("from", of: texts.removeFirst()) == "4")
+    #expect(texts.map { field("seq", of: $0) }.dropLast() == (4...350).map { "\($0)" }[...])
+    #expect(field("type", of: texts.last ?? "") == "live")
+    ada.say(
+      #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","body":"new"}"#)
+    world.commit()
+    #expect(ada.texts().map { field("seq", of: $0) } == ["351", "351"])
+    let second = world.member("visitor", session, after: 350)
+    #expect(
+      second.texts().map { field("type", of: $0) } == ["welcome", "subscribed", "message", "live"])
+  }
+
+  @Test(
+    "a client whose epoch is another, or who is ahead, is told to resync and starts from the tail")
+  func resync() {
+    let world = World()
+    let session = world.makeSession(entries: 60)
+    let ada = world.member("visitor")
+    _ = ada.texts()
+    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(session)","after":99}"#)
+    world.settle()
+    var texts = ada.texts()
+    #expect(field("reason", of: texts.removeFirst()) == "ahead")
+    #expect(field("from", of: texts.removeFirst()) == "11")
+    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(session)","after":60,"epoch":"e0"}"#)
+    texts = ada.texts()
+    #expect(field("reason", of: texts[0]) == "epoch")
+  }
+
+  @Test("a note reaches a visitor as a place holder, so that no seq is missing")
+  func notes() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    let mika = world.member("operator", session)
+    _ = (ada.texts(), mika.texts())
+    mika.say(
+      #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","kind":"note","body":"secret"}"#
+    )
+    world.commit()
+    #expect(mika.texts().contains { $0.contains("secret") })
+    let heard = ada.texts()
+    #expect(heard.map { field("kind", of: $0) } == ["hidden"])
+    #expect(!heard[0].contains("secret"))
+    ada.say(
+      #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","kind":"note","body":"x"}"#
+    )
+    #expect(ada.texts().map { field("code", of: $0) } == ["forbidden"])
+  }
+
+  @Test("a session of another visitor answers like one that does not exist")
+  func foreign() {
+    let world = World()
+    let foreign = world.makeSession(entries: 1)
+    _ = world.makeSession()
+    let ada = world.member("visitor")
+    _ = ada.texts()
+    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(foreign)"}"#)
+    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(world.makeID())"}"#)
+    world.settle()
+    let answers = ada.texts()
+    #expect(answers.count == 2)
+    #expect(answers[0] == answers[1])
+  }
+
+  @Test("an operator of another workspace finds no session")
+  func foreignWorkspace() {
+    let world = World()
+    let session = world.makeSession()
+    world.members["stranger"] = Member(
+      person: Person(role: .operator_, id: world.makeID(), name: []),
+      workspace: world.makeID(), sessions: [],
+      expiresAt: WallTime(microseconds: world.wall.microseconds + 1_000_000_000))
+    let stranger = world.member("stranger", session)
+    #expect(stranger.texts().map { field("code", of: $0) } == ["", "no_such_session"])
+  }
+
+  @Test("typing goes to the others, the preview to operators only")
+  func typing() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    let tab = world.member("visitor", session)
+    let mika = world.member("operator", session)
+    _ = (ada.texts(), tab.texts(), mika.texts())
+    ada.say(#"{"type":"typing","session":"\#(session)","active":true,"preview":"I am"}"#)
+    #expect(ada.texts().isEmpty)
+    #expect(tab.texts().map { field("preview", of: $0) } == [""])
+    #expect(mika.texts().map { field("preview", of: $0) } == ["I am"])
+  }
+
+  @Test("marks only grow, never pass the head, and are stored once a second")
+  func marks() {
+    let world = World()
+    let session = world.makeSession(entries: 5)
+    let ada = world.member("visitor", session)
+    let mika = world.member("operator", session)
+    _ = (ada.texts(), mika.texts())
+    mika.say(#"{"type":"read","session":"\#(session)","seq":3}"#)
+    mika.say(#"{"type":"read","session":"\#(session)","seq":2}"#)
+    mika.say(#"{"type":"read","session":"\#(session)","seq":99}"#)
+    #expect(ada.texts().map { field("read", of: $0) } == ["3", "5"])
+    world.advance(milliseconds: 1500)
+    world.settle()
+    #expect(world.storedMarks.map { $0.mark.read } == [5])
+  }
+}

@@ -1,0 +1,228 @@
+import Chat
+import Engine
+import Primitives
+import Testing
+import Wire
+
+@Suite("When the store, the peer or the clock misbehaves")
+struct FaultTests {
+  func send(_ world: World, _ client: Client, _ session: Identifier, _ id: Identifier) {
+    client.say(#"{"type":"send","ref":1,"session":"\#(session)","id":"\#(id)","body":"b \#(id)"}"#)
+  }
+
+  @Test("a send that waits for the store longer than 5 s is unavailable, and so is all behind it")
+  func storeDown() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    world.isStoreUp = false
+    world.settle()
+    let (first, second, third) = (world.makeID(), world.makeID(), world.makeID())
+    send(world, ada, session, first)
+    send(world, ada, session, second)
+    world.advance(milliseconds: 4000)
+    #expect(ada.texts().isEmpty)
+    world.advance(milliseconds: 1500)
+    let refused = ada.texts()
+    #expect(refused.map { field("code", of: $0) } == ["unavailable", "unavailable"])
+    #expect((Int(field("retry_after_ms", of: refused[0])) ?? 0) > 0)
+    // The store is back, but the third must not overtake the first.
+    world.isStoreUp = true
+    world.settle()
+    send(world, ada, session, third)
+    #expect(ada.texts().map { field("code", of: $0) } == ["unavailable"])
+    for id in [first, second, third] { send(world, ada, session, id) }
+    world.commit()
+    #expect(
+      ada.texts().filter { field("type", of: $0) == "ack" }.map { field("id", of: $0) }
+        == [first, second, third].map { "\($0)" })
+  }
+
+  @Test("a batch whose outcome is unknown is read again, so that nobody misses what was committed")
+  func unknownOutcome() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    let mika = world.member("operator", session)
+    _ = (ada.texts(), mika.texts())
+    send(world, ada, session, world.makeID())
+    world.commit(failing: true)
+    #expect(ada.texts().map { field("code", of: $0) } == ["unavailable"])
+    // It was committed all the same.
+    world.database[session]?.entries.append(world.entry(1, "survivor"))
+    world.database[session]?.snapshot.head = 1
+    world.advance(milliseconds: 600)
+    world.settle()
+    #expect(mika.texts().map { field("body", of: $0) } == ["survivor"])
+  }
+
+  @Test("an entry that another node wrote is read from the database before the next one is shown")
+  func gap() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    world.database[session]?.entries.append(world.entry(1, "from elsewhere"))
+    world.database[session]?.snapshot.head = 1
+    send(world, ada, session, world.makeID())
+    world.commit()
+    world.advance(milliseconds: 600)
+    world.settle()
+    #expect(
+      ada.texts().filter { field("type", of: $0) == "message" }.map { field("seq", of: $0) }
+        == ["1", "2"])
+  }
+
+  @Test("a log that went back makes everybody resync")
+  func epoch() {
+    let world = World()
+    let session = world.makeSession(entries: 4)
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    world.database[session]?.entries.removeLast()
+    world.database[session]?.snapshot.head = 3
+    world.database[session]?.snapshot.epoch = Array("e2".utf8)
+    world.loops[0].engine.changed(session)
+    world.settle()
+    let heard = ada.texts()
+    #expect(heard.map { field("type", of: $0) } == ["resync"])
+    #expect(field("epoch", of: heard[0]) == "e2")
+  }
+
+  @Test("no hello in 10 s closes with 4201")
+  func helloTimeout() {
+    let world = World()
+    let client = world.connect()
+    world.advance(milliseconds: 10_500)
+    #expect(client.hear() == [.close(4201)])
+    world.advance(milliseconds: 5_500)
+    #expect(world.loops[0].engine.takeDoomed().count == 1)
+  }
+
+  @Test("25 s of silence bring a ping, 10 s more without an answer a close with 4102")
+  func heartbeat() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    world.advance(milliseconds: 25_500)
+    #expect(ada.types() == ["ping"])
+    ada.say(#"{"type":"pong"}"#)
+    world.advance(milliseconds: 10_500)
+    #expect(ada.hear().isEmpty)
+    world.advance(milliseconds: 15_000)
+    #expect(ada.types() == ["ping"])
+    world.advance(milliseconds: 10_500)
+    #expect(ada.hear() == [.close(4102)])
+  }
+
+  @Test("a token is announced to expire, renewed by authenticate, and ends the connection if not")
+  func expiry() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    for _ in 0..<42 {
+      world.advance(milliseconds: 20_000)
+      ada.say(#"{"type":"pong"}"#)
+    }
+    #expect(ada.types() == ["token_expiring"])
+    world.members["renewed"] = Member(
+      person: world.visitor, workspace: world.workspace, sessions: [session],
+      expiresAt: WallTime(microseconds: world.wall.microseconds + 120_000_000))
+    ada.say(#"{"type":"authenticate","ref":"a","token":"renewed"}"#)
+    world.settle()
+    #expect(ada.types() == ["ok"])
+    for _ in 0..<8 {
+      world.advance(milliseconds: 20_000)
+      ada.say(#"{"type":"pong"}"#)
+    }
+    #expect(ada.hear().last == .close(4202))
+  }
+
+  @Test("commands that cannot be read get an error each, and the 16th closes with 4103")
+  func badFrames() {
+    let world = World()
+    let ada = world.member("operator")
+    _ = ada.texts()
+    for text in ["", "null", "[]", "\"x\"", "1", "{", "{}x", "{\"type\":1}", "\u{FEFF}{}"] {
+      ada.say(text)
+    }
+    #expect(ada.texts().allSatisfy { field("code", of: $0) == "bad_frame" })
+    for _ in 0..<7 { ada.say("{") }
+    #expect(ada.hear().last == .close(4103))
+  }
+
+  @Test("a fault in one line leaves the other lines of the message alone")
+  func lines() {
+    let world = World()
+    let ada = world.member("operator")
+    _ = ada.texts()
+    ada.say("{\"type\":\"watch\",\"ref\":1,\"inbox\":true}\n{bad\n{\"type\":\"x\",\"ref\":2}")
+    #expect(ada.texts().map { field("code", of: $0) } == ["", "bad_frame", "unknown_type"])
+  }
+
+  @Test("more than in_flight unacknowledged sends are refused for their rate")
+  func inFlight() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    for _ in 0..<(Limits.inFlight + 1) { send(world, ada, session, world.makeID()) }
+    #expect(ada.texts().map { field("code", of: $0) } == ["rate_limited"])
+    world.commit()
+    #expect(ada.texts().filter { field("type", of: $0) == "ack" }.count == Limits.inFlight)
+  }
+
+  @Test("a body at its limit is taken, one byte more is too_large, U+0000 is rejected")
+  func bodies() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    for (body, code) in [
+      (String(repeating: "a", count: Limits.bodyBytes + 1), "too_large"),
+      (#"nul \u0000"#, "rejected"), (#"lone \ud800"#, "rejected"), ("", "rejected"),
+    ] {
+      ada.say(
+        #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","body":"\#(body)"}"#
+      )
+      #expect(ada.texts().map { field("code", of: $0) } == [code])
+    }
+    let whole = String(repeating: "ก", count: Limits.bodyBytes / 3)
+    ada.say(
+      #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","body":"\#(whole)"}"#
+    )
+    world.commit()
+    #expect(ada.texts().contains { field("body", of: $0) == whole })
+  }
+
+  @Test("a peer that reads nothing is closed with 4101 after 30 s, and memory stays bounded")
+  func slowConsumer() {
+    let world = World()
+    let session = world.makeSession()
+    let slow = world.member("visitor", session)
+    let mika = world.member("operator", session)
+    _ = (slow.texts(), mika.texts())
+    world.loops[0].engine.blocked(Int(slow.slot.index), rest: [1, 2, 3][...])
+    for _ in 0..<40 {
+      send(world, mika, session, world.makeID())
+      world.commit()
+      _ = mika.texts()
+      world.advance(milliseconds: 1000)
+    }
+    #expect(world.loops[0].engine.counters.slowConsumers == 1)
+  }
+
+  @Test("the echo answers text, binary and empty messages, and speaks only when spoken to")
+  func echo() {
+    let world = World()
+    let client = world.connect(isEcho: true)
+    world.advance(milliseconds: 60_000)
+    #expect(client.hear().isEmpty)
+    client.say("hé")
+    client.say("", opcode: .binary)
+    #expect(client.hear() == [.text("hé"), .binary(0)])
+  }
+}

@@ -1,0 +1,126 @@
+import Chat
+import Engine
+import Primitives
+import Testing
+
+@Suite("Several loops")
+struct LoopsTests {
+  func say(_ client: Client, _ world: World, _ session: Identifier, _ body: String) {
+    client.say(
+      #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","body":"\#(body)"}"#
+    )
+    world.settle()
+  }
+
+  @Test("a visitor's connection moves to the loop that owns its session, with what it had said")
+  func move() {
+    let world = World(loops: 3)
+    let session = world.makeSession(entries: 1, ownedBy: 2)
+    let ada = world.connect(loop: 0)
+    ada.say(#"{"type":"hello","ref":"h","token":"visitor"}"#)
+    ada.say(#"{"type":"subscribe","ref":"s","session":"\#(session)","after":0}"#)
+    world.settle()
+    #expect(ada.loop == 2)
+    #expect(ada.types() == ["welcome", "subscribed", "message", "live"])
+    #expect(world.loops[0].engine.connectionCount == 0)
+  }
+
+  @Test(
+    "an operator on another loop hears everything once and in order, and its own messages are acked"
+  )
+  func follower() {
+    let world = World(loops: 2)
+    let session = world.makeSession(entries: 3, ownedBy: 1)
+    let ada = world.member("visitor", session)
+    let mika = world.member("operator", session, after: 0, loop: 0)
+    #expect(mika.loop == 0)
+    #expect(ada.loop == 1)
+    _ = ada.texts()
+    #expect(
+      mika.texts().map { field("seq", of: $0) } == ["", "", "1", "2", "3", "3"])
+    for number in 1...5 {
+      say(ada, world, session, "visitor \(number)")
+      say(mika, world, session, "operator \(number)")
+      world.commit()
+    }
+    let heard = mika.texts()
+    #expect(
+      heard.filter { field("type", of: $0) == "message" }.map { field("seq", of: $0) }
+        == (4...13).map { "\($0)" })
+    #expect(heard.filter { field("type", of: $0) == "ack" }.count == 5)
+    #expect(
+      ada.texts().filter { field("type", of: $0) == "message" }.map { field("seq", of: $0) }
+        == (4...13).map { "\($0)" })
+  }
+
+  @Test("typing, marks and state cross loops")
+  func ephemeral() {
+    let world = World(loops: 2)
+    let session = world.makeSession(entries: 2, ownedBy: 1)
+    let ada = world.member("visitor", session)
+    let mika = world.member("operator", session, loop: 0)
+    _ = (ada.texts(), mika.texts())
+    ada.say(#"{"type":"typing","session":"\#(session)","active":true,"preview":"hm"}"#)
+    world.settle()
+    #expect(mika.texts().map { field("preview", of: $0) } == ["hm"])
+    mika.say(#"{"type":"read","session":"\#(session)","seq":2}"#)
+    world.settle()
+    #expect(ada.types() == ["mark"])
+    #expect(mika.types() == ["mark"])
+    world.database[session]?.snapshot.status = .active
+    world.database[session]?.snapshot.assignee = world.clerk
+    world.loops[0].engine.changed(session)
+    world.settle()
+    #expect(ada.texts().map { field("status", of: $0) } == ["active"])
+    #expect(mika.texts().map { field("status", of: $0) } == ["active"])
+  }
+
+  @Test("a watcher on another loop gets the row of a session that changed, once for many changes")
+  func inbox() {
+    let world = World(loops: 2)
+    let session = world.makeSession(ownedBy: 1)
+    let ada = world.member("visitor", session)
+    let mika = world.member("operator", loop: 0)
+    mika.say(#"{"type":"watch","ref":1,"inbox":true}"#)
+    world.settle()
+    #expect(mika.types() == ["welcome", "ok"])
+    for number in 1...3 { say(ada, world, session, "\(number)") }
+    world.commit()
+    #expect(mika.texts().isEmpty)
+    world.advance(milliseconds: 250)
+    world.settle()
+    #expect(mika.types() == ["inbox"])
+  }
+
+  @Test("a session nobody follows is forgotten on every loop, and loaded again when asked for")
+  func eviction() {
+    let world = World(loops: 2)
+    let session = world.makeSession(entries: 2, ownedBy: 1)
+    let mika = world.member("operator", session, loop: 0)
+    _ = mika.texts()
+    mika.say(#"{"type":"unsubscribe","ref":1,"session":"\#(session)"}"#)
+    #expect(mika.types() == ["ok"])
+    for _ in 0..<8 {
+      world.advance(milliseconds: 20_000)
+      mika.say(#"{"type":"pong"}"#)
+      world.settle()
+    }
+    #expect(world.loops.map { $0.engine.sessionCount } == [0, 0])
+    _ = mika.texts()
+    mika.say(#"{"type":"subscribe","ref":2,"session":"\#(session)","after":0}"#)
+    world.settle()
+    #expect(mika.types() == ["subscribed", "message", "message", "live"])
+  }
+
+  @Test("drain tells everybody the window, then says goodbye with 4000")
+  func drain() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    world.loops[0].engine.announceDrain(windowMilliseconds: 5000)
+    #expect(ada.texts().map { field("max_ms", of: $0) } == ["5000"])
+    world.loops[0].engine.closeAll()
+    #expect(ada.hear() == [.close(4000)])
+  }
+}

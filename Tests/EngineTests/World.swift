@@ -1,0 +1,225 @@
+import Chat
+import Engine
+import Primitives
+import Testing
+import Wire
+
+/// A gateway without I/O: engines, the mail between them, and a database that is a dictionary. Time moves only
+/// when a test moves it.
+final class World {
+  final class Loop {
+    var engine: Engine
+    init(_ engine: consuming Engine) { self.engine = engine }
+  }
+
+  struct Stored {
+    var snapshot: SessionSnapshot
+    var entries: [Entry] = []
+  }
+
+  var loops: [Loop] = []
+  var database: [Identifier: Stored] = [:]
+  var storedMarks: [(session: Identifier, mark: Mark)] = []
+  /// The database answers reads and commits.
+  var isStoreUp = true
+  var now = Instant(nanoseconds: 1_000_000_000)
+  var wall = WallTime(microseconds: 1_795_000_000_000_000)
+  /// Tokens by their text.
+  var members: [String: Member] = [:]
+  private var lastID: UInt64 = 0
+
+  let workspace = Identifier(high: 0xA, low: 1)
+  let visitor = Person(role: .visitor, id: Identifier(high: 0xB, low: 1), name: Array("Ada".utf8))
+  let clerk = Person(role: .operator_, id: Identifier(high: 0xC, low: 1), name: Array("Mika".utf8))
+
+  init(loops count: Int = 1) {
+    for index in 0..<count {
+      loops.append(
+        Loop(
+          Engine(
+            loop: index, loopCount: count,
+            configuration: Engine.Configuration(
+              connectionsMax: 1000, sessionsMax: 1000, node: "test"), now: now, wall: wall)))
+    }
+    members["operator"] = Member(
+      person: clerk, workspace: workspace, sessions: [],
+      expiresAt: WallTime(microseconds: wall.microseconds + 3_600_000_000))
+  }
+
+  func makeID() -> Identifier {
+    lastID += 1
+    return Identifier(high: 0xD, low: lastID)
+  }
+
+  /// A session with so many messages of the visitor, and a token `visitor` that may use it.
+  func makeSession(entries count: Int = 0, ownedBy loop: Int = 0) -> Identifier {
+    var id = makeID()
+    while loops[0].engine.owner(of: id) != loop { id = makeID() }
+    var stored = Stored(
+      snapshot: SessionSnapshot(
+        id: id, workspace: workspace, visitor: visitor, epoch: Array("e1".utf8),
+        head: Int64(count), status: .waiting, assignee: nil, title: [], marks: []))
+    for seq in 0..<count {
+      stored.entries.append(entry(Int64(seq) + 1, "old \(seq + 1)"))
+    }
+    database[id] = stored
+    members["visitor"] = Member(
+      person: visitor, workspace: workspace, sessions: [id],
+      expiresAt: WallTime(microseconds: wall.microseconds + 900_000_000))
+    return id
+  }
+
+  func entry(_ seq: Int64, _ body: String, kind: Kind = .text) -> Entry {
+    Entry(
+      seq: seq, id: makeID(), role: .visitor, kind: kind, sender: visitor.id,
+      senderName: visitor.name, body: Array(body.utf8), payload: [], at: wall)
+  }
+
+  /// A client on a loop, after its upgrade. Visitors move to the loop of their session by themselves.
+  func connect(loop: Int = 0, isEcho: Bool = false) -> Client {
+    guard let id = loops[loop].engine.accept(name: makeID(), isEcho: isEcho) else {
+      preconditionFailure("the test's engine is full")
+    }
+    return Client(world: self, loop: loop, slot: id)
+  }
+
+  /// A client that has said hello and is subscribed.
+  func member(
+    _ token: String, _ session: Identifier? = nil, after: Int64? = nil, loop: Int = 0
+  ) -> Client {
+    let client = connect(loop: loop)
+    client.say(#"{"type":"hello","ref":"h","token":"\#(token)"}"#)
+    settle()
+    if let session {
+      let position = after.map { #","after":\#($0)"# } ?? ""
+      client.say(#"{"type":"subscribe","ref":"s","session":"\#(session)"\#(position)}"#)
+      settle()
+    }
+    return client
+  }
+
+  func advance(milliseconds: Int64) {
+    now = now.advanced(byMilliseconds: milliseconds)
+    wall = WallTime(microseconds: wall.microseconds + milliseconds * 1000)
+    for loop in loops {
+      loop.engine.now = now
+      loop.engine.wall = wall
+      loop.engine.sweep()
+      loop.engine.readInbox()
+    }
+  }
+
+  /// Everything but the batches: verifications, moves, reads and mail, until nothing is left to do.
+  func settle() {
+    for _ in 0..<100 {
+      var isQuiet = true
+      for index in loops.indices where step(index) { isQuiet = false }
+      if isQuiet { return }
+    }
+    Issue.record("the engines do not come to rest")
+  }
+
+  private var clients: [Client] = []
+
+  func register(_ client: Client) { clients.append(client) }
+
+  private func step(_ index: Int) -> Bool {
+    let loop = loops[index]
+    loop.engine.now = now
+    loop.engine.wall = wall
+    loop.engine.isStoreReachable = isStoreUp
+    var didWork = false
+    for verification in loop.engine.takeVerifications() {
+      didWork = true
+      let member = members[String(decoding: verification.token, as: UTF8.self)]
+      loop.engine.verified(
+        verification.connection,
+        member.map { .success($0) } ?? .failure(TokenRefusalError(.invalid)))
+    }
+    for (slot, target) in loop.engine.takeDepartures() {
+      didWork = true
+      guard let departure = loop.engine.depart(slot),
+        let arrived = loops[target].engine.adopt(departure)
+      else { continue }
+      for client in clients where client.loop == index && client.slot == slot {
+        client.loop = target
+        client.slot = arrived
+      }
+      loops[target].engine.settle(arrived)
+    }
+    while let read = loop.engine.nextRead() {
+      didWork = true
+      answer(read, loop)
+    }
+    loop.engine.settleSessions()
+    for target in loops.indices where target != index {
+      for mail in loop.engine.takeMail(for: target) {
+        didWork = true
+        loops[target].engine.deliver(mail)
+      }
+    }
+    _ = loop.engine.takePauseChanges()
+    return didWork
+  }
+
+  private func answer(_ read: ReadRequest, _ loop: Loop) {
+    switch read {
+    case .session(let id):
+      guard isStoreUp else {
+        loop.engine.sessionLoaded(id, .failure(.unavailable))
+        return
+      }
+      loop.engine.sessionLoaded(
+        id, database[id].map { .success($0.snapshot) } ?? .failure(.noSuchSession))
+    case .entries(let id, let after, let limit, _):
+      let all = (database[id]?.entries ?? []).filter { $0.seq > after }
+      loop.engine.entriesLoaded(read, isStoreUp ? Array(all.prefix(limit)) : nil)
+    case .entriesBefore(let id, let before, let limit, _):
+      let all = (database[id]?.entries ?? []).filter { $0.seq < before }
+      loop.engine.entriesLoaded(read, isStoreUp ? Array(all.suffix(limit)) : nil)
+    case .conversation(let session, let workspace):
+      loop.engine.conversationLoaded(
+        session, workspace, .success(Array(#"{"id":"\#(session)"}"#.utf8)))
+    case .storeMark(let session, let mark): storedMarks.append((session, mark))
+    }
+  }
+
+  /// Commits the oldest batch of every loop, as PostgreSQL would; or fails it.
+  func commit(failing: Bool = false) {
+    for loop in loops {
+      while loop.engine.hasBatch {
+        var taken = Batch()
+        loop.engine.submitBatch { swap(&taken, &$0) }
+        var outcomes: [Outcome] = []
+        for index in 0..<taken.count {
+          outcomes.append(failing ? Outcome(verdict: .unavailable) : store(taken, index))
+        }
+        loop.engine.committed(taken, outcomes)
+      }
+    }
+    settle()
+  }
+
+  private func store(_ batch: borrowing Batch, _ index: Int) -> Outcome {
+    let record = batch.record(index)
+    for stored in database.values {
+      guard let known = stored.entries.first(where: { $0.id == record.id }) else { continue }
+      let isSame =
+        stored.snapshot.id == record.session
+        && batch.withBody(index) { $0.string }
+          == String(decoding: known.body, as: UTF8.self)
+      return Outcome(verdict: isSame ? .duplicate : .conflict, seq: known.seq, at: known.at)
+    }
+    guard var stored = database[record.session] else { return Outcome(verdict: .noSuchSession) }
+    let seq = stored.snapshot.head + 1
+    stored.snapshot.head = seq
+    stored.entries.append(
+      Entry(
+        seq: seq, id: record.id, role: record.role, kind: record.kind, sender: record.sender,
+        senderName: Array(batch.withSenderName(index) { $0.string }.utf8),
+        body: Array(batch.withBody(index) { $0.string }.utf8),
+        payload: Array(batch.withPayload(index) { $0.string }.utf8), at: wall))
+    database[record.session] = stored
+    return Outcome(verdict: .stored, seq: seq, at: wall)
+  }
+}
