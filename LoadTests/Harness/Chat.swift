@@ -56,6 +56,8 @@ struct Chat: ParsableCommand {
   var drainSeconds = 30
   @Option(help: "Seconds that a client waits at most before it reconnects.")
   var backoffSeconds = 5
+  @Option(help: "Seconds between two lines of progress where there is no terminal.")
+  var progressSeconds = 5
   @Option(help: "Repeats the senders, gaps and delays of an earlier run.")
   var seed: UInt64?
   @Option(help: "Writes the report there as JSON.")

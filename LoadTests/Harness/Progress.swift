@@ -1,4 +1,4 @@
-/// One line about the run, renewed in place on a terminal, appended every five seconds elsewhere;
+/// One line about the run, renewed in place on a terminal, appended every few seconds elsewhere;
 /// and the place where Ctrl-C is heard.
 import Foundation
 import Kernel
@@ -9,14 +9,16 @@ struct Progress: ~Copyable {
   private let shared: Shared
   private let signals: SignalDescriptor
   private let isTerminal = isatty(STDERR_FILENO) == 1
+  private let interval: Int64
   private let start = SystemClock.now()
   private var lastShown = SystemClock.now()
   private var lastCounted = (at: SystemClock.now(), acked: 0, delivered: 0)
   private var rates = (acked: 0.0, delivered: 0.0)
 
   /// Make it before any thread starts: it blocks the signals it wants to read.
-  init(_ shared: Shared) throws(Errno) {
+  init(_ shared: Shared, everySeconds seconds: Int) throws(Errno) {
     self.shared = shared
+    interval = isTerminal ? 200 : Int64(seconds) * 1000
     signals = try SignalDescriptor([.interrupt, .terminate])
   }
 
@@ -30,7 +32,7 @@ struct Progress: ~Copyable {
         shared.stop.store(true, ordering: .relaxed)
       }
       let now = SystemClock.now()
-      if now.milliseconds(since: lastShown) >= (isTerminal ? 200 : 5000) { show(now) }
+      if now.milliseconds(since: lastShown) >= interval { show(now) }
     }
     if isTerminal { write("\r\u{1B}[K") }
   }

@@ -6,7 +6,7 @@ import Synchronization
 extension Chat {
   func runLoops(_ casts: [Cast], stamp: Stamp, seed: UInt64) throws -> [LoopResult] {
     let shared = Shared(loops: casts.count)
-    var progress = try Progress(shared)
+    var progress = try Progress(shared, everySeconds: progressSeconds)
     let outcomes = Outcomes(casts.count)
     var threads: [ThreadBox] = []
     guard let target = Target(url) else { return [] }

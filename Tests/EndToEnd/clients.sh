@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Two clients that are not ours talk to the gateway: PyPI's websockets and node's WebSocket.
+. "$(dirname "$0")/lib.sh"
+folder=$(dirname "$0")
+
+new_folder
+start_gateway
+check "client of PyPI websockets" \
+  "$python" "$folder/client_websockets.py" "ws://127.0.0.1:$port/api/v1/ws" "$(token visitor)" "$(token operator)"
+# Before node 22 its WebSocket is behind a flag that later versions ignore.
+check "client of node" \
+  "$node" --experimental-websocket "$folder/client_node.mjs" "ws://127.0.0.1:$port/api/v1/ws" \
+  "$(token visitor)" "$(token operator)"
+check "the gateway stops in good order afterwards" stop_gateway

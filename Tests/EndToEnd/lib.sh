@@ -1,0 +1,181 @@
+# What the end-to-end tests share: a private gateway, waiting for conditions, verdicts. Read, not run.
+#
+# Whatever a script starts is ended by its own process id when the script ends, however it ends.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+chirrup=${CHIRRUP:-$root/.build/release/chirrup}
+chirrup_load=${CHIRRUP_LOAD:-$root/.build/release/chirrup-load}
+python=${CHIRRUP_PYTHON:-python3}
+node=${CHIRRUP_NODE:-node}
+export SWIFT_BACKTRACE=enable=no
+
+failures=0
+gateway_pid=
+cluster=
+pids=()
+
+pass() { printf 'PASS  %s\n' "$*"; }
+
+fail() {
+  printf 'FAIL  %s\n' "$*"
+  failures=$((failures + 1))
+}
+
+# check NAME COMMAND…: runs it and says how it went.
+check() {
+  local name=$1 status=0
+  shift
+  "$@" || status=$?
+  if [ $status = 0 ]; then pass "$name"; else fail "$name (status $status)"; fi
+}
+
+die() {
+  fail "$*"
+  exit 1
+}
+
+# await SECONDS WHAT COMMAND…: until the command succeeds; asks ten times a second.
+await() {
+  local limit=$1 what=$2 begin=$SECONDS
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    if [ $((SECONDS - begin)) -ge "$limit" ]; then
+      printf 'waited %s s in vain: %s\n' "$limit" "$what" >&2
+      return 1
+    fi
+    sleep 0.1
+  done
+}
+
+free_port() {
+  "$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+is_running() { [ -n "${1:-}" ] && kill -0 "$1" 2>/dev/null; }
+
+# end PID SIGNAL SECONDS: asks one process to end, and makes sure that it did.
+end() {
+  is_running "$1" || return 0
+  kill "-$2" "$1" 2>/dev/null || true
+  if ! await "$3" "the end of process $1" process_is_gone "$1"; then
+    kill -KILL "$1" 2>/dev/null || true
+  fi
+}
+
+# Gone, or a zombie that only waits to be counted.
+process_is_gone() {
+  local state
+  state=$(ps -o stat= -p "$1" 2>/dev/null) || return 0
+  [ "${state:0:1}" = Z ]
+}
+
+# new_folder: a folder that PostgreSQL's account may pass through, with a path short enough for a socket.
+new_folder() {
+  work=$(mktemp -d /tmp/chirrup-e2e.XXXXXX)
+  chmod 711 "$work"
+  data=$work/data
+  log=$work/gateway.log
+  port=$(free_port)
+  url=http://127.0.0.1:$port
+  place=(--data-dir "$data")
+}
+
+# start_gateway [OPTION…]: returns when it is ready to serve.
+start_gateway() {
+  "$chirrup" serve --demo --listen "127.0.0.1:$port" "${place[@]}" "$@" >>"$log" 2>&1 &
+  gateway_pid=$!
+  pids+=("$gateway_pid")
+  if ! await 30 "a gateway that is ready" gateway_answers; then
+    tail -n 30 "$log" >&2
+    die "the gateway does not start"
+  fi
+}
+
+gateway_answers() {
+  is_running "$gateway_pid" && curl --silent --fail --max-time 2 --output /dev/null "$url/readyz"
+}
+
+# stop_gateway: SIGTERM; its status is the exit code of this function.
+stop_gateway() {
+  local pid=$gateway_pid status=0
+  gateway_pid=
+  kill -TERM "$pid" 2>/dev/null || true
+  await 40 "the gateway's end" process_is_gone "$pid" || kill -KILL "$pid"
+  wait "$pid" || status=$?
+  return $status
+}
+
+# token visitor|operator [COUNT]
+token() {
+  "$chirrup" token "$1" --workspace demo --count "${2:-1}" "${place[@]}"
+}
+
+# A PostgreSQL of our own, for what cannot be done to the gateway's private one.
+postgres_bin() {
+  local folder newest=
+  for folder in /usr/lib/postgresql/*/bin /usr/local/pgsql/bin; do
+    if [ -x "$folder/initdb" ]; then newest=$folder; fi
+  done
+  [ -n "$newest" ] && printf '%s\n' "$newest"
+}
+
+# initdb and postgres refuse root.
+as_postgres() {
+  if [ "$(id -u)" = 0 ]; then
+    setpriv --reuid=postgres --regid=postgres --init-groups --reset-env "$@"
+  else
+    "$@"
+  fi
+}
+
+create_cluster() {
+  local bin
+  bin=$(postgres_bin) || die "there is no PostgreSQL here"
+  cluster=$work/postgres
+  mkdir "$cluster"
+  [ "$(id -u)" != 0 ] || chown postgres "$cluster"
+  (cd "$cluster" && as_postgres "$bin/initdb" --no-sync --no-instructions --encoding UTF8 \
+    --locale C.UTF-8 --auth trust --username chirrup --pgdata "$cluster/data") >"$work/initdb.log" ||
+    die "initdb failed: $(tail -n 3 "$work/initdb.log")"
+  start_cluster
+  database="postgresql://chirrup@/postgres?host=$cluster"
+  place=(--database-url "$database")
+}
+
+start_cluster() {
+  (cd "$cluster" && as_postgres "$(postgres_bin)/pg_ctl" start --wait --silent \
+    --pgdata "$cluster/data" --log "$cluster/server.log" \
+    --options "-k $cluster -c listen_addresses=''") || die "PostgreSQL does not start"
+}
+
+# stop_cluster immediate|fast
+stop_cluster() {
+  (cd "$cluster" && as_postgres "$(postgres_bin)/pg_ctl" stop --wait --silent --mode "$1" \
+    --pgdata "$cluster/data")
+}
+
+clean_up() {
+  local status=$? pid
+  trap - EXIT
+  for pid in "${pids[@]:-}"; do end "$pid" TERM 20; done
+  if [ -n "$cluster" ] && [ -e "$cluster/data/postmaster.pid" ]; then
+    stop_cluster immediate >/dev/null 2>&1 || true
+  fi
+  # The private cluster outlives a gateway that was killed; its process id stands in its folder.
+  if [ -n "${data:-}" ] && [ -e "$data/postgres/data/postmaster.pid" ]; then
+    end "$(head -n 1 "$data/postgres/data/postmaster.pid")" QUIT 10
+  fi
+  if [ -n "${work:-}" ]; then
+    if [ $status = 0 ] && [ $failures = 0 ]; then
+      rm -rf "$work"
+    else
+      printf 'logs are kept in %s\n' "$work" >&2
+    fi
+  fi
+  if [ $status = 0 ] && [ $failures != 0 ]; then status=1; fi
+  exit $status
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM

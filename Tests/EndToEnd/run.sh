@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The end-to-end tests: private gateways on private data, strangers' clients, crashes, load, browsers.
+# `swift build -c release` comes first. With --full the load lasts a minute and the crash tests longer.
+# One part alone: its script, for example Tests/EndToEnd/crash_gateway.sh
+set -uo pipefail
+cd "$(dirname "$0")"
+
+full=false
+[ "${1-}" != --full ] || full=true
+python=${CHIRRUP_PYTHON:-python3}
+failed=()
+
+part() {
+  local name=$1 begin=$SECONDS
+  shift
+  printf '\n-- %s\n' "$name"
+  if "$@"; then
+    printf -- '-- %s: passed in %s s\n' "$name" $((SECONDS - begin))
+  else
+    printf -- '-- %s: FAILED after %s s\n' "$name" $((SECONDS - begin))
+    failed+=("$name")
+  fi
+}
+
+part "http" ./http.sh
+part "clients" ./clients.sh
+part "verdict" ./verdict.sh
+part "gateway crash" ./crash_gateway.sh "$($full && echo 40 || echo 12)"
+part "database crash" ./crash_postgres.sh "$($full && echo 60 || echo 25)"
+part "load" ./load.sh "$($full && echo 60 || echo 15)"
+if [ -e browser_test.py ]; then part "browser" "$python" browser_test.py; fi
+
+printf '\n'
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'end to end: FAILED: %s\n' "${failed[*]}"
+  exit 1
+fi
+printf 'end to end: all passed in %s s\n' $SECONDS
