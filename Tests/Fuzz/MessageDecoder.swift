@@ -1,0 +1,121 @@
+// Fuzz target: the message decoder. Whatever the bytes are and however they are cut, it says the same, and
+// what it says is what RFC 6455 allows.
+//
+// The first two bytes of the input choose the role, the limits and the cuts; the rest is the stream.
+import Primitives
+import Wire
+
+private enum Heard: Equatable {
+  case message(Opcode, [UInt8])
+  case ping([UInt8])
+  case pong([UInt8])
+  case close(CloseCode?, [UInt8])
+  case fault(FrameFault)
+}
+
+@c(LLVMFuzzerTestOneInput)
+public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  guard count > 2 else { return 0 }
+  // SAFETY: libFuzzer gives `count` bytes that live for the call.
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+  let role: MessageDecoder.Role = input[0] & 1 == 0 ? .server : .client
+  let limits = MessageLimits(
+    messageBytes: input[0] & 2 == 0 ? 300 : 100_000, fragments: input[0] & 4 == 0 ? 4 : 1_000)
+  let stream = Array(input[2...])
+
+  let whole = hear([stream], role, limits)
+  check(whole, limits)
+  var segments: [[UInt8]] = []
+  var random = UInt32(input[1]) &+ 1
+  var offset = 0
+  while offset < stream.count {
+    // A small generator: the cuts only have to differ.
+    random = random &* 1_664_525 &+ 1_013_904_223
+    let size = min(Int(random >> 16) % (input[1] & 0x80 == 0 ? 7 : 90) + 1, stream.count - offset)
+    segments.append(Array(stream[offset..<offset + size]))
+    offset += size
+  }
+  precondition(hear(segments, role, limits) == whole, "a cut changed what was heard")
+  if stream.count < 4_096 {
+    precondition(hear(stream.map { [$0] }, role, limits) == whole, "byte by byte is different")
+  }
+  return 0
+}
+
+private func hear(
+  _ segments: [[UInt8]], _ role: MessageDecoder.Role, _ limits: MessageLimits
+) -> [Heard] {
+  var decoder = MessageDecoder(role: role, limits: limits)
+  var heard: [Heard] = []
+  for segment in segments {
+    var buffer = segment
+    buffer.withMutableRawSpan { (span: inout MutableRawSpan) in
+      var offset = 0
+      while true {
+        let before = offset
+        do throws(FrameFault) {
+          let step = try decoder.next(&span, offset: &offset)
+          precondition(offset >= before && offset <= span.byteCount, "offset out of order")
+          if step == .needMoreBytes {
+            precondition(offset == span.byteCount, "bytes left behind")
+            return
+          }
+          precondition(!endsStream(heard.last), "yielded behind the end")
+          heard.append(translate(step, decoder, span.bytes))
+        } catch {
+          precondition(!endsStream(heard.last), "a fault behind the end")
+          precondition(decoder.isFinished, "a fault that is not the end")
+          heard.append(.fault(error))
+        }
+      }
+    }
+  }
+  return heard
+}
+
+private func endsStream(_ heard: Heard?) -> Bool {
+  switch heard {
+  case .close, .fault: true
+  default: false
+  }
+}
+
+private func translate(
+  _ step: MessageDecoder.Step, _ decoder: MessageDecoder, _ buffer: RawSpan
+) -> Heard {
+  func payload(_ location: MessageDecoder.Location) -> [UInt8] {
+    var copy: [UInt8] = []
+    switch location {
+    case .inPlace(let range): copy.append(buffer.extracting(range))
+    case .assembled: decoder.withAssembled { copy.append($0) }
+    }
+    return copy
+  }
+  switch step {
+  case .needMoreBytes: preconditionFailure("handled by the caller")
+  case .message(let opcode, let location): return .message(opcode, payload(location))
+  case .ping(let location): return .ping(payload(location))
+  case .pong(let location): return .pong(payload(location))
+  case .close(let code, let reason): return .close(code, payload(reason))
+  }
+}
+
+private func check(_ heard: [Heard], _ limits: MessageLimits) {
+  for item in heard {
+    switch item {
+    case .message(let opcode, let payload):
+      precondition(opcode == .text || opcode == .binary, "a message of another kind")
+      precondition(payload.count <= limits.messageBytes, "a message above the limit")
+      precondition(
+        opcode == .binary || String(validating: payload, as: UTF8.self) != nil, "text not UTF-8")
+    case .ping(let payload), .pong(let payload):
+      precondition(payload.count <= FrameEncoder.controlBytesMax, "a long control frame")
+    case .close(let code, let reason):
+      precondition(code?.isReceivable != false, "a close code that may not travel")
+      precondition(String(validating: reason, as: UTF8.self) != nil, "reason not UTF-8")
+      precondition(reason.count <= FrameEncoder.closeReasonBytesMax, "a long reason")
+    case .fault(let fault):
+      precondition(fault.closeCode.isReceivable, "a fault without a code")
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// Fuzz target: HTTP heads, their targets and the opening handshake. Whatever is accepted has one meaning and
+// can be written into a response or a log without becoming a new line of it.
+import Primitives
+import Wire
+
+@c(LLVMFuzzerTestOneInput)
+public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  // SAFETY: libFuzzer gives `count` bytes that live for the call.
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+  let found = scan(input, step: max(1, input.count))
+  precondition(scan(input, step: 1) == found, "byte by byte is different")
+  precondition(scan(input, step: 13) == found, "in pieces is different")
+  guard case .success(let end?) = found else { return 0 }
+  input.withRawSpan { span in
+    let head = span.extracting(0..<end)
+    if let request = try? RequestHead.parse(head) { check(request) }
+    if let response = try? ResponseHead.parse(head) {
+      precondition((100...599).contains(response.status), "no status")
+      check(response.fields)
+    }
+  }
+  return 0
+}
+
+private func scan(_ input: [UInt8], step: Int) -> Result<Int?, HeadFault> {
+  var scanner = HeadScanner()
+  return input.withRawSpan { span in
+    var count = 0
+    while count < span.byteCount {
+      count = min(count + step, span.byteCount)
+      do throws(HeadFault) {
+        if let end = try scanner.scan(span.extracting(0..<count)) { return .success(end) }
+      } catch {
+        return .failure(error)
+      }
+    }
+    return .success(nil)
+  }
+}
+
+private func check(_ request: RequestHead) {
+  precondition(request.path == "*" || request.path.utf8.first == UInt8(ascii: "/"), "no path")
+  for segment in request.path.split(separator: "/") {
+    precondition(segment != "." && segment != "..", "a path that climbs")
+  }
+  precondition(isOneLine(request.path), "a path of two lines")
+  precondition((request.contentLength ?? 0) >= 0, "a negative length")
+  precondition(request.minorVersion == 0 || request.minorVersion == 1, "no version")
+  check(request.fields)
+  precondition(
+    request.minorVersion == 0 || request.fields.values(of: "host").count == 1, "not one host")
+  precondition(request.fields.values(of: "transfer-encoding").isEmpty, "a coded body")
+  _ = (request.isKeepAlive, request.query("a"), request.cookie("a"))
+  switch Upgrade.evaluate(request, subprotocol: "chirrup.v1") {
+  case .accept(let response):
+    response.withRawSpan { span in
+      var scanner = HeadScanner()
+      precondition((try? scanner.scan(span)) == span.byteCount, "a response of two heads")
+      let head = try? ResponseHead.parse(span)
+      precondition(head?.status == 101, "not a 101")
+      precondition((3...4).contains(head?.fields.all.count ?? 0), "a field too many")
+    }
+  case .refuse(let refusal):
+    precondition([400, 405, 426].contains(refusal.status), "an unknown refusal")
+  }
+}
+
+private func check(_ fields: HeadFields) {
+  precondition(fields.all.count <= HeadLimits.fields, "too many fields")
+  for field in fields.all {
+    precondition(!field.name.isEmpty && field.name == field.name.lowercased(), "no name")
+    precondition(isOneLine(field.name) && isOneLine(field.value), "a field of two lines")
+    precondition(field.value.utf8.first != UInt8(ascii: " "), "space around a value")
+  }
+}
+
+private func isOneLine(_ text: String) -> Bool {
+  !text.utf8.contains { $0 < 0x20 && $0 != UInt8(ascii: "\t") || $0 == 0x7F }
+}
