@@ -56,7 +56,6 @@ enum APILimits {
   static let nameBytes = 200
   static let secretBytes = 128
   static let originBytes = 255
-  /// Bytes of a visitor's context as it comes, and of one text in it as it is kept.
-  static let contextBytes = 16_384
+  /// Bytes of one text of a visitor's context, as it is kept.
   static let contextTextBytes = 2_048
 }

@@ -17,7 +17,7 @@ struct ConversationList {
   var position: Position?
 
   struct Position: Equatable, Sendable {
-    /// Of the last activity, or since when it waits.
+    /// Of the last change (`updated_at`, by which clients sort too), or since when it waits.
     var at: WallTime
     var id: Identifier
   }
@@ -76,7 +76,7 @@ struct ConversationList {
   }
 
   private static let newest: StaticString = """
-    SELECT coalesce(s.last_message_at, s.created_at) AS at, s.id
+    SELECT s.updated_at AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
       AND ($2::text IS NULL OR s.status = $2::text OR ($2::text = 'open' AND s.status <> 'closed'))
@@ -85,10 +85,11 @@ struct ConversationList {
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR (SELECT v.name FROM visitors v WHERE v.id = s.user_id) ILIKE $5::text)
       AND ($6::timestamptz IS NULL
-        OR (coalesce(s.last_message_at, s.created_at), s.id) < ($6::timestamptz, $7::uuid))
+        OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
     """
 
+  /// The status is written out, so that the planner knows how few these are; `$2` says the same.
   private static let oldest: StaticString = """
     SELECT coalesce(s.waiting_since, s.created_at) AS at, s.id
     FROM chat_sessions s

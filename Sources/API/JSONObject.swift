@@ -113,6 +113,17 @@ struct JSONObject {
     return value
   }
 
+  /// An object to read; nil when the member is missing or null.
+  func nested(_ name: String) throws(Problem) -> JSONObject? {
+    guard let token = member(name) else { return nil }
+    guard token.kind == .object else { throw .wrongType(name, "an object") }
+    do throws(Fault) {
+      return try JSONObject(Array(text[token.range]))
+    } catch {
+      throw .json(error)
+    }
+  }
+
   /// Whether `jsonb` takes every string of this valid JSON: it has no U+0000 and no half surrogate
   /// pairs. In valid JSON a backslash stands only inside a string, so its escapes can be found
   /// without a parser.

@@ -29,9 +29,7 @@ extension API {
   }
 
   private func greeting(_ settings: JSONObject) -> [UInt8] {
-    guard let text = try? settings.object("greeting", bytesMax: 8_192),
-      let greeting = try? JSONObject(text)
-    else { return Array("null".utf8) }
+    guard let greeting = try? settings.nested("greeting") else { return Array("null".utf8) }
     return .object { json in
       json.appendMember("title", (try? greeting.string("title", bytesMax: 1_024)) ?? "")
       json.appendMember("text", (try? greeting.string("text", bytesMax: 4_096)) ?? "")
@@ -84,8 +82,8 @@ extension API {
     if visit == nil {
       visit = try await run(
         Visit.begin(
-          visitor: newVisitor(request.now), workspace: workspace.id, opening: opening,
-          refresh: next, now: request.now))
+          visitor: Visitor(id: identifier(request.now), name: ""), workspace: workspace.id,
+          opening: opening, refresh: next, now: request.now))
     }
     guard let visit else { throw .internalError }
     if visit.isNews { sessions.changed(session: visit.session.id) }
@@ -117,33 +115,17 @@ extension API {
       })
   }
 
-  /// A name that tells anonymous visitors apart.
-  private func newVisitor(_ now: WallTime) -> Visitor {
-    let id = identifier(now)
-    let suffix = id.description.suffix(4).uppercased()
-    return Visitor(id: id, name: "Visitor \(suffix)")
-  }
-
-  /// What operators see about where a visitor comes from: known texts only, each cut to its bound,
-  /// since a page's address may be of any length and the rest of the object is a stranger's.
+  /// What operators see about where a visitor comes from: known texts only, each cut to its bound.
+  /// A page's address may be of any length, and a script that cuts a title may leave half a
+  /// character: such a text is left out, since it is no reason to refuse a visitor.
   private func visitorContext(_ object: JSONObject) throws(Problem) -> [UInt8] {
-    guard let text = try object.object("context", bytesMax: APILimits.contextBytes) else {
-      return Array("{}".utf8)
+    guard let given = try object.nested("context") else { return Array("{}".utf8) }
+    return .object { json in
+      for name in API.contextNames {
+        let text = try? given.string(String(describing: name), bytesMax: APILimits.bodyBytes)
+        if let text { json.appendMember(name, cut(text, bytesMax: APILimits.contextTextBytes)) }
+      }
     }
-    let given: JSONObject
-    do throws(JSONObject.Fault) {
-      given = try JSONObject(text)
-    } catch {
-      throw .json(error)
-    }
-    var json = Array("{".utf8)
-    for name in API.contextNames {
-      let key = String(describing: name)
-      guard let value = try given.string(key, bytesMax: APILimits.contextBytes) else { continue }
-      json.appendMember(name, cut(value, bytesMax: APILimits.contextTextBytes))
-    }
-    json.append(UInt8(ascii: "}"))
-    return json
   }
 
   private static let contextNames: [StaticString] = [

@@ -31,7 +31,7 @@ import Tokens
       Set(answer.json.keys) == ["token", "refresh", "session", "visitor", "expires_at", "status"])
     #expect(answer.string("status") == "waiting")
     #expect(answer.string("expires_at") == "2026-11-18T11:21:40.000Z")
-    #expect(answer.string("visitor.name")?.hasPrefix("Visitor ") == true)
+    #expect(answer.string("visitor.name") == "")
     let text = try #require(answer.string("token"))
     let principal = try world.tokens.verify(Array(text.utf8), now: World.now).principal
     let session = try #require(answer.string("session").flatMap { Identifier($0) })
@@ -39,8 +39,7 @@ import Tokens
     #expect(
       principal
         == .visitor(
-          id: visitor, workspace: world.workspace.id, sessions: [session],
-          name: answer.string("visitor.name") ?? ""))
+          id: visitor, workspace: world.workspace.id, sessions: [session], name: ""))
     #expect(world.sessions.hints.withLock { $0 } == [session])
     let list = try await world.call("GET", conversations)
     #expect(list.objects("conversations").first?["id"] as? String == session.description)
@@ -180,6 +179,18 @@ import Tokens
     #expect(world.sessions.hints.withLock { $0.count } == 2)
   }
 
+  @Test("a text of the context that cannot be kept is left out")
+  func oddContext() async throws {
+    let world = try await World()
+    let answer = await token(
+      world,
+      #","context":{"title":"\ud83d","page":"\u0000","referrer":1.5,"locale":null,"screen":"1x1"}"#
+    )
+    let session = try #require(answer.string("session"))
+    let row = try await world.call("GET", "\(conversations)/\(session)")
+    #expect(row["conversation.context"] as? [String: String] == ["screen": "1x1"])
+  }
+
   @Test("a banned visitor gets no token")
   func banned() async throws {
     let world = try await World()
@@ -304,8 +315,8 @@ import Tokens
     "what is no request for a token is refused by name",
     arguments: [
       #","refresh":1"#, #","session":"x""#, #","session":7"#, #","new_session":"yes""#,
-      #","context":[]"#, #","context":{"page":1.5}"#, #","context":"x""#,
-      #","refresh":"\#(String(repeating: "r", count: 129))""#, #","context":{"page":"\u0000"}"#,
+      #","context":[]"#, #","context":"x""#,
+      #","refresh":"\#(String(repeating: "r", count: 129))""#,
     ])
   func refused(members: String) async throws {
     let world = try await World()
