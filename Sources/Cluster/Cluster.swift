@@ -92,7 +92,7 @@ public final class Cluster {
   }
 
   /// For tests: the server ends without a checkpoint, as after a crash, and comes back on the same socket.
-  func crashAndRestart() throws(ClusterFailure) {
+  public func crashAndRestart() throws(ClusterFailure) {
     guard let old = server else { return }
     kill(old.process, SIGQUIT)
     _ = waitUntil(seconds: 30) { self.hasEnded(old.process) }

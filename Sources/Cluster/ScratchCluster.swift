@@ -15,13 +15,16 @@ public enum ScratchCluster {
     return try result.get()
   }
 
-  /// The process of the server, for tests that kill it.
-  public static func stopAtOnceAndRestart() throws(ClusterFailure) {
-    let result = shared.withLock { state -> Result<Void, ClusterFailure> in
-      Result { () throws(ClusterFailure) in try state.cluster?.crashAndRestart() }
-    }
-    try result.get()
+  /// A server of its own, for a test that crashes it; the caller stops it, and `discard` takes it away.
+  public static func separate() throws(ClusterFailure) -> (cluster: Cluster, directory: String) {
+    _ = try url()
+    let directory = try makeDirectory()
+    let cluster = Cluster(dataDirectory: directory, survivesPowerLoss: false)
+    try cluster.start()
+    return (cluster, directory)
   }
+
+  public static func discard(_ directory: String) { remove(directory) }
 
   private struct State: ~Copyable {
     var cluster: Cluster?
@@ -34,16 +37,21 @@ public enum ScratchCluster {
 
   private static func start(_ state: inout State) throws(ClusterFailure) -> String {
     clearLeftovers()
-    let directory = try Folder.makeUnique("/tmp/\(prefix)\(getpid())-")
-    // The server's account must be able to enter.
-    // SAFETY: the path is copied into a C string for the call.
-    unsafe _ = chmod(directory, 0o755)
+    let directory = try makeDirectory()
     let cluster = Cluster(dataDirectory: directory, survivesPowerLoss: false)
     state.directory = directory
     try cluster.start()
     state.cluster = cluster
     atexit { ScratchCluster.end() }
     return cluster.url
+  }
+
+  private static func makeDirectory() throws(ClusterFailure) -> String {
+    let directory = try Folder.makeUnique("/tmp/\(prefix)\(getpid())-")
+    // The server's account must be able to enter.
+    // SAFETY: the path is copied into a C string for the call.
+    unsafe _ = chmod(directory, 0o755)
+    return directory
   }
 
   private static func end() {

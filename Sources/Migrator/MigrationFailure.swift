@@ -7,7 +7,7 @@ public enum MigrationFailure: Error, Sendable, Equatable {
   /// A revision was applied although one before it was not.
   case gap(applied: String, missing: String)
   case noSuchRevision(String)
-  case statement(file: String, line: Int, statement: String, Refusal)
+  case statement(file: String, line: Int, statement: String, ServerRefusal)
   case unavailable(reason: String)
   case query(QueryFailure)
 }

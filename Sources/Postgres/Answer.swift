@@ -90,8 +90,8 @@ import Primitives
     return Int(unsafe String(cString: text)) ?? 0
   }
 
-  package var refusal: Refusal {
-    Refusal(
+  package var refusal: ServerRefusal {
+    ServerRefusal(
       state: SQLState(field(0x43) ?? "XX000"),
       message: field(0x4D) ?? wholeMessage, detail: field(0x44), hint: field(0x48),
       position: field(0x50).flatMap { Int($0) }, context: field(0x57))

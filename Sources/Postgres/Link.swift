@@ -20,10 +20,10 @@ import Glibc
 
   /// Starts to connect and returns at once, except that a host name is looked up and a Unix socket is
   /// connected before it returns. nil when memory is short.
-  package static func start(url: String, settings: String = "") -> Link? {
+  package static func start(url: String, readWrite: Bool = false) -> Link? {
     guard
       let handle = unsafe withParameters(
-        url: url, settings: settings,
+        url: url, readWrite: readWrite,
         { keywords, values in
           // SAFETY: both arrays end with nil and live during the call.
           unsafe PQconnectStartParams(keywords, values, 1)
@@ -38,7 +38,7 @@ import Glibc
   package static func connect(url: String) throws(QueryFailure) -> Link {
     guard
       let handle = unsafe withParameters(
-        url: url, settings: "",
+        url: url, readWrite: false,
         { keywords, values in
           // SAFETY: both arrays end with nil and live during the call.
           unsafe PQconnectdbParams(keywords, values, 1)
@@ -51,7 +51,7 @@ import Glibc
   }
 
   private static func withParameters(
-    url: String, settings: String,
+    url: String, readWrite: Bool,
     _ connect: (
       UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>
     ) -> OpaquePointer?
@@ -64,7 +64,7 @@ import Glibc
         ("keepalives_idle", "10"),
         ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "10000"),
         ("dbname", url), ("client_encoding", "UTF8"),
-      ] + (settings.isEmpty ? [] : [("options", settings)])
+      ] + (readWrite ? [("target_session_attrs", "read-write")] : [])
     let names = unsafe pairs.map { unsafe strdup($0.0) }
     let texts = unsafe pairs.map { unsafe strdup($0.1) }
     defer {
@@ -147,6 +147,17 @@ import Glibc
     // SAFETY: the arrays have `count` elements; libpq copies everything before it returns.
     unsafe parameters.withPointers { count, values, lengths, formats in
       unsafe PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1) == 1
+    }
+  }
+
+  /// Without preparing it for later.
+  package func execute(text: StaticString, _ parameters: ParameterBuffer) -> Bool {
+    // SAFETY: the arrays have `count` elements; libpq copies everything before it returns.
+    unsafe parameters.withPointers { count, values, lengths, formats in
+      unsafe text.withCText {
+        unsafe PQsendQueryParams(
+          handle, $0, count, parameters.types, values, lengths, formats, 1) == 1
+      }
     }
   }
 

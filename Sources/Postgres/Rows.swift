@@ -67,4 +67,4 @@ public struct Rows: Sendable {
 }
 
 /// PostgreSQL counts from 2000-01-01 00:00:00 UTC.
-let microsecondsTo2000: Int64 = 946_684_800_000_000
+package let microsecondsTo2000: Int64 = 946_684_800_000_000

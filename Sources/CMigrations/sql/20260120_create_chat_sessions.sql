@@ -55,8 +55,10 @@ CREATE INDEX IF NOT EXISTS idx_chat_sessions_created_at ON chat_sessions (create
 CREATE INDEX IF NOT EXISTS idx_chat_sessions_active ON chat_sessions (workspace_id, status)
   WHERE deleted_at IS NULL;
 
+-- Not called when the statement sets it: the batch writer does.
 CREATE OR REPLACE TRIGGER chat_sessions_updated_at BEFORE UPDATE ON chat_sessions
-  FOR EACH ROW EXECUTE FUNCTION update_updated_at();
+  FOR EACH ROW WHEN (NEW.updated_at IS NOT DISTINCT FROM OLD.updated_at)
+  EXECUTE FUNCTION update_updated_at();
 
 -- down
 

@@ -1,6 +1,6 @@
 /// Everything PostgreSQL says when it refuses a statement: for people who wrote the statement. Users of the
 /// gateway only ever see the class of the error.
-public struct Refusal: Error, Sendable, Equatable {
+public struct ServerRefusal: Error, Sendable, Equatable {
   public var state: SQLState
   public var message: String
   public var detail: String?
@@ -34,7 +34,7 @@ public struct Refusal: Error, Sendable, Equatable {
   }
 }
 
-extension Refusal: CustomStringConvertible {
+extension ServerRefusal: CustomStringConvertible {
   public var description: String {
     var text = "\(message) (SQLSTATE \(state.code))"
     if let detail { text += "; \(detail)" }
@@ -46,7 +46,7 @@ extension Refusal: CustomStringConvertible {
 /// Why a script did not run to its end.
 public enum ScriptFailure: Error, Sendable, Equatable, CustomStringConvertible {
   /// PostgreSQL refused a statement. `line` is the line of the script, where PostgreSQL knows it.
-  case refused(Refusal, line: Int?)
+  case refused(ServerRefusal, line: Int?)
   case unavailable(reason: String)
 
   public var description: String {

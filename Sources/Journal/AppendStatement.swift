@@ -1,0 +1,181 @@
+import Chat
+import Postgres
+import Primitives
+
+/// The statements of one batch, and the rows of a batch as their parameters.
+///
+/// The locks are a statement of their own, so that the next statement sees what was committed while it waited.
+/// All joins of `append` are nested loops over primary keys: the writer's session pins that (`settings`), LATERAL
+/// and OFFSET 0 leave the planner no other way to the sessions, and a test reads the plan. Left free, the planner
+/// made batches of 10 rows 3.5 times as dear (architecture.md).
+enum AppendStatement {
+  static let settings: StaticString = """
+    SELECT set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
+      set_config('enable_mergejoin', 'off', false), set_config('enable_material', 'off', false),
+      set_config('enable_hashagg', 'off', false), set_config('jit', 'off', false),
+      set_config('plan_cache_mode', 'force_generic_plan', false),
+      set_config('lock_timeout', '300', false), set_config('statement_timeout', '4000', false),
+      set_config('idle_in_transaction_session_timeout', '5000', false),
+      set_config('synchronous_commit',
+        CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
+        ELSE current_setting('synchronous_commit') END, false)
+    """
+
+  static let lock: StaticString = """
+    SELECT count(*) FROM (
+      SELECT FROM chat_sessions WHERE id = ANY ($1) ORDER BY id FOR UPDATE) AS locked
+    """
+  static let lockTypes: [UInt32] = [ParameterBuffer.TypeID.uuidArray.rawValue]
+
+  /// One row for each parameter row, in their order: verdict (as `Verdict` below), seq, time.
+  static let append: StaticString = """
+    WITH judged AS MATERIALIZED (
+      SELECT r.*, s.workspace_id, s.last_seq, c.seq AS known_seq, c.created_at AS known_at,
+        CASE
+          WHEN s.id IS NULL OR s.deleted_at IS NOT NULL THEN 3
+          WHEN c.session_id = r.session_id AND c.content_hash = r.hash THEN 1
+          WHEN c.id IS NOT NULL THEN 2
+          WHEN s.status = 'closed' AND r.role IN ('visitor', 'user') THEN 4
+          ELSE 0
+        END AS verdict,
+        r.kind IN ('text', 'card') AS shown
+      FROM (
+        SELECT *, sha256(convert_to(
+          kind || E'\\n' || coalesce(payload::text, '') || E'\\n' || body, 'UTF8')) AS hash
+        FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) WITH ORDINALITY
+          AS t (session_id, id, role, kind, sender, name, body, payload, ordinal)
+      ) AS r
+      LEFT JOIN LATERAL (
+        SELECT id, workspace_id, last_seq, status, deleted_at
+        FROM chat_sessions WHERE id = r.session_id OFFSET 0) AS s ON true
+      LEFT JOIN LATERAL (
+        SELECT id, session_id, seq, content_hash, created_at
+        FROM chats WHERE id = r.id OFFSET 0) AS c ON true
+    ), numbered AS MATERIALIZED (
+      SELECT *, last_seq + count(*) FILTER (WHERE verdict = 0)
+        OVER (PARTITION BY session_id ORDER BY ordinal) AS seq
+      FROM judged
+    ), inserted AS (
+      INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, payload,
+        user_id, operator_id, operator_name, content_hash, created_at)
+      SELECT id, workspace_id, session_id, seq, role, kind, body, payload,
+        CASE WHEN role IN ('visitor', 'user') THEN sender END,
+        CASE WHEN role IN ('operator', 'bot') THEN sender END,
+        CASE WHEN role IN ('operator', 'bot') THEN name END,
+        hash, statement_timestamp()
+      FROM numbered WHERE verdict = 0
+    ), tally AS MATERIALIZED (
+      SELECT session_id, max(seq) AS last_seq, count(*) FILTER (WHERE shown) AS messages,
+        (array_agg(left(body, 120) ORDER BY ordinal DESC) FILTER (WHERE shown))[1] AS preview,
+        (array_agg(role ORDER BY ordinal DESC) FILTER (WHERE shown))[1] AS role,
+        bool_or(kind = 'text' AND role = 'operator') AS responded
+      FROM numbered WHERE verdict = 0 GROUP BY session_id
+    ), updated AS (
+      UPDATE chat_sessions AS s SET
+        last_seq = t.last_seq,
+        message_count = s.message_count + t.messages,
+        last_message_at = CASE WHEN t.messages > 0 THEN statement_timestamp()
+          ELSE s.last_message_at END,
+        last_message_preview = coalesce(t.preview, s.last_message_preview),
+        last_message_role = coalesce(t.role, s.last_message_role),
+        first_response_at = coalesce(s.first_response_at,
+          CASE WHEN t.responded THEN statement_timestamp() END),
+        updated_at = statement_timestamp()
+      FROM tally AS t WHERE s.id = t.session_id
+    )
+    SELECT verdict, CASE verdict WHEN 0 THEN seq WHEN 1 THEN known_seq ELSE 0 END,
+      CASE verdict WHEN 1 THEN known_at ELSE statement_timestamp() END
+    FROM numbered ORDER BY ordinal
+    """
+  static let appendTypes: [UInt32] = [
+    ParameterBuffer.TypeID.uuidArray, .uuidArray, .textArray, .textArray, .uuidArray, .textArray,
+    .textArray, .jsonbArray,
+  ].map(\.rawValue)
+
+  /// The numbers that `append` answers.
+  static func verdict(_ number: Int32) -> Outcome.Verdict? {
+    switch number {
+    case 0: .stored
+    case 1: .duplicate
+    case 2: .conflict
+    case 3: .noSuchSession
+    case 4: .closed
+    default: nil
+    }
+  }
+
+  // MARK: Parameters, written straight from the batch
+
+  static func writeSessions(
+    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
+  ) {
+    parameters.append(.uuidArray) { bytes in
+      bytes.appendArrayHeader(element: .uuid, count: rows.count)
+      for row in rows { bytes.appendElement(batch.record(row).session) }
+    }
+  }
+
+  static func writeRows(
+    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
+  ) {
+    writeSessions(of: batch, rows, to: &parameters)
+    parameters.append(.uuidArray) { bytes in
+      bytes.appendArrayHeader(element: .uuid, count: rows.count)
+      for row in rows { bytes.appendElement(batch.record(row).id) }
+    }
+    parameters.append(.textArray) { bytes in
+      bytes.appendArrayHeader(element: .text, count: rows.count)
+      for row in rows { bytes.appendElement(batch.record(row).role.text) }
+    }
+    parameters.append(.textArray) { bytes in
+      bytes.appendArrayHeader(element: .text, count: rows.count)
+      for row in rows { bytes.appendElement(batch.record(row).kind.text) }
+    }
+    parameters.append(.uuidArray) { bytes in
+      bytes.appendArrayHeader(element: .uuid, count: rows.count)
+      for row in rows {
+        if let sender = batch.record(row).sender {
+          bytes.appendElement(sender)
+        } else {
+          bytes.appendNullElement()
+        }
+      }
+    }
+    parameters.append(.textArray) { bytes in
+      bytes.appendArrayHeader(element: .text, count: rows.count)
+      for row in rows { batch.withSenderName(row) { bytes.appendElement($0) } }
+    }
+    parameters.append(.textArray) { bytes in
+      bytes.appendArrayHeader(element: .text, count: rows.count)
+      for row in rows { batch.withBody(row) { bytes.appendElement($0) } }
+    }
+    parameters.append(.jsonbArray) { bytes in
+      bytes.appendArrayHeader(element: .jsonb, count: rows.count)
+      for row in rows {
+        batch.withPayload(row) { payload in
+          guard payload.byteCount > 0 else { return bytes.appendNullElement() }
+          bytes.appendLength(payload.byteCount + 1)
+          bytes.append(ParameterBuffer.jsonbVersion)
+          bytes.append(payload)
+        }
+      }
+    }
+  }
+}
+
+extension Array where Element == UInt8 {
+  fileprivate mutating func appendElement(_ id: Identifier) {
+    appendLength(16)
+    id.appendBytes(to: &self)
+  }
+
+  fileprivate mutating func appendElement(_ text: StaticString) {
+    appendLength(text.utf8CodeUnitCount)
+    append(text)
+  }
+
+  fileprivate mutating func appendElement(_ text: RawSpan) {
+    appendLength(text.byteCount)
+    append(text)
+  }
+}

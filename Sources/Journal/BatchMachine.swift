@@ -1,0 +1,275 @@
+import Chat
+import Postgres
+import Primitives
+
+/// What to do with a batch when PostgreSQL answers this or that: the failure table of protocol.md (“The log”) as a
+/// pure state machine. The writer tells it what happened and does what it says.
+///
+/// Invariants: every row gets exactly one outcome; a row is tried only when every row of the same session before
+/// it has an outcome that is not “later”; nothing gets `.stored` or `.duplicate` without a COMMIT received.
+struct BatchMachine {
+  /// Attempts of a batch at a conflict (a deadlock, a lock held too long) after the first, before it is split.
+  static let conflictRetries = 3
+  /// A server that says nothing for this long is given up; it ends statements itself before that.
+  static let silenceMilliseconds: Int64 = 5_000
+
+  enum Event {
+    case connected
+    case connectionLost
+    /// COMMIT was received; one outcome for each pending row of the part, in order.
+    case committed([Outcome])
+    /// The transaction failed and was rolled back.
+    case failed(SQLState)
+    /// Time has passed.
+    case tick
+  }
+
+  enum Action: Equatable {
+    case wait
+    /// Send the pending rows in this range as one transaction.
+    case run(Range<Int>)
+    /// Drop the connection and make a new one.
+    case reconnect
+    /// Every row has its outcome.
+    case complete
+  }
+
+  /// What the machine has to know of a row.
+  struct Row {
+    var session: Identifier
+    /// An earlier row of this batch with the same id; such a row is not sent.
+    var twin: Int?
+    /// Whether it has the twin's session and content too.
+    var isSame = false
+  }
+
+  private struct Part {
+    var range: Range<Int>
+    var attempts = 0
+  }
+
+  private var rows: [Row] = []
+  /// In the order of the rows; meaningful where `decided` says so.
+  private(set) var outcomes: [Outcome] = []
+  private var decided: [Bool] = []
+  /// What is still to be sent, the next part last.
+  private var parts: [Part] = []
+  private var running: Part?
+  private var runningSince = Instant.zero
+  private var born = Instant.zero
+  private var resume = Instant.zero
+  private var isConnected = false
+  /// The store answers, but cannot take rows now (disk full, too many connections, a missing table).
+  private var storeFails = false
+  private(set) var isBusy = false
+  private var conflictBackoff: Backoff
+  private var storeBackoff: Backoff
+
+  init(seed: UInt64) {
+    conflictBackoff = Backoff(firstMilliseconds: 10, lastMilliseconds: 200, seed: seed)
+    storeBackoff = Backoff(firstMilliseconds: 100, lastMilliseconds: 2_000, seed: ~seed)
+  }
+
+  /// Whether a new batch can be tried at once: after a failure of the store, one at a time.
+  func accepts(at now: Instant) -> Bool { !isBusy && isConnected && now >= resume }
+
+  var isStoreFailing: Bool { storeFails }
+
+  func isPending(_ row: Int) -> Bool { !decided[row] && rows[row].twin == nil }
+
+  var nextDeadline: Instant {
+    if running != nil {
+      return runningSince.advanced(byMilliseconds: BatchMachine.silenceMilliseconds)
+    }
+    guard isBusy else { return resume > .zero ? resume : .never }
+    return min(expiry, isConnected ? resume : .never)
+  }
+
+  private var expiry: Instant { born.advanced(byMilliseconds: Limits.sendWaitMilliseconds) }
+
+  // MARK: Events
+
+  mutating func submit(_ rows: [Row], now: Instant) -> Action {
+    precondition(!isBusy, "one batch at a time")
+    self.rows = rows
+    outcomes.removeAll(keepingCapacity: true)
+    outcomes.append(contentsOf: repeatElement(Outcome(verdict: .unavailable), count: rows.count))
+    decided.removeAll(keepingCapacity: true)
+    decided.append(contentsOf: repeatElement(false, count: rows.count))
+    parts.removeAll(keepingCapacity: true)
+    if !rows.isEmpty { parts.append(Part(range: 0..<rows.count)) }
+    born = now
+    isBusy = true
+    conflictBackoff.reset()
+    return next(now)
+  }
+
+  mutating func event(_ event: Event, now: Instant) -> Action {
+    switch event {
+    case .connected:
+      isConnected = true
+      storeFails = false
+      resume = .zero
+      return next(now)
+    case .connectionLost:
+      isConnected = false
+      // Whether it was committed is unknown; sent again, its ids tell.
+      if let part = running.take() { parts.append(part) }
+      return next(now)
+    case .committed(let results):
+      commit(results)
+      return next(now)
+    case .failed(let state):
+      return fail(state, now)
+    case .tick:
+      if running != nil {
+        guard now >= nextDeadline else { return .wait }
+        return .reconnect
+      }
+      // The breaker is half open: one batch may try.
+      if !isBusy, now >= resume { resume = .zero }
+      return next(now)
+    }
+  }
+
+  private mutating func next(_ now: Instant) -> Action {
+    guard isBusy, running == nil else { return .wait }
+    if now >= expiry { giveUpAll() }
+    while let part = parts.last {
+      guard part.range.contains(where: { isPending($0) }) else {
+        parts.removeLast()
+        continue
+      }
+      guard isConnected, now >= resume else { return .wait }
+      parts.removeLast()
+      running = part
+      runningSince = now
+      return .run(part.range)
+    }
+    resolveTwins()
+    isBusy = false
+    if !storeFails { resume = .zero }
+    return .complete
+  }
+
+  private mutating func commit(_ results: [Outcome]) {
+    guard let part = running.take() else { preconditionFailure("nothing was sent") }
+    var result = 0
+    for row in part.range where isPending(row) {
+      decide(row, results[result])
+      result += 1
+    }
+    precondition(result == results.count, "one outcome for each row that was sent")
+    storeFails = false
+    storeBackoff.reset()
+  }
+
+  private mutating func fail(_ state: SQLState, _ now: Instant) -> Action {
+    guard var part = running.take() else { return next(now) }
+    switch Remedy(for: state) {
+    case .retry:
+      if part.attempts < BatchMachine.conflictRetries {
+        part.attempts += 1
+        parts.append(part)
+        resume = conflictBackoff.next(after: now)
+      } else if !split(part, attempts: part.attempts) {
+        postpone(part.range)
+      }
+    case .isolate:
+      if !split(part, attempts: 0) {
+        for row in part.range where isPending(row) { decide(row, Outcome(verdict: .rejected)) }
+      }
+    case .reconnect:
+      // The loss of the connection will be the next event.
+      parts.append(part)
+      isConnected = false
+      return .reconnect
+    case .waitForStore:
+      parts.append(part)
+      storeFails = true
+      resume = storeBackoff.next(after: now)
+    }
+    return next(now)
+  }
+
+  // MARK: Rows
+
+  /// Cuts a part in two, the first half to be sent first. False when there is only one row to send.
+  private mutating func split(_ part: Part, attempts: Int) -> Bool {
+    let pending = part.range.filter { isPending($0) }
+    guard pending.count > 1 else { return false }
+    let middle = pending[pending.count / 2]
+    parts.append(Part(range: middle..<part.range.upperBound, attempts: attempts))
+    parts.append(Part(range: part.range.lowerBound..<middle, attempts: attempts))
+    return true
+  }
+
+  /// A row that cannot be stored now takes along all that follow it in its session, so that their sender, who
+  /// sends them again in order, keeps the order.
+  private mutating func postpone(_ range: Range<Int>) {
+    for row in range where isPending(row) {
+      for later in row..<rows.count
+      where isPending(later) && rows[later].session == rows[row].session {
+        decide(later, Outcome(verdict: .unavailable))
+      }
+    }
+  }
+
+  private mutating func giveUpAll() {
+    parts.removeAll(keepingCapacity: true)
+    for row in rows.indices where isPending(row) { decide(row, Outcome(verdict: .unavailable)) }
+  }
+
+  private mutating func decide(_ row: Int, _ outcome: Outcome) {
+    outcomes[row] = outcome
+    decided[row] = true
+  }
+
+  /// A message twice in one batch: the second is the first's duplicate, or its conflict.
+  private mutating func resolveTwins() {
+    for row in rows.indices {
+      guard let twin = rows[row].twin else { continue }
+      let first = outcomes[twin]
+      switch first.verdict {
+      case .stored, .duplicate:
+        outcomes[row] =
+          rows[row].isSame
+          ? Outcome(verdict: .duplicate, seq: first.seq, at: first.at) : Outcome(verdict: .conflict)
+      case .conflict: outcomes[row] = first
+      case .noSuchSession, .closed, .rejected, .unavailable:
+        // Another content or session was not judged at all: it may come again.
+        outcomes[row] = rows[row].isSame ? first : Outcome(verdict: .unavailable)
+      }
+    }
+  }
+}
+
+/// What an SQLSTATE calls for (manual, appendix A; protocol.md, “The log”).
+enum Remedy: Equatable {
+  /// Conflict with another transaction: again, after a moment.
+  case retry
+  /// A row that PostgreSQL will never take is among them: find it.
+  case isolate
+  /// This connection is of no use any more.
+  case reconnect
+  /// The store cannot work now.
+  case waitForStore
+
+  init(for state: SQLState) {
+    switch state.code {
+    // Serialization failure, deadlock, lock not available, statement timeout; and an id that another transaction
+    // has just stored in another session: the next attempt sees it.
+    case "40001", "40P01", "55P03", "57014", "23505": self = .retry
+    // Read-only (an old primary); transaction aborted; the prepared statements are gone or out of date; ended.
+    case "25006", "25P02", "25P03", "26000", "0A000", "57P01", "57P02", "57P03": self = .reconnect
+    default:
+      switch state.errorClass {
+      // Data exception, integrity violation, program limit (too large).
+      case "22", "23", "54": self = .isolate
+      case "40": self = .retry
+      case "08": self = .reconnect
+      default: self = .waitForStore
+      }
+    }
+  }
+}

@@ -1,0 +1,126 @@
+public import Chat
+public import Postgres
+public import Primitives
+
+/// Reading the log and the state of sessions: statements, and how their rows become values. Who runs them, and
+/// when, is the caller's affair.
+public enum History {
+  // MARK: A session
+
+  /// Everything of a session that is not in its log, with its marks.
+  public static func sessionQuery(_ id: Identifier) -> Query {
+    Query(
+      """
+      SELECT s.id, s.workspace_id, s.user_id, coalesce(v.name, ''), s.epoch, s.last_seq, s.status,
+        s.assigned_operator_id, coalesce(s.operator_name, ''), s.title,
+        m.person_id, m.role, m.name, m.read_seq, m.delivered_seq
+      FROM chat_sessions AS s
+      LEFT JOIN visitors AS v ON v.id = s.user_id
+      LEFT JOIN read_marks AS m ON m.session_id = s.id
+      WHERE s.id = $1 AND s.deleted_at IS NULL
+      ORDER BY m.person_id
+      """, [.uuid(id)])
+  }
+
+  /// nil when there is no such session, or it was deleted.
+  public static func decodeSession(_ rows: Rows) -> SessionSnapshot? {
+    guard !rows.isEmpty, let id = rows.uuid(0, 0), let workspace = rows.uuid(0, 1) else {
+      return nil
+    }
+    var marks: [Mark] = []
+    for row in 0..<rows.count {
+      guard let person = rows.uuid(row, 10) else { continue }
+      let role = rows.bytes(row, 11)?.withRawSpan { Role(text: $0) } ?? .visitor
+      marks.append(
+        Mark(
+          person: Person(role: role, id: person, name: rows.bytes(row, 12) ?? []),
+          read: rows.int(row, 13) ?? 0, delivered: rows.int(row, 14) ?? 0))
+    }
+    return SessionSnapshot(
+      id: id, workspace: workspace,
+      visitor: rows.uuid(0, 2).map {
+        Person(role: .visitor, id: $0, name: rows.bytes(0, 3) ?? [])
+      },
+      epoch: rows.bytes(0, 4) ?? [], head: rows.int(0, 5) ?? 0,
+      status: rows.bytes(0, 6)?.withRawSpan { Status(text: $0) } ?? .waiting,
+      assignee: rows.uuid(0, 7).map {
+        Person(role: .operator_, id: $0, name: rows.bytes(0, 8) ?? [])
+      },
+      title: rows.bytes(0, 9) ?? [], marks: marks)
+  }
+
+  // MARK: Its log
+
+  /// The `limit` entries that follow `after`.
+  public static func entriesQuery(
+    _ session: Identifier, after: Int64, limit: Int
+  ) -> Query {
+    Query(
+      """
+      SELECT c.seq, c.id, c.role, c.kind, coalesce(c.operator_id, c.user_id),
+        coalesce(c.operator_name, v.name, ''), c.content, c.payload, c.created_at
+      FROM chats AS c LEFT JOIN visitors AS v ON v.id = c.user_id
+      WHERE c.session_id = $1 AND c.seq > $2
+      ORDER BY c.seq LIMIT $3
+      """, [.uuid(session), .int(after), .int(Int64(limit))])
+  }
+
+  /// The last `limit` entries in front of `before`.
+  public static func entriesQuery(
+    _ session: Identifier, before: Int64, limit: Int
+  ) -> Query {
+    Query(
+      """
+      SELECT c.seq, c.id, c.role, c.kind, coalesce(c.operator_id, c.user_id),
+        coalesce(c.operator_name, v.name, ''), c.content, c.payload, c.created_at
+      FROM chats AS c LEFT JOIN visitors AS v ON v.id = c.user_id
+      WHERE c.session_id = $1 AND c.seq < $2
+      ORDER BY c.seq DESC LIMIT $3
+      """, [.uuid(session), .int(before), .int(Int64(limit))])
+  }
+
+  /// Ascending by seq, whichever query it was.
+  public static func decodeEntries(_ rows: Rows) -> [Entry] {
+    var entries: [Entry] = []
+    entries.reserveCapacity(rows.count)
+    for row in 0..<rows.count {
+      guard let seq = rows.int(row, 0), let id = rows.uuid(row, 1), let at = rows.time(row, 8)
+      else {
+        continue
+      }
+      entries.append(
+        Entry(
+          seq: seq, id: id,
+          role: rows.bytes(row, 2)?.withRawSpan { Role(text: $0) } ?? .system,
+          kind: rows.bytes(row, 3)?.withRawSpan { Kind(text: $0) } ?? .text,
+          sender: rows.uuid(row, 4), senderName: rows.bytes(row, 5) ?? [],
+          body: rows.bytes(row, 6) ?? [], payload: rows.json(row, 7) ?? [], at: at))
+    }
+    if let first = entries.first, let last = entries.last, first.seq > last.seq {
+      entries.reverse()
+    }
+    return entries
+  }
+
+  // MARK: Marks
+
+  /// Stores how far somebody has read and received a session; marks only grow.
+  public static func markQuery(
+    _ session: Identifier, _ person: Person, read: Int64, delivered: Int64
+  ) -> Query {
+    Query(
+      """
+      INSERT INTO read_marks AS m (session_id, person_id, role, name, read_seq, delivered_seq)
+      SELECT id, $2, $3, $4, $5, $6 FROM chat_sessions WHERE id = $1
+      ON CONFLICT (session_id, person_id) DO UPDATE SET
+        name = excluded.name,
+        read_seq = greatest(m.read_seq, excluded.read_seq),
+        delivered_seq = greatest(m.delivered_seq, excluded.delivered_seq),
+        updated_at = now()
+      """,
+      [
+        .uuid(session), .uuid(person.id), .text("\(person.role.text)"), .utf8(person.name),
+        .int(read), .int(delivered),
+      ])
+  }
+}

@@ -1,0 +1,48 @@
+import Chat
+import Primitives
+
+/// Finds rows of a batch that have the id of an earlier one: a client that sends again before its first attempt
+/// was answered. An open-addressing table of row numbers, used again for each batch.
+struct TwinTable {
+  /// Twice the rows of the largest batch, a power of two.
+  private static let slots = 1_024
+  private var table = [UInt16](repeating: 0, count: TwinTable.slots)
+
+  mutating func describe(_ batch: borrowing Batch, into rows: inout [BatchMachine.Row]) {
+    precondition(batch.count * 2 <= TwinTable.slots)
+    rows.removeAll(keepingCapacity: true)
+    for slot in table.indices { table[slot] = 0 }
+    for index in 0..<batch.count {
+      let record = batch.record(index)
+      var row = BatchMachine.Row(session: record.session, twin: nil)
+      // The low half of an id of version 7 is random; one chosen by an attacker costs a longer walk in 1,024 slots.
+      var slot = Int(truncatingIfNeeded: (record.id.low ^ record.id.high) % UInt64(TwinTable.slots))
+      while table[slot] != 0 {
+        let other = Int(table[slot]) - 1
+        if batch.record(other).id == record.id {
+          row.twin = other
+          row.isSame = TwinTable.isSame(batch, other, index)
+          break
+        }
+        slot = (slot + 1) % TwinTable.slots
+      }
+      if row.twin == nil { table[slot] = UInt16(index + 1) }
+      rows.append(row)
+    }
+  }
+
+  /// Compares what the content's hash covers, and the session.
+  private static func isSame(_ batch: borrowing Batch, _ first: Int, _ second: Int) -> Bool {
+    let one = batch.record(first)
+    let other = batch.record(second)
+    guard one.session == other.session, one.kind == other.kind else { return false }
+    return batch.withBody(first) { a in batch.withBody(second) { areEqual(a, $0) } }
+      && batch.withPayload(first) { a in batch.withPayload(second) { areEqual(a, $0) } }
+  }
+
+  private static func areEqual(_ a: RawSpan, _ b: RawSpan) -> Bool {
+    guard a.byteCount == b.byteCount else { return false }
+    for offset in 0..<a.byteCount where a.byte(at: offset) != b.byte(at: offset) { return false }
+    return true
+  }
+}

@@ -1,0 +1,290 @@
+public import Primitives
+
+/// A connection for the event loop: queries go out in pipeline mode and none waits for the one before it, while
+/// nothing here ever waits for PostgreSQL. Each query is its own transaction, so an error hits only itself.
+///
+/// The loop watches `descriptor` (for reading always, for writing while `wantsWrite`) and calls `advance` when it
+/// is ready, and when `nextDeadline` has passed. Two things may still block for a moment: the look-up of a host
+/// name, and connecting a Unix socket; both happen only when a connection is made.
+///
+/// Invariant: every ticket that `enqueue` has accepted comes back exactly once from `takeAnswer`.
+public struct QueryConnection: ~Copyable {
+  /// Queries waiting or under way.
+  public static let queriesMax = 1_024
+  /// A query that has not been sent after this long is answered `unavailable`.
+  public static let waitMilliseconds: Int64 = 5_000
+  /// PostgreSQL ends a statement after this long.
+  public static let statementMilliseconds: Int64 = 10_000
+  /// A server that says nothing for this long is given up.
+  static let silenceMilliseconds: Int64 = 15_000
+  static let connectMilliseconds: Int64 = 5_000
+
+  private enum Phase { case down, connecting, preparing, ready }
+
+  private struct Waiting {
+    var ticket: UInt64
+    var query: Query
+    var expiry: Instant
+  }
+  private struct Sent {
+    /// nil for the connection's own settings.
+    var ticket: UInt64?
+    /// The statement that is prepared just before.
+    var preparing: PreparedKey?
+    var at: Instant
+    var result: Result<Rows, QueryFailure>?
+  }
+  /// The same text with other types of parameters (a NULL has none) is another statement.
+  private struct PreparedKey: Hashable {
+    var text: UInt
+    var types: [UInt32]
+  }
+  private struct PreparedName {
+    var name: String
+    /// Whether the server has said that it exists.
+    var isConfirmed = false
+  }
+
+  private let url: String
+  private var link: Link?
+  private var phase = Phase.down
+  private var backoff: Backoff
+  private var deadline = Instant.zero
+  private var waiting = FIFO<Waiting>()
+  private var sent = FIFO<Sent>()
+  private var answers = FIFO<(ticket: UInt64, result: Result<Rows, QueryFailure>)>()
+  private var prepared: [PreparedKey: PreparedName] = [:]
+  private var names = 0
+  private var parameters = ParameterBuffer()
+
+  /// What the server or the network said when the connection was last lost.
+  public private(set) var reason = "not connected yet"
+  /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop registers it anew.
+  public private(set) var registration: UInt32 = 0
+
+  /// Connects at the first `advance`.
+  public init(url: String, seed: UInt64 = 0) {
+    self.url = url
+    backoff = Backoff(firstMilliseconds: 50, lastMilliseconds: 2_000, seed: seed)
+  }
+
+  /// -1 when there is none.
+  public private(set) var descriptor: Int32 = -1
+  public private(set) var wantsWrite = false
+
+  /// Whether queries go out at once.
+  public var isReady: Bool { phase == .ready }
+
+  /// When `advance` has to be called even if nothing happens.
+  public var nextDeadline: Instant {
+    var next = Instant.never
+    switch phase {
+    case .down, .connecting: next = deadline
+    case .preparing, .ready:
+      if let oldest = sent.first {
+        next = oldest.at.advanced(byMilliseconds: QueryConnection.silenceMilliseconds)
+      }
+    }
+    if let oldest = waiting.first { next = min(next, oldest.expiry) }
+    return next
+  }
+
+  /// Takes a query, or says that too many wait. Its answer comes from `takeAnswer`.
+  public mutating func enqueue(_ query: Query, ticket: UInt64, now: Instant) -> Bool {
+    guard waiting.count + sent.count < QueryConnection.queriesMax else { return false }
+    if phase == .ready {
+      send(query, ticket: ticket, now: now)
+    } else {
+      waiting.append(
+        Waiting(
+          ticket: ticket, query: query,
+          expiry: now.advanced(byMilliseconds: QueryConnection.waitMilliseconds)))
+    }
+    return true
+  }
+
+  public mutating func takeAnswer() -> (ticket: UInt64, result: Result<Rows, QueryFailure>)? {
+    answers.popFirst()
+  }
+
+  public mutating func advance(now: Instant) {
+    switch phase {
+    case .down: if now >= deadline { connect(now) }
+    case .connecting: advanceConnect(now)
+    case .preparing, .ready: exchange(now)
+    }
+    while let oldest = waiting.first, oldest.expiry <= now, let expired = waiting.popFirst() {
+      answers.append((expired.ticket, .failure(.unavailable(reason: reason))))
+    }
+  }
+
+  // MARK: Connecting
+
+  private mutating func connect(_ now: Instant) {
+    link = Link.start(url: url)
+    phase = .connecting
+    noteSocket()
+    deadline = now.advanced(byMilliseconds: QueryConnection.connectMilliseconds)
+    if link?.isBroken ?? true { disconnect(now, link?.errorMessage ?? "out of memory") }
+  }
+
+  private mutating func advanceConnect(_ now: Instant) {
+    let progress = link?.advanceConnect() ?? .failed
+    noteSocket()
+    switch progress {
+    case .waiting:
+      if now >= deadline { disconnect(now, "no answer from the server") }
+    case .failed:
+      disconnect(now, link?.errorMessage ?? "out of memory")
+    case .ready:
+      phase = .preparing
+      let accepted =
+        link?.execute(
+          text: """
+            SELECT set_config('statement_timeout', '10000', false),
+              set_config('idle_in_transaction_session_timeout', '10000', false)
+            """) ?? false
+      guard accepted, link?.sync() ?? false else {
+        return disconnect(now, link?.errorMessage ?? "out of memory")
+      }
+      sent.append(Sent(ticket: nil, preparing: nil, at: now, result: nil))
+      flush(now)
+    }
+  }
+
+  private mutating func noteSocket() {
+    descriptor = link?.descriptor ?? -1
+    wantsWrite = link?.connectWantsWrite ?? false
+    registration &+= 1
+  }
+
+  /// What was sent may have run or not; its senders are told. What waits goes on waiting.
+  private mutating func disconnect(_ now: Instant, _ why: String) {
+    link = nil
+    descriptor = -1
+    wantsWrite = false
+    registration &+= 1
+    phase = .down
+    reason = why
+    deadline = backoff.next(after: now)
+    prepared.removeAll()
+    while let lost = sent.popFirst() {
+      guard let ticket = lost.ticket else { continue }
+      answers.append((ticket, .failure(.unavailable(reason: why))))
+    }
+  }
+
+  // MARK: Talking
+
+  private mutating func send(_ query: Query, ticket: UInt64, now: Instant) {
+    parameters.removeAll()
+    for parameter in query.parameters { parameters.append(parameter) }
+    // While the first use of a text is under way, others go without a name: should it fail, they fail by themselves.
+    let key = PreparedKey(text: query.sql.address, types: parameters.types)
+    var preparing: PreparedKey?
+    var accepted: Bool
+    if let known = prepared[key] {
+      accepted =
+        known.isConfirmed
+        ? link?.execute(known.name, parameters) ?? false
+        : link?.execute(text: query.sql, parameters) ?? false
+    } else {
+      names += 1
+      let name = "q\(names)"
+      prepared[key] = PreparedName(name: name)
+      preparing = key
+      accepted =
+        (link?.prepare(name, query.sql, types: parameters.types) ?? false)
+        && (link?.execute(name, parameters) ?? false)
+    }
+    accepted = accepted && (link?.sync() ?? false)
+    sent.append(Sent(ticket: ticket, preparing: preparing, at: now, result: nil))
+    if accepted {
+      flush(now)
+    } else {
+      disconnect(now, link?.errorMessage ?? "out of memory")
+    }
+  }
+
+  private mutating func exchange(_ now: Instant) {
+    let received = link?.receive() ?? false
+    takeResults(now)
+    guard phase != .down else { return }
+    if !received || (link?.isBroken ?? true) {
+      return disconnect(now, link?.errorMessage ?? "connection lost")
+    }
+    flush(now)
+    if let oldest = sent.first,
+      now.milliseconds(since: oldest.at) >= QueryConnection.silenceMilliseconds
+    {
+      disconnect(now, "the server does not answer")
+    }
+  }
+
+  private mutating func flush(_ now: Instant) {
+    switch link?.flush() ?? .failed {
+    case .all: wantsWrite = false
+    case .some: wantsWrite = true
+    case .failed: disconnect(now, link?.errorMessage ?? "connection lost")
+    }
+  }
+
+  private mutating func takeResults(_ now: Instant) {
+    // Between two results of the pipeline comes one “none”; a second one means that there is no more.
+    var nones = 0
+    while !sent.isEmpty, nones < 2, !(link?.isBusy ?? true) {
+      guard let answer = link?.next() else {
+        nones += 1
+        continue
+      }
+      nones = 0
+      switch answer.form {
+      case .done:
+        sent.updateFirst { entry in
+          if let key = entry.preparing {
+            prepared[key]?.isConfirmed = true
+            entry.preparing = nil
+          } else if entry.result == nil {
+            entry.result = .success(answer.rows())
+          }
+        }
+      case .refused: refuse(answer.refusal)
+      case .skipped: break
+      case .sync: finish(now)
+      }
+    }
+  }
+
+  private mutating func refuse(_ refusal: ServerRefusal) {
+    reason = refusal.message
+    sent.updateFirst { entry in
+      // A statement that could not be prepared does not exist.
+      if let key = entry.preparing { prepared[key] = nil }
+      entry.result = .failure(.refused(refusal.state, message: refusal.message))
+    }
+    // The statement is gone (DISCARD ALL) or its tables have changed since: it is prepared anew next time.
+    if refusal.state.code == "26000" || refusal.state.code == "0A000" { prepared.removeAll() }
+  }
+
+  private mutating func finish(_ now: Instant) {
+    guard let entry = sent.popFirst() else { return }
+    let result = entry.result ?? .failure(.unavailable(reason: "the server skipped the query"))
+    if let ticket = entry.ticket {
+      answers.append((ticket, result))
+      return
+    }
+    guard case .success = result else { return disconnect(now, reason) }
+    phase = .ready
+    backoff.reset()
+    while phase == .ready, let next = waiting.popFirst() {
+      send(next.query, ticket: next.ticket, now: now)
+    }
+  }
+}
+
+extension StaticString {
+  fileprivate var address: UInt {
+    // SAFETY: the address is only compared, never read.
+    unsafe UInt(bitPattern: utf8Start)
+  }
+}

@@ -1,0 +1,230 @@
+import Chat
+import Postgres
+import Primitives
+import Testing
+
+@testable import Journal
+
+/// Transcripts: what happened, and what the machine said. Time is a value.
+@Suite struct BatchMachineTests {
+  private static func at(_ milliseconds: Int64) -> Instant {
+    Instant(nanoseconds: milliseconds * 1_000_000)
+  }
+  private static func stored(_ seq: Int64) -> Outcome { Outcome(verdict: .stored, seq: seq) }
+  private static func rows(_ sessions: UInt64...) -> [BatchMachine.Row] {
+    sessions.map { BatchMachine.Row(session: Identifier(high: 0, low: $0), twin: nil) }
+  }
+  private static func connected() -> BatchMachine {
+    var machine = BatchMachine(seed: 1)
+    _ = machine.event(.connected, now: at(0))
+    return machine
+  }
+  private let conflict = BatchMachine.Event.failed(SQLState("40P01"))
+  private let poison = BatchMachine.Event.failed(SQLState("22021"))
+
+  @Test func `a batch is run, committed and complete`() {
+    var machine = Self.connected()
+    #expect(machine.accepts(at: Self.at(0)))
+    #expect(machine.submit(Self.rows(1, 2), now: Self.at(1)) == .run(0..<2))
+    #expect(!machine.accepts(at: Self.at(1)))
+    #expect(
+      machine.event(.committed([Self.stored(7), Self.stored(1)]), now: Self.at(2)) == .complete)
+    #expect(machine.outcomes == [Self.stored(7), Self.stored(1)])
+    #expect(machine.accepts(at: Self.at(2)))
+    #expect(machine.nextDeadline == .never)
+  }
+
+  @Test
+  func `a conflict is tried three times more, then the batch is split and each half tried once`() {
+    var machine = Self.connected()
+    var now: Int64 = 0
+    #expect(machine.submit(Self.rows(1, 2, 3, 4), now: Self.at(now)) == .run(0..<4))
+    for _ in 0..<3 {
+      #expect(machine.event(conflict, now: Self.at(now)) == .wait)
+      let deadline = machine.nextDeadline
+      #expect(deadline > Self.at(now))
+      #expect(deadline < Self.at(now + 250))
+      now += 250
+      #expect(machine.event(.tick, now: Self.at(now)) == .run(0..<4))
+    }
+    #expect(machine.event(conflict, now: Self.at(now)) == .run(0..<2))
+    #expect(
+      machine.event(.committed([Self.stored(1), Self.stored(1)]), now: Self.at(now)) == .run(2..<4))
+    #expect(machine.event(conflict, now: Self.at(now)) == .run(2..<3))
+    #expect(machine.event(conflict, now: Self.at(now)) == .run(3..<4))
+    #expect(machine.event(.committed([Self.stored(9)]), now: Self.at(now)) == .complete)
+    #expect(machine.outcomes.map(\.verdict) == [.stored, .stored, .unavailable, .stored])
+  }
+
+  @Test func `a row that cannot be stored now takes along the later ones of its session`() {
+    var machine = Self.connected()
+    #expect(machine.submit(Self.rows(1, 2, 1), now: Self.at(0)) == .run(0..<3))
+    for attempt in 1...3 {
+      #expect(machine.event(conflict, now: Self.at(Int64(attempt) * 250 - 250)) == .wait)
+      #expect(machine.event(.tick, now: Self.at(Int64(attempt) * 250)) == .run(0..<3))
+    }
+    #expect(machine.event(conflict, now: Self.at(750)) == .run(0..<1))
+    // Row 0 fails alone; row 2 is of the same session and is not even sent.
+    #expect(machine.event(conflict, now: Self.at(750)) == .run(1..<3))
+    #expect(!machine.isPending(2))
+    #expect(machine.event(.committed([Self.stored(5)]), now: Self.at(750)) == .complete)
+    #expect(machine.outcomes.map(\.verdict) == [.unavailable, .stored, .unavailable])
+  }
+
+  @Test func `a poison row is found by halves, in order, and only it is rejected`() {
+    var machine = Self.connected()
+    #expect(machine.submit(Self.rows(1, 1, 1, 1), now: Self.at(0)) == .run(0..<4))
+    #expect(machine.event(poison, now: Self.at(0)) == .run(0..<2))
+    #expect(
+      machine.event(.committed([Self.stored(1), Self.stored(2)]), now: Self.at(0)) == .run(2..<4))
+    #expect(machine.event(poison, now: Self.at(0)) == .run(2..<3))
+    #expect(machine.event(poison, now: Self.at(0)) == .run(3..<4))
+    #expect(machine.event(.committed([Self.stored(3)]), now: Self.at(0)) == .complete)
+    #expect(machine.outcomes.map(\.verdict) == [.stored, .stored, .rejected, .stored])
+  }
+
+  @Test func `the outcome of a lost connection is settled by running the same part again`() {
+    var machine = Self.connected()
+    #expect(machine.submit(Self.rows(1, 2), now: Self.at(0)) == .run(0..<2))
+    #expect(machine.event(.connectionLost, now: Self.at(10)) == .wait)
+    #expect(!machine.accepts(at: Self.at(10)))
+    #expect(machine.event(.connected, now: Self.at(900)) == .run(0..<2))
+    let again = [Outcome(verdict: .duplicate, seq: 4), Self.stored(1)]
+    #expect(machine.event(.committed(again), now: Self.at(901)) == .complete)
+    #expect(machine.outcomes == again)
+  }
+
+  @Test func `a store that stays away: the senders are told after five seconds`() {
+    var machine = Self.connected()
+    _ = machine.submit(Self.rows(1, 2), now: Self.at(0))
+    #expect(machine.event(.connectionLost, now: Self.at(10)) == .wait)
+    #expect(machine.nextDeadline == Self.at(5_000))
+    #expect(machine.event(.tick, now: Self.at(4_999)) == .wait)
+    #expect(machine.event(.tick, now: Self.at(5_000)) == .complete)
+    #expect(machine.outcomes.map(\.verdict) == [.unavailable, .unavailable])
+    #expect(!machine.accepts(at: Self.at(6_000)))
+    #expect(machine.event(.connected, now: Self.at(6_000)) == .wait)
+    #expect(machine.accepts(at: Self.at(6_000)))
+  }
+
+  @Test func `a full disk keeps the batch, and one batch probes when the breaker is half open`() {
+    let full = BatchMachine.Event.failed(SQLState("53100"))
+    var machine = Self.connected()
+    #expect(machine.submit(Self.rows(1), now: Self.at(0)) == .run(0..<1))
+    var now: Int64 = 0
+    while now < 5_000 {
+      #expect(machine.event(full, now: Self.at(now)) == .wait)
+      #expect(machine.isStoreFailing)
+      now = max(now + 1, machine.nextDeadline.milliseconds(since: .zero) + 1)
+      if now < 5_000 { #expect(machine.event(.tick, now: Self.at(now)) == .run(0..<1)) }
+    }
+    #expect(machine.event(.tick, now: Self.at(now)) == .complete)
+    #expect(machine.outcomes.map(\.verdict) == [.unavailable])
+    // The probe, whenever the breaker lets it.
+    let probe = max(
+      now,
+      machine.nextDeadline == .never ? now : machine.nextDeadline.milliseconds(since: .zero) + 1)
+    #expect(machine.event(.tick, now: Self.at(probe)) == .wait)
+    #expect(machine.accepts(at: Self.at(probe)))
+    #expect(machine.nextDeadline == .never)
+    #expect(machine.submit(Self.rows(1), now: Self.at(probe)) == .run(0..<1))
+    #expect(machine.event(.committed([Self.stored(1)]), now: Self.at(probe)) == .complete)
+    #expect(!machine.isStoreFailing)
+  }
+
+  @Test(arguments: ["25006", "26000", "57P01"])
+  func `what makes the connection useless asks for a new one, and the batch goes on`(code: String) {
+    var machine = Self.connected()
+    _ = machine.submit(Self.rows(1), now: Self.at(0))
+    #expect(machine.event(.failed(SQLState(code)), now: Self.at(1)) == .reconnect)
+    #expect(machine.event(.connectionLost, now: Self.at(1)) == .wait)
+    #expect(machine.event(.connected, now: Self.at(50)) == .run(0..<1))
+  }
+
+  @Test func `a server that says nothing is given up after five seconds`() {
+    var machine = Self.connected()
+    _ = machine.submit(Self.rows(1), now: Self.at(100))
+    #expect(machine.nextDeadline == Self.at(5_100))
+    #expect(machine.event(.tick, now: Self.at(5_000)) == .wait)
+    #expect(machine.event(.tick, now: Self.at(5_100)) == .reconnect)
+    #expect(machine.event(.connectionLost, now: Self.at(5_100)) == .complete)
+    #expect(machine.outcomes.map(\.verdict) == [.unavailable])
+  }
+
+  @Test func `twins are not sent and share what became of the first`() {
+    var rows = Self.rows(1, 1, 1)
+    rows[1].twin = 0
+    rows[1].isSame = true
+    rows[2].twin = 0
+    var machine = Self.connected()
+    #expect(machine.submit(rows, now: Self.at(0)) == .run(0..<3))
+    #expect((0..<3).map { machine.isPending($0) } == [true, false, false])
+    #expect(machine.event(.committed([Self.stored(3)]), now: Self.at(0)) == .complete)
+    #expect(machine.outcomes.map(\.verdict) == [.stored, .duplicate, .conflict])
+    #expect(machine.outcomes[1].seq == 3)
+  }
+
+  @Test func `an empty batch is complete at once`() {
+    var machine = Self.connected()
+    #expect(machine.submit([], now: Self.at(0)) == .complete)
+  }
+
+  /// Whatever happens in whatever order, every row gets one outcome, and the machine never stops short.
+  @Test(arguments: 0..<200 as Range<UInt64>)
+  func `any sequence of faults ends with one outcome for each row`(seed: UInt64) {
+    var random = Backoff(firstMilliseconds: 1_000_000, lastMilliseconds: 2_000_000, seed: seed)
+    func roll(_ sides: Int64) -> Int64 { random.next(after: .zero).nanoseconds / 1_000_000 % sides }
+    let codes = ["40P01", "22021", "23514", "53100", "25006", "55P03", "XX000", "57014"]
+    var machine = Self.connected()
+    var isConnected = true
+    var now: Int64 = 0
+    let rows = (0..<20).map { _ in
+      BatchMachine.Row(session: Identifier(high: 0, low: UInt64(roll(4))), twin: nil)
+    }
+    var committed = 0
+    var action = machine.submit(rows, now: Self.at(now))
+    var events = 0
+    while action != .complete, events < 10_000 {
+      events += 1
+      now += roll(20)
+      switch action {
+      case .run(let range):
+        switch roll(10) {
+        case 0:
+          isConnected = false
+          action = machine.event(.connectionLost, now: Self.at(now))
+        case 1...4:
+          action = machine.event(
+            .failed(SQLState(codes[Int(roll(Int64(codes.count)))])), now: Self.at(now))
+        default:
+          let count = range.count { machine.isPending($0) }
+          committed += count
+          action = machine.event(
+            .committed(Array(repeating: Self.stored(1), count: count)), now: Self.at(now))
+        }
+      case .reconnect:
+        isConnected = false
+        action = machine.event(.connectionLost, now: Self.at(now))
+      case .wait:
+        if !isConnected, roll(2) == 0 {
+          isConnected = true
+          action = machine.event(.connected, now: Self.at(now))
+        } else {
+          let deadline = machine.nextDeadline
+          if deadline != .never { now = max(now, deadline.nanoseconds / 1_000_000 + 1) }
+          action = machine.event(.tick, now: Self.at(now))
+        }
+      case .complete: break
+      }
+    }
+    #expect(action == .complete)
+    #expect(machine.outcomes.count == 20)
+    #expect(machine.outcomes.count { $0.verdict == .stored } == committed)
+    // Within a session nothing is stored after a row that was put off.
+    for (index, row) in rows.enumerated() where machine.outcomes[index].verdict == .unavailable {
+      for later in index..<rows.count where rows[later].session == row.session {
+        #expect(machine.outcomes[later].verdict != .stored)
+      }
+    }
+  }
+}

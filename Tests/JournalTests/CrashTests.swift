@@ -1,0 +1,99 @@
+import Chat
+import Cluster
+import Postgres
+import Primitives
+import Testing
+
+@testable import Journal
+
+/// What protocol.md (“The log”) promises when the connection or the server dies between submit and completion.
+@Suite(.serialized) struct CrashTests {
+  /// Kills the backend at every moment of a batch's life that this machine is fast enough to hit.
+  @Test(arguments: 0..<12)
+  func `a backend killed under a batch: run again, every row stored once`(round: Int) throws {
+    let database = try TestDatabase()
+    let session = try database.session()
+    var writer = Writer(url: database.url, seed: UInt64(round))
+    try makeReady(&writer)
+    var batch = Batch()
+    var ids: [Identifier] = []
+    for row in 0..<200 { ids.append(batch.add(session, "row \(row)")) }
+    writer.submit(&batch, now: monotonicNow())
+    // Odd rounds let some of the answer arrive first; even ones kill at once.
+    if round % 2 == 1 { for _ in 0..<round * 40 { writer.advance(now: monotonicNow()) } }
+    try database.terminateOthers()
+    let outcomes = try complete(&writer)
+    #expect(outcomes.allSatisfy { $0.verdict == .stored || $0.verdict == .duplicate })
+    #expect(outcomes.map(\.seq) == Array(1...200))
+    #expect(try database.seqs(session) == Array(1...200))
+    try makeReady(&writer)
+  }
+
+  @Test func `a commit whose answer was lost comes back as duplicates under the old numbers`()
+    throws
+  {
+    let database = try TestDatabase()
+    let session = try database.session()
+    var writer = Writer(url: database.url, seed: 1)
+    try makeReady(&writer)
+    var batch = Batch()
+    batch.add(session, "committed, but nobody heard")
+    writer.submit(&batch, now: monotonicNow())
+    // The server commits; the writer is not asked to read, and then its connection dies.
+    while try database.seqs(session).isEmpty {}
+    try database.terminateOthers()
+    // The answer may still lie in the socket, before the news of the end: both are right.
+    let outcomes = try complete(&writer)
+    #expect([.stored, .duplicate].contains(outcomes[0].verdict))
+    #expect(outcomes[0].seq == 1)
+    #expect(try database.seqs(session) == [1])
+  }
+
+  @Test func `an immediate stop of the server: nothing lost, nothing twice, no hole`() throws {
+    let (cluster, directory) = try ScratchCluster.separate()
+    defer {
+      cluster.stop()
+      ScratchCluster.discard(directory)
+    }
+    let database = try TestDatabase(on: cluster.url)
+    let session = try database.session()
+    var writer = Writer(url: database.url, seed: 1)
+    var expected: Int64 = 0
+    for round in 0..<4 {
+      try makeReady(&writer)
+      var batch = Batch()
+      for row in 0..<100 { batch.add(session, "round \(round) row \(row)") }
+      writer.submit(&batch, now: monotonicNow())
+      for _ in 0..<round * 50 { writer.advance(now: monotonicNow()) }
+      try cluster.crashAndRestart()
+      let outcomes = try complete(&writer)
+      #expect(outcomes.allSatisfy { $0.verdict == .stored || $0.verdict == .duplicate })
+      #expect(outcomes.map(\.seq) == Array(expected + 1...expected + 100))
+      expected += 100
+    }
+    let check = try BlockingConnection(database.url)
+    let rows = try check.run(
+      Query("SELECT count(*), max(seq), min(seq), count(DISTINCT id) FROM chats"))
+    #expect((0..<4).map { rows.int(0, $0) } == [400, 400, 1, 400])
+  }
+
+  @Test func `a server that stays away: unavailable after the wait, and memory of it later`() throws
+  {
+    let database = try TestDatabase()
+    let session = try database.session()
+    var writer = Writer(url: database.url, seed: 1)
+    try makeReady(&writer)
+    // Time is a value: the connection is cut, then the clock is said to be six seconds later.
+    try database.terminateOthers()
+    var batch = Batch()
+    batch.add(session, "too late")
+    let now = monotonicNow()
+    writer.submit(&batch, now: now)
+    while writer.descriptor >= 0 { writer.advance(now: now) }
+    writer.advance(now: now.advanced(byMilliseconds: Limits.sendWaitMilliseconds + 1))
+    var outcomes: [Outcome]?
+    let isComplete = writer.takeCompletion { outcomes = $1 }
+    #expect(isComplete)
+    #expect(outcomes?.map(\.verdict) == [.unavailable])
+  }
+}

@@ -1,0 +1,162 @@
+import Chat
+import Cluster
+import Glibc
+import Migrator
+import Postgres
+import Primitives
+import Synchronization
+
+@testable import Journal
+
+/// A migrated database of its own for one test, on the server that all tests of the process share.
+struct TestDatabase {
+  let url: String
+  let sql: BlockingConnection
+  let workspace: Identifier
+
+  private static let count = Atomic<Int>(0)
+  private static let template = Mutex<Bool>(false)
+
+  init() throws {
+    try self.init(on: ScratchCluster.url(), isShared: true)
+  }
+
+  /// On a server that this test alone uses.
+  init(on base: String, isShared: Bool = false) throws {
+    let server = try BlockingConnection(base)
+    guard isShared else {
+      url = base
+      sql = server
+      try Migrator(server).up()
+      workspace = try TestDatabase.makeWorkspace(sql)
+      return
+    }
+    try TestDatabase.template.withLock { isMade in
+      guard !isMade else { return }
+      try server.execute(script: "CREATE DATABASE journal_template")
+      try Migrator(BlockingConnection(base.replacing("/chirrup?", with: "/journal_template?"))).up()
+      isMade = true
+    }
+    let name = "journal_\(TestDatabase.count.add(1, ordering: .relaxed).newValue)"
+    // One at a time: CREATE DATABASE wants the template for itself.
+    try TestDatabase.template.withLock { _ in
+      try server.execute(script: "CREATE DATABASE \(name) TEMPLATE journal_template")
+    }
+    url = base.replacing("/chirrup?", with: "/\(name)?")
+    sql = try BlockingConnection(url)
+    workspace = try TestDatabase.makeWorkspace(sql)
+  }
+
+  private static func makeWorkspace(_ sql: BlockingConnection) throws -> Identifier {
+    let rows = try sql.run(Query("INSERT INTO workspaces (name) VALUES ('test') RETURNING id"))
+    return rows.uuid(0, 0) ?? .zero
+  }
+
+  func session(status: String = "active") throws -> Identifier {
+    let rows = try sql.run(
+      Query(
+        "INSERT INTO chat_sessions (workspace_id, status) VALUES ($1, $2) RETURNING id",
+        [.uuid(workspace), .text(status)]))
+    return rows.uuid(0, 0) ?? .zero
+  }
+
+  func count(_ sql: StaticString, _ parameters: [Parameter] = []) throws -> Int64 {
+    try self.sql.run(Query(sql, parameters)).int(0, 0) ?? -1
+  }
+
+  /// Ends all other connections to this database, as an administrator or a crash would.
+  func terminateOthers() throws {
+    try sql.run(
+      Query(
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()
+        """))
+  }
+
+  /// The numbers of a session's log, and what the session says about them.
+  func seqs(_ session: Identifier) throws -> [Int64] {
+    let rows = try sql.run(
+      Query("SELECT seq FROM chats WHERE session_id = $1 ORDER BY seq", [.uuid(session)]))
+    return (0..<rows.count).compactMap { rows.int($0, 0) }
+  }
+}
+
+func monotonicNow() -> Instant {
+  var time = timespec()
+  // SAFETY: `time` is filled during the call.
+  unsafe _ = clock_gettime(CLOCK_MONOTONIC, &time)
+  return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+}
+
+/// Waits as the event loop would: for the socket, or for the deadline.
+func waitFor(_ descriptor: Int32, wantsWrite: Bool, until deadline: Instant) {
+  let left = min(max(0, deadline.milliseconds(since: monotonicNow()) + 1), 50)
+  var interest = pollfd(
+    fd: descriptor, events: Int16(POLLIN | (wantsWrite ? POLLOUT : 0)), revents: 0)
+  // SAFETY: one descriptor; poll ignores a negative one.
+  unsafe _ = poll(&interest, 1, Int32(left))
+}
+
+struct TookTooLong: Error {}
+
+/// Drives a writer until `isDone`, at most half a minute of real time.
+func drive(_ writer: inout Writer, until isDone: (borrowing Writer) -> Bool) throws {
+  let end = monotonicNow().advanced(byMilliseconds: 30_000)
+  while monotonicNow() < end {
+    writer.advance(now: monotonicNow())
+    if isDone(writer) { return }
+    waitFor(writer.descriptor, wantsWrite: writer.wantsWrite, until: writer.nextDeadline)
+  }
+  throw TookTooLong()
+}
+
+/// Drives a writer until its batch is complete.
+func complete(_ writer: inout Writer) throws -> [Outcome] {
+  var outcomes: [Outcome] = []
+  let end = monotonicNow().advanced(byMilliseconds: 30_000)
+  while monotonicNow() < end {
+    writer.advance(now: monotonicNow())
+    if writer.takeCompletion({ outcomes = $1 }) { return outcomes }
+    waitFor(writer.descriptor, wantsWrite: writer.wantsWrite, until: writer.nextDeadline)
+  }
+  throw TookTooLong()
+}
+
+func makeReady(_ writer: inout Writer) throws { try drive(&writer) { $0.isReady } }
+
+func freshIdentifier() -> Identifier {
+  Identifier(
+    version7At: WallTime(microseconds: 1_795_269_787_042_000),
+    randomHigh: UInt16.random(in: 0...UInt16.max), randomLow: UInt64.random(in: 0...UInt64.max))
+}
+
+extension Batch {
+  /// A row with as much text as a test cares about; returns its id.
+  @discardableResult
+  mutating func add(
+    _ session: Identifier, id: Identifier = freshIdentifier(), role: Role = .visitor,
+    kind: Kind = .text, sender: Identifier? = nil, name: String = "", body: [UInt8],
+    payload: String = ""
+  ) -> Identifier {
+    let origin = Origin(loop: 0, slot: 0, generation: 0, isRequest: false, ref: .none)
+    let record = Record(
+      session: session, id: id, role: role, kind: kind, sender: sender, origin: origin)
+    Array(name.utf8).withRawSpan { name in
+      body.withRawSpan { body in
+        Array(payload.utf8).withRawSpan { payload in
+          append(record, senderName: name, body: body, payload: payload)
+        }
+      }
+    }
+    return id
+  }
+
+  @discardableResult
+  mutating func add(
+    _ session: Identifier, _ text: String, id: Identifier = freshIdentifier(),
+    role: Role = .visitor, kind: Kind = .text
+  ) -> Identifier {
+    add(session, id: id, role: role, kind: kind, body: Array(text.utf8))
+  }
+}

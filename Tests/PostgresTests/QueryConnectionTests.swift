@@ -1,0 +1,173 @@
+import Glibc
+import Postgres
+import Primitives
+import Testing
+
+@Suite struct QueryConnectionTests {
+  let database: TestDatabase
+  init() throws { database = try TestDatabase() }
+
+  private struct TookTooLong: Error {}
+  private typealias Answers = [UInt64: Result<Rows, QueryFailure>]
+
+  private func now() -> Instant {
+    var time = timespec()
+    // SAFETY: `time` is filled during the call.
+    unsafe _ = clock_gettime(CLOCK_MONOTONIC, &time)
+    return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+  }
+
+  /// Drives the connection as the event loop would, at most half a minute of real time.
+  private func drive(
+    _ connection: inout QueryConnection, until isDone: (borrowing QueryConnection, Answers) -> Bool
+  ) throws -> Answers {
+    var answers: Answers = [:]
+    let end = now().advanced(byMilliseconds: 30_000)
+    while now() < end {
+      connection.advance(now: now())
+      while let (ticket, result) = connection.takeAnswer() {
+        let earlier = answers.updateValue(result, forKey: ticket)
+        #expect(earlier == nil, "ticket \(ticket) came twice")
+      }
+      if isDone(connection, answers) { return answers }
+      let left = min(max(0, connection.nextDeadline.milliseconds(since: now()) + 1), 50)
+      var interest = pollfd(
+        fd: connection.descriptor, events: Int16(POLLIN | (connection.wantsWrite ? POLLOUT : 0)),
+        revents: 0)
+      // SAFETY: one descriptor; poll ignores a negative one.
+      unsafe _ = poll(&interest, 1, Int32(left))
+    }
+    throw TookTooLong()
+  }
+
+  private func code(_ result: Result<Rows, QueryFailure>?) -> String? {
+    guard case .failure(.refused(let state, _)) = result else { return nil }
+    return state.code
+  }
+
+  @Test func `queries before the connection exists wait for it, and each answers its own ticket`()
+    throws
+  {
+    var connection = QueryConnection(url: database.url)
+    for ticket in 0..<300 as Range<UInt64> {
+      let accepted = connection.enqueue(
+        Query("SELECT $1, $2", [.int(Int64(ticket)), .text("t")]), ticket: ticket, now: now())
+      #expect(accepted)
+    }
+    let answers = try drive(&connection) { $1.count == 300 }
+    for (ticket, result) in answers {
+      #expect(try result.get().int(0, 0) == Int64(ticket))
+    }
+    let isReady = connection.isReady
+    #expect(isReady)
+  }
+
+  @Test func `an error hits only its own query`() throws {
+    var connection = QueryConnection(url: database.url)
+    let queries: [Query] = [
+      Query("SELECT 1"), Query("SELECT 1 / 0"), Query("SELECT no_such_column"), Query("SELECT 2"),
+      Query("SELECT no_such_column"), Query("SELECT 1"),
+    ]
+    for round in 0..<2 as Range<UInt64> {
+      for (index, query) in queries.enumerated() {
+        _ = connection.enqueue(query, ticket: round * 10 + UInt64(index), now: now())
+      }
+      let answers = try drive(&connection) { $1.count == queries.count }
+      #expect(try answers[round * 10]?.get().int(0, 0) == 1)
+      #expect(code(answers[round * 10 + 1]) == "22012")
+      #expect(code(answers[round * 10 + 2]) == "42703")
+      #expect(try answers[round * 10 + 3]?.get().int(0, 0) == 2)
+      #expect(code(answers[round * 10 + 4]) == "42703")
+      #expect(try answers[round * 10 + 5]?.get().int(0, 0) == 1)
+    }
+  }
+
+  @Test func `the same text with a NULL instead of a value is prepared for that`() throws {
+    var connection = QueryConnection(url: database.url)
+    for (ticket, value) in [Parameter.null, .int(5), .null, .int(6)].enumerated() {
+      _ = connection.enqueue(
+        Query("SELECT coalesce($1::int8, -1)", [value]), ticket: UInt64(ticket), now: now())
+    }
+    let answers = try drive(&connection) { $1.count == 4 }
+    #expect(try (0..<4).map { try answers[$0]?.get().int(0, 0) } == [-1, 5, -1, 6])
+  }
+
+  @Test func `each text is prepared once for a connection`() throws {
+    var connection = QueryConnection(url: database.url)
+    for ticket in 0..<10 as Range<UInt64> {
+      _ = connection.enqueue(Query("SELECT 42"), ticket: ticket, now: now())
+    }
+    _ = connection.enqueue(
+      Query("SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT 42'"),
+      ticket: 99, now: now())
+    let answers = try drive(&connection) { $1.count == 11 }
+    #expect(try answers[99]?.get().int(0, 0) == 1)
+  }
+
+  @Test func `the queue is bounded`() throws {
+    var connection = QueryConnection(url: "postgresql:///x?host=/nowhere")
+    for ticket in 0..<UInt64(QueryConnection.queriesMax) {
+      let accepted = connection.enqueue(Query("SELECT 1"), ticket: ticket, now: now())
+      #expect(accepted)
+    }
+    let accepted = connection.enqueue(Query("SELECT 1"), ticket: 5_000, now: now())
+    #expect(!accepted)
+  }
+
+  @Test func `without a server every query is answered unavailable once its wait is over`() throws {
+    var connection = QueryConnection(url: "postgresql:///x?host=/nowhere&user=chirrup")
+    let start = Instant.zero
+    for ticket in 0..<3 as Range<UInt64> {
+      _ = connection.enqueue(Query("SELECT 1"), ticket: ticket, now: start)
+    }
+    connection.advance(now: start)
+    let early = connection.takeAnswer()
+    #expect(early == nil)
+    connection.advance(now: start.advanced(byMilliseconds: QueryConnection.waitMilliseconds))
+    for ticket in 0..<3 as Range<UInt64> {
+      let answer = connection.takeAnswer()
+      #expect(answer?.ticket == ticket)
+      guard case .failure(.unavailable(let reason)) = answer?.result else {
+        Issue.record("\(String(describing: answer))")
+        continue
+      }
+      #expect(reason.contains("/nowhere"))
+    }
+  }
+
+  @Test func `a killed connection answers what was under way, comes back and goes on`() throws {
+    var connection = QueryConnection(url: database.url)
+    _ = connection.enqueue(Query("SELECT pg_backend_pid()"), ticket: 1, now: now())
+    let first = try drive(&connection) { $1.count == 1 }
+    let process = try #require(try first[1]?.get().int(0, 0))
+    let before = connection.registration
+    _ = connection.enqueue(Query("SELECT pg_sleep(20)"), ticket: 2, now: now())
+    _ = connection.enqueue(Query("SELECT 2"), ticket: 3, now: now())
+    connection.advance(now: now())
+    try database.connect().run(Query("SELECT pg_terminate_backend($1::int4)", [.int(process)]))
+    let lost = try drive(&connection) { $1.count == 2 }
+    for ticket in [2, 3] as [UInt64] {
+      guard case .failure(.unavailable) = lost[ticket] else {
+        Issue.record("\(String(describing: lost[ticket]))")
+        continue
+      }
+    }
+    _ = connection.enqueue(Query("SELECT pg_backend_pid()"), ticket: 4, now: now())
+    let again = try drive(&connection) { $1.count == 1 }
+    #expect(try again[4]?.get().int(0, 0) != process)
+    let after = connection.registration
+    #expect(after != before)
+  }
+
+  @Test func `an answer larger than any socket buffer arrives whole`() throws {
+    var connection = QueryConnection(url: database.url)
+    _ = connection.enqueue(
+      Query("SELECT repeat('x', 16000) FROM generate_series(1, 400)"), ticket: 1, now: now())
+    _ = connection.enqueue(
+      Query("SELECT length($1)", [.text(String(repeating: "y", count: 4_000_000))]), ticket: 2,
+      now: now())
+    let answers = try drive(&connection) { $1.count == 2 }
+    #expect(try answers[1]?.get().count == 400)
+    #expect(try answers[2]?.get().int(0, 0) == 4_000_000)
+  }
+}
