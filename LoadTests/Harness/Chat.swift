@@ -56,6 +56,8 @@ struct Chat: ParsableCommand {
   var drainSeconds = 30
   @Option(help: "Seconds that a client waits at most before it reconnects.")
   var backoffSeconds = 5
+  @Option(help: "Process id of the gateway, to report its processor time and memory.")
+  var pid: Int?
   @Option(help: "Seconds between two lines of progress where there is no terminal.")
   var progressSeconds = 5
   @Option(help: "Repeats the senders, gaps and delays of an earlier run.")
@@ -106,7 +108,12 @@ struct Chat: ParsableCommand {
     let stamp = Stamp(
       nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now())
     let casts = Cast.split(credentials, loops: threads, subscriptionsMax: subscriptions)
-    let results = try runLoops(casts, stamp: stamp, seed: seed)
+    let descriptors = casts.reduce(32) { $0 + $1.parts.count }
+    if DescriptorLimit.raise() < descriptors {
+      throw ValidationError(
+        "\(descriptors) descriptors are needed, \(DescriptorLimit.current) allowed (ulimit -n)")
+    }
+    let (results, gateway) = try runLoops(casts, stamp: stamp, seed: seed)
 
     var counters = Counters()
     var latencies = Latencies()
@@ -117,6 +124,9 @@ struct Chat: ParsableCommand {
     let nanoseconds = results.map(\.loadNanoseconds).max() ?? 0
     var report = Report(
       counters: counters, latencies: latencies, seconds: Double(nanoseconds) / 1e9)
+    if let (begin, end) = gateway {
+      report.gateway = GatewayUse(from: begin, to: end, acks: counters.acked)
+    }
     report.command = CommandLine.arguments.joined(separator: " ")
     report.visitors = visitors
     report.operators = operators

@@ -49,7 +49,9 @@ final class LoadLoop {
   var clients: [Client]
   var connections: [Connection?]
   var book: Scorebook
-  var phase = Shared.Phase.connecting
+  var phase = Shared.Phase.connecting {
+    didSet { nextProgress = .zero }
+  }
   var nextProgress = Instant.zero
   /// Where messages come from: for each session its visitors, and its operators with their
   /// subscription.

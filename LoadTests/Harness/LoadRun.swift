@@ -77,6 +77,7 @@ extension LoadLoop {
   /// when nothing has moved for the time of the plan.
   private func drain() throws(Errno) {
     phase = .draining
+    publishProgress()
     var moved = (acked: -1, delivered: -1, reconnects: -1)
     var limit = Instant.never
     while !isQuiet {

@@ -10,14 +10,18 @@ struct Progress: ~Copyable {
   private let signals: SignalDescriptor
   private let isTerminal = isatty(STDERR_FILENO) == 1
   private let interval: Int64
+  private let gateway: Int?
+  private var begin: ProcessSample?
+  private var end: ProcessSample?
   private let start = SystemClock.now()
   private var lastShown = SystemClock.now()
   private var lastCounted = (at: SystemClock.now(), acked: 0, delivered: 0)
   private var rates = (acked: 0.0, delivered: 0.0)
 
   /// Make it before any thread starts: it blocks the signals it wants to read.
-  init(_ shared: Shared, everySeconds seconds: Int) throws(Errno) {
+  init(_ shared: Shared, everySeconds seconds: Int, gateway: Int?) throws(Errno) {
     self.shared = shared
+    self.gateway = gateway
     interval = isTerminal ? 200 : Int64(seconds) * 1000
     signals = try SignalDescriptor([.interrupt, .terminate])
   }
@@ -31,10 +35,27 @@ struct Progress: ~Copyable {
         if shared.stop.load(ordering: .relaxed) { exit(130) }
         shared.stop.store(true, ordering: .relaxed)
       }
+      sample()
       let now = SystemClock.now()
       if now.milliseconds(since: lastShown) >= interval { show(now) }
     }
+    // A drain may be over before anybody looks.
+    if end == nil, begin != nil { end = gateway.flatMap { ProcessSample(process: $0) } }
     if isTerminal { write("\r\u{1B}[K") }
+  }
+
+  /// The gateway's process at the begin and at the end of the load, if both could be read.
+  var samples: (ProcessSample, ProcessSample)? {
+    if let begin, let end { (begin, end) } else { nil }
+  }
+
+  private mutating func sample() {
+    guard let gateway else { return }
+    let phase = shared.total().phase
+    if begin == nil, phase == .loading { begin = ProcessSample(process: gateway) }
+    if begin != nil, end == nil, phase.rawValue > Shared.Phase.loading.rawValue {
+      end = ProcessSample(process: gateway)
+    }
   }
 
   private mutating func show(_ now: Instant) {

@@ -56,6 +56,7 @@ struct Report: Encodable {
   /// Processor time of the generator's busiest loop during the run, of one core: near 1 it
   /// measures itself.
   var generatorLoad = 0.0
+  var gateway: GatewayUse?
   var database: Database?
   var problems: [String] = []
 
@@ -133,6 +134,13 @@ extension Report: CustomStringConvertible {
         + "over \(milliseconds(loadSeconds)) s; generator \(Int(generatorLoad * 100)) % of a core",
       "clients      \(visitors) visitors, \(operators) operators, \(connections) connections",
     ]
+    if let gateway {
+      let memory = [gateway.residentBytesBefore, gateway.residentBytesAfter].map { $0 >> 20 }
+      lines.append(
+        "gateway      \(milliseconds(gateway.processorSeconds)) s of processor time, "
+          + "\(milliseconds(gateway.microsecondsPerAck)) µs an ack; "
+          + "\(memory[0]) MiB before, \(memory[1]) after")
+    }
     let incidents =
       [("resent", resent), ("duplicate acks", duplicateAcks), ("reconnects", reconnects)]
       .filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }

@@ -4,12 +4,16 @@ import Primitives
 import Synchronization
 
 extension Chat {
-  func runLoops(_ casts: [Cast], stamp: Stamp, seed: UInt64) throws -> [LoopResult] {
+  /// The second result is the gateway at the begin and at the end of the load, if its process is
+  /// known.
+  func runLoops(
+    _ casts: [Cast], stamp: Stamp, seed: UInt64
+  ) throws -> ([LoopResult], (ProcessSample, ProcessSample)?) {
     let shared = Shared(loops: casts.count)
-    var progress = try Progress(shared, everySeconds: progressSeconds)
+    var progress = try Progress(shared, everySeconds: progressSeconds, gateway: pid)
     let outcomes = Outcomes(casts.count)
     var threads: [ThreadBox] = []
-    guard let target = Target(url) else { return [] }
+    guard let target = Target(url) else { return ([], nil) }
     let plan = LoadPlan(
       target: target, stamp: stamp, bodyBytes: bodyBytes,
       ratePerSecond: rate / Double(casts.count), spacing: arrivals, seconds: seconds,
@@ -32,7 +36,7 @@ extension Chat {
     }
     progress.watch()
     for thread in threads { thread.join() }
-    return try outcomes.take()
+    return (try outcomes.take(), progress.samples)
   }
 }
 

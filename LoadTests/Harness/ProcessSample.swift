@@ -1,0 +1,42 @@
+/// What another process has used so far: the gateway beside the load, read from /proc (proc(5)).
+import Foundation
+
+struct ProcessSample {
+  /// Processor seconds in user mode and in the kernel.
+  var seconds: Double
+  /// Resident memory.
+  var bytes: Int
+
+  init?(process: Int) {
+    guard let stat = ProcessSample.text("/proc/\(process)/stat"),
+      let memory = ProcessSample.text("/proc/\(process)/statm")
+    else { return nil }
+    // The second field is the program's name in parentheses, which may hold anything.
+    let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
+    let pages = memory.split(separator: " ")
+    guard fields.count > 13, pages.count > 1, let user = Double(fields[12]),
+      let system = Double(fields[13]), let resident = Int(pages[1])
+    else { return nil }
+    seconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    bytes = resident * sysconf(Int32(_SC_PAGESIZE))
+  }
+
+  private static func text(_ path: String) -> String? {
+    FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+/// The gateway between the begin and the end of the load.
+struct GatewayUse: Encodable {
+  var processorSeconds: Double
+  var microsecondsPerAck: Double
+  var residentBytesBefore: Int
+  var residentBytesAfter: Int
+
+  init(from begin: ProcessSample, to end: ProcessSample, acks: Int) {
+    processorSeconds = end.seconds - begin.seconds
+    microsecondsPerAck = acks > 0 ? processorSeconds * 1e6 / Double(acks) : 0
+    residentBytesBefore = begin.bytes
+    residentBytesAfter = end.bytes
+  }
+}
