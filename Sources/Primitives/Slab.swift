@@ -22,11 +22,12 @@ public struct SlotID: Hashable, Sendable {
   }
 }
 
-/// A bounded table of values at stable indices, so that connections and sessions are named by small numbers
-/// instead of by references. Grows by doubling up to its limit; freed slots are used again, last freed first.
+/// A bounded table of values at stable indices, so that connections and sessions are named by small
+/// numbers instead of by references. Grows by doubling up to its limit; freed slots are used again,
+/// last freed first.
 ///
-/// Invariant: a slot is initialised exactly while its generation is odd. Every access checks it, so the type is
-/// safe to use although its storage is a pointer.
+/// Invariant: a slot is initialised exactly while its generation is odd. Every access checks it, so
+/// the type is safe to use although its storage is a pointer.
 @frozen
 @safe
 public struct Slab<Element: ~Copyable>: ~Copyable {

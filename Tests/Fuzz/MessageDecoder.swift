@@ -1,7 +1,8 @@
-// Fuzz target: the message decoder. Whatever the bytes are and however they are cut, it says the same, and
-// what it says is what RFC 6455 allows.
+// Fuzz target: the message decoder. Whatever the bytes are and however they are cut, it says the
+// same, and what it says is what RFC 6455 allows.
 //
-// The first two bytes of the input choose the role, the limits and the cuts; the rest is the stream.
+// The first two bytes of the input choose the role, the limits and the cuts; the rest is the
+// stream.
 import Primitives
 import Wire
 

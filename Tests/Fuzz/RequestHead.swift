@@ -1,5 +1,5 @@
-// Fuzz target: HTTP heads, their targets and the opening handshake. Whatever is accepted has one meaning and
-// can be written into a response or a log without becoming a new line of it.
+// Fuzz target: HTTP heads, their targets and the opening handshake. Whatever is accepted has one
+// meaning and can be written into a response or a log without becoming a new line of it.
 import Primitives
 import Wire
 
