@@ -47,7 +47,8 @@ public struct MessageDecoder: Sendable {
 
   private enum Phase: UInt8 { case header, payload, finished }
 
-  private var limits: MessageLimits
+  /// May change at any time, for example when a peer has proved who it is.
+  public var limits: MessageLimits
   /// The fragments so far, then the bytes of a control frame that came in pieces.
   private var assembly: [UInt8] = []
   /// How many bytes of `assembly` are the message's.

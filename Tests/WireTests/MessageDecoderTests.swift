@@ -92,6 +92,23 @@ private let lively: (stream: [UInt8], heard: [Heard]) = {
     }
   }
 
+  @Test("Limits may be raised between messages, and lowered inside one")
+  func changedLimits() {
+    var decoder = MessageDecoder(
+      role: .server, limits: MessageLimits(messageBytes: 4, fragments: 2))
+    var heard: [Heard] = []
+    listen(&decoder, rawFrame(0x81, bytes("four")), &heard)
+    decoder.limits.messageBytes = 5
+    listen(&decoder, rawFrame(0x81, bytes("fives")), &heard)
+    listen(&decoder, rawFrame(0x01, bytes("five")), &heard)
+    decoder.limits.messageBytes = 3
+    listen(&decoder, rawFrame(0x80), &heard)
+    #expect(
+      heard == [
+        .message(.text, bytes("four")), .message(.text, bytes("fives")), .fault(.messageTooBig),
+      ])
+  }
+
   @Test("An idle connection's decoder is small: it is multiplied by every connection")
   func size() {
     #expect(MemoryLayout<MessageDecoder>.size <= 112)
