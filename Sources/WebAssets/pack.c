@@ -3,60 +3,163 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { nesting_max = 8, names_max = 26 * 3 };
+
+/// What a place in a source can be inside of. `braces` counts the open ones of the code in each `${…}`.
 typedef struct {
   const unsigned char *at;
   const unsigned char *end;
-} text;
+  unsigned char quote;  // of the string we are in, 0 in code
+  unsigned nesting;
+  unsigned braces[nesting_max];
+} lexer;
 
-static bool begins(text t, const char *word) {
+/// The private names of all parts, in the order of their first use. Private names cannot be seen from outside, so
+/// they alone may be shortened.
+typedef struct {
+  unsigned long count;
+  chirrup_part of[names_max];
+} names;
+
+static bool begins(const lexer *source, const char *word) {
   const unsigned long length = strlen(word);
-  return (unsigned long)(t.end - t.at) >= length && memcmp(t.at, word, length) == 0;
+  return (unsigned long)(source->end - source->at) >= length &&
+         memcmp(source->at, word, length) == 0;
 }
 
-static text next_line(text *rest) {
-  const unsigned char *stop = memchr(rest->at, '\n', (unsigned long)(rest->end - rest->at));
-  const text line = {rest->at, stop ? stop : rest->end};
-  rest->at = stop ? stop + 1 : rest->end;
-  return line;
+/// Moves behind `word`, or to the end.
+static void skip_past(lexer *source, const char *word) {
+  while (source->at < source->end && !begins(source, word)) source->at += 1;
+  if (source->at < source->end) source->at += strlen(word);
 }
 
-/// Copies one line without its indentation and comments. `inside` remembers a comment that goes on over lines;
-/// `tail` begins one that ends with the line.
-static unsigned char *copy_line(text line, const char *tail, bool *inside, unsigned char *out) {
-  unsigned char *const begin = out;
-  while (line.at < line.end) {
-    if (*inside) {
-      if (begins(line, "*/")) {
-        *inside = false;
-        line.at += 1;
-      }
-    } else if (begins(line, "/*")) {
-      *inside = true;
-      line.at += 1;
-    } else if (tail && begins(line, tail)) {
-      break;
-    } else if (out > begin || (*line.at != ' ' && *line.at != '\t')) {
-      *out++ = *line.at;
-    }
-    line.at += 1;
+static bool is_word(unsigned char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+         (byte >= '0' && byte <= '9') || byte == '_' || byte == '$' || byte == '#' || byte >= 128;
+}
+
+/// Copies one byte of a string or template, and notices where it ends or where code begins inside of it.
+static unsigned char *copy_quoted(lexer *source, unsigned char *out) {
+  if (*source->at == '\\' && source->at + 1 < source->end) *out++ = *source->at++;
+  else if (source->quote == '`' && begins(source, "${") && source->nesting + 1 < nesting_max) {
+    *out++ = *source->at++;
+    source->nesting += 1;
+    source->braces[source->nesting] = 1;
+    source->quote = 0;
+  } else if (*source->at == source->quote) {
+    source->quote = 0;
   }
-  while (out > begin && out[-1] == ' ') out -= 1;
-  if (out > begin) *out++ = '\n';
+  *out++ = *source->at++;
+  return out;
+}
+
+/// Copies `#name` as `#a`, `#b`, …, `#a1`, the same one for the same name.
+static unsigned char *copy_private(lexer *source, names *known, unsigned char *out) {
+  chirrup_part name = {.bytes = ++source->at};
+  while (source->at < source->end && is_word(*source->at)) source->at += 1;
+  name.length = (unsigned long)(source->at - name.bytes);
+  unsigned long i = 0;
+  while (i < known->count && !(known->of[i].length == name.length &&
+                               memcmp(known->of[i].bytes, name.bytes, name.length) == 0)) i += 1;
+  if (i == known->count && i < names_max) known->of[known->count++] = name;
+  *out++ = '#';
+  if (i == names_max) {
+    memcpy(out, name.bytes, name.length);
+    return out + name.length;
+  }
+  *out++ = (unsigned char)('a' + i % 26);
+  if (i >= 26) *out++ = (unsigned char)('0' + i / 26);
+  return out;
+}
+
+/// Copies one byte of code that is neither space nor comment.
+static unsigned char *copy_code(lexer *source, unsigned char *out) {
+  const unsigned char byte = *source->at++;
+  if (byte == '\'' || byte == '"' || byte == '`') source->quote = byte;
+  if (source->nesting > 0) {
+    if (byte == '{') source->braces[source->nesting] += 1;
+    if (byte == '}') {
+      source->braces[source->nesting] -= 1;
+      if (source->braces[source->nesting] == 0) {
+        source->nesting -= 1;
+        source->quote = '`';
+      }
+    }
+  }
+  *out++ = byte;
+  return out;
+}
+
+typedef struct {
+  bool (*parts)(unsigned char before, unsigned char after);  // whether a space between them matters
+  bool (*breaks)(unsigned char before, unsigned char after);  // whether a line break does
+} language;
+
+static bool script_parts(unsigned char before, unsigned char after) {
+  return (is_word(before) && is_word(after)) || (before == after && (after == '+' || after == '-'));
+}
+
+/// Where a statement may end without a semicolon (ECMA-262 §12.10), the line break is one.
+static bool script_breaks(unsigned char before, unsigned char after) {
+  return !memchr(";{,(", before, 4) && after != '}';
+}
+
+/// A space is a combinator in a selector and an operator in a value; next to these signs it is neither. The empty
+/// value of a custom property needs its space.
+static bool style_parts(unsigned char before, unsigned char after) {
+  return !(memchr(":;,{}>", before, 6) && after != ';') && !memchr("{}>", after, 3);
+}
+
+static bool style_breaks(unsigned char before, unsigned char after) {
+  return style_parts(before, after);
+}
+
+static const language script = {script_parts, script_breaks};
+static const language style = {style_parts, style_breaks};
+
+/// A run of blanks becomes one line break, one space or nothing.
+static unsigned char *copy_blank(
+    lexer *source, const language *in, const unsigned char *begin, unsigned char *out) {
+  bool is_break = false;
+  while (source->at < source->end && (*source->at == ' ' || *source->at == '\n')) {
+    is_break |= *source->at == '\n';
+    source->at += 1;
+  }
+  if (out == begin || out[-1] == '\n' || source->at == source->end) return out;
+  if (is_break) {
+    if (in->breaks(out[-1], *source->at)) *out++ = '\n';
+  } else if (in->parts(out[-1], *source->at)) {
+    *out++ = ' ';
+  }
   return out;
 }
 
 unsigned long chirrup_pack_modules(
     const chirrup_part *parts, unsigned long count, unsigned char *out) {
   unsigned char *const begin = out;
+  names known = {0};
   for (unsigned long i = 0; i < count; i += 1) {
-    text rest = {parts[i].bytes, parts[i].bytes + parts[i].length};
-    bool inside = false;
-    while (rest.at < rest.end) {
-      text line = next_line(&rest);
-      if (begins(line, "import ") || begins(line, "// ")) continue;
-      if (i + 1 < count && begins(line, "export ")) line.at += strlen("export ");
-      out = copy_line(line, " // ", &inside, out);
+    lexer source = {.at = parts[i].bytes, .end = parts[i].bytes + parts[i].length};
+    while (source.at < source.end) {
+      const bool is_line = source.at == parts[i].bytes || source.at[-1] == '\n';
+      if (source.quote) {
+        out = copy_quoted(&source, out);
+      } else if (begins(&source, "//") || (is_line && begins(&source, "import "))) {
+        skip_past(&source, "\n");
+        source.at -= 1;
+      } else if (begins(&source, "/*")) {
+        skip_past(&source, "*/");
+      } else if (is_line && i + 1 < count && begins(&source, "export ")) {
+        source.at += strlen("export ");
+      } else if (*source.at == ' ' || *source.at == '\n') {
+        out = copy_blank(&source, &script, begin, out);
+      } else if (*source.at == '#') {
+        out = copy_private(&source, &known, out);
+      } else {
+        out = copy_code(&source, out);
+      }
     }
+    *out++ = '\n';
   }
   return (unsigned long)(out - begin);
 }
@@ -65,9 +168,16 @@ unsigned long chirrup_pack_styles(
     const chirrup_part *parts, unsigned long count, unsigned char *out) {
   unsigned char *const begin = out;
   for (unsigned long i = 0; i < count; i += 1) {
-    text rest = {parts[i].bytes, parts[i].bytes + parts[i].length};
-    bool inside = false;
-    while (rest.at < rest.end) out = copy_line(next_line(&rest), 0, &inside, out);
+    lexer source = {.at = parts[i].bytes, .end = parts[i].bytes + parts[i].length};
+    while (source.at < source.end) {
+      if (begins(&source, "/*")) {
+        skip_past(&source, "*/");
+      } else if (*source.at == ' ' || *source.at == '\n') {
+        out = copy_blank(&source, &style, begin, out);
+      } else {
+        *out++ = *source.at++;
+      }
+    }
   }
   return (unsigned long)(out - begin);
 }

@@ -6,10 +6,11 @@ typedef struct {
   unsigned long length;
 } chirrup_part;
 
-/// Joins ECMAScript modules into one: the parts stand in the order of their dependencies and share no top-level
-/// name, so `import` lines are dropped and `export` is cut off except in the last. Comments and indentation go too. Relies on how our
-/// sources are written: one import per line, the marks of comments nowhere else. Returns the length in `out`, which
-/// has room for all parts.
+/// Joins ECMAScript modules into one. The parts stand in the order of their dependencies and share no top-level name,
+/// so imports are dropped, and `export` too except in the last. Comments and needless spaces go, private names
+/// get short ones; everything else stays. Relies on how our sources are written: an import has its own line, and a regular expression
+/// holds no quote, no space and nothing that looks like a comment. Returns the length in `out`, which has room for
+/// all parts, each of which ends with a line break.
 unsigned long chirrup_pack_modules(const chirrup_part *parts, unsigned long count, unsigned char *out);
 
 /// The same for style sheets.

@@ -36,6 +36,9 @@ static const unsigned char shared_thread_js[] = {
 static const unsigned char shared_tokens_css[] = {
 #embed "shared/tokens.css"
 };
+static const unsigned char shared_pages_css[] = {
+#embed "shared/pages.css"
+};
 static const unsigned char shared_base_css[] = {
 #embed "shared/base.css"
 };
@@ -176,6 +179,7 @@ static chirrup_asset assets[] = {
     {"/assets/shared/dom.js", SCRIPT, shared_dom_js, sizeof shared_dom_js},
     {"/assets/shared/thread.js", SCRIPT, shared_thread_js, sizeof shared_thread_js},
     {"/assets/shared/tokens.css", STYLE, shared_tokens_css, sizeof shared_tokens_css},
+    {"/assets/shared/pages.css", STYLE, shared_pages_css, sizeof shared_pages_css},
     {"/assets/shared/base.css", STYLE, shared_base_css, sizeof shared_base_css},
     {"/assets/shared/icon.svg", IMAGE, shared_icon_svg, sizeof shared_icon_svg},
     {"/assets/console/api.js", SCRIPT, console_api_js, sizeof console_api_js},

@@ -1,6 +1,6 @@
 // What is known about the connection: the line under the list, its details, and the banner when something is wrong.
 
-import { el, icon, plural } from '../shared/dom.js';
+import { el, icon } from '../shared/dom.js';
 
 const SILENT = 3000; // a shorter gap shows nothing
 
@@ -52,7 +52,7 @@ export class LinkState {
     else if (!this.live) {
       const when = link.state === 'connecting' ? 'Reconnecting.' : `Reconnecting in ${left(link.retryAt)}\u00a0s.`;
       parts = [icon('nowifi'), el('p', {}, el('b', {}, `Connection lost. ${when}`), ` You see the state of ${new Date(inbox.asOf || now).toLocaleTimeString()}; write on, replies go out in order.`),
-        el('button.button', { type: 'button', click: () => link.retry() }, 'Try now')];
+        el('button.button', { type: 'button', click: () => link.nudge() }, 'Try now')];
     } else if (paused) {
       parts = [icon('db'), el('p', {}, el('b', {}, 'The server cannot store at the moment. Messages wait, nothing is lost.'), ' Replies stay on this device until it can.'),
         el('span.meta.num', {}, `next try in ${left(outbox.pausedUntil)}\u00a0s`)];
@@ -92,5 +92,5 @@ export function age(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds}\u00a0s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)}\u00a0min`;
-  return plural(Math.floor(seconds / 3600), 'h', 'h');
+  return `${Math.floor(seconds / 3600)}\u00a0h`;
 }

@@ -8,7 +8,7 @@ import { api } from './api.js';
 import { Composer } from './composer.js';
 import { nameOf, pathOf } from './inbox.js';
 
-const CAUSES = { [Fault.sessionClosed]: 'This conversation is closed.', [Fault.tooLarge]: 'Too long.', [Fault.rejected]: 'This text cannot be stored.' };
+const CAUSES = { [Fault.session_closed]: 'This conversation is closed.', [Fault.too_large]: 'Too long.', [Fault.rejected]: 'This text cannot be stored.' };
 
 export class Pane {
   id = '';
@@ -34,7 +34,7 @@ export class Pane {
       this.log, el('div.dock', {}, this.strip, this.composer.root));
     this.none = el('div.empty');
     this.root = el('main.thread', { 'aria-label': 'Thread' }, this.full, this.none);
-    this.thread = new Thread(this.log, { mine: 'operator', me: on.me, online: () => on.link.state === 'open', older: () => this.talk?.older(),
+    this.thread = new Thread(this.log, { me: on.me, online: () => on.link.state === 'open', older: () => this.talk?.older(),
       event: (entry) => this.#event(entry), failed: (model) => this.#failed(model), typing: preview,
       lead: () => this.#row && { at: this.#row.created_at, page: pathOf(this.#row.context?.page) },
       drawLead: ({ at, page }) => el('p.event', {}, page ? 'Opened on ' : 'Opened', page && el('b', {}, page), ` · ${time(at)}`) });

@@ -1,31 +1,14 @@
-// What a client does after a close: the hundred of the code decides. Pure: no clock, no timer.
+// What a client does after a close. Pure but for chance: no clock, no timer.
 
-import { Close } from './protocol.js';
-
-/** @typedef {{action: 'window'|'backoff'|'token'|'stop'}} Verdict */
-
-/** @param {number} code a close code; unknown ones and 1000–1015 back off */
+/** Only the hundred of a close code counts; unknown ones and 1000–1015 back off.
+ * @param {number} code @returns {'window'|'backoff'|'token'|'stop'} */
 export function verdict(code) {
-  switch (Math.floor(code / 100)) {
-    case 40: return 'window'; // a random moment of the window, the backoff stays as it is
-    case 42: return 'token'; // a new token first
-    case 43: return 'stop'; // and say so
-    default: return 'backoff';
-  }
+  const hundreds = { 40: 'window', 42: 'token', 43: 'stop' };
+  return hundreds[Math.floor(code / 100)] ?? 'backoff';
 }
 
-/** Full jitter: anywhere between now and an exponentially growing limit of 1 to 60 s.
- * @param {number} attempt 0 for the first */
-export function backoff(attempt, random = Math.random) {
-  return random() * Math.min(60_000, 1000 * 2 ** Math.min(attempt, 6));
-}
+/** A random moment of a window, in milliseconds. */
+export const within = (min, max) => min + Math.random() * (max - min);
 
-/** @param {number} min @param {number} max milliseconds */
-export function within(min, max, random = Math.random) {
-  return min + random() * Math.max(0, max - min);
-}
-
-/** 4203 twice in a row: the token is refused for good. */
-export function refusedForGood(code, refusals) {
-  return code === Close.invalidToken && refusals >= 2;
-}
+/** Full jitter: anywhere between now and a limit that grows from 1 to 60 s. @param {number} attempt 0 for the first */
+export const backoff = (attempt) => within(0, Math.min(60_000, 1000 * 2 ** attempt));

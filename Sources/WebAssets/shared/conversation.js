@@ -16,7 +16,7 @@ export class Conversation {
   /** @type {Entry[]} by seq */ entries = [];
   /** @type {Map<string, Entry>} */ ids = new Map();
   marks = new Map(); typists = new Map();
-  epoch = ''; next = 0; oldest = 0; head = 0; status = ''; assignee = null; title = '';
+  epoch = ''; next = 0; oldest = 0; head = 0; status = ''; assignee = null;
   ready = false; live = false; lost = ''; loading = false;
   #link; #changed; #me; #sent = { read: 0, delivered: 0 }; #due = { read: 0, delivered: 0 }; #timer = 0;
   #typed = ''; #told = ''; #pause = 0; #idle = 0;
@@ -53,9 +53,10 @@ export class Conversation {
       case Tell.session:
         this.status = frame.status ?? this.status;
         if ('assignee' in frame) this.assignee = frame.assignee;
-        this.title = frame.title ?? this.title;
         return this.#changed('state');
-      case Tell.resync: this.#forget(); return this.open();
+      case Tell.resync: // while a subscribe is under way, its answer follows
+        this.#forget();
+        return this.ready ? this.open() : undefined;
       case Tell.unsubscribed:
       case Tell.error: return this.#refused(frame);
     }
@@ -134,7 +135,6 @@ export class Conversation {
     this.head = frame.head;
     this.status = frame.status;
     this.assignee = frame.assignee ?? null;
-    this.title = frame.title ?? this.title;
     this.marks.clear();
     for (const mark of frame.marks ?? []) this.#mark(mark);
     const own = this.marks.get(key(this.#me));
@@ -147,7 +147,7 @@ export class Conversation {
   }
 
   #message(frame) {
-    if (frame.seq > this.next) return this.#link.drop(Close.holeSeen);
+    if (frame.seq > this.next) return this.#link.drop(Close.hole);
     if (frame.seq === this.next) this.next += 1;
     this.head = Math.max(this.head, frame.seq);
     const known = this.ids.get(frame.id);
@@ -212,7 +212,7 @@ export class Conversation {
 }
 
 /** Something a person said, in contrast to an event line. */
-export const spoken = (entry) => entry.kind !== Kind.event && entry.kind !== Kind.note;
+const spoken = (entry) => entry.kind !== Kind.event && entry.kind !== Kind.note;
 const key = (who) => `${who.kind}:${who.id}`;
 /** The gateway takes 1,024 bytes; the end of the text is what an operator wants to see. */
 const cut = (text) => (text.length > 250 ? `…${[...text].slice(-240).join('')}` : text);

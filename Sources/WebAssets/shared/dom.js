@@ -9,20 +9,17 @@ export function el(spec, props = {}, ...children) {
     if (typeof value === 'function') node.addEventListener(name, value);
     else if (value != null && value !== false) node.setAttribute(name, value === true ? '' : value);
   }
-  node.append(...children.filter((child) => child != null && child !== false));
+  node.append(...children.filter(Boolean));
   return node;
 }
 
-const SWIFT = 'M12 3.3c.8 0 1.5.6 1.8 1.7 5 .2 9.2 4.3 9.9 12-2.6-4.6-5.8-6.5-9.3-6.6-.2 2.3-.7 4.3-1.3 6l1.5 6.1-2.6-2.6-2.6 2.6 1.5-6.1c-.6-1.7-1.1-3.7-1.3-6-3.5.1-6.7 2-9.3 6.6C1 9.3 5.2 5.2 10.2 5c.3-1.1 1-1.7 1.8-1.7z';
-/** Strokes in a box of 20, ticks in one of 18 × 12. A page adds its own. */
+/** Strokes in a box of 20; the mark, `swift`, in one of 24; ticks in 18 × 12. Each page adds what else it needs. */
 export const paths = {
-  swift: SWIFT,
   x: 'M5.5 5.5l9 9M14.5 5.5l-9 9',
   up: 'M10 16V4.5M5 9.3l5-4.8 5 4.8',
   down: 'M5.5 8l4.5 4.5L14.5 8',
   check: 'M4.5 10.5l3.6 3.6 7.4-8',
   clock: 'M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM10 6v4.2l2.6 1.6',
-  nowifi: 'M3 3l14 14M6.5 11.6a5.5 5.5 0 0 1 2.4-1.3M3.5 8.4a10 10 0 0 1 3-1.9M9.6 5.5a10 10 0 0 1 6.9 2.9M10 15h.01',
 };
 const ticks = {
   sending: 'M9 1.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM9 3.5V6l1.6 1',
@@ -41,8 +38,7 @@ function svg(box, className, d) {
   return node;
 }
 
-export const icon = (name, className = '') =>
-  svg(name === 'swift' ? '0 0 24 24' : '0 0 20 20', `icon ${name} ${className}`, paths[name]);
+export const icon = (name, className = '') => svg(name === 'swift' ? '0 0 24 24' : '0 0 20 20', `icon ${name} ${className}`, paths[name]);
 
 /** @param {string} state sending, sent, delivered, read or failed */
 export function tick(state) {
@@ -67,5 +63,3 @@ export function reconcile(parent, models, draw) {
   for (const [key, { node }] of old) if (drawn.get(key)?.node !== node) node.remove();
   parent.drawn = drawn;
 }
-
-export const plural = (count, one, many) => `${count} ${count === 1 ? one : many}`;

@@ -2,7 +2,7 @@
 // reconnecting and which answer belongs to which question; it knows nothing about conversations.
 // Invariant: at most one living socket and one timer for the next attempt; a `done` is called exactly once.
 
-import { backoff, refusedForGood, verdict, within } from './backoff.js';
+import { backoff, verdict, within } from './backoff.js';
 import { Ask, Close, Fault, PATH, SUBPROTOCOL, Tell } from './protocol.js';
 
 const SETTLED = 10_000; // a connection this old was a good one: the backoff starts again
@@ -31,15 +31,13 @@ export class Link {
     if (this.state === 'idle' || this.state === 'stopped') { this.lostAt = Date.now(); this.#connect(); }
   }
 
-  stop() { this.#leave(1000); this.#become('idle'); }
+  stop() { this.#leave(1000); this.lostAt = 0; this.#become('idle'); }
 
   /** The network is back or somebody looks at the page: do not wait for timers that may have slept. */
   nudge() {
     if (this.state === 'waiting') this.#later(within(0, 500));
-    else if (this.state === 'open' && Date.now() - this.heard > this.#patience()) this.drop(Close.noPong);
+    else if (this.state === 'open' && Date.now() - this.heard > this.#patience()) this.drop(Close.silent);
   }
-
-  retry() { if (this.state === 'waiting') this.#connect(); }
 
   /** Gives this socket up and reconnects as its code says. */
   drop(code) { this.#leave(code); this.#lost(code); }
@@ -47,10 +45,9 @@ export class Link {
   /** @param {any} frame @param {((answer: any) => void)=} done gets the one answer, or `error` */
   ask(frame, done) {
     if (this.state !== 'open') { done?.(gone()); return; }
-    const ref = ++this.#ref;
     const at = Date.now();
-    this.#asked.set(ref, (answer) => { this.roundTrip = Date.now() - at; done?.(answer); });
-    this.tell({ ...frame, ref });
+    this.#asked.set(++this.#ref, (answer) => { this.roundTrip = Date.now() - at; done?.(answer); });
+    this.tell({ ...frame, ref: this.#ref });
   }
 
   tell(frame) { if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(frame)); }
@@ -61,11 +58,10 @@ export class Link {
     this.#become('connecting');
     try {
       const token = await this.#on.token(this.#renew);
-      if (turn !== this.#turn) return;
-      this.#open(token);
+      if (turn === this.#turn) this.#open(token);
     } catch (error) {
       if (turn !== this.#turn) return;
-      if (error.final) this.#stopped(error); else this.#later(backoff(this.#attempt++));
+      if (error.final) this.#stopped(error); else this.#lost(0);
     }
   }
 
@@ -83,11 +79,7 @@ export class Link {
   }
 
   #greeted(answer) {
-    if (answer.type !== Tell.welcome) {
-      // A refusal usually comes with its close code; a bare one must not be repeated at once.
-      if (answer.code !== Fault.disconnected) this.#renew = true;
-      return;
-    }
+    if (answer.type !== Tell.welcome) return; // its close code says what to do
     this.welcome = answer;
     this.#renew = false;
     this.#refusals = 0;
@@ -103,7 +95,7 @@ export class Link {
     for (const line of data.split('\n')) {
       let frame;
       try { frame = line && JSON.parse(line); } catch { return this.drop(4100); }
-      if (frame && typeof frame === 'object') this.#dispatch(frame);
+      if (frame?.type) this.#dispatch(frame);
     }
   }
 
@@ -112,11 +104,11 @@ export class Link {
     if (done && frame.ref != null) { this.#asked.delete(frame.ref); return done(frame); }
     switch (frame.type) {
       case Tell.ping: return this.tell({ type: Ask.pong });
-      case Tell.tokenExpiring: return this.#renewToken();
+      case Tell.token_expiring: return this.#renewToken();
       case Tell.drain: {
         this.#window = [frame.min_ms, frame.max_ms];
         clearTimeout(this.#drain);
-        this.#drain = setTimeout(() => { this.#leave(1000); this.#connect(); }, within(frame.min_ms, frame.max_ms));
+        this.#drain = setTimeout(() => { this.#leave(1000); this.#connect(); }, within(...this.#window));
         return;
       }
       default: this.#on.frame(frame);
@@ -135,12 +127,11 @@ export class Link {
     if (!this.lostAt) this.lostAt = Date.now();
     if (this.openedAt && Date.now() - this.openedAt > SETTLED) this.#attempt = 0;
     this.openedAt = 0;
-    if (code === Close.invalidToken) this.#refusals += 1;
-    if (refusedForGood(code, this.#refusals)) return this.#stopped(code);
+    if (code === Close.invalid && (this.#refusals += 1) > 1) return this.#stopped(code); // also the new one was refused
     switch (verdict(code)) {
       case 'stop': return this.#stopped(code);
-      case 'window': return this.#later(within(this.#window[0], this.#window[1]));
-      case 'token': this.#renew = true; return this.#later(backoff(this.#refusals));
+      case 'window': return this.#later(within(...this.#window));
+      case 'token': this.#renew = true; // and then as for any other
       default: return this.#later(backoff(this.#attempt++));
     }
   }
@@ -162,7 +153,7 @@ export class Link {
     clearTimeout(this.#silence);
     clearTimeout(this.#drain);
     clearTimeout(this.#timer);
-    if (socket && code) socket.close(code === 1000 || code >= 3000 ? code : 1000);
+    if (socket && code) socket.close(code);
     const asked = [...this.#asked.values()];
     this.#asked.clear();
     for (const done of asked) done(gone());
@@ -174,15 +165,15 @@ export class Link {
     this.heard = Date.now();
     const check = () => {
       const left = this.heard + this.#patience() - Date.now();
-      if (left <= 0) this.drop(Close.noPong); else this.#silence = setTimeout(check, left);
+      if (left <= 0) this.drop(Close.silent); else this.#silence = setTimeout(check, left);
     };
     this.#silence = setTimeout(check, this.#patience());
   }
 
   #patience() {
     if (this.state !== 'open') return 15_000;
-    const { interval_ms: interval = 25_000, timeout_ms: timeout = 10_000 } = this.welcome.heartbeat ?? {};
-    return interval + timeout + 5000;
+    const { interval_ms, timeout_ms } = this.welcome.heartbeat;
+    return interval_ms + timeout_ms + 5000;
   }
 
   #become(state) { this.state = state; this.#on.changed(); }

@@ -5,10 +5,10 @@ const memory = new Map();
 export const store = {
   /** @param {string} key */
   get(key) {
-    try { return JSON.parse(localStorage.getItem(key) ?? 'null') ?? memory.get(key) ?? null; } catch { return memory.get(key) ?? null; }
+    try { return JSON.parse(localStorage.getItem(key)) ?? memory.get(key); } catch { return memory.get(key); }
   },
   set(key, value) {
-    try { localStorage.setItem(key, JSON.stringify(value)); memory.delete(key); } catch { memory.set(key, value); }
+    try { localStorage.setItem(key, JSON.stringify(value)); } catch { memory.set(key, value); }
   },
   remove(key) {
     memory.delete(key);
@@ -16,8 +16,8 @@ export const store = {
   },
   /** Keys that begin with `prefix`, sorted. */
   keys(prefix) {
-    const found = new Set(memory.keys());
-    try { for (const key of Object.keys(localStorage)) found.add(key); } catch { /* as above */ }
-    return [...found].filter((key) => key.startsWith(prefix)).sort();
+    let kept = [];
+    try { kept = Object.keys(localStorage); } catch { /* as above */ }
+    return [...memory.keys(), ...kept].filter((key) => key.startsWith(prefix)).sort();
   },
 };

@@ -7,7 +7,7 @@ import { Kind } from './protocol.js';
 const RUN = 5 * 60_000; // messages of one person within this belong together
 const NEAR = 80; // px from the end that still count as "at the end"
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
-const date = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
 const words = { sending: 'Sending', waiting: 'Waiting to be sent', sent: 'Sent', delivered: 'Delivered', read: 'Read' };
 
 export const time = (at) => clock.format(new Date(at));
@@ -18,19 +18,18 @@ export const initials = (name) => {
 /** A colleague keeps the same tint everywhere. */
 const tint = (id) => 1 + ([...String(id)].reduce((sum, char) => sum + char.charCodeAt(0), 0) % 4);
 export const face = (who, className = '') => el(`span.avatar${className}`,
-  { 'aria-hidden': 'true', 'data-tint': who.kind !== 'visitor' && tint(who.id) }, who.name ? initials(who.name) : who.id.slice(-2).toUpperCase());
+  { 'aria-hidden': 'true', 'data-tint': who.kind !== 'visitor' && tint(who.id) }, who.name ? initials(who.name) : String(who.id).slice(-2).toUpperCase());
 
 function day(at) {
-  const then = new Date(at).toDateString();
-  if (then === new Date().toDateString()) return 'Today';
-  return then === new Date(Date.now() - 864e5).toDateString() ? 'Yesterday' : date.format(new Date(at));
+  const then = new Date(at);
+  return then.toDateString() === new Date().toDateString() ? 'Today' : date.format(then);
 }
 
 export class Thread {
   #log; #on; #end = true;
 
   /** @param {HTMLElement} log
-   * @param {{mine: string, me: () => any, online: () => boolean, event: (entry: any) => any, older: () => void,
+   * @param {{me: () => any, online: () => boolean, event: (entry: any) => any, older: () => void,
    *  lead?: () => any, drawLead?: (lead: any) => Element, typing: (typist: any) => Element,
    *  failed: (item: any) => Element[]}} on */
   constructor(log, on) {
@@ -66,7 +65,7 @@ export class Thread {
     const models = [];
     const lead = (!talk || talk.oldest <= 1) && this.#on.lead?.();
     if (lead) models.push({ key: 'lead', type: 'lead', ...lead });
-    const far = talk?.reached(this.#on.mine === 'visitor' ? 'operator' : 'visitor');
+    const far = talk?.reached(this.#on.me().kind === 'visitor' ? 'operator' : 'visitor');
     const pending = items.filter((item) => !talk?.ids.has(item.id));
     let today = '';
     let last = /** @type {any} */ (null);
@@ -80,24 +79,23 @@ export class Thread {
         continue;
       }
       const say = this.#model(entry, far);
-      const run = last && last.out === say.out && last.who.id === say.who.id && last.note === say.note
-        && new Date(say.at).getTime() - new Date(last.at).getTime() < RUN;
+      const run = last && last.out === say.out && last.who.id === say.who.id && last.noted === say.noted
+        && Math.abs(+new Date(say.at) - +new Date(last.at)) < RUN;
       if (run) { last.last = last.state !== say.state; say.first = last.last && say.out; }
       models.push(last = say);
     }
-    for (const [key, { who, preview }] of talk?.typists ?? []) if (who.kind !== this.#on.mine) models.push({ key: `t${key}`, type: 'typing', who, preview });
+    for (const [key, { who, preview }] of talk?.typists ?? []) if (who.kind !== this.#on.me().kind) models.push({ key: `t${key}`, type: 'typing', who, preview });
     return models;
   }
 
   #model(entry, far) {
-    const note = entry.kind === Kind.note;
     const who = entry.sender ?? this.#on.me();
     let state = '';
     if (entry.failed) state = 'failed';
     else if (!entry.seq) state = this.#on.online() ? 'sending' : 'waiting';
     else if (entry.seq <= far?.read) state = 'read';
     else state = entry.seq <= far?.delivered ? 'delivered' : 'sent';
-    return { key: entry.id, type: 'say', out: who.kind !== 'visitor' === (this.#on.mine !== 'visitor'), note, who, body: entry.body,
+    return { key: entry.id, type: 'say', out: who.kind !== 'visitor' === (this.#on.me().kind !== 'visitor'), noted: entry.kind === Kind.note, who, body: entry.body,
       at: entry.at, state, failed: entry.failed, session: entry.session, first: true, last: true };
   }
 
@@ -105,15 +103,14 @@ export class Thread {
     const pending = model.state === 'sending' || model.state === 'waiting';
     if (!node) {
       const name = model.who.id === this.#on.me().id ? 'You' : model.who.name || model.who.kind;
-      node = el('div', {}, el('span.sr-only', {}, `${name}: `), face(model.who), el('p', { dir: 'auto' }, model.body), el('p.state'));
-      if (fresh) node.classList.add('enter');
+      node = el(`div.say.${model.out ? 'out' : 'in'}${fresh ? '.enter' : ''}`, {}, el('span.sr-only', {}, `${name}: `), face(model.who),
+        el('p.bubble', { dir: 'auto' }, model.body), el('p.state'));
     }
     const [, , bubble, state] = node.children;
-    node.className = ['say', model.out ? 'out' : 'in', model.note && 'noted', model.first && 'first', model.last && 'last',
-      fresh && node.classList.contains('enter') && 'enter'].filter(Boolean).join(' ');
-    bubble.className = `bubble ${pending ? 'pending' : ''} ${model.failed ? 'failed' : ''}`;
+    for (const name of ['first', 'last', 'noted']) node.classList.toggle(name, model[name]);
+    for (const part of [bubble, state]) part.classList.toggle('failed', !!model.failed);
+    bubble.classList.toggle('pending', pending);
     state.hidden = !model.last && !model.failed;
-    state.classList.toggle('failed', !!model.failed);
     state.replaceChildren(...this.#state(model, pending));
     return node;
   }
@@ -121,9 +118,9 @@ export class Thread {
   #state(model, pending) {
     if (model.failed) return [tick('failed'), ...this.#on.failed(model)];
     const at = time(model.at);
-    if (!model.out) return [`${model.who.name ? `${model.who.name} · ` : ''}${at}`];
-    if (model.note) return [pending ? words[model.state] : `${model.who.name || 'You'} · ${at} · note, only the team sees it`];
-    const colleague = model.who.id === this.#on.me().id || !model.who.name ? '' : `${model.who.name} · `;
-    return [el('span', {}, pending ? words[model.state] : `${colleague}${at} · ${words[model.state]}`), tick(pending ? 'sending' : model.state)];
+    const name = model.who.name && model.who.id !== this.#on.me().id ? `${model.who.name} · ` : '';
+    if (!model.out) return [(model.who.kind === 'visitor' ? '' : name) + at];
+    if (model.noted) return [pending ? words[model.state] : `${model.who.name} · ${at} · note, only the team sees it`];
+    return [el('span', {}, pending ? words[model.state] : `${name}${at} · ${words[model.state]}`), tick(pending ? 'sending' : model.state)];
   }
 }

@@ -1,56 +1,56 @@
 // The widget put together: visitor, link, conversation, outbox, panel. The loader calls `start` once.
 
 import { Conversation } from '../shared/conversation.js';
-import { el, icon, plural } from '../shared/dom.js';
+import { el, icon, paths } from '../shared/dom.js';
 import { Outbox } from '../shared/outbox.js';
-import { Fault, Kind } from '../shared/protocol.js';
+import { Fault } from '../shared/protocol.js';
 import { Link } from '../shared/socket.js';
 import { Thread, face } from '../shared/thread.js';
 import { panel } from './panel.js';
-import { Status, dots } from './status.js';
+import { dots, statusLine } from './status.js';
 import { Visitor } from './visitor.js';
 
-const EVENTS = { claimed: (by) => `${by} joined`, closed: () => 'The conversation is closed', reopened: () => 'The conversation is open again' };
-const CAUSES = { [Fault.sessionClosed]: 'This conversation is closed.', [Fault.tooLarge]: 'Too long, the limit is 16 KB.', [Fault.rejected]: 'This text cannot be sent.' };
+const EVENTS = { claimed: (who) => `${who} joined`, closed: () => 'The conversation is closed', reopened: () => 'The conversation is open again' };
+const CAUSES = { [Fault.session_closed]: 'This conversation is closed.', [Fault.too_large]: 'Too long, the limit is 16 KB.', [Fault.rejected]: 'This text cannot be sent.' };
 
 export function start({ host, root, launcher, origin, workspace }) {
+  paths.swift = launcher.querySelector('path').getAttribute('d');
+  const openKey = `chirrup:${workspace}:open`;
   const visitor = new Visitor(origin, workspace);
   const badge = el('span.count', { hidden: true });
   const teaser = el('div.teaser', { role: 'status', hidden: true, click: open });
   const phone = matchMedia('(max-width: 480px)');
-  let talk = /** @type {Conversation?} */ (null);
   let me = { kind: 'visitor', id: '' };
+  let talk = /** @type {Conversation?} */ (null);
   let config = null;
-  let fresh = false;
+  let fresh = false; // the next token is for a new conversation
   let queued = 0;
 
   const view = panel({ close, send, typed: (text) => talk?.type(text) });
-  const link = new Link({ origin, client: 'widget', token: (renew) => visitor.token(renew, take()), opened, frame, changed });
-  const outbox = new Outbox(`chirrup:${workspace}:out:`, link, { changed, acked: (item, ack) => talk?.session === item.session && talk.commit(item, ack) });
-  const status = new Status(view.status, link, outbox);
-  const thread = new Thread(view.log, { mine: 'visitor', me: () => me, online: () => link.state === 'open', event, failed, older: () => talk?.older(), lead, drawLead, typing });
-
-  function take() { const was = fresh; fresh = false; return was; }
+  const link = new Link({ origin, client: 'widget', token, opened, changed, frame: (got) => got.session === talk?.session && talk.frame(got) });
+  const outbox = new Outbox(`chirrup:${workspace}:out:`, link, { changed, acked: (item, ack) => item.session === talk?.session && talk.commit(item, ack) });
+  const status = statusLine(view.status, link, outbox);
+  const thread = new Thread(view.log, { me: () => me, online: () => link.state === 'open', event, failed, older: () => talk?.older(), lead: () => config?.greeting, drawLead, typing });
   const shown = () => !view.root.hidden;
-  const seen = () => shown() && document.visibilityState === 'visible' && thread.atEnd;
+
+  async function token(renew) {
+    const got = await visitor.token(renew, fresh);
+    fresh = false;
+    return got;
+  }
 
   function opened({ you }) {
     const { session } = visitor.identity;
-    me = { kind: you.kind, id: you.id };
-    if (talk?.session !== session) talk = new Conversation(link, session, me, (what, detail) => told(what, detail));
+    me = you;
+    if (talk?.session !== session) talk = new Conversation(link, session, me, told);
     talk.open();
   }
 
-  function frame(got) { if (got.session === talk?.session) talk?.frame(got); }
-
   function told(what, entry) {
     if (what === 'ready') outbox.pump(talk.session);
-    if (what === 'message') {
-      if (entry) outbox.remove(entry.id);
-      visitor.keep({ talk: true });
-      if (entry?.sender?.kind === 'operator' && talk.live && !shown()) tease(entry);
-    }
-    if (what === 'state' || what === 'ready') visitor.keep({ talk: talk.status !== 'closed' && talk.head > 0 });
+    if (entry) outbox.remove(entry.id);
+    if (entry?.sender?.kind === 'operator' && talk.live && !shown()) tease(entry);
+    if (what !== 'typing') visitor.keep(talk.status !== 'closed');
     changed();
   }
 
@@ -58,116 +58,104 @@ export function start({ host, root, launcher, origin, workspace }) {
   function changed() { queued ||= requestAnimationFrame(() => { queued = 0; render(); }); }
 
   function render() {
-    const closedNow = talk?.status === 'closed';
+    const closed = talk?.status === 'closed';
     const unread = talk?.unread().length ?? 0;
     view.log.setAttribute('aria-live', talk?.live ? 'polite' : 'off'); // arriving history is not read out
-    thread.render(talk, outbox.items.filter((item) => !item.session || item.session === talk?.session || !talk));
-    status.render();
-    view.form.hidden = closedNow;
-    view.closed.hidden = !closedNow;
-    head(closedNow);
-    if (seen() && talk?.ready) talk.confirm('read', talk.head);
+    thread.render(talk, outbox.items.filter((item) => !item.session || !talk || item.session === talk.session));
+    status();
+    view.form.hidden = closed;
+    view.again.hidden = !closed;
+    head(closed, talk?.assignee);
+    if (shown() && document.visibilityState === 'visible' && thread.atEnd) talk?.confirm('read', talk.head);
     badge.hidden = shown() || !unread;
-    badge.textContent = unread > 99 ? '99+' : String(unread);
-    launcher.setAttribute('aria-label', shown() ? 'Close chat' : unread ? `Open chat, ${plural(unread, 'unread message', 'unread messages')}` : 'Open chat');
-    if (shown() || !unread) teaser.hidden = true;
+    badge.textContent = unread > 99 ? '99+' : unread;
+    launcher.setAttribute('aria-label', shown() ? 'Close chat' : unread ? `Open chat, ${unread} unread` : 'Open chat');
+    teaser.hidden ||= badge.hidden;
   }
 
-  function head(closedNow) {
-    const who = talk?.assignee;
-    view.name.textContent = config?.workspace?.name ?? 'Chat';
+  function head(closed, who) {
+    view.name.textContent = config?.workspace.name ?? 'Chat';
     view.mark.replaceChildren(who ? face({ ...who, kind: 'operator' }) : icon('swift'));
     view.mark.classList.toggle('plain', !!who);
-    const waiting = talk?.status === 'waiting' && talk.entries.length > 0;
-    view.about.replaceChildren(el(`span.dot${closedNow || !who ? '.off' : ''}`),
-      closedNow ? 'Conversation closed' : who ? `${who.name} is here` : waiting ? 'Your message is in the queue' : 'Write to us, we answer here');
+    view.about.replaceChildren(el(`span.dot${closed || !who ? '.off' : ''}`), closed ? 'Conversation closed'
+      : who ? `${who.name} is here` : talk?.head ? 'Your message is in the queue' : 'Write to us, we answer here');
   }
 
-  function lead() { return config?.greeting; }
   function drawLead({ title, text }) { return el('div.lead', {}, icon('swift'), el('h3', { dir: 'auto' }, title), el('p', { dir: 'auto' }, text)); }
 
   function typing({ who }) {
     return el('div.say.in.first.last', {}, face(who), el('p.bubble.typing', {}, dots(), el('span.sr-only', {}, `${who.name} is typing`)));
   }
 
-  function event({ payload, body }) {
-    return EVENTS[payload?.event]?.(payload.operator?.name ?? payload.by?.name) ?? body;
-  }
+  function event({ payload, body }) { return EVENTS[payload?.event]?.(payload.operator?.name) ?? body; }
 
   function failed({ key, failed: code }) {
     const item = outbox.items.find(({ id }) => id === key);
-    const link = (words, click) => el('button.link', { type: 'button', click }, words);
-    if (code === Fault.sessionClosed) return [el('span', { role: 'alert' }, CAUSES[code]), link('Start a new one', () => renew(item))];
-    return [el('span', { role: 'alert' }, CAUSES[code] ?? 'Not sent.'), link('Try again', () => { outbox.retry(item); outbox.pump(talk.session); }), link('Delete', () => outbox.remove(key))];
+    const way = (words, click) => el('button.link', { click }, words);
+    const cause = el('span', { role: 'alert' }, CAUSES[code] ?? 'Not sent.');
+    if (code === Fault.session_closed) return [cause, way('Start a new one', () => renew(item))];
+    return [cause, way('Try again', () => { outbox.retry(item); outbox.pump(talk?.session); }), way('Delete', () => outbox.remove(key))];
   }
 
-  /** A new conversation, with what could not be said in the old one. */
+  /** A new conversation, with what could not be said in the old one. It begins with its first message. */
   function renew(item) {
-    if (item) outbox.retry(item, null);
+    link.stop();
     fresh = true;
     talk = null;
-    link.stop();
-    link.start();
+    if (item) { outbox.retry(item, null); link.start(); }
+    changed();
     view.text.focus();
   }
 
   function send(text) {
     if (new TextEncoder().encode(text).length > 16_384) return false;
-    outbox.add(talk?.session ?? null, text);
     talk?.type('');
+    outbox.add(talk?.session ?? null, text);
+    visitor.keep(true);
     thread.toEnd();
-    visitor.keep({ talk: true });
+    link.start();
     if (talk?.ready) outbox.pump(talk.session);
     return true;
   }
 
-  function tease(entry) {
-    teaser.replaceChildren(face(entry.sender), el('p', { dir: 'auto' }, el('b', {}, `${entry.sender.name} `), entry.body));
+  function tease({ sender, body }) {
+    teaser.replaceChildren(face(sender), el('p', { dir: 'auto' }, el('b', {}, `${sender.name} `), body));
     teaser.hidden = false;
     addEventListener('click', () => { teaser.hidden = true; }, { once: true });
   }
 
-  function open() {
-    if (shown()) return;
-    view.root.hidden = false;
-    fit();
-    remember(true);
-    link.start();
-    config ?? visitor.config().then((got) => { config = got; accent(); changed(); }).catch(() => {});
+  function open() { if (!shown()) show(true); }
+  function close() { if (shown()) show(false); }
+
+  function show(now) {
+    view.root.hidden = !now;
+    host.toggleAttribute('open', now);
+    launcher.firstChild.replaceWith(icon(now ? 'down' : 'swift'));
+    launcher.setAttribute('aria-expanded', now);
+    view.root.setAttribute('aria-modal', phone.matches);
+    try { sessionStorage.setItem(openKey, now ? '1' : ''); } catch { /* not kept */ }
     thread.toEnd();
-    if (phone.matches) view.log.focus(); else view.text.focus();
+    if (now) {
+      if (visitor.identity) link.start(); // a new visitor's conversation begins with the first message
+      config ?? visitor.config().then((got) => { config = got; accent(got?.accent); changed(); }, () => {});
+      (phone.matches ? view.log : view.text).focus();
+    } else {
+      talk?.type('');
+      launcher.focus();
+    }
     changed();
   }
 
-  function close() {
-    if (!shown()) return;
-    view.root.hidden = true;
-    fit();
-    remember(false);
-    talk?.type('');
-    if (!talk?.entries.length && !outbox.items.length) link.stop(); // looked, said nothing
-    launcher.focus();
-    changed();
-  }
-
-  function fit() {
-    host.toggleAttribute('open', shown());
-    view.root.setAttribute('aria-modal', String(phone.matches));
-    launcher.querySelector('svg').replaceWith(icon(shown() ? 'down' : 'swift'));
-    launcher.setAttribute('aria-expanded', String(shown()));
-  }
-
-  function accent() { if (/^#[0-9a-f]{6}$/i.test(config?.accent ?? '')) host.style.setProperty('--c-accent', config.accent, 'important'); }
-  function remember(now) { try { if (now) sessionStorage.setItem(`chirrup:${workspace}:open`, '1'); else sessionStorage.removeItem(`chirrup:${workspace}:open`); } catch { /* not kept */ } }
+  function accent(colour) { if (colour) host.style.setProperty('--c-accent', colour); }
 
   launcher.append(badge);
   root.prepend(view.root, teaser);
-  phone.addEventListener('change', fit);
-  addEventListener('online', () => link.nudge());
-  document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') link.nudge(); changed(); });
+  view.again.onclick = () => renew();
   view.log.addEventListener('scroll', changed, { passive: true });
-  setInterval(() => (shown() || link.state !== 'open') && status.render(), 1000);
-  if (visitor.identity?.talk || outbox.items.length) link.start();
-  try { if (sessionStorage.getItem(`chirrup:${workspace}:open`)) open(); } catch { /* not kept */ }
-  return { open, close, toggle: () => (shown() ? close() : open()) };
+  addEventListener('online', () => link.nudge());
+  document.addEventListener('visibilitychange', () => { link.nudge(); changed(); });
+  setInterval(status, 1000);
+  if (visitor.identity?.talk) link.start();
+  try { if (sessionStorage.getItem(openKey)) open(); } catch { /* not kept */ }
+  return { open, close, toggle: () => show(!shown()) };
 }

@@ -9,15 +9,14 @@ export function panel(on) {
   const mark = el('div.mark', {}, icon('swift'));
   const log = el('div.log', { role: 'log', 'aria-label': 'Conversation', 'aria-relevant': 'additions', tabindex: 0 });
   const status = el('p.status', { role: 'status', hidden: true });
-  const text = el('textarea', { rows: 1, placeholder: 'Write a message', 'aria-label': 'Message', maxlength: 16_000, dir: 'auto', enterkeyhint: 'send' });
-  const send = el('button.icon-button.send', { type: 'submit', 'aria-label': 'Send', disabled: true }, icon('up'));
+  const text = el('textarea', { rows: 1, placeholder: 'Write a message', 'aria-label': 'Message', dir: 'auto', enterkeyhint: 'send' });
+  const send = el('button.icon-button.send', { 'aria-label': 'Send', disabled: true }, icon('up'));
   const form = el('form.compose', { submit: (event) => { event.preventDefault(); submit(); } }, text, send);
-  const again = el('button.button.primary', { type: 'button' }, 'Start a new conversation');
-  const closed = el('div.closed', { hidden: true }, again);
+  const again = el('button.again', { hidden: true }, 'Start a new conversation');
   const root = el('section.panel', { role: 'dialog', 'aria-labelledby': 'name', keydown: keys, hidden: true },
     el('header.head', {}, mark, el('div.who', {}, name, about),
-      el('button.icon-button', { type: 'button', 'aria-label': 'Close chat', click: on.close }, icon('x'))),
-    log, status, form, closed, el('p.foot', {}, icon('swift'), 'Chirrup'));
+      el('button.icon-button', { 'aria-label': 'Close chat', click: on.close }, icon('x'))),
+    log, status, form, again, el('p.foot', {}, icon('swift'), 'Chirrup'));
 
   function submit() {
     if (text.value.trim() && on.send(text.value.trim())) { text.value = ''; fit(); }
@@ -47,5 +46,5 @@ export function panel(on) {
     (event.shiftKey ? stops.at(-1) : stops[0]).focus();
   }
 
-  return { root, name, about, mark, log, status, text, form, closed, again, fit };
+  return { root, name, about, mark, log, status, text, form, again };
 }
