@@ -40,16 +40,18 @@ private let simple = bytes("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n")
     #expect(scan(blank, step: step) == .success(nil))
   }
 
-  @Test(
-    "Control characters end a head at once (RFC 9112 §2.2)",
-    arguments: [
+  // Not as arguments: a test's arguments are printed, and these would be obeyed by a terminal.
+  @Test("Control characters end a head at once (RFC 9112 §2.2)")
+  func controlCharacters() {
+    let heads = [
       "GET / HTTP/1.1\nHost: a\r\n", "GET / HTTP/1.1\r\rHost: a", "GET / HTTP/1.1\r\nHost: a\n",
       "GET / HTTP/1.1\r\nA: b\0c\r\n", "GET / HTTP/1.1\r\nA: b\rc\r\n", "GET\u{7F}",
       "GET / HTTP/1.1\r\nA: \u{1B}[0m", "\u{16}\u{3}\u{1}", "\n",
-    ])
-  func controlCharacters(_ text: String) {
-    #expect(scan(bytes(text), step: 1) == .failure(.controlCharacter))
-    #expect(scan(bytes(text), step: 1_000) == .failure(.controlCharacter))
+    ]
+    for head in heads {
+      #expect(scan(bytes(head), step: 1) == .failure(.controlCharacter))
+      #expect(scan(bytes(head), step: 1_000) == .failure(.controlCharacter))
+    }
   }
 
   @Test("A head of exactly 16 KiB passes, one byte more is 431, a line that never ends 414")
