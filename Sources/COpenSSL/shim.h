@@ -1,7 +1,6 @@
 // The parts of OpenSSL 3 that the target OpenSSL uses.
 #ifndef CHIRRUP_COPENSSL_H
 #define CHIRRUP_COPENSSL_H
-#define _GNU_SOURCE 1  // as in CLinux: one program, one shape of the C library's types
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -153,7 +153,12 @@ extension Engine {
       case .stored:
         counters.committed += 1
         show(batch, index, record, outcome)
-      case .duplicate: counters.duplicates += 1
+      case .duplicate:
+        counters.duplicates += 1
+        // Above the head it is news: an earlier attempt had committed, and its answer was lost.
+        if let session = sessionIndex[record.session], outcome.seq > sessions[session].head {
+          show(batch, index, record, outcome)
+        }
       case .unavailable:
         isStoreLost = true
         // It may have been committed all the same: the session is read again when the store answers.

@@ -1,0 +1,175 @@
+import Engine
+import Kernel
+import Logging
+import Primitives
+import Wire
+
+/// Reading and writing of sockets, whatever they speak.
+extension EventLoop {
+  mutating func receive(_ slot: Int) {
+    guard links.isOccupied(slot), !links[slot].isDoomed else { return }
+    let outcome = input.withMutableRawSpan { links[slot].descriptor.receive(into: &$0) }
+    switch outcome {
+    case .bytes(let count):
+      figures.bytesReceived &+= UInt64(count)
+      switch links[slot].phase {
+      case .webSocket(let connection):
+        input.withMutableRawSpan { all in
+          var bytes = all._mutatingExtracting(0..<count)
+          engine.receive(connection, &bytes)
+        }
+      case .http:
+        input.withRawSpan { links[slot].exchange.receive($0.extracting(0..<count)) }
+        serve(slot)
+      case .lingering: return
+      }
+    case .wouldBlock: return
+    case .endOfStream, .reset, .failed: ended(slot)
+    }
+  }
+
+  /// The peer has closed or broken the connection.
+  private mutating func ended(_ slot: Int) {
+    if case .webSocket(let connection) = links[slot].phase { engine.peerEnded(connection) }
+    links[slot].hasEnded = true
+    doom(slot)
+  }
+
+  mutating func doom(_ slot: Int) {
+    guard !links[slot].isDoomed else { return }
+    links[slot].isDoomed = true
+    doomedLinks.append(links.id(at: slot))
+  }
+
+  mutating func becameWritable(_ slot: Int) {
+    switch links[slot].phase {
+    case .webSocket(let connection):
+      watch(slot, links[slot].interest.subtracting(.write))
+      engine.writable(connection)
+    case .http: httpDirty.append(links.id(at: slot))
+    case .lingering: return
+    }
+  }
+
+  /// Tells epoll what to watch, where that has changed.
+  mutating func watch(_ slot: Int, _ interest: Interest) {
+    guard links[slot].interest != interest else { return }
+    links[slot].interest = interest
+    do throws(Errno) {
+      try epoll.modify(
+        links[slot].descriptor, interest, datum: links.id(at: slot).word)
+    } catch {
+      logger.error("cannot watch a socket: \(error)")
+      ended(slot)
+    }
+  }
+
+  func link(ofConnection slot: Int) -> Int? {
+    guard slot < linkOfSlot.count, links.contains(linkOfSlot[slot]) else { return nil }
+    return Int(linkOfSlot[slot].index)
+  }
+
+  mutating func note(link: SlotID, ofConnection slot: Int) {
+    while linkOfSlot.count <= slot { linkOfSlot.append(SlotID(index: 0, generation: 0)) }
+    linkOfSlot[slot] = link
+  }
+
+  /// A paused connection is not read: a token is being verified, or the peer does not take its answers.
+  mutating func applyPauses() {
+    for connection in engine.takePauseChanges() {
+      guard let slot = link(ofConnection: connection) else { continue }
+      let interest = links[slot].interest
+      watch(
+        slot, engine.isPaused(connection) ? interest.subtracting(.read) : interest.union(.read))
+    }
+  }
+
+  /// One write for every connection with something to say.
+  mutating func flush() {
+    let served = httpDirty
+    httpDirty.removeAll(keepingCapacity: true)
+    for id in served where links.contains(id) { flushHTTP(Int(id.index)) }
+    engine.takeDirty(into: &dirty)
+    for connection in dirty {
+      guard let slot = link(ofConnection: connection) else { continue }
+      output.removeAll(keepingCapacity: true)
+      engine.collect(connection, into: &output)
+      guard !links[slot].isDoomed else { continue }
+      send(slot, connection)
+    }
+    // A burst of large answers is not kept for ever.
+    if output.capacity > 4 * 1_048_576 { output = [] }
+    applyPauses()
+  }
+
+  private mutating func send(_ slot: Int, _ connection: Int) {
+    guard !output.isEmpty else {
+      engine.flushed(connection)
+      return
+    }
+    switch output.withRawSpan({ links[slot].descriptor.send($0) }) {
+    case .bytes(let count):
+      figures.bytesSent &+= UInt64(count)
+      if count == output.count {
+        engine.flushed(connection)
+      } else {
+        engine.blocked(connection, rest: output[count...])
+        watch(slot, links[slot].interest.union(.write))
+      }
+    case .wouldBlock:
+      engine.blocked(connection, rest: output[...])
+      watch(slot, links[slot].interest.union(.write))
+    case .reset, .failed: ended(slot)
+    }
+  }
+
+  /// The last act of an iteration: no slot is used again while an event may still name it.
+  mutating func closeDoomed() {
+    for connection in engine.takeDoomed() {
+      guard let slot = link(ofConnection: connection) else {
+        _ = engine.release(connection)
+        continue
+      }
+      doom(slot)
+    }
+    for id in doomedLinks where links.contains(id) {
+      let slot = Int(id.index)
+      if case .webSocket(let connection) = links[slot].phase {
+        let code = engine.release(connection)?.rawValue ?? 1006
+        figures.closed[code, default: 0] &+= 1
+        logger.debug("connection closed", metadata: ["code": "\(code)"])
+      }
+      if links[slot].hasEnded || drain.isOver {
+        remove(id)
+      } else {
+        linger(slot)
+      }
+    }
+    doomedLinks.removeAll(keepingCapacity: true)
+  }
+
+  private static let lingerMilliseconds: Int64 = 2_000
+
+  private mutating func linger(_ slot: Int) {
+    try? links[slot].descriptor.shutdownWrite()
+    links[slot].isDoomed = false
+    links[slot].exchange = HTTPExchange(openedAt: now)
+    links[slot].phase = .lingering(
+      until: now.advanced(byMilliseconds: EventLoop.lingerMilliseconds))
+    watch(slot, .read)
+  }
+
+  /// Slow senders, idle connections, and peers that do not close.
+  mutating func sweepLinks() {
+    for slot in 0..<links.endIndex where links.isOccupied(slot) && !links[slot].isDoomed {
+      switch links[slot].phase {
+      case .webSocket: continue
+      case .http: sweepHTTP(slot)
+      case .lingering(let until):
+        guard now >= until else { continue }
+        links[slot].hasEnded = true
+        doom(slot)
+      }
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import API
+import Chat
+import Engine
+import Kernel
+import Primitives
+import Tokens
+import Wire
+
+/// REST requests that wait for the outcome of a message.
+struct PendingAppends {
+  private var waiting: [UInt32: CheckedContinuation<OutcomeMail, Never>] = [:]
+  private var last: UInt32 = 0
+
+  mutating func add(_ continuation: CheckedContinuation<OutcomeMail, Never>) -> UInt32 {
+    last &+= 1
+    waiting[last] = continuation
+    return last
+  }
+
+  mutating func take(_ number: UInt32) -> CheckedContinuation<OutcomeMail, Never>? {
+    waiting.removeValue(forKey: number)
+  }
+}
+
+/// Mail in both directions, tokens, and connections on the move.
+extension EventLoop {
+  mutating func takeMail() {
+    shared.mailboxes[index].drain(into: &mail)
+    var items: [LoopMail] = []
+    swap(&items, &mail)
+    for item in items { take(item) }
+    items.removeAll(keepingCapacity: true)
+    swap(&items, &mail)
+  }
+
+  private mutating func take(_ item: LoopMail) {
+    switch item {
+    case .engine(let mail): engine.deliver(mail)
+    case .arrival(let departure, let rawDescriptor, let peer):
+      arrive(departure, FileDescriptor(owning: rawDescriptor), peer)
+    case .job(let job):
+      // SAFETY: a job is enqueued once and run here once, and the executor lives as long as the process.
+      unsafe job.runSynchronously(on: shared.executors[index].asUnownedTaskExecutor())
+    case .query(let query, let continuation): ask(query, continuation)
+    case .append(var item, let continuation):
+      item.record.origin.loop = UInt16(index)
+      item.record.origin.slot = appends.add(continuation)
+      engine.append(item)
+    case .response(let link, let response): respond(link, response)
+    case .drain(let milliseconds): beginDrain(milliseconds)
+    case .stop: drain.isOver = true
+    }
+  }
+
+  mutating func postMail() {
+    for loop in 0..<shared.loopCount where loop != index {
+      let items = engine.takeMail(for: loop)
+      if !items.isEmpty { shared.mailboxes[loop].post(items) }
+    }
+  }
+
+  mutating func answerRequests() {
+    for outcome in engine.takeRequestOutcomes() {
+      appends.take(outcome.origin.slot)?.resume(returning: outcome)
+    }
+  }
+
+  /// Some 20 microseconds each, at most one for each connection and `hello`.
+  mutating func verifyTokens() {
+    for verification in engine.takeVerifications() {
+      engine.verified(verification.connection, member(of: verification.token))
+    }
+  }
+
+  private func member(of token: [UInt8]) -> Result<Member, TokenRefusalError> {
+    do throws(TokenFault) {
+      let (principal, expiresAt) = try shared.tokens.verify(token, now: engine.wall)
+      switch principal {
+      case .visitor(let id, let workspace, let sessions, let name):
+        return .success(
+          Member(
+            person: Person(role: .visitor, id: id, name: Array(name.utf8)), workspace: workspace,
+            sessions: sessions, expiresAt: expiresAt))
+      case .operator(let id, let workspace, let name, _):
+        return .success(
+          Member(
+            person: Person(role: .operator_, id: id, name: Array(name.utf8)),
+            workspace: workspace, sessions: [], expiresAt: expiresAt))
+      }
+    } catch {
+      return .failure(TokenRefusalError(error == .expired ? .expired : .invalid))
+    }
+  }
+
+  // MARK: Connections on the move
+
+  /// A visitor's connection goes to the loop of its session, once, after its hello.
+  mutating func moveDepartures() {
+    for (id, loop) in engine.takeDepartures() {
+      guard let slot = link(ofConnection: Int(id.index)), !links[slot].isDoomed,
+        let departure = engine.depart(id)
+      else { continue }
+      let linkID = links.id(at: slot)
+      try? epoll.remove(links[slot].descriptor)
+      let link = links.remove(Int(linkID.index))
+      let peer = link.peer
+      let rawDescriptor = link.release()
+      shared.mailboxes[loop].post(
+        .arrival(departure, rawDescriptor: rawDescriptor, peer: peer))
+    }
+  }
+
+  private mutating func arrive(
+    _ departure: Departure, _ descriptor: consuming FileDescriptor, _ peer: PeerAddress
+  ) {
+    guard let linkID = register(Link(descriptor: descriptor, peer: peer, now: now)) else { return }
+    guard let id = engine.adopt(departure) else {
+      remove(linkID)
+      return
+    }
+    let connection = Int(id.index)
+    note(link: linkID, ofConnection: connection)
+    links[Int(linkID.index)].phase = .webSocket(connection)
+    engine.settle(id)
+  }
+}

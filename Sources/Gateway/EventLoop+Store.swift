@@ -1,0 +1,219 @@
+import API
+import Chat
+import Engine
+import Journal
+import Kernel
+import Logging
+import Postgres
+import Primitives
+
+/// The loop's two connections to PostgreSQL: the writer commits batches; the reader answers everything else, so
+/// that a slow read never queues ahead of a commit.
+struct StoreSockets {
+  var isWriterReady = true
+  var isReaderReady = true
+  var wasReady = false
+  var batchesInFlight = 0
+  /// What epoll was told last.
+  var writer = Registration()
+  var reader = Registration()
+
+  struct Registration: Equatable {
+    /// Changes with every new socket of libpq, even one of the same number.
+    var serial: UInt32 = 0
+    var descriptor: Int32 = -1
+    var wantsWrite = false
+  }
+}
+
+/// Who waits for an answer of the reader, by ticket.
+struct PendingQueries {
+  enum Asker {
+    case engine(ReadRequest)
+    case task(CheckedContinuation<Result<Rows, QueryFailure>, Never>)
+  }
+
+  private var askers: [UInt64: Asker] = [:]
+  private var last: UInt64 = 0
+
+  /// Reads of the engine that are under way at once; the others wait in its queue.
+  static let engineReadsMax = 256
+
+  private(set) var engineReads = 0
+  /// A query came since the reader was last driven.
+  var hasNew = false
+
+  mutating func add(_ asker: Asker) -> UInt64 {
+    last += 1
+    askers[last] = asker
+    if case .engine = asker { engineReads += 1 }
+    return last
+  }
+
+  mutating func take(_ ticket: UInt64) -> Asker? {
+    let asker = askers.removeValue(forKey: ticket)
+    if case .engine = asker { engineReads -= 1 }
+    return asker
+  }
+}
+
+extension EventLoop {
+  mutating func driveStore() {
+    driveWriter()
+    driveReader()
+    // What the answers brought may be committed in this same iteration.
+    if writer.isReady && engine.hasBatch { driveWriter() }
+  }
+
+  private mutating func driveWriter() {
+    let isDue = storeSockets.isWriterReady || now >= writer.nextDeadline
+    storeSockets.isWriterReady = false
+    let hasWork = writer.isReady && engine.hasBatch
+    guard isDue || hasWork else { return }
+    if isDue { writer.advance(now: now) }
+    settleBatches()
+    while writer.isReady && engine.hasBatch {
+      storeSockets.batchesInFlight += 1
+      engine.submitBatch { writer.submit(&$0, now: now) }
+      writer.advance(now: now)
+      settleBatches()
+    }
+    noteHealth()
+    let socket = StoreSockets.Registration(
+      serial: writer.registration, descriptor: writer.descriptor, wantsWrite: writer.wantsWrite)
+    register(socket, instead: storeSockets.writer, Datum.writer)
+    storeSockets.writer = socket
+  }
+
+  private mutating func settleBatches() {
+    while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {
+      storeSockets.batchesInFlight -= 1
+    }
+  }
+
+  private mutating func noteHealth() {
+    let isReady = writer.health == .ready
+    engine.isStoreReachable = isReady
+    guard isReady != storeSockets.wasReady else { return }
+    storeSockets.wasReady = isReady
+    if isReady {
+      logger.info("PostgreSQL answers")
+    } else if case .down(let reason) = writer.health {
+      logger.warning("PostgreSQL does not answer: \(reason)")
+    }
+    post(figures: true)
+  }
+
+  private mutating func driveReader() {
+    let isDue = storeSockets.isReaderReady || now >= reader.nextDeadline
+    storeSockets.isReaderReady = false
+    if isDue { reader.advance(now: now) }
+    takeAnswers()
+    var hasNew = false
+    while queries.engineReads < PendingQueries.engineReadsMax, let request = engine.nextRead() {
+      ask(request)
+      hasNew = true
+    }
+    guard isDue || hasNew || queries.hasNew else { return }
+    queries.hasNew = false
+    reader.advance(now: now)
+    takeAnswers()
+    let socket = StoreSockets.Registration(
+      serial: reader.registration, descriptor: reader.descriptor, wantsWrite: reader.wantsWrite)
+    register(socket, instead: storeSockets.reader, Datum.reader)
+    storeSockets.reader = socket
+  }
+
+  private mutating func ask(_ request: ReadRequest) {
+    let query: Query
+    switch request {
+    case .session(let id): query = History.sessionQuery(id)
+    case .entries(let session, let after, let limit, _):
+      query = History.entriesQuery(session, after: after, limit: limit)
+    case .entriesBefore(let session, let before, let limit, _):
+      query = History.entriesQuery(session, before: before, limit: limit)
+    case .conversation(let session, _): query = conversationQuery(session)
+    case .storeMark(let session, let mark):
+      query = History.markQuery(
+        session, mark.person, read: mark.read, delivered: mark.delivered)
+    }
+    let ticket = queries.add(.engine(request))
+    if !reader.enqueue(query, ticket: ticket, now: now) {
+      finish(ticket, .failure(.overloaded))
+    }
+  }
+
+  mutating func ask(
+    _ query: Query, _ continuation: CheckedContinuation<Result<Rows, QueryFailure>, Never>
+  ) {
+    let ticket = queries.add(.task(continuation))
+    queries.hasNew = true
+    if !reader.enqueue(query, ticket: ticket, now: now) {
+      finish(ticket, .failure(.overloaded))
+    }
+  }
+
+  private mutating func takeAnswers() {
+    while let answer = reader.takeAnswer() { finish(answer.ticket, answer.result) }
+  }
+
+  private mutating func finish(_ ticket: UInt64, _ result: Result<Rows, QueryFailure>) {
+    switch queries.take(ticket) {
+    case .task(let continuation): continuation.resume(returning: result)
+    case .engine(let request): finish(request, result)
+    case nil: preconditionFailure("the reader answered a question that nobody asked")
+    }
+  }
+
+  private mutating func finish(_ request: ReadRequest, _ result: Result<Rows, QueryFailure>) {
+    let rows: Rows?
+    switch result {
+    case .success(let answer): rows = answer
+    case .failure(let failure):
+      rows = nil
+      if case .refused(let state, let message) = failure {
+        logger.error("PostgreSQL refused a read: \(state.code) \(message)")
+      }
+    }
+    switch request {
+    case .session(let id):
+      guard let rows else {
+        engine.sessionLoaded(id, .failure(.unavailable))
+        return
+      }
+      let snapshot = History.decodeSession(rows)
+      engine.sessionLoaded(id, snapshot.map { .success($0) } ?? .failure(.noSuchSession))
+    case .entries, .entriesBefore:
+      engine.entriesLoaded(request, rows.map { History.decodeEntries($0) })
+    case .conversation(let session, let workspace):
+      guard let rows else {
+        engine.conversationLoaded(session, workspace, .failure(.unavailable))
+        return
+      }
+      let json = decodeConversation(rows).map { conversation in
+        var json: [UInt8] = []
+        appendConversationJSON(conversation, to: &json)
+        return json
+      }
+      engine.conversationLoaded(session, workspace, .success(json))
+    case .storeMark: return
+    }
+  }
+
+  /// libpq opens and closes its sockets as it likes; a closed one has left epoll by itself.
+  private mutating func register(
+    _ socket: StoreSockets.Registration, instead old: StoreSockets.Registration, _ datum: UInt64
+  ) {
+    guard socket != old, socket.descriptor >= 0 else { return }
+    let interest: Interest = socket.wantsWrite ? [.read, .write] : .read
+    do throws(Errno) {
+      if socket.serial == old.serial && socket.descriptor == old.descriptor {
+        try epoll.modify(rawValue: socket.descriptor, interest, datum: datum)
+      } else {
+        try epoll.add(rawValue: socket.descriptor, interest, datum: datum)
+      }
+    } catch {
+      logger.error("cannot watch the socket of PostgreSQL: \(error)")
+    }
+  }
+}

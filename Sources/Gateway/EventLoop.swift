@@ -1,0 +1,198 @@
+import Chat
+import Engine
+import Journal
+import Kernel
+import Logging
+import Postgres
+import Primitives
+import Settings
+import Wire
+
+/// One thread, one epoll, one engine, one writer and one reader connection to PostgreSQL.
+///
+/// The order of an iteration is the durability contract: wait → mail → events (state changes only) → timers →
+/// submit batch → post mail → flush → close. Nothing is written to a socket in reaction to an event, nothing is
+/// closed inside its own event, and nothing is acked or shown before the journal has seen its COMMIT.
+struct EventLoop: ~Copyable {
+  let index: Int
+  let shared: Shared
+  let logger: Logger
+
+  let epoll: Epoll
+  var events = Events(capacity: 1024)
+  var listeners: [Listener] = []
+  var links: Slab<Link>
+  var engine: Engine
+  /// The link of each engine slot, for as long as the connection lives.
+  var linkOfSlot: [SlotID] = []
+  var writer: Writer
+  var reader: QueryConnection
+  var storeSockets = StoreSockets()
+
+  var now: Instant
+  var figures = Board.Figures()
+  var mail: [LoopMail] = []
+  /// One receive buffer for all connections: an idle one holds none.
+  var input: [UInt8]
+  var output: [UInt8] = []
+  var dirty: [Int] = []
+  var httpDirty: [SlotID] = []
+  var doomedLinks: [SlotID] = []
+  var queries = PendingQueries()
+  var appends = PendingAppends()
+  var nextSweep: Instant
+  var drain = Drain()
+  var random: RandomBlock
+
+  /// Bytes read from one socket in one event: the next one's turn comes after that.
+  static let receiveBytes = 65_536
+
+  /// Makes a loop and everything it waits for.
+  static func make(
+    index: Int, shared: Shared, listeners: [Listener]
+  ) throws(Errno) -> EventLoop {
+    let loop = EventLoop(index: index, shared: shared, listeners: listeners, epoll: try Epoll())
+    try loop.epoll.add(
+      rawValue: shared.mailboxes[index].rawDescriptor, .read, datum: Datum.mailbox)
+    for listener in listeners.indices {
+      try loop.epoll.add(
+        rawValue: listeners[listener].rawDescriptor, .read, datum: Datum.listener(listener))
+    }
+    return loop
+  }
+
+  private init(index: Int, shared: Shared, listeners: [Listener], epoll: consuming Epoll) {
+    self.index = index
+    self.shared = shared
+    var logger = shared.logger
+    logger[metadataKey: "loop"] = "\(index)"
+    self.logger = logger
+    self.epoll = epoll
+    let now = SystemClock.now()
+    self.now = now
+    let connectionsMax = max(1, shared.settings.connectionsMax / shared.loopCount)
+    links = Slab(limit: connectionsMax + 1024)
+    engine = Engine(
+      loop: index, loopCount: shared.loopCount,
+      configuration: Engine.Configuration(
+        connectionsMax: connectionsMax, sessionsMax: 1_000_000, node: "1"),
+      now: now, wall: SystemClock.wallTime())
+    random = RandomBlock()
+    writer = Writer(url: shared.databaseURL, seed: random.next())
+    reader = QueryConnection(url: shared.databaseURL)
+    input = Array(repeating: 0, count: EventLoop.receiveBytes)
+    nextSweep = now
+    self.listeners = listeners
+  }
+
+  /// Runs until the loop is told to stop or has drained.
+  mutating func run() {
+    while !drain.isOver {
+      wait()
+      now = SystemClock.now()
+      engine.now = now
+      engine.wall = SystemClock.wallTime()
+      figures.iterations &+= 1
+      takeMail()
+      dispatchEvents()
+      if now >= nextSweep { sweep() }
+      engine.readInbox()
+      verifyTokens()
+      moveDepartures()
+      driveStore()
+      engine.settleSessions()
+      postMail()
+      answerRequests()
+      applyPauses()
+      flush()
+      closeDoomed()
+      advanceDrain()
+    }
+    post(figures: true)
+  }
+
+  /// Sleeps until something happens or a deadline comes; not at all while output is left over.
+  private mutating func wait() {
+    let deadline = min(nextSweep, engine.nextInboxRead, writer.nextDeadline, reader.nextDeadline)
+    var timeout: Int64 = 0
+    if !engine.hasDirty && httpDirty.isEmpty {
+      timeout = max(0, min(deadline.milliseconds(since: now) + 1, 500))
+    }
+    do throws(Errno) {
+      try epoll.wait(into: &events, timeoutMilliseconds: Int32(timeout))
+    } catch {
+      preconditionFailure("epoll_wait cannot fail on a valid descriptor: \(error)")
+    }
+  }
+
+  private mutating func dispatchEvents() {
+    for position in 0..<events.count {
+      let event = events[position]
+      switch event.datum {
+      case Datum.mailbox: continue  // taken every iteration
+      case Datum.writer: storeSockets.isWriterReady = true
+      case Datum.reader: storeSockets.isReaderReady = true
+      case let datum where datum < Datum.linkMin: acceptAll(Int(datum - Datum.listenerMin))
+      case let datum: dispatch(SlotID(word: datum), event)
+      }
+    }
+  }
+
+  /// A link's generation guards against events for a socket that was closed in this iteration.
+  private mutating func dispatch(_ id: SlotID, _ event: Event) {
+    guard links.contains(id) else { return }
+    let slot = Int(id.index)
+    if event.isWritable { becameWritable(slot) }
+    if event.isReadable || event.isHungUp { receive(slot) }
+  }
+
+  private mutating func sweep() {
+    nextSweep = now.advanced(byMilliseconds: Engine.sweepMilliseconds)
+    engine.sweep()
+    sweepLinks()
+    resumeListeners()
+    post(figures: true)
+  }
+
+  mutating func post(figures isDue: Bool) {
+    guard isDue else { return }
+    figures.isStoreReady = writer.health == .ready
+    figures.isDraining = drain.isDraining
+    figures.hasEnded = drain.isOver
+    figures.links = links.count
+    figures.connections = engine.connectionCount
+    figures.sessions = engine.sessionCount
+    figures.queuedRecords = engine.queuedRecords
+    figures.engine = engine.counters
+    shared.board.post(figures, loop: index)
+  }
+}
+
+/// What an epoll event is about. Links carry their slot, whose generation is odd and so never 0.
+enum Datum {
+  static let mailbox: UInt64 = 0
+  static let writer: UInt64 = 1
+  static let reader: UInt64 = 2
+  static let listenerMin: UInt64 = 16
+  static let linkMin: UInt64 = 1 << 32
+
+  static func listener(_ index: Int) -> UInt64 { listenerMin + UInt64(index) }
+}
+
+/// Random words, fetched from the kernel in blocks: names of connections need 128 bits each.
+struct RandomBlock {
+  private var words: [UInt64] = []
+
+  mutating func next() -> UInt64 {
+    if words.isEmpty {
+      let bytes = Random.bytes(512)
+      words = bytes.withRawSpan { span in (0..<64).map { span.word(at: $0 * 8) } }
+    }
+    return words.removeLast()
+  }
+
+  mutating func identifier(at time: WallTime) -> Identifier {
+    Identifier(
+      version7At: time, randomHigh: UInt16(truncatingIfNeeded: next()), randomLow: next())
+  }
+}

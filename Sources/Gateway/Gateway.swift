@@ -1,0 +1,145 @@
+import Kernel
+public import Logging
+import Primitives
+public import Settings
+import Tokens
+
+/// What a gateway needs to run, settled before the first thread starts.
+public struct GatewayOptions: Sendable {
+  public var settings: Settings
+  /// As libpq takes it.
+  public var databaseURL: String
+  /// The key of the gateway's own tokens, from the database.
+  public var signingSecret: [UInt8]
+  /// What stands for `{{NAME}}` in the pages.
+  public var pageValues: [String: String]
+  public var logger: Logger
+
+  public init(
+    settings: Settings, databaseURL: String, signingSecret: [UInt8],
+    pageValues: [String: String], logger: Logger
+  ) {
+    self.settings = settings
+    self.databaseURL = databaseURL
+    self.signingSecret = signingSecret
+    self.pageValues = pageValues
+    self.logger = logger
+  }
+
+  var loopCount: Int {
+    let wanted = settings.loops == 0 ? SystemProcessors.count : settings.loops
+    return min(max(1, wanted), 64)
+  }
+}
+
+/// A gateway that could not start; `description` says why and what to do.
+public struct GatewayFailure: Error, CustomStringConvertible {
+  public var description: String
+}
+
+/// The gateway: one thread for each loop, and the calling thread, which waits for signals.
+public enum Gateway {
+  /// Runs until SIGTERM or SIGINT and everything is drained. `ready` is called once the sockets listen.
+  /// Call it on the first thread, before any other has started: signals are blocked here.
+  public static func run(
+    _ options: GatewayOptions, ready: @Sendable (_ listening: [ListenAddress]) -> Void
+  ) async throws {
+    let signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
+    SignalDescriptor.ignoreBrokenPipes()
+    let tokens = try await TokenAuthority(secret: options.signingSecret)
+    let shared = try Shared(options, tokens: tokens)
+    let (listeners, addresses) = try listen(shared)
+    var threads: [ThreadBox] = []
+    for index in 0..<shared.loopCount {
+      let own = listeners[index]
+      threads.append(
+        ThreadBox(
+          try Thread.spawn(name: "loop-\(index)") {
+            do throws(Errno) {
+              var loop = try EventLoop.make(index: index, shared: shared, listeners: own)
+              loop.run()
+            } catch {
+              // Without its epoll a loop cannot serve: the process must not pretend.
+              preconditionFailure("loop \(index) cannot start: \(error)")
+            }
+          }))
+    }
+    shared.logger.info(
+      "listening", metadata: ["addresses": "\(addresses)", "loops": "\(shared.loopCount)"])
+    ready(addresses)
+    try waitForEnd(signals, shared)
+    for thread in threads { thread.join() }
+    shared.logger.info("stopped")
+  }
+
+  /// One listener for each loop and address. A port of 0 is chosen by the kernel for the first loop and used by
+  /// the others.
+  private static func listen(_ shared: Shared) throws -> ([[Listener]], [ListenAddress]) {
+    var listeners: [[Listener]] = Array(repeating: [], count: shared.loopCount)
+    var addresses: [ListenAddress] = []
+    for address in shared.settings.listen {
+      let host = address.host == "localhost" ? "127.0.0.1" : address.host
+      guard let ip = IPAddress(host) else {
+        throw GatewayFailure(
+          description:
+            "listen: \(address.host) is not an IP address. Use one, for example 127.0.0.1.")
+      }
+      var port = address.port
+      for index in 0..<shared.loopCount {
+        do throws(Errno) {
+          let socket = try Sockets.listen(
+            on: ip, port: port, backlog: 4096, sharesPort: shared.loopCount > 1)
+          port = try socket.localPort()
+          listeners[index].append(Listener(socket))
+        } catch  where error == .addressInUse {
+          throw GatewayFailure(
+            description:
+              "\(address) is in use by another program. Stop it, or choose another port with --listen."
+          )
+        } catch {
+          throw GatewayFailure(description: "cannot listen on \(address): \(error)")
+        }
+      }
+      addresses.append(ListenAddress(host: address.host, port: port))
+    }
+    return (listeners, addresses)
+  }
+
+  /// The first SIGTERM or SIGINT drains, a second one ends at once.
+  private static func waitForEnd(_ signals: borrowing SignalDescriptor, _ shared: Shared) throws {
+    let epoll = try Epoll()
+    try epoll.add(rawValue: signals.rawValue, .read, datum: 0)
+    var events = Events(capacity: 1)
+    var deadline = Instant.never
+    var isDraining = false
+    while true {
+      let left = deadline.milliseconds(since: SystemClock.now())
+      try epoll.wait(into: &events, timeoutMilliseconds: Int32(max(0, min(left, 100))))
+      while let signal = signals.next() {
+        switch signal {
+        case .terminate, .interrupt:
+          if isDraining {
+            for mailbox in shared.mailboxes { mailbox.post(.stop) }
+            return
+          }
+          isDraining = true
+          let milliseconds = Int64(shared.settings.drainSeconds) * 1000
+          deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
+          shared.logger.info("draining", metadata: ["signal": "\(signal)"])
+          for mailbox in shared.mailboxes { mailbox.post(.drain(milliseconds: milliseconds)) }
+        default: continue
+        }
+      }
+      if isDraining, shared.board.hasEnded || SystemClock.now() >= deadline { return }
+    }
+  }
+}
+
+/// A thread handle in an array: `Thread` itself has one owner.
+private final class ThreadBox {
+  private var thread: Thread?
+
+  init(_ thread: consuming Thread) { self.thread = consume thread }
+
+  func join() { thread.take()?.join() }
+}

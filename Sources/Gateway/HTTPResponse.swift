@@ -1,0 +1,68 @@
+import API
+import Primitives
+import Wire
+
+/// Writes whole HTTP answers. Every answer has a length, and every page the headers that keep a browser strict.
+enum HTTPResponse {
+  /// Scripts, styles and sockets of our own origin only, and no frame around us.
+  static let contentSecurityPolicy = """
+    default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'
+    """
+
+  static func append(
+    _ response: APIResponse, isHead: Bool, isKeptAlive: Bool, to output: inout [UInt8]
+  ) {
+    ResponseHead.appendStatusLine(response.status, to: &output)
+    for (name, value) in response.headers {
+      appendField(name, value, to: &output)
+    }
+    // RFC 9110 §8.6: no Content-Length with 204 and 304.
+    if response.status != 204 && response.status != 304 {
+      ResponseHead.appendField("Content-Length", response.body.count, to: &output)
+    }
+    ResponseHead.appendField("Connection", isKeptAlive ? "keep-alive" : "close", to: &output)
+    ResponseHead.appendEnd(to: &output)
+    if !isHead && response.status != 204 && response.status != 304 {
+      output.append(contentsOf: response.body)
+    }
+  }
+
+  /// A field whose name is not a constant: it comes from our own code, never from a peer.
+  private static func appendField(_ name: String, _ value: String, to output: inout [UInt8]) {
+    output.append(name)
+    output.append(": ")
+    for byte in value.utf8 { output.append(byte < 0x20 || byte == 0x7F ? 0x20 : byte) }
+    output.append("\r\n")
+  }
+
+  static func text(_ status: Int, _ text: String, type: String = "text/plain; charset=utf-8")
+    -> APIResponse
+  {
+    APIResponse(
+      status: status,
+      headers: [
+        ("Content-Type", type), ("Cache-Control", "no-store"),
+        ("X-Content-Type-Options", "nosniff"),
+      ], body: Array(text.utf8))
+  }
+
+  /// RFC 9457.
+  static func problem(
+    _ status: Int, _ detail: String, headers: [(name: String, value: String)] = []
+  ) -> APIResponse {
+    let title = ResponseHead.reasonPhrase(of: status).description
+    var quoted = ""
+    for scalar in detail.unicodeScalars {
+      quoted +=
+        scalar == "\"" || scalar == "\\" ? "\\\(scalar)" : scalar.value < 0x20 ? " " : "\(scalar)"
+    }
+    var response = text(
+      status,
+      """
+      {"type":"about:blank","title":"\(title)","status":\(status),"detail":"\(quoted)"}
+      """, type: "application/problem+json")
+    response.headers.append(contentsOf: headers)
+    return response
+  }
+}

@@ -1,0 +1,41 @@
+import API
+import Chat
+import Engine
+import Postgres
+import Primitives
+
+/// What the loops lend to the REST API: the database connection of the loop a handler runs on, and the loops
+/// that own the sessions.
+final class LoopServices: Database, Sessions {
+  private let mailboxes: [Mailbox]
+
+  init(mailboxes: [Mailbox]) { self.mailboxes = mailboxes }
+
+  private var mailbox: Mailbox { mailboxes[CurrentLoop.index] }
+
+  func run(_ query: Query) async throws(QueryFailure) -> Rows {
+    let result = await withCheckedContinuation { continuation in
+      mailbox.post(.query(query, continuation))
+    }
+    return try result.get()
+  }
+
+  func append(
+    session: Identifier, workspace: Identifier, id: Identifier, role: Role, kind: Kind,
+    sender: Identifier?, senderName: [UInt8], body: [UInt8], payload: [UInt8]
+  ) async -> Outcome {
+    // The loop fills in the origin.
+    let origin = Origin(loop: 0, slot: 0, generation: 0, isRequest: true, ref: .none)
+    let record = Record(
+      session: session, id: id, role: role, kind: kind, sender: sender, origin: origin)
+    let item = AppendMail(record: record, senderName: senderName, body: body, payload: payload)
+    return await withCheckedContinuation { continuation in
+      mailbox.post(.append(item, continuation))
+    }.outcome
+  }
+
+  func changed(session: Identifier) {
+    // Any loop forwards it to the owner.
+    mailbox.post(.engine(.changed(session: session)))
+  }
+}

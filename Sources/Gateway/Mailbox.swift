@@ -1,0 +1,67 @@
+import API
+import Engine
+import Kernel
+import Postgres
+import Primitives
+import Synchronization
+
+/// What may be told to a loop from another thread.
+enum LoopMail: Sendable {
+  case engine(Mail)
+  /// A visitor's connection that belongs to this loop. The raw descriptor is owned by the mail until the loop
+  /// takes it: an enum in an array cannot hold a `FileDescriptor`, which has one owner.
+  case arrival(Departure, rawDescriptor: Int32, peer: PeerAddress)
+  /// A step of an async function that runs on this loop.
+  case job(UnownedJob)
+  case query(Query, CheckedContinuation<Result<Rows, QueryFailure>, Never>)
+  case append(AppendMail, CheckedContinuation<OutcomeMail, Never>)
+  case response(link: SlotID, APIResponse)
+  /// Stop accepting, ask the clients to come back elsewhere, and end within so many milliseconds.
+  case drain(milliseconds: Int64)
+  /// End now.
+  case stop
+}
+
+/// The only way into a loop from another thread: a queue under a lock that is held for a swap, and an eventfd.
+///
+/// A post of many items costs one lock and one signal. The lock is not on the path of a message inside a loop;
+/// between loops it is taken once for each pair of loops and iteration.
+final class Mailbox: Sendable {
+  private let items = Mutex<[LoopMail]>([])
+  private let counter: EventCounter
+
+  init() throws(Errno) { counter = try EventCounter() }
+
+  /// For epoll.
+  var rawDescriptor: Int32 { counter.rawValue }
+
+  func post(_ item: LoopMail) {
+    let wasEmpty = items.withLock { items in
+      items.append(item)
+      return items.count == 1
+    }
+    if wasEmpty { counter.signal() }
+  }
+
+  func post(_ mail: [Mail]) {
+    let wasEmpty = items.withLock { items in
+      let wasEmpty = items.isEmpty
+      for item in mail { items.append(.engine(item)) }
+      return wasEmpty
+    }
+    if wasEmpty { counter.signal() }
+  }
+
+  /// Everything that came, in order; `items` must be empty and keeps its storage for the next time.
+  func drain(into taken: inout [LoopMail]) {
+    _ = counter.drain()
+    var empty = consume taken
+    empty.removeAll(keepingCapacity: true)
+    taken = items.withLock { items in
+      let all = items
+      items = []
+      return all
+    }
+    if taken.isEmpty { taken = empty }
+  }
+}

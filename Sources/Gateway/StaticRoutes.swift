@@ -1,0 +1,55 @@
+import API
+import Settings
+import Wire
+
+/// The routes that need no database: pages, probes and figures.
+enum StaticRoutes {
+  static func answer(_ head: RequestHead, _ shared: Shared) -> APIResponse {
+    guard head.method == .get || head.method == .head else {
+      let known = ["/healthz", "/readyz", "/metrics", "/"].contains(head.path)
+      return known || shared.assets[head.path] != nil
+        ? HTTPResponse.problem(
+          405, "This path takes GET and HEAD.", headers: [("Allow", "GET, HEAD")])
+        : notFound
+    }
+    switch head.path {
+    case "/healthz": return HTTPResponse.text(200, "ok\n")
+    case "/readyz":
+      let (isReady, json) = shared.board.readiness()
+      return HTTPResponse.text(isReady ? 200 : 503, json + "\n", type: "application/json")
+    case "/metrics":
+      return HTTPResponse.text(
+        200, Metrics.text(shared.board.read()), type: "text/plain; version=0.0.4; charset=utf-8")
+    case "/":
+      return APIResponse(
+        status: 302, headers: [("Location", shared.settings.demo ? "/demo" : "/console")])
+    case "/demo" where !shared.settings.demo: return notFound
+    default: return asset(head, shared)
+    }
+  }
+
+  private static let notFound = HTTPResponse.problem(404, "There is nothing at this path.")
+
+  private static func asset(_ head: RequestHead, _ shared: Shared) -> APIResponse {
+    guard let asset = shared.assets[head.path] else { return notFound }
+    var headers: [(name: String, value: String)] = [
+      ("ETag", asset.entityTag), ("Cache-Control", "no-cache"),
+      ("X-Content-Type-Options", "nosniff"),
+      ("Content-Security-Policy", HTTPResponse.contentSecurityPolicy),
+      ("Referrer-Policy", "no-referrer"),
+    ]
+    if asset.isShared {
+      headers.append(("Access-Control-Allow-Origin", "*"))
+      headers.append(("Cross-Origin-Resource-Policy", "cross-origin"))
+    }
+    // RFC 9110 §13.1.2.
+    let known = head.fields.list(of: "if-none-match")
+    if known.contains("*") || known.contains(asset.entityTag)
+      || known.contains("W/" + asset.entityTag)
+    {
+      return APIResponse(status: 304, headers: headers)
+    }
+    headers.append(("Content-Type", asset.contentType))
+    return APIResponse(status: 200, headers: headers, body: asset.bytes)
+  }
+}
