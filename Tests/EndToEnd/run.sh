@@ -25,7 +25,7 @@ part() {
 part "http" ./http.sh
 part "clients" ./clients.sh
 part "verdict" ./verdict.sh
-part "gateway crash" ./crash_gateway.sh "$($full && echo 40 || echo 12)"
+part "gateway crash" ./crash_gateway.sh "$($full && echo 60 || echo 20)"
 part "database crash" ./crash_postgres.sh "$($full && echo 60 || echo 25)"
 part "load" ./load.sh "$($full && echo 60 || echo 15)"
 if [ -e browser_test.py ]; then part "browser" "$python" browser_test.py; fi
