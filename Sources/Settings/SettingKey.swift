@@ -33,7 +33,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   /// The range of a number.
   var range: ClosedRange<Int>? {
     switch self {
-    case .loops: 0...256
+    case .loops: 0...64
     case .connections: 1...1_000_000
     case .connectionsPerAddress: 0...1_000_000
     case .visitorTokenSeconds, .operatorTokenSeconds: 60...86_400

@@ -9,7 +9,7 @@ extension Settings {
     for name in sources.unknownKeys {
       let meant = suggestion(for: name, among: SettingKey.allCases.map(\.rawValue))
       check.problems.append(
-        "\(name): there is no such setting (\(file ?? ""))"
+        "\(name): there is no such setting (\(sources.file ?? ""))"
           + (meant.map { "; did you mean \($0)?" } ?? ""))
     }
     let settings = Settings(reading: &check)

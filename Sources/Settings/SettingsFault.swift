@@ -5,7 +5,7 @@ public struct SettingsFault: Error, Equatable, CustomStringConvertible {
 
   public var description: String {
     let count = problems.count == 1 ? "One setting is" : "\(problems.count) settings are"
-    return "\(count) wrong, so the gateway does not start:\n"
+    return "\(count) wrong, so nothing was started:\n"
       + problems.map { "  \($0)" }.joined(separator: "\n")
   }
 }

@@ -21,6 +21,8 @@ struct SettingsSources {
   }
 
   private var sources: [Source] = []
+  /// The YAML file that was read: the one given, or that of CHIRRUP_CONFIG.
+  private(set) var file: String?
   /// What stands in the file or in the environment under a name that is none of ours.
   private(set) var unknownKeys: [String] = []
   private(set) var unknownVariables: [String] = []
@@ -28,13 +30,14 @@ struct SettingsSources {
   /// - Parameters:
   ///   - flags: values of the command line.
   ///   - environment: nil is the process's own.
-  ///   - file: path of a YAML file, which must exist.
+  ///   - file: path of a YAML file, which must exist; CHIRRUP_CONFIG names one otherwise.
   init(
     flags: [SettingKey: String], environment: [String: String]?, file: String?
   ) async throws(SettingsFault) {
     addFlags(flags)
     addEnvironment(environment)
-    if let file { try await addFile(file) }
+    self.file = file ?? SettingsSources.text(for: ["chirrup", "config"], in: sources[1].provider)
+    if let file = self.file { try await addFile(file) }
   }
 
   private mutating func addFlags(_ flags: [SettingKey: String]) {

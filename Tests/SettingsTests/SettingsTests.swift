@@ -128,7 +128,7 @@ import Testing
         "--public-url: \"ftp://x\" is not accepted; expected: " + SettingKey.publicURL.accepted,
         "database_url (DATABASE_URL): the value is not accepted; expected: "
           + SettingKey.databaseURL.accepted,
-        "--loops: \"many\" is no whole number; expected: a whole number from 0 to 256",
+        "--loops: \"many\" is no whole number; expected: a whole number from 0 to 64",
         "log.level (\(path)): \"loud\" is not accepted; expected: "
           + "trace, debug, info, notice, warning, error, critical",
         "limits.connections (\(path)): \"0\" is out of range; expected: "
@@ -162,13 +162,23 @@ import Testing
   @Test("a variable that looks like ours is a warning, since platforms set such")
   func unknownVariable() async throws {
     let loaded = try await Settings.load(
-      environment: ["CHIRRUP_LOOP": "2", "CHIRRUP_SERVICE_HOST": "10.0.0.1", "CHIRRUP_CONFIG": "x"])
+      environment: ["CHIRRUP_LOOP": "2", "CHIRRUP_SERVICE_HOST": "10.0.0.1"])
     #expect(
       loaded.warnings == [
         "the environment variable CHIRRUP_LOOP is no setting and is ignored"
           + "; did you mean CHIRRUP_LOOPS?",
         "the environment variable CHIRRUP_SERVICE_HOST is no setting and is ignored",
       ])
+  }
+
+  @Test("CHIRRUP_CONFIG names the file where no flag does")
+  func configVariable() async throws {
+    let file = try TemporaryFile("loops: 5\n")
+    let other = try TemporaryFile("loops: 6\n")
+    let environment = ["CHIRRUP_CONFIG": file.path]
+    #expect(try await Settings.load(environment: environment).settings.loops == 5)
+    #expect(
+      try await Settings.load(file: other.path, environment: environment).settings.loops == 6)
   }
 
   @Test("a demo that others can reach is a warning")

@@ -1,0 +1,34 @@
+/// What serve says once it can be used: where to look, and the snippet to embed.
+import Settings
+
+enum Banner {
+  /// - Parameter url: under which a browser on this machine reaches the gateway.
+  static func text(url: String, demo: DemoWorkspace?) -> String {
+    var lines = ["", "  Chirrup \(Version.text) is ready at \(url)", ""]
+    if let demo {
+      let login =
+        demo.password.map { "\(DemoWorkspace.email) / \($0)" }
+        ?? "\(DemoWorkspace.email), with the password that you have set"
+      lines += [
+        "  Demo page   \(url)/demo", "  Console     \(url)/console", "  Log in as   \(login)",
+      ]
+    } else {
+      lines += ["  Console     \(url)/console"]
+    }
+    let key = demo?.publicKey ?? "PUBLIC_KEY"
+    lines += [
+      "", "  On your website:",
+      "  <script src=\"\(url)/widget.js\" data-workspace=\"\(key)\" async></script>", "",
+    ]
+    return lines.joined(separator: "\n")
+  }
+
+  /// The public URL, or the first address; every address (0.0.0.0, ::) is reached by its loopback.
+  static func url(_ settings: Settings, listening: [ListenAddress]) -> String {
+    if let url = settings.publicURL { return url }
+    guard var address = listening.first else { return "" }
+    if address.host == "0.0.0.0" { address.host = "127.0.0.1" }
+    if address.host == "::" { address.host = "::1" }
+    return "http://\(address)"
+  }
+}

@@ -1,0 +1,49 @@
+/// What `serve --demo` needs: a workspace with an operator whose login is known.
+///
+/// The password is derived from the database's signing key, so that it survives restarts, is the
+/// same on every node, and is kept nowhere.
+import Directory
+import OpenSSL
+import Postgres
+import Primitives
+
+struct DemoWorkspace {
+  static let name = "demo"
+  static let email = "demo@example.com"
+
+  var publicKey: String
+  /// Nil if somebody has changed it.
+  var password: String?
+
+  static func prepare(
+    _ connection: BlockingConnection, signingKey: [UInt8]
+  ) throws -> DemoWorkspace {
+    let workspace =
+      try connection.ask(Workspace.named(name))
+      ?? connection.ask(
+        Workspace.create(
+          id: .fresh(), name: name, publicKey: "pk_" + SecureRandom.token(byteCount: 18)))
+      ?? connection.ask(Workspace.named(name))
+    guard let workspace else { throw CommandFailure("the database made no demo workspace") }
+    let password = password(signingKey: signingKey)
+    if let account = try connection.ask(Operator.account(email: email, workspace: name)) {
+      let isUnchanged = try Password.verify(password, against: account.passwordHash)
+      return DemoWorkspace(
+        publicKey: workspace.publicKey, password: isUnchanged ? password : nil)
+    }
+    _ = try connection.ask(
+      Operator.create(
+        id: .fresh(), email: email, name: "Demo", passwordHash: Password.hash(password),
+        workspace: workspace.id, membership: "owner"))
+    return DemoWorkspace(publicKey: workspace.publicKey, password: password)
+  }
+
+  /// Twelve letters and digits that are not mistaken for one another, 60 bits of the key's code.
+  static func password(signingKey: [UInt8]) -> String {
+    let letters = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
+    let code = HMACSHA256.code(for: Array("demo password".utf8), key: signingKey)
+    let picked = code.prefix(12).map { letters[Int($0) % letters.count] }
+    return stride(from: 0, to: 12, by: 4)
+      .map { String(decoding: picked[$0..<$0 + 4], as: UTF8.self) }.joined(separator: "-")
+  }
+}

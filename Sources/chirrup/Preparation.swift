@@ -1,0 +1,79 @@
+/// What must be true before a gateway can answer: a database that is there, has this version's
+/// schema and a signing key, and with --demo the demo's workspace.
+import Migrator
+import OpenSSL
+import Postgres
+import Settings
+
+struct Preparation {
+  var databaseURL: String
+  var signingKey: [UInt8]
+  var demo: DemoWorkspace?
+
+  /// Waits for a database that is not there, with growing pauses, and says so, while a waiting room
+  /// answers; `isStopping` ends the wait.
+  ///
+  /// - Returns: nil when it was told to stop.
+  static func complete(
+    _ settings: Settings, databaseURL: String, isStopping: () -> Bool
+  ) throws -> Preparation? {
+    var backoff = Backoff()
+    var room: WaitingRoom?
+    while !isStopping() {
+      do {
+        return try attempt(settings, databaseURL: databaseURL)
+      } catch let failure where isUnavailable(failure) {
+        backoff.tell(failure)
+        let open = try room ?? WaitingRoom(settings)
+        room = open
+        try open.wait(milliseconds: backoff.next(), unless: isStopping)
+      }
+    }
+    return nil
+  }
+
+  private static func attempt(_ settings: Settings, databaseURL: String) throws -> Preparation {
+    let connection = try BlockingConnection(databaseURL)
+    let migrator = try Migrator(connection)
+    if settings.migrate {
+      try migrator.up(report: MigrateCommand.report)
+    } else {
+      let pending = try migrator.plan()
+      guard pending.isEmpty else {
+        throw CommandFailure(
+          "the schema is not up to date and --no-migrate is set; pending: "
+            + pending.map(\.revision).joined(separator: ", ") + "; run chirrup migrate up")
+      }
+    }
+    let key = try Database.signingKey(connection)
+    let demo = settings.demo ? try DemoWorkspace.prepare(connection, signingKey: key) : nil
+    return Preparation(databaseURL: databaseURL, signingKey: key, demo: demo)
+  }
+
+  /// A server that is not there (yet), as opposed to one that refuses.
+  private static func isUnavailable(_ failure: any Error) -> Bool {
+    switch failure {
+    case QueryFailure.unavailable, MigrationFailure.unavailable: true
+    default: false
+    }
+  }
+}
+
+/// Pauses of 0.25 s, doubled up to 8 s, each halved at random so that many gateways do not knock
+/// together.
+private struct Backoff {
+  private var milliseconds: Int64 = 250
+  private var lastReason = ""
+
+  /// Each new reason once: a database may be away for hours.
+  mutating func tell(_ failure: any Error) {
+    let reason = "\(failure)"
+    if reason != lastReason { Terminal.tell("waiting for the database: \(reason)") }
+    lastReason = reason
+  }
+
+  mutating func next() -> Int64 {
+    defer { milliseconds = min(milliseconds * 2, 8_000) }
+    return milliseconds / 2 + Int64(SecureRandom.word() % UInt64(milliseconds / 2))
+  }
+}

@@ -1,0 +1,141 @@
+/// `chirrup token`: tokens for scripts and load tests, one JSON object a line. It works beside a
+/// running gateway, since both take the signing key from the database.
+import ArgumentParser
+import Directory
+import Kernel
+import Postgres
+import Primitives
+import Settings
+import Tokens
+
+struct TokenCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "token", abstract: "Print tokens, one JSON object a line.",
+    subcommands: [VisitorTokens.self, OperatorTokens.self])
+
+  struct Options: ParsableArguments {
+    @OptionGroup var data: DataOptions
+    @Option(help: ArgumentHelp("The workspace's name.", valueName: "name"))
+    var workspace: String
+    @Option(help: ArgumentHelp("How many (1).", valueName: "number"))
+    var count = 1
+    @Option(help: ArgumentHelp("Seconds for which a token is valid.", valueName: "seconds"))
+    var lifetime: Int?
+
+    func validate() throws {
+      guard (1...1_000_000).contains(count) else {
+        throw ValidationError("--count is 1 to 1000000")
+      }
+      if let lifetime, !(1...86_400).contains(lifetime) {
+        throw ValidationError("--lifetime is 1 to 86400 seconds")
+      }
+    }
+  }
+
+  struct VisitorTokens: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "visitor", abstract: "Make visitors, each with a new session and a token.")
+
+    @OptionGroup var options: Options
+
+    func run() async throws {
+      let settings = try await options.data.settings()
+      let (key, visits) = try Database.withCurrentSchema(settings) { connection in
+        let workspace = try connection.workspace(named: options.workspace)
+        return try (
+          Database.signingKey(connection),
+          TokenCommand.makeVisits(options.count, in: workspace.id, connection)
+        )
+      }
+      let authority = try await TokenAuthority(secret: key)
+      for visit in visits {
+        let issued = try authority.issue(
+          visit.principal, lifetimeSeconds: options.lifetime ?? settings.visitorTokenSeconds,
+          now: SystemClock.wallTime())
+        Terminal.answer(
+          """
+          {"token":"\(issued.token)","session":"\(visit.session)",\
+          "visitor":"\(visit.principal.id)","expires_at":"\(issued.expiresAt)"}
+          """)
+      }
+    }
+  }
+
+  struct OperatorTokens: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "operator",
+      abstract: "Print tokens for the operators of a workspace, oldest first, then round again.")
+
+    @OptionGroup var options: Options
+    @Option(
+      help: ArgumentHelp("Only for the operator of this e-mail address.", valueName: "address"))
+    var email: String?
+
+    func run() async throws {
+      let settings = try await options.data.settings()
+      let (key, operators) = try Database.withCurrentSchema(settings) { connection in
+        let workspace = try connection.workspace(named: options.workspace)
+        let members = try connection.ask(
+          Operator.members(of: workspace.id, limit: email == nil ? options.count : 1_000_000))
+        return try (
+          Database.signingKey(connection),
+          members.filter { email == nil || $0.email.lowercased() == email?.lowercased() }
+        )
+      }
+      guard !operators.isEmpty else {
+        throw CommandFailure(
+          "the workspace \"\(options.workspace)\" has no such operator; "
+            + "chirrup operator create makes one")
+      }
+      let authority = try await TokenAuthority(secret: key)
+      for index in 0..<options.count {
+        let member = operators[index % operators.count]
+        let issued = try authority.issue(
+          .operator(
+            id: member.id, workspace: member.workspace, name: member.name, role: member.membership),
+          lifetimeSeconds: options.lifetime ?? settings.operatorTokenSeconds,
+          now: SystemClock.wallTime())
+        Terminal.answer(
+          """
+          {"token":"\(issued.token)","operator":"\(member.id)","expires_at":"\(issued.expiresAt)"}
+          """)
+      }
+    }
+  }
+
+  private struct VisitorAndSession {
+    var principal: Principal
+    var session: Identifier
+  }
+
+  /// In transactions of 500, since each commit waits for the disk.
+  private static func makeVisits(
+    _ count: Int, in workspace: Identifier, _ connection: BlockingConnection
+  ) throws -> [VisitorAndSession] {
+    var visits: [VisitorAndSession] = []
+    visits.reserveCapacity(count)
+    while visits.count < count {
+      let number = min(500, count - visits.count)
+      visits += try connection.transaction { connection in
+        try (0..<number).map { _ in try makeVisit(in: workspace, connection) }
+      }
+    }
+    return visits
+  }
+
+  private static func makeVisit(
+    in workspace: Identifier, _ connection: BlockingConnection
+  ) throws -> VisitorAndSession {
+    let visitor = try connection.ask(
+      Visitor.create(id: .fresh(), workspace: workspace, name: ""))
+    guard let visitor,
+      let session = try connection.ask(
+        VisitorSession.create(
+          id: .fresh(), workspace: workspace, visitor: visitor.id, context: Array("{}".utf8)))
+    else { throw CommandFailure("the database made no visitor") }
+    return VisitorAndSession(
+      principal: .visitor(
+        id: visitor.id, workspace: workspace, sessions: [session.id], name: visitor.name),
+      session: session.id)
+  }
+}
