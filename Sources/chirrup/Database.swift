@@ -17,17 +17,30 @@ struct CommandFailure: Error, CustomStringConvertible {
 }
 
 enum Database {
+  /// How long a command waits for a gateway that is starting the cluster.
+  private static let startMilliseconds: Int64 = 30_000
+
   static func withConnection<Result>(
     _ settings: Settings, _ body: (BlockingConnection) throws -> Result
   ) throws -> Result {
     if let url = settings.databaseURL { return try body(BlockingConnection(url)) }
-    if let url = try? Cluster.attach(dataDirectory: settings.dataDirectory) {
-      return try body(BlockingConnection(url))
+    let deadline = SystemClock.now().advanced(byMilliseconds: startMilliseconds)
+    while true {
+      if let url = try? Cluster.attach(dataDirectory: settings.dataDirectory) {
+        return try body(BlockingConnection(url))
+      }
+      let cluster = Cluster(dataDirectory: settings.dataDirectory)
+      do throws(ClusterFailure) {
+        try cluster.start()
+      } catch {
+        // A gateway holds the cluster and has not finished starting it.
+        guard case .inUse = error, SystemClock.now() < deadline else { throw error }
+        try Epoll.pause(milliseconds: 200)
+        continue
+      }
+      defer { cluster.stop() }
+      return try body(BlockingConnection(cluster.url))
     }
-    let cluster = Cluster(dataDirectory: settings.dataDirectory)
-    try cluster.start()
-    defer { cluster.stop() }
-    return try body(BlockingConnection(cluster.url))
   }
 
   /// The same, for commands that read and write the product's tables.
@@ -35,7 +48,13 @@ enum Database {
     _ settings: Settings, _ body: (BlockingConnection) throws -> Result
   ) throws -> Result {
     try withConnection(settings) { connection in
-      let pending = try Migrator(connection).plan()
+      let migrator = try Migrator(connection)
+      var pending = try migrator.plan()
+      if !pending.isEmpty {
+        // A gateway that has just started may be at it.
+        try Epoll.pause(milliseconds: 2_000)
+        pending = try migrator.plan()
+      }
       guard pending.isEmpty else {
         throw CommandFailure(
           "the database lacks \(pending.count) migrations (first \(pending[0].revision)); "
@@ -67,6 +86,15 @@ extension BlockingConnection {
         "there is no workspace \"\(name)\"; make it with chirrup workspace create \(name)")
     }
     return workspace
+  }
+}
+
+extension Epoll {
+  /// Waits for nothing.
+  static func pause(milliseconds: Int32) throws {
+    let epoll = try Epoll()
+    var events = Events(capacity: 1)
+    try epoll.wait(into: &events, timeoutMilliseconds: milliseconds)
   }
 }
 
