@@ -7,11 +7,6 @@ extension Engine {
   /// The first message: its first command must be `hello` with a token. The whole message is kept while the
   /// token is verified, and read again afterwards.
   mutating func receiveHello(_ slot: Int, _ text: RawSpan) {
-    guard text.byteCount <= Limits.helloBytes else {
-      refuse(slot, .none, .tooLarge, sentence: "The first message may have 8 KiB.")
-      close(slot, .messageTooBig, "hello is too long")
-      return
-    }
     var decoder = CommandDecoder()
     let command: Command?
     do throws(CommandFault) {
@@ -128,6 +123,8 @@ extension Engine {
     let hello = connections[slot].hello
     connections[slot].hello = []
     connections[slot].phase = .open
+    // Until now a message could have `Limits.helloBytes` only.
+    connections[slot].decoder.limits.messageBytes = Limits.messageBytes
     applyExpiry(slot, member)
     setPaused(slot, false)
     hello.withRawSpan { text in

@@ -10,7 +10,7 @@ extension Engine {
     let limits =
       isEcho
       ? MessageLimits(messageBytes: EchoLimits.messageBytes, fragments: EchoLimits.fragments)
-      : MessageLimits(messageBytes: Limits.messageBytes, fragments: Limits.messageFragments)
+      : MessageLimits(messageBytes: Limits.helloBytes, fragments: Limits.messageFragments)
     return connections.insert(
       Connection(name: name, purpose: isEcho ? .echo : .chat, limits: limits, now: now))
   }

@@ -207,10 +207,13 @@ extension EventLoop {
     guard socket != old, socket.descriptor >= 0 else { return }
     let interest: Interest = socket.wantsWrite ? [.read, .write] : .read
     do throws(Errno) {
-      if socket.serial == old.serial && socket.descriptor == old.descriptor {
-        try epoll.modify(rawValue: socket.descriptor, interest, datum: datum)
-      } else {
+      // A new serial may be a new socket of the same number, or the same socket after a step of connecting.
+      try epoll.modify(rawValue: socket.descriptor, interest, datum: datum)
+    } catch where error == .noEntry {
+      do throws(Errno) {
         try epoll.add(rawValue: socket.descriptor, interest, datum: datum)
+      } catch {
+        logger.error("cannot watch the socket of PostgreSQL: \(error)")
       }
     } catch {
       logger.error("cannot watch the socket of PostgreSQL: \(error)")
