@@ -27,7 +27,8 @@ enum AppendStatement {
     """
   static let lockTypes: [UInt32] = [ParameterBuffer.TypeID.uuidArray.rawValue]
 
-  /// One row for each parameter row, in their order: verdict (as `Verdict` below), seq, time.
+  /// One row for each parameter row, in their order: verdict (as `verdict` below), seq, time. The row called
+  /// `last` speaks for its session: the last one that is shown, or else the last one that is stored.
   static let append: StaticString = """
     WITH judged AS MATERIALIZED (
       SELECT r.*, s.workspace_id, s.last_seq, c.seq AS known_seq, c.created_at AS known_at,
@@ -52,9 +53,16 @@ enum AppendStatement {
         SELECT id, session_id, seq, content_hash, created_at
         FROM chats WHERE id = r.id OFFSET 0) AS c ON true
     ), numbered AS MATERIALIZED (
-      SELECT *, last_seq + count(*) FILTER (WHERE verdict = 0)
-        OVER (PARTITION BY session_id ORDER BY ordinal) AS seq
+      SELECT *, last_seq + count(*) FILTER (WHERE verdict = 0) OVER upto AS seq,
+        last_seq + count(*) FILTER (WHERE verdict = 0) OVER whole AS head,
+        count(*) FILTER (WHERE verdict = 0 AND shown) OVER whole AS messages,
+        count(*) FILTER (WHERE verdict = 0 AND kind = 'text' AND role = 'operator')
+          OVER whole AS responses,
+        coalesce(max(ordinal) FILTER (WHERE verdict = 0 AND shown) OVER whole,
+          max(ordinal) FILTER (WHERE verdict = 0) OVER whole) AS last
       FROM judged
+      WINDOW upto AS (PARTITION BY session_id ORDER BY ordinal),
+        whole AS (PARTITION BY session_id)
     ), inserted AS (
       INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, payload,
         user_id, operator_id, operator_name, content_hash, created_at)
@@ -64,24 +72,18 @@ enum AppendStatement {
         CASE WHEN role IN ('operator', 'bot') THEN name END,
         hash, statement_timestamp()
       FROM numbered WHERE verdict = 0
-    ), tally AS MATERIALIZED (
-      SELECT session_id, max(seq) AS last_seq, count(*) FILTER (WHERE shown) AS messages,
-        (array_agg(left(body, 120) ORDER BY ordinal DESC) FILTER (WHERE shown))[1] AS preview,
-        (array_agg(role ORDER BY ordinal DESC) FILTER (WHERE shown))[1] AS role,
-        bool_or(kind = 'text' AND role = 'operator') AS responded
-      FROM numbered WHERE verdict = 0 GROUP BY session_id
     ), updated AS (
       UPDATE chat_sessions AS s SET
-        last_seq = t.last_seq,
-        message_count = s.message_count + t.messages,
-        last_message_at = CASE WHEN t.messages > 0 THEN statement_timestamp()
-          ELSE s.last_message_at END,
-        last_message_preview = coalesce(t.preview, s.last_message_preview),
-        last_message_role = coalesce(t.role, s.last_message_role),
-        first_response_at = coalesce(s.first_response_at,
-          CASE WHEN t.responded THEN statement_timestamp() END),
+        last_seq = n.head,
+        message_count = s.message_count + n.messages,
+        last_message_at = CASE WHEN n.shown THEN statement_timestamp() ELSE s.last_message_at END,
+        last_message_preview = CASE WHEN n.shown THEN left(n.body, 120)
+          ELSE s.last_message_preview END,
+        last_message_role = CASE WHEN n.shown THEN n.role ELSE s.last_message_role END,
+        first_response_at = CASE WHEN n.responses > 0
+          THEN coalesce(s.first_response_at, statement_timestamp()) ELSE s.first_response_at END,
         updated_at = statement_timestamp()
-      FROM tally AS t WHERE s.id = t.session_id
+      FROM numbered AS n WHERE s.id = n.session_id AND n.ordinal = n.last
     )
     SELECT verdict, CASE verdict WHEN 0 THEN seq WHEN 1 THEN known_seq ELSE 0 END,
       CASE verdict WHEN 1 THEN known_at ELSE statement_timestamp() END
