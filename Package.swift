@@ -109,6 +109,7 @@ let package = Package(
     suite("SettingsTests", ["Settings"]),
     suite("GatewayTests", ["Gateway", "Kernel", "Wire", "Primitives"]),
     suite("LoadTests", ["chirrup-load", "Primitives"]),
+    suite("WebAssetsTests", ["WebAssets", "Chat", "Wire"]),
     suite("TidyTests", []),
   ],
   swiftLanguageModes: [.v6],

@@ -28,7 +28,7 @@ part "verdict" ./verdict.sh
 part "gateway crash" ./crash_gateway.sh "$($full && echo 60 || echo 20)"
 part "database crash" ./crash_postgres.sh "$($full && echo 60 || echo 25)"
 part "load" ./load.sh "$($full && echo 60 || echo 15)"
-if [ -e browser_test.py ]; then part "browser" "$python" browser_test.py; fi
+part "browser" ./browser.sh
 
 printf '\n'
 if [ ${#failed[@]} -gt 0 ]; then

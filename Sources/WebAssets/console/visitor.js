@@ -21,7 +21,7 @@ export function visitor(root, row, head) {
   ].filter(([, value]) => value);
   root.replaceChildren(...[
     el('section', {}, el('div.person', {}, face(faceOf(row), '.avatar-lg'), el('b.truncate', { dir: 'auto' }, nameOf(row)),
-      el('span.meta', {}, row.visitor?.name ? 'Named by the site, not verified' : 'Gave no name'))),
+      el('span.meta', {}, row.visitor?.name && !row.visitor.name.startsWith('Visitor ') ? 'Named by the site, not verified' : 'Gave no name'))),
     facts.length ? el('section', {}, el('h3', {}, 'Context'), list(facts)) : '',
     el('section', {}, el('h3', {}, 'Conversation'), list([
       ['Opened', `${new Date(row.created_at).toLocaleDateString(undefined, { day: 'numeric', month: 'long' })}, ${time(row.created_at)}`],

@@ -12,7 +12,7 @@ const words = { sending: 'Sending', waiting: 'Waiting to be sent', sent: 'Sent',
 
 export const time = (at) => clock.format(new Date(at));
 export const initials = (name) => {
-  const parts = [...name.matchAll(/[\p{L}\p{N}]\p{M}*/gu)].map(([letter]) => letter);
+  const parts = [...name.replace(/^Visitor /, '').matchAll(/[\p{L}\p{N}]\p{M}*/gu)].map(([letter]) => letter);
   return /^[a-z0-9]/i.test(name) ? parts.slice(0, 2).join('').toUpperCase() : parts[0] ?? '?';
 };
 /** A colleague keeps the same tint everywhere. */
@@ -26,7 +26,7 @@ function day(at) {
 }
 
 export class Thread {
-  #log; #on; #end = true;
+  #log; #on; #end = true; #size = 0;
 
   /** @param {HTMLElement} log
    * @param {{me: () => any, online: () => boolean, event: (entry: any) => any, older: () => void,
@@ -36,7 +36,10 @@ export class Thread {
     this.#log = log;
     this.#on = on;
     log.addEventListener('scroll', () => {
-      this.#end = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR;
+      // A scroll because the layout changed is not the reader's wish.
+      const size = log.scrollHeight - log.clientHeight;
+      if (size === this.#size) this.#end = size - log.scrollTop < NEAR;
+      this.#size = size;
       if (log.scrollTop < 200) on.older();
     }, { passive: true });
     new ResizeObserver(() => this.#end && this.toEnd()).observe(log);

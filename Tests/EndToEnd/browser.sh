@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# The demo widget and the console in a real Chromium, against a private gateway. Pictures go to the folder
+# CHIRRUP_SHOTS, if it is set.
+. "$(dirname "$0")/lib.sh"
+folder=$(dirname "$0")
+
+new_folder
+start_gateway
+check "widget and console in a browser" \
+  "$python" "$folder/browser_test.py" --base-url "$url" ${CHIRRUP_SHOTS:+--shots "$CHIRRUP_SHOTS"}
+check "the gateway stops in good order afterwards" stop_gateway

@@ -1,0 +1,75 @@
+/// The embedded files as values.
+import Foundation
+import WebAssets
+
+struct Asset: Sendable {
+  var path: String
+  var type: String
+  var text: String
+  var byteCount: Int { text.utf8.count }
+
+  static let all: [Asset] = {
+    var count: UInt = 0
+    // SAFETY: the table and what it points to are immutable and live as long as the process (web_assets.h).
+    guard let table = unsafe chirrup_assets(&count) else { return [] }
+    return (0..<Int(count)).map { index in
+      // SAFETY: as above; `index` is below the count that came with the table.
+      let asset = unsafe table[index]
+      return unsafe Asset(
+        path: String(cString: asset.path), type: String(cString: asset.content_type),
+        text: String(
+          decoding: UnsafeBufferPointer(start: asset.bytes, count: Int(asset.length)),
+          as: UTF8.self))
+    }
+  }()
+
+  static func at(_ path: String) -> Asset? { all.first { $0.path == path } }
+
+  /// What a browser that accepts gzip would load.
+  func gzipped() throws -> Int {
+    let gzip = Process()
+    gzip.executableURL = URL(filePath: "/usr/bin/gzip")
+    gzip.arguments = ["-9", "--stdout"]
+    let input = Pipe()
+    let output = Pipe()
+    gzip.standardInput = input
+    gzip.standardOutput = output
+    try gzip.run()
+    try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+    try input.fileHandleForWriting.close()
+    let count = try output.fileHandleForReading.readToEnd()?.count ?? 0
+    gzip.waitUntilExit()
+    return count
+  }
+}
+
+/// What becomes of sources on their way.
+// SAFETY: both fulfil what `pack` asks of a packer (pack.h).
+func packed(modules: [String]) -> String { unsafe pack(modules, with: chirrup_pack_modules) }
+func packed(styles: [String]) -> String { unsafe pack(styles, with: chirrup_pack_styles) }
+
+private func pack(
+  _ sources: [String],
+  with join: (UnsafePointer<chirrup_part>?, UInt, UnsafeMutablePointer<UInt8>?) -> UInt
+) -> String {
+  let bytes = sources.map { Array($0.utf8) }
+  let starts = bytes.indices.map { bytes[..<$0].reduce(0) { $0 + $1.count } }
+  let joined = bytes.flatMap(\.self)
+  var room = [UInt8](repeating: 0, count: joined.count + sources.count)
+  let length = unsafe joined.withUnsafeBufferPointer { joined in
+    let parts = unsafe bytes.indices.map { index in
+      // SAFETY: each start lies within `joined`, which outlives the call.
+      unsafe chirrup_part(
+        bytes: joined.baseAddress.map { unsafe $0 + starts[index] },
+        length: UInt(bytes[index].count))
+    }
+    // SAFETY: the packer reads `parts` and writes at most as many bytes as they have, and a line
+    // break each.
+    return unsafe parts.withUnsafeBufferPointer { parts in
+      unsafe room.withUnsafeMutableBufferPointer { room in
+        unsafe join(parts.baseAddress, UInt(parts.count), room.baseAddress)
+      }
+    }
+  }
+  return String(decoding: room.prefix(Int(length)), as: UTF8.self)
+}

@@ -1,0 +1,81 @@
+import Chat
+import Testing
+import Wire
+
+@Suite("Browser assets")
+struct AssetTests {
+  @Test("every page and its parts are there")
+  func pages() {
+    for path in [
+      "/widget.js", "/assets/widget/app.js", "/assets/widget/app.css", "/demo", "/console",
+    ] {
+      #expect(Asset.at(path) != nil, "\(path)")
+    }
+    #expect(Set(Asset.all.map(\.path)).count == Asset.all.count)
+  }
+
+  @Test("the widget has less than 15 KB gzipped in all (issue 2)")
+  func weight() throws {
+    let parts = ["/widget.js", "/assets/widget/app.js", "/assets/widget/app.css"]
+    let total = try parts.reduce(0) { try $0 + (Asset.at($1)?.gzipped() ?? 0) }
+    #expect(total > 0 && total < 15 * 1024, "\(total) bytes")
+  }
+
+  @Test("what a page or module names is there too")
+  func references() {
+    for asset in Asset.all {
+      for match in asset.text.matches(
+        of: /(?:src|href)="(\/[^"#]*)"|from '([^']+)'|import '([^']+)'/)
+      {
+        let name = String(match.1 ?? match.2 ?? match.3 ?? "")
+        let path = name.hasPrefix("/") ? name : resolve(name, from: asset.path)
+        #expect(Asset.at(path) != nil, "\(asset.path) names \(name)")
+      }
+    }
+  }
+
+  @Test("no page has a script, a style or a handler of its own (its policy would refuse them)")
+  func policy() {
+    for page in Asset.all where page.type.hasPrefix("text/html") {
+      #expect(!page.text.contains(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son[a-z]+=|javascript:/))
+    }
+  }
+
+  @Test("no module makes markup out of text")
+  func markup() {
+    for script in Asset.all where script.type.hasPrefix("text/javascript") {
+      #expect(
+        !script.text.contains(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(/),
+        "\(script.path)")
+    }
+  }
+
+  @Test("the browser's names of the protocol are the gateway's")
+  func names() throws {
+    let module = try #require(Asset.at("/assets/shared/protocol.js")).text
+    func list(_ name: String) throws -> Set<String> {
+      let expression = try Regex(
+        "const \(name) = names\\('([a-z_ ]+)'\\)", as: (Substring, Substring).self)
+      let match = try #require(module.firstMatch(of: expression))
+      return Set(match.1.split(separator: " ").map(String.init))
+    }
+    #expect(try list("Ask") == Set(CommandType.allCases.map { "\($0.text)" }))
+    #expect(try list("Fault") == Set(Refusal.allCases.map { "\($0.code)" } + ["disconnected"]))
+
+    let codes: [CloseCode] = [
+      .drain, .rebalance, .administrator, .tooSlow, .noPong, .rateAbuse, .overloaded, .holeSeen,
+      .helloTimeout, .tokenExpired, .tokenInvalid, .tokenRevoked, .versionRefused, .banned,
+      .originRefused, .disabled,
+    ]
+    let named = module.matches(of: /\b4\d\d\d\b/).compactMap { UInt16($0.output) }
+    #expect(named.sorted() == codes.map(\.rawValue).sorted())
+  }
+
+  private func resolve(_ name: String, from path: String) -> String {
+    var folders = path.split(separator: "/").dropLast()
+    for part in name.split(separator: "/") where part != "." {
+      if part == ".." { folders.removeLast() } else { folders.append(part) }
+    }
+    return "/" + folders.joined(separator: "/")
+  }
+}
