@@ -49,20 +49,17 @@ public final class Cluster {
       let account = try account(for: directory + "/postgres")
       let home = try home(in: directory, for: account)
       data = home + "/data"
-      let socketFolder: String
-      if let running = Postmaster.running(on: data) {
-        server = running
+      // One that is just stopping ends; then it is started like any other.
+      if let left = Postmaster.running(on: data), try awaitReady(left.process), isStaying() {
         notes.append("took over the PostgreSQL that an earlier gateway left running")
-        try awaitReady(running.process, isChild: false, log: directory + "/postgres.log")
-        socketFolder = server?.socketFolder ?? ""
       } else {
         let binaries = try ServerBinaries.find(version: dataVersion)
         if dataVersion == nil { try create(home, binaries, account) }
-        socketFolder = try self.socketFolder(in: home, for: account)
         try launch(
-          binaries, account, socketFolder: socketFolder, log: directory + "/postgres.log")
+          binaries, account, socketFolder: socketFolder(in: home, for: account),
+          log: directory + "/postgres.log")
       }
-      url = Cluster.url(socketFolder: socketFolder)
+      url = Cluster.url(socketFolder: server?.socketFolder ?? "")
     } catch {
       close(lock)
       lock = -1
@@ -251,10 +248,14 @@ public final class Cluster {
         "full_page_writes=on",
       ], account: account
     ).startDetached(log: file)
-    try awaitReady(process, isChild: true, log: log)
+    guard try awaitReady(process) else {
+      let lines = (Folder.read(log) ?? "").split(separator: "\n").suffix(8)
+      throw .program(name: "postgres", output: lines.joined(separator: "\n"))
+    }
   }
 
-  private func awaitReady(_ process: pid_t, isChild: Bool, log: String) throws(ClusterFailure) {
+  /// False when the process has ended instead.
+  private func awaitReady(_ process: pid_t) throws(ClusterFailure) -> Bool {
     // Recovery after a crash may take long; it is bounded by max_wal_size.
     let seconds = 300
     var ended = false
@@ -266,11 +267,18 @@ public final class Cluster {
       ended = self.hasEnded(process)
       return ended
     }
-    if ended {
-      let lines = (Folder.read(log) ?? "").split(separator: "\n").suffix(8)
-      throw .program(name: "postgres", output: lines.joined(separator: "\n"))
-    }
     if !ready { throw .tooSlow(operation: "start", seconds: seconds) }
+    return !ended
+  }
+
+  /// A server that has just been told to stop says so a moment later.
+  private func isStaying() -> Bool {
+    usleep(100_000)
+    if let running = Postmaster.running(on: data) {
+      if running.isReady { return true }
+      _ = waitUntil(seconds: 60) { self.hasEnded(running.process) }
+    }
+    return false
   }
 
   /// Reaps it when it is our child.

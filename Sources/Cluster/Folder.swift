@@ -68,13 +68,15 @@ enum Folder {
     return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
   }
 
-  /// A small text file; nil when it is not there. Links are not followed.
+  /// The last 64 KiB of a text file; nil when it is not there. Links are not followed.
   static func read(_ path: String) -> String? {
     // SAFETY: the path is copied into a C string for the call.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { return nil }
     defer { close(file) }
     var buffer = [UInt8](repeating: 0, count: 65_536)
+    // The end of a log is what tells; shorter files are read whole.
+    if lseek(file, -off_t(buffer.count), SEEK_END) < 0 { lseek(file, 0, SEEK_SET) }
     // SAFETY: the buffer has `count` bytes.
     let count = unsafe Glibc.read(file, &buffer, buffer.count)
     return count >= 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil

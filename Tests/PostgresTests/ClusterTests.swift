@@ -1,7 +1,8 @@
-import Cluster
 import Glibc
 import Postgres
 import Testing
+
+@testable import Cluster
 
 /// Each test has a data folder of its own under /tmp and takes it away again.
 @Suite(.serialized) struct ClusterTests {
@@ -9,6 +10,11 @@ import Testing
     let folder = "/tmp/chirrup-cluster-test-\(getpid())-\(name)"
     defer { _ = try? remove(folder) }
     try body(folder)
+  }
+
+  /// Does not wait for the disk.
+  private func quick(_ folder: String) -> Cluster {
+    Cluster(dataDirectory: folder, survivesPowerLoss: false)
   }
 
   private func remove(_ folder: String) throws {
@@ -42,10 +48,10 @@ import Testing
 
   @Test func `a second gateway on the same folder is refused, a command beside it is not`() throws {
     try withFolder("second") { folder in
-      let first = Cluster(dataDirectory: folder)
+      let first = quick(folder)
       try first.start()
       #expect(throws: ClusterFailure.inUse(directory: folder, process: getpid())) {
-        try Cluster(dataDirectory: folder).start()
+        try quick(folder).start()
       }
       #expect(try Cluster.attach(dataDirectory: folder) == first.url)
       first.stop()
@@ -56,10 +62,10 @@ import Testing
     try withFolder("orphan") { folder in
       do {
         // Dropped without stop: like a kill -9, the lock goes and the server stays.
-        try Cluster(dataDirectory: folder).start()
+        try quick(folder).start()
       }
       let url = try Cluster.attach(dataDirectory: folder)
-      let next = Cluster(dataDirectory: folder)
+      let next = quick(folder)
       try next.start()
       #expect(next.url == url)
       #expect(next.notes.contains { $0.contains("took over") })
@@ -70,24 +76,58 @@ import Testing
 
   @Test func `a pid file of a crashed server does not mislead`() throws {
     try withFolder("stale") { folder in
-      let first = Cluster(dataDirectory: folder)
+      let first = quick(folder)
       try first.start()
       first.stop()
       // The number of a process that lives but is no server: ours.
       let file = folder + "/postgres/data/postmaster.pid"
       // SAFETY: the paths are copied into C strings for the call.
       _ = unsafe system("echo \(getpid()) > '\(file)'")
-      let second = Cluster(dataDirectory: folder)
+      let second = quick(folder)
       try second.start()
       #expect(try BlockingConnection(second.url).run(Query("SELECT 1")).int(0, 0) == 1)
       second.stop()
     }
   }
 
+  @Test func `a server that is just stopping is waited for and started again`() throws {
+    try withFolder("stopping") { folder in
+      do { try quick(folder).start() }
+      let file = folder + "/postgres/data/postmaster.pid"
+      // SAFETY: the text is copied into a C string for the call.
+      _ = unsafe system(
+        "kill -INT $(head -n 1 '\(file)'); while grep -q ready '\(file)' 2> /dev/null; do :; done")
+      let next = quick(folder)
+      try next.start()
+      #expect(try BlockingConnection(next.url).run(Query("SELECT 1")).int(0, 0) == 1)
+      next.stop()
+    }
+  }
+
+  @Test(.enabled(if: getuid() == 0, "only root runs the server as somebody else"))
+  func `a folder that the server's user cannot enter gets its data elsewhere`() throws {
+    try withFolder("closed") { folder in
+      // SAFETY: the text is copied into a C string for the call.
+      _ = unsafe system("mkdir -m 700 '\(folder)'")
+      let cluster = quick(folder + "/var")
+      try cluster.start()
+      #expect(cluster.notes.contains { $0.contains("/var/lib/chirrup/cluster-") })
+      #expect(try Cluster.attach(dataDirectory: folder + "/var") == cluster.url)
+      cluster.stop()
+      let again = quick(folder + "/var")
+      try again.start()
+      #expect(try BlockingConnection(again.url).run(Query("SELECT 1")).int(0, 0) == 1)
+      again.stop()
+      // SAFETY: as above.
+      _ = unsafe system(
+        "rm -rf -- \"$(readlink '\(folder)/var/postgres')\"; rmdir /var/lib/chirrup")
+    }
+  }
+
   @Test func `a folder whose path is too long for a socket gets a short private one`() throws {
     try withFolder("long") { folder in
       let long = folder + "/" + String(repeating: "x", count: 100) + "/with space, comma"
-      let cluster = Cluster(dataDirectory: long)
+      let cluster = quick(long)
       try cluster.start()
       #expect(cluster.notes.contains { $0.contains("socket") })
       #expect(try BlockingConnection(cluster.url).run(Query("SELECT 1")).int(0, 0) == 1)
@@ -98,7 +138,7 @@ import Testing
 
   @Test func `the server is in a session of its own`() throws {
     try withFolder("session") { folder in
-      let cluster = Cluster(dataDirectory: folder)
+      let cluster = quick(folder)
       try cluster.start()
       let connection = try BlockingConnection(cluster.url)
       let own = try #require(try connection.run(Query("SELECT pg_backend_pid()")).int(0, 0))
