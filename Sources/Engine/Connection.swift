@@ -95,5 +95,7 @@ struct Subscription {
   var isPageInFlight = false
   /// A send failed temporarily: later ones fail too until it comes again, so that the sender's order holds.
   var blockedBy: Identifier?
+  /// It was accepted before it failed, so whatever was refused meanwhile is younger.
+  var isBlockedByAccepted = false
   var blockedUntil = Instant.zero
 }

@@ -120,12 +120,18 @@ extension Engine {
     return nil
   }
 
-  mutating func suspend(_ slot: Int, _ session: Identifier, behind id: Identifier) {
+  /// The oldest failure rules: answers of the store come oldest first, and what it fails was accepted
+  /// before anything that was refused at the door.
+  mutating func suspend(
+    _ slot: Int, _ session: Identifier, behind id: Identifier, wasAccepted: Bool = false
+  ) {
     guard let index = sessionIndex[session],
-      let subscription = connections[slot].subscription(of: index),
-      connections[slot].subscriptions[subscription].blockedBy == nil
+      let subscription = connections[slot].subscription(of: index)
     else { return }
+    let old = connections[slot].subscriptions[subscription]
+    guard old.blockedBy == nil || wasAccepted && !old.isBlockedByAccepted else { return }
     connections[slot].subscriptions[subscription].blockedBy = id
+    connections[slot].subscriptions[subscription].isBlockedByAccepted = wasAccepted
     connections[slot].subscriptions[subscription].blockedUntil =
       now.advanced(byMilliseconds: Limits.suffixMilliseconds)
   }
@@ -256,7 +262,7 @@ extension Engine {
     case .closed: refuse(slot, ref, .sessionClosed)
     case .rejected: refuse(slot, ref, .rejected)
     case .unavailable:
-      suspend(slot, reply.session, behind: reply.id)
+      suspend(slot, reply.session, behind: reply.id, wasAccepted: true)
       refuse(slot, ref, .unavailable, retryAfter: reply.retryAfterMilliseconds)
     }
   }

@@ -47,7 +47,7 @@ answers 304 /widget.js --header "If-None-Match: $etag"
 answers 200 /widget.js --head
 answers 404 /no-such-thing
 answers 404 /debug/echo
-answers 404 /../../etc/passwd --path-as-is
+answers 400 /../../etc/passwd --path-as-is
 answers 405 /healthz --request DELETE
 has head '^allow: ' "and says what is allowed"
 answers 405 /api/v1/ws "${upgrade[@]}" "${key[@]}" --header 'Sec-WebSocket-Version: 13' --request POST

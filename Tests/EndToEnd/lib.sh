@@ -8,6 +8,8 @@ chirrup=${CHIRRUP:-$root/.build/release/chirrup}
 chirrup_load=${CHIRRUP_LOAD:-$root/.build/release/chirrup-load}
 python=${CHIRRUP_PYTHON:-python3}
 node=${CHIRRUP_NODE:-node}
+# The gateway warns of variables with its prefix that it does not know.
+unset CHIRRUP_PYTHON CHIRRUP_NODE CHIRRUP_LOAD
 export SWIFT_BACKTRACE=enable=no
 
 failures=0
