@@ -318,7 +318,8 @@ public enum EventEncoder {
 
   /// The answer to `history`: entries ascending by seq, notes hidden from visitors.
   public static func history(
-    ref: Reference, session: Identifier, _ entries: [Entry], hasMore: Bool, isOperator: Bool,
+    ref: Reference, session: Identifier, _ entries: ArraySlice<Entry>, hasMore: Bool,
+    isOperator: Bool,
     to json: inout [UInt8]
   ) {
     open("ok", ref, to: &json)

@@ -59,7 +59,9 @@ extension Engine {
     let isOperator = connections[slot].member?.isOperator ?? false
     var next = connections[slot].subscriptions[position].next
     let start = next
-    for entry in entries where entry.seq == next {
+    // The rest of a page of large messages is read again when these have left.
+    for entry in entries
+    where entry.seq == next && connections[slot].outbox.count < Limits.backlogBytes {
       FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
         if entry.kind == .note && !isOperator {
           EventEncoder.hidden(session: session, seq: entry.seq, to: &$0)
@@ -98,23 +100,36 @@ extension Engine {
       return
     }
     let session: Identifier
+    let page: ArraySlice<Entry>
     let hasMore: Bool
     switch request {
     case .entriesBefore(let id, _, _, _):
       session = id
-      hasMore = isFull && (entries.first?.seq ?? 1) > 1
+      page = entries.suffix(countWithinBytes(entries.reversed()))
+      hasMore = (isFull || page.count < entries.count) && (page.first?.seq ?? 1) > 1
     case .entries(let id, _, _, _):
       session = id
+      page = entries.prefix(countWithinBytes(entries))
       let head = sessionIndex[id].map { sessions[$0].head } ?? 0
-      hasMore = isFull && (entries.last?.seq ?? head) < head
+      hasMore = (isFull || page.count < entries.count) && (page.last?.seq ?? head) < head
     default: return
     }
     FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
       EventEncoder.history(
-        ref: ref, session: session, entries, hasMore: hasMore, isOperator: member.isOperator,
+        ref: ref, session: session, page, hasMore: hasMore, isOperator: member.isOperator,
         to: &$0)
     }
     markDirty(slot)
+  }
+
+  /// How many of the first entries fit into one answer; at least one.
+  private func countWithinBytes(_ entries: [Entry]) -> Int {
+    var bytes = 0
+    for (count, entry) in entries.enumerated() {
+      bytes += entry.body.count + entry.payload.count
+      if bytes > Limits.historyBytes { return max(count, 1) }
+    }
+    return entries.count
   }
 
   private mutating func newsLoaded(_ session: Identifier, _ entries: [Entry]?, isFull: Bool) {

@@ -28,6 +28,16 @@ public enum Mail: Sendable {
   case inbox(workspace: Identifier, frame: [UInt8])
 }
 
+extension Mail {
+  /// Whether nothing durable depends on this mail: what it says is told again, or is read from the database.
+  public var heals: Bool {
+    switch self {
+    case .log, .mark, .markRequest, .typing, .typingRequest, .inbox: true
+    default: false
+    }
+  }
+}
+
 public enum LoadFault: Error, Sendable, Equatable {
   case noSuchSession, unavailable
 }

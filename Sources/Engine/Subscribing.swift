@@ -164,11 +164,13 @@ extension Engine {
       if sessions[index].phase == .loading {
         loadFailed(index, fault)
       } else if fault == .unavailable {
-        // The state on the screen may be old: it is read again as soon as the store answers.
+        // The state on the screen may be old: the sweep reads it again once the store answers. Not at once:
+        // a store that refuses at once would make this a loop.
         sessions[index].isStale = true
+        return
       }
     }
-    if let index = sessionIndex[id], sessions[index].isStale, isStoreReachable { reread(index) }
+    if let index = sessionIndex[id], sessions[index].isStale { reread(index) }
   }
 
   private mutating func becomeReady(_ index: Int, _ snapshot: SessionSnapshot) {

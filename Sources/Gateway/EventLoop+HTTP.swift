@@ -10,7 +10,8 @@ extension EventLoop {
   /// Carries out the requests that are complete, one after the other.
   mutating func serve(_ slot: Int) {
     while links.isOccupied(slot), !links[slot].isDoomed, !links[slot].exchange.isBusy,
-      !links[slot].exchange.isClosing
+      !links[slot].exchange.isClosing,
+      links[slot].exchange.output.count < HTTPLimits.outputBytes
     {
       switch links[slot].exchange.next() {
       case .needMoreBytes:
@@ -159,8 +160,10 @@ extension EventLoop {
       watch(slot, .write)
     } else if links[slot].exchange.isClosing {
       doom(slot)
-    } else {
+    } else if !links[slot].exchange.isBusy {
       watch(slot, .read)
+      // Pipelined requests that waited for this output.
+      serve(slot)
     }
   }
 

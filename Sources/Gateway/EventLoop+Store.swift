@@ -209,7 +209,7 @@ extension EventLoop {
     do throws(Errno) {
       // A new serial may be a new socket of the same number, or the same socket after a step of connecting.
       try epoll.modify(rawValue: socket.descriptor, interest, datum: datum)
-    } catch where error == .noEntry {
+    } catch  where error == .noEntry {
       do throws(Errno) {
         try epoll.add(rawValue: socket.descriptor, interest, datum: datum)
       } catch {

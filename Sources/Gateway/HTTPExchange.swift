@@ -95,6 +95,8 @@ struct HTTPExchange {
 
 enum HTTPLimits {
   static let bodyBytes = 65_536
+  /// Bytes of answers that wait before the next pipelined request is looked at.
+  static let outputBytes = 1_048_576
   /// A head and its body have to come within this.
   static let requestMilliseconds: Int64 = 10_000
   /// A kept-alive connection without a request ends after this.
