@@ -188,5 +188,6 @@ extension Engine {
 /// The bounds of the echo that `--debug-echo` offers: the same transport and framing with another handler.
 public enum EchoLimits {
   public static let messageBytes = 16 * 1_048_576
-  public static let fragments = 65_536
+  /// 65,536 with payload and the empty final one that some senders add.
+  public static let fragments = 65_537
 }

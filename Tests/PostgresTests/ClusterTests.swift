@@ -22,7 +22,7 @@ import Testing
     _ = unsafe system("rm -rf -- '\(folder)'")
   }
 
-  @Test func `data outlives a stop, and the second start is quick`() throws {
+  @Test func `data outlives a stop`() throws {
     try withFolder("warm") { folder in
       let first = Cluster(dataDirectory: folder)
       try first.start()
@@ -37,9 +37,7 @@ import Testing
       }
 
       let second = Cluster(dataDirectory: folder)
-      let clock = ContinuousClock()
-      let duration = try clock.measure { try second.start() }
-      #expect(duration < .seconds(10))
+      try second.start()
       let again = try BlockingConnection(Cluster.attach(dataDirectory: folder))
       #expect(try again.run(Query("SELECT n FROM t")).int(0, 0) == 42)
       second.stop()

@@ -1,0 +1,115 @@
+import Chat
+import Primitives
+import Testing
+
+private func decode(_ json: String) -> Result<String, JSONText.Fault> {
+  Array(json.utf8).withRawSpan { bytes in
+    var scanner = JSONScanner()
+    guard let token = try? scanner.value(bytes, depth: 0) else { return .success("(syntax)") }
+    var text: [UInt8] = []
+    do throws(JSONText.Fault) {
+      try JSONText.decode(token, in: bytes, to: &text)
+      return .success(String(decoding: text, as: UTF8.self))
+    } catch {
+      return .failure(error)
+    }
+  }
+}
+
+private func quote(_ text: String) -> String {
+  var output: [UInt8] = []
+  JSONText.append(quoted: Array(text.utf8), to: &output)
+  return String(decoding: output, as: UTF8.self)
+}
+
+@Suite("Strings of JSON (RFC 8259 §7)")
+struct JSONTextTests {
+  @Test("escapes are decoded, surrogate pairs joined")
+  func escapes() {
+    #expect(decode(#""a\n\t\r\b\f\/\\\"é""#) == .success("a\n\t\r\u{8}\u{C}/\\\"é"))
+    #expect(decode(#""\u0e01\u00e9\ud83d\ude00""#) == .success("กé😀"))
+  }
+
+  @Test("U+0000 and lone surrogates are refused (faults P07)")
+  func refused() {
+    #expect(decode(#""a\u0000""#) == .failure(.null))
+    #expect(decode(#""\ud800""#) == .failure(.loneSurrogate))
+    #expect(decode(#""\ud800\u0041""#) == .failure(.loneSurrogate))
+    #expect(decode(#""\udc00\ud800""#) == .failure(.loneSurrogate))
+  }
+
+  @Test(
+    "what is quoted and read again is the same",
+    arguments: [
+      "", "plain", "\"quoted\" \\ back", "line\nfeed\ttab\u{1}\u{1F}", "สวัสดี مرحبا 👩‍👩‍👧‍👦 \u{202E}abc",
+      "'; DROP TABLE chats; --", "${x} {{y}} #{z} %s $1",
+    ])
+  func roundTrip(_ text: String) {
+    #expect(decode(quote(text)) == .success(text))
+  }
+
+  @Test("a payload is copied without the space between its tokens, and so without line feeds")
+  func compact() throws {
+    let payload = Array("{ \"a b\" : [ 1 ,\n 2 ] , \"c\":\"\\u0041 \\\" x\" }".utf8)
+    var output: [UInt8] = []
+    try payload.withRawSpan { try JSONText.appendCompact($0, to: &output) }
+    #expect(
+      String(decoding: output, as: UTF8.self) == #"{"a b":[1,2],"c":"\u0041 \" x"}"#)
+    for bad in [#"{"a":"\u0000"}"#, #"{"\ud800":1}"#] {
+      #expect(throws: JSONText.Fault.self) {
+        try Array(bad.utf8).withRawSpan { try JSONText.appendCompact($0, to: &output) }
+      }
+    }
+  }
+}
+
+@Suite("Rates")
+struct TokenBucketTests {
+  @Test("a burst, then so many a second, and the wait is named")
+  func bucket() {
+    var now = Instant.zero
+    var bucket = TokenBucket(burst: 3, now: now)
+    for _ in 0..<3 { #expect(bucket.take(perSecond: 10, burst: 3, now: now) == 0) }
+    #expect(bucket.take(perSecond: 10, burst: 3, now: now) == 100)
+    now = now.advanced(byMilliseconds: 100)
+    #expect(bucket.take(perSecond: 10, burst: 3, now: now) == 0)
+    #expect(bucket.take(perSecond: 10, burst: 3, now: now) > 0)
+    now = now.advanced(byMilliseconds: 1_000_000_000)
+    for _ in 0..<3 { #expect(bucket.take(perSecond: 10, burst: 3, now: now) == 0) }
+    #expect(bucket.take(perSecond: 10, burst: 3, now: now) > 0)
+  }
+}
+
+@Suite("The batch")
+struct BatchTests {
+  func record(_ number: UInt64) -> Record {
+    Record(
+      session: Identifier(high: 1, low: 1), id: Identifier(high: 2, low: number), role: .visitor,
+      kind: .text, sender: nil,
+      origin: Origin(loop: 0, slot: 0, generation: 1, isRequest: false, ref: .none))
+  }
+
+  @Test("records keep their order and their bytes, and an emptied batch can be filled again")
+  func order() {
+    var batch = Batch()
+    for round in 0..<2 {
+      for number in 0..<UInt64(Limits.batchRecords) {
+        let name = Array("n\(number)".utf8)
+        let body = Array("b\(number) \(round)".utf8)
+        name.withRawSpan { name in
+          body.withRawSpan { body in
+            batch.append(
+              record(number), senderName: name, body: body, payload: body.extracting(0..<1))
+          }
+        }
+      }
+      #expect(batch.count == Limits.batchRecords)
+      #expect(batch.record(7).id.low == 7)
+      #expect(batch.withSenderName(7) { $0.string } == "n7")
+      #expect(batch.withBody(7) { $0.string } == "b7 \(round)")
+      #expect(batch.withPayload(0) { $0.string } == "b")
+      batch.removeAll()
+      #expect(batch.isEmpty && batch.byteCount == 0)
+    }
+  }
+}
