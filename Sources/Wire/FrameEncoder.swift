@@ -52,8 +52,7 @@ public enum FrameEncoder {
     bytes[start] = 0x80 | opcode.rawValue
     if count <= 125 {
       bytes[start + 1] = UInt8(count)
-      for offset in start + 2..<start + 2 + count { bytes[offset] = bytes[offset + 2] }
-      bytes.removeLast(2)
+      bytes.removeSubrange(start + 2..<start + 4)
     } else if count <= 0xFFFF {
       bytes[start + 1] = 126
       bytes[start + 2] = UInt8(truncatingIfNeeded: count >> 8)

@@ -11,6 +11,7 @@ enum Masking {
     return bits == 0 ? key : key &>> bits | key &<< (32 &- bits)
   }
 
+  @_noAllocation
   static func apply(_ key: UInt32, to bytes: inout MutableRawSpan, in range: Range<Int>) {
     precondition(
       range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "mask range outside the buffer")

@@ -17,6 +17,7 @@ public struct UTF8Validator: Equatable, Sendable {
   public var isComplete: Bool { missing == 0 }
 
   /// False at the first impossible byte; the validator is of no further use then.
+  @_noAllocation
   public mutating func accept(_ bytes: RawSpan, in range: Range<Int>) -> Bool {
     var offset = range.lowerBound
     let end = range.upperBound
