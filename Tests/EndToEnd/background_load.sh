@@ -5,6 +5,7 @@
 start_load() {
   local port=$1
   shift
+  : >"$work/load.log"
   "$chirrup_load" chat --url "ws://127.0.0.1:$port" --chirrup "$chirrup" "${place[@]}" \
     --backoff-seconds 1 --progress-seconds 1 --json "$work/load.json" "$@" \
     >"$work/load.out" 2>"$work/load.log" &
