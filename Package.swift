@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+
 // Chirrup: a WebSocket live-chat gateway. The order of the targets below is the order of the layers:
 // a target may depend only on targets above it, and scripts/test refuses undeclared imports.
 import PackageDescription

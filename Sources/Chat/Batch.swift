@@ -73,11 +73,11 @@ public struct Outcome: Sendable, Equatable {
   }
 }
 
-/// The records that one transaction will append, in the order they came. Filled by the engine while the
-/// previous batch is in flight, laid out by the journal as arrays of parameters.
+/// The records that one transaction will append, in the order they came. Filled by the engine while
+/// the previous batch is in flight, laid out by the journal as arrays of parameters.
 ///
-/// Bounded by `Limits.batchRecords` and `Limits.batchBytes`. The storage is kept when the batch is emptied, so
-/// a warm batch takes a record without allocating.
+/// Bounded by `Limits.batchRecords` and `Limits.batchBytes`. The storage is kept when the batch is
+/// emptied, so a warm batch takes a record without allocating.
 public struct Batch: ~Copyable {
   private struct Extent {
     var nameEnd: Int

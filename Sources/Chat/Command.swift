@@ -22,8 +22,9 @@ public enum CommandType: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// One command as it lies in the message: numbers and ids are read, texts are ranges of the message's bytes.
-/// The fields of all types stand side by side, since `type` may come last in the object.
+/// One command as it lies in the message: numbers and ids are read, texts are ranges of the
+/// message's bytes. The fields of all types stand side by side, since `type` may come last in the
+/// object.
 public struct Command: Sendable {
   public typealias Token = JSONScanner.Token
 

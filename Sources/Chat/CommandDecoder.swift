@@ -2,9 +2,9 @@ import Primitives
 
 /// Reads the commands of one text message: one or more JSON objects, separated by line feeds.
 ///
-/// Of equal keys the last one counts. Unknown keys are skipped. Integers are exact and at most 2^53 − 1, so
-/// that a JavaScript client and the gateway always mean the same number.
-/// After a fault in one object the next line can still be read: `skipLine` finds it.
+/// Of equal keys the last one counts. Unknown keys are skipped. Integers are exact and at most 2^53
+/// − 1, so that a JavaScript client and the gateway always mean the same number. After a fault in
+/// one object the next line can still be read: `skipLine` finds it.
 public struct CommandDecoder {
   private var scanner = JSONScanner()
   /// The `ref` of the object that was being read, so that even a faulty command can be answered.
@@ -81,8 +81,8 @@ public struct CommandDecoder {
     }
   }
 
-  /// Reads up to and including the closing brace. A field of a wrong type is remembered, not thrown, so that
-  /// the rest of the object is still read and `ref` is known wherever it stands.
+  /// Reads up to and including the closing brace. A field of a wrong type is remembered, not
+  /// thrown, so that the rest of the object is still read and `ref` is known wherever it stands.
   private mutating func readFields(
     _ text: RawSpan, into command: inout Command, fault: inout CommandFault?
   ) throws(JSONScanner.Fault) {

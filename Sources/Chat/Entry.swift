@@ -1,7 +1,7 @@
 public import Primitives
 
-/// Who wrote an entry of a session's log, as stored in `chats.role`. The gateway writes the first four;
-/// `user` and `assistant` stay valid for the rows of older systems that moved in.
+/// Who wrote an entry of a session's log, as stored in `chats.role`. The gateway writes the first
+/// four; `user` and `assistant` stay valid for the rows of older systems that moved in.
 public enum Role: UInt8, Sendable, CaseIterable {
   case visitor, operator_, bot, system, user, assistant
 
@@ -25,8 +25,8 @@ public enum Role: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// What an entry is, as stored in `chats.kind`. A note is shown to operators only; an event is a line of the
-/// log that people read but nobody wrote (“Mika joined”).
+/// What an entry is, as stored in `chats.kind`. A note is shown to operators only; an event is a
+/// line of the log that people read but nobody wrote (“Mika joined”).
 public enum Kind: UInt8, Sendable, CaseIterable {
   case text, note, card, event
 

@@ -41,7 +41,8 @@ public enum EventEncoder {
     json.append("\"}")
   }
 
-  /// What a visitor gets in the place of a note: the number without the content, so that nothing is missing.
+  /// What a visitor gets in the place of a note: the number without the content, so that nothing is
+  /// missing.
   public static func hidden(session: Identifier, seq: Int64, to json: inout [UInt8]) {
     json.append("{\"type\":\"message\",\"session\":\"")
     session.appendText(to: &json)
@@ -87,7 +88,8 @@ public enum EventEncoder {
     json.append(UInt8(ascii: "}"))
   }
 
-  /// `"type":NAME,"ref":REF,` with the opening brace; the ref is left out when the client gave none.
+  /// `"type":NAME,"ref":REF,` with the opening brace; the ref is left out when the client gave
+  /// none.
   private static func open(_ type: StaticString, _ ref: Reference, to json: inout [UInt8]) {
     json.append("{\"type\":\"")
     json.append(type)
@@ -291,7 +293,8 @@ public enum EventEncoder {
     json.append(UInt8(ascii: "}"))
   }
 
-  /// A row of the operators' list; `conversation` is JSON as the REST API gives it, nil when it left the list.
+  /// A row of the operators' list; `conversation` is JSON as the REST API gives it, nil when it
+  /// left the list.
   public static func inbox(
     session: Identifier, conversation: [UInt8]?, to json: inout [UInt8]
   ) {

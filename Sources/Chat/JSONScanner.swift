@@ -1,10 +1,11 @@
 import Primitives
 
-/// Reads JSON (RFC 8259) in place: tokens are ranges of the message, nothing is copied or allocated.
+/// Reads JSON (RFC 8259) in place: tokens are ranges of the message, nothing is copied or
+/// allocated.
 ///
-/// Bounded: nesting by `Limits.jsonDepth`, keys of one message by `Limits.jsonKeys` for each object. The bytes
-/// are valid UTF-8 already, since the frame decoder checked them.
-/// Invariant: `offset` never decreases and never exceeds the end of the text.
+/// Bounded: nesting by `Limits.jsonDepth`, keys of one message by `Limits.jsonKeys` for each
+/// object. The bytes are valid UTF-8 already, since the frame decoder checked them. Invariant:
+/// `offset` never decreases and never exceeds the end of the text.
 public struct JSONScanner {
   public enum Fault: Error, Equatable {
     case syntax

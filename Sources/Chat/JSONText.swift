@@ -5,7 +5,8 @@ public enum JSONText {
   public enum Fault: Error, Equatable {
     /// U+0000: PostgreSQL cannot store it.
     case null
-    /// A surrogate without its partner: no character, so nothing that could be given back unchanged.
+    /// A surrogate without its partner: no character, so nothing that could be given back
+    /// unchanged.
     case loneSurrogate
   }
 
@@ -91,8 +92,8 @@ public enum JSONText {
     }
   }
 
-  /// Appends a checked JSON value without the space between its tokens, so that it holds no line feed and may
-  /// stand in a line of events. Refuses the strings that `jsonb` refuses.
+  /// Appends a checked JSON value without the space between its tokens, so that it holds no line
+  /// feed and may stand in a line of events. Refuses the strings that `jsonb` refuses.
   public static func appendCompact(
     _ value: RawSpan, to output: inout [UInt8]
   ) throws(Fault) {
@@ -139,7 +140,8 @@ public enum JSONText {
     return offset + 1
   }
 
-  /// Appends `text` as a JSON string with its quotes. Runs without a special character are copied whole.
+  /// Appends `text` as a JSON string with its quotes. Runs without a special character are copied
+  /// whole.
   public static func append(quoted text: RawSpan, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))
     var copied = 0

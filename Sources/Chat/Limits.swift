@@ -41,7 +41,8 @@ public enum Limits {
   public static let tailDefault = 50
   /// Entries of one page of a backlog read from the database.
   public static let backlogPage = 100
-  /// Bytes of bodies and payloads in one answer to `history`; the rest is asked for with the next command.
+  /// Bytes of bodies and payloads in one answer to `history`; the rest is asked for with the next
+  /// command.
   public static let historyBytes = 262_144
   /// Subscribe commands that may wait for one session to load.
   public static let waitingSubscribes = 4_096
@@ -71,8 +72,8 @@ public enum Limits {
   public static let recentEntries = 256
 
   // Time.
-  /// After a failed send, later ones of the same connection and session fail too until the failed one comes
-  /// again, but no longer than this.
+  /// After a failed send, later ones of the same connection and session fail too until the failed
+  /// one comes again, but no longer than this.
   public static let suffixMilliseconds: Int64 = 10_000
   /// A row of the operators' lists is read and sent at most this often.
   public static let inboxIntervalMilliseconds: Int64 = 200
@@ -83,7 +84,8 @@ public enum Limits {
   public static let closeTimeoutMilliseconds: Int64 = 5_000
   /// Read and delivered marks are stored at most this often for one session and person.
   public static let markIntervalMilliseconds: Int64 = 1_000
-  /// `token_expiring` comes this long before the token ends, and the connection ends this long after.
+  /// `token_expiring` comes this long before the token ends, and the connection ends this long
+  /// after.
   public static let tokenWarningMilliseconds: Int64 = 60_000
   public static let tokenGraceMilliseconds: Int64 = 30_000
   /// A session without subscribers is forgotten after this long.

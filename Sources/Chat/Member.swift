@@ -17,8 +17,8 @@ public struct Member: Sendable, Equatable {
 
   public var isOperator: Bool { person.role == .operator_ }
 
-  /// Whether this member may use a session. The answer for a foreign session is the same as for a missing
-  /// one (faults A08, A09).
+  /// Whether this member may use a session. The answer for a foreign session is the same as for a
+  /// missing one (faults A08, A09).
   public func mayUse(_ snapshot: SessionSnapshot) -> Bool {
     guard snapshot.workspace == workspace else { return false }
     return isOperator || sessions.contains(snapshot.id)

@@ -1,7 +1,7 @@
 import Primitives
 
-/// A client's request id (`ref`), kept exactly as the JSON token that came: a string of at most 32 bytes or
-/// an integer. Held inline, so that remembering whom to answer allocates nothing.
+/// A client's request id (`ref`), kept exactly as the JSON token that came: a string of at most 32
+/// bytes or an integer. Held inline, so that remembering whom to answer allocates nothing.
 public struct Reference: Sendable, Equatable {
   /// Two quotes and 32 bytes.
   public static let byteCountMax = 34

@@ -1,5 +1,5 @@
-/// Why a command was not carried out: the error codes of chirrup.v1. The one table that says which of them a
-/// client may try again with the same id.
+/// Why a command was not carried out: the error codes of chirrup.v1. The one table that says which
+/// of them a client may try again with the same id.
 public enum Refusal: UInt8, Error, Sendable, CaseIterable {
   case badFrame, unknownType, notSubscribed, unauthenticated, forbidden, noSuchSession
   case sessionClosed, tokenExpired, idConflict, tooLarge, rejected, rateLimited, unavailable

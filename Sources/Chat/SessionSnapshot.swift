@@ -47,7 +47,8 @@ public struct Mark: Sendable, Equatable {
   }
 }
 
-/// Everything about a session that is not in its log: read from the database when the session becomes warm.
+/// Everything about a session that is not in its log: read from the database when the session
+/// becomes warm.
 public struct SessionSnapshot: Sendable, Equatable {
   public var id: Identifier
   public var workspace: Identifier

@@ -1,16 +1,15 @@
 import Glibc
 
-/// A private PostgreSQL under a data folder, so that one command gives a whole live chat: made on first use,
-/// started on a Unix socket only, stopped again.
+/// A private PostgreSQL under a data folder, so that one command gives a whole live chat: made on
+/// first use, started on a Unix socket only, stopped again.
 ///
-///     DIR/gateway.lock     held by the gateway that uses it
-///     DIR/postgres.log     what the server says
-///     DIR/postgres/data    the cluster
-///     DIR/postgres/run     its socket, mode 0700: the only way in, so no password is needed
+/// DIR/gateway.lock     held by the gateway that uses it DIR/postgres.log     what the server says
+/// DIR/postgres/data    the cluster DIR/postgres/run     its socket, mode 0700: the only way in, so
+/// no password is needed
 ///
-/// The server runs in a session of its own: Ctrl-C reaches the gateway, which drains before it stops the
-/// server. After a kill -9 of the gateway the server is still there, and the next gateway takes it over.
-/// Nothing here is for the event loop: `start` and `stop` wait.
+/// The server runs in a session of its own: Ctrl-C reaches the gateway, which drains before it
+/// stops the server. After a kill -9 of the gateway the server is still there, and the next gateway
+/// takes it over. Nothing here is for the event loop: `start` and `stop` wait.
 public final class Cluster {
   /// What the operator should know, such as data that had to be put elsewhere.
   public private(set) var notes: [String] = []
@@ -67,8 +66,8 @@ public final class Cluster {
     }
   }
 
-  /// Stops the server: connections are ended, what is committed is on disk. Bounded: a server that does not
-  /// stop in 30 s is told to stop at once and recovers at its next start.
+  /// Stops the server: connections are ended, what is committed is on disk. Bounded: a server that
+  /// does not stop in 30 s is told to stop at once and recovers at its next start.
   public func stop() {
     defer {
       if lock >= 0 { close(lock) }
@@ -88,7 +87,8 @@ public final class Cluster {
     }
   }
 
-  /// For tests: the server ends without a checkpoint, as after a crash, and comes back on the same socket.
+  /// For tests: the server ends without a checkpoint, as after a crash, and comes back on the same
+  /// socket.
   public func crashAndRestart() throws(ClusterFailure) {
     guard let old = server else { return }
     kill(old.process, SIGQUIT)
@@ -149,8 +149,8 @@ public final class Cluster {
     return try Account.unprivileged()
   }
 
-  /// The folder that the server's account owns. Where that account cannot reach it (a home of mode 0700
-  /// above it), it lies under /var/lib/chirrup, and a link leads there.
+  /// The folder that the server's account owns. Where that account cannot reach it (a home of mode
+  /// 0700 above it), it lies under /var/lib/chirrup, and a link leads there.
   private func home(in directory: String, for account: Account?) throws(ClusterFailure) -> String {
     let path = directory + "/postgres"
     if !Folder.exists(path) {
@@ -165,7 +165,8 @@ public final class Cluster {
       try Folder.make("/var/lib/chirrup", mode: 0o755)
       home = try Folder.makeUnique("/var/lib/chirrup/cluster-")
       try Folder.give(home, to: account)
-      // SAFETY: the paths are copied into C strings for the calls. rmdir fails on anything but an empty folder.
+      // SAFETY: the paths are copied into C strings for the calls. rmdir fails on anything but an
+      // empty folder.
       guard unsafe rmdir(path) == 0, unsafe symlink(home, path) == 0 else {
         throw .system(operation: "replace", path: path, reason: systemText(errno))
       }
@@ -229,8 +230,8 @@ public final class Cluster {
   private func launch(
     _ binaries: ServerBinaries, _ account: Account?, socketFolder: String, log: String
   ) throws(ClusterFailure) {
-    // Only left by a crash: no server runs here, and the number in it may be somebody else's by now.
-    // SAFETY: the path is copied into a C string for the call.
+    // Only left by a crash: no server runs here, and the number in it may be somebody else's by
+    // now. SAFETY: the path is copied into a C string for the call.
     unsafe _ = unlink(data + "/postmaster.pid")
     let file = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else {

@@ -16,8 +16,9 @@ extension ClusterFailure: CustomStringConvertible {
   public var description: String {
     switch self {
     case .noServer(let searched):
-      "no PostgreSQL server of version 14 or later found (searched \(searched.joined(separator: ", "))); "
-        + "install it (Debian, Ubuntu: apt-get install postgresql), or name a server with --database-url"
+      "no PostgreSQL server of version 14 or later found "
+        + "(searched \(searched.joined(separator: ", "))); install it "
+        + "(Debian, Ubuntu: apt-get install postgresql), or name a server with --database-url"
     case .wrongVersion(let data, let found):
       "the private cluster is of PostgreSQL \(data), but here is only "
         + found.map(String.init).joined(separator: ", ")

@@ -23,7 +23,8 @@ enum Folder {
     }
   }
 
-  /// Makes a new folder of mode 0700 with an unguessable name: nobody can have put a link there before.
+  /// Makes a new folder of mode 0700 with an unguessable name: nobody can have put a link there
+  /// before.
   static func makeUnique(_ prefix: String) throws(ClusterFailure) -> String {
     var name = Array((prefix + "XXXXXX").utf8CString)
     // SAFETY: the array ends with NUL and is ours to change.

@@ -1,9 +1,10 @@
 import Glibc
 
-/// Runs the server's programs: without a shell, with an environment of our own, in a session of their own, with
-/// no signal blocked or ignored, and as another user where that is asked for.
+/// Runs the server's programs: without a shell, with an environment of our own, in a session of
+/// their own, with no signal blocked or ignored, and as another user where that is asked for.
 ///
-/// `Kernel.ChildProcess` is not used because it ends with its owner: this server outlives a crash of the gateway.
+/// `Kernel.ChildProcess` is not used because it ends with its owner: this server outlives a crash
+/// of the gateway.
 struct Program {
   var path: String
   var arguments: [String]
@@ -153,7 +154,8 @@ struct Account: Equatable {
   /// `postgres`, which the distribution's package makes, or else `nobody`.
   static func unprivileged() throws(ClusterFailure) -> Account {
     for name in ["postgres", "nobody"] {
-      // SAFETY: the entry is read before anything else can ask for one: this runs at start, on one thread.
+      // SAFETY: the entry is read before anything else can ask for one: this runs at start, on one
+      // thread.
       if let entry = unsafe getpwnam(name), unsafe entry.pointee.pw_uid != 0 {
         return unsafe Account(user: entry.pointee.pw_uid, group: entry.pointee.pw_gid)
       }

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// One throw-away server for all tests of a process: made when the first test asks, gone when the process
-/// ends. What a killed test process left behind is cleared away by the next one.
+/// One throw-away server for all tests of a process: made when the first test asks, gone when the
+/// process ends. What a killed test process left behind is cleared away by the next one.
 public enum ScratchCluster {
   /// Databases and roles are shared by all suites of the process: each makes a database of its own.
   public static func url() throws(ClusterFailure) -> String {
@@ -15,7 +15,8 @@ public enum ScratchCluster {
     return try result.get()
   }
 
-  /// A server of its own, for a test that crashes it; the caller stops it, and `discard` takes it away.
+  /// A server of its own, for a test that crashes it; the caller stops it, and `discard` takes it
+  /// away.
   public static func separate() throws(ClusterFailure) -> (cluster: Cluster, directory: String) {
     _ = try url()
     let directory = try makeDirectory()

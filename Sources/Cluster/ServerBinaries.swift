@@ -1,6 +1,7 @@
 import Glibc
 
-/// Where the server's programs are: distributions keep them outside PATH, one folder for each major version.
+/// Where the server's programs are: distributions keep them outside PATH, one folder for each major
+/// version.
 struct ServerBinaries: Equatable {
   static let oldestVersion = 14
 

@@ -2,8 +2,8 @@ public import Chat
 import Primitives
 import Wire
 
-/// Entries that come from the database: the backlog of a subscriber, a page of history, and what was committed
-/// behind this loop's back.
+/// Entries that come from the database: the backlog of a subscriber, a page of history, and what
+/// was committed behind this loop's back.
 extension Engine {
   mutating func history(_ slot: Int, _ command: Command) {
     guard let id = command.session, let index = sessionIndex[id],
@@ -73,8 +73,8 @@ extension Engine {
     }
     counters.delivered += UInt64(next - start)
     connections[slot].subscriptions[position].next = next
-    // A page that brought nothing (the subscription moved, or the store is behind) waits for the sweep, so that
-    // it cannot become a busy loop.
+    // A page that brought nothing (the subscription moved, or the store is behind) waits for the
+    // sweep, so that it cannot become a busy loop.
     if next > start { markDirty(slot) }
   }
 

@@ -1,8 +1,8 @@
 import Chat
 import Primitives
 
-/// The records that wait for the store: the open batch takes what comes while the one before it is in flight
-/// (natural batching: the slower the disk, the larger the batch, and no timer).
+/// The records that wait for the store: the open batch takes what comes while the one before it is
+/// in flight (natural batching: the slower the disk, the larger the batch, and no timer).
 ///
 /// Bounded by `Limits.queuedRecords`; each batch by `Limits.batchRecords` and `Limits.batchBytes`.
 struct BatchQueue {
@@ -58,8 +58,9 @@ struct BatchQueue {
   }
 }
 
-/// Whether a send may wait for the store, or is told at once to come again later: opened when records had to
-/// be given up, closed by the next commit. The wait it names grows while nothing commits.
+/// Whether a send may wait for the store, or is told at once to come again later: opened when
+/// records had to be given up, closed by the next commit. The wait it names grows while nothing
+/// commits.
 struct Breaker {
   private(set) var isOpen = false
   private var failures: Int64 = 0
@@ -74,8 +75,8 @@ struct Breaker {
     failures = 0
   }
 
-  /// Milliseconds: half a second, doubled with each failure up to 30 s, spread over a half by `salt` so that clients
-  /// do not come back together.
+  /// Milliseconds: half a second, doubled with each failure up to 30 s, spread over a half by
+  /// `salt` so that clients do not come back together.
   func wait(salt: UInt64) -> Int64 {
     let wait = min(30_000, Int64(500) << failures)
     return wait / 2 + Int64(salt % UInt64(wait / 2))

@@ -2,8 +2,8 @@ import Chat
 import Primitives
 import Wire
 
-/// One WebSocket as the engine sees it: no descriptor, no clock. Nothing on the heap while it is idle, except
-/// its member and its subscriptions.
+/// One WebSocket as the engine sees it: no descriptor, no clock. Nothing on the heap while it is
+/// idle, except its member and its subscriptions.
 struct Connection {
   enum Purpose: UInt8 { case chat, echo }
 
@@ -82,8 +82,8 @@ struct Connection {
 
 /// One connection's place in one session's log.
 ///
-/// The only rule that sends: if the entry `next` is known, in memory or from the database, send it and
-/// increment. Whatever a subscriber missed is simply still ahead of its `next`.
+/// The only rule that sends: if the entry `next` is known, in memory or from the database, send it
+/// and increment. Whatever a subscriber missed is simply still ahead of its `next`.
 struct Subscription {
   /// Slot of the session on this loop.
   var session: Int
@@ -93,7 +93,8 @@ struct Subscription {
   /// `live` was sent: the backlog is finished.
   var isLive = false
   var isPageInFlight = false
-  /// A send failed temporarily: later ones fail too until it comes again, so that the sender's order holds.
+  /// A send failed temporarily: later ones fail too until it comes again, so that the sender's
+  /// order holds.
   var blockedBy: Identifier?
   /// It was accepted before it failed, so whatever was refused meanwhile is younger.
   var isBlockedByAccepted = false

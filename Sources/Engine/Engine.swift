@@ -2,10 +2,11 @@ import Chat
 public import Primitives
 import Wire
 
-/// The whole state of one loop: connections, warm sessions, fan-out and the open batch, as one deterministic
-/// state machine. It has no clock, no descriptor and no randomness of its own: the driver sets `now`, gives it
-/// bytes, mail and answers, and takes what it wants done from its queues (architecture: “A pure engine, a thin
-/// driver”). Each aspect has its file: Inbound, Hello, Subscribing, Sending, Ephemeral, Inbox, Outbound, Timers.
+/// The whole state of one loop: connections, warm sessions, fan-out and the open batch, as one
+/// deterministic state machine. It has no clock, no descriptor and no randomness of its own: the
+/// driver sets `now`, gives it bytes, mail and answers, and takes what it wants done from its
+/// queues (architecture: “A pure engine, a thin driver”). Each aspect has its file: Inbound, Hello,
+/// Subscribing, Sending, Ephemeral, Inbox, Outbound, Timers.
 public struct Engine: ~Copyable {
   /// This loop's number, and how many there are.
   public let loop: Int
@@ -66,7 +67,8 @@ public struct Engine: ~Copyable {
     mail = Array(repeating: [], count: loopCount)
   }
 
-  /// The loop that owns a session: the same on every loop, for ever the same for one count of loops.
+  /// The loop that owns a session: the same on every loop, for ever the same for one count of
+  /// loops.
   public func owner(of session: Identifier) -> Int {
     // The low word of a version 7 id is random; multiplied, so that a poor client's ids spread too.
     let mixed = (session.low ^ session.high) &* 0x9E37_79B9_7F4A_7C15

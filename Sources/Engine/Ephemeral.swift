@@ -2,7 +2,8 @@ import Chat
 import Primitives
 import Wire
 
-/// What is told but not logged: marks (only the latest counts, stored now and then) and typing (never stored).
+/// What is told but not logged: marks (only the latest counts, stored now and then) and typing
+/// (never stored).
 extension Engine {
   // MARK: Marks
 
@@ -121,8 +122,8 @@ extension Engine {
     forEachLoop(sessions[index].followers) { engine, loop in engine.post(.typing(item), to: loop) }
   }
 
-  /// Everybody but the one who types; the preview goes to operators only. A connection that is behind does not
-  /// get it at all.
+  /// Everybody but the one who types; the preview goes to operators only. A connection that is
+  /// behind does not get it at all.
   mutating func show(_ item: TypingMail, _ index: Int) {
     let isHere = item.loop == loop
     func wants(_ engine: borrowing Engine, _ slot: Int, isOperator: Bool) -> Bool {

@@ -2,10 +2,11 @@ public import Chat
 public import Primitives
 import Wire
 
-/// From an unknown connection to a member: hello, verification, the move to the session's loop, renewal.
+/// From an unknown connection to a member: hello, verification, the move to the session's loop,
+/// renewal.
 extension Engine {
-  /// The first message: its first command must be `hello` with a token. The whole message is kept while the
-  /// token is verified, and read again afterwards.
+  /// The first message: its first command must be `hello` with a token. The whole message is kept
+  /// while the token is verified, and read again afterwards.
   mutating func receiveHello(_ slot: Int, _ text: RawSpan) {
     var decoder = CommandDecoder()
     let command: Command?
@@ -53,7 +54,8 @@ extension Engine {
     }
   }
 
-  /// A visitor's connection moves to the loop that owns its session, once; everybody else is welcome here.
+  /// A visitor's connection moves to the loop that owns its session, once; everybody else is
+  /// welcome here.
   private mutating func admit(_ slot: Int, _ member: Member) {
     if wall >= member.expiresAt {
       rejectHello(slot, .expired)
@@ -98,8 +100,8 @@ extension Engine {
       member: member, hello: gone.hello, held: gone.held, openedAt: gone.openedAt, name: gone.name)
   }
 
-  /// Takes a connection that another loop has verified; nil when this loop is full. Call `settle` once the
-  /// driver has recorded the slot.
+  /// Takes a connection that another loop has verified; nil when this loop is full. Call `settle`
+  /// once the driver has recorded the slot.
   public mutating func adopt(_ departure: Departure) -> SlotID? {
     guard let id = accept(name: departure.name, isEcho: false) else { return nil }
     let slot = Int(id.index)
@@ -228,8 +230,8 @@ public struct TokenRefusalError: Error {
 }
 
 extension Array where Element == UInt8 {
-  /// The bytes of a string token inside an array token of `text`; without its escapes decoded, which an epoch
-  /// never has.
+  /// The bytes of a string token inside an array token of `text`; without its escapes decoded,
+  /// which an epoch never has.
   init(copying text: RawSpan, of array: JSONScanner.Token, _ token: JSONScanner.Token) {
     self = []
     let list = text.extracting(array.range)

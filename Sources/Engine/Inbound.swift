@@ -64,15 +64,16 @@ extension Engine {
     }
   }
 
-  /// RFC 6455 §5.5.2: a ping is answered with its own payload. A peer that sends pings and reads nothing is
-  /// not read either while its answers wait (faults F27).
+  /// RFC 6455 §5.5.2: a ping is answered with its own payload. A peer that sends pings and reads
+  /// nothing is not read either while its answers wait (faults F27).
   private mutating func pong(_ slot: Int, _ payload: RawSpan) {
     guard connections[slot].phase != .closing, connections[slot].phase != .finished else { return }
     FrameEncoder.appendFrame(.pong, payload: payload, to: &connections[slot].outbox)
     markDirty(slot)
   }
 
-  /// §5.5.1: the peer's close frame is answered with the same code; the server then closes the connection.
+  /// §5.5.1: the peer's close frame is answered with the same code; the server then closes the
+  /// connection.
   private mutating func peerSentClose(_ slot: Int, _ code: CloseCode?) {
     if connections[slot].phase != .closing {
       connections[slot].closeCode = code ?? .noStatus
@@ -166,7 +167,8 @@ extension Engine {
     }
   }
 
-  /// Ephemeral commands over the rate are dropped in silence; the others are told when to come again.
+  /// Ephemeral commands over the rate are dropped in silence; the others are told when to come
+  /// again.
   private mutating func overRate(
     _ slot: Int, _ command: Command, _ type: CommandType, _ wait: Int64
   ) {
@@ -185,7 +187,8 @@ extension Engine {
   }
 }
 
-/// The bounds of the echo that `--debug-echo` offers: the same transport and framing with another handler.
+/// The bounds of the echo that `--debug-echo` offers: the same transport and framing with another
+/// handler.
 public enum EchoLimits {
   public static let messageBytes = 16 * 1_048_576
   /// 65,536 with payload and the empty final one that some senders add.

@@ -2,8 +2,9 @@ import Chat
 public import Primitives
 import Wire
 
-/// The operators' list of conversations, live. The owner of a session that changed reads its row and sends it
-/// to every loop with a watcher of the workspace; how often is bounded for each session and in all.
+/// The operators' list of conversations, live. The owner of a session that changed reads its row
+/// and sends it to every loop with a watcher of the workspace; how often is bounded for each
+/// session and in all.
 struct Inbox {
   /// Watching connections of this loop, by workspace.
   var watchers: [Identifier: [SlotID]] = [:]
@@ -76,7 +77,8 @@ extension Engine {
     touchInbox(sessions[index].id, sessions[index].snapshot.workspace)
   }
 
-  /// Nobody follows the session, but operators' lists want to know: its workspace is known once it has loaded.
+  /// Nobody follows the session, but operators' lists want to know: its workspace is known once it
+  /// has loaded.
   mutating func tellInbox(ofCold session: Identifier) {
     guard inbox.hasWatchers, let index = warm(session) else { return }
     sessions[index].isInboxPending = true
@@ -88,7 +90,8 @@ extension Engine {
       (session, workspace, now.advanced(byMilliseconds: Limits.inboxIntervalMilliseconds)))
   }
 
-  /// Asks for the rows whose time has come. All wait equally long, so the first is always the earliest.
+  /// Asks for the rows whose time has come. All wait equally long, so the first is always the
+  /// earliest.
   public mutating func readInbox() {
     while inbox.readsInFlight < Inbox.readsMax, let first = inbox.due.first, first.at <= now {
       _ = inbox.due.popFirst()
@@ -104,8 +107,8 @@ extension Engine {
     inbox.readsInFlight < Inbox.readsMax ? inbox.due.first?.at ?? .never : .never
   }
 
-  /// The answer to `ReadRequest.conversation`: the row as JSON, nil inside when the session is gone, a failure
-  /// when the store did not answer.
+  /// The answer to `ReadRequest.conversation`: the row as JSON, nil inside when the session is
+  /// gone, a failure when the store did not answer.
   public mutating func conversationLoaded(
     _ session: Identifier, _ workspace: Identifier, _ result: Result<[UInt8]?, LoadFault>
   ) {

@@ -1,8 +1,8 @@
 public import Chat
 public import Primitives
 
-/// What one loop tells another. Every case is about a session or a workspace; the loop that owns a session is
-/// `Engine.owner(of:)`.
+/// What one loop tells another. Every case is about a session or a workspace; the loop that owns a
+/// session is `Engine.owner(of:)`.
 public enum Mail: Sendable {
   // To the owner of a session.
   /// `loop` has subscribers: answer with `snapshot`, then with everything that happens.
@@ -29,7 +29,8 @@ public enum Mail: Sendable {
 }
 
 extension Mail {
-  /// Whether nothing durable depends on this mail: what it says is told again, or is read from the database.
+  /// Whether nothing durable depends on this mail: what it says is told again, or is read from the
+  /// database.
   public var heals: Bool {
     switch self {
     case .log, .mark, .markRequest, .typing, .typingRequest, .inbox: true

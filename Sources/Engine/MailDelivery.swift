@@ -46,13 +46,15 @@ extension Engine {
       sessions[index].waitingFollowers |= bit
       return
     }
-    // What the followers have not been mailed yet is in this snapshot's head, so mail it to the others first.
+    // What the followers have not been mailed yet is in this snapshot's head, so mail it to the
+    // others first.
     postLog(index)
     sessions[index].followers |= bit
     post(.snapshot(session: session, .success(sessions[index].snapshot)), to: loop)
   }
 
-  /// The database holds something that this loop did not write: a claim, a close, another node's message.
+  /// The database holds something that this loop did not write: a claim, a close, another node's
+  /// message.
   public mutating func changed(_ session: Identifier) {
     let owner = owner(of: session)
     guard owner == loop else {

@@ -2,8 +2,8 @@ import Chat
 import Primitives
 public import Wire
 
-/// From events to bytes. Nothing is written to a socket here: a connection becomes dirty, and the driver flushes
-/// the dirty ones once an iteration, one write each.
+/// From events to bytes. Nothing is written to a socket here: a connection becomes dirty, and the
+/// driver flushes the dirty ones once an iteration, one write each.
 extension Engine {
   mutating func markDirty(_ slot: Int) {
     guard !connections[slot].isDirty else { return }
@@ -36,7 +36,8 @@ extension Engine {
     markDirty(slot)
   }
 
-  /// RFC 6455 §7.1.7: after a fault nothing the peer sends counts any more, so its close frame is not awaited.
+  /// RFC 6455 §7.1.7: after a fault nothing the peer sends counts any more, so its close frame is
+  /// not awaited.
   mutating func fail(_ slot: Int, _ fault: FrameFault) {
     guard connections[slot].phase != .finished else { return }
     if connections[slot].phase != .closing {
@@ -68,8 +69,8 @@ extension Engine {
 
   // MARK: The driver's side of a flush
 
-  /// Spreads what happened in this iteration: subscribers of changed sessions become dirty, their followers get
-  /// mail. Call it before `takeMail` and `takeDirty`.
+  /// Spreads what happened in this iteration: subscribers of changed sessions become dirty, their
+  /// followers get mail. Call it before `takeMail` and `takeDirty`.
   public mutating func settleSessions() {
     guard !dirtySessions.isEmpty else { return }
     for index in dirtySessions where sessions.isOccupied(index) {
@@ -155,7 +156,8 @@ extension Engine {
     if connections[slot].phase == .finished && connections[slot].outbox.isEmpty { doom(slot) }
   }
 
-  /// The socket is full; `rest` waits for `writable`. A peer that does not read is not read from either.
+  /// The socket is full; `rest` waits for `writable`. A peer that does not read is not read from
+  /// either.
   public mutating func blocked(_ slot: Int, rest: ArraySlice<UInt8>) {
     connections[slot].outbox = Array(rest)
     if !connections[slot].isBlocked {

@@ -1,8 +1,8 @@
 public import Chat
 public import Primitives
 
-/// What the engine wants from the database besides its batches. The driver asks, and gives the answer back with
-/// the same request, so the engine needs no table of open questions.
+/// What the engine wants from the database besides its batches. The driver asks, and gives the
+/// answer back with the same request, so the engine needs no table of open questions.
 public enum ReadRequest: Sendable {
   /// The state of a session; answered by `Engine.sessionLoaded`.
   case session(Identifier)

@@ -2,11 +2,12 @@ import Chat
 import Primitives
 import Wire
 
-/// The newest entries of one session as encoded WebSocket frames, one behind the other: encoded once, sent to
-/// every subscriber from here.
+/// The newest entries of one session as encoded WebSocket frames, one behind the other: encoded
+/// once, sent to every subscriber from here.
 ///
-/// Bounded by `Limits.recentBytes` and `Limits.recentEntries`; what is older is read from the database.
-/// Invariant: the entries kept are `first ... last` without a hole, and `last` is the session's head.
+/// Bounded by `Limits.recentBytes` and `Limits.recentEntries`; what is older is read from the
+/// database. Invariant: the entries kept are `first ... last` without a hole, and `last` is the
+/// session's head.
 struct RecentLog {
   private var bytes: [UInt8] = []
   /// Offset in `bytes` behind each entry.
@@ -69,8 +70,8 @@ struct RecentLog {
     first += Int64(dropped)
   }
 
-  /// Copies frames from `next` on to `output` until it holds `budget` bytes, at least one; returns the seq that
-  /// comes after. `next` must lie in `first ... last`.
+  /// Copies frames from `next` on to `output` until it holds `budget` bytes, at least one; returns
+  /// the seq that comes after. `next` must lie in `first ... last`.
   func copy(
     from next: Int64, session: Identifier, isOperator: Bool, budget: Int,
     to output: inout [UInt8]

@@ -72,7 +72,8 @@ extension Engine {
         record: record, senderName: member.person.name, body: content, payload: payload))
   }
 
-  /// Puts a record into the batch of the loop that owns its session. Also for REST requests and bots.
+  /// Puts a record into the batch of the loop that owns its session. Also for REST requests and
+  /// bots.
   public mutating func append(_ item: AppendMail) {
     let owner = owner(of: item.record.session)
     guard owner == loop else {
@@ -97,8 +98,8 @@ extension Engine {
 
   // MARK: Order of one sender
 
-  /// Why a send cannot be taken now, or nil when it can. Whatever is refused here is temporary, so everything
-  /// behind it in the same session is refused too until it comes again.
+  /// Why a send cannot be taken now, or nil when it can. Whatever is refused here is temporary, so
+  /// everything behind it in the same session is refused too until it comes again.
   private mutating func waitBeforeSend(
     _ slot: Int, _ subscription: Int, _ id: Identifier
   ) -> (refusal: Refusal, milliseconds: Int64)? {
@@ -120,8 +121,8 @@ extension Engine {
     return nil
   }
 
-  /// The oldest failure rules: answers of the store come oldest first, and what it fails was accepted
-  /// before anything that was refused at the door.
+  /// The oldest failure rules: answers of the store come oldest first, and what it fails was
+  /// accepted before anything that was refused at the door.
   mutating func suspend(
     _ slot: Int, _ session: Identifier, behind id: Identifier, wasAccepted: Bool = false
   ) {
@@ -149,7 +150,8 @@ extension Engine {
     queue.recycle(box)
   }
 
-  /// The journal's verdict on a batch, after COMMIT was received. Only now is anything acked or shown.
+  /// The journal's verdict on a batch, after COMMIT was received. Only now is anything acked or
+  /// shown.
   public mutating func committed(_ batch: borrowing Batch, _ outcomes: [Outcome]) {
     var isStoreLost = false
     for index in 0..<batch.count {
@@ -167,7 +169,8 @@ extension Engine {
         }
       case .unavailable:
         isStoreLost = true
-        // It may have been committed all the same: the session is read again when the store answers.
+        // It may have been committed all the same: the session is read again when the store
+        // answers.
         if let session = sessionIndex[record.session] { sessions[session].isStale = true }
       case .conflict, .noSuchSession, .closed, .rejected: break
       }

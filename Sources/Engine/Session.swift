@@ -1,8 +1,8 @@
 import Chat
 import Primitives
 
-/// A warm session on one loop: on the loop that owns it, and as a follower on every other loop that has a
-/// subscriber (an operator). Both are the same: only where news comes from differs.
+/// A warm session on one loop: on the loop that owns it, and as a follower on every other loop that
+/// has a subscriber (an operator). Both are the same: only where news comes from differs.
 struct Session {
   enum Phase: UInt8 { case loading, ready }
 

@@ -20,7 +20,8 @@ extension Engine {
 
   mutating func subscribe(_ slot: Int, _ request: SubscribeRequest) {
     guard let member = connections[slot].member else { return }
-    // A visitor learns nothing about a session that its token does not name, not even whether it exists.
+    // A visitor learns nothing about a session that its token does not name, not even whether it
+    // exists.
     guard member.isOperator || member.sessions.contains(request.session) else {
       refuse(slot, request.ref, .noSuchSession)
       return
@@ -96,7 +97,8 @@ extension Engine {
     if let existing = connections[slot].subscription(of: index) {
       connections[slot].subscriptions[existing].next = next
       connections[slot].subscriptions[existing].isLive = false
-      // A page that is under way belongs to the old place; its entries no longer fit and are dropped.
+      // A page that is under way belongs to the old place; its entries no longer fit and are
+      // dropped.
       return
     }
     let subscription = Subscription(
@@ -164,8 +166,8 @@ extension Engine {
       if sessions[index].phase == .loading {
         loadFailed(index, fault)
       } else if fault == .unavailable {
-        // The state on the screen may be old: the sweep reads it again once the store answers. Not at once:
-        // a store that refuses at once would make this a loop.
+        // The state on the screen may be old: the sweep reads it again once the store answers. Not
+        // at once: a store that refuses at once would make this a loop.
         sessions[index].isStale = true
         return
       }
@@ -266,7 +268,8 @@ extension Engine {
     if snapshot.head > old.head { readNews(index) }
   }
 
-  /// The log went back (restore, fail-over to a stale standby): everybody starts again from the tail.
+  /// The log went back (restore, fail-over to a stale standby): everybody starts again from the
+  /// tail.
   mutating func startOver(_ index: Int, _ snapshot: SessionSnapshot) {
     sessions[index].snapshot = snapshot
     sessions[index].log = RecentLog(head: snapshot.head)

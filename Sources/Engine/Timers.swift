@@ -2,8 +2,9 @@ import Chat
 import Primitives
 import Wire
 
-/// Everything that happens because time passed. One sweep over all slots, twice a second, instead of a timer
-/// for each connection: 10,000 records are read in well under a millisecond, and nothing has to be kept in order.
+/// Everything that happens because time passed. One sweep over all slots, twice a second, instead
+/// of a timer for each connection: 10,000 records are read in well under a millisecond, and nothing
+/// has to be kept in order.
 extension Engine {
   public static let sweepMilliseconds: Int64 = 500
 
@@ -51,7 +52,8 @@ extension Engine {
       connections[slot].purpose == .chat && connections[slot].outbox.count > Limits.outputHardBytes
     guard isTooMuch || isOutputOld(slot) else { return }
     counters.slowConsumers += 1
-    // The rest of a frame may be in the way, so the close frame can only follow the queue; the deadline cuts.
+    // The rest of a frame may be in the way, so the close frame can only follow the queue; the
+    // deadline cuts.
     close(slot, .tooSlow, "output is read too slowly")
   }
 

@@ -1,8 +1,8 @@
 import OpenSSL
 import WebAssets
 
-/// The pages of widget, console and demo, from the table in the binary: looked up by path, with an entity tag
-/// each, and with the place holders of the two pages filled in once at start.
+/// The pages of widget, console and demo, from the table in the binary: looked up by path, with an
+/// entity tag each, and with the place holders of the two pages filled in once at start.
 struct Assets: Sendable {
   struct Asset: Sendable {
     var contentType: String
@@ -17,7 +17,8 @@ struct Assets: Sendable {
   /// `values` are put in for `{{NAME}}`, escaped for HTML.
   init(values: [String: String]) {
     var count: UInt = 0
-    // SAFETY: the table is complete and immutable after the first call, and its bytes live as long as the program.
+    // SAFETY: the table is complete and immutable after the first call, and its bytes live as long
+    // as the program.
     let assets = unsafe chirrup_assets(&count)
     for index in 0..<Int(count) {
       guard let asset = unsafe assets?[index] else { continue }

@@ -3,8 +3,8 @@ import Logging
 import Primitives
 import Wire
 
-/// A listening socket of one loop. Every loop has its own on the same port (SO_REUSEPORT), so the kernel spreads
-/// the connections and no lock is taken to accept one.
+/// A listening socket of one loop. Every loop has its own on the same port (SO_REUSEPORT), so the
+/// kernel spreads the connections and no lock is taken to accept one.
 final class Listener: Sendable {
   private let descriptor: FileDescriptor
 
@@ -36,7 +36,8 @@ extension EventLoop {
     }
   }
 
-  /// Without descriptors the listener stays readable: it is left alone until the next sweep, instead of spinning.
+  /// Without descriptors the listener stays readable: it is left alone until the next sweep,
+  /// instead of spinning.
   private mutating func pauseListeners(_ errno: Errno) {
     logger.warning("cannot accept connections: \(errno); trying again in half a second")
     for listener in listeners.indices {

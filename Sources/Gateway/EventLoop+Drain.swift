@@ -2,9 +2,9 @@ import Engine
 import Kernel
 import Primitives
 
-/// The end of a loop. SIGTERM: stop accepting, ask the clients to reconnect at a random moment, say goodbye to
-/// those who stayed, commit what was taken, end. Nothing that was acked can be lost here; what was not committed
-/// is sent again by its sender.
+/// The end of a loop. SIGTERM: stop accepting, ask the clients to reconnect at a random moment, say
+/// goodbye to those who stayed, commit what was taken, end. Nothing that was acked can be lost
+/// here; what was not committed is sent again by its sender.
 struct Drain {
   var isDraining = false
   var isOver = false

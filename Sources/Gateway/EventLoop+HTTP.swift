@@ -5,7 +5,8 @@ import Primitives
 import Settings
 import Wire
 
-/// HTTP on the loop: upgrades and small answers at once, the REST API as async functions on this loop.
+/// HTTP on the loop: upgrades and small answers at once, the REST API as async functions on this
+/// loop.
 extension EventLoop {
   /// Carries out the requests that are complete, one after the other.
   mutating func serve(_ slot: Int) {
@@ -81,8 +82,8 @@ extension EventLoop {
     }
   }
 
-  /// From here on the socket speaks WebSocket. The 101 is the first thing in the connection's output, so that
-  /// nothing can overtake it.
+  /// From here on the socket speaks WebSocket. The 101 is the first thing in the connection's
+  /// output, so that nothing can overtake it.
   private mutating func become(_ slot: Int, _ id: SlotID, response: [UInt8]) {
     let connection = Int(id.index)
     note(link: links.id(at: slot), ofConnection: connection)

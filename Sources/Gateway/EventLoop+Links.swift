@@ -74,7 +74,8 @@ extension EventLoop {
     linkOfSlot[slot] = link
   }
 
-  /// A paused connection is not read: a token is being verified, or the peer does not take its answers.
+  /// A paused connection is not read: a token is being verified, or the peer does not take its
+  /// answers.
   mutating func applyPauses() {
     for connection in engine.takePauseChanges() {
       guard let slot = link(ofConnection: connection) else { continue }

@@ -39,7 +39,8 @@ extension EventLoop {
     case .arrival(let departure, let rawDescriptor, let peer):
       arrive(departure, FileDescriptor(owning: rawDescriptor), peer)
     case .job(let job):
-      // SAFETY: a job is enqueued once and run here once, and the executor lives as long as the process.
+      // SAFETY: a job is enqueued once and run here once, and the executor lives as long as the
+      // process.
       unsafe job.runSynchronously(on: shared.executors[index].asUnownedTaskExecutor())
     case .query(let query, let continuation): ask(query, continuation)
     case .append(var item, let continuation):

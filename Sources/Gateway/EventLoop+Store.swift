@@ -7,8 +7,8 @@ import Logging
 import Postgres
 import Primitives
 
-/// The loop's two connections to PostgreSQL: the writer commits batches; the reader answers everything else, so
-/// that a slow read never queues ahead of a commit.
+/// The loop's two connections to PostgreSQL: the writer commits batches; the reader answers
+/// everything else, so that a slow read never queues ahead of a commit.
 struct StoreSockets {
   var isWriterReady = true
   var isReaderReady = true
@@ -207,7 +207,8 @@ extension EventLoop {
     guard socket != old, socket.descriptor >= 0 else { return }
     let interest: Interest = socket.wantsWrite ? [.read, .write] : .read
     do throws(Errno) {
-      // A new serial may be a new socket of the same number, or the same socket after a step of connecting.
+      // A new serial may be a new socket of the same number, or the same socket after a step of
+      // connecting.
       try epoll.modify(rawValue: socket.descriptor, interest, datum: datum)
     } catch  where error == .noEntry {
       do throws(Errno) {

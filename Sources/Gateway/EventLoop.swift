@@ -10,9 +10,10 @@ import Wire
 
 /// One thread, one epoll, one engine, one writer and one reader connection to PostgreSQL.
 ///
-/// The order of an iteration is the durability contract: wait → mail → events (state changes only) → timers →
-/// submit batch → post mail → flush → close. Nothing is written to a socket in reaction to an event, nothing is
-/// closed inside its own event, and nothing is acked or shown before the journal has seen its COMMIT.
+/// The order of an iteration is the durability contract: wait → mail → events (state changes only)
+/// → timers → submit batch → post mail → flush → close. Nothing is written to a socket in reaction
+/// to an event, nothing is closed inside its own event, and nothing is acked or shown before the
+/// journal has seen its COMMIT.
 struct EventLoop: ~Copyable {
   let index: Int
   let shared: Shared

@@ -39,8 +39,8 @@ public struct GatewayFailure: Error, CustomStringConvertible {
 
 /// The gateway: one thread for each loop, and the calling thread, which waits for signals.
 public enum Gateway {
-  /// Runs until SIGTERM or SIGINT and everything is drained. `ready` is called once the sockets listen.
-  /// Call it on the first thread, before any other has started: signals are blocked here.
+  /// Runs until SIGTERM or SIGINT and everything is drained. `ready` is called once the sockets
+  /// listen. Call it on the first thread, before any other has started: signals are blocked here.
   public static func run(
     _ options: GatewayOptions, ready: @Sendable (_ listening: [ListenAddress]) -> Void
   ) async throws {
@@ -72,8 +72,8 @@ public enum Gateway {
     shared.logger.info("stopped")
   }
 
-  /// One listener for each loop and address. A port of 0 is chosen by the kernel for the first loop and used by
-  /// the others.
+  /// One listener for each loop and address. A port of 0 is chosen by the kernel for the first loop
+  /// and used by the others.
   private static func listen(_ shared: Shared) throws -> ([[Listener]], [ListenAddress]) {
     var listeners: [[Listener]] = Array(repeating: [], count: shared.loopCount)
     var addresses: [ListenAddress] = []
@@ -94,7 +94,8 @@ public enum Gateway {
         } catch  where error == .addressInUse {
           throw GatewayFailure(
             description:
-              "\(address) is in use by another program. Stop it, or choose another port with --listen."
+              "\(address) is in use by another program. "
+              + "Stop it, or choose another port with --listen."
           )
         } catch {
           throw GatewayFailure(description: "cannot listen on \(address): \(error)")

@@ -1,10 +1,12 @@
 import Primitives
 import Wire
 
-/// The HTTP side of one socket: requests come one behind the other, each answered before the next is read.
+/// The HTTP side of one socket: requests come one behind the other, each answered before the next
+/// is read.
 ///
 /// Bounded: a head by `HeadLimits`, a body by `HTTPLimits.bodyBytes`, and both together by
-/// `HTTPLimits.requestMilliseconds` from the first byte, which a slow sender cannot stretch (faults H11).
+/// `HTTPLimits.requestMilliseconds` from the first byte, which a slow sender cannot stretch (faults
+/// H11).
 struct HTTPExchange {
   enum Step {
     case needMoreBytes

@@ -2,7 +2,8 @@ import API
 import Primitives
 import Wire
 
-/// Writes whole HTTP answers. Every answer has a length, and every page the headers that keep a browser strict.
+/// Writes whole HTTP answers. Every answer has a length, and every page the headers that keep a
+/// browser strict.
 enum HTTPResponse {
   /// Scripts, styles and sockets of our own origin only, and no frame around us.
   static let contentSecurityPolicy = """

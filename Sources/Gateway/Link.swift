@@ -7,8 +7,9 @@ struct Link: ~Copyable {
     case http
     /// Slot of the engine's connection.
     case webSocket(Int)
-    /// Our side is shut; what the peer still sends is thrown away until it closes too. A socket closed with
-    /// unread input would be reset, and the peer might never see our last words (RFC 9112 §9.6).
+    /// Our side is shut; what the peer still sends is thrown away until it closes too. A socket
+    /// closed with unread input would be reset, and the peer might never see our last words (RFC
+    /// 9112 §9.6).
     case lingering(until: Instant)
   }
 

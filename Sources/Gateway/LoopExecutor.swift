@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Runs async functions on a loop (SE-0417): each step is a mail to it, so a REST handler reads like straight
-/// code and still touches nothing that another thread touches. The path of a chat message never comes here.
+/// Runs async functions on a loop (SE-0417): each step is a mail to it, so a REST handler reads
+/// like straight code and still touches nothing that another thread touches. The path of a chat
+/// message never comes here.
 final class LoopExecutor: TaskExecutor {
   private let mailbox: Mailbox
 

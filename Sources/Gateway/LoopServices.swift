@@ -4,8 +4,8 @@ import Engine
 import Postgres
 import Primitives
 
-/// What the loops lend to the REST API: the database connection of the loop a handler runs on, and the loops
-/// that own the sessions.
+/// What the loops lend to the REST API: the database connection of the loop a handler runs on, and
+/// the loops that own the sessions.
 final class LoopServices: Database, Sessions {
   private let mailboxes: [Mailbox]
 

@@ -9,8 +9,9 @@ import Synchronization
 /// What may be told to a loop from another thread.
 enum LoopMail: Sendable {
   case engine(Mail)
-  /// A visitor's connection that belongs to this loop. The raw descriptor is owned by the mail until the loop
-  /// takes it: an enum in an array cannot hold a `FileDescriptor`, which has one owner.
+  /// A visitor's connection that belongs to this loop. The raw descriptor is owned by the mail
+  /// until the loop takes it: an enum in an array cannot hold a `FileDescriptor`, which has one
+  /// owner.
   case arrival(Departure, rawDescriptor: Int32, peer: PeerAddress)
   /// A step of an async function that runs on this loop.
   case job(UnownedJob)
@@ -23,10 +24,11 @@ enum LoopMail: Sendable {
   case stop
 }
 
-/// The only way into a loop from another thread: a queue under a lock that is held for a swap, and an eventfd.
+/// The only way into a loop from another thread: a queue under a lock that is held for a swap, and
+/// an eventfd.
 ///
-/// A post of many items costs one lock and one signal. The lock is not on the path of a message inside a loop;
-/// between loops it is taken once for each pair of loops and iteration.
+/// A post of many items costs one lock and one signal. The lock is not on the path of a message
+/// inside a loop; between loops it is taken once for each pair of loops and iteration.
 final class Mailbox: Sendable {
   private let items = Mutex<[LoopMail]>([])
   private let counter: EventCounter
@@ -44,8 +46,8 @@ final class Mailbox: Sendable {
     if wasEmpty { counter.signal() }
   }
 
-  /// Mail that waits for one loop. Beyond it, what heals by itself is dropped: a follower that misses entries
-  /// reads them from the database, and the rest is ephemeral.
+  /// Mail that waits for one loop. Beyond it, what heals by itself is dropped: a follower that
+  /// misses entries reads them from the database, and the rest is ephemeral.
   static let itemsMax = 65_536
 
   func post(_ mail: [Mail]) {

@@ -6,7 +6,8 @@ import Settings
 import Synchronization
 import Tokens
 
-/// What all loops look at: immutable after the start, except the board on which each loop posts its figures.
+/// What all loops look at: immutable after the start, except the board on which each loop posts its
+/// figures.
 final class Shared: Sendable {
   let settings: Settings
   let loopCount: Int
@@ -75,8 +76,8 @@ final class Admission: Sendable {
   }
 }
 
-/// Which pages may open a socket: an exact list, or `*`. Browsers send the Origin (RFC 6454); other clients need
-/// not, and prove themselves by their token.
+/// Which pages may open a socket: an exact list, or `*`. Browsers send the Origin (RFC 6454); other
+/// clients need not, and prove themselves by their token.
 struct Origins: Sendable {
   private let allowsAll: Bool
   private let allowed: Set<String>

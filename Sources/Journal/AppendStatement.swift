@@ -4,10 +4,11 @@ import Primitives
 
 /// The statements of one batch, and the rows of a batch as their parameters.
 ///
-/// The locks are a statement of their own, so that the next statement sees what was committed while it waited.
-/// All joins of `append` are nested loops over primary keys: the writer's session pins that (`settings`), LATERAL
-/// and OFFSET 0 leave the planner no other way to the sessions, and a test reads the plan. Left free, the planner
-/// made batches of 10 rows 3.5 times as dear (architecture.md).
+/// The locks are a statement of their own, so that the next statement sees what was committed while
+/// it waited. All joins of `append` are nested loops over primary keys: the writer's session pins
+/// that (`settings`), LATERAL and OFFSET 0 leave the planner no other way to the sessions, and a
+/// test reads the plan. Left free, the planner made batches of 10 rows 3.5 times as dear
+/// (architecture.md).
 enum AppendStatement {
   static let settings: StaticString = """
     SELECT set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
@@ -27,8 +28,9 @@ enum AppendStatement {
     """
   static let lockTypes: [UInt32] = [ParameterBuffer.TypeID.uuidArray.rawValue]
 
-  /// One row for each parameter row, in their order: verdict (as `verdict` below), seq, time. The row called
-  /// `last` speaks for its session: the last one that is shown, or else the last one that is stored.
+  /// One row for each parameter row, in their order: verdict (as `verdict` below), seq, time. The
+  /// row called `last` speaks for its session: the last one that is shown, or else the last one
+  /// that is stored.
   static let append: StaticString = """
     WITH judged AS MATERIALIZED (
       SELECT r.*, s.workspace_id, s.last_seq, c.seq AS known_seq, c.created_at AS known_at,

@@ -2,13 +2,15 @@ import Chat
 import Postgres
 import Primitives
 
-/// What to do with a batch when PostgreSQL answers this or that: the failure table of protocol.md (“The log”) as a
-/// pure state machine. The writer tells it what happened and does what it says.
+/// What to do with a batch when PostgreSQL answers this or that: the failure table of protocol.md
+/// (“The log”) as a pure state machine. The writer tells it what happened and does what it says.
 ///
-/// Invariants: every row gets exactly one outcome; a row is tried only when every row of the same session before
-/// it has an outcome that is not “later”; nothing gets `.stored` or `.duplicate` without a COMMIT received.
+/// Invariants: every row gets exactly one outcome; a row is tried only when every row of the same
+/// session before it has an outcome that is not “later”; nothing gets `.stored` or `.duplicate`
+/// without a COMMIT received.
 struct BatchMachine {
-  /// Attempts of a batch at a conflict (a deadlock, a lock held too long) after the first, before it is split.
+  /// Attempts of a batch at a conflict (a deadlock, a lock held too long) after the first, before
+  /// it is split.
   static let conflictRetries = 3
   /// A server that says nothing for this long is given up; it ends statements itself before that.
   static let silenceMilliseconds: Int64 = 5_000
@@ -59,7 +61,8 @@ struct BatchMachine {
   private var born = Instant.zero
   private var resume = Instant.zero
   private var isConnected = false
-  /// The store answers, but cannot take rows now (disk full, too many connections, a missing table).
+  /// The store answers, but cannot take rows now (disk full, too many connections, a missing
+  /// table).
   private var storeFails = false
   private(set) var isBusy = false
   private var conflictBackoff: Backoff
@@ -204,8 +207,8 @@ struct BatchMachine {
     return true
   }
 
-  /// A row that cannot be stored now takes along all that follow it in its session, so that their sender, who
-  /// sends them again in order, keeps the order.
+  /// A row that cannot be stored now takes along all that follow it in its session, so that their
+  /// sender, who sends them again in order, keeps the order.
   private mutating func postpone(_ range: Range<Int>) {
     for row in range where isPending(row) {
       for later in row..<rows.count
@@ -257,10 +260,11 @@ enum Remedy: Equatable {
 
   init(for state: SQLState) {
     switch state.code {
-    // Serialization failure, deadlock, lock not available, statement timeout; and an id that another transaction
-    // has just stored in another session: the next attempt sees it.
+    // Serialization failure, deadlock, lock not available, statement timeout; and an id that
+    // another transaction has just stored in another session: the next attempt sees it.
     case "40001", "40P01", "55P03", "57014", "23505": self = .retry
-    // Read-only (an old primary); transaction aborted; the prepared statements are gone or out of date; ended.
+    // Read-only (an old primary); transaction aborted; the prepared statements are gone or out of
+    // date; ended.
     case "25006", "25P02", "25P03", "26000", "0A000", "57P01", "57P02", "57P03": self = .reconnect
     default:
       switch state.errorClass {

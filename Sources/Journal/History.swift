@@ -2,8 +2,8 @@ public import Chat
 public import Postgres
 public import Primitives
 
-/// Reading the log and the state of sessions: statements, and how their rows become values. Who runs them, and
-/// when, is the caller's affair.
+/// Reading the log and the state of sessions: statements, and how their rows become values. Who
+/// runs them, and when, is the caller's affair.
 public enum History {
   // MARK: A session
 

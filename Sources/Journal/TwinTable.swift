@@ -1,8 +1,8 @@
 import Chat
 import Primitives
 
-/// Finds rows of a batch that have the id of an earlier one: a client that sends again before its first attempt
-/// was answered. An open-addressing table of row numbers, used again for each batch.
+/// Finds rows of a batch that have the id of an earlier one: a client that sends again before its
+/// first attempt was answered. An open-addressing table of row numbers, used again for each batch.
 struct TwinTable {
   /// Twice the rows of the largest batch, a power of two.
   private static let slots = 1_024
@@ -15,7 +15,8 @@ struct TwinTable {
     for index in 0..<batch.count {
       let record = batch.record(index)
       var row = BatchMachine.Row(session: record.session, twin: nil)
-      // The low half of an id of version 7 is random; one chosen by an attacker costs a longer walk in 1,024 slots.
+      // The low half of an id of version 7 is random; one chosen by an attacker costs a longer walk
+      // in 1,024 slots.
       var slot = Int(truncatingIfNeeded: (record.id.low ^ record.id.high) % UInt64(TwinTable.slots))
       while table[slot] != 0 {
         let other = Int(table[slot]) - 1

@@ -2,17 +2,18 @@ public import Chat
 import Postgres
 public import Primitives
 
-/// Appends batches to the log in PostgreSQL, one pipelined transaction each, over a connection that the event loop
-/// drives (as `QueryConnection`: `descriptor`, `wantsWrite`, `registration`, `nextDeadline`, `advance`). Never waits.
+/// Appends batches to the log in PostgreSQL, one pipelined transaction each, over a connection that
+/// the event loop drives (as `QueryConnection`: `descriptor`, `wantsWrite`, `registration`,
+/// `nextDeadline`, `advance`). Never waits.
 ///
-/// What it promises is protocol.md, “The log”: a row is `.stored` or `.duplicate` only after COMMIT was received.
-/// A batch whose outcome is unknown is sent again after reconnecting and its ids make that exact: rows that the
-/// first attempt had committed then come back as `.duplicate`. So a duplicate above the session's known head is
-/// news for its subscribers, like a stored row.
+/// What it promises is protocol.md, “The log”: a row is `.stored` or `.duplicate` only after COMMIT
+/// was received. A batch whose outcome is unknown is sent again after reconnecting and its ids make
+/// that exact: rows that the first attempt had committed then come back as `.duplicate`. So a
+/// duplicate above the session's known head is news for its subscribers, like a stored row.
 ///
-/// A batch older than `Limits.sendWaitMilliseconds` is not tried any more: its rows come back `.unavailable`, and
-/// those of them that were under way may yet turn out to be stored; whoever keeps a session in memory reads its
-/// head again before trusting it.
+/// A batch older than `Limits.sendWaitMilliseconds` is not tried any more: its rows come back
+/// `.unavailable`, and those of them that were under way may yet turn out to be stored; whoever
+/// keeps a session in memory reads its head again before trusting it.
 public struct Writer: ~Copyable {
   public enum Health: Sendable, Equatable {
     case connecting
@@ -48,7 +49,8 @@ public struct Writer: ~Copyable {
   /// -1 when there is none.
   public private(set) var descriptor: Int32 = -1
   public private(set) var wantsWrite = false
-  /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop registers it anew.
+  /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop
+  /// registers it anew.
   public private(set) var registration: UInt32 = 0
   public private(set) var health = Health.connecting
   /// Whether `submit` may be called and would be tried at once.
@@ -217,7 +219,8 @@ public struct Writer: ~Copyable {
   }
 
   private mutating func takeResults(_ now: Instant) {
-    // Between two results of the pipeline comes one “none”; a second one means that there is no more.
+    // Between two results of the pipeline comes one “none”; a second one means that there is no
+    // more.
     var nones = 0
     while stepsTaken < steps.count, nones < 2, !(link?.isBusy ?? true) {
       guard let answer = link?.next() else {
@@ -262,7 +265,8 @@ public struct Writer: ~Copyable {
     }
   }
 
-  /// The failed transaction is still open until it is told to end; the next one may follow without waiting.
+  /// The failed transaction is still open until it is told to end; the next one may follow without
+  /// waiting.
   private mutating func rollBack(_ now: Instant) {
     let accepted = (link?.execute(text: "ROLLBACK") ?? false) && (link?.sync() ?? false)
     guard accepted else { return disconnect(now, link?.errorMessage ?? "connection lost") }

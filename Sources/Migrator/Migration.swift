@@ -1,9 +1,9 @@
-/// One step of the schema: a file `YYYYMMDD_name.sql` whose head names its parent and whose part after the
-/// line `-- down` takes it back.
+/// One step of the schema: a file `YYYYMMDD_name.sql` whose head names its parent and whose part
+/// after the line `-- down` takes it back.
 ///
-///     -- Sessions: one row for each conversation.        what it does
-///     -- parent: 20260119_create_tenants                 `none` for the first
-///     -- loses: all session data                         what its way back destroys
+/// -- Sessions: one row for each conversation.        what it does -- parent:
+/// 20260119_create_tenants                 `none` for the first -- loses: all session data
+/// what its way back destroys
 public struct Migration: Sendable, Equatable {
   public var revision: String
   public var parent: String?
@@ -26,8 +26,8 @@ public struct Migration: Sendable, Equatable {
 
   public var file: String { revision + ".sql" }
 
-  /// Tells whether a file was changed after it had been applied; comments between statements do not count.
-  /// FNV-1a of 64 bits: it guards against mistakes, not against an attacker.
+  /// Tells whether a file was changed after it had been applied; comments between statements do not
+  /// count. FNV-1a of 64 bits: it guards against mistakes, not against an attacker.
   public var checksum: String {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for statement in up + down {

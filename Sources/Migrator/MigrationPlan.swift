@@ -68,7 +68,8 @@ public struct MigrationPlan: Sendable {
     return chain.migrations[...end].filter { state(of: $0.revision) == .pending }
   }
 
-  /// What `down` takes back, the newest first: everything applied after `target`; `none` is before all.
+  /// What `down` takes back, the newest first: everything applied after `target`; `none` is before
+  /// all.
   public func downward(to target: String) throws(MigrationFailure) -> [Migration] {
     try checkConsistency()
     let end = target == "none" ? -1 : try index(of: target)

@@ -1,8 +1,8 @@
 public import Postgres
 import Primitives
 
-/// Brings a database to the schema of this binary, and back. One transaction for each migration, all of them
-/// under one advisory lock, so that two gateways that start at once do it once.
+/// Brings a database to the schema of this binary, and back. One transaction for each migration,
+/// all of them under one advisory lock, so that two gateways that start at once do it once.
 public struct Migrator {
   /// What happens, as it happens.
   public enum Event: Sendable, Equatable {
@@ -78,7 +78,8 @@ public struct Migrator {
     }
   }
 
-  /// Takes back everything after `target` (`none`: everything); returns what ran. The caller has asked first.
+  /// Takes back everything after `target` (`none`: everything); returns what ran. The caller has
+  /// asked first.
   @discardableResult
   public func down(
     to target: String, report: (Event) -> Void = { _ in }
@@ -170,7 +171,8 @@ public struct Migrator {
     }
   }
 
-  /// The lock's number is the bytes of “chirrup”. It belongs to the connection, so it ends with a crash.
+  /// The lock's number is the bytes of “chirrup”. It belongs to the connection, so it ends with a
+  /// crash.
   private func underLock<Result>(
     _ report: (Event) -> Void, _ body: () throws(MigrationFailure) -> Result
   ) throws(MigrationFailure) -> Result {

@@ -1,8 +1,9 @@
-/// Cuts an SQL script into its statements, so that an error can name the statement and its line, and
-/// progress can be shown between two of them. Pure.
+/// Cuts an SQL script into its statements, so that an error can name the statement and its line,
+/// and progress can be shown between two of them. Pure.
 ///
-/// It knows what may hide a semicolon in PostgreSQL (manual 4.1): quoted strings and names, `E''` escapes,
-/// dollar quotes, line comments and nested block comments. Transaction commands do not belong in a migration.
+/// It knows what may hide a semicolon in PostgreSQL (manual 4.1): quoted strings and names, `E''`
+/// escapes, dollar quotes, line comments and nested block comments. Transaction commands do not
+/// belong in a migration.
 public struct Statement: Sendable, Equatable {
   public var text: String
   /// The line of the file on which it begins, from 1.

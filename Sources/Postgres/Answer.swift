@@ -18,8 +18,8 @@ import Primitives
 
   init(_ result: OpaquePointer) { unsafe self.result = unsafe result }
 
-  // SAFETY (whole type): `result` comes from libpq, is freed only here, and every getter of libpq checks its
-  // row and column itself.
+  // SAFETY (whole type): `result` comes from libpq, is freed only here, and every getter of libpq
+  // checks its row and column itself.
   deinit { unsafe PQclear(result) }
 
   package var form: Form {
@@ -37,7 +37,8 @@ import Primitives
     Int(unsafe PQntuples(result))
   }
 
-  /// For example `COMMIT`: a transaction that could only be rolled back answers `ROLLBACK` to COMMIT.
+  /// For example `COMMIT`: a transaction that could only be rolled back answers `ROLLBACK` to
+  /// COMMIT.
   package var commandTag: String {
     // SAFETY: libpq keeps the tag, a C string, inside the result.
     guard let tag = unsafe PQcmdStatus(result) else { return "" }
@@ -49,8 +50,8 @@ import Primitives
     _ row: Int, _ column: Int, _ body: (RawSpan) -> Result
   ) -> Result {
     let length = Int(unsafe PQgetlength(result, Int32(row), Int32(column)))
-    // SAFETY: libpq holds `length` bytes at this address for as long as the result lives, and `self` is
-    // borrowed during the call.
+    // SAFETY: libpq holds `length` bytes at this address for as long as the result lives, and
+    // `self` is borrowed during the call.
     let bytes = unsafe UnsafeRawBufferPointer(
       start: PQgetvalue(result, Int32(row), Int32(column)), count: length)
     return body(unsafe bytes.bytes)

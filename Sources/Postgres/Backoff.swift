@@ -1,7 +1,8 @@
 public import Primitives
 
-/// How long to wait before the next attempt: doubled each time up to a bound, and half of it random, so that
-/// many loops do not knock at a recovering server in step. Pure: the randomness is a seed.
+/// How long to wait before the next attempt: doubled each time up to a bound, and half of it
+/// random, so that many loops do not knock at a recovering server in step. Pure: the randomness is
+/// a seed.
 public struct Backoff: Sendable {
   public let firstMilliseconds: Int64
   public let lastMilliseconds: Int64

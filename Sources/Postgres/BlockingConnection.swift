@@ -1,5 +1,5 @@
-/// A connection that waits for each answer: for the command line, migrations and tests. The gateway's loops
-/// never use it.
+/// A connection that waits for each answer: for the command line, migrations and tests. The
+/// gateway's loops never use it.
 public final class BlockingConnection {
   private let link: Link
   private let notices = NoticeCollector()
@@ -11,7 +11,8 @@ public final class BlockingConnection {
     link.sendNotices(to: notices)
   }
 
-  /// Runs `body` and returns what the server remarked meanwhile (`RAISE NOTICE`); otherwise that is dropped.
+  /// Runs `body` and returns what the server remarked meanwhile (`RAISE NOTICE`); otherwise that is
+  /// dropped.
   public func collectingNotices<Result>(_ body: () -> Result) -> (notices: [String], Result) {
     notices.texts = []
     let result = body()

@@ -1,9 +1,9 @@
 import CLibpq
 import Glibc
 
-/// One connection of libpq, owned: closed when it goes out of scope. The only file that sends anything to
-/// PostgreSQL; who waits for what is decided by its users (`BlockingConnection`, `QueryConnection` and the
-/// journal's writer).
+/// One connection of libpq, owned: closed when it goes out of scope. The only file that sends
+/// anything to PostgreSQL; who waits for what is decided by its users (`BlockingConnection`,
+/// `QueryConnection` and the journal's writer).
 @safe package struct Link: ~Copyable {
   package enum Progress: Sendable { case waiting, ready, failed }
   package enum Flushed: Sendable { case all, some, failed }
@@ -12,14 +12,14 @@ import Glibc
   /// What `PQconnectPoll` waits for.
   private var waitsToWrite = true
 
-  // SAFETY (whole type): `handle` comes from libpq, is never nil, is closed only in `deinit`, and is used by
-  // one thread at a time because the type cannot be copied and is not Sendable.
+  // SAFETY (whole type): `handle` comes from libpq, is never nil, is closed only in `deinit`, and
+  // is used by one thread at a time because the type cannot be copied and is not Sendable.
   deinit { unsafe PQfinish(handle) }
 
   private init(handle: OpaquePointer) { unsafe self.handle = unsafe handle }
 
-  /// Starts to connect and returns at once, except that a host name is looked up and a Unix socket is
-  /// connected before it returns. nil when memory is short.
+  /// Starts to connect and returns at once, except that a host name is looked up and a Unix socket
+  /// is connected before it returns. nil when memory is short.
   package static func start(url: String, readWrite: Bool = false) -> Link? {
     guard
       let handle = unsafe withParameters(
@@ -56,8 +56,8 @@ import Glibc
       UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>
     ) -> OpaquePointer?
   ) -> OpaquePointer? {
-    // What stands before `dbname` gives way to the URL, what stands after it wins (manual 34.1.1). A peer that
-    // silently went away is noticed by TCP after 10 seconds.
+    // What stands before `dbname` gives way to the URL, what stands after it wins (manual 34.1.1).
+    // A peer that silently went away is noticed by TCP after 10 seconds.
     let pairs: [(String, String)] =
       [
         ("fallback_application_name", "chirrup"), ("connect_timeout", "10"),
@@ -93,7 +93,8 @@ import Glibc
     unsafe PQstatus(handle) == CONNECTION_BAD
   }
 
-  /// -1 when there is none. While connecting it may change, even to another socket of the same number.
+  /// -1 when there is none. While connecting it may change, even to another socket of the same
+  /// number.
   package var descriptor: Int32 {
     // SAFETY: see the type.
     unsafe PQsocket(handle)
@@ -233,7 +234,8 @@ import Glibc
   /// `collector` must live as long as the connection: its owner holds both.
   func sendNotices(to collector: NoticeCollector) {
     let context = unsafe Unmanaged.passUnretained(collector).toOpaque()
-    // SAFETY: the context is the collector, alive as long as the connection; libpq calls on our thread.
+    // SAFETY: the context is the collector, alive as long as the connection; libpq calls on our
+    // thread.
     unsafe _ = PQsetNoticeReceiver(
       handle,
       { context, result in
@@ -255,7 +257,8 @@ final class NoticeCollector {
 
 extension StaticString {
   fileprivate func withCText<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    // SAFETY: a StaticString's UTF-8 ends with NUL and lives for ever; CChar has the layout of UInt8.
+    // SAFETY: a StaticString's UTF-8 ends with NUL and lives for ever; CChar has the layout of
+    // UInt8.
     unsafe utf8Start.withMemoryRebound(to: CChar.self, capacity: utf8CodeUnitCount + 1) {
       unsafe body($0)
     }
@@ -263,14 +266,16 @@ extension StaticString {
 }
 
 extension ParameterBuffer {
-  /// Lends the values as libpq wants them: an address (nil for NULL), a length and a format for each.
+  /// Lends the values as libpq wants them: an address (nil for NULL), a length and a format for
+  /// each.
   fileprivate func withPointers<Result>(
     _ body: (
       Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
     ) -> Result
   ) -> Result {
-    // SAFETY: every extent lies inside `bytes`, which does not change during the call. A value of length 0
-    // must still have an address, or libpq would send NULL: `bytes` gets one even when it is empty.
+    // SAFETY: every extent lies inside `bytes`, which does not change during the call. A value of
+    // length 0 must still have an address, or libpq would send NULL: `bytes` gets one even when it
+    // is empty.
     unsafe bytes.withUnsafeBytes { raw in
       let base = unsafe raw.baseAddress ?? UnsafeRawPointer(("" as StaticString).utf8Start)
       let values = unsafe extents.map { extent -> UnsafePointer<CChar>? in

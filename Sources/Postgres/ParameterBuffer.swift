@@ -1,7 +1,7 @@
 import Primitives
 
-/// The parameters of one statement in PostgreSQL's binary form, in one block of memory that is used again for
-/// the next statement.
+/// The parameters of one statement in PostgreSQL's binary form, in one block of memory that is used
+/// again for the next statement.
 package struct ParameterBuffer {
   /// OIDs of `pg_type`, which never change.
   package enum TypeID: UInt32, Sendable {

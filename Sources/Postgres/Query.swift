@@ -1,7 +1,7 @@
 public import Primitives
 
-/// One statement with its parameters. `sql` is a constant of the source, so each text is prepared once per
-/// connection and no value can ever become part of it.
+/// One statement with its parameters. `sql` is a constant of the source, so each text is prepared
+/// once per connection and no value can ever become part of it.
 public struct Query: Sendable {
   public var sql: StaticString
   public var parameters: [Parameter]

@@ -1,11 +1,13 @@
 public import Primitives
 
-/// A connection for the event loop: queries go out in pipeline mode and none waits for the one before it, while
-/// nothing here ever waits for PostgreSQL. Each query is its own transaction, so an error hits only itself.
+/// A connection for the event loop: queries go out in pipeline mode and none waits for the one
+/// before it, while nothing here ever waits for PostgreSQL. Each query is its own transaction, so
+/// an error hits only itself.
 ///
-/// The loop watches `descriptor` (for reading always, for writing while `wantsWrite`) and calls `advance` when it
-/// is ready, and when `nextDeadline` has passed. Two things may still block for a moment: the look-up of a host
-/// name, and connecting a Unix socket; both happen only when a connection is made.
+/// The loop watches `descriptor` (for reading always, for writing while `wantsWrite`) and calls
+/// `advance` when it is ready, and when `nextDeadline` has passed. Two things may still block for a
+/// moment: the look-up of a host name, and connecting a Unix socket; both happen only when a
+/// connection is made.
 ///
 /// Invariant: every ticket that `enqueue` has accepted comes back exactly once from `takeAnswer`.
 public struct QueryConnection: ~Copyable {
@@ -59,7 +61,8 @@ public struct QueryConnection: ~Copyable {
 
   /// What the server or the network said when the connection was last lost.
   public private(set) var reason = "not connected yet"
-  /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop registers it anew.
+  /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop
+  /// registers it anew.
   public private(set) var registration: UInt32 = 0
 
   /// Connects at the first `advance`.
@@ -179,7 +182,8 @@ public struct QueryConnection: ~Copyable {
   private mutating func send(_ query: Query, ticket: UInt64, now: Instant) {
     parameters.removeAll()
     for parameter in query.parameters { parameters.append(parameter) }
-    // While the first use of a text is under way, others go without a name: should it fail, they fail by themselves.
+    // While the first use of a text is under way, others go without a name: should it fail, they
+    // fail by themselves.
     let key = PreparedKey(text: query.sql.address, types: parameters.types)
     var preparing: PreparedKey?
     var accepted: Bool
@@ -230,7 +234,8 @@ public struct QueryConnection: ~Copyable {
   }
 
   private mutating func takeResults(_ now: Instant) {
-    // Between two results of the pipeline comes one “none”; a second one means that there is no more.
+    // Between two results of the pipeline comes one “none”; a second one means that there is no
+    // more.
     var nones = 0
     while !sent.isEmpty, nones < 2, !(link?.isBusy ?? true) {
       guard let answer = link?.next() else {
@@ -262,7 +267,8 @@ public struct QueryConnection: ~Copyable {
       if let key = entry.preparing { prepared[key] = nil }
       entry.result = .failure(.refused(refusal.state, message: refusal.message))
     }
-    // The statement is gone (DISCARD ALL) or its tables have changed since: it is prepared anew next time.
+    // The statement is gone (DISCARD ALL) or its tables have changed since: it is prepared anew
+    // next time.
     if refusal.state.code == "26000" || refusal.state.code == "0A000" { prepared.removeAll() }
   }
 

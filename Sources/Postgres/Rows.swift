@@ -1,7 +1,7 @@
 public import Primitives
 
-/// The answer to a query: a table of binary values, copied out of libpq so that it may outlive the connection
-/// and cross threads. Columns are read by position, as the statement names them.
+/// The answer to a query: a table of binary values, copied out of libpq so that it may outlive the
+/// connection and cross threads. Columns are read by position, as the statement names them.
 public struct Rows: Sendable {
   public let columnCount: Int
   /// Rows that an INSERT, UPDATE or DELETE without RETURNING touched.

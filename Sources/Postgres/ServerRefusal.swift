@@ -1,5 +1,5 @@
-/// Everything PostgreSQL says when it refuses a statement: for people who wrote the statement. Users of the
-/// gateway only ever see the class of the error.
+/// Everything PostgreSQL says when it refuses a statement: for people who wrote the statement.
+/// Users of the gateway only ever see the class of the error.
 public struct ServerRefusal: Error, Sendable, Equatable {
   public var state: SQLState
   public var message: String

@@ -13,8 +13,8 @@ struct Chirrup: AsyncParsableCommand {
     ])
 }
 
-/// The first thread only waits. An async `main` would give it to the concurrency runtime, which lets
-/// every signal through to it again, so that a SIGTERM would kill instead of drain.
+/// The first thread only waits. An async `main` would give it to the concurrency runtime, which
+/// lets every signal through to it again, so that a SIGTERM would kill instead of drain.
 @main
 enum Main {
   static func main() {

@@ -41,7 +41,8 @@ struct JSONTextTests {
   @Test(
     "what is quoted and read again is the same",
     arguments: [
-      "", "plain", "\"quoted\" \\ back", "line\nfeed\ttab\u{1}\u{1F}", "สวัสดี مرحبا 👩‍👩‍👧‍👦 \u{202E}abc",
+      "", "plain", "\"quoted\" \\ back", "line\nfeed\ttab\u{1}\u{1F}",
+      "สวัสดี مرحبا 👩‍👩‍👧‍👦 \u{202E}abc",
       "'; DROP TABLE chats; --", "${x} {{y}} #{z} %s $1",
     ])
   func roundTrip(_ text: String) {

@@ -3,7 +3,8 @@ import Engine
 import Primitives
 import Wire
 
-/// The other end of one connection: what it says goes in as masked frames, what it hears comes out as frames.
+/// The other end of one connection: what it says goes in as masked frames, what it hears comes out
+/// as frames.
 final class Client {
   enum Heard: Equatable {
     case text(String)
@@ -31,6 +32,17 @@ final class Client {
       FrameEncoder.appendMaskedFrame(opcode, payload: $0, maskKey: 0x1234_5678, to: &bytes)
     }
     send(bytes)
+  }
+
+  /// Says `send` under a new id, or under the given one. `body` is put in as it stands.
+  func post(
+    _ body: String, to session: Identifier, id: Identifier? = nil, kind: String? = nil, ref: Int = 1
+  ) {
+    let kind = kind.map { #","kind":"\#($0)""# } ?? ""
+    let id = id ?? world.makeID()
+    say(
+      #"{"type":"send","ref":\#(ref),"session":"\#(session)","id":"\#(id)"\#(kind),"#
+        + #""body":"\#(body)"}"#)
   }
 
   func send(_ bytes: [UInt8]) {

@@ -45,8 +45,9 @@ struct ConversationTests {
     let session = world.makeSession(entries: 2)
     let client = world.connect()
     client.say(
-      #"{"type":"hello","ref":1,"token":"visitor","subscribe":[{"session":"\#(session)","after":1}]}"#
-        + "\n" + #"{"type":"read","session":"\#(session)","seq":1}"#)
+      #"{"type":"hello","ref":1,"token":"visitor","#
+        + #""subscribe":[{"session":"\#(session)","after":1}]}"# + "\n"
+        + #"{"type":"read","session":"\#(session)","seq":1}"#)
     client.say(#"{"type":"nonsense","ref":2}"#)
     world.settle()
     let types = client.types()
@@ -65,7 +66,7 @@ struct ConversationTests {
     _ = ada.texts()
     _ = mika.texts()
     let id = world.makeID()
-    ada.say(#"{"type":"send","ref":7,"session":"\#(session)","id":"\#(id)","body":"hello"}"#)
+    ada.post("hello", to: session, id: id, ref: 7)
     world.settle()
     #expect(ada.texts().isEmpty)
     #expect(mika.texts().isEmpty)
@@ -95,7 +96,7 @@ struct ConversationTests {
     #expect(again.count == 1)
     #expect(field("duplicate", of: again[0]) == "true")
     #expect(field("seq", of: again[0]) == "1")
-    ada.say(#"{"type":"send","ref":2,"session":"\#(session)","id":"\#(id)","body":"other"}"#)
+    ada.post("other", to: session, id: id, ref: 2)
     world.commit()
     #expect(ada.texts().map { field("code", of: $0) } == ["id_conflict"])
   }
@@ -110,8 +111,7 @@ struct ConversationTests {
     #expect(field("from", of: texts.removeFirst()) == "4")
     #expect(texts.map { field("seq", of: $0) }.dropLast() == (4...350).map { "\($0)" }[...])
     #expect(field("type", of: texts.last ?? "") == "live")
-    ada.say(
-      #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","body":"new"}"#)
+    ada.post("new", to: session, ref: 1)
     world.commit()
     #expect(ada.texts().map { field("seq", of: $0) } == ["351", "351"])
     let second = world.member("visitor", session, after: 350)
@@ -143,17 +143,13 @@ struct ConversationTests {
     let ada = world.member("visitor", session)
     let mika = world.member("operator", session)
     _ = (ada.texts(), mika.texts())
-    mika.say(
-      #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","kind":"note","body":"secret"}"#
-    )
+    mika.post("secret", to: session, kind: "note", ref: 1)
     world.commit()
     #expect(mika.texts().contains { $0.contains("secret") })
     let heard = ada.texts()
     #expect(heard.map { field("kind", of: $0) } == ["hidden"])
     #expect(!heard[0].contains("secret"))
-    ada.say(
-      #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","kind":"note","body":"x"}"#
-    )
+    ada.post("x", to: session, kind: "note", ref: 1)
     #expect(ada.texts().map { field("code", of: $0) } == ["forbidden"])
   }
 

@@ -185,15 +185,11 @@ struct FaultTests {
       (String(repeating: "a", count: Limits.bodyBytes + 1), "too_large"),
       (#"nul \u0000"#, "rejected"), (#"lone \ud800"#, "rejected"), ("", "rejected"),
     ] {
-      ada.say(
-        #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","body":"\#(body)"}"#
-      )
+      ada.post(body, to: session)
       #expect(ada.texts().map { field("code", of: $0) } == [code])
     }
     let whole = String(repeating: "ก", count: Limits.bodyBytes / 3)
-    ada.say(
-      #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","body":"\#(whole)"}"#
-    )
+    ada.post(whole, to: session)
     world.commit()
     #expect(ada.texts().contains { field("body", of: $0) == whole })
   }

@@ -6,9 +6,7 @@ import Testing
 @Suite("Several loops")
 struct LoopsTests {
   func say(_ client: Client, _ world: World, _ session: Identifier, _ body: String) {
-    client.say(
-      #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","body":"\#(body)"}"#
-    )
+    client.post(body, to: session)
     world.settle()
   }
 

@@ -4,8 +4,8 @@ import Primitives
 import Testing
 import Wire
 
-/// A gateway without I/O: engines, the mail between them, and a database that is a dictionary. Time moves only
-/// when a test moves it.
+/// A gateway without I/O: engines, the mail between them, and a database that is a dictionary. Time
+/// moves only when a test moves it.
 final class World {
   final class Loop {
     var engine: Engine
@@ -75,7 +75,8 @@ final class World {
       senderName: visitor.name, body: Array(body.utf8), payload: [], at: wall)
   }
 
-  /// A client on a loop, after its upgrade. Visitors move to the loop of their session by themselves.
+  /// A client on a loop, after its upgrade. Visitors move to the loop of their session by
+  /// themselves.
   func connect(loop: Int = 0, isEcho: Bool = false) -> Client {
     guard let id = loops[loop].engine.accept(name: makeID(), isEcho: isEcho) else {
       preconditionFailure("the test's engine is full")

@@ -23,7 +23,8 @@ struct HTTPExchangeTests {
   @Test("requests are taken one behind the other, however the bytes are cut")
   func pipelined() {
     let text =
-      "GET /a HTTP/1.1\r\nHost: x\r\n\r\nPOST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+      "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
+      + "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
       + "GET /c HTTP/1.1\r\nHost: x\r\n\r\n"
     var exchange = HTTPExchange(openedAt: .zero)
     var seen: [String] = []

@@ -169,7 +169,8 @@ import Testing
     #expect(machine.submit([], now: Self.at(0)) == .complete)
   }
 
-  /// Whatever happens in whatever order, every row gets one outcome, and the machine never stops short.
+  /// Whatever happens in whatever order, every row gets one outcome, and the machine never stops
+  /// short.
   @Test(arguments: 0..<200 as Range<UInt64>)
   func `any sequence of faults ends with one outcome for each row`(seed: UInt64) {
     var random = Backoff(firstMilliseconds: 1_000_000, lastMilliseconds: 2_000_000, seed: seed)

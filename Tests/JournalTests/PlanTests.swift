@@ -5,8 +5,9 @@ import Testing
 
 @testable import Journal
 
-/// The append statement must use index nested loops whatever the tables hold: left free, the planner made batches
-/// of 10 rows 3.5 times as dear, and a plan made on an empty table must not read a full one whole.
+/// The append statement must use index nested loops whatever the tables hold: left free, the
+/// planner made batches of 10 rows 3.5 times as dear, and a plan made on an empty table must not
+/// read a full one whole.
 @Suite struct PlanTests {
   @Test(arguments: [false, true])
   func `lock and append read no table whole`(isFilled: Bool) throws {
@@ -18,7 +19,8 @@ import Testing
           INSERT INTO chat_sessions (workspace_id)
             SELECT id FROM workspaces, generate_series(1, 2000);
           INSERT INTO chats (workspace_id, session_id, seq, role, content, content_hash)
-            SELECT workspace_id, id, n, 'visitor', 'x', '' FROM chat_sessions, generate_series(1, 5) n;
+            SELECT workspace_id, id, n, 'visitor', 'x', ''
+            FROM chat_sessions, generate_series(1, 5) n;
           ANALYZE;
           """)
     }

@@ -82,7 +82,8 @@ struct TestDatabase {
   }
 }
 
-/// A clock at a quarter of the speed, so that the bounds of a busy machine are not those of the writer.
+/// A clock at a quarter of the speed, so that the bounds of a busy machine are not those of the
+/// writer.
 func monotonicNow() -> Instant {
   var time = timespec()
   // SAFETY: `time` is filled during the call.

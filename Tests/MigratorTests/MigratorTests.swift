@@ -103,8 +103,10 @@ import Testing
       ('10000000-0000-4000-8000-000000000001', 'a0000000-0000-4000-8000-000000000001', 'Busy'),
       ('10000000-0000-4000-8000-000000000002', 'a0000000-0000-4000-8000-000000000002', 'Empty');
     INSERT INTO chats (workspace_id, role, content, created_at)
-    SELECT '10000000-0000-4000-8000-000000000001', CASE WHEN g % 2 = 0 THEN 'user' ELSE 'assistant' END,
-      'message ' || g, timestamptz '2025-06-01' + (g / 3) * interval '1 s' FROM generate_series(1, 100) g;
+    SELECT '10000000-0000-4000-8000-000000000001',
+      CASE WHEN g % 2 = 0 THEN 'user' ELSE 'assistant' END, 'message ' || g,
+      timestamptz '2025-06-01' + (g / 3) * interval '1 s'
+    FROM generate_series(1, 100) g;
     """
 
   @Test func `a workspace chat without sessions becomes one numbered legacy session, and back`()
@@ -130,7 +132,8 @@ import Testing
       Query(
         """
         SELECT count(*) FROM (
-          SELECT seq, row_number() OVER (ORDER BY created_at, id) AS n FROM chats) AS t WHERE seq = n
+          SELECT seq, row_number() OVER (ORDER BY created_at, id) AS n FROM chats
+        ) AS t WHERE seq = n
         """))
     #expect(order.int(0, 0) == 100)
     // The old application goes on.

@@ -10,7 +10,8 @@ import Testing
   private struct TookTooLong: Error {}
   private typealias Answers = [UInt64: Result<Rows, QueryFailure>]
 
-  /// A clock at a quarter of the speed, so that the bounds of a busy machine are not those of the connection.
+  /// A clock at a quarter of the speed, so that the bounds of a busy machine are not those of the
+  /// connection.
   private func now() -> Instant {
     var time = timespec()
     // SAFETY: `time` is filled during the call.

@@ -10,7 +10,8 @@ struct Asset: Sendable {
 
   static let all: [Asset] = {
     var count: UInt = 0
-    // SAFETY: the table and what it points to are immutable and live as long as the process (web_assets.h).
+    // SAFETY: the table and what it points to are immutable and live as long as the process
+    // (web_assets.h).
     guard let table = unsafe chirrup_assets(&count) else { return [] }
     return (0..<Int(count)).map { index in
       // SAFETY: as above; `index` is below the count that came with the table.

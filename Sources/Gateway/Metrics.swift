@@ -1,0 +1,86 @@
+import Chat
+import Engine
+
+/// `/metrics`: the figures of all loops in the Prometheus text format, version 0.0.4.
+struct Metrics {
+  private let loops: [Board.Figures]
+  private var text = ""
+
+  static func text(_ loops: [Board.Figures]) -> String {
+    var metrics = Metrics(loops: loops)
+    metrics.gauges()
+    metrics.traffic()
+    metrics.messages()
+    metrics.outcomes()
+    return metrics.text
+  }
+
+  private init(loops: [Board.Figures]) { self.loops = loops }
+
+  private mutating func family(
+    _ name: String, _ type: String, _ help: String, _ lines: [(labels: String, value: UInt64)]
+  ) {
+    text += "# HELP chirrup_\(name) \(help)\n# TYPE chirrup_\(name) \(type)\n"
+    for (labels, value) in lines { text += "chirrup_\(name)\(labels) \(value)\n" }
+  }
+
+  private mutating func gauge(_ name: String, _ help: String, _ value: (Board.Figures) -> Int) {
+    family(name, "gauge", help, eachLoop { UInt64(max(0, value($0))) })
+  }
+
+  private mutating func counter(
+    _ name: String, _ help: String, _ value: (Board.Figures) -> UInt64
+  ) {
+    family(name + "_total", "counter", help, eachLoop(value))
+  }
+
+  private func eachLoop(
+    _ value: (Board.Figures) -> UInt64
+  ) -> [(labels: String, value: UInt64)] {
+    loops.enumerated().map { (#"{loop="\#($0.offset)"}"#, value($0.element)) }
+  }
+
+  private mutating func gauges() {
+    gauge("up", "1 while PostgreSQL answers this loop.") { $0.isStoreReady ? 1 : 0 }
+    gauge("sockets", "Open sockets, HTTP and WebSocket.") { $0.links }
+    gauge("connections", "Open WebSocket connections.") { $0.connections }
+    gauge("sessions_warm", "Sessions held in memory.") { $0.sessions }
+    gauge("queued_records", "Records that wait for PostgreSQL.") { $0.queuedRecords }
+  }
+
+  private mutating func traffic() {
+    counter("loop_iterations", "Turns of the event loop.") { $0.iterations }
+    counter("accepted", "Accepted sockets.") { $0.accepted }
+    counter("admission_refused", "Sockets refused for a limit.") { $0.refusedConnections }
+    counter("http_requests", "HTTP requests.") { $0.httpRequests }
+    counter("received_bytes", "Bytes received.") { $0.bytesReceived }
+    counter("sent_bytes", "Bytes sent.") { $0.bytesSent }
+    counter("frames_received", "WebSocket frames received.") { $0.engine.framesReceived }
+    counter("commands", "Commands received.") { $0.engine.commandsReceived }
+  }
+
+  private mutating func messages() {
+    counter("sends", "Messages taken for the store.") { $0.engine.sendsAccepted }
+    counter("committed", "Messages committed.") { $0.engine.committed }
+    counter("duplicates", "Messages that were stored before.") { $0.engine.duplicates }
+    counter("delivered", "Messages handed to subscribers.") { $0.engine.delivered }
+    counter("batches", "Transactions submitted.") { $0.engine.batches }
+    counter("protocol_faults", "Connections failed by a bad frame.") { $0.engine.protocolFaults }
+    counter("slow_consumers", "Connections closed with 4101.") { $0.engine.slowConsumers }
+  }
+
+  private mutating func outcomes() {
+    let refused = Refusal.allCases.map { refusal in
+      (
+        labels: #"{code="\#(refusal.code)"}"#,
+        value: loops.reduce(0) { $0 + $1.engine.refused[Int(refusal.rawValue)] }
+      )
+    }
+    family("refused_total", "counter", "Commands answered by an error.", refused)
+    var closes: [UInt16: UInt64] = [:]
+    for figures in loops { closes.merge(figures.closed) { $0 + $1 } }
+    family(
+      "closed_total", "counter", "WebSocket connections by close code.",
+      closes.sorted { $0.key < $1.key }.map { (#"{code="\#($0.key)"}"#, $0.value) })
+  }
+}
