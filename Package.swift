@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 
-// Chirrup: a WebSocket live-chat gateway. The order of the targets below is the order of the layers:
-// a target may depend only on targets above it, and scripts/test refuses undeclared imports.
+// Chirrup: a WebSocket live-chat gateway. The order of the targets below is the order of the
+// layers: a target may depend only on targets above it, and scripts/test refuses undeclared
+// imports.
 import PackageDescription
 
 let strict: [SwiftSetting] = [

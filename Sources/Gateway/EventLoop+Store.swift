@@ -1,5 +1,6 @@
 import API
 import Chat
+import Directory
 import Engine
 import Journal
 import Kernel
@@ -30,6 +31,8 @@ struct StoreSockets {
 struct PendingQueries {
   enum Asker {
     case engine(ReadRequest)
+    /// What tidies up: nobody waits for it.
+    case housekeeping
     case task(CheckedContinuation<Result<Rows, QueryFailure>, Never>)
   }
 
@@ -161,20 +164,36 @@ extension EventLoop {
     switch queries.take(ticket) {
     case .task(let continuation): continuation.resume(returning: result)
     case .engine(let request): finish(request, result)
+    case .housekeeping: note(result)
     case nil: preconditionFailure("the reader answered a question that nobody asked")
     }
   }
 
+  /// A statement that PostgreSQL refuses is a mistake of ours, whoever asked.
+  private func note(_ result: Result<Rows, QueryFailure>) {
+    guard case .failure(.refused(let state, let message)) = result else { return }
+    logger.error("PostgreSQL refused a statement: \(state.code) \(message)")
+  }
+
+  static let housekeepingMilliseconds: Int64 = 60_000
+  /// Rows that one round of housekeeping removes.
+  private static let housekeepingRows = 1_000
+
+  /// Secrets of visitors who never came back. One loop does it for all.
+  mutating func keepHouse() {
+    guard index == 0, now >= nextHousekeeping, writer.health == .ready else { return }
+    nextHousekeeping = now.advanced(byMilliseconds: EventLoop.housekeepingMilliseconds)
+    let query = RefreshToken.forgetExpired(
+      now: engine.wall, limit: EventLoop.housekeepingRows
+    ).query
+    let ticket = queries.add(.housekeeping)
+    queries.hasNew = true
+    if !reader.enqueue(query, ticket: ticket, now: now) { _ = queries.take(ticket) }
+  }
+
   private mutating func finish(_ request: ReadRequest, _ result: Result<Rows, QueryFailure>) {
-    let rows: Rows?
-    switch result {
-    case .success(let answer): rows = answer
-    case .failure(let failure):
-      rows = nil
-      if case .refused(let state, let message) = failure {
-        logger.error("PostgreSQL refused a read: \(state.code) \(message)")
-      }
-    }
+    note(result)
+    let rows = try? result.get()
     switch request {
     case .session(let id):
       guard let rows else {

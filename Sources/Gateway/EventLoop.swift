@@ -42,6 +42,7 @@ struct EventLoop: ~Copyable {
   var queries = PendingQueries()
   var appends = PendingAppends()
   var nextSweep: Instant
+  var nextHousekeeping: Instant
   var drain = Drain()
   var random: RandomBlock
 
@@ -83,6 +84,7 @@ struct EventLoop: ~Copyable {
     reader = QueryConnection(url: shared.databaseURL)
     input = Array(repeating: 0, count: EventLoop.receiveBytes)
     nextSweep = now
+    nextHousekeeping = now
     self.listeners = listeners
   }
 
@@ -151,6 +153,7 @@ struct EventLoop: ~Copyable {
     nextSweep = now.advanced(byMilliseconds: Engine.sweepMilliseconds)
     engine.sweep()
     sweepLinks()
+    keepHouse()
     resumeListeners()
     post(figures: true)
   }
