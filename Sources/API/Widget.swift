@@ -15,9 +15,10 @@ extension API {
     let settings = (try? JSONObject(workspace.settings)) ?? JSONObject()
     let accent = try? settings.string("accent", bytesMax: 7)
     let locale = try? settings.string("locale", bytesMax: 35)
+    let name = try? settings.string("name", bytesMax: APILimits.nameBytes)
     return .json(
       [UInt8].object { json in
-        json.appendObject("workspace") { $0.appendMember("name", workspace.name) }
+        json.appendObject("workspace") { $0.appendMember("name", name ?? workspace.name) }
         json.appendMember("greeting", json: greeting(settings))
         if let accent, isColour(accent) {
           json.appendMember("accent", accent)

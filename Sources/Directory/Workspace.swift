@@ -58,16 +58,16 @@ extension Workspace {
   /// hold twins), so two commands at the same instant could both succeed; `named` then means the
   /// older one.
   public static func create(
-    id: Identifier, name: String, publicKey: String
+    id: Identifier, name: String, publicKey: String, settings: String = "{}"
   ) -> Statement<Workspace?> {
     Statement(
       Query(
         """
-        INSERT INTO workspaces (id, name, public_key)
-        SELECT $1::uuid, $2::text, $3::text
+        INSERT INTO workspaces (id, name, public_key, settings)
+        SELECT $1::uuid, $2::text, $3::text, $4::jsonb
         WHERE NOT EXISTS (SELECT FROM workspaces WHERE name = $2::text)
         RETURNING id, name, public_key, array_to_string(allowed_origins, E'\\n'), settings::text
-        """, [.uuid(id), .text(name), .text(publicKey)])
+        """, [.uuid(id), .text(name), .text(publicKey), .json(Array(settings.utf8))])
     ) { Workspace($0) }
   }
 

@@ -5,7 +5,8 @@
 
 enum { nesting_max = 8, names_max = 26 * 3 };
 
-/// What a place in a source can be inside of. `braces` counts the open ones of the code in each `${…}`.
+/// What a place in a source can be inside of. `braces` counts the open ones of the code in each
+/// `${…}`.
 typedef struct {
   const unsigned char *at;
   const unsigned char *end;
@@ -14,8 +15,8 @@ typedef struct {
   unsigned braces[nesting_max];
 } lexer;
 
-/// The private names of all parts, in the order of their first use. Private names cannot be seen from outside, so
-/// they alone may be shortened.
+/// The private names of all parts, in the order of their first use. Private names cannot be seen
+/// from outside, so they alone may be shortened.
 typedef struct {
   unsigned long count;
   chirrup_part of[names_max];
@@ -38,7 +39,8 @@ static bool is_word(unsigned char byte) {
          (byte >= '0' && byte <= '9') || byte == '_' || byte == '$' || byte == '#' || byte >= 128;
 }
 
-/// Copies one byte of a string or template, and notices where it ends or where code begins inside of it.
+/// Copies one byte of a string or template, and notices where it ends or where code begins inside
+/// of it.
 static unsigned char *copy_quoted(lexer *source, unsigned char *out) {
   if (*source->at == '\\' && source->at + 1 < source->end) *out++ = *source->at++;
   else if (source->quote == '`' && begins(source, "${") && source->nesting + 1 < nesting_max) {
@@ -99,13 +101,14 @@ static bool script_parts(unsigned char before, unsigned char after) {
   return (is_word(before) && is_word(after)) || (before == after && (after == '+' || after == '-'));
 }
 
-/// Where a statement may end without a semicolon (ECMA-262 §12.10), the line break is one.
+/// Where a statement may end without a semicolon (ECMA-262 §12.10), the line break is one. Behind a
+/// brace of ours it never does: what ends with one and needs a semicolon has it.
 static bool script_breaks(unsigned char before, unsigned char after) {
-  return !memchr(";{,(", before, 4) && after != '}';
+  return !memchr(";{,(}", before, 5) && after != '}';
 }
 
-/// A space is a combinator in a selector and an operator in a value; next to these signs it is neither. The empty
-/// value of a custom property needs its space.
+/// A space is a combinator in a selector and an operator in a value; next to these signs it is
+/// neither. The empty value of a custom property needs its space.
 static bool style_parts(unsigned char before, unsigned char after) {
   return !(memchr(":;,{}>", before, 6) && after != ';') && !memchr("{}>", after, 3);
 }

@@ -24,6 +24,12 @@ static const unsigned char shared_socket_js[] = {
 static const unsigned char shared_outbox_js[] = {
 #embed "shared/outbox.js"
 };
+static const unsigned char shared_marks_js[] = {
+#embed "shared/marks.js"
+};
+static const unsigned char shared_typing_js[] = {
+#embed "shared/typing.js"
+};
 static const unsigned char shared_conversation_js[] = {
 #embed "shared/conversation.js"
 };
@@ -84,6 +90,9 @@ static const unsigned char console_index_html[] = {
 static const unsigned char console_keys_js[] = {
 #embed "console/keys.js"
 };
+static const unsigned char console_lines_js[] = {
+#embed "console/lines.js"
+};
 static const unsigned char console_linkstate_js[] = {
 #embed "console/linkstate.js"
 };
@@ -129,7 +138,8 @@ static const unsigned char demo_pads_svg[] = {
 
 #define PART(file) {file, sizeof file}
 
-// The widget in three answers, each in the order of its dependencies: small matters more here than anywhere else.
+// The widget in three answers, each in the order of its dependencies: small matters more here than
+// anywhere else.
 static const chirrup_part loader_parts[] = {
     PART(widget_widget_js)};
 static const chirrup_part app_parts[] = {
@@ -139,6 +149,8 @@ static const chirrup_part app_parts[] = {
     PART(shared_store_js),
     PART(shared_socket_js),
     PART(shared_outbox_js),
+    PART(shared_marks_js),
+    PART(shared_typing_js),
     PART(shared_conversation_js),
     PART(shared_dom_js),
     PART(shared_thread_js),
@@ -154,7 +166,11 @@ static const chirrup_part style_parts[] = {
 static unsigned char loader[
     sizeof widget_widget_js];
 static unsigned char app[
-    sizeof shared_protocol_js + sizeof shared_backoff_js + sizeof shared_uuid_js + sizeof shared_store_js + sizeof shared_socket_js + sizeof shared_outbox_js + sizeof shared_conversation_js + sizeof shared_dom_js + sizeof shared_thread_js + sizeof widget_visitor_js + sizeof widget_status_js + sizeof widget_panel_js + sizeof widget_app_js];
+    sizeof shared_protocol_js + sizeof shared_backoff_js + sizeof shared_uuid_js +
+    sizeof shared_store_js + sizeof shared_socket_js + sizeof shared_outbox_js +
+    sizeof shared_marks_js + sizeof shared_typing_js + sizeof shared_conversation_js +
+    sizeof shared_dom_js + sizeof shared_thread_js + sizeof widget_visitor_js +
+    sizeof widget_status_js + sizeof widget_panel_js + sizeof widget_app_js];
 static unsigned char style[
     sizeof shared_tokens_css + sizeof shared_base_css + sizeof widget_widget_css];
 
@@ -162,45 +178,49 @@ static unsigned char style[
 #define SCRIPT "text/javascript; charset=utf-8"
 #define STYLE "text/css; charset=utf-8"
 #define IMAGE "image/svg+xml"
+#define ASSET(file) file, sizeof file
 
 static chirrup_asset assets[] = {
     {"/widget.js", SCRIPT, loader, 0},
     {"/assets/widget/app.js", SCRIPT, app, 0},
     {"/assets/widget/app.css", STYLE, style, 0},
-    {"/demo", HTML, demo_index_html, sizeof demo_index_html},
-    {"/console", HTML, console_index_html, sizeof console_index_html},
-    {"/assets/shared/protocol.js", SCRIPT, shared_protocol_js, sizeof shared_protocol_js},
-    {"/assets/shared/backoff.js", SCRIPT, shared_backoff_js, sizeof shared_backoff_js},
-    {"/assets/shared/uuid.js", SCRIPT, shared_uuid_js, sizeof shared_uuid_js},
-    {"/assets/shared/store.js", SCRIPT, shared_store_js, sizeof shared_store_js},
-    {"/assets/shared/socket.js", SCRIPT, shared_socket_js, sizeof shared_socket_js},
-    {"/assets/shared/outbox.js", SCRIPT, shared_outbox_js, sizeof shared_outbox_js},
-    {"/assets/shared/conversation.js", SCRIPT, shared_conversation_js, sizeof shared_conversation_js},
-    {"/assets/shared/dom.js", SCRIPT, shared_dom_js, sizeof shared_dom_js},
-    {"/assets/shared/thread.js", SCRIPT, shared_thread_js, sizeof shared_thread_js},
-    {"/assets/shared/tokens.css", STYLE, shared_tokens_css, sizeof shared_tokens_css},
-    {"/assets/shared/pages.css", STYLE, shared_pages_css, sizeof shared_pages_css},
-    {"/assets/shared/base.css", STYLE, shared_base_css, sizeof shared_base_css},
-    {"/assets/shared/icon.svg", IMAGE, shared_icon_svg, sizeof shared_icon_svg},
-    {"/assets/console/api.js", SCRIPT, console_api_js, sizeof console_api_js},
-    {"/assets/console/composer.js", SCRIPT, console_composer_js, sizeof console_composer_js},
-    {"/assets/console/console.css", STYLE, console_console_css, sizeof console_console_css},
-    {"/assets/console/icons.js", SCRIPT, console_icons_js, sizeof console_icons_js},
-    {"/assets/console/inbox.js", SCRIPT, console_inbox_js, sizeof console_inbox_js},
-    {"/assets/console/keys.js", SCRIPT, console_keys_js, sizeof console_keys_js},
-    {"/assets/console/linkstate.js", SCRIPT, console_linkstate_js, sizeof console_linkstate_js},
-    {"/assets/console/list.js", SCRIPT, console_list_js, sizeof console_list_js},
-    {"/assets/console/login.js", SCRIPT, console_login_js, sizeof console_login_js},
-    {"/assets/console/main.js", SCRIPT, console_main_js, sizeof console_main_js},
-    {"/assets/console/narrow.css", STYLE, console_narrow_css, sizeof console_narrow_css},
-    {"/assets/console/pane.js", SCRIPT, console_pane_js, sizeof console_pane_js},
-    {"/assets/console/thread.css", STYLE, console_thread_css, sizeof console_thread_css},
-    {"/assets/console/visitor.js", SCRIPT, console_visitor_js, sizeof console_visitor_js},
-    {"/assets/demo/bike.svg", IMAGE, demo_bike_svg, sizeof demo_bike_svg},
-    {"/assets/demo/demo.css", STYLE, demo_demo_css, sizeof demo_demo_css},
-    {"/assets/demo/hose.svg", IMAGE, demo_hose_svg, sizeof demo_hose_svg},
-    {"/assets/demo/lever.svg", IMAGE, demo_lever_svg, sizeof demo_lever_svg},
-    {"/assets/demo/pads.svg", IMAGE, demo_pads_svg, sizeof demo_pads_svg},
+    {"/demo", HTML, ASSET(demo_index_html)},
+    {"/console", HTML, ASSET(console_index_html)},
+    {"/assets/shared/protocol.js", SCRIPT, ASSET(shared_protocol_js)},
+    {"/assets/shared/backoff.js", SCRIPT, ASSET(shared_backoff_js)},
+    {"/assets/shared/uuid.js", SCRIPT, ASSET(shared_uuid_js)},
+    {"/assets/shared/store.js", SCRIPT, ASSET(shared_store_js)},
+    {"/assets/shared/socket.js", SCRIPT, ASSET(shared_socket_js)},
+    {"/assets/shared/outbox.js", SCRIPT, ASSET(shared_outbox_js)},
+    {"/assets/shared/marks.js", SCRIPT, ASSET(shared_marks_js)},
+    {"/assets/shared/typing.js", SCRIPT, ASSET(shared_typing_js)},
+    {"/assets/shared/conversation.js", SCRIPT, ASSET(shared_conversation_js)},
+    {"/assets/shared/dom.js", SCRIPT, ASSET(shared_dom_js)},
+    {"/assets/shared/thread.js", SCRIPT, ASSET(shared_thread_js)},
+    {"/assets/shared/tokens.css", STYLE, ASSET(shared_tokens_css)},
+    {"/assets/shared/pages.css", STYLE, ASSET(shared_pages_css)},
+    {"/assets/shared/base.css", STYLE, ASSET(shared_base_css)},
+    {"/assets/shared/icon.svg", IMAGE, ASSET(shared_icon_svg)},
+    {"/assets/console/api.js", SCRIPT, ASSET(console_api_js)},
+    {"/assets/console/composer.js", SCRIPT, ASSET(console_composer_js)},
+    {"/assets/console/console.css", STYLE, ASSET(console_console_css)},
+    {"/assets/console/icons.js", SCRIPT, ASSET(console_icons_js)},
+    {"/assets/console/inbox.js", SCRIPT, ASSET(console_inbox_js)},
+    {"/assets/console/keys.js", SCRIPT, ASSET(console_keys_js)},
+    {"/assets/console/lines.js", SCRIPT, ASSET(console_lines_js)},
+    {"/assets/console/linkstate.js", SCRIPT, ASSET(console_linkstate_js)},
+    {"/assets/console/list.js", SCRIPT, ASSET(console_list_js)},
+    {"/assets/console/login.js", SCRIPT, ASSET(console_login_js)},
+    {"/assets/console/main.js", SCRIPT, ASSET(console_main_js)},
+    {"/assets/console/narrow.css", STYLE, ASSET(console_narrow_css)},
+    {"/assets/console/pane.js", SCRIPT, ASSET(console_pane_js)},
+    {"/assets/console/thread.css", STYLE, ASSET(console_thread_css)},
+    {"/assets/console/visitor.js", SCRIPT, ASSET(console_visitor_js)},
+    {"/assets/demo/bike.svg", IMAGE, ASSET(demo_bike_svg)},
+    {"/assets/demo/demo.css", STYLE, ASSET(demo_demo_css)},
+    {"/assets/demo/hose.svg", IMAGE, ASSET(demo_hose_svg)},
+    {"/assets/demo/lever.svg", IMAGE, ASSET(demo_lever_svg)},
+    {"/assets/demo/pads.svg", IMAGE, ASSET(demo_pads_svg)},
 };
 
 static void pack(void) {

@@ -10,6 +10,11 @@ import Primitives
 struct DemoWorkspace {
   static let name = "demo"
   static let email = "demo@example.com"
+  /// What the visitors of the demo's shop are greeted with.
+  static let settings = #"""
+    {"name": "Tidewater Cycles", "greeting": {"title": "Hello. How can we help?",
+    "text": "Ask about parts, orders and repairs. A person answers."}}
+    """#
 
   var publicKey: String
   /// Nil if somebody has changed it.
@@ -22,7 +27,8 @@ struct DemoWorkspace {
       try connection.ask(Workspace.named(name))
       ?? connection.ask(
         Workspace.create(
-          id: .fresh(), name: name, publicKey: "pk_" + SecureRandom.token(byteCount: 18)))
+          id: .fresh(), name: name, publicKey: "pk_" + SecureRandom.token(byteCount: 18),
+          settings: settings))
       ?? connection.ask(Workspace.named(name))
     guard let workspace else { throw CommandFailure("the database made no demo workspace") }
     let password = password(signingKey: signingKey)
@@ -33,7 +39,7 @@ struct DemoWorkspace {
     }
     _ = try connection.ask(
       Operator.create(
-        id: .fresh(), email: email, name: "Demo", passwordHash: Password.hash(password),
+        id: .fresh(), email: email, name: "Mika", passwordHash: Password.hash(password),
         workspace: workspace.id, membership: "owner"))
     return DemoWorkspace(publicKey: workspace.publicKey, password: password)
   }

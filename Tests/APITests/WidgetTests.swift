@@ -296,7 +296,10 @@ import Tokens
       return answer
     }
     let full = try await with(
-      ##"{"greeting":{"title":"Hi \"there\"","text":"<i>"},"accent":"#A1b2C3","locale":"ar"}"##)
+      ##"{"name":"Shop","greeting":{"title":"Hi \"there\"","text":"<i>"},"##
+        + ##""accent":"#A1b2C3","locale":"ar"}"##
+    )
+    #expect(full.string("workspace.name") == "Shop")
     #expect(full.string("greeting.title") == "Hi \"there\"")
     #expect(full.string("greeting.text") == "<i>")
     #expect(full.string("accent") == "#A1b2C3")

@@ -46,8 +46,13 @@ class Watch:
             "addEventListener('securitypolicyviolation', (event) =>"
             " console.error(`CSP ${event.violatedDirective} ${event.blockedURI}`))"
         )
-        page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error.stack or error}"))
-        page.on("dialog", lambda dialog: self.complaints.append(f"{page.url}: a dialog: {dialog.message}"))
+        page.on(
+            "pageerror", lambda error: self.complaints.append(f"{page.url}: {error.stack or error}")
+        )
+        page.on(
+            "dialog",
+            lambda dialog: self.complaints.append(f"{page.url}: a dialog: {dialog.message}"),
+        )
         page.on("console", lambda message: self.heard(page, message))
         return page
 
@@ -115,7 +120,9 @@ class Run:
         self.count = 0
 
     def context(self, width=1280, height=860, **more):
-        return self.browser.new_context(viewport={"width": width, "height": height}, locale="en-GB", **more)
+        return self.browser.new_context(
+            viewport={"width": width, "height": height}, locale="en-GB", **more
+        )
 
     def page(self, context) -> Page:
         return self.watch.page(context.new_page())
@@ -138,8 +145,14 @@ class Run:
 
     def accessible(self, page: Page, what: str) -> None:
         found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        serious = [f"{it['id']}: {it['nodes'][0]['html'][:160]}" for it in found if it["impact"] in ("serious", "critical")]
-        self.promise("\n      ".join([f"axe finds nothing serious in {what}", *serious]), not serious)
+        serious = [
+            f"{it['id']}: {it['nodes'][0]['html'][:160]}"
+            for it in found
+            if it["impact"] in ("serious", "critical")
+        ]
+        self.promise(
+            "\n      ".join([f"axe finds nothing serious in {what}", *serious]), not serious
+        )
 
     # The story, in order. Each part leaves its pages as the next one finds them.
 
@@ -148,7 +161,9 @@ class Run:
         self.visitor = self.context()
         self.widget = Widget(self.page(self.visitor), base)
         self.desk = self.context(1440, 900)
-        self.console = Console(self.page(self.desk), base, self.options.console_email, self.options.console_password)
+        self.console = Console(
+            self.page(self.desk), base, self.options.console_email, self.options.console_password
+        )
         self.first_words()
         self.claim()
         self.both_ways()
@@ -167,8 +182,10 @@ class Run:
             widget.say(text)
         widget.committed()
         expect(widget.own.last.locator(".state")).to_contain_text("Sent")
-        self.promise("what a visitor writes is shown as it was written, and filled once it is stored",
-                     widget.texts() == [THAI, ARABIC, EMOJI, LONG, *HOSTILE])
+        self.promise(
+            "what a visitor writes is shown as it was written, and filled once it is stored",
+            widget.texts() == [THAI, ARABIC, EMOJI, LONG, *HOSTILE],
+        )
         self.promise("it goes over one socket", len(widget.sockets) == 1)
 
     def claim(self) -> None:
@@ -181,13 +198,21 @@ class Run:
         self.shot(console.page, "console-queue")
         console.page.keyboard.press("n")
         expect(console.page.get_by_text("Assigned to you")).to_be_visible()
+        expect(console.page.get_by_role("button", name="Waiting 0")).to_be_visible()
+        expect(console.page.get_by_role("button", name="Mine 1")).to_be_visible()
         expect(console.theirs).to_have_count(8)
-        self.promise("the console shows the same texts in the same order",
-                     console.theirs.all_text_contents() == [THAI, ARABIC, EMOJI, LONG, *HOSTILE])
+        self.promise(
+            "the console shows the same texts in the same order",
+            console.theirs.all_text_contents() == [THAI, ARABIC, EMOJI, LONG, *HOSTILE],
+        )
         for page in (console.page, self.widget.page):
-            self.promise("no text became an element or ran", page.evaluate(
-                "() => window.hurt === undefined && [document, document.querySelector('chirrup-chat')?.shadowRoot]"
-                ".every((root) => !root?.querySelector('.bubble:not(.typing) *'))"))
+            self.promise(
+                "no text became an element or ran",
+                page.evaluate(
+                    "() => window.hurt === undefined && [document, document.querySelector('chirrup-chat')?.shadowRoot]"
+                    ".every((root) => !root?.querySelector('.bubble:not(.typing) *'))"
+                ),
+            )
         expect(self.widget.panel.get_by_text(re.compile("is here$"))).to_be_visible()
         self.promise("the visitor sees who took the conversation")
 
@@ -219,8 +244,10 @@ class Run:
         widget.page.reload()
         expect(widget.own.last).to_be_visible()
         expect(widget.theirs.last).to_have_text("Hello, I see the order.")
-        self.promise("after a reload the same conversation is open, once",
-                     widget.texts() == [THAI, ARABIC, EMOJI, LONG, *HOSTILE])
+        self.promise(
+            "after a reload the same conversation is open, once",
+            widget.texts() == [THAI, ARABIC, EMOJI, LONG, *HOSTILE],
+        )
         self.tab = Widget(self.page(self.visitor), self.options.base_url).open()
         expect(self.tab.own).to_have_count(8)
         self.tab.say("from the second tab")
@@ -231,7 +258,10 @@ class Run:
         expect(self.tab.theirs.last).to_have_text("I hear both.")
         expect(widget.theirs.last).to_have_text("I hear both.")
         expect(console.theirs.last).to_have_text("from the first tab")
-        self.promise("two tabs are one visitor", widget.texts() == self.tab.texts() and console.theirs.count() == 10)
+        self.promise(
+            "two tabs are one visitor",
+            widget.texts() == self.tab.texts() and console.theirs.count() == 10,
+        )
         console.page.reload()
         expect(console.theirs).to_have_count(10)
         self.promise("a reloaded console is logged in and finds its conversation")
@@ -253,8 +283,10 @@ class Run:
         expect(widget.theirs.last).to_have_text("It leaves today.")
         expect(widget.launcher.locator(".count")).to_be_hidden()
         expect(console.own.last.locator(".state")).to_contain_text("Read")
-        self.promise("a note stays among operators; an unread reply is counted until it is seen",
-                     widget.panel.get_by_text("only for us").count() == 0)
+        self.promise(
+            "a note stays among operators; an unread reply is counted until it is seen",
+            widget.panel.get_by_text("only for us").count() == 0,
+        )
 
     def lost_connection(self) -> None:
         """The connection breaks between send and ack, for longer than the 3 s that stay silent."""
@@ -290,11 +322,15 @@ class Run:
         page.evaluate("dispatchEvent(new Event('online'))")
         widget.committed()
         expected = ["before", "acked into the void", "one", "two", "three"]
-        self.promise("after reconnecting all of it is stored, once and in order", widget.texts() == expected)
+        self.promise(
+            "after reconnecting all of it is stored, once and in order", widget.texts() == expected
+        )
         row = console.rows.filter(has_text="three")
         row.click()
         expect(console.theirs).to_have_count(5)
-        self.promise("and the operator sees the same", console.theirs.all_text_contents() == expected)
+        self.promise(
+            "and the operator sees the same", console.theirs.all_text_contents() == expected
+        )
         page.close()
         console.page.go_back()
         expect(console.theirs).to_have_count(10)
@@ -306,14 +342,16 @@ class Run:
         self.accessible(console.page, "the console")
         for name, page in (("widget", widget.page), ("console", console.page)):
             self.shot(page, f"{name}-light")
-            page.emulate_media(color_scheme="dark")
+            page.emulate_media(color_scheme="dark", reduced_motion="reduce")  # no colour half-way
             self.shot(page, f"{name}-dark")
             self.accessible(page, f"the dark {name}")
-            page.emulate_media(color_scheme="light")
+            page.emulate_media(color_scheme="light", reduced_motion="no-preference")
         for width, height in ((1180, 800), (900, 800), (390, 844)):
             console.page.set_viewport_size({"width": width, "height": height})
             self.shot(console.page, f"console-{width}")
-            self.promise(f"the console needs no sideways scrolling at {width} px", self.fits(console.page))
+            self.promise(
+                f"the console needs no sideways scrolling at {width} px", self.fits(console.page)
+            )
         console.page.get_by_label("Back to the list").click()
         expect(console.rows.first).to_be_visible()
         self.shot(console.page, "console-390-list")
@@ -322,7 +360,10 @@ class Run:
         widget.page.set_viewport_size({"width": 390, "height": 844})
         self.shot(widget.page, "widget-phone")
         box = widget.panel.bounding_box()
-        self.promise("on a phone the widget has the whole screen", box["width"] == 390 and box["height"] == 844)
+        self.promise(
+            "on a phone the widget has the whole screen",
+            box["width"] == 390 and box["height"] == 844,
+        )
         widget.page.set_viewport_size({"width": 1280, "height": 860})
         widget.page.evaluate("document.documentElement.dir = 'rtl'")
         self.shot(widget.page, "widget-rtl")
@@ -362,7 +403,9 @@ class Run:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--base-url", required=True)
-    options.add_argument("--console-email", help="without it the demo's own, which the page carries")
+    options.add_argument(
+        "--console-email", help="without it the demo's own, which the page carries"
+    )
     options.add_argument("--console-password")
     options.add_argument("--shots", help="a folder for pictures")
     options.add_argument("--chromium", default=os.environ.get("CHROMIUM") or None)

@@ -55,9 +55,9 @@ struct AssetTests {
     let module = try #require(Asset.at("/assets/shared/protocol.js")).text
     func list(_ name: String) throws -> Set<String> {
       let expression = try Regex(
-        "const \(name) = names\\('([a-z_ ]+)'\\)", as: (Substring, Substring).self)
+        "const \(name) = names\\(`([a-z_\\s]+)`\\)", as: (Substring, Substring).self)
       let match = try #require(module.firstMatch(of: expression))
-      return Set(match.1.split(separator: " ").map(String.init))
+      return Set(match.1.split(whereSeparator: \.isWhitespace).map(String.init))
     }
     #expect(try list("Ask") == Set(CommandType.allCases.map { "\($0.text)" }))
     #expect(try list("Fault") == Set(Refusal.allCases.map { "\($0.code)" } + ["disconnected"]))

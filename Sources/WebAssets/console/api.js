@@ -1,5 +1,7 @@
 // The REST side of the console. The cookie is HttpOnly; the token it gives is for the socket only.
 
+import { store } from '../shared/store.js';
+
 const LIST = '/api/v1/admin/live-chat/conversations';
 const KNOWN = 'chirrup:console:known'; // a cookie may exist: worth asking
 
@@ -15,20 +17,29 @@ export class Problem extends Error {
 }
 
 async function call(method, path, body) {
-  const response = await fetch(path, { method, ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }) });
+  const response = await fetch(path, {
+    method,
+    ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  });
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new Problem(response.status, answer);
   return answer;
 }
 
 export const api = {
-  get known() { try { return localStorage.getItem(KNOWN) === '1'; } catch { return true; } },
-  know(yes) { try { if (yes) localStorage.setItem(KNOWN, '1'); else localStorage.removeItem(KNOWN); } catch { /* asked each time */ } },
+  get known() { return store.get(KNOWN) === true; },
+  know(yes) { store.set(KNOWN, yes); },
   login: (email, password) => call('POST', '/api/v1/auth/login', { email, password }),
   token: () => call('POST', '/api/v1/auth/token'),
   logout: () => call('POST', '/api/v1/auth/logout'),
   /** @param {Record<string, string|number|undefined>} query */
-  list: (query) => call('GET', `${LIST}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value != null).map(([key, value]) => [key, String(value)]))}`),
+  list(query) {
+    const given = Object.entries(query).filter(([, value]) => value != null);
+    return call(
+      'GET',
+      `${LIST}?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}`,
+    );
+  },
   one: (id) => call('GET', `${LIST}/${id}`),
   say: (id, message) => call('POST', `${LIST}/${id}/messages`, message),
   claim: (id) => call('POST', `${LIST}/${id}/claim`),

@@ -10,18 +10,45 @@ const draftKey = (id) => `chirrup:console:draft:${id}`;
 export class Composer {
   #on; #id = ''; #kind = Kind.text; #modes; #hint; #text;
 
-  /** @param {{send: (body: string, kind: string, close: boolean) => void, typed: (text: string) => void}} on */
+  /**
+   * @param {{send: (body: string, kind: string, close: boolean) => void, typed: (text: string) =>
+   *   void}} on
+   */
   constructor(on) {
     this.#on = on;
-    const mode = (kind, words) => el('button', { type: 'button', 'data-kind': kind, click: () => { this.mode(kind); this.focus(); } }, words);
+    const mode = (kind, words) => el(
+      'button',
+      { type: 'button', 'data-kind': kind, click: () => { this.mode(kind); this.focus(); } },
+      words,
+    );
     this.#modes = [mode(Kind.text, 'Reply'), mode(Kind.note, 'Note')];
     this.#hint = el('span.meta', { role: 'status' });
-    this.#text = el('textarea', { id: 'reply', rows: 2, dir: 'auto', input: () => this.#typed(), keydown: (event) => this.#key(event) });
-    this.root = el('form.compose', { submit: (event) => { event.preventDefault(); this.#send(false); } },
+    this.#text = el('textarea', {
+      id: 'reply',
+      rows: 2,
+      dir: 'auto',
+      input: () => this.#typed(),
+      keydown: (event) => this.#key(event),
+    });
+    this.root = el(
+      'form.compose',
+      { submit: (event) => { event.preventDefault(); this.#send(false); } },
       el('div.modes', {}, ...this.#modes, el('span.grow'), this.#hint),
-      el('label.sr-only', { for: 'reply' }, 'Message'), this.#text,
-      el('div.tools', {}, el('span.grow'), el('button.button.primary.send', { type: 'submit', 'aria-label': 'Send' },
-        el('span', {}, 'Send'), el('kbd', {}, '⏎'), icon('up'))));
+      el('label.sr-only', { for: 'reply' }, 'Message'),
+      this.#text,
+      el(
+        'div.tools',
+        {},
+        el('span.grow'),
+        el(
+          'button.button.primary.send',
+          { type: 'submit', 'aria-label': 'Send' },
+          el('span', {}, 'Send'),
+          el('kbd', {}, '⏎'),
+          icon('up'),
+        ),
+      ),
+    );
     this.mode(Kind.text);
   }
 
@@ -37,9 +64,13 @@ export class Composer {
 
   mode(kind) {
     this.#kind = kind;
-    for (const button of this.#modes) button.setAttribute('aria-pressed', String(button.dataset.kind === kind));
+    for (const button of this.#modes) button.setAttribute('aria-pressed', String(
+      button.dataset.kind === kind
+    ));
     this.root.classList.toggle('noting', kind === Kind.note);
-    this.#text.placeholder = kind === Kind.note ? 'Write a note. Only the team sees it' : 'Write a reply';
+    this.#text.placeholder = kind === Kind.note
+      ? 'Write a note. Only the team sees it'
+      : 'Write a reply';
   }
 
   focus() { this.#text.focus(); }
@@ -49,7 +80,11 @@ export class Composer {
     const { value } = this.#text;
     if (value) store.set(draftKey(this.#id), value); else store.remove(draftKey(this.#id));
     const bytes = value.length > 4000 ? new TextEncoder().encode(value).length : 0;
-    this.#hint.textContent = bytes > LIMIT ? `${bytes - LIMIT} bytes too long` : value ? 'Draft kept on this device' : '';
+    this.#hint.textContent = bytes > LIMIT
+      ? `${bytes - LIMIT} bytes too long`
+      : value
+      ? 'Draft kept on this device'
+      : '';
     if (this.#kind === Kind.text) this.#on.typed(value);
   }
 

@@ -1,36 +1,63 @@
-// The keyboard of the console. Single letters work outside fields only (WCAG 2.1.4), and the list can be read with `?`.
+// The keyboard of the console. Single letters work outside fields only (WCAG 2.1.4), and the list
+// can be read with `?`.
 
 import { el } from '../shared/dom.js';
 
 const SEQUENCE = 900; // ms between G and the letter after it
 
 /** @type {[string, string][]} */
-const HELP = [['J K', 'next, previous conversation'], ['N', 'take the longest waiting'], ['C', 'claim'], ['R I', 'reply, internal note'],
-  ['E O', 'close, reopen'], ['V', 'visitor'], ['G W', 'waiting; G M mine, G A all, G C closed'], ['⏎', 'send, with Ctrl also close'], ['Alt ↑ ↓', 'move without leaving the reply'], ['Esc', 'leave what is on top']];
+const HELP = [
+  ['J K', 'next, previous conversation'],
+  ['N', 'take the longest waiting'],
+  ['C', 'claim'],
+  ['R I', 'reply, internal note'],
+  ['E O', 'close, reopen'],
+  ['V', 'visitor'],
+  ['G W', 'waiting; G M mine, G A all, G C closed'],
+  ['⏎', 'send, with Ctrl also close',],
+  ['Alt ↑ ↓', 'move without leaving the reply'],
+  ['Esc', 'leave what is on top'],
+];
 
-/** @param {Record<string, () => void>} acts by key name: j, k, n, c, r, i, e, o, v, w, m, a, z (closed), help, escape
- * @param {AbortSignal} signal ends it */
+/**
+ * @param {Record<string, any>} acts by letter, in `go` those after a G, and `help` and `escape`
+ * @param {AbortSignal} signal ends it
+ */
 export function keys(acts, signal) {
   let led = 0;
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing) return;
-    if (event.altKey && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) { event.preventDefault(); return acts[event.key === 'ArrowDown' ? 'j' : 'k'](); }
+    if (event.altKey && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+      event.preventDefault();
+      return acts[event.key === 'ArrowDown' ? 'j' : 'k']();
+    }
     if (event.key === 'Escape') return acts.escape();
     const field = /** @type {HTMLElement} */ (event.target).closest('input, textarea, select');
     if (field || event.ctrlKey || event.metaKey || event.altKey) return;
     const key = event.key.toLowerCase();
     const after = Date.now() - led < SEQUENCE;
     led = 0;
-    const act = after ? { w: acts.w, m: acts.m, a: acts.a, c: acts.z }[key] : key === '?' ? acts.help : 'jkncrieov'.includes(key) && key.length === 1 ? acts[key] : null;
+    const known = after ? acts.go : acts;
+    const act = key === '?' ? acts.help : key.length === 1 && known[key];
     if (!after && key === 'g') led = Date.now();
     else if (act) { event.preventDefault(); act(); }
   }, { signal });
 }
 
 export function help() {
-  const dialog = el('dialog.pop.help', { 'aria-label': 'Keyboard', click: (event) => event.target === dialog && dialog.close() },
+  const dialog = el(
+    'dialog.pop.help',
+    { 'aria-label': 'Keyboard', click: (event) => event.target === dialog && dialog.close() },
     el('h3', {}, 'Keyboard ', el('kbd', {}, '?')),
-    el('dl.facts', {}, ...HELP.flatMap(([names, what]) => [el('dt', {}, ...names.split(' ').flatMap((name) => [el('kbd', {}, name), ' '])), el('dd', {}, what)])),
-    el('p', {}, el('button.button', { type: 'button', click: () => dialog.close() }, 'Done')));
+    el(
+      'dl.facts',
+      {},
+      ...HELP.flatMap(([names, what]) => [
+        el('dt', {}, ...names.split(' ').flatMap((name) => [el('kbd', {}, name), ' '])),
+        el('dd', {}, what),
+      ])
+    ),
+    el('p', {}, el('button.button', { type: 'button', click: () => dialog.close() }, 'Done')),
+  );
   return dialog;
 }

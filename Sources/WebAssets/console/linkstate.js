@@ -1,4 +1,5 @@
-// What is known about the connection: the line under the list, its details, and the banner when something is wrong.
+// What is known about the connection: the line under the list, its details, and the banner when
+// something is wrong.
 
 import { el, icon } from '../shared/dom.js';
 
@@ -7,11 +8,23 @@ const SILENT = 3000; // a shorter gap shows nothing
 export class LinkState {
   #on;
 
-  /** @param {{link: import('../shared/socket.js').Link, outbox: any, inbox: any, pane: () => any}} on */
+  /**
+   * @param {{link: import('../shared/socket.js').Link, outbox: any, inbox: any, pane: () => any}}
+   *   on
+   */
   constructor(on) {
     this.#on = on;
-    this.line = el('button.link-state', { type: 'button', 'aria-expanded': 'false', 'aria-controls': 'details', click: () => this.toggle() });
-    this.details = el('section.pop.details', { id: 'details', 'aria-label': 'Connection details', hidden: true });
+    this.line = el('button.link-state', {
+      type: 'button',
+      'aria-expanded': 'false',
+      'aria-controls': 'details',
+      click: () => this.toggle(),
+    });
+    this.details = el('section.pop.details', {
+      id: 'details',
+      'aria-label': 'Connection details',
+      hidden: true,
+    });
     this.banner = el('div.banner', { role: 'status', hidden: true });
     this.foot = el('div.foot', {}, this.details, this.line);
   }
@@ -35,11 +48,26 @@ export class LinkState {
     const waiting = outbox.waiting.length;
     const paused = this.live && waiting > 0 && outbox.pausedUntil > now - 1000 && outbox.cause;
     const heard = now - link.heard < 1000 ? 'heard just now' : `heard ${age(now - link.heard)} ago`;
-    const tail = waiting ? `${waiting} ${waiting === 1 ? 'waits' : 'wait'} to be sent` : 'nothing waits to be sent';
-    const [dot, name, what, end] = paused ? ['.warn', 'Connected, storing paused', '', tail]
-      : this.live ? ['', 'Live', link.state === 'open' ? heard : '', tail]
-        : ['.off', 'Not connected', link.state === 'stopped' ? '' : `for ${age(now - link.lostAt)}`, `list as of ${new Date(inbox.asOf || now).toLocaleTimeString()}`];
-    swap(this.line, [el(`span.dot${dot}`), el('b', {}, name), el('span', {}, what), el('span.grow'), el('span.num', {}, end)]);
+    const tail = waiting
+      ? `${waiting} ${waiting === 1 ? 'waits' : 'wait'} to be sent`
+      : 'nothing waits to be sent';
+    const [dot, name, what, end] = paused
+      ? ['.warn', 'Connected, storing paused', '', tail]
+      : this.live
+      ? ['', 'Live', link.state === 'open' ? heard : '', tail]
+      : [
+        '.off',
+        'Not connected',
+        link.state === 'stopped' ? '' : `for ${age(now - link.lostAt)}`,
+        `list as of ${new Date(inbox.asOf || now).toLocaleTimeString()}`,
+      ];
+    swap(this.line, [
+      el(`span.dot${dot}`),
+      el('b', {}, name),
+      el('span', {}, what),
+      el('span.grow'),
+      el('span.num', {}, end),
+    ]);
     this.#banner(paused, now);
     if (!this.details.hidden) this.#details(now, waiting);
   }
@@ -47,15 +75,44 @@ export class LinkState {
   #banner(paused, now) {
     const { link, outbox, inbox } = this.#on;
     const left = (at) => Math.max(0, Math.ceil((at - now) / 1000));
+    const asOf = new Date(inbox.asOf || now).toLocaleTimeString();
     let parts = [];
-    if (link.state === 'stopped') parts = [icon('nowifi'), el('p', {}, el('b', {}, 'The server refused this connection.'), ` Code ${link.reason?.status ?? link.reason ?? ''}. Load the page again or ask an administrator.`)];
+    if (link.state === 'stopped') {
+      parts = [
+        icon('nowifi'),
+        el(
+          'p',
+          {},
+          el('b', {}, 'The server refused this connection.'),
+          ` Code ${link.reason?.status ?? link.reason}. Ask an administrator.`,
+        ),
+      ];
+    }
     else if (!this.live) {
-      const when = link.state === 'connecting' ? 'Reconnecting.' : `Reconnecting in ${left(link.retryAt)}\u00a0s.`;
-      parts = [icon('nowifi'), el('p', {}, el('b', {}, `Connection lost. ${when}`), ` You see the state of ${new Date(inbox.asOf || now).toLocaleTimeString()}; write on, replies go out in order.`),
-        el('button.button', { type: 'button', click: () => link.nudge() }, 'Try now')];
+      const when = link.state === 'connecting'
+        ? 'Reconnecting.'
+        : `Reconnecting in ${left(link.retryAt)}\u00a0s.`;
+      parts = [
+        icon('nowifi'),
+        el(
+          'p',
+          {},
+          el('b', {}, `Connection lost. ${when}`),
+          ` You see the state of ${asOf}; write on, replies go out in order.`,
+        ),
+        el('button.button', { type: 'button', click: () => link.nudge() }, 'Try now'),
+      ];
     } else if (paused) {
-      parts = [icon('db'), el('p', {}, el('b', {}, 'The server cannot store at the moment. Messages wait, nothing is lost.'), ' Replies stay on this device until it can.'),
-        el('span.meta.num', {}, `next try in ${left(outbox.pausedUntil)}\u00a0s`)];
+      parts = [
+        icon('db'),
+        el(
+          'p',
+          {},
+          el('b', {}, 'The server cannot store at the moment. Messages wait, nothing is lost.'),
+          ' Replies stay on this device until it can.',
+        ),
+        el('span.meta.num', {}, `next try in ${left(outbox.pausedUntil)}\u00a0s`),
+      ];
     }
     this.banner.hidden = !parts.length;
     swap(this.banner, parts);
@@ -67,14 +124,23 @@ export class LinkState {
     const beat = (link.welcome?.heartbeat?.interval_ms ?? 25_000) / 1000;
     const facts = [
       ['Heard last', `${age(now - link.heard)} ago, every ${beat} s at least`],
-      ['This thread', talk ? `entry ${Math.max(0, talk.next - 1)} of ${talk.head}` : 'none is open'],
+      [
+        'This thread',
+        talk ? `entry ${Math.max(0, talk.next - 1)} of ${talk.head}` : 'none is open',
+      ],
       ['Waiting to be sent', String(waiting)],
       ['Round trip', link.roundTrip ? `${link.roundTrip} ms` : 'not measured yet'],
       ['Node', link.welcome?.node ?? 'unknown'],
     ];
     const title = link.state === 'open' ? `Live for ${age(now - link.openedAt)}` : 'Not connected';
-    swap(this.details, [el('h3', {}, el(`span.dot${link.state === 'open' ? '' : '.off'}`), title),
-      el('dl.facts.num', {}, ...facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]))]);
+    swap(this.details, [
+      el('h3', {}, el(`span.dot${link.state === 'open' ? '' : '.off'}`), title),
+      el(
+        'dl.facts.num',
+        {},
+        ...facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])
+      ),
+    ]);
   }
 }
 

@@ -1,5 +1,5 @@
-// The console put together. One link, one inbox, one open conversation; everything is drawn from them at most once
-// per frame of the screen.
+// The console put together. One link, one inbox, one open conversation; everything is drawn from
+// them at most once per frame of the screen.
 
 import './icons.js';
 import { el, icon } from '../shared/dom.js';
@@ -20,7 +20,9 @@ const SPARE = 60_000; // a token with less left is not worth a connection
 
 async function boot(told = '') {
   if (!told && api.known) {
-    try { return run(await api.token()); } catch (error) { if (error.status === 401) told = 'Your session ended. Drafts are kept on this device.'; }
+    try { return run(await api.token()); } catch (error) {
+      if (error.status === 401) told = 'Your session ended. Drafts are kept on this device.';
+    }
   }
   const gate = login(told, run);
   document.body.replaceChildren(gate.root);
@@ -32,24 +34,85 @@ function run(session) {
   let over = false;
   const me = { kind: 'operator', id: session.operator.id, name: session.operator.name };
   const changed = () => { queued ||= requestAnimationFrame(() => { queued = 0; render(); }); };
-  const link = new Link({ origin: location.origin, client: 'console', token, opened, frame, changed });
-  const outbox = new Outbox(`chirrup:console:${me.id}:out:`, link, { changed, acked: (item, ack) => pane.id === item.session && pane.talk?.commit(item, ack, me.name) });
+  const link = new Link({
+    origin: location.origin,
+    client: 'console',
+    token,
+    opened,
+    frame,
+    changed,
+  });
+  const outbox = new Outbox(
+    `chirrup:console:${me.id}:out:`,
+    link,
+    {
+      changed,
+      acked: (item, ack) => pane.id === item.session && pane.talk?.commit(item, ack, me.name),
+    },
+  );
   const inbox = new Inbox(me, changed);
-  const pane = new Pane({ link, outbox, inbox, me: () => me, changed, back: () => go(''), next, visitor: () => drawer() });
+  const pane = new Pane({
+    link,
+    outbox,
+    inbox,
+    me: () => me,
+    changed,
+    back: () => go(''),
+    next,
+    visitor: () => drawer(),
+  });
   const state = new LinkState({ link, outbox, inbox, pane: () => pane });
-  const list = new List(inbox, { open: go, live: () => state.live, lostAt: () => link.lostAt, current: () => pane.id, changed }, state.foot);
+  const list = new List(
+    inbox,
+    {
+      open: go,
+      live: () => state.live,
+      lostAt: () => link.lostAt,
+      current: () => pane.id,
+      changed,
+    },
+    state.foot,
+  );
   const badge = el('span.count', { 'aria-hidden': 'true' });
-  const inboxLink = el('a', { href: '#', 'aria-current': 'page' }, icon('inbox'), badge, el('span.word', {}, 'Inbox'));
+  const inboxLink = el(
+    'a',
+    { href: '#', 'aria-current': 'page' },
+    icon('inbox'),
+    badge,
+    el('span.word', {}, 'Inbox'),
+  );
   const aside = el('aside.visitor', { 'aria-label': 'Visitor', hidden: true });
   const keyboard = help();
-  const button = (look, words, click) => el('button.rail-button', { type: 'button', 'aria-label': words, title: words, click }, icon(look), el('span.word', {}, words));
-  const app = el('div.app', {},
-    el('nav.rail', { 'aria-label': 'Main' }, el('span.logo', {}, icon('swift')), inboxLink, el('span.grow'),
-      button('keys', 'Keyboard', () => keyboard.showModal()), button('leave', 'Log out', leave), el('span.me', { title: `${me.name}, ${session.workspace.name}` }, face(me))),
-    state.banner, list.root, pane.root, aside, keyboard);
+  const button = (look, words, click) => el(
+    'button.rail-button',
+    { type: 'button', 'aria-label': words, title: words, click },
+    icon(look),
+    el('span.word', {}, words),
+  );
+  const app = el(
+    'div.app',
+    {},
+    el(
+      'nav.rail',
+      { 'aria-label': 'Main' },
+      el('span.logo', {}, icon('swift')),
+      inboxLink,
+      el('span.grow'),
+      button('keys', 'Keyboard', () => keyboard.showModal()),
+      button('leave', 'Log out', leave),
+      el('span.me', { title: `${me.name}, ${session.workspace.name}` }, face(me)),
+    ),
+    state.banner,
+    list.root,
+    pane.root,
+    aside,
+    keyboard,
+  );
 
   async function token(renew) {
-    if (!renew && session && Date.parse(session.expires_at) - Date.now() > SPARE) return session.token;
+    if (!renew && session && Date.parse(session.expires_at) - Date.now() > SPARE) {
+      return session.token;
+    }
     try { session = await api.token(); } catch (error) {
       if (error.status === 401) end('Your session ended. Drafts are kept on this device.');
       throw error;
@@ -64,10 +127,16 @@ function run(session) {
     orphans();
   }
 
-  /** What was written in a conversation that is not open any more goes out by REST, under the same ids. */
+  /**
+   * What was written in a conversation that is not open any more goes out by REST, under the same
+   * ids.
+   */
   async function orphans() {
     for (const item of outbox.waiting.filter(({ session: id }) => id !== pane.id)) {
-      try { await api.say(item.session, { id: item.id, kind: item.kind, body: item.body }); outbox.remove(item.id); } catch { return; }
+      try {
+        await api.say(item.session, { id: item.id, kind: item.kind, body: item.body });
+        outbox.remove(item.id);
+      } catch { return; }
     }
   }
 
@@ -110,7 +179,9 @@ function run(session) {
     pane.composer.focus();
   }
 
-  function drawer(show = !app.hasAttribute('data-drawer')) { app.toggleAttribute('data-drawer', show); }
+  function drawer(show = !app.hasAttribute('data-drawer')) {
+    app.toggleAttribute('data-drawer', show);
+  }
 
   function write(kind) { if (pane.id) { pane.composer.mode(kind); pane.composer.focus(); } }
 
@@ -137,14 +208,34 @@ function run(session) {
 
   const controls = new AbortController();
   const { signal } = controls;
-  const clock = setInterval(() => { state.render(); list.clocks(); if (!state.live) changed(); }, 1000);
+  const clock = setInterval(
+    () => { state.render(); list.clocks(); if (!state.live) changed(); },
+    1000,
+  );
   setInterval(() => !over && changed(), 30_000); // "2 min" grows
   addEventListener('hashchange', routed, { signal });
   addEventListener('online', () => link.nudge(), { signal });
   document.addEventListener('visibilitychange', () => { link.nudge(); changed(); }, { signal });
-  keys({ j: () => list.move(1), k: () => list.move(-1), n: next, c: () => pane.claim(), e: () => pane.close(), o: () => pane.reopen(),
-    r: () => write(Kind.text), i: () => write(Kind.note), v: () => drawer(), w: () => inbox.show('waiting'), m: () => inbox.show('mine'),
-    a: () => inbox.show('all'), z: () => inbox.show('closed'), help: () => keyboard.showModal(), escape }, signal);
+  const acts = {
+    j: () => list.move(1),
+    k: () => list.move(-1),
+    n: next,
+    v: () => drawer(),
+    c: () => pane.claim(),
+    e: () => pane.close(),
+    o: () => pane.reopen(),
+    r: () => write(Kind.text),
+    i: () => write(Kind.note),
+    go: {
+      w: () => inbox.show('waiting'),
+      m: () => inbox.show('mine'),
+      a: () => inbox.show('all'),
+      c: () => inbox.show('closed'),
+    },
+    help: () => keyboard.showModal(),
+    escape,
+  };
+  keys(acts, signal);
   document.body.replaceChildren(app);
   link.start();
   routed();

@@ -1,24 +1,38 @@
-// The thread column: one conversation with its head, its log and what stands between log and keyboard.
+// The thread column: one conversation with its head, its log and what stands between log and
+// keyboard.
 
 import { Conversation } from '../shared/conversation.js';
 import { el, icon } from '../shared/dom.js';
 import { Fault, Kind } from '../shared/protocol.js';
-import { Thread, face, time } from '../shared/thread.js';
+import { Thread } from '../shared/thread.js';
 import { api } from './api.js';
 import { Composer } from './composer.js';
 import { nameOf, pathOf } from './inbox.js';
+import { eventLine, hint, nothing, opened, preview } from './lines.js';
 
-const CAUSES = { [Fault.session_closed]: 'This conversation is closed.', [Fault.too_large]: 'Too long.', [Fault.rejected]: 'This text cannot be stored.' };
+const CAUSES = {
+  [Fault.session_closed]: 'This conversation is closed.',
+  [Fault.too_large]: 'Too long.',
+  [Fault.rejected]: 'This text cannot be stored.',
+};
 
 export class Pane {
   id = '';
   /** @type {Conversation?} */ talk = null;
   #on; #row = /** @type {any} */ (null); #lost = /** @type {any} */ (null); #told = '';
 
-  /** @param {{link: any, outbox: any, inbox: any, me: () => any, changed: () => void, back: () => void, next: () => void, visitor: () => void}} on */
+  /**
+   * @param {{link: any, outbox: any, inbox: any, me: () => any, changed: () => void, back: () =>
+   *   void, next: () => void, visitor: () => void}} on
+   */
   constructor(on) {
     this.#on = on;
-    const action = (key, look, words, click) => el(`button.button.${key}`, { type: 'button', click }, icon(look), words);
+    const action = (key, look, words, click) => el(
+      `button.button.${key}`,
+      { type: 'button', click },
+      icon(look),
+      words,
+    );
     this.name = el('h2.truncate');
     this.chip = el('span.chip');
     this.claimButton = action('primary', 'check', 'Claim', () => this.claim());
@@ -26,24 +40,53 @@ export class Pane {
     this.reopenButton = action('plain', 'reload', 'Reopen', () => this.reopen());
     this.log = el('div.log', { role: 'log', tabindex: 0, 'aria-relevant': 'additions' });
     this.strip = el('div.collision', { role: 'status', hidden: true });
-    this.composer = new Composer({ send: (body, kind, close) => this.#send(body, kind, close), typed: (text) => this.talk?.type(text) });
-    this.full = el('div.pane', { hidden: true },
-      el('header.bar', {}, el('button.icon-button.back', { type: 'button', 'aria-label': 'Back to the list', click: on.back }, icon('back')),
-        this.name, this.chip, el('span.grow'), this.claimButton, this.reopenButton, this.closeButton,
-        el('button.icon-button.about', { type: 'button', 'aria-label': 'Visitor', click: on.visitor }, icon('person'))),
-      this.log, el('div.dock', {}, this.strip, this.composer.root));
+    this.composer = new Composer({
+      send: (body, kind, close) => this.#send(body, kind, close),
+      typed: (text) => this.talk?.typing.type(text),
+    });
+    this.full = el(
+      'div.pane',
+      { hidden: true },
+      el(
+        'header.bar',
+        {},
+        el(
+          'button.icon-button.back',
+          { type: 'button', 'aria-label': 'Back to the list', click: on.back },
+          icon('back'),
+        ),
+        this.name,
+        this.chip,
+        el('span.grow'),
+        this.claimButton,
+        this.reopenButton,
+        this.closeButton,
+        el(
+          'button.icon-button.about',
+          { type: 'button', 'aria-label': 'Visitor', click: on.visitor },
+          icon('person'),
+        ),
+      ),
+      this.log,
+      el('div.dock', {}, this.strip, this.composer.root),
+    );
     this.none = el('div.empty');
     this.root = el('main.thread', { 'aria-label': 'Thread' }, this.full, this.none);
-    this.thread = new Thread(this.log, { me: on.me, online: () => on.link.state === 'open', older: () => this.talk?.older(),
-      event: (entry) => this.#event(entry), failed: (model) => this.#failed(model), typing: preview,
+    this.thread = new Thread(this.log, {
+      me: on.me,
+      online: () => on.link.state === 'open',
+      older: () => this.talk?.older(),
+      event: (entry) => eventLine(entry, on.me()),
+      failed: (model) => this.#failed(model),
+      typing: preview,
       lead: () => this.#row && { at: this.#row.created_at, page: pathOf(this.#row.context?.page) },
-      drawLead: ({ at, page }) => el('p.event', {}, page ? 'Opened on ' : 'Opened', page && el('b', {}, page), ` · ${time(at)}`) });
+      drawLead: opened,
+    });
   }
 
   /** @param {string} id '' for none */
   show(id) {
     if (id === this.id) return;
-    this.talk?.type('');
     this.talk?.leave();
     this.id = id;
     this.talk = null;
@@ -60,7 +103,12 @@ export class Pane {
   /** The link is up: subscribe, or resume where the copy ends. */
   opened() {
     if (!this.id) return;
-    this.talk ??= new Conversation(this.#on.link, this.id, this.#on.me(), (what, entry) => this.#heard(what, entry));
+    this.talk ??= new Conversation(
+      this.#on.link,
+      this.id,
+      this.#on.me(),
+      (what, entry) => this.#heard(what, entry),
+    );
     this.talk.open();
   }
 
@@ -78,7 +126,9 @@ export class Pane {
   #heard(what, entry) {
     if (what === 'ready') { this.#on.outbox.pump(this.id); if (!this.#row) this.#fetch(); }
     if (what === 'message' && entry) this.#on.outbox.remove(entry.id);
-    if (what === 'lost') this.#told = 'This conversation does not exist, or it is not yours to see.';
+    if (what === 'lost') {
+      this.#told = 'This conversation does not exist, or it is not yours to see.';
+    }
     this.#on.changed();
   }
 
@@ -92,7 +142,15 @@ export class Pane {
     const assignee = talk?.ready ? talk.assignee : row?.assignee;
     const mine = assignee?.id === this.#on.me().id;
     this.name.textContent = row ? nameOf(row) : 'Conversation';
-    this.chip.textContent = status === 'closed' ? 'Closed' : mine ? 'Assigned to you' : assignee ? `With ${assignee.name}` : status === 'waiting' ? 'Waiting' : '';
+    this.chip.textContent = status === 'closed'
+      ? 'Closed'
+      : mine
+      ? 'Assigned to you'
+      : assignee
+      ? `With ${assignee.name}`
+      : status === 'waiting'
+      ? 'Waiting'
+      : '';
     this.chip.hidden = !this.chip.textContent;
     this.claimButton.hidden = status === 'closed' || !!assignee || !status;
     this.closeButton.hidden = status === 'closed' || !mine;
@@ -101,18 +159,21 @@ export class Pane {
     this.log.setAttribute('aria-label', `Conversation with ${this.name.textContent}`);
     this.log.setAttribute('aria-live', talk?.live ? 'polite' : 'off');
     this.thread.render(talk, this.#on.outbox.items.filter((item) => item.session === this.id));
-    if (talk?.ready && this.thread.atEnd && document.visibilityState === 'visible') talk.confirm('read', talk.head);
+    if (talk?.ready && this.thread.atEnd && document.visibilityState === 'visible') {
+      talk.marks.confirm('read', talk.head);
+    }
     this.#hint(status, talk);
   }
 
   /** One line above the composer at a time; it pushes the thread up and covers nothing. */
   #hint(status, talk) {
-    const writer = [...(talk?.typists.values() ?? [])].find(({ who }) => who.kind === 'operator');
-    const lines = this.#lost ? [face({ kind: 'operator', ...this.#lost }, '.avatar-sm'), el('p', {}, el('b', {}, `${this.#lost.name} was faster.`), ' The conversation is theirs.'),
-      el('button.link', { type: 'button', click: this.#on.next }, 'Take the next')]
-      : this.#told ? [el('p', {}, this.#told)]
-        : writer ? [face(writer.who, '.avatar-sm'), el('p', {}, el('b', {}, `${writer.who.name} is writing here too.`))]
-          : status === 'closed' ? [el('p', {}, 'This conversation is closed. Reopen it to write again.')] : [];
+    const writer = [...(talk?.typing.others.values() ?? [])].find(
+      ({ who }) => who.kind === 'operator'
+    );
+    const lines = hint(
+      { winner: this.#lost, told: this.#told, writer, closed: status === 'closed' },
+      this.#on.next,
+    );
     const sign = lines.map((line) => line.textContent).join();
     this.strip.hidden = !lines.length;
     this.strip.classList.toggle('calm', !this.#lost && !writer && !this.#told);
@@ -126,18 +187,14 @@ export class Pane {
     const sign = `${counts.waiting} ${counts.mine}`;
     if (this.none.dataset.sign === sign) return;
     this.none.dataset.sign = sign;
-    const words = counts.waiting === 0 ? ['The queue is empty', 'A new visitor appears here by itself.']
-      : [counts.waiting === 1 ? 'One person waits' : `${counts.waiting} people wait`, 'Take the one who has waited longest.'];
-    this.none.replaceChildren(icon('swift'), el('b', {}, words[0]), el('p', {}, words[1]),
-      counts.waiting > 0 ? el('button.button.primary', { type: 'button', click: this.#on.next }, 'Take the next', el('kbd', {}, 'N'))
-        : el('p.hint', {}, el('kbd', {}, '?'), ' shows the keys'));
+    this.none.replaceChildren(...nothing(counts.waiting, this.#on.next));
   }
 
-  async claim() { await this.#act(api.claim, (error) => { if (error.status === 409) this.#lost = error.body.winner ?? { id: '', name: 'Somebody' }; else throw error; }); }
-  async close() { await this.#act(api.close); }
-  async reopen() { await this.#act(api.reopen); }
+  claim() { return this.#act(api.claim); }
+  close() { return this.#act(api.close); }
+  reopen() { return this.#act(api.reopen); }
 
-  async #act(work, failed = (error) => { throw error; }) {
+  async #act(work) {
     const { id } = this;
     if (!id) return;
     this.#told = '';
@@ -146,38 +203,35 @@ export class Pane {
       const { conversation } = await work(id);
       this.#on.inbox.put(conversation);
     } catch (error) {
-      try { failed(error); } catch { this.#told = error.status ? error.message : 'The server does not answer. Nothing was changed.'; }
+      this.#lost = error.body?.winner;
+      if (!this.#lost) {
+        this.#told = error.status
+          ? error.message
+          : 'The server does not answer. Nothing was changed.';
+      }
     }
     this.#on.changed();
   }
 
   #send(body, kind, close) {
     this.#on.outbox.add(this.id, body, kind);
-    this.talk?.type('');
+    this.talk?.typing.type('');
     this.thread.toEnd();
     if (this.talk?.ready) this.#on.outbox.pump(this.id);
     if (close) this.close();
   }
 
-  #event({ payload, body, at }) {
-    const by = payload?.operator ?? payload?.by;
-    const who = by && (by.id === this.#on.me().id ? 'You' : by.name);
-    const words = { claimed: `${who} claimed this conversation`, closed: `${who ?? 'Somebody'} closed this conversation`, reopened: 'Reopened' }[payload?.event];
-    return `${(payload?.event === 'claimed' && !who ? '' : words) || body} · ${time(at)}`;
-  }
-
   #failed({ key, failed }) {
     const { outbox } = this.#on;
     const item = outbox.items.find(({ id }) => id === key);
-    return [el('span', { role: 'alert' }, CAUSES[failed] ?? 'Not sent.'),
-      el('button.link', { type: 'button', click: () => { outbox.retry(item); outbox.pump(this.id); } }, 'Try again'),
-      el('button.link', { type: 'button', click: () => outbox.remove(key) }, 'Delete')];
+    return [
+      el('span', { role: 'alert' }, CAUSES[failed] ?? 'Not sent.'),
+      el(
+        'button.link',
+        { type: 'button', click: () => { outbox.retry(item); outbox.pump(this.id); } },
+        'Try again',
+      ),
+      el('button.link', { type: 'button', click: () => outbox.remove(key) }, 'Delete'),
+    ];
   }
-}
-
-/** What the visitor types, before it is sent: dashed, and never read out by itself. */
-function preview({ who, preview: text }) {
-  const name = who.name || 'The visitor';
-  return el('div.say.in.first.last.typing', { 'aria-live': 'off' }, face(who), el('p.bubble.preview', { dir: 'auto' }, text || '…'),
-    el('p.state', {}, el('span.dots', { 'aria-hidden': 'true' }, el('i'), el('i'), el('i')), `${name} is typing, not sent yet`));
 }

@@ -1,8 +1,9 @@
 // The pages, modules and styles of widget, console and demo, embedded in the binary.
 //
-// What a server of them must know: everything below /assets/ and /widget.js is loaded by other sites' pages, so it
-// needs `Access-Control-Allow-Origin: *` and `Cross-Origin-Resource-Policy: cross-origin`. /console and /demo carry
-// place holders of the form {{NAME}}, to be replaced by HTML-escaped text.
+// What a server of them must know: everything below /assets/ and /widget.js is loaded by other
+// sites' pages, so it needs `Access-Control-Allow-Origin: *` and `Cross-Origin-Resource-Policy:
+// cross-origin`. /console and /demo carry place holders of the form {{NAME}}, to be replaced by
+// HTML-escaped text.
 #pragma once
 
 typedef struct {

@@ -1,6 +1,9 @@
-// Elements, icons and keyed lists. Text enters the document through `append`, which makes text nodes, never markup.
+// Elements, icons and keyed lists. Text enters the document through `append`, which makes text
+// nodes, never markup.
 
-/** `el('p.bubble', { dir: 'auto' }, text)`; functions become listeners, null and false are left out. */
+/**
+ * `el('p.bubble', { dir: 'auto' }, text)`; functions become listeners, null and false are left out.
+ */
 export function el(spec, props = {}, ...children) {
   const [tag, ...classes] = spec.split('.');
   const node = document.createElement(tag);
@@ -13,7 +16,10 @@ export function el(spec, props = {}, ...children) {
   return node;
 }
 
-/** Strokes in a box of 20; the mark, `swift`, in one of 24; ticks in 18 × 12. Each page adds what else it needs. */
+/**
+ * Strokes in a box of 20; the mark, `swift`, in one of 24; ticks in 18 × 12. Each page adds what
+ * else it needs.
+ */
 export const paths = {
   x: 'M5.5 5.5l9 9M14.5 5.5l-9 9',
   up: 'M10 16V4.5M5 9.3l5-4.8 5 4.8',
@@ -38,7 +44,11 @@ function svg(box, className, d) {
   return node;
 }
 
-export const icon = (name, className = '') => svg(name === 'swift' ? '0 0 24 24' : '0 0 20 20', `icon ${name} ${className}`, paths[name]);
+export const icon = (name, className = '') => svg(
+  name === 'swift' ? '0 0 24 24' : '0 0 20 20',
+  `icon ${name} ${className}`,
+  paths[name],
+);
 
 /** @param {string} state sending, sent, delivered, read or failed */
 export function tick(state) {
@@ -58,7 +68,8 @@ export function reconcile(parent, models, draw) {
     let known = old.get(model.key);
     if (known?.sign !== sign) known = { sign, node: draw(model, known?.node ?? null) };
     drawn.set(model.key, known);
-    if (known.node === next) next = next.nextElementSibling; else parent.insertBefore(known.node, next);
+    if (known.node === next) next = next.nextElementSibling;
+    else parent.insertBefore(known.node, next);
   }
   for (const [key, { node }] of old) if (drawn.get(key)?.node !== node) node.remove();
   parent.drawn = drawn;

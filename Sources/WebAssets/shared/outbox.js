@@ -1,13 +1,16 @@
-// What was written and is not yet committed. Each message is one key of the store, so two tabs never write
-// over each other; both may send it, under the same id, and the gateway stores it once.
-// Invariant: within a session, messages go out in the order they were written, and an item leaves only by
-// its ack, by its own message frame, or by its writer's hand.
+// What was written and is not yet committed. Each message is one key of the store, so two tabs
+// never write over each other; both may send it, under the same id, and the gateway stores it once.
+// Invariant: within a session, messages go out in the order they were written, and an item leaves
+// only by its ack, by its own message frame, or by its writer's hand.
 
 import { Ask, Fault, Tell } from './protocol.js';
 import { store } from './store.js';
 import { uuid } from './uuid.js';
 
-/** @typedef {{id: string, session: string|null, kind: string, body: string, at: number, failed?: string}} Item */
+/**
+ * @typedef {{id: string, session: string|null, kind: string, body: string, at: number, failed?:
+ *   string}} Item
+ */
 
 export class Outbox {
   /** @type {Item[]} */ items;
@@ -26,12 +29,19 @@ export class Outbox {
   /** Not failed, so they go out by themselves. */
   get waiting() { return this.items.filter((item) => !item.failed); }
 
-  add(session, body, kind = 'text') { this.#keep({ id: uuid(), session, kind, body, at: Date.now() }); }
+  add(session, body, kind = 'text') {
+    this.#keep({ id: uuid(), session, kind, body, at: Date.now() });
+  }
 
   /** A conflict of ids can only be solved by a new one. */
   retry(item, session = item.session) {
     this.remove(item.id);
-    this.#keep({ ...item, session, failed: undefined, ...(item.failed === Fault.id_conflict && { id: uuid() }) });
+    this.#keep({
+      ...item,
+      session,
+      failed: undefined,
+      ...(item.failed === Fault.id_conflict && { id: uuid() })
+    });
   }
 
   remove(id) {
@@ -41,7 +51,10 @@ export class Outbox {
     this.#on.changed();
   }
 
-  /** Sends what may be sent now: `session` is subscribed, nothing failed before, the window has room. */
+  /**
+   * Sends what may be sent now: `session` is subscribed, nothing failed before, the window has
+   * room.
+   */
   pump(session) {
     const wait = this.pausedUntil - Date.now();
     clearTimeout(this.#timer);
@@ -54,7 +67,10 @@ export class Outbox {
       if (item.session !== session) continue;
       const { id, kind, body } = item;
       this.#flying.add(id);
-      this.#link.ask({ type: Ask.send, session, id, kind, body }, (answer) => this.#answered(item, answer));
+      this.#link.ask({ type: Ask.send, session, id, kind, body }, (answer) => this.#answered(
+        item,
+        answer,
+      ));
     }
   }
 
@@ -69,10 +85,14 @@ export class Outbox {
       this.#halted = false;
       return; // the next connection begins again
     } else if (answer.retry) {
-      // The rest of the pipeline is answered the same way: wait for that, then begin again in order.
+      // The rest of the pipeline is answered the same way: wait for that, then begin again in
+      // order.
       this.#halted = true;
       this.cause = answer.code;
-      this.pausedUntil = Date.now() + (answer.retry_after_ms ?? Math.min(30_000, 500 * 2 ** this.#failures));
+      this.pausedUntil = Date.now() + (answer.retry_after_ms ?? Math.min(
+        30_000,
+        500 * 2 ** this.#failures,
+      ));
     } else {
       item.failed = answer.code;
       this.#keep(item);

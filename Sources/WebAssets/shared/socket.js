@@ -1,6 +1,8 @@
-// One connection to the gateway, kept up for as long as somebody wants it. It knows tokens, heartbeat,
-// reconnecting and which answer belongs to which question; it knows nothing about conversations.
-// Invariant: at most one living socket and one timer for the next attempt; a `done` is called exactly once.
+// One connection to the gateway, kept up for as long as somebody wants it. It knows tokens,
+// heartbeat, reconnecting and which answer belongs to which question; it knows nothing about
+// conversations.
+// Invariant: at most one living socket and one timer for the next attempt; a `done` is called
+// exactly once.
 
 import { backoff, verdict, within } from './backoff.js';
 import { Ask, Close, Fault, PATH, SUBPROTOCOL, Tell } from './protocol.js';
@@ -28,15 +30,20 @@ export class Link {
   constructor(options) { this.#on = options; }
 
   start() {
-    if (this.state === 'idle' || this.state === 'stopped') { this.lostAt = Date.now(); this.#connect(); }
+    if (this.state === 'idle' || this.state === 'stopped') {
+      this.lostAt = Date.now();
+      this.#connect();
+    }
   }
 
   stop() { this.#leave(1000); this.lostAt = 0; this.#become('idle'); }
 
-  /** The network is back or somebody looks at the page: do not wait for timers that may have slept. */
+  /**
+   * The network is back or somebody looks at the page: do not wait for timers that may have slept.
+   */
   nudge() {
     if (this.state === 'waiting') this.#later(within(0, 500));
-    else if (this.state === 'open' && Date.now() - this.heard > this.#patience()) this.drop(Close.silent);
+    else if (this.state === 'open' && this.#left() <= 0) this.drop(Close.silent);
   }
 
   /** Gives this socket up and reconnects as its code says. */
@@ -50,7 +57,12 @@ export class Link {
     this.tell({ ...frame, ref: this.#ref });
   }
 
-  tell(frame) { if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(frame)); }
+  /** Whether it went out. @returns {boolean} */
+  tell(frame) {
+    if (this.#socket?.readyState !== 1) return false;
+    this.#socket.send(JSON.stringify(frame));
+    return true;
+  }
 
   async #connect() {
     clearTimeout(this.#timer);
@@ -67,12 +79,20 @@ export class Link {
 
   #open(token) {
     const socket = new WebSocket(this.#on.origin.replace(/^http/, 'ws') + PATH, SUBPROTOCOL);
-    const mine = (/** @type {(event: any) => void} */ act) => (event) => socket === this.#socket && act(event);
+    const mine = (/** @type {(event: any) => void} */ act) => (event) => {
+      if (socket === this.#socket) act(event);
+    };
     this.#socket = socket;
-    this.#listen();
+    this.heard = Date.now();
+    this.#watch();
     socket.onopen = mine(() => {
       this.#asked.set(++this.#ref, (answer) => this.#greeted(answer));
-      this.tell({ type: Ask.hello, ref: this.#ref, token, client: { name: this.#on.client, version: '1' } });
+      this.tell({
+        type: Ask.hello,
+        ref: this.#ref,
+        token,
+        client: { name: this.#on.client, version: '1' },
+      });
     });
     socket.onmessage = mine((event) => this.#receive(event.data));
     socket.onclose = mine((event) => { this.#leave(0); this.#lost(event.code); });
@@ -105,15 +125,17 @@ export class Link {
     switch (frame.type) {
       case Tell.ping: return this.tell({ type: Ask.pong });
       case Tell.token_expiring: return this.#renewToken();
-      case Tell.drain: {
+      case Tell.drain:
         this.#window = [frame.min_ms, frame.max_ms];
         clearTimeout(this.#drain);
-        this.#drain = setTimeout(() => { this.#leave(1000); this.#connect(); }, within(...this.#window));
+        this.#drain = setTimeout(() => this.#move(), within(...this.#window));
         return;
-      }
       default: this.#on.frame(frame);
     }
   }
+
+  /** To another node, before this one closes. */
+  #move() { this.#leave(1000); this.#connect(); }
 
   async #renewToken() {
     const turn = this.#turn;
@@ -127,7 +149,8 @@ export class Link {
     if (!this.lostAt) this.lostAt = Date.now();
     if (this.openedAt && Date.now() - this.openedAt > SETTLED) this.#attempt = 0;
     this.openedAt = 0;
-    if (code === Close.invalid && (this.#refusals += 1) > 1) return this.#stopped(code); // also the new one was refused
+    // also the new one was refused
+    if (code === Close.invalid && (this.#refusals += 1) > 1) return this.#stopped(code);
     switch (verdict(code)) {
       case 'stop': return this.#stopped(code);
       case 'window': return this.#later(within(...this.#window));
@@ -160,20 +183,17 @@ export class Link {
   }
 
   /** One timer for everything that means silence: connecting, hello, heartbeat. */
-  #listen() {
+  #watch() {
     clearTimeout(this.#silence);
-    this.heard = Date.now();
-    const check = () => {
-      const left = this.heard + this.#patience() - Date.now();
-      if (left <= 0) this.drop(Close.silent); else this.#silence = setTimeout(check, left);
-    };
-    this.#silence = setTimeout(check, this.#patience());
+    const left = this.#left();
+    if (left <= 0) this.drop(Close.silent);
+    else this.#silence = setTimeout(() => this.#watch(), left);
   }
 
-  #patience() {
-    if (this.state !== 'open') return 15_000;
-    const { interval_ms, timeout_ms } = this.welcome.heartbeat;
-    return interval_ms + timeout_ms + 5000;
+  /** Milliseconds until silence means that nobody is there. */
+  #left() {
+    const beat = this.state === 'open' && this.welcome.heartbeat;
+    return this.heard - Date.now() + (beat ? beat.interval_ms + beat.timeout_ms + 5000 : 15_000);
   }
 
   #become(state) { this.state = state; this.#on.changed(); }

@@ -1,11 +1,14 @@
-// localStorage that cannot throw: where it is blocked or full, what was kept lives as long as the page.
+// localStorage that cannot throw: where it is blocked or full, what was kept lives as long as the
+// page.
 
 const memory = new Map();
 
 export const store = {
   /** @param {string} key */
   get(key) {
-    try { return JSON.parse(localStorage.getItem(key)) ?? memory.get(key); } catch { return memory.get(key); }
+    try { return JSON.parse(localStorage.getItem(key)) ?? memory.get(key); } catch {
+      return memory.get(key);
+    }
   },
   set(key, value) {
     try { localStorage.setItem(key, JSON.stringify(value)); } catch { memory.set(key, value); }

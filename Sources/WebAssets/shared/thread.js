@@ -1,5 +1,6 @@
 // The thread both sides show: days, event lines, runs of messages with their state, typing.
-// Outlined until committed, then filled: a bubble is `pending` exactly as long as it stands in the outbox.
+// Outlined until committed, then filled: a bubble is `pending` exactly as long as it stands in the
+// outbox.
 
 import { el, reconcile, tick } from './dom.js';
 import { Kind } from './protocol.js';
@@ -8,17 +9,28 @@ const RUN = 5 * 60_000; // messages of one person within this belong together
 const NEAR = 80; // px from the end that still count as "at the end"
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
-const words = { sending: 'Sending', waiting: 'Waiting to be sent', sent: 'Sent', delivered: 'Delivered', read: 'Read' };
+const words = {
+  sending: 'Sending',
+  waiting: 'Waiting to be sent',
+  sent: 'Sent',
+  delivered: 'Delivered',
+  read: 'Read',
+};
 
 export const time = (at) => clock.format(new Date(at));
 export const initials = (name) => {
-  const parts = [...name.replace(/^Visitor /, '').matchAll(/[\p{L}\p{N}]\p{M}*/gu)].map(([letter]) => letter);
+  const parts = [...name.replace(/^Visitor /, '').matchAll(/[\p{L}\p{N}]\p{M}*/gu)].map(
+    ([letter]) => letter
+  );
   return /^[a-z0-9]/i.test(name) ? parts.slice(0, 2).join('').toUpperCase() : parts[0] ?? '?';
 };
 /** A colleague keeps the same tint everywhere. */
 const tint = (id) => 1 + ([...String(id)].reduce((sum, char) => sum + char.charCodeAt(0), 0) % 4);
-export const face = (who, className = '') => el(`span.avatar${className}`,
-  { 'aria-hidden': 'true', 'data-tint': who.kind !== 'visitor' && tint(who.id) }, who.name ? initials(who.name) : String(who.id).slice(-2).toUpperCase());
+export const face = (who, className = '') => el(
+  `span.avatar${className}`,
+  { 'aria-hidden': 'true', 'data-tint': who.kind !== 'visitor' && tint(who.id) },
+  who.name ? initials(who.name) : String(who.id).slice(-2).toUpperCase(),
+);
 
 function day(at) {
   const then = new Date(at);
@@ -60,21 +72,25 @@ export class Thread {
       if (model.type === 'lead') return this.#on.drawLead(model);
       return el(`p.${model.type}`, { dir: 'auto' }, model.text);
     });
-    if (this.#end) this.toEnd(); else if (models[0]?.key !== this.first) log.scrollTop = log.scrollHeight - below;
+    if (this.#end) this.toEnd();
+    else if (models[0]?.key !== this.first) log.scrollTop = log.scrollHeight - below;
     this.first = models[0]?.key;
   }
 
   #models(talk, items) {
     const models = [];
     const lead = (!talk || talk.oldest <= 1) && this.#on.lead?.();
-    if (lead) models.push({ key: 'lead', type: 'lead', ...lead });
-    const far = talk?.reached(this.#on.me().kind === 'visitor' ? 'operator' : 'visitor');
+    const side = this.#on.me().kind;
+    const far = talk?.marks.reached(side === 'visitor' ? 'operator' : 'visitor');
     const pending = items.filter((item) => !talk?.ids.has(item.id));
     let today = '';
     let last = /** @type {any} */ (null);
     for (const entry of [...(talk?.entries ?? []), ...pending]) {
       const label = day(entry.at);
-      if (label !== today) { models.push({ key: `day ${label}`, type: 'day', text: today = label }); last = null; }
+      if (label !== today) {
+        models.push({ key: `day ${label}`, type: 'day', text: today = label });
+        last = null;
+      }
       if (entry.kind === Kind.event) {
         const text = this.#on.event(entry);
         if (text) models.push({ key: `e${entry.id}`, type: 'event', text });
@@ -82,12 +98,18 @@ export class Thread {
         continue;
       }
       const say = this.#model(entry, far);
-      const run = last && last.out === say.out && last.who.id === say.who.id && last.noted === say.noted
-        && Math.abs(+new Date(say.at) - +new Date(last.at)) < RUN;
+      const apart = +new Date(say.at) - +new Date(last?.at);
+      const run = last?.who.id === say.who.id
+        && last.out === say.out
+        && last.noted === say.noted
+        && apart < RUN;
       if (run) { last.last = last.state !== say.state; say.first = last.last && say.out; }
       models.push(last = say);
     }
-    for (const [key, { who, preview }] of talk?.typists ?? []) if (who.kind !== this.#on.me().kind) models.push({ key: `t${key}`, type: 'typing', who, preview });
+    for (const [key, { who, preview }] of talk?.typing.others ?? []) if (
+      who.kind !== side
+    ) models.push({ key: `t${key}`, type: 'typing', who, preview });
+    if (lead) models.splice(side === 'visitor' ? 0 : 1, 0, { key: 'lead', type: 'lead', ...lead });
     return models;
   }
 
@@ -98,16 +120,34 @@ export class Thread {
     else if (!entry.seq) state = this.#on.online() ? 'sending' : 'waiting';
     else if (entry.seq <= far?.read) state = 'read';
     else state = entry.seq <= far?.delivered ? 'delivered' : 'sent';
-    return { key: entry.id, type: 'say', out: who.kind !== 'visitor' === (this.#on.me().kind !== 'visitor'), noted: entry.kind === Kind.note, who, body: entry.body,
-      at: entry.at, state, failed: entry.failed, session: entry.session, first: true, last: true };
+    return {
+      key: entry.id,
+      type: 'say',
+      out: who.kind !== 'visitor' === (this.#on.me().kind !== 'visitor'),
+      noted: entry.kind === Kind.note,
+      who,
+      body: entry.body,
+      at: entry.at,
+      state,
+      failed: entry.failed,
+      session: entry.session,
+      first: true,
+      last: true,
+    };
   }
 
   #say(model, node, fresh) {
     const pending = model.state === 'sending' || model.state === 'waiting';
     if (!node) {
       const name = model.who.id === this.#on.me().id ? 'You' : model.who.name || model.who.kind;
-      node = el(`div.say.${model.out ? 'out' : 'in'}${fresh ? '.enter' : ''}`, {}, el('span.sr-only', {}, `${name}: `), face(model.who),
-        el('p.bubble', { dir: 'auto' }, model.body), el('p.state'));
+      node = el(
+        `div.say.${model.out ? 'out' : 'in'}${fresh ? '.enter' : ''}`,
+        {},
+        el('span.sr-only', {}, `${name}: `),
+        face(model.who),
+        el('p.bubble', { dir: 'auto' }, model.body),
+        el('p.state'),
+      );
     }
     const [, , bubble, state] = node.children;
     for (const name of ['first', 'last', 'noted']) node.classList.toggle(name, model[name]);
@@ -123,7 +163,14 @@ export class Thread {
     const at = time(model.at);
     const name = model.who.name && model.who.id !== this.#on.me().id ? `${model.who.name} · ` : '';
     if (!model.out) return [(model.who.kind === 'visitor' ? '' : name) + at];
-    if (model.noted) return [pending ? words[model.state] : `${model.who.name} · ${at} · note, only the team sees it`];
-    return [el('span', {}, pending ? words[model.state] : `${name}${at} · ${words[model.state]}`), tick(pending ? 'sending' : model.state)];
+    if (model.noted) {
+      return [
+        pending ? words[model.state] : `${model.who.name} · ${at} · note, only the team sees it`,
+      ];
+    }
+    return [
+      el('span', {}, pending ? words[model.state] : `${name}${at} · ${words[model.state]}`),
+      tick(pending ? 'sending' : model.state),
+    ];
   }
 }

@@ -1,4 +1,5 @@
-// The widget put together: visitor, link, conversation, outbox, panel. The loader calls `start` once.
+// The widget put together: visitor, link, conversation, outbox, panel. The loader calls `start`
+// once.
 
 import { Conversation } from '../shared/conversation.js';
 import { el, icon, paths } from '../shared/dom.js';
@@ -10,8 +11,11 @@ import { panel } from './panel.js';
 import { dots, statusLine } from './status.js';
 import { Visitor } from './visitor.js';
 
-const EVENTS = { claimed: (who) => `${who} joined`, closed: () => 'The conversation is closed', reopened: () => 'The conversation is open again' };
-const CAUSES = { [Fault.session_closed]: 'This conversation is closed.', [Fault.too_large]: 'Too long, the limit is 16 KB.', [Fault.rejected]: 'This text cannot be sent.' };
+const CAUSES = {
+  [Fault.session_closed]: 'This conversation is closed.',
+  [Fault.too_large]: 'Too long, the limit is 16 KB.',
+  [Fault.rejected]: 'This text cannot be sent.',
+};
 
 export function start({ host, root, launcher, origin, workspace }) {
   paths.swift = launcher.querySelector('path').getAttribute('d');
@@ -26,11 +30,31 @@ export function start({ host, root, launcher, origin, workspace }) {
   let fresh = false; // the next token is for a new conversation
   let queued = 0;
 
-  const view = panel({ close, send, typed: (text) => talk?.type(text) });
-  const link = new Link({ origin, client: 'widget', token, opened, changed, frame: (got) => got.session === talk?.session && talk.frame(got) });
-  const outbox = new Outbox(`chirrup:${workspace}:out:`, link, { changed, acked: (item, ack) => item.session === talk?.session && talk.commit(item, ack) });
+  const view = panel({ close, send, typed: (text) => talk?.typing.type(text) });
+  const link = new Link({
+    origin,
+    client: 'widget',
+    token,
+    opened,
+    changed,
+    frame: (got) => got.session === talk?.session && talk.frame(got),
+  });
+  const outbox = new Outbox(
+    `chirrup:${workspace}:out:`,
+    link,
+    { changed, acked: (item, ack) => item.session === talk?.session && talk.commit(item, ack) },
+  );
   const status = statusLine(view.status, link, outbox);
-  const thread = new Thread(view.log, { me: () => me, online: () => link.state === 'open', event, failed, older: () => talk?.older(), lead: () => config?.greeting, drawLead, typing });
+  const thread = new Thread(view.log, {
+    me: () => me,
+    online: () => link.state === 'open',
+    event: ({ body }) => body,
+    failed,
+    older: () => talk?.older(),
+    lead: () => config?.greeting,
+    drawLead,
+    typing,
+  });
   const shown = () => !view.root.hidden;
 
   async function token(renew) {
@@ -60,44 +84,76 @@ export function start({ host, root, launcher, origin, workspace }) {
   function render() {
     const closed = talk?.status === 'closed';
     const unread = talk?.unread().length ?? 0;
-    view.log.setAttribute('aria-live', talk?.live ? 'polite' : 'off'); // arriving history is not read out
-    thread.render(talk, outbox.items.filter((item) => !item.session || !talk || item.session === talk.session));
+    // arriving history is not read out
+    view.log.setAttribute('aria-live', talk?.live ? 'polite' : 'off');
+    thread.render(talk, outbox.items.filter(
+      (item) => !item.session || !talk || item.session === talk.session
+    ));
     status();
     view.form.hidden = closed;
     view.again.hidden = !closed;
     head(closed, talk?.assignee);
-    if (shown() && document.visibilityState === 'visible' && thread.atEnd) talk?.confirm('read', talk.head);
+    if (shown() && document.visibilityState === 'visible' && thread.atEnd) {
+      talk?.marks.confirm('read', talk.head);
+    }
     badge.hidden = shown() || !unread;
     badge.textContent = unread > 99 ? '99+' : unread;
-    launcher.setAttribute('aria-label', shown() ? 'Close chat' : unread ? `Open chat, ${unread} unread` : 'Open chat');
+    launcher.setAttribute(
+      'aria-label',
+      shown() ? 'Close chat' : unread ? `Open chat, ${unread} unread` : 'Open chat',
+    );
     teaser.hidden ||= badge.hidden;
   }
 
   function head(closed, who) {
     view.name.textContent = config?.workspace.name ?? 'Chat';
     view.mark.replaceChildren(who ? face({ ...who, kind: 'operator' }) : icon('swift'));
-    view.mark.classList.toggle('plain', !!who);
-    view.about.replaceChildren(el(`span.dot${closed || !who ? '.off' : ''}`), closed ? 'Conversation closed'
-      : who ? `${who.name} is here` : talk?.head ? 'Your message is in the queue' : 'Write to us, we answer here');
+    view.about.replaceChildren(
+      el(`span.dot${closed || !who ? '.off' : ''}`),
+      closed ? 'Conversation closed'
+        : who
+        ? `${who.name} is here`
+        : talk?.head
+        ? 'Your message is in the queue'
+        : 'Write to us, we answer here',
+    );
   }
 
-  function drawLead({ title, text }) { return el('div.lead', {}, icon('swift'), el('h3', { dir: 'auto' }, title), el('p', { dir: 'auto' }, text)); }
+  function drawLead({ title, text }) {
+    return el(
+      'div.lead',
+      {},
+      icon('swift'),
+      el('h3', { dir: 'auto' }, title),
+      el('p', { dir: 'auto' }, text),
+    );
+  }
 
   function typing({ who }) {
-    return el('div.say.in.first.last', {}, face(who), el('p.bubble.typing', {}, dots(), el('span.sr-only', {}, `${who.name} is typing`)));
+    return el(
+      'div.say.in.first.last',
+      {},
+      face(who),
+      el('p.bubble.typing', {}, dots(), el('span.sr-only', {}, `${who.name} is typing`)),
+    );
   }
-
-  function event({ payload, body }) { return EVENTS[payload?.event]?.(payload.operator?.name) ?? body; }
 
   function failed({ key, failed: code }) {
     const item = outbox.items.find(({ id }) => id === key);
     const way = (words, click) => el('button.link', { click }, words);
     const cause = el('span', { role: 'alert' }, CAUSES[code] ?? 'Not sent.');
     if (code === Fault.session_closed) return [cause, way('Start a new one', () => renew(item))];
-    return [cause, way('Try again', () => { outbox.retry(item); outbox.pump(talk?.session); }), way('Delete', () => outbox.remove(key))];
+    return [
+      cause,
+      way('Try again', () => { outbox.retry(item); outbox.pump(talk?.session); }),
+      way('Delete', () => outbox.remove(key)),
+    ];
   }
 
-  /** A new conversation, with what could not be said in the old one. It begins with its first message. */
+  /**
+   * A new conversation, with what could not be said in the old one. It begins with its first
+   * message.
+   */
   function renew(item) {
     link.stop();
     fresh = true;
@@ -109,7 +165,7 @@ export function start({ host, root, launcher, origin, workspace }) {
 
   function send(text) {
     if (new TextEncoder().encode(text).length > 16_384) return false;
-    talk?.type('');
+    talk?.typing.type('');
     outbox.add(talk?.session ?? null, text);
     visitor.keep(true);
     thread.toEnd();
@@ -119,7 +175,12 @@ export function start({ host, root, launcher, origin, workspace }) {
   }
 
   function tease({ sender, body }) {
-    teaser.replaceChildren(face(sender), el('p', { dir: 'auto' }, el('b', {}, `${sender.name} `), body));
+    teaser.replaceChildren(face(sender), el(
+      'p',
+      { dir: 'auto' },
+      el('b', {}, `${sender.name} `),
+      body,
+    ));
     teaser.hidden = false;
     addEventListener('click', () => { teaser.hidden = true; }, { once: true });
   }
@@ -136,11 +197,15 @@ export function start({ host, root, launcher, origin, workspace }) {
     try { sessionStorage.setItem(openKey, now ? '1' : ''); } catch { /* not kept */ }
     thread.toEnd();
     if (now) {
-      if (visitor.identity) link.start(); // a new visitor's conversation begins with the first message
-      config ?? visitor.config().then((got) => { config = got; accent(got?.accent); changed(); }, () => {});
+      // a new visitor's conversation begins with the first message
+      if (visitor.identity) link.start();
+      config ?? visitor.config().then(
+        (got) => { config = got; accent(got?.accent); changed(); },
+        () => {},
+      );
       (phone.matches ? view.log : view.text).focus();
     } else {
-      talk?.type('');
+      talk?.typing.type('');
       launcher.focus();
     }
     changed();

@@ -1,4 +1,5 @@
-// The one line above the composer: what happens to the message, not to the socket. A gap below 3 s shows nothing.
+// The one line above the composer: what happens to the message, not to the socket. A gap below 3 s
+// shows nothing.
 
 import { el, icon } from '../shared/dom.js';
 
@@ -19,10 +20,20 @@ export function statusLine(line, link, outbox) {
       if (now - link.lostAt < SILENT) return [''];
       told = true;
       if (!waiting) return ['Reconnecting. You can keep writing.', dots()];
-      return [`No connection. What you wrote (${waiting}) goes out by itself.`, icon('clock'), true];
+      return [
+        `No connection. What you wrote (${waiting}) goes out by itself.`,
+        icon('clock'),
+        true,
+      ];
     }
     const left = Math.ceil((outbox.pausedUntil - now) / 1000);
-    if (waiting && left > 0) return [`The server is busy. What you wrote (${waiting}) goes out in ${left}\u00a0s.`, icon('clock'), true];
+    if (waiting && left > 0) {
+      return [
+        `The server is busy. What you wrote (${waiting}) goes out in ${left}\u00a0s.`,
+        icon('clock'),
+        true,
+      ];
+    }
     if (told) until = now + FAREWELL;
     told = false;
     return now < until ? ['Back online. Nothing was missed.', icon('check')] : [''];

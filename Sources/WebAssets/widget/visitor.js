@@ -1,12 +1,16 @@
-// Who this visitor is, over refreshes and in every tab of this site: a refresh secret in localStorage, which
-// changes each time it is used. Tabs take turns under a lock and share the token they got.
+// Who this visitor is, over refreshes and in every tab of this site: a refresh secret in
+// localStorage, which changes each time it is used. Tabs take turns under a lock and share the
+// token they got.
 
 import { store } from '../shared/store.js';
 
 const SPARE = 90_000; // a token with less than this left is not worth a connection
 
-/** Before the first answer it holds `talk` only.
- * @typedef {{refresh: string, token: string, session: string, expires_at: string, talk?: boolean}} Identity */
+/**
+ * Before the first answer it holds `talk` only.
+ * @typedef {{refresh: string, token: string, session: string, expires_at: string,
+ *   talk?: boolean}} Identity
+ */
 
 export class Visitor {
   #base; #workspace; #key; #used = '';
@@ -25,11 +29,17 @@ export class Visitor {
     if (this.identity?.talk !== talk) store.set(this.#key, { ...this.identity, talk });
   }
 
-  /** A token that should work. @param {boolean} renew the one used last does not @param {boolean} fresh for a new conversation */
+  /**
+   * A token that should work.
+   * @param {boolean} renew the one used last does not
+   * @param {boolean} fresh for a new conversation
+   */
   token(renew, fresh) {
     const work = async () => {
       const known = this.identity;
-      const usable = known && Date.parse(known.expires_at) - Date.now() > SPARE && !(renew && known.token === this.#used);
+      const usable = known && Date.parse(known.expires_at) - Date.now() > SPARE && !(
+        renew && known.token === this.#used
+      );
       if (!usable || fresh) await this.#ask(known, fresh);
       return this.#used = this.identity.token;
     };
@@ -37,20 +47,38 @@ export class Visitor {
   }
 
   async config() {
-    const response = await fetch(`${this.#base}config?workspace=${encodeURIComponent(this.#workspace)}`);
+    const response = await fetch(
+      `${this.#base}config?workspace=${encodeURIComponent(this.#workspace)}`
+    );
     return response.ok ? response.json() : null;
   }
 
   async #ask(known, fresh) {
     const context = {
       page: location.origin + location.pathname, // a query may carry secrets
-      referrer: document.referrer, title: document.title, locale: navigator.language,
-      timezone: Intl.DateTimeFormat().resolvedOptions().timeZone, user_agent: navigator.userAgent,
+      referrer: document.referrer,
+      title: document.title,
+      locale: navigator.language,
+      timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      user_agent: navigator.userAgent,
     };
     const session = fresh ? undefined : known?.session;
-    const response = await fetch(`${this.#base}token`, { method: 'POST', headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ workspace: this.#workspace, refresh: known?.refresh, session, new_session: fresh || undefined, context }) });
-    if (!response.ok) throw Object.assign(new Error(response.statusText), { final: [400, 403, 404].includes(response.status) });
+    const response = await fetch(`${this.#base}token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        workspace: this.#workspace,
+        refresh: known?.refresh,
+        session,
+        new_session: fresh || undefined,
+        context,
+      }),
+    });
+    if (!response.ok) {
+      throw Object.assign(new Error(response.statusText), {
+        final: [400, 403, 404].includes(response.status),
+      });
+    }
     store.set(this.#key, { ...await response.json(), talk: true });
   }
 }

@@ -1,5 +1,5 @@
-// The one script a site embeds. It draws the launcher in a shadow root and nothing else: the chat itself comes when
-// somebody opens it, or when a conversation from before is still going on.
+// The one script a site embeds. It draws the launcher in a shadow root and nothing else: the chat
+// itself comes when somebody opens it, or when a conversation from before is still going on.
 
 (() => {
   const script = /** @type {HTMLScriptElement} */ (document.currentScript);
@@ -20,14 +20,18 @@
   }
 
   async function load() {
-    const [module, response] = await Promise.all([import(`${origin}/assets/widget/app.js`), fetch(`${origin}/assets/widget/app.css`)]);
+    const [module, response] = await Promise.all([
+      import(`${origin}/assets/widget/app.js`), fetch(`${origin}/assets/widget/app.css`)]);
     style(await response.text());
     return module.start({ host, root, launcher, origin, workspace });
   }
 
   const act = (name) => () => {
     app ??= load();
-    return app.then((chat) => chat[name]?.(), (error) => { app = null; console.warn('chirrup', error); });
+    return app.then((chat) => chat[name]?.(), (error) => {
+      app = null;
+      console.warn('chirrup', error);
+    });
   };
   window.chirrup = { open: act('open'), close: act('close'), toggle: act('toggle') };
 

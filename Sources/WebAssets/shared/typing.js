@@ -1,0 +1,52 @@
+// Who types in one session: what we tell, throttled, and what others tell, until they send, stop or
+// fall silent.
+
+import { Ask } from './protocol.js';
+
+const TYPING_EVERY = 700; // ms between two frames of ours
+const TYPING_IDLE = 4000; // and how long after the last key somebody still types
+const TYPING_MAX = 8000; // a typist who left without saying so
+
+export class Typing {
+  /** @type {Map<string, {who: any, preview: string, timer: number}>} */ others = new Map();
+  #tell; #changed; #text = ''; #told = ''; #pause = 0; #idle = 0;
+
+  /** @param {(frame: any) => boolean} tell @param {() => void} changed */
+  constructor(tell, changed) {
+    this.#tell = tell;
+    this.#changed = changed;
+  }
+
+  /** Always ends with the latest text. @param {string} text '' says that nobody types */
+  type(text) {
+    if (text === this.#text) return;
+    this.#text = text;
+    clearTimeout(this.#idle);
+    if (text) this.#idle = setTimeout(() => this.type(''), TYPING_IDLE);
+    else { clearTimeout(this.#pause); this.#pause = 0; }
+    if (!this.#pause) this.#flush();
+  }
+
+  heard({ who, active, preview = '' }) {
+    this.hush(who);
+    const over = () => this.heard({ who, active: false });
+    if (active) this.others.set(who.id, { who, preview, timer: setTimeout(over, TYPING_MAX) });
+    this.#changed();
+  }
+
+  hush(who) { clearTimeout(this.others.get(who?.id)?.timer); this.others.delete(who?.id); }
+
+  #flush() {
+    this.#pause = 0;
+    const text = this.#text;
+    if (text === this.#told) return;
+    const active = text !== '';
+    if (this.#tell({ type: Ask.typing, active, ...(active && { preview: cut(text) }) })) {
+      this.#told = text;
+    }
+    if (active) this.#pause = setTimeout(() => this.#flush(), TYPING_EVERY);
+  }
+}
+
+/** The gateway takes 1,024 bytes; the end of the text is what an operator wants to see. */
+const cut = (text) => (text.length > 250 ? `…${[...text].slice(-240).join('')}` : text);
