@@ -121,7 +121,7 @@ struct Chat: ParsableCommand {
       counters.add(result.counters)
       latencies.add(result.latencies)
     }
-    let nanoseconds = results.map(\.loadNanoseconds).max() ?? 0
+    let nanoseconds = results.map(\.activeNanoseconds).max() ?? 0
     var report = Report(
       counters: counters, latencies: latencies, seconds: Double(nanoseconds) / 1e9)
     if let (begin, end) = gateway {

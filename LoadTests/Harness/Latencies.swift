@@ -13,6 +13,7 @@ struct Latencies {
   private var recent = Latencies.empty
   private var recentEnds = Instant.zero
   private var lastP99: Double?
+  private(set) var lastRecorded = Instant.zero
 
   private static var empty: Histogram<UInt64> {
     Histogram(
@@ -25,11 +26,13 @@ struct Latencies {
   mutating func ack(from due: Instant, to now: Instant) {
     let value = Latencies.microseconds(from: due, to: now)
     ack.record(value)
+    lastRecorded = now
     recent.record(value)
   }
 
   mutating func delivery(from due: Instant, to now: Instant) {
     delivery.record(Latencies.microseconds(from: due, to: now))
+    lastRecorded = now
   }
 
   /// The 99th percentile of the acks of the last whole second, in milliseconds.

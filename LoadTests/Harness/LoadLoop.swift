@@ -30,6 +30,8 @@ struct LoopResult: Sendable {
   var unsettled = 0
   var didSettle = true
   var loadNanoseconds: Int64 = 0
+  /// From the begin of the load to its end, or to the last ack or delivery if that came later.
+  var activeNanoseconds: Int64 = 0
   /// Processor time while the load lasted.
   var busyNanoseconds: Int64 = 0
 

@@ -20,11 +20,13 @@ extension LoadLoop {
     let start = SystemClock.now()
     let busy = SystemClock.threadTimeNanoseconds()
     if didSettle, !isStopped { try load(from: start) }
-    let loadNanoseconds = SystemClock.now().nanoseconds - start.nanoseconds
+    let loadEnd = SystemClock.now()
     let busyNanoseconds = SystemClock.threadTimeNanoseconds() - busy
     if didSettle { try drain() }
     var result = conclude(didSettle: didSettle)
-    result.loadNanoseconds = loadNanoseconds
+    result.loadNanoseconds = loadEnd.nanoseconds - start.nanoseconds
+    result.activeNanoseconds =
+      max(loadEnd, book.latencies.lastRecorded).nanoseconds - start.nanoseconds
     result.busyNanoseconds = busyNanoseconds
     try closeAll()
     let goodbye = SystemClock.now().advanced(byMilliseconds: 2000)

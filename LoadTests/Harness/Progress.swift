@@ -39,12 +39,12 @@ struct Progress: ~Copyable {
       let now = SystemClock.now()
       if now.milliseconds(since: lastShown) >= interval { show(now) }
     }
-    // A drain may be over before anybody looks.
+    // The goodbye may be over before anybody looks.
     if end == nil, begin != nil { end = gateway.flatMap { ProcessSample(process: $0) } }
     if isTerminal { write("\r\u{1B}[K") }
   }
 
-  /// The gateway's process at the begin and at the end of the load, if both could be read.
+  /// The gateway's process when the load began and when all was quiet, if both could be read.
   var samples: (ProcessSample, ProcessSample)? {
     if let begin, let end { (begin, end) } else { nil }
   }
@@ -53,7 +53,7 @@ struct Progress: ~Copyable {
     guard let gateway else { return }
     let phase = shared.total().phase
     if begin == nil, phase == .loading { begin = ProcessSample(process: gateway) }
-    if begin != nil, end == nil, phase.rawValue > Shared.Phase.loading.rawValue {
+    if begin != nil, end == nil, phase == .closing {
       end = ProcessSample(process: gateway)
     }
   }

@@ -32,6 +32,7 @@ struct Report: Encodable {
   var visitors = 0
   var operators = 0
   var connections = 0
+  /// Until the last ack or delivery, if that came after the load.
   var loadSeconds = 0.0
   var sent = 0
   var acked = 0
