@@ -71,14 +71,22 @@ struct Progress: ~Copyable {
     let line = [
       "\(seconds(now)) \(total.phase.name)",
       "online \(total.online)/\(total.clients)",
+      total.violations == 0 ? "" : "VIOLATIONS \(total.violations)",
       "sent \(total.made)",
       "acked \(total.acked) (\(Int(rates.acked))/s)",
-      "delivered \(total.delivered) (\(Int(rates.delivered))/s)",
       "in flight \(total.unsettled)",
       "p99 \(total.ackP99.map { milliseconds($0) + " ms" } ?? "–")",
-      total.violations == 0 ? "" : "VIOLATIONS \(total.violations)",
+      "delivered \(total.delivered) (\(Int(rates.delivered))/s)",
     ].filter { !$0.isEmpty }.joined(separator: " · ")
-    write(isTerminal ? "\r\u{1B}[K\(line)" : "\(line)\n")
+    write(isTerminal ? "\r\u{1B}[K\(line.prefix(columns - 1))" : "\(line)\n")
+  }
+
+  /// A line that wraps could not be renewed in place.
+  private var columns: Int {
+    var size = winsize()
+    // SAFETY: the kernel writes a winsize.
+    let result = unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size)
+    return result == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
   }
 
   private func seconds(_ now: Instant) -> String {
