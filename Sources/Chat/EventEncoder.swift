@@ -227,18 +227,7 @@ public enum EventEncoder {
 
   /// The backlog is finished.
   public static func live(session: Identifier, seq: Int64, to json: inout [UInt8]) {
-    position("live", session: session, seq: seq, to: &json)
-  }
-
-  /// The backlog pauses: the client continues with `subscribe after:seq`.
-  public static func more(session: Identifier, seq: Int64, to json: inout [UInt8]) {
-    position("more", session: session, seq: seq, to: &json)
-  }
-
-  private static func position(
-    _ type: StaticString, session: Identifier, seq: Int64, to json: inout [UInt8]
-  ) {
-    open(type, .none, to: &json)
+    open("live", .none, to: &json)
     field(",\"session\":\"", session, to: &json)
     json.append(",\"seq\":")
     json.append(decimal: seq)

@@ -170,6 +170,8 @@ extension Engine {
         // at once: a store that refuses at once would make this a loop.
         sessions[index].isStale = true
         return
+      } else {
+        dismiss(index)
       }
     }
     if let index = sessionIndex[id], sessions[index].isStale { reread(index) }
@@ -194,6 +196,19 @@ extension Engine {
     sessions[index].waiting = []
     for item in waiting where connections.contains(item.connection) {
       finishSubscribe(Int(item.connection.index), index, item.request)
+    }
+  }
+
+  /// The session was deleted: whoever follows it is told, and it leaves the operators' lists.
+  private mutating func dismiss(_ index: Int) {
+    touchInbox(index)
+    tellSubscribers(index) { EventEncoder.unsubscribed(session: $0.id, .noSuchSession, to: &$1) }
+    while let subscriber = sessions[index].subscribers.last {
+      leave(subscriber.connection, subscriber.subscription)
+    }
+    let session = forget(index)
+    forEachLoop(session.followers) { engine, loop in
+      engine.post(.snapshot(session: session.id, .failure(.noSuchSession)), to: loop)
     }
   }
 

@@ -90,6 +90,24 @@ struct FaultTests {
     #expect(field("epoch", of: heard[0]) == "e2")
   }
 
+  @Test("a session that is deleted dismisses its subscribers on every loop")
+  func deleted() {
+    let world = World(loops: 2)
+    let session = world.makeSession(entries: 1, ownedBy: 1)
+    let ada = world.member("visitor", session)
+    let mika = world.member("operator", session, loop: 0)
+    _ = (ada.texts(), mika.texts())
+    world.database[session] = nil
+    world.loops[0].engine.changed(session)
+    world.settle()
+    for client in [ada, mika] {
+      let heard = client.texts()
+      #expect(heard.map { field("type", of: $0) } == ["unsubscribed"])
+      #expect(heard.map { field("code", of: $0) } == ["no_such_session"])
+    }
+    #expect(world.loops.map { $0.engine.sessionCount } == [0, 0])
+  }
+
   @Test("no hello in 10 s closes with 4201")
   func helloTimeout() {
     let world = World()
