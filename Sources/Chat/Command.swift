@@ -1,7 +1,7 @@
 public import Primitives
 
 /// What a client asks for.
-public enum CommandType: UInt8, Sendable, CaseIterable {
+public enum CommandType: UInt8, Sendable, Named {
   case hello, authenticate, subscribe, unsubscribe, send, history, read, delivered, typing, watch
   case pong
 

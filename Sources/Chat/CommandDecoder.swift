@@ -186,9 +186,7 @@ public struct CommandDecoder {
     _ value: JSONScanner.Token, _ text: RawSpan
   ) throws(CommandFault) -> CommandType? {
     guard value.kind == .string else { throw .field(.type) }
-    let name = text.extracting(value.range)
-    for type in CommandType.allCases where name.equals(type.text) { return type }
-    return nil
+    return CommandType(text: text.extracting(value.range))
   }
 
   private func kind(_ value: JSONScanner.Token, _ text: RawSpan) throws(CommandFault) -> Kind? {

@@ -2,7 +2,7 @@ public import Primitives
 
 /// Who wrote an entry of a session's log, as stored in `chats.role`. The gateway writes the first
 /// four; `user` and `assistant` stay valid for the rows of older systems that moved in.
-public enum Role: UInt8, Sendable, CaseIterable {
+public enum Role: UInt8, Sendable, Named {
   case visitor, operator_, bot, system, user, assistant
 
   public var text: StaticString {
@@ -15,19 +15,11 @@ public enum Role: UInt8, Sendable, CaseIterable {
     case .assistant: "assistant"
     }
   }
-
-  public init?(text: RawSpan) {
-    for role in Role.allCases where text.equals(role.text) {
-      self = role
-      return
-    }
-    return nil
-  }
 }
 
 /// What an entry is, as stored in `chats.kind`. A note is shown to operators only; an event is a
 /// line of the log that people read but nobody wrote (“Mika joined”).
-public enum Kind: UInt8, Sendable, CaseIterable {
+public enum Kind: UInt8, Sendable, Named {
   case text, note, card, event
 
   public var text: StaticString {
@@ -37,14 +29,6 @@ public enum Kind: UInt8, Sendable, CaseIterable {
     case .card: "card"
     case .event: "event"
     }
-  }
-
-  public init?(text: RawSpan) {
-    for kind in Kind.allCases where text.equals(kind.text) {
-      self = kind
-      return
-    }
-    return nil
   }
 }
 

@@ -1,7 +1,7 @@
 public import Primitives
 
 /// Where a conversation stands, as stored in `chat_sessions.status`.
-public enum Status: UInt8, Sendable, CaseIterable {
+public enum Status: UInt8, Sendable, Named {
   case waiting, active, closed
 
   public var text: StaticString {
@@ -10,14 +10,6 @@ public enum Status: UInt8, Sendable, CaseIterable {
     case .active: "active"
     case .closed: "closed"
     }
-  }
-
-  public init?(text: RawSpan) {
-    for status in Status.allCases where text.equals(status.text) {
-      self = status
-      return
-    }
-    return nil
   }
 }
 

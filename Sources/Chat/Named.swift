@@ -1,0 +1,16 @@
+import Primitives
+
+/// A closed set of names, as they stand on the wire and in the database.
+public protocol Named: CaseIterable {
+  var text: StaticString { get }
+}
+
+extension Named {
+  public init?(text: RawSpan) {
+    for name in Self.allCases where text.equals(name.text) {
+      self = name
+      return
+    }
+    return nil
+  }
+}
