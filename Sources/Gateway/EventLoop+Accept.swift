@@ -58,12 +58,13 @@ extension EventLoop {
 
   /// Refused before anything is read: too many connections in all (503), or from one address (429).
   private mutating func admit(_ descriptor: consuming FileDescriptor, _ peer: PeerAddress) {
-    guard links.count < links.limit else {
-      refuse(descriptor, 503, "too many connections")
+    switch shared.admission.enter(peer.ip) {
+    case .admitted: break
+    case .full:
+      refuse(descriptor, 503, "The gateway is full. Try again.")
       return
-    }
-    guard shared.admission.enter(peer.ip) else {
-      refuse(descriptor, 429, "too many connections from this address")
+    case .tooManyFromAddress:
+      refuse(descriptor, 429, "Too many connections from this address. Close some, or try again.")
       return
     }
     try? descriptor.setNoDelay()

@@ -72,12 +72,14 @@ struct EventLoop: ~Copyable {
     self.epoll = epoll
     let now = SystemClock.now()
     self.now = now
-    let connectionsMax = max(1, shared.settings.connectionsMax / shared.loopCount)
-    links = Slab(limit: connectionsMax + 1024)
+    // How many there are in all is counted by `Admission`; one loop may have any share of them, and
+    // those on their way from another loop besides.
+    let connectionsMax = shared.settings.connectionsMax
+    links = Slab(limit: 2 * connectionsMax)
     engine = Engine(
       loop: index, loopCount: shared.loopCount,
       configuration: Engine.Configuration(
-        connectionsMax: connectionsMax, sessionsMax: 1_000_000, node: "1"),
+        connectionsMax: 2 * connectionsMax, sessionsMax: 1_000_000, node: "1"),
       now: now, wall: SystemClock.wallTime())
     random = RandomBlock()
     writer = Writer(url: shared.databaseURL, seed: random.next())

@@ -47,7 +47,7 @@ public enum Gateway {
     let signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
     SignalDescriptor.ignoreBrokenPipes()
     let tokens = try await TokenAuthority(secret: options.signingSecret)
-    let shared = try Shared(options, tokens: tokens)
+    let shared = try Shared(fit(options), tokens: tokens)
     let (listeners, addresses) = try listen(shared)
     var threads: [ThreadBox] = []
     for index in 0..<shared.loopCount {
@@ -70,6 +70,20 @@ public enum Gateway {
     try waitForEnd(signals, shared)
     for thread in threads { thread.join() }
     shared.logger.info("stopped")
+  }
+
+  /// Descriptors that are not connections: listeners, epoll, mailboxes, PostgreSQL, the log.
+  private static let ownDescriptors = 128
+
+  /// A connection is a descriptor: better refused with a 503 than left in the kernel's queue.
+  private static func fit(_ options: GatewayOptions) -> GatewayOptions {
+    let most = max(16, DescriptorLimit.raise() - ownDescriptors)
+    guard most < options.settings.connectionsMax else { return options }
+    options.logger.info(
+      "at most \(most) connections, since the system allows no more descriptors (ulimit -n)")
+    var fitting = options
+    fitting.settings.connectionsMax = most
+    return fitting
   }
 
   /// One listener for each loop and address. A port of 0 is chosen by the kernel for the first loop

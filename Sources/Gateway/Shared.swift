@@ -40,25 +40,46 @@ final class Shared: Sendable {
     apiOptions.report = { logger.error("\($0)") }
     api = API(database: services, sessions: services, tokens: tokens, options: apiOptions)
     origins = Origins(allowed: settings.allowedOrigins)
-    admission = Admission(perAddressMax: settings.connectionsPerAddressMax)
+    admission = Admission(
+      connectionsMax: settings.connectionsMax,
+      perAddressMax: settings.connectionsPerAddressMax)
     board = Board(loopCount: loopCount)
     databaseURL = options.databaseURL
     self.logger = logger
   }
 }
 
-/// How many connections each address has, over all loops. Only kept where a limit is set.
+/// How many sockets there are, in all and from each address, over all loops. Addresses are counted
+/// only where a limit is set.
 final class Admission: Sendable {
+  enum Verdict { case admitted, full, tooManyFromAddress }
+
+  private let connectionsMax: Int
   private let perAddressMax: Int
+  private let total = Atomic<Int>(0)
   private let counts = Mutex<[IPAddress: Int]>([:])
 
-  init(perAddressMax: Int) { self.perAddressMax = perAddressMax }
+  init(connectionsMax: Int, perAddressMax: Int) {
+    self.connectionsMax = connectionsMax
+    self.perAddressMax = perAddressMax
+  }
 
-  /// Counts a connection, or refuses it.
-  func enter(_ address: IPAddress) -> Bool {
-    guard perAddressMax > 0 else { return true }
-    let key = address.limitKey
-    return counts.withLock { counts in
+  /// Counts a socket, or refuses it.
+  func enter(_ address: IPAddress) -> Verdict {
+    let count = total.add(1, ordering: .relaxed).newValue
+    guard count <= connectionsMax else {
+      total.subtract(1, ordering: .relaxed)
+      return .full
+    }
+    guard perAddressMax == 0 || countAddress(address.limitKey) else {
+      total.subtract(1, ordering: .relaxed)
+      return .tooManyFromAddress
+    }
+    return .admitted
+  }
+
+  private func countAddress(_ key: IPAddress) -> Bool {
+    counts.withLock { counts in
       let count = counts[key] ?? 0
       guard count < perAddressMax else { return false }
       counts[key] = count + 1
@@ -67,6 +88,7 @@ final class Admission: Sendable {
   }
 
   func leave(_ address: IPAddress) {
+    total.subtract(1, ordering: .relaxed)
     guard perAddressMax > 0 else { return }
     let key = address.limitKey
     counts.withLock { counts in
