@@ -9,11 +9,13 @@ import argparse
 import os
 import re
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, WebSocketRoute, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Page, WebSocketRoute, expect, sync_playwright
 
 THAI = "สวัสดีค่ะ สายเบรกสั้นไปประมาณ 10 ซม."
 ARABIC = "مرحبًا، خرطوم الفرامل Magura HS33 أقصر بنحو 10 سم."
@@ -81,6 +83,7 @@ class Widget:
     def say(self, text: str) -> None:
         self.text.fill(text)
         self.text.press("Enter")
+        expect(self.own.last.locator(".bubble")).to_have_text(text)
 
     def texts(self) -> list[str]:
         return self.own.locator(".bubble").all_text_contents()
@@ -171,6 +174,7 @@ class Run:
         self.reload_and_second_tab()
         self.notes_and_unread()
         self.lost_connection()
+        self.foreign_site()
         self.looks()
         self.closing()
 
@@ -335,6 +339,36 @@ class Run:
         console.page.go_back()
         expect(console.theirs).to_have_count(10)
 
+    def foreign_site(self) -> None:
+        """Another origin, whose policy allows little and whose own code and styles are in the way."""
+        base = self.options.base_url
+        page = self.page(self.context())
+        demo = page.request.get(f"{base}/demo").text()
+        key = re.search('data-workspace="([^"]+)"', demo).group(1)
+        policy = (
+            f"default-src 'none'; img-src data:; script-src {base} 'nonce-1'; style-src 'nonce-1';"
+            f" connect-src {base} {base.replace('http', 'ws', 1)};"
+            " require-trusted-types-for 'script'"
+        )
+        body = (
+            "<!doctype html><html lang=en><title>A shop</title><link rel=icon href=data:,><p>A shop"
+            "<style nonce=1>body * { display: none !important; color: red !important }</style>"
+            "<script nonce=1>Object.prototype.each = Array.prototype.each = () => {}</script>"
+            f"<script src='{base}/widget.js' data-workspace='{key}' async></script>"
+        )
+        server = foreign_server(body, policy)
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        page.get_by_role("button", name="Open chat").click()
+        page.get_by_label("Message", exact=True).fill("from another site")
+        page.get_by_label("Message", exact=True).press("Enter")
+        expect(page.get_by_role("dialog").locator(".say.out .state")).to_contain_text("Sent")
+        self.shot(page, "widget-foreign")
+        page.close()
+        server.shutdown()
+        self.promise(
+            "on another site it works under a strict policy, hostile styles and prototypes"
+        )
+
     def looks(self) -> None:
         """Light, dark, narrow and right to left, looked at by axe and kept as pictures."""
         console, widget = self.console, self.widget
@@ -400,6 +434,23 @@ class Run:
         self.promise("one can log out")
 
 
+def foreign_server(body: str, policy: str) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Security-Policy", policy)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--base-url", required=True)
@@ -418,7 +469,7 @@ def main() -> int:
         try:
             run = Run(browser, arguments)
             run.run()
-        except (Failure, AssertionError) as failure:
+        except (Failure, AssertionError, Error) as failure:
             if not isinstance(failure, Failure):
                 print(f"FAIL  {failure}", *run.watch.complaints, sep="\n      ")
             for number, context in enumerate(browser.contexts):

@@ -32,8 +32,8 @@ export function hint({ winner, told, writer, closed }, next) {
     return [
       face({ kind: 'operator', ...winner }, '.avatar-sm'),
       el('p', {}, el('b', {}, `${winner.name} was faster.`), ' The conversation is theirs.'),
-      el('button.link', { type: 'button', click: next }, 'Take the next'),
-    ];
+      next && el('button.link', { type: 'button', click: next }, 'Take the next'),
+    ].filter(Boolean);
   }
   if (told) return [el('p', {}, told)];
   if (writer) {

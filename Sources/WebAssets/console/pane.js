@@ -172,7 +172,7 @@ export class Pane {
     );
     const lines = hint(
       { winner: this.#lost, told: this.#told, writer, closed: status === 'closed' },
-      this.#on.next,
+      this.#on.inbox.counts.waiting > 0 && this.#on.next,
     );
     const sign = lines.map((line) => line.textContent).join();
     this.strip.hidden = !lines.length;
