@@ -109,7 +109,12 @@ let package = Package(
         "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),
-    suite("GatewayTests", ["Gateway", "Kernel", "Wire", "Primitives"]),
+    suite(
+      "GatewayTests",
+      [
+        "Gateway", "API", "Migrator", "Cluster", "Directory", "Tokens", "Settings", "Postgres",
+        "Kernel", "Wire", "Primitives", .product(name: "Logging", package: "swift-log"),
+      ]),
     suite("LoadTests", ["chirrup-load", "Primitives"]),
     suite("WebAssetsTests", ["WebAssets", "Chat", "Wire"]),
     suite("TidyTests", []),

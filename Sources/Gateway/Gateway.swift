@@ -49,26 +49,12 @@ public enum Gateway {
     let tokens = try await TokenAuthority(secret: options.signingSecret)
     let shared = try Shared(fit(options), tokens: tokens)
     let (listeners, addresses) = try listen(shared)
-    var threads: [ThreadBox] = []
-    for index in 0..<shared.loopCount {
-      let own = listeners[index]
-      threads.append(
-        ThreadBox(
-          try Thread.spawn(name: "loop-\(index)") {
-            do throws(Errno) {
-              var loop = try EventLoop.make(index: index, shared: shared, listeners: own)
-              loop.run()
-            } catch {
-              // Without its epoll a loop cannot serve: the process must not pretend.
-              preconditionFailure("loop \(index) cannot start: \(error)")
-            }
-          }))
-    }
+    let loops = try LoopThreads.start(shared, listeners)
     shared.logger.info(
       "listening", metadata: ["addresses": "\(addresses)", "loops": "\(shared.loopCount)"])
     ready(addresses)
     try waitForEnd(signals, shared)
-    for thread in threads { thread.join() }
+    loops.join()
     shared.logger.info("stopped")
   }
 
@@ -88,7 +74,7 @@ public enum Gateway {
 
   /// One listener for each loop and address. A port of 0 is chosen by the kernel for the first loop
   /// and used by the others.
-  private static func listen(_ shared: Shared) throws -> ([[Listener]], [ListenAddress]) {
+  static func listen(_ shared: Shared) throws -> ([[Listener]], [ListenAddress]) {
     var listeners: [[Listener]] = Array(repeating: [], count: shared.loopCount)
     var addresses: [ListenAddress] = []
     for address in shared.settings.listen {
@@ -150,11 +136,36 @@ public enum Gateway {
   }
 }
 
-/// A thread handle in an array: `Thread` itself has one owner.
-private final class ThreadBox {
-  private var thread: Thread?
+/// The threads of a running gateway.
+struct LoopThreads {
+  /// A thread handle in an array: `Thread` itself has one owner.
+  private final class Handle {
+    private var thread: Thread?
 
-  init(_ thread: consuming Thread) { self.thread = consume thread }
+    init(_ thread: consuming Thread) { self.thread = consume thread }
 
-  func join() { thread.take()?.join() }
+    func join() { thread.take()?.join() }
+  }
+
+  private var handles: [Handle] = []
+
+  static func start(_ shared: Shared, _ listeners: [[Listener]]) throws(Errno) -> LoopThreads {
+    var threads = LoopThreads()
+    for index in 0..<shared.loopCount {
+      let own = listeners[index]
+      let thread = try Thread.spawn(name: "loop-\(index)") {
+        do throws(Errno) {
+          var loop = try EventLoop.make(index: index, shared: shared, listeners: own)
+          loop.run()
+        } catch {
+          // Without its epoll a loop cannot serve: the process must not pretend.
+          preconditionFailure("loop \(index) cannot start: \(error)")
+        }
+      }
+      threads.handles.append(Handle(thread))
+    }
+    return threads
+  }
+
+  func join() { for handle in handles { handle.join() } }
 }

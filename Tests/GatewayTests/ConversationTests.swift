@@ -1,0 +1,77 @@
+import Primitives
+import Testing
+
+/// The value of a number field of flat JSON.
+private func number(_ name: String, _ json: String) -> Int64? {
+  json.firstRange(of: "\"\(name)\":").flatMap { range in
+    Int64(json[range.upperBound...].prefix { $0.isNumber })
+  }
+}
+
+@Suite("Loops on threads, sockets and PostgreSQL", .serialized)
+struct ConversationTests {
+  @Test("visitors and operators on several loops see every committed message once and in order")
+  func severalLoops() async throws {
+    let gateway = try await RunningGateway(loops: 3)
+    defer { gateway.stop() }
+    let visits = try (0..<6).map { _ in try gateway.visitor() }
+    var visitors: [SocketClient] = []
+    for visit in visits {
+      let client = try SocketClient(port: gateway.port)
+      try client.say(
+        #"{"type":"hello","ref":1,"token":"\#(visit.token)","#
+          + #""subscribe":[{"session":"\#(visit.session)","after":0}]}"#)
+      visitors.append(client)
+    }
+    let clerk = try SocketClient(port: gateway.port)
+    try clerk.say(#"{"type":"hello","ref":1,"token":"\#(try gateway.operatorToken())"}"#)
+    for visit in visits {
+      try clerk.say(#"{"type":"subscribe","ref":2,"session":"\#(visit.session)","after":0}"#)
+    }
+    for client in visitors { _ = try client.hear(#""live""#) }
+    _ = try clerk.hear(#""live""#, count: visits.count)
+
+    let rounds = 5
+    for round in 1...rounds {
+      for (visit, client) in zip(visits, visitors) {
+        try post("visitor \(round)", client, visit.session)
+        try post("operator \(round)", clerk, visit.session)
+      }
+      // `in_flight` is a limit for the operator's one connection.
+      _ = try clerk.hear(#""ack""#, count: round * visits.count)
+    }
+    for (visit, client) in zip(visits, visitors) {
+      _ = try client.hear(#""ack""#, count: rounds)
+      let heard = try client.hear(#""message""#, count: 2 * rounds)
+      check(heard, visit.session)
+      #expect(try gateway.stored(visit.session).map(\.seq) == Array(1...Int64(2 * rounds)))
+    }
+    let heard = try clerk.hear(#""message""#, count: 2 * rounds * visits.count)
+    for visit in visits { check(heard, visit.session) }
+  }
+
+  private func post(_ body: String, _ client: SocketClient, _ session: Identifier) throws {
+    try client.say(
+      #"{"type":"send","ref":3,"session":"\#(session)","id":"\#(RunningGateway.makeID())","#
+        + #""body":"\#(body)"}"#)
+  }
+
+  /// The messages of a session are 1, 2, 3, … without hole, duplicate or reorder.
+  private func check(_ heard: [String], _ session: Identifier) {
+    let seqs = heard.filter { $0.contains(#""message""#) && $0.contains("\(session)") }
+      .compactMap { number("seq", $0) }
+    #expect(seqs == Array(1...Int64(seqs.count)))
+  }
+
+  @Test("a drain says goodbye to everybody and ends the loops")
+  func drain() async throws {
+    let gateway = try await RunningGateway(loops: 2)
+    let visit = try gateway.visitor()
+    let client = try SocketClient(port: gateway.port)
+    try client.say(#"{"type":"hello","ref":1,"token":"\#(visit.token)"}"#)
+    _ = try client.hear(#""welcome""#)
+    gateway.stop()
+    #expect(throws: SocketClient.Failure.self) { try client.hear("never") }
+    #expect(client.isClosed)
+  }
+}
