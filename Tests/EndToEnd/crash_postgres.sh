@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# PostgreSQL stops at once, without a checkpoint, in the middle of a load, and comes back some seconds later.
+# crash_postgres.sh [SECONDS [ROUNDS]]: PostgreSQL stops at once, without a checkpoint, in the middle of a load,
+# twice, and comes back some seconds later.
 # Connections stay open meanwhile, /readyz says 503, and again nothing is lost, duplicated or reordered.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/background_load.sh"
@@ -12,7 +13,7 @@ new_folder
 create_cluster
 start_gateway
 start_load "$port" --visitors 200 --operators 4 --rate 400 --seconds "${1:-25}" --operator-share 0.15
-for round in 1 2; do
+for round in $(seq "${2:-2}"); do
   await_acks 500
   stop_cluster immediate
   check "PostgreSQL gone, round $round: /readyz says 503" await 10 "503" readiness_is 503
@@ -23,6 +24,6 @@ for round in 1 2; do
   check "PostgreSQL back, round $round: /readyz says 200" await 20 "200" readiness_is 200
 done
 await_acks 200
-conclude "PostgreSQL stopped twice"
+conclude "PostgreSQL stopped ${2:-2} times"
 noticed "resent messages" "$(figure resent)"
 check "the gateway stops in good order afterwards" stop_gateway

@@ -25,9 +25,15 @@ part() {
 part "http" ./http.sh
 part "clients" ./clients.sh
 part "verdict" ./verdict.sh
-part "gateway crash" ./crash_gateway.sh "$($full && echo 60 || echo 20)"
-part "database crash" ./crash_postgres.sh "$($full && echo 60 || echo 25)"
-part "load" ./load.sh "$($full && echo 60 || echo 15)"
+if $full; then
+  part "gateway crash" ./crash_gateway.sh 60 8
+  part "database crash" ./crash_postgres.sh 75 3
+  part "load" ./load.sh 60
+else
+  part "gateway crash" ./crash_gateway.sh
+  part "database crash" ./crash_postgres.sh
+  part "load" ./load.sh
+fi
 part "browser" ./browser.sh
 
 printf '\n'
