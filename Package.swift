@@ -117,6 +117,9 @@ let package = Package(
       ]),
     suite("LoadTests", ["chirrup-load", "Primitives"]),
     suite("WebAssetsTests", ["WebAssets", "Chat", "Wire"]),
+    suite(
+      "CommandLineTests",
+      ["chirrup", "Settings", "Primitives", .product(name: "Logging", package: "swift-log")]),
     suite("TidyTests", []),
   ],
   swiftLanguageModes: [.v6],
