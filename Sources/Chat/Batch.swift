@@ -34,13 +34,19 @@ public struct Origin: Sendable, Equatable {
   public var isRequest: Bool
   /// The client's `ref`, kept as it came: at most 34 bytes of JSON (a string of 32 or an integer).
   public var ref: Reference
+  /// The number of the send among those of its connection; it wraps.
+  public var ordinal: UInt32
 
-  public init(loop: UInt16, slot: UInt32, generation: UInt32, isRequest: Bool, ref: Reference) {
+  public init(
+    loop: UInt16, slot: UInt32, generation: UInt32, isRequest: Bool, ref: Reference,
+    ordinal: UInt32 = 0
+  ) {
     self.loop = loop
     self.slot = slot
     self.generation = generation
     self.isRequest = isRequest
     self.ref = ref
+    self.ordinal = ordinal
   }
 }
 

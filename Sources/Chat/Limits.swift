@@ -52,6 +52,8 @@ public enum Limits {
   public static let batchBytes = 1_048_576
   /// Records that may wait on one loop for the next batches while one is in flight.
   public static let queuedRecords = 8_192
+  /// Connections of other loops whose failed sends one loop remembers.
+  public static let heldSenders = 16_384
   /// A record that has waited this long for the store is answered `unavailable`.
   public static let sendWaitMilliseconds: Int64 = 5_000
 

@@ -43,6 +43,8 @@ struct Connection {
   var subscriptions: [Subscription] = []
   var isWatching = false
   var inFlight = 0
+  /// Sends that came so far; it wraps.
+  var sendCount: UInt32 = 0
   var hasHistoryInFlight = false
 
   var commandBucket: TokenBucket
@@ -93,10 +95,5 @@ struct Subscription {
   /// `live` was sent: the backlog is finished.
   var isLive = false
   var isPageInFlight = false
-  /// A send failed temporarily: later ones fail too until it comes again, so that the sender's
-  /// order holds.
-  var blockedBy: Identifier?
-  /// It was accepted before it failed, so whatever was refused meanwhile is younger.
-  var isBlockedByAccepted = false
-  var blockedUntil = Instant.zero
+  var heldSend: HeldSend?
 }

@@ -37,6 +37,8 @@ public struct Engine: ~Copyable {
   var sessionIndex: [Identifier: Int] = [:]
   var queue = BatchQueue()
   var breaker = Breaker()
+  /// Sends of other loops' connections that failed here.
+  var remoteHeld: [RemoteSender: HeldSend] = [:]
   var inbox = Inbox()
 
   // What the driver has to do, in the order of an iteration.

@@ -180,7 +180,9 @@ extension Engine {
     switch type {
     case .typing, .read, .delivered, .pong: return
     case .send:
-      if let session = command.session, let id = command.id { suspend(slot, session, behind: id) }
+      if let session = command.session, let id = command.id {
+        suspend(slot, session, behind: id, ordinal: ordinal(slot, session, id))
+      }
       refuse(slot, command.ref, .rateLimited, retryAfter: wait)
     default: refuse(slot, command.ref, .rateLimited, retryAfter: wait)
     }

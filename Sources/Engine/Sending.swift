@@ -47,24 +47,25 @@ extension Engine {
       refuse(slot, command.ref, .rejected, sentence: "A message needs a body or a payload.")
       return
     }
+    let ordinal = ordinal(slot, session, id)
     if let wait = waitBeforeSend(slot, subscription, id) {
-      suspend(slot, session, behind: id)
+      suspend(slot, session, behind: id, ordinal: ordinal)
       refuse(slot, command.ref, wait.refusal, retryAfter: wait.milliseconds)
       return
     }
-    accept(slot, member, command.ref, session, id, kind, content, payload)
+    accept(slot, member, command.ref, ordinal, session, id, kind, content, payload)
   }
 
   private mutating func accept(
-    _ slot: Int, _ member: Member, _ ref: Reference, _ session: Identifier, _ id: Identifier,
-    _ kind: Kind, _ content: [UInt8], _ payload: [UInt8]
+    _ slot: Int, _ member: Member, _ ref: Reference, _ ordinal: UInt32, _ session: Identifier,
+    _ id: Identifier, _ kind: Kind, _ content: [UInt8], _ payload: [UInt8]
   ) {
     let slotID = connections.id(at: slot)
     let record = Record(
       session: session, id: id, role: member.person.role, kind: kind, sender: member.person.id,
       origin: Origin(
         loop: UInt16(loop), slot: slotID.index, generation: slotID.generation, isRequest: false,
-        ref: ref))
+        ref: ref, ordinal: ordinal))
     connections[slot].inFlight += 1
     counters.sendsAccepted += 1
     append(
@@ -80,7 +81,7 @@ extension Engine {
       post(.append(item), to: owner)
       return
     }
-    guard !queue.isFull, !isStoreGivenUp else {
+    guard !isHeld(item.record), !queue.isFull, !isStoreGivenUp else {
       answer(item.record, Outcome(verdict: .unavailable))
       return
     }
@@ -95,47 +96,6 @@ extension Engine {
 
   /// The store is down and sends were given up already: later ones are told at once.
   var isStoreGivenUp: Bool { breaker.isOpen && !isStoreReachable }
-
-  // MARK: Order of one sender
-
-  /// Why a send cannot be taken now, or nil when it can. Whatever is refused here is temporary, so
-  /// everything behind it in the same session is refused too until it comes again.
-  private mutating func waitBeforeSend(
-    _ slot: Int, _ subscription: Int, _ id: Identifier
-  ) -> (refusal: Refusal, milliseconds: Int64)? {
-    if let first = connections[slot].subscriptions[subscription].blockedBy {
-      if first != id && now < connections[slot].subscriptions[subscription].blockedUntil {
-        return (.unavailable, breaker.wait(salt: name(slot)))
-      }
-      connections[slot].subscriptions[subscription].blockedBy = nil
-    }
-    if connections[slot].inFlight >= Limits.inFlight { return (.rateLimited, 100) }
-    let wait = connections[slot].sendBucket.take(
-      perSecond: Limits.sendsPerSecond, burst: Limits.sendsBurst, now: now)
-    if wait > 0 {
-      connections[slot].overRate += 1
-      return (.rateLimited, wait)
-    }
-    connections[slot].overRate = max(0, connections[slot].overRate - 1)
-    if isStoreGivenUp { return (.unavailable, breaker.wait(salt: name(slot))) }
-    return nil
-  }
-
-  /// The oldest failure rules: answers of the store come oldest first, and what it fails was
-  /// accepted before anything that was refused at the door.
-  mutating func suspend(
-    _ slot: Int, _ session: Identifier, behind id: Identifier, wasAccepted: Bool = false
-  ) {
-    guard let index = sessionIndex[session],
-      let subscription = connections[slot].subscription(of: index)
-    else { return }
-    let old = connections[slot].subscriptions[subscription]
-    guard old.blockedBy == nil || wasAccepted && !old.isBlockedByAccepted else { return }
-    connections[slot].subscriptions[subscription].blockedBy = id
-    connections[slot].subscriptions[subscription].isBlockedByAccepted = wasAccepted
-    connections[slot].subscriptions[subscription].blockedUntil =
-      now.advanced(byMilliseconds: Limits.suffixMilliseconds)
-  }
 
   // MARK: The batch
 
@@ -230,6 +190,7 @@ extension Engine {
   // MARK: The answer
 
   private mutating func answer(_ record: Record, _ outcome: Outcome) {
+    if outcome.verdict == .unavailable { hold(record) }
     let reply = OutcomeMail(
       origin: record.origin, session: record.session, id: record.id, outcome: outcome,
       retryAfterMilliseconds: outcome.verdict == .unavailable
@@ -265,7 +226,7 @@ extension Engine {
     case .closed: refuse(slot, ref, .sessionClosed)
     case .rejected: refuse(slot, ref, .rejected)
     case .unavailable:
-      suspend(slot, reply.session, behind: reply.id, wasAccepted: true)
+      suspend(slot, reply.session, behind: reply.id, ordinal: reply.origin.ordinal)
       refuse(slot, ref, .unavailable, retryAfter: reply.retryAfterMilliseconds)
     }
   }

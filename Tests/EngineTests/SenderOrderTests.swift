@@ -4,7 +4,8 @@ import Primitives
 import Testing
 import Wire
 
-/// Found by chirrup-load while PostgreSQL was stopped under it.
+/// Found by chirrup-load: with PostgreSQL stopped under it, and with more messages than the queues
+/// take.
 @Suite("A sender's order survives every temporary refusal")
 struct SenderOrderTests {
   func send(_ client: Client, _ session: Identifier, _ id: Identifier) {
@@ -33,5 +34,72 @@ struct SenderOrderTests {
     send(ada, session, ids[Limits.inFlight])
     world.commit()
     #expect(acked(ada.texts()) == ids.map { "\($0)" })
+  }
+
+  @Test("an older send that fails later rules over a younger one that the full queue refused first")
+  func fullQueueThenStore() {
+    let world = World()
+    let filler = world.makeSession()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    let (first, second) = (world.makeID(), world.makeID())
+    send(ada, session, first)
+    world.fillQueue(of: 0, session: filler)
+    send(ada, session, second)
+    world.settle()
+    #expect(ada.texts().map { field("code", of: $0) } == ["unavailable"])
+    world.commit(failing: true)
+    #expect(ada.texts().map { field("code", of: $0) } == ["unavailable"])
+    for id in [first, second] { send(ada, session, id) }
+    world.commit()
+    #expect(acked(ada.texts()) == ["\(first)", "\(second)"])
+  }
+
+  @Test("what is on its way to a session's other loop does not overtake a send refused there")
+  func otherLoop() {
+    let world = World(loops: 2)
+    let session = world.makeSession(ownedBy: 1)
+    let filler = world.makeSession(ownedBy: 1)
+    let mika = world.member("operator", session, loop: 0)
+    _ = mika.texts()
+    let (first, second) = (world.makeID(), world.makeID())
+    world.fillQueue(of: 1, session: filler)
+    send(mika, session, first)
+    // The second is sent before the first one's refusal is known, and arrives when there is room.
+    world.hand(from: 0, to: 1)
+    world.drop(of: 1)
+    send(mika, session, second)
+    world.settle()
+    #expect(mika.texts().map { field("code", of: $0) } == ["unavailable", "unavailable"])
+    for id in [first, second] { send(mika, session, id) }
+    world.settle()
+    world.commit()
+    #expect(acked(mika.texts()) == ["\(first)", "\(second)"])
+  }
+}
+
+extension World {
+  /// Fills a loop's queue to its last record, as a store that cannot keep up does.
+  fileprivate func fillQueue(of loop: Int, session: Identifier) {
+    for _ in 0..<Limits.queuedRecords {
+      loops[loop].engine.append(
+        AppendMail(
+          record: Record(
+            session: session, id: makeID(), role: .visitor, kind: .text, sender: visitor.id,
+            origin: Origin(
+              loop: UInt16(loop), slot: 0, generation: 0, isRequest: true, ref: .none)),
+          senderName: [], body: Array("x".utf8), payload: []))
+    }
+  }
+
+  /// Delivers the mail of one loop to another, and nothing else.
+  fileprivate func hand(from source: Int, to target: Int) {
+    for mail in loops[source].engine.takeMail(for: target) { loops[target].engine.deliver(mail) }
+  }
+
+  /// Takes the batches of a loop away as if they had been committed.
+  fileprivate func drop(of loop: Int) {
+    while loops[loop].engine.hasBatch { loops[loop].engine.submitBatch { $0 = Batch() } }
   }
 }
