@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The demo widget and the console in a real Chromium, against a private gateway. Pictures go to the folder
-# CHIRRUP_SHOTS, if it is set.
+# SHOTS, if it is set.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
-shots=${CHIRRUP_SHOTS:-}
-unset CHIRRUP_SHOTS # the gateway would warn of it
+shots=${SHOTS:-}
+unset SHOTS # the gateway would warn of it
 # Empty means playwright's own browser.
 export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser || true)}
 
