@@ -3,13 +3,11 @@
 # SHOTS, if it is set.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
-shots=${SHOTS:-}
-unset SHOTS # the gateway would warn of it
 # Empty means playwright's own browser.
 export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser || true)}
 
 new_folder
 start_gateway
 check "widget and console in a browser" \
-  "$python" "$folder/browser_test.py" --base-url "$url" ${shots:+--shots "$shots"}
+  "$python" "$folder/browser_test.py" --base-url "$url" ${SHOTS:+--shots "$SHOTS"}
 check "the gateway stops in good order afterwards" stop_gateway
