@@ -90,6 +90,8 @@ public enum Limits {
   /// after.
   public static let tokenWarningMilliseconds: Int64 = 60_000
   public static let tokenGraceMilliseconds: Int64 = 30_000
+  /// The recent entries of a session without subscribers are forgotten after this long.
+  public static let recentIdleMilliseconds: Int64 = 5_000
   /// A session without subscribers is forgotten after this long.
   public static let sessionIdleMilliseconds: Int64 = 60_000
 }

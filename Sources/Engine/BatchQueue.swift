@@ -75,10 +75,10 @@ struct Breaker {
     failures = 0
   }
 
-  /// Milliseconds: half a second, doubled with each failure up to 30 s, spread over a half by
+  /// Milliseconds: half a second, doubled with each failure up to 8 s, spread over a half by
   /// `salt` so that clients do not come back together.
   func wait(salt: UInt64) -> Int64 {
-    let wait = min(30_000, Int64(500) << failures)
+    let wait = min(8_000, Int64(500) << failures)
     return wait / 2 + Int64(salt % UInt64(wait / 2))
   }
 }

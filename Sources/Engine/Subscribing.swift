@@ -26,7 +26,9 @@ extension Engine {
       refuse(slot, request.ref, .noSuchSession)
       return
     }
-    guard connections[slot].subscriptions.count < Limits.subscriptions else {
+    let isKnown =
+      sessionIndex[request.session].flatMap { connections[slot].subscription(of: $0) } != nil
+    guard isKnown || connections[slot].subscriptions.count < Limits.subscriptions else {
       refuse(slot, request.ref, .rateLimited, sentence: "Too many subscriptions on one connection.")
       return
     }

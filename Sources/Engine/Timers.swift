@@ -92,6 +92,7 @@ extension Engine {
   private mutating func checkSession(_ index: Int) {
     if sessions[index].isOwned { storeMarks(index) }
     if sessions[index].isStale, sessions[index].phase == .ready, isStoreReachable { reread(index) }
+    forgetRecent(index)
     guard sessions[index].isIdle, !sessions[index].isDirty,
       now.milliseconds(since: sessions[index].idleSince) >= Limits.sessionIdleMilliseconds
     else { return }
@@ -99,6 +100,16 @@ extension Engine {
     if !session.isOwned {
       post(.unfollow(session: session.id, loop: loop), to: owner(of: session.id))
     }
+  }
+
+  /// The frames of a session that nobody follows are not kept for somebody who may come: they are
+  /// most of its memory, and the database has them.
+  private mutating func forgetRecent(_ index: Int) {
+    guard sessions[index].subscribers.isEmpty, !sessions[index].log.isEmpty,
+      !sessions[index].isDirty, sessions[index].phase == .ready,
+      now.milliseconds(since: sessions[index].idleSince) >= Limits.recentIdleMilliseconds
+    else { return }
+    sessions[index].log = RecentLog(head: sessions[index].head)
   }
 
   // MARK: Draining

@@ -110,6 +110,27 @@ struct LoopsTests {
     #expect(mika.types() == ["subscribed", "message", "message", "live"])
   }
 
+  @Test("recent entries that nobody follows are forgotten, and come from the database")
+  func forgotten() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    for number in 1...3 { ada.post("\(number)", to: session) }
+    world.commit()
+    _ = ada.texts()
+    ada.say(#"{"type":"unsubscribe","ref":1,"session":"\#(session)"}"#)
+    _ = ada.texts()
+    world.advance(milliseconds: 6_000)
+    ada.say(#"{"type":"subscribe","ref":2,"session":"\#(session)","after":1}"#)
+    world.settle()
+    #expect(
+      ada.texts().filter { field("type", of: $0) == "message" }.map { field("body", of: $0) }
+        == ["2", "3"])
+    ada.post("4", to: session)
+    world.commit()
+    #expect(ada.texts().contains { field("body", of: $0) == "4" })
+  }
+
   @Test("drain tells everybody the window, then says goodbye with 4000")
   func drain() {
     let world = World()
