@@ -22,6 +22,16 @@ public enum CommandType: UInt8, Sendable, Named {
   }
 }
 
+extension CommandType {
+  /// Whether it is about a session that the connection follows.
+  public var needsSubscription: Bool {
+    switch self {
+    case .send, .history, .read, .delivered, .typing, .unsubscribe: true
+    case .hello, .authenticate, .subscribe, .watch, .pong: false
+    }
+  }
+}
+
 /// One command as it lies in the message: numbers and ids are read, texts are ranges of the
 /// message's bytes. The fields of all types stand side by side, since `type` may come last in the
 /// object.

@@ -10,6 +10,9 @@ public struct CommandDecoder {
   /// The `ref` of the object that was being read, so that even a faulty command can be answered.
   public private(set) var ref = Reference.none
 
+  /// Where the last command stands in the message.
+  public private(set) var range = 0..<0
+
   public static let integerMax: Int64 = 9_007_199_254_740_991
 
   public init() {}
@@ -19,6 +22,7 @@ public struct CommandDecoder {
     ref = .none
     scanner.skipSpace(text)
     if scanner.isAtEnd(text) { return nil }
+    let start = scanner.offset
     guard scanner.accept(UInt8(ascii: "{"), text) else { throw .notAnObject }
     var command = Command()
     var fault: CommandFault?
@@ -28,6 +32,7 @@ public struct CommandDecoder {
       throw .json(error)
     }
     ref = command.ref
+    range = start..<scanner.offset
     // Objects are separated by a line feed; anything else behind one is junk.
     try endLine(text)
     if let fault { throw fault }

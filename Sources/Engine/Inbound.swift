@@ -115,7 +115,7 @@ extension Engine {
         guard let command = try decoder.next(text) else { break }
         isEmpty = false
         counters.commandsReceived += 1
-        if !(skippingFirst && isFirst) { perform(slot, command, text) }
+        if !(skippingFirst && isFirst) { perform(slot, command, text, decoder.range) }
         isFirst = false
       } catch {
         isEmpty = false
@@ -141,7 +141,9 @@ extension Engine {
     }
   }
 
-  private mutating func perform(_ slot: Int, _ command: Command, _ text: RawSpan) {
+  private mutating func perform(
+    _ slot: Int, _ command: Command, _ text: RawSpan, _ range: Range<Int>
+  ) {
     guard let type = command.type else {
       refuse(slot, command.ref, .unknownType)
       return
@@ -150,6 +152,11 @@ extension Engine {
       perSecond: Limits.commandsPerSecond, burst: Limits.commandsBurst, now: now)
     if wait > 0 {
       overRate(slot, command, type, wait)
+      return
+    }
+    if type.needsSubscription, let session = command.session,
+      hold(slot, session, command.ref, text.extracting(range))
+    {
       return
     }
     switch type {

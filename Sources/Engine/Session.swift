@@ -63,6 +63,8 @@ struct Subscriber {
 struct WaitingSubscribe {
   var connection: SlotID
   var request: SubscribeRequest
+  /// Commands about the session that came behind the subscribe, at most `Limits.inFlight`.
+  var held: [[UInt8]] = []
 }
 
 /// What `subscribe` asks for, without the bytes of the command.

@@ -46,6 +46,34 @@ extension Engine {
     }
   }
 
+  /// A command behind a subscribe that waits for its session to load waits with it, so that a
+  /// client may send both at once.
+  mutating func hold(
+    _ slot: Int, _ session: Identifier, _ ref: Reference, _ command: RawSpan
+  ) -> Bool {
+    guard let index = sessionIndex[session], sessions[index].phase == .loading else {
+      return false
+    }
+    let id = connections.id(at: slot)
+    guard let position = sessions[index].waiting.lastIndex(where: { $0.connection == id }) else {
+      return false
+    }
+    if sessions[index].waiting[position].held.count < Limits.inFlight {
+      var copy: [UInt8] = []
+      copy.append(command)
+      sessions[index].waiting[position].held.append(copy)
+    } else {
+      refuse(slot, ref, .rateLimited, retryAfter: 100)
+    }
+    return true
+  }
+
+  private mutating func performHeld(_ item: WaitingSubscribe) {
+    for command in item.held where connections.contains(item.connection) {
+      command.withRawSpan { process(Int(item.connection.index), $0) }
+    }
+  }
+
   /// The slot of a session, which is loaded when it was cold; nil when too many sessions are warm.
   mutating func warm(_ id: Identifier) -> Int? {
     if let index = sessionIndex[id] { return index }
@@ -199,6 +227,7 @@ extension Engine {
     for item in waiting where connections.contains(item.connection) {
       finishSubscribe(Int(item.connection.index), index, item.request)
     }
+    for item in waiting { performHeld(item) }
   }
 
   /// The session was deleted: whoever follows it is told, and it leaves the operators' lists.
@@ -225,6 +254,7 @@ extension Engine {
         refuse(slot, item.request.ref, .unavailable, retryAfter: breaker.wait(salt: name(slot)))
       }
     }
+    for item in session.waiting { performHeld(item) }
     forEachLoop(session.waitingFollowers) { engine, loop in
       engine.post(.snapshot(session: session.id, .failure(fault)), to: loop)
     }

@@ -57,6 +57,26 @@ struct ConversationTests {
     #expect(types.contains("error"))
   }
 
+  @Test("a send behind its own subscribe to a cold session waits for it to load")
+  func sendBehindSubscribe() {
+    let world = World()
+    let session = world.makeSession(entries: 1)
+    let ada = world.member("visitor")
+    _ = ada.texts()
+    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(session)","after":0}"#)
+    for number in 0..<(Limits.inFlight + 1) { ada.post("\(number)", to: session, ref: number) }
+    world.settle()
+    world.commit()
+    let heard = ada.texts()
+    #expect(heard.filter { field("type", of: $0) == "ack" }.count == Limits.inFlight)
+    #expect(heard.filter { field("code", of: $0) == "rate_limited" }.count == 1)
+    #expect(
+      heard.filter { field("type", of: $0) == "message" }.map { field("seq", of: $0) }
+        == (1...Limits.inFlight + 1).map { "\($0)" })
+    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(world.makeID())"}"#)
+    #expect(ada.texts().map { field("code", of: $0) } == ["no_such_session"])
+  }
+
   @Test("an ack and the message come only after the commit, and once each")
   func ackAfterCommit() {
     let world = World()
