@@ -61,7 +61,7 @@ let package = Package(
     layer("Kernel", ["CLinux", "Primitives"]),
     layer("OpenSSL", ["COpenSSL"]),
     layer("Postgres", ["CLibpq", "Primitives"]),
-    layer("Cluster", ["Kernel"]),
+    layer("Cluster"),
     layer("Journal", ["Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
     layer(

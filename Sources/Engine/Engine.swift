@@ -146,7 +146,6 @@ struct Fifo<Element> {
 
   var isEmpty: Bool { head == items.count }
   var first: Element? { head < items.count ? items[head] : nil }
-  var count: Int { items.count - head }
 
   mutating func append(_ item: Element) { items.append(item) }
 

@@ -22,7 +22,6 @@ struct RecentLog {
   init(head: Int64) { first = head + 1 }
 
   var isEmpty: Bool { ends.isEmpty }
-  var byteCount: Int { bytes.count }
 
   mutating func append(isNote note: Bool, encode: (inout [UInt8]) -> Void) {
     if ends.count == Limits.recentEntries || bytes.count > 2 * Limits.recentBytes { trim() }

@@ -128,7 +128,7 @@ extension Engine {
   }
 
   /// Says goodbye to everybody.
-  public mutating func closeAll(_ isDrain: Bool = true) {
+  public mutating func closeAll() {
     for slot in 0..<connections.endIndex where connections.isOccupied(slot) {
       close(slot, connections[slot].purpose == .echo ? .goingAway : .drain, "the gateway restarts")
     }

@@ -7,7 +7,6 @@ import Synchronization
 final class Board: Sendable {
   struct Figures: Sendable {
     var isStoreReady = false
-    var storeProblem: String?
     var isDraining = false
     var hasEnded = false
     var links = 0
