@@ -24,7 +24,9 @@ struct PendingAppends {
 
 /// Mail in both directions, tokens, and connections on the move.
 extension EventLoop {
+  /// Only when the mailbox has signalled: an iteration without mail costs no lock and no read.
   mutating func takeMail() {
+    guard (0..<events.count).contains(where: { events[$0].datum == Datum.mailbox }) else { return }
     shared.mailboxes[index].drain(into: &mail)
     var items: [LoopMail] = []
     swap(&items, &mail)

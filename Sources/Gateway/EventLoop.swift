@@ -134,7 +134,7 @@ struct EventLoop: ~Copyable {
     for position in 0..<events.count {
       let event = events[position]
       switch event.datum {
-      case Datum.mailbox: continue  // taken every iteration
+      case Datum.mailbox: continue  // taken before, see `takeMail`
       case Datum.writer: storeSockets.isWriterReady = true
       case Datum.reader: storeSockets.isReaderReady = true
       case let datum where datum < Datum.linkMin: acceptAll(Int(datum - Datum.listenerMin))
