@@ -43,12 +43,12 @@ extension Engine {
   }
 
   /// The answer to a `Verification`.
-  public mutating func verified(_ id: SlotID, _ result: Result<Member, TokenRefusalError>) {
+  public mutating func verified(_ id: SlotID, _ result: Result<Member, TokenRefusal>) {
     guard connections.contains(id) else { return }
     let slot = Int(id.index)
     switch (connections[slot].phase, result) {
     case (.authenticating, .success(let member)): admit(slot, member)
-    case (.authenticating, .failure(let error)): rejectHello(slot, error.refusal)
+    case (.authenticating, .failure(let refusal)): rejectHello(slot, refusal)
     case (.open, _): finishRenewal(slot, result)
     default: return
     }
@@ -84,9 +84,6 @@ extension Engine {
     case .invalid:
       refuse(slot, .none, .unauthenticated, sentence: "The token is not valid here.")
       close(slot, .tokenInvalid, "the token is not valid")
-    case .unavailable:
-      refuse(slot, .none, .unavailable)
-      close(slot, .overloaded, "tokens cannot be verified now")
     }
   }
 
@@ -187,7 +184,7 @@ extension Engine {
 
   /// The new token must name the same person; its sessions and its end replace the old ones.
   private mutating func finishRenewal(
-    _ slot: Int, _ result: Result<Member, TokenRefusalError>
+    _ slot: Int, _ result: Result<Member, TokenRefusal>
   ) {
     guard let ref = connections[slot].renewal else { return }
     connections[slot].renewal = nil
@@ -206,11 +203,10 @@ extension Engine {
         EventEncoder.ok(ref: ref, to: &$0)
       }
       markDirty(slot)
-    case .failure(let error):
-      switch error.refusal {
+    case .failure(let refusal):
+      switch refusal {
       case .expired: refuse(slot, ref, .tokenExpired)
       case .invalid: refuse(slot, ref, .unauthenticated, sentence: "The token is not valid here.")
-      case .unavailable: refuse(slot, ref, .unavailable)
       }
     }
   }
@@ -220,13 +216,6 @@ extension Engine {
     connections[slot].tokenExpires = now.advanced(byMilliseconds: left)
     connections[slot].isTokenWarned = false
   }
-}
-
-/// `TokenRefusal` as the failure of a `Result`.
-public struct TokenRefusalError: Error {
-  public var refusal: TokenRefusal
-
-  public init(_ refusal: TokenRefusal) { self.refusal = refusal }
 }
 
 extension Array where Element == UInt8 {

@@ -40,6 +40,6 @@ public struct Departure: Sendable {
 }
 
 /// Why a token was refused.
-public enum TokenRefusal: Sendable {
-  case invalid, expired, unavailable
+public enum TokenRefusal: Error, Sendable {
+  case invalid, expired
 }

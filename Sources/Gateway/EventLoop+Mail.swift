@@ -75,7 +75,7 @@ extension EventLoop {
     }
   }
 
-  private func member(of token: [UInt8]) -> Result<Member, TokenRefusalError> {
+  private func member(of token: [UInt8]) -> Result<Member, TokenRefusal> {
     do throws(TokenFault) {
       let (principal, expiresAt) = try shared.tokens.verify(token, now: engine.wall)
       switch principal {
@@ -91,7 +91,7 @@ extension EventLoop {
             workspace: workspace, sessions: [], expiresAt: expiresAt))
       }
     } catch {
-      return .failure(TokenRefusalError(error == .expired ? .expired : .invalid))
+      return .failure(error == .expired ? .expired : .invalid)
     }
   }
 

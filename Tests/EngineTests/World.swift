@@ -135,7 +135,7 @@ final class World {
       let member = members[String(decoding: verification.token, as: UTF8.self)]
       loop.engine.verified(
         verification.connection,
-        member.map { .success($0) } ?? .failure(TokenRefusalError(.invalid)))
+        member.map { .success($0) } ?? .failure(.invalid))
     }
     for (slot, target) in loop.engine.takeDepartures() {
       didWork = true
