@@ -45,6 +45,8 @@ let package = Package(
       providers: [.apt(["libssl-dev"])]),
     .systemLibrary(
       name: "CLibpq", path: "Sources/CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .systemLibrary(
+      name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // Files embedded by C23 #embed.
     .target(name: "CMigrations", path: "Sources/CMigrations", exclude: ["sql"]),
     .target(
@@ -55,15 +57,17 @@ let package = Package(
     layer("Primitives"),
     layer("Wire", ["Primitives"]),
     layer("Chat", ["Primitives"]),
-    layer("Engine", ["Primitives", "Wire", "Chat"]),
+    layer("Compression", ["CZlib", "Primitives"]),
+    layer("Engine", ["Primitives", "Wire", "Chat", "Compression"]),
 
     // The outside world, one target for each part of it.
     layer("Kernel", ["CLinux", "Primitives"]),
-    layer("OpenSSL", ["COpenSSL"]),
+    layer("OpenSSL", ["COpenSSL", "Primitives"]),
     layer("Postgres", ["CLibpq", "Primitives"]),
     layer("Cluster"),
     layer("Journal", ["Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
+    layer("Archive", ["Migrator", "Postgres", "Primitives"]),
     layer(
       "Tokens", ["Primitives", "OpenSSL", .product(name: "JWTKit", package: "jwt-kit")]),
     layer("Directory", ["Postgres", "OpenSSL", "Primitives"]),
@@ -72,35 +76,48 @@ let package = Package(
     layer(
       "Gateway",
       [
-        "Engine", "Wire", "Chat", "Primitives", "Kernel", "OpenSSL", "Postgres", "Journal",
+        "Engine", "Wire", "Chat", "Compression", "Primitives", "Kernel", "OpenSSL", "Postgres",
+        "Journal",
         "Directory", "API", "Tokens", "Settings", "WebAssets",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
       name: "chirrup",
       dependencies: [
-        "Gateway", "Migrator", "Cluster", "Settings", "Tokens", "Directory", "Postgres",
-        "OpenSSL", "Kernel", "Primitives",
+        "Gateway", "Migrator", "Archive", "Cluster", "Settings", "Tokens", "Directory", "Postgres",
+        "OpenSSL", "Kernel", "Wire", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "chirrup-load",
       dependencies: [
-        "Wire", "Kernel", "Primitives", "Postgres", "Cluster",
+        "Wire", "Kernel", "OpenSSL", "Primitives", "Postgres", "Cluster",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ], path: "LoadTests/Harness", swiftSettings: strict),
+    .executableTarget(
+      name: "chirrup-simulate",
+      dependencies: [
+        "Engine", "Journal", "Postgres", "Wire", "Chat", "Primitives",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Tests/Simulation", exclude: ["README.md"], swiftSettings: strict),
+
+    .target(
+      name: "Fixtures", dependencies: ["Postgres", "Cluster"], path: "Tests/Fixtures",
+      exclude: ["legacy"], swiftSettings: strict),
 
     suite("PrimitivesTests", ["Primitives"]),
     suite("WireTests", ["Wire", "Primitives"]),
     suite("ChatTests", ["Chat", "Primitives"]),
-    suite("EngineTests", ["Engine", "Wire", "Chat", "Primitives"]),
+    suite("CompressionTests", ["Compression", "Primitives"]),
+    suite("EngineTests", ["Engine", "Wire", "Chat", "Compression", "Primitives"]),
     suite("KernelTests", ["Kernel", "Primitives"]),
-    suite("OpenSSLTests", ["OpenSSL"]),
+    suite("OpenSSLTests", ["OpenSSL", "Primitives"]),
     suite("PostgresTests", ["Postgres", "Cluster", "Primitives"]),
     suite("JournalTests", ["Journal", "Postgres", "Migrator", "Cluster", "Chat", "Primitives"]),
-    suite("MigratorTests", ["Migrator", "Postgres", "Cluster"]),
+    suite("MigratorTests", ["Migrator", "Postgres", "Cluster", "Fixtures", "Primitives"]),
+    suite("ArchiveTests", ["Archive", "Migrator", "Postgres", "Fixtures", "Primitives"]),
     suite("TokensTests", ["Tokens", "Primitives"]),
     suite(
       "APITests",
@@ -112,8 +129,9 @@ let package = Package(
     suite(
       "GatewayTests",
       [
-        "Gateway", "API", "Migrator", "Cluster", "Directory", "Tokens", "Settings", "Postgres",
-        "Kernel", "Wire", "Primitives", .product(name: "Logging", package: "swift-log"),
+        "Gateway", "Engine", "API", "Migrator", "Archive", "Cluster", "Fixtures", "Directory",
+        "Tokens", "Settings", "Postgres", "Kernel", "OpenSSL", "Wire", "Compression", "Primitives",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     suite("LoadTests", ["chirrup-load", "Primitives"]),
     suite("WebAssetsTests", ["WebAssets", "Chat", "Wire"]),

@@ -18,8 +18,12 @@ struct Chat: ParsableCommand {
       if it could not run.
       """)
 
-  @Option(help: "The gateway: ws://ADDRESS:PORT[/PATH].")
+  @Option(help: "The gateway: ws://ADDRESS:PORT[/PATH], or wss:// for TLS.")
   var url = "ws://127.0.0.1:8080"
+  @Flag(help: "With wss://: any certificate will do.")
+  var insecure = false
+  @Option(help: "With wss://: a PEM file of certificates to trust besides the system's.")
+  var authority: String?
   @Option(help: "Visitors, each with a session of its own.")
   var visitors = 100
   @Option(help: "Operators, among whom the sessions are split.")
@@ -66,7 +70,9 @@ struct Chat: ParsableCommand {
   var json: String?
 
   func validate() throws {
-    guard Target(url) != nil else { throw ValidationError("--url must be ws://ADDRESS:PORT") }
+    guard Target(url) != nil else {
+      throw ValidationError("--url must be ws://ADDRESS:PORT or wss://…")
+    }
     try check("--visitors", visitors, 1...1_000_000)
     try check("--operators", operators, 0...10_000)
     try check("--seconds", seconds, 1...86_400)

@@ -14,6 +14,12 @@ struct CommandBuffer {
     ends.removeAll(keepingCapacity: true)
   }
 
+  /// Any text at all.
+  mutating func text(_ text: StaticString) {
+    bytes.append(text)
+    ends.append(bytes.count)
+  }
+
   mutating func hello(ref: Int, token: String) {
     bytes.append("{\"type\":\"hello\",\"ref\":")
     bytes.append(decimal: Int64(ref))

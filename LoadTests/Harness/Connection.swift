@@ -1,6 +1,7 @@
 /// One client's socket: TCP connect, opening handshake, frames both ways. It knows no protocol
 /// above frames.
 import Kernel
+import OpenSSL
 import Primitives
 import Wire
 
@@ -25,7 +26,7 @@ final class Connection {
 
   let client: Int
   private(set) var phase = Phase.connecting
-  private let socket: FileDescriptor
+  private let transport: Transport
   private let request: UpgradeRequest
   private var decoder = MessageDecoder(
     role: .client, limits: MessageLimits(messageBytes: 4 << 20, fragments: 1024))
@@ -36,27 +37,34 @@ final class Connection {
   private var written = 0
   private(set) var waitsForRoom = false
 
-  init(client: Int, target: Target, random: inout RandomStream) throws(Errno) {
+  init(
+    client: Int, target: Target, offersDeflate: Bool = false, _ workspace: TLSWorkspace,
+    random: inout RandomStream
+  ) throws(Errno) {
     self.client = client
-    request = UpgradeRequest(
-      host: target.host, target: target.path, subprotocol: "chirrup.v1",
+    var request = UpgradeRequest(
+      host: target.host, target: target.path, subprotocol: target.isEcho ? nil : "chirrup.v1",
       random: (random.next(), random.next()))
-    socket = try Sockets.connect(to: target.address, port: target.port)
-    try socket.setNoDelay()
+    request.offersDeflate = offersDeflate
+    self.request = request
+    transport = try Transport(target, workspace)
     request.append(to: &output)
   }
 
   func register(in epoll: borrowing Epoll, datum: UInt64) throws(Errno) {
-    try epoll.add(socket, [.read, .write], datum: datum)
+    try transport.register(in: epoll, [.read, .write], datum: datum)
     waitsForRoom = true
   }
 
   /// Keeps epoll's interest in room to write equal to what is queued.
   func updateInterest(in epoll: borrowing Epoll, datum: UInt64) throws(Errno) {
-    let isBlocked = phase == .connecting || written < output.count
+    // Before the end of its handshake TLS takes nothing, however much room there is.
+    let isBlocked =
+      phase == .connecting || transport.hasUnsent
+      || transport.isEstablished && written < output.count
     if isBlocked == waitsForRoom { return }
     waitsForRoom = isBlocked
-    try epoll.modify(socket, isBlocked ? [.read, .write] : .read, datum: datum)
+    try transport.update(in: epoll, isBlocked ? [.read, .write] : .read, datum: datum)
   }
 
   /// Frames and masks each text; `flush` sends them.
@@ -79,8 +87,8 @@ final class Connection {
 
   func flush() -> Outcome {
     if phase == .connecting { return .going }
-    while written < output.count {
-      switch output.withRawSpan({ socket.send($0, from: written) }) {
+    while written < output.count || transport.hasUnsent {
+      switch transport.send(output, from: written) {
       case .bytes(let count): written += count
       case .wouldBlock: return .going
       case .reset: return .ended(.lost)
@@ -96,7 +104,7 @@ final class Connection {
   func writable() -> Outcome {
     if phase == .connecting {
       do throws(Errno) {
-        if let error = try socket.pendingError() {
+        if let error = try transport.pendingError() {
           return .ended(ConnectionEnd(code: nil, label: error.name))
         }
       } catch {
@@ -110,21 +118,18 @@ final class Connection {
   /// Reads once into the loop's buffer, and hands the text of each message to `text`, which says
   /// whether to go on.
   func readable(_ buffer: inout [UInt8], _ text: (RawSpan) -> Bool) -> Outcome {
-    switch buffer.withMutableRawSpan({ span in socket.receive(into: &span) }) {
-    case .bytes(let count):
-      if phase == .upgrading { return upgrade(buffer[..<count], text) }
-      return buffer.withMutableRawSpan { span in
-        var received = span._mutatingExtracting(0..<count)
-        return decode(&received, text)
-      }
-    case .wouldBlock: return .going
-    case .endOfStream, .reset: return .ended(.lost)
-    case .failed(let error): return .ended(ConnectionEnd(code: nil, label: error.name))
+    var outcome = Outcome.going
+    let received = transport.receive(&buffer) { bytes in
+      let found = phase == .upgrading ? upgrade(bytes.bytes, text) : decode(&bytes, text)
+      if found != .going { outcome = found }
+      return found == .going || found == .opened
     }
+    if case .ended(let end) = received, outcome == .going { return .ended(end) }
+    return outcome
   }
 
-  private func upgrade(_ bytes: ArraySlice<UInt8>, _ text: (RawSpan) -> Bool) -> Outcome {
-    head += bytes
+  private func upgrade(_ bytes: RawSpan, _ text: (RawSpan) -> Bool) -> Outcome {
+    head.append(bytes)
     do throws(HeadFault) {
       guard let count = try head.withRawSpan({ (span) throws(HeadFault) in try scanner.scan(span) })
       else { return .going }
@@ -132,7 +137,7 @@ final class Connection {
         try ResponseHead.parse(span.extracting(0..<count))
       }
       switch request.judge(response) {
-      case .accepted(let subprotocol) where subprotocol == "chirrup.v1": break
+      case .accepted(let subprotocol) where subprotocol == request.subprotocol: break
       case .refused(let status):
         return .ended(ConnectionEnd(code: nil, label: "http \(status)"))
       case .accepted, .invalid: return .ended(ConnectionEnd(code: nil, label: "bad handshake"))
@@ -164,7 +169,8 @@ final class Connection {
         if !text(span.bytes.extracting(range)) { return .going }
       case .message(.text, .assembled):
         if !decoder.withAssembled({ text($0) }) { return .going }
-      case .message: return .ended(ConnectionEnd(code: nil, label: "binary message"))
+      case .message, .deflatedMessage:
+        return .ended(ConnectionEnd(code: nil, label: "binary message"))
       case .ping(let location): pong(location, span.bytes)
       case .pong: break
       case .close(let code, _):

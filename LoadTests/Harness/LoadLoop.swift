@@ -3,6 +3,7 @@
 /// The clients are pure state machines; this is the only place that owns sockets and asks the
 /// clock.
 import Kernel
+import OpenSSL
 import Primitives
 
 struct LoadPlan: Sendable {
@@ -61,6 +62,7 @@ final class LoadLoop {
   let operators: [[(client: Int, subscription: Int)]]
 
   private let epoll: Epoll
+  private let workspace = TLSWorkspace()
   private var events = Events(capacity: 1024)
   private var buffer = [UInt8](repeating: 0, count: 262_144)
   private var commands = CommandBuffer()
@@ -151,7 +153,8 @@ final class LoadLoop {
       return
     }
     do throws(Errno) {
-      let connection = try Connection(client: client, target: plan.target, random: &book.random)
+      let connection = try Connection(
+        client: client, target: plan.target, workspace, random: &book.random)
       generations[client] &+= 1
       try connection.register(in: epoll, datum: datum(client))
       connections[client] = connection

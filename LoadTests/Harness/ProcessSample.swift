@@ -6,6 +6,8 @@ struct ProcessSample {
   var seconds: Double
   /// Resident memory.
   var bytes: Int
+  /// Of it, what is the process's own: heap and stacks; 0 where the kernel does not say.
+  var anonymousBytes: Int
 
   init?(process: Int) {
     guard let stat = ProcessSample.text("/proc/\(process)/stat"),
@@ -19,6 +21,15 @@ struct ProcessSample {
     else { return nil }
     seconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     bytes = resident * sysconf(Int32(_SC_PAGESIZE))
+    anonymousBytes = ProcessSample.anonymous(process)
+  }
+
+  /// proc_pid_smaps(5): a line like `Anonymous:  1234 kB`.
+  private static func anonymous(_ process: Int) -> Int {
+    let lines = (text("/proc/\(process)/smaps_rollup") ?? "").split(separator: "\n")
+    let line = lines.first { $0.hasPrefix("Anonymous:") }
+    let fields = line?.split(separator: " ") ?? []
+    return fields.count > 1 ? (Int(fields[1]) ?? 0) * 1024 : 0
   }
 
   private static func text(_ path: String) -> String? {

@@ -13,7 +13,8 @@ extension Chat {
     var progress = try Progress(shared, everySeconds: progressSeconds, gateway: pid)
     let outcomes = Outcomes(casts.count)
     var threads: [ThreadBox] = []
-    guard let target = Target(url) else { return ([], nil) }
+    guard var target = Target(url) else { return ([], nil) }
+    try target.prepare(verifies: !insecure, authority: authority)
     let plan = LoadPlan(
       target: target, stamp: stamp, bodyBytes: bodyBytes,
       ratePerSecond: rate / Double(casts.count), spacing: arrivals, seconds: seconds,

@@ -14,10 +14,10 @@ public final class API: Sendable {
   let sessions: any Sessions
   let tokens: TokenAuthority
   let options: APIOptions
-  let loginsByAddress: Mutex<RateTable>
-  let loginsByEmail: Mutex<RateTable>
-  let widgetTokens: Mutex<RateTable>
-  let widgetConfigs: Mutex<RateTable>
+  let loginsByAddress: Mutex<RateTable<String>>
+  let loginsByEmail: Mutex<RateTable<String>>
+  let widgetTokens: Mutex<RateTable<String>>
+  let widgetConfigs: Mutex<RateTable<String>>
   let passwordChecks = Mutex<Int>(0)
 
   public init(
@@ -28,14 +28,17 @@ public final class API: Sendable {
     self.sessions = sessions
     self.tokens = tokens
     self.options = options
-    loginsByAddress = Mutex(RateTable(options.rates.loginsByAddress))
-    loginsByEmail = Mutex(RateTable(options.rates.loginsByEmail))
-    widgetTokens = Mutex(RateTable(options.rates.widgetTokens))
-    widgetConfigs = Mutex(RateTable(options.rates.widgetConfigs))
+    loginsByAddress = Mutex(options.rates.loginsByAddress.table)
+    loginsByEmail = Mutex(options.rates.loginsByEmail.table)
+    widgetTokens = Mutex(options.rates.widgetTokens.table)
+    widgetConfigs = Mutex(options.rates.widgetConfigs.table)
   }
 
   /// Answers a request whose path begins with `/api/v1/`.
-  public func handle(_ request: APIRequest) async -> APIResponse {
+  public func handle(_ given: APIRequest) async -> APIResponse {
+    var request = given
+    // RFC 9110 §9.3.2: HEAD is answered as GET; the gateway leaves the body out.
+    if request.method == "HEAD" { request.method = "GET" }
     var response: APIResponse
     let (route, session, allowed, isWidget) = find(request)
     if let route {
@@ -72,6 +75,7 @@ public final class API: Sendable {
       isWidget = isWidget || route.isWidget
       if route.method == request.method { return (route, match ?? .zero, [], isWidget) }
       allowed.append(route.method)
+      if route.method == "GET" { allowed.append("HEAD") }
     }
     return (nil, .zero, allowed, isWidget)
   }

@@ -1,8 +1,12 @@
 /// What an administrator may choose about the REST API, and the bounds that nobody chooses.
+import Primitives
+
 public struct APIOptions: Sendable {
   /// The origin under which browsers reach the gateway, for example `https://chat.example.com`;
   /// nil: as the Host header says.
   public var publicURL: String?
+  /// Origins for a workspace that lists none of its own; `*` is any.
+  public var allowedOrigins = ["*"]
   public var visitorTokenSeconds = 15 * 60
   public var operatorTokenSeconds = 60 * 60
   /// How long a login in a browser lasts.
@@ -16,16 +20,17 @@ public struct APIOptions: Sendable {
 
   public init() {}
 
-  /// So many at once and so many a minute, each for one address (or account).
+  /// So many at once and so many a minute, each for one address (or account); 0 is no limit.
   public struct Rate: Sendable {
     public var burst: Int
     public var perMinute: Int
 
     public init(burst: Int, perMinute: Int) {
-      precondition(burst > 0 && perMinute > 0, "a rate allows at least one event")
       self.burst = burst
       self.perMinute = perMinute
     }
+
+    var table: RateTable<String> { RateTable(burst: burst, perMinute: perMinute) }
   }
 
   public struct Rates: Sendable {
@@ -41,8 +46,6 @@ public struct APIOptions: Sendable {
 enum APILimits {
   /// Bytes of a request's body.
   static let bodyBytes = 65_536
-  /// Addresses (or accounts) whose rate is remembered.
-  static let rateKeys = 16_384
   /// Passwords that are checked at the same time; each takes 32 MiB and a core for some 250 ms.
   static let passwordChecks = 4
   /// Rows of one page of conversations.

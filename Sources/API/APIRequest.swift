@@ -15,11 +15,13 @@ public struct APIRequest: Sendable {
   public var now: WallTime
   /// Whether the client spoke TLS, to us or to the proxy we trust.
   public var isSecure: Bool
+  /// The peer stands for many (a proxy, this machine): the widget's rates do not concern it.
+  public var isExempt: Bool
 
   public init(
     method: String, path: String, query: String = "",
     headers: [(name: String, value: String)] = [], body: [UInt8] = [], peer: String,
-    now: WallTime, isSecure: Bool = false
+    now: WallTime, isSecure: Bool = false, isExempt: Bool = false
   ) {
     self.method = method
     self.path = path
@@ -29,6 +31,7 @@ public struct APIRequest: Sendable {
     self.peer = peer
     self.now = now
     self.isSecure = isSecure
+    self.isExempt = isExempt
   }
 
   /// The value of the first header of this name, in any case (RFC 9110 §5.1).
@@ -50,6 +53,10 @@ public struct APIResponse: Sendable {
 
   static func json(_ body: [UInt8], status: Int = 200) -> APIResponse {
     APIResponse(status: status, headers: [("Content-Type", "application/json")], body: body)
+  }
+
+  func addingCookies(_ cookies: [String]) -> APIResponse {
+    cookies.reduce(self) { $0.adding("Set-Cookie", $1) }
   }
 
   func adding(_ name: String, _ value: String) -> APIResponse {

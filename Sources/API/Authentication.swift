@@ -8,7 +8,7 @@ import Primitives
 import Tokens
 
 extension API {
-  static let cookieName = "chirrup_session"
+  public static let cookieName = "chirrup_session"
 
   func authenticate(_ request: APIRequest) async throws(Problem) -> Operator {
     if let authorization = request.header("Authorization") {
@@ -31,17 +31,20 @@ extension API {
     guard parts.count == 2, equalIgnoringCase(String(parts[0]), "Bearer") else {
       throw .unauthenticated
     }
-    let principal: Principal
+    let token: VerifiedToken
     do throws(TokenFault) {
-      principal = try tokens.verify(Array(trimmed(parts[1]).utf8), now: request.now).principal
+      token = try tokens.verify(Array(trimmed(parts[1]).utf8), now: request.now)
     } catch {
       throw .unauthenticated
     }
-    guard case .operator(let id, let workspace, _, _) = principal else {
+    guard case .operator(let id, let workspace, _, let role) = token.principal else {
       throw .forbidden(
         "forbidden", "This is for operators; a visitor's token opens the widget only.")
     }
-    guard let member = try await run(Operator.member(id, of: workspace)) else {
+    let login = OperatorLogin(
+      id: id, workspace: workspace, role: role, session: token.binding.session,
+      credential: token.binding.credential)
+    guard let member = try await run(Operator.member(login)) else {
       throw .unauthenticated
     }
     return member
@@ -70,10 +73,20 @@ extension API {
   /// Secrets of 256 random bits need no salt and no slow hash.
   func hash(_ secret: String) -> [UInt8] { SHA256.digest(Array(secret.utf8)) }
 
-  func cookieHeader(_ secret: String, seconds: Int64, _ request: APIRequest) -> String {
+  /// One cookie for each place that reads it, so that it never travels with a page, a file or the
+  /// opening of a WebSocket.
+  func cookieHeaders(_ secret: String, seconds: Int64, _ request: APIRequest) -> [String] {
     let isSecure = request.isSecure || options.publicURL?.hasPrefix("https://") == true
-    return "\(API.cookieName)=\(secret); Path=/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)"
-      + (isSecure ? "; Secure" : "")
+    return ["/api/v1/auth", "/api/v1/admin"].map { path in
+      "\(API.cookieName)=\(secret); Path=\(path); HttpOnly; SameSite=Strict; Max-Age=\(seconds)"
+        + (isSecure ? "; Secure" : "")
+    }
+  }
+
+  func hexadecimal(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   /// A new id of version 7, so that ids made one after the other lie near each other in the

@@ -30,22 +30,27 @@ public struct Conversation: Sendable, Equatable {
   public var context: [UInt8]
 }
 
-/// The conversation with this id, of any workspace: whoever shows it checks `workspace`.
-public func conversationQuery(_ id: Identifier) -> Query { conversationsQuery([id]) }
+/// The conversation with this id, if the workspace has one.
+public func conversationQuery(_ id: Identifier, of workspace: Identifier) -> Query {
+  conversationsQuery([id], of: workspace)
+}
 
-/// Those of these conversations that exist, in any order.
-public func conversationsQuery(_ ids: [Identifier]) -> Query {
+/// Those of these conversations that the workspace has, in any order.
+public func conversationsQuery(_ ids: [Identifier], of workspace: Identifier) -> Query {
   Query(
     """
     SELECT s.id, s.workspace_id, s.title, s.status, s.user_id,
-      (SELECT v.name FROM visitors v WHERE v.id = s.user_id), s.assigned_operator_id,
-      s.operator_name, s.last_seq, s.last_message_preview, s.last_message_role, s.last_message_at,
-      (SELECT max(m.read_seq) FROM read_marks m WHERE m.session_id = s.id AND m.role = 'operator'),
-      (SELECT max(m.read_seq) FROM read_marks m WHERE m.session_id = s.id AND m.role = 'visitor'),
+      (SELECT v.name FROM visitors v WHERE v.id = s.user_id AND v.workspace_id = $2::uuid),
+      s.assigned_operator_id, s.operator_name, s.last_seq, s.last_message_preview,
+      s.last_message_role, s.last_message_at,
+      (SELECT max(m.read_seq) FROM read_marks m
+        WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'operator'),
+      (SELECT max(m.read_seq) FROM read_marks m
+        WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'),
       s.created_at, s.updated_at, s.waiting_since, s.claimed_at, s.closed_at, s.context::text
     FROM chat_sessions s
-    WHERE s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
-    """, [.uuids(ids)])
+    WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
+    """, [.uuids(ids), .uuid(workspace)])
 }
 
 /// One row of the answer to these queries; nil when there is none.

@@ -83,7 +83,8 @@ struct ConversationList {
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR (SELECT v.name FROM visitors v WHERE v.id = s.user_id) ILIKE $5::text)
+        OR (SELECT v.name FROM visitors v
+          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
       AND ($6::timestamptz IS NULL
         OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
@@ -98,7 +99,8 @@ struct ConversationList {
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR (SELECT v.name FROM visitors v WHERE v.id = s.user_id) ILIKE $5::text)
+        OR (SELECT v.name FROM visitors v
+          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
       AND ($6::timestamptz IS NULL
         OR (coalesce(s.waiting_since, s.created_at), s.id) > ($6::timestamptz, $7::uuid))
     ORDER BY at, s.id LIMIT $8::bigint
@@ -124,7 +126,8 @@ struct ConversationList {
             AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
             AND ($5::text IS NULL OR s.title ILIKE $5::text
               OR s.last_message_preview ILIKE $5::text
-              OR (SELECT v.name FROM visitors v WHERE v.id = s.user_id) ILIKE $5::text)),
+              OR (SELECT v.name FROM visitors v
+          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)),
           count(*) FILTER (WHERE s.status = 'waiting'),
           count(*) FILTER (WHERE s.status = 'active'),
           count(*) FILTER (WHERE s.status = 'closed'),

@@ -8,10 +8,11 @@ extension API {
   func listConversations(_ call: MemberCall) async throws(Problem) -> APIResponse {
     let workspace = call.member.workspace
     let list = try ConversationList(QueryString(call.request.query), member: call.member)
-    let positions = try await run(list.page(of: workspace))
+    let positions = try await run(list.page(of: workspace).scoped(to: workspace))
     let page = positions.prefix(list.limit)
-    let rows = try await conversations(page.map(\.id))
-    let counts = try await run(list.counts(of: workspace, me: call.member.id))
+    let rows = try await conversations(page.map(\.id), of: workspace)
+    let counts = try await run(
+      list.counts(of: workspace, me: call.member.id).scoped(to: workspace))
     var json = Array("{\"conversations\":[".utf8)
     for position in page {
       guard let conversation = rows[position.id] else { continue }
@@ -34,7 +35,8 @@ extension API {
   }
 
   func showConversation(_ call: MemberCall) async throws(Problem) -> APIResponse {
-    let found = try await conversations([call.session])[call.session]
+    let found = try await conversations(
+      [call.session], of: call.member.workspace)[call.session]
     guard let found, found.workspace == call.member.workspace else { throw .noSuchSession }
     return .json(
       [UInt8].object { json in
@@ -44,11 +46,11 @@ extension API {
   }
 
   private func conversations(
-    _ ids: [Identifier]
+    _ ids: [Identifier], of workspace: Identifier
   ) async throws(Problem) -> [Identifier: Conversation] {
     if ids.isEmpty { return [:] }
     return try await run(
-      Statement(conversationsQuery(ids)) { rows in
+      Statement(conversationsQuery(ids, of: workspace).scoped(to: workspace)) { rows in
         let found = (0..<rows.count).compactMap { decodeConversation(rows, row: $0) }
         return Dictionary(found.map { ($0.id, $0) }) { first, _ in first }
       })

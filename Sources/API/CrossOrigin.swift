@@ -2,6 +2,7 @@
 /// the operators' routes tell their own console from a foreign page that rides on its cookie.
 import Directory
 import Primitives
+import Wire
 
 extension API {
   /// The answer to a preflight (Fetch §4.8). The workspace is not known yet, so its list of origins
@@ -31,48 +32,47 @@ extension API {
     origin.utf8.count <= APILimits.originBytes && origin.utf8.allSatisfy { 0x21...0x7E ~= $0 }
   }
 
-  /// Refuses a page that the workspace does not list. A request without Origin is not one of a
-  /// foreign page when it is a GET; a browser sends one with every POST.
-  func checkOrigin(_ request: APIRequest, of workspace: Workspace) throws(Problem) {
-    guard let allowed = workspace.allowedOrigins else { return }
-    guard let origin = request.header("Origin") else {
-      if request.method == "GET" { return }
+  /// Refuses a page that the workspace does not list, or the settings do not where it lists none.
+  /// A request without Origin is not one of a foreign page when it is a GET; a browser sends one
+  /// with every POST.
+  ///
+  /// - Returns: the page's origin in its one form, which a token is bound to; nil without one.
+  @discardableResult
+  func checkOrigin(_ request: APIRequest, of workspace: Workspace) throws(Problem) -> String? {
+    let given = request.headers.filter { equalIgnoringCase($0.name, "Origin") }
+    guard let text = given.first?.value else {
+      guard workspace.allowedOrigins != nil, request.method != "GET" else { return nil }
       throw .forbidden(
         "origin", "This workspace accepts its widget only from listed sites, and no Origin came.")
     }
-    let isListed = allowed.contains { normalizedOrigin($0) == normalizedOrigin(origin) }
-    guard isListed, normalizedOrigin(origin) != "null" else {
+    guard given.count == 1, let origin = WebOrigin.normalize(text) else {
+      throw .forbidden("origin", "The Origin is null or malformed; use a page of a website.")
+    }
+    let allowed = workspace.allowedOrigins ?? options.allowedOrigins
+    let isListed =
+      allowed.contains { WebOrigin.normalize($0) == origin }
+      || workspace.allowedOrigins == nil && (allowed.contains("*") || isOwn(origin, request))
+    guard isListed else {
       throw .forbidden(
         "origin",
         "This site is not in the workspace's allowed origins; an administrator can add it there.")
     }
-  }
-
-  /// Scheme and host have no case (RFC 3986 §6.2.2.1); a browser sends both in lower case and
-  /// leaves the scheme's own port out.
-  func normalizedOrigin(_ origin: String) -> String {
-    var text = origin.lowercased()
-    if text.hasPrefix("https://"), text.hasSuffix(":443") { text.removeLast(4) }
-    if text.hasPrefix("http://"), text.hasSuffix(":80") { text.removeLast(3) }
-    return text
+    return origin
   }
 
   /// Whether a page of our own origin sent this: the proof that a write with a cookie needs (CSRF).
   /// `Sec-Fetch-Site` cannot be set by a page's script, and neither can Origin.
   func isSameOrigin(_ request: APIRequest) -> Bool {
     if let site = request.header("Sec-Fetch-Site") { return site == "same-origin" }
-    guard let origin = request.header("Origin").map({ normalizedOrigin($0) }) else { return false }
-    if let publicURL = options.publicURL, origin == originOf(publicURL) { return true }
-    guard let host = request.header("Host")?.lowercased(), !host.isEmpty else { return false }
-    return origin == normalizedOrigin("http://\(host)")
-      || origin == normalizedOrigin("https://\(host)")
+    return request.header("Origin").flatMap { WebOrigin.normalize($0) }.map { isOwn($0, request) }
+      ?? false
   }
 
-  /// Scheme, host and port of a URL.
-  private func originOf(_ url: String) -> String {
-    let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count >= 3, parts[1].isEmpty else { return normalizedOrigin(url) }
-    return normalizedOrigin("\(parts[0])//\(parts[2])")
+  private func isOwn(_ origin: String, _ request: APIRequest) -> Bool {
+    if let publicURL = options.publicURL, origin == WebOrigin.of(url: publicURL) { return true }
+    guard let host = request.header("Host"), !host.isEmpty else { return false }
+    return origin == WebOrigin.normalize("http://\(host)")
+      || origin == WebOrigin.normalize("https://\(host)")
   }
 
   /// Refuses a foreign page's request where a plain one without Origin (a script, curl) is welcome.

@@ -30,20 +30,21 @@ extension API {
         tokenHash: hash(secret), operator: account.member.id, workspace: account.member.workspace,
         expiresAt: after(options.loginSeconds, request.now)))
     return try operatorToken(
-      account.member, workspaceName: account.workspaceName, publicKey: account.workspacePublicKey,
-      request
-    ).adding("Set-Cookie", cookieHeader(secret, seconds: options.loginSeconds, request))
+      account.member, login: secret, workspaceName: account.workspaceName,
+      publicKey: account.workspacePublicKey, request
+    ).addingCookies(cookieHeaders(secret, seconds: options.loginSeconds, request))
   }
 
   /// A new token for the socket, for the console that has the cookie.
   func renewToken(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    guard cookie(request) != nil else { throw .unauthenticated }
+    guard let secret = cookie(request) else { throw .unauthenticated }
     guard isSameOrigin(request) else { throw .crossSite }
     guard let member = try await loggedIn(request),
       let workspace = try await run(Workspace.withID(member.workspace))
     else { throw .unauthenticated }
     return try operatorToken(
-      member, workspaceName: workspace.name, publicKey: workspace.publicKey, request)
+      member, login: secret, workspaceName: workspace.name, publicKey: workspace.publicKey,
+      request)
   }
 
   func logout(_ request: APIRequest) async throws(Problem) -> APIResponse {
@@ -51,16 +52,18 @@ extension API {
       guard isSameOrigin(request) else { throw .crossSite }
       try await run(OperatorSession.end(tokenHash: hash(secret), now: request.now))
     }
-    return APIResponse(
-      status: 204, headers: [("Set-Cookie", cookieHeader("", seconds: 0, request))])
+    return APIResponse(status: 204).addingCookies(cookieHeaders("", seconds: 0, request))
   }
 
   private func operatorToken(
-    _ member: Operator, workspaceName: String, publicKey: String, _ request: APIRequest
+    _ member: Operator, login secret: String, workspaceName: String, publicKey: String,
+    _ request: APIRequest
   ) throws(Problem) -> APIResponse {
     let (token, expiresAt) = try issue(
       .operator(
         id: member.id, workspace: member.workspace, name: member.name, role: member.membership),
+      TokenBinding(
+        session: hexadecimal(hash(secret)), credential: member.credential),
       seconds: options.operatorTokenSeconds, now: request.now)
     return .json(
       [UInt8].object { json in
@@ -81,10 +84,11 @@ extension API {
   }
 
   func issue(
-    _ principal: Principal, seconds: Int, now: WallTime
+    _ principal: Principal, _ binding: TokenBinding, seconds: Int, now: WallTime
   ) throws(Problem) -> (token: String, expiresAt: WallTime) {
     do {
-      return try tokens.issue(principal, lifetimeSeconds: seconds, now: now)
+      return try tokens.issue(
+        principal, boundTo: binding, lifetimeSeconds: seconds, now: now)
     } catch {
       options.report("a token could not be issued: \(error)")
       throw .internalError
@@ -92,9 +96,11 @@ extension API {
   }
 
   func takeRate(
-    _ table: borrowing Mutex<RateTable>, _ key: String, _ now: WallTime
+    _ table: borrowing Mutex<RateTable<String>>, _ key: String, _ now: WallTime
   ) throws(Problem) {
-    let seconds = table.withLock { $0.take(key, now: now) }
+    let seconds = table.withLock {
+      $0.take(key, atMilliseconds: now.microseconds / 1000)
+    }
     if seconds > 0 { throw .rateLimited(afterSeconds: seconds) }
   }
 

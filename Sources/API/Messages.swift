@@ -30,12 +30,15 @@ enum MessageRange {
       isDescending = false
       query = Query(
         """
-        SELECT s.last_seq, s.epoch, c.seq, c.id, c.role, c.kind,
+        SELECT s.last_seq, s.epoch || coalesce((SELECT epoch FROM database_epoch), ''),
+          c.seq, c.id, c.role, c.kind,
           coalesce(c.operator_id, c.user_id), CASE WHEN c.role IN ('visitor', 'user') THEN
-            (SELECT v.name FROM visitors v WHERE v.id = c.user_id) ELSE c.operator_name END,
+            (SELECT v.name FROM visitors v WHERE v.id = c.user_id AND v.workspace_id = $2::uuid)
+            ELSE c.operator_name END,
           c.content, c.payload::text, c.created_at
         FROM chat_sessions s LEFT JOIN LATERAL (
-          SELECT * FROM chats e WHERE e.session_id = s.id AND e.seq > $3::bigint
+          SELECT * FROM chats e
+          WHERE e.workspace_id = $2::uuid AND e.session_id = s.id AND e.seq > $3::bigint
           ORDER BY e.seq LIMIT $4::bigint
         ) c ON true
         WHERE s.id = $1::uuid AND s.workspace_id = $2::uuid AND s.deleted_at IS NULL
@@ -45,12 +48,15 @@ enum MessageRange {
       isDescending = true
       query = Query(
         """
-        SELECT s.last_seq, s.epoch, c.seq, c.id, c.role, c.kind,
+        SELECT s.last_seq, s.epoch || coalesce((SELECT epoch FROM database_epoch), ''),
+          c.seq, c.id, c.role, c.kind,
           coalesce(c.operator_id, c.user_id), CASE WHEN c.role IN ('visitor', 'user') THEN
-            (SELECT v.name FROM visitors v WHERE v.id = c.user_id) ELSE c.operator_name END,
+            (SELECT v.name FROM visitors v WHERE v.id = c.user_id AND v.workspace_id = $2::uuid)
+            ELSE c.operator_name END,
           c.content, c.payload::text, c.created_at
         FROM chat_sessions s LEFT JOIN LATERAL (
-          SELECT * FROM chats e WHERE e.session_id = s.id AND e.seq < $3::bigint
+          SELECT * FROM chats e
+          WHERE e.workspace_id = $2::uuid AND e.session_id = s.id AND e.seq < $3::bigint
           ORDER BY e.seq DESC LIMIT $4::bigint
         ) c ON true
         WHERE s.id = $1::uuid AND s.workspace_id = $2::uuid AND s.deleted_at IS NULL
@@ -94,7 +100,8 @@ extension API {
     let page = try await run(
       range.page(
         of: call.session, workspace: call.member.workspace,
-        limit: limit.map { Int($0) } ?? APILimits.messagesDefault))
+        limit: limit.map { Int($0) } ?? APILimits.messagesDefault
+      ).scoped(to: call.member.workspace))
     guard let page else { throw .noSuchSession }
     var json = Array("{\"messages\":[".utf8)
     for entry in page.entries {

@@ -89,7 +89,7 @@ enum StateChange: String {
           WHEN $3::text = 'reopened' AND d.assigned_operator_id IS NULL THEN d.at END,
         closed_at = CASE $3::text WHEN 'closed' THEN d.at END,
         closed_by = CASE $3::text WHEN 'closed' THEN $7::uuid END
-      FROM decided d WHERE s.id = d.id AND d.applies
+      FROM decided d WHERE s.id = d.id AND s.workspace_id = $2::uuid AND d.applies
     )
     SELECT d.applies, d.status, d.assigned_operator_id,
       coalesce(d.operator_name, (SELECT name FROM operators o WHERE o.id = d.assigned_operator_id))

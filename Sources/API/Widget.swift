@@ -7,11 +7,11 @@ import Tokens
 
 extension API {
   func widgetConfig(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    try takeRate(widgetConfigs, request.peer, request.now)
+    if !request.isExempt { try takeRate(widgetConfigs, request.peer, request.now) }
     guard let key = try QueryString(request.query)["workspace"] else {
       throw .invalid("The parameter “workspace” is missing; give the workspace's public key.")
     }
-    let workspace = try await self.workspace(key, request)
+    let (workspace, _) = try await self.workspace(key, request)
     let settings = (try? JSONObject(workspace.settings)) ?? JSONObject()
     let accent = try? settings.string("accent", bytesMax: 7)
     let locale = try? settings.string("locale", bytesMax: 35)
@@ -43,16 +43,17 @@ extension API {
       && text.utf8.dropFirst().allSatisfy { hexadecimalValue($0) != nil }
   }
 
-  private func workspace(_ key: String, _ request: APIRequest) async throws(Problem) -> Workspace {
+  private func workspace(
+    _ key: String, _ request: APIRequest
+  ) async throws(Problem) -> (workspace: Workspace, origin: String?) {
     guard let workspace = try await run(Workspace.withPublicKey(key)) else {
       throw .noSuchWorkspace
     }
-    try checkOrigin(request, of: workspace)
-    return workspace
+    return (workspace, try checkOrigin(request, of: workspace))
   }
 
   func widgetToken(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    try takeRate(widgetTokens, request.peer, request.now)
+    if !request.isExempt { try takeRate(widgetTokens, request.peer, request.now) }
     let object = try object(request)
     guard let key = try object.string("workspace", bytesMax: APILimits.secretBytes) else {
       throw .missing("workspace")
@@ -62,7 +63,7 @@ extension API {
     let isNewWanted = try object.bool("new_session") ?? false
     let opening = Visit.Opening(
       id: identifier(request.now), context: try visitorContext(object))
-    let workspace = try await self.workspace(key, request)
+    let (workspace, origin) = try await self.workspace(key, request)
 
     let secret = SecureRandom.token()
     let next = Visit.Refresh(
@@ -89,16 +90,17 @@ extension API {
     guard let visit else { throw .internalError }
     if visit.isNews { sessions.changed(session: visit.session.id) }
     return try visitorToken(
-      visit, workspace: workspace.id, refresh: secret, isFresh: isFresh, request)
+      visit, workspace: workspace.id, origin: origin, refresh: secret, isFresh: isFresh, request)
   }
 
   private func visitorToken(
-    _ visit: Visit, workspace: Identifier, refresh: String, isFresh: Bool, _ request: APIRequest
+    _ visit: Visit, workspace: Identifier, origin: String?, refresh: String, isFresh: Bool,
+    _ request: APIRequest
   ) throws(Problem) -> APIResponse {
     let (token, expiresAt) = try issue(
       .visitor(
         id: visit.visitor.id, workspace: workspace, sessions: [visit.session.id],
-        name: visit.visitor.name),
+        name: visit.visitor.name), TokenBinding(origin: origin),
       seconds: options.visitorTokenSeconds, now: request.now)
     return .json(
       [UInt8].object { json in

@@ -15,6 +15,21 @@ static const unsigned char create_read_marks[] = {
 static const unsigned char create_tokens[] = {
 #embed "sql/20260122_create_tokens.sql"
 };
+static const unsigned char carry_workspace[] = {
+#embed "sql/20261122_carry_workspace.sql"
+};
+static const unsigned char create_settings[] = {
+#embed "sql/20261122_create_settings.sql"
+};
+static const unsigned char create_records[] = {
+#embed "sql/20261122_create_records.sql"
+};
+static const unsigned char create_row_security[] = {
+#embed "sql/20261122_create_row_security.sql"
+};
+static const unsigned char create_database_epoch[] = {
+#embed "sql/20261122_create_database_epoch.sql"
+};
 
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
 static const chirrup_migration table[] = {
@@ -23,6 +38,11 @@ static const chirrup_migration table[] = {
   {"20260120_add_session_id_to_chats", add_session_id_to_chats, sizeof add_session_id_to_chats},
   {"20260121_create_read_marks", create_read_marks, sizeof create_read_marks},
   {"20260122_create_tokens", create_tokens, sizeof create_tokens},
+  {"20261122_carry_workspace", carry_workspace, sizeof carry_workspace},
+  {"20261122_create_settings", create_settings, sizeof create_settings},
+  {"20261122_create_records", create_records, sizeof create_records},
+  {"20261122_create_row_security", create_row_security, sizeof create_row_security},
+  {"20261122_create_database_epoch", create_database_epoch, sizeof create_database_epoch},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

@@ -1,9 +1,74 @@
-// The parts of OpenSSL 3 that the target OpenSSL uses.
+// The parts of OpenSSL 3 that the target OpenSSL uses. What OpenSSL declares as a macro, Swift does not import: such
+// calls stand here as functions, each without a decision of its own.
 #ifndef CHIRRUP_COPENSSL_H
 #define CHIRRUP_COPENSSL_H
+#include <errno.h>
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/// TLS 1.2 and 1.3, buffers given back when they are empty, no renegotiation, the server's order of ciphers.
+static inline void chirrup_ssl_ctx_settle(SSL_CTX *context) {
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                   SSL_OP_PRIORITIZE_CHACHA);
+}
+static inline void chirrup_ssl_ctx_maximum(SSL_CTX *context, int version) {
+  SSL_CTX_set_max_proto_version(context, version);
+}
+static inline int chirrup_ssl_ctx_groups(SSL_CTX *context, const char *groups) {
+  return (int)SSL_CTX_set1_groups_list(context, groups);
+}
+static inline void chirrup_ssl_ctx_server_name(SSL_CTX *context, int (*callback)(SSL *, int *, void *)) {
+  SSL_CTX_set_tlsext_servername_callback(context, callback);
+}
+static inline int chirrup_ssl_server_name(SSL *ssl, const char *name) {
+  return (int)SSL_set_tlsext_host_name(ssl, name);
+}
+static inline void chirrup_ssl_message_owner(SSL *ssl, void *owner) { SSL_set_msg_callback_arg(ssl, owner); }
+static inline void chirrup_bio_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
+static inline int chirrup_error_reason(unsigned long code) { return ERR_GET_REASON(code); }
+static inline int chirrup_errno_of_openssl(void) { return errno; }
+
+/// The key of a ticket's MAC (RFC 5077 §4).
+static inline int chirrup_ticket_mac(EVP_MAC_CTX *context, unsigned char *key, size_t count) {
+  OSSL_PARAM parameters[3];
+  parameters[0] = OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, key, count);
+  parameters[1] = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0);
+  parameters[2] = OSSL_PARAM_construct_end();
+  return EVP_MAC_CTX_set_params(context, parameters);
+}
+
+/// The certificate's DNS names, each followed by a line feed, as many as there is room for. Returns the bytes written.
+static inline size_t chirrup_dns_names(const X509 *certificate, char *text, size_t room) {
+  size_t used = 0;
+  GENERAL_NAMES *names = (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+  for (int index = 0; index < sk_GENERAL_NAME_num(names); index++) {
+    const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, index);
+    if (name->type != GEN_DNS) continue;
+    size_t count = (size_t)ASN1_STRING_length(name->d.dNSName);
+    if (count >= room - used) break;
+    memcpy(text + used, ASN1_STRING_get0_data(name->d.dNSName), count);
+    text[used + count] = '\n';
+    used += count + 1;
+  }
+  GENERAL_NAMES_free(names);
+  return used;
+}
+
+/// The permission bits of a file, or -1 with errno.
+static inline int chirrup_file_mode(const char *path) {
+  struct stat information;
+  return stat(path, &information) == 0 ? (int)(information.st_mode & 07777) : -1;
+}
 #endif

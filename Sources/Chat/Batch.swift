@@ -2,6 +2,8 @@ public import Primitives
 
 /// One row to append, without its bytes: those lie in the batch's arena.
 public struct Record: Sendable {
+  /// The sender's, and so the session's: the key by which data are spread over machines.
+  public var workspace: Identifier
   public var session: Identifier
   public var id: Identifier
   public var role: Role
@@ -11,9 +13,10 @@ public struct Record: Sendable {
   public var origin: Origin
 
   public init(
-    session: Identifier, id: Identifier, role: Role, kind: Kind, sender: Identifier?,
-    origin: Origin
+    workspace: Identifier, session: Identifier, id: Identifier, role: Role, kind: Kind,
+    sender: Identifier?, origin: Origin
   ) {
+    self.workspace = workspace
     self.session = session
     self.id = id
     self.role = role

@@ -9,15 +9,20 @@ public struct Operator: Sendable, Equatable {
   /// `owner`, `admin` or `agent`.
   public var membership: String
   public var workspace: Identifier
+  /// Changes with the password: the beginning of the digest of its hash. Nil where it was not asked
+  /// for.
+  public var credential: String?
 
   public init(
-    id: Identifier, email: String, name: String, membership: String, workspace: Identifier
+    id: Identifier, email: String, name: String, membership: String, workspace: Identifier,
+    credential: String? = nil
   ) {
     self.id = id
     self.email = email
     self.name = name
     self.membership = membership
     self.workspace = workspace
+    self.credential = credential
   }
 }
 
@@ -36,7 +41,9 @@ extension Operator {
     Statement(
       Query(
         """
-        SELECT o.id, o.email, o.name, m.role, w.id, o.password_hash, w.name, w.public_key
+        SELECT o.id, o.email, o.name, m.role, w.id,
+          left(encode(sha256(convert_to(o.password_hash, 'UTF8')), 'hex'), 16),
+          o.password_hash, w.name, w.public_key
         FROM operators o
         JOIN memberships m ON m.operator_id = o.id
         JOIN workspaces w ON w.id = m.workspace_id
@@ -46,24 +53,33 @@ extension Operator {
         ORDER BY m.created_at, w.id LIMIT 1
         """, [.text(email), .text(workspace)])
     ) { rows in
-      guard let member = Operator(rows), let hash = rows.text(0, 5), let name = rows.text(0, 6),
-        let key = rows.text(0, 7)
+      guard let member = Operator(rows), let hash = rows.text(0, 6), let name = rows.text(0, 7),
+        let key = rows.text(0, 8)
       else { return nil }
       return Account(
         member: member, passwordHash: hash, workspaceName: name, workspacePublicKey: key)
     }
   }
 
-  /// The member behind a token: nil when the account was disabled or left the workspace since.
-  public static func member(_ id: Identifier, of workspace: Identifier) -> Statement<Operator?> {
+  /// The member behind a token: nil when the account was disabled, left the workspace, logged out
+  /// or has another password since. Only another role is no matter here: the one in the database
+  /// counts.
+  public static func member(_ login: OperatorLogin) -> Statement<Operator?> {
     Statement(
       Query(
         """
-        SELECT o.id, o.email, o.name, m.role, m.workspace_id
+        SELECT o.id, o.email, o.name, m.role, m.workspace_id,
+          left(encode(sha256(convert_to(coalesce(o.password_hash, ''), 'UTF8')), 'hex'), 16)
         FROM memberships m JOIN operators o ON o.id = m.operator_id
         WHERE m.operator_id = $1::uuid AND m.workspace_id = $2::uuid AND o.disabled_at IS NULL
-        """, [.uuid(id), .uuid(workspace)])
-    ) { Operator($0) }
+          AND ($3::text IS NULL OR EXISTS (
+            SELECT FROM operator_sessions s WHERE s.token_hash = decode($3::text, 'hex')))
+        """,
+        [.uuid(login.id), .uuid(login.workspace), .text(login.session)])
+    ) { rows in
+      guard let member = Operator(rows) else { return nil }
+      return login.credential == nil || login.credential == member.credential ? member : nil
+    }
   }
 
   /// The operator with this e-mail address, member of a workspace or not.
@@ -131,12 +147,35 @@ extension Operator {
         """, [.uuid(workspace), .uuid(id), .text(membership)]))
   }
 
-  /// Columns: id, email, name, role, workspace.
+  /// Gives the account a new password, and ends every login that it has.
+  public static func setPassword(_ id: Identifier, hash: String) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        WITH ended AS (DELETE FROM operator_sessions WHERE operator_id = $1::uuid)
+        UPDATE operators SET password_hash = $2::text WHERE id = $1::uuid
+        """, [.uuid(id), .text(hash)]))
+  }
+
+  /// Shuts the account out, or lets it in again; its logins end.
+  public static func setDisabled(_ id: Identifier, _ isDisabled: Bool) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        WITH ended AS (DELETE FROM operator_sessions WHERE operator_id = $1::uuid)
+        UPDATE operators SET disabled_at = CASE WHEN $2::boolean THEN now() END
+        WHERE id = $1::uuid
+        """, [.uuid(id), .bool(isDisabled)]))
+  }
+
+  /// Columns: id, email, name, role, workspace, and perhaps the credential.
   init?(_ rows: Rows, row: Int = 0) {
     guard row < rows.count, let id = rows.uuid(row, 0), let email = rows.text(row, 1),
       let name = rows.text(row, 2), let membership = rows.text(row, 3),
       let workspace = rows.uuid(row, 4)
     else { return nil }
-    self.init(id: id, email: email, name: name, membership: membership, workspace: workspace)
+    self.init(
+      id: id, email: email, name: name, membership: membership, workspace: workspace,
+      credential: rows.columnCount > 5 ? rows.text(row, 5) : nil)
   }
 }

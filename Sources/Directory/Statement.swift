@@ -1,4 +1,5 @@
 public import Postgres
+public import Primitives
 
 /// A question to the database together with the reading of its answer, so that a column is named in
 /// one place only. The command line runs it on a blocking connection, the API on the gateway's
@@ -13,6 +14,13 @@ public struct Statement<Answer>: Sendable {
   public init(_ query: Query, answer: @escaping @Sendable (Rows) -> Answer) {
     self.query = query
     self.answer = answer
+  }
+}
+
+extension Statement {
+  /// Bound to one workspace by row security too, not only by its own words.
+  public func scoped(to workspace: Identifier) -> Statement {
+    Statement(query.scoped(to: workspace), answer: answer)
   }
 }
 

@@ -71,6 +71,35 @@ extension Workspace {
     ) { Workspace($0) }
   }
 
+  /// Sets the list of origins whose pages may open the widget; nil is any of the settings'.
+  public static func setOrigins(_ id: Identifier, _ origins: [String]?) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        UPDATE workspaces SET allowed_origins = string_to_array($2::text, E'\\n')
+        WHERE id = $1::uuid
+        """, [.uuid(id), .text(origins?.joined(separator: "\n"))]))
+  }
+
+  /// The lists of all workspaces together, and whether some workspace has none (or there is no
+  /// workspace yet).
+  public static func allOrigins(
+    limit: Int
+  ) -> Statement<(origins: [String], hasOpenWorkspace: Bool)> {
+    Statement(
+      Query(
+        """
+        SELECT array_to_string(ARRAY(
+            SELECT DISTINCT unnest(allowed_origins) FROM workspaces LIMIT $1::bigint), E'\\n'),
+          (SELECT coalesce(bool_or(allowed_origins IS NULL), true) FROM workspaces)
+        """, [.int(Int64(limit))])
+    ) { rows in
+      guard !rows.isEmpty else { return ([], true) }
+      let text = rows.text(0, 0) ?? ""
+      return (text.split(separator: "\n").map { String($0) }, rows.bool(0, 1) ?? true)
+    }
+  }
+
   private init?(_ rows: Rows) {
     guard !rows.isEmpty, let id = rows.uuid(0, 0), let name = rows.text(0, 1),
       let publicKey = rows.text(0, 2)

@@ -59,10 +59,13 @@ extension Engine {
     let isOperator = connections[slot].member?.isOperator ?? false
     var next = connections[slot].subscriptions[position].next
     let start = next
-    // The rest of a page of large messages is read again when these have left.
+    // The rest of a page of large messages is read again when these have left. What the page holds
+    // above the head will be pushed when this loop hears of it, so that `live` tells the truth.
+    let head = sessions[index].head
     for entry in entries
-    where entry.seq == next && connections[slot].outbox.count < Limits.backlogBytes {
-      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+    where entry.seq == next && next <= head && connections[slot].outbox.count < Limits.backlogBytes
+    {
+      appendConversation(slot) {
         if entry.kind == .note && !isOperator {
           EventEncoder.hidden(session: session, seq: entry.seq, to: &$0)
         } else {
@@ -73,6 +76,11 @@ extension Engine {
     }
     counters.delivered += UInt64(next - start)
     connections[slot].subscriptions[position].next = next
+    let used = Int(next - start)
+    if used > 0 {
+      let entries = used < entries.count ? used : 2 * used
+      connections[slot].subscriptions[position].pageEntries = min(entries, Limits.backlogPage)
+    }
     // A page that brought nothing (the subscription moved, or the store is behind) waits for the
     // sweep, so that it cannot become a busy loop.
     if next > start { markDirty(slot) }
@@ -114,10 +122,16 @@ extension Engine {
       hasMore = (isFull || page.count < entries.count) && (page.last?.seq ?? head) < head
     default: return
     }
-    FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+    let encode = { (json: inout [UInt8]) in
       EventEncoder.history(
         ref: ref, session: session, page, hasMore: hasMore, isOperator: member.isOperator,
-        to: &$0)
+        to: &json)
+    }
+    if member.isOperator && page.contains(where: { $0.kind == .note }) {
+      // What visitors must not read is not compressed together with their texts: see Deflating.
+      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox, body: encode)
+    } else {
+      appendConversation(slot, encode)
     }
     markDirty(slot)
   }

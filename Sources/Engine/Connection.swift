@@ -25,6 +25,9 @@ struct Connection {
   var phase: Phase
   var decoder: MessageDecoder
   var member: Member?
+  /// permessage-deflate as it was agreed, and the contexts where it is with takeover.
+  var deflate: DeflateAgreement?
+  var contexts: DeflateContexts?
 
   /// Bytes that the socket has not taken yet.
   var outbox: [UInt8] = []
@@ -46,6 +49,8 @@ struct Connection {
   /// Sends that came so far; it wraps.
   var sendCount: UInt32 = 0
   var hasHistoryInFlight = false
+  /// A send of some subscription is held, and its refusal has not left yet.
+  var hasUntoldHold = false
 
   var commandBucket: TokenBucket
   var sendBucket: TokenBucket
@@ -64,11 +69,18 @@ struct Connection {
   /// The code of the close frame that was sent or received, for the log.
   var closeCode: CloseCode?
 
-  init(name: Identifier, purpose: Purpose, limits: MessageLimits, now: Instant) {
+  init(
+    name: Identifier, purpose: Purpose, limits: MessageLimits, deflate: DeflateAgreement?,
+    now: Instant
+  ) {
     self.name = name
     self.purpose = purpose
     phase = purpose == .echo ? .open : .awaitingHello
-    decoder = MessageDecoder(role: .server, limits: limits)
+    decoder = MessageDecoder(role: .server, limits: limits, allowsDeflated: deflate != nil)
+    self.deflate = deflate
+    if let deflate, !deflate.serverForgets || !deflate.clientForgets {
+      contexts = DeflateContexts()
+    }
     commandBucket = TokenBucket(burst: Limits.commandsBurst, now: now)
     sendBucket = TokenBucket(burst: Limits.sendsBurst, now: now)
     openedAt = now
@@ -95,5 +107,8 @@ struct Subscription {
   /// `live` was sent: the backlog is finished.
   var isLive = false
   var isPageInFlight = false
+  /// Entries that the next page asks for: as many as the last one could hand on, so that large
+  /// messages are not read again and again for the few that fit into the output.
+  var pageEntries = Limits.backlogPage
   var heldSend: HeldSend?
 }

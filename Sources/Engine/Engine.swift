@@ -6,7 +6,7 @@ import Wire
 /// deterministic state machine. It has no clock, no descriptor and no randomness of its own: the
 /// driver sets `now`, gives it bytes, mail and answers, and takes what it wants done from its
 /// queues (architecture: “A pure engine, a thin driver”). Each aspect has its file: Inbound, Hello,
-/// Subscribing, Sending, Ephemeral, Inbox, Outbound, Timers.
+/// Subscribing, Sending, Ephemeral, Inbox, Outbound, Deflating, Timers.
 public struct Engine: ~Copyable {
   /// This loop's number, and how many there are.
   public let loop: Int
@@ -18,11 +18,16 @@ public struct Engine: ~Copyable {
     public var sessionsMax: Int
     /// Shown in `welcome.node`.
     public var node: StaticString
+    public var compression: CompressionOptions
 
-    public init(connectionsMax: Int, sessionsMax: Int, node: StaticString) {
+    public init(
+      connectionsMax: Int, sessionsMax: Int, node: StaticString,
+      compression: CompressionOptions = CompressionOptions()
+    ) {
       self.connectionsMax = connectionsMax
       self.sessionsMax = sessionsMax
       self.node = node
+      self.compression = compression
     }
   }
 
@@ -40,6 +45,7 @@ public struct Engine: ~Copyable {
   /// Sends of other loops' connections that failed here.
   var remoteHeld: [RemoteSender: HeldSend] = [:]
   var inbox = Inbox()
+  var compressor: Compressor
 
   // What the driver has to do, in the order of an iteration.
   var reads = Fifo<ReadRequest>()
@@ -67,6 +73,7 @@ public struct Engine: ~Copyable {
     connections = Slab(limit: configuration.connectionsMax)
     sessions = Slab(limit: configuration.sessionsMax)
     mail = Array(repeating: [], count: loopCount)
+    compressor = Compressor(options: configuration.compression)
   }
 
   /// The loop that owns a session: the same on every loop, for ever the same for one count of
@@ -132,8 +139,11 @@ public struct Counters: Sendable {
   public var duplicates: UInt64 = 0
   public var delivered: UInt64 = 0
   public var refused: [UInt64] = Array(repeating: 0, count: Refusal.allCases.count)
-  public var protocolFaults: UInt64 = 0
+  /// Connections closed for what the peer did.
+  public var faults = FaultCounts()
   public var slowConsumers: UInt64 = 0
+  /// Texts that were deflated: once for each fan-out, however many get it.
+  public var deflated: UInt64 = 0
   public var batches: UInt64 = 0
 
   public init() {}

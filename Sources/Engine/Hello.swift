@@ -77,14 +77,15 @@ extension Engine {
     connections[slot].hello = []
     connections[slot].held = []
     setPaused(slot, false)
-    switch refusal {
-    case .expired:
-      refuse(slot, .none, .tokenExpired)
-      close(slot, .tokenExpired, "the token has expired")
-    case .invalid:
-      refuse(slot, .none, .unauthenticated, sentence: "The token is not valid here.")
-      close(slot, .tokenInvalid, "the token is not valid")
-    }
+    refuse(slot, .none, refusal.refusal, sentence: refusal.sentence)
+    close(slot, refusal.closeCode, refusal.reason)
+  }
+
+  /// Ends a connection whose login has ended.
+  public mutating func revoke(_ slot: Int) {
+    guard connections.isOccupied(slot), connections[slot].isOpen else { return }
+    refuse(slot, .none, TokenRefusal.revoked.refusal, sentence: TokenRefusal.revoked.sentence)
+    close(slot, TokenRefusal.revoked.closeCode, TokenRefusal.revoked.reason)
   }
 
   /// Removes a connection that moves, for `adopt` on the other loop.
@@ -94,17 +95,23 @@ extension Engine {
     }
     let gone = connections.remove(Int(id.index))
     return Departure(
-      member: member, hello: gone.hello, held: gone.held, openedAt: gone.openedAt, name: gone.name)
+      member: member, hello: gone.hello, held: gone.held, outbox: gone.outbox,
+      openedAt: gone.openedAt, name: gone.name, deflate: gone.deflate, contexts: gone.contexts)
   }
 
   /// Takes a connection that another loop has verified; nil when this loop is full. Call `settle`
   /// once the driver has recorded the slot.
   public mutating func adopt(_ departure: Departure) -> SlotID? {
-    guard let id = accept(name: departure.name, isEcho: false) else { return nil }
+    guard let id = accept(name: departure.name, isEcho: false, deflate: departure.deflate) else {
+      return nil
+    }
     let slot = Int(id.index)
+    // The hello may be what the next message refers to.
+    connections[slot].contexts = departure.contexts
     connections[slot].member = departure.member
     connections[slot].hello = departure.hello
     connections[slot].held = departure.held
+    connections[slot].outbox = departure.outbox
     connections[slot].openedAt = departure.openedAt
     connections[slot].phase = .authenticating
     return id
@@ -204,10 +211,9 @@ extension Engine {
       }
       markDirty(slot)
     case .failure(let refusal):
-      switch refusal {
-      case .expired: refuse(slot, ref, .tokenExpired)
-      case .invalid: refuse(slot, ref, .unauthenticated, sentence: "The token is not valid here.")
-      }
+      refuse(
+        slot, ref, refusal.refusal, sentence: refusal.sentence,
+        retryAfter: refusal == .tooFast ? 1_000 : nil)
     }
   }
 

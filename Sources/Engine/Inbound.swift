@@ -1,18 +1,21 @@
 import Chat
 public import Primitives
-import Wire
+public import Wire
 
 /// From bytes to commands.
 extension Engine {
   /// Takes a connection whose upgrade was answered; nil when the loop is full.
   /// `name` is a random id, which the engine cannot make itself.
-  public mutating func accept(name: Identifier, isEcho: Bool) -> SlotID? {
+  public mutating func accept(
+    name: Identifier, isEcho: Bool, deflate: DeflateAgreement? = nil
+  ) -> SlotID? {
     let limits =
       isEcho
       ? MessageLimits(messageBytes: EchoLimits.messageBytes, fragments: EchoLimits.fragments)
       : MessageLimits(messageBytes: Limits.helloBytes, fragments: Limits.messageFragments)
     return connections.insert(
-      Connection(name: name, purpose: isEcho ? .echo : .chat, limits: limits, now: now))
+      Connection(
+        name: name, purpose: isEcho ? .echo : .chat, limits: limits, deflate: deflate, now: now))
   }
 
   /// Takes what the socket gave. The buffer is unmasked in place and may be reused afterwards.
@@ -28,7 +31,6 @@ extension Engine {
       do throws(FrameFault) {
         step = try connections[slot].decoder.next(&buffer, offset: &offset)
       } catch {
-        counters.protocolFaults += 1
         fail(slot, error)
         return
       }
@@ -38,12 +40,17 @@ extension Engine {
       case .needMoreBytes: return
       case .message(let opcode, .inPlace(let range)):
         message(slot, opcode, buffer.bytes.extracting(range))
+      case .deflatedMessage(let opcode, .inPlace(let range)):
+        receiveDeflated(slot, opcode, buffer.bytes.extracting(range))
+      case .deflatedMessage(let opcode, .assembled):
+        let whole = connections[slot].decoder.takeAssembled()
+        whole.withRawSpan { receiveDeflated(slot, opcode, $0) }
       case .message(let opcode, .assembled):
-        let whole = assembled(slot)
+        let whole = connections[slot].decoder.takeAssembled()
         whole.withRawSpan { message(slot, opcode, $0) }
       case .ping(.inPlace(let range)): pong(slot, buffer.bytes.extracting(range))
       case .ping(.assembled):
-        let payload = assembled(slot)
+        let payload = connections[slot].decoder.takeAssembled()
         payload.withRawSpan { pong(slot, $0) }
       case .pong: break
       case .close(let code, _): peerSentClose(slot, code)
@@ -52,15 +59,6 @@ extension Engine {
         connections[slot].held.append(buffer.bytes.extracting(offset..<buffer.byteCount))
         return
       }
-    }
-  }
-
-  /// What came in pieces, moved out of the decoder so that the engine may change while it is read.
-  private func assembled(_ slot: Int) -> [UInt8] {
-    connections[slot].decoder.withAssembled { bytes in
-      var copy: [UInt8] = []
-      copy.append(bytes)
-      return copy
     }
   }
 
@@ -83,14 +81,20 @@ extension Engine {
     markDirty(slot)
   }
 
-  private mutating func message(_ slot: Int, _ opcode: Opcode, _ payload: RawSpan) {
+  mutating func message(
+    _ slot: Int, _ opcode: Opcode, _ payload: RawSpan, isDeflated: Bool = false
+  ) {
     switch connections[slot].phase {
     case .closing, .finished: return
     case .authenticating: return
     case .awaitingHello, .open: break
     }
     if connections[slot].purpose == .echo {
-      FrameEncoder.appendFrame(opcode, payload: payload, to: &connections[slot].outbox)
+      if isDeflated {
+        echoDeflated(slot, opcode, payload)
+      } else {
+        FrameEncoder.appendFrame(opcode, payload: payload, to: &connections[slot].outbox)
+      }
       markDirty(slot)
       return
     }
@@ -144,14 +148,14 @@ extension Engine {
   private mutating func perform(
     _ slot: Int, _ command: Command, _ text: RawSpan, _ range: Range<Int>
   ) {
-    guard let type = command.type else {
-      refuse(slot, command.ref, .unknownType)
-      return
-    }
     let wait = connections[slot].commandBucket.take(
       perSecond: Limits.commandsPerSecond, burst: Limits.commandsBurst, now: now)
     if wait > 0 {
-      overRate(slot, command, type, wait)
+      overRate(slot, command, wait)
+      return
+    }
+    guard let type = command.type else {
+      refuse(slot, command.ref, .unknownType)
       return
     }
     if type.needsSubscription, let session = command.session,
@@ -176,15 +180,13 @@ extension Engine {
 
   /// Ephemeral commands over the rate are dropped in silence; the others are told when to come
   /// again.
-  private mutating func overRate(
-    _ slot: Int, _ command: Command, _ type: CommandType, _ wait: Int64
-  ) {
+  private mutating func overRate(_ slot: Int, _ command: Command, _ wait: Int64) {
     connections[slot].overRate += 1
     if connections[slot].overRate > Limits.overRate {
       close(slot, .rateAbuse, "too many commands")
       return
     }
-    switch type {
+    switch command.type {
     case .typing, .read, .delivered, .pong: return
     case .send:
       if let session = command.session, let id = command.id {

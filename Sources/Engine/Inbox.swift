@@ -79,8 +79,8 @@ extension Engine {
 
   /// Nobody follows the session, but operators' lists want to know: its workspace is known once it
   /// has loaded.
-  mutating func tellInbox(ofCold session: Identifier) {
-    guard inbox.hasWatchers, let index = warm(session) else { return }
+  mutating func tellInbox(ofCold session: Identifier, of workspace: Identifier?) {
+    guard inbox.hasWatchers, let index = warm(session, of: workspace) else { return }
     sessions[index].isInboxPending = true
   }
 

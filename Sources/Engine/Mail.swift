@@ -6,7 +6,7 @@ public import Primitives
 public enum Mail: Sendable {
   // To the owner of a session.
   /// `loop` has subscribers: answer with `snapshot`, then with everything that happens.
-  case follow(session: Identifier, loop: Int)
+  case follow(session: Identifier, workspace: Identifier?, loop: Int)
   case unfollow(session: Identifier, loop: Int)
   /// A record to commit; the outcome goes back as `outcome`.
   case append(AppendMail)
@@ -22,6 +22,9 @@ public enum Mail: Sendable {
   case mark(session: Identifier, Mark)
   case typing(TypingMail)
   case outcome(OutcomeMail)
+
+  /// The owner's database is another one: nothing that it said before counts.
+  case storeReplaced(loop: Int)
 
   // About a workspace.
   case watch(workspace: Identifier, loop: Int, isOn: Bool)

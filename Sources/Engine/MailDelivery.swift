@@ -5,7 +5,7 @@ public import Primitives
 extension Engine {
   public mutating func deliver(_ item: Mail) {
     switch item {
-    case .follow(let session, let loop): follow(session, loop)
+    case .follow(let session, let workspace, let loop): follow(session, workspace, loop)
     case .unfollow(let session, let loop):
       guard let index = sessionIndex[session] else { return }
       sessions[index].followers &= ~(1 << UInt64(loop))
@@ -31,13 +31,14 @@ extension Engine {
       guard let index = sessionIndex[item.session], sessions[index].phase == .ready else { return }
       show(item, index)
     case .outcome(let reply): deliver(reply)
+    case .storeReplaced(let loop): storeReplaced(ofLoop: loop)
     case .watch(let workspace, let loop, let isOn): noteWatch(workspace, loop: loop, isOn)
     case .inbox(let workspace, let frame): showInbox(workspace, frame)
     }
   }
 
-  private mutating func follow(_ session: Identifier, _ loop: Int) {
-    guard let index = warm(session) else {
+  private mutating func follow(_ session: Identifier, _ workspace: Identifier?, _ loop: Int) {
+    guard let index = warm(session, of: workspace) else {
       post(.snapshot(session: session, .failure(.unavailable)), to: loop)
       return
     }
@@ -64,7 +65,7 @@ extension Engine {
     if let index = sessionIndex[session] {
       reread(index)
     } else {
-      tellInbox(ofCold: session)
+      tellInbox(ofCold: session, of: nil)
     }
   }
 

@@ -27,6 +27,7 @@ extension Engine {
   /// Sends a close frame and waits for the peer's, at most `Limits.closeTimeoutMilliseconds`.
   mutating func close(_ slot: Int, _ code: CloseCode, _ reason: StaticString) {
     guard connections[slot].phase != .closing, connections[slot].phase != .finished else { return }
+    if code.isFault { counters.faults.count(.conversation, reason) }
     FrameEncoder.appendClose(code, reason: reason, to: &connections[slot].outbox)
     connections[slot].closeCode = code
     connections[slot].phase = .closing
@@ -39,12 +40,19 @@ extension Engine {
   /// RFC 6455 §7.1.7: after a fault nothing the peer sends counts any more, so its close frame is
   /// not awaited.
   mutating func fail(_ slot: Int, _ fault: FrameFault) {
+    fail(slot, .frame, fault.closeCode, fault.reason)
+  }
+
+  mutating func fail(
+    _ slot: Int, _ stage: FaultCounts.Stage, _ code: CloseCode, _ reason: StaticString
+  ) {
     guard connections[slot].phase != .finished else { return }
+    counters.faults.count(stage, reason)
     if connections[slot].phase != .closing {
-      FrameEncoder.appendClose(
-        fault.closeCode, reason: fault.reason, to: &connections[slot].outbox)
-      connections[slot].closeCode = fault.closeCode
+      FrameEncoder.appendClose(code, reason: reason, to: &connections[slot].outbox)
+      connections[slot].closeCode = code
     }
+    connections[slot].decoder.finish()
     connections[slot].phase = .finished
     leaveEverything(slot)
     setPaused(slot, false)
@@ -119,11 +127,16 @@ extension Engine {
     let session = connections[slot].subscriptions[index].session
     var next = connections[slot].subscriptions[index].next
     let head = sessions[session].head
+    let peer = deflatePeer(slot)
     let start = next
     while next <= head && output.count < budget {
       guard next >= sessions[session].log.first, next <= sessions[session].log.last else {
         requestPage(slot, index, after: next - 1)
         break
+      }
+      if let peer {
+        next = copyDeflated(slot, session, peer, from: next, budget: budget, into: &output)
+        continue
       }
       next = sessions[session].log.copy(
         from: next, session: sessions[session].id,
@@ -145,13 +158,16 @@ extension Engine {
     let session = sessions[connections[slot].subscriptions[index].session].id
     reads.append(
       .entries(
-        session: session, after: seq, limit: Limits.backlogPage,
+        session: session, after: seq, limit: connections[slot].subscriptions[index].pageEntries,
         .backlog(connection: connections.id(at: slot))))
   }
 
-  /// The socket took everything. A connection that has said goodbye is then closed.
+  /// The socket took everything that `collect` gave, which is nothing while it is full: then news
+  /// for a peer that does not read is no sign that it reads. A connection that has said goodbye is
+  /// closed once all is taken.
   public mutating func flushed(_ slot: Int) {
-    connections[slot].isBlocked = false
+    guard !connections[slot].isBlocked else { return }
+    startHolds(slot)
     if connections[slot].isPaused && connections[slot].phase == .open { setPaused(slot, false) }
     if connections[slot].phase == .finished && connections[slot].outbox.isEmpty { doom(slot) }
   }
@@ -161,6 +177,7 @@ extension Engine {
   public mutating func blocked(_ slot: Int, rest: ArraySlice<UInt8>) {
     connections[slot].outbox = Array(rest)
     if !connections[slot].isBlocked {
+      stopHolds(slot)
       connections[slot].isBlocked = true
       connections[slot].blockedSince = now
     }

@@ -1,5 +1,6 @@
 public import Chat
 public import Primitives
+import Wire
 
 /// What the engine wants from the database besides its batches. The driver asks, and gives the
 /// answer back with the same request, so the engine needs no table of open questions.
@@ -35,11 +36,10 @@ public struct Departure: Sendable {
   /// The hello as it came, and the bytes that followed it.
   public var hello: [UInt8]
   public var held: [UInt8]
+  /// What the socket has not taken yet: the 101 itself, when the hello came in its segment.
+  var outbox: [UInt8]
   public var openedAt: Instant
   public var name: Identifier
-}
-
-/// Why a token was refused.
-public enum TokenRefusal: Error, Sendable {
-  case invalid, expired
+  var deflate: DeflateAgreement?
+  var contexts: DeflateContexts?
 }

@@ -15,6 +15,10 @@ struct RecentLog {
   /// Notes are shown to operators only; visitors get a place holder of the same seq.
   private var isNote: [Bool] = []
   private var notes = 0
+  /// Deflated frames, in the order in which they were first wanted, and where the one of each entry
+  /// lies. Nothing is deflated while nobody with compression follows the session.
+  private var deflated: [UInt8] = []
+  private var deflatedRanges: [DeflatedRange] = []
   private(set) var first: Int64
   var last: Int64 { first + Int64(ends.count) - 1 }
 
@@ -67,6 +71,7 @@ struct RecentLog {
     notes -= isNote[..<dropped].count(where: { $0 })
     isNote.removeFirst(dropped)
     first += Int64(dropped)
+    trimDeflated(dropped)
   }
 
   /// Copies frames from `next` on to `output` until it holds `budget` bytes, at least one; returns
@@ -92,6 +97,73 @@ struct RecentLog {
       index += 1
     } while index < ends.count && output.count < budget
     return first + Int64(index)
+  }
+}
+
+/// The deflated form of the entries, each made once for everybody who can read it.
+extension RecentLog {
+  /// Where an entry's deflated frame lies.
+  enum DeflatedRange {
+    case unknown
+    /// Deflating gains nothing.
+    case useless
+    case at(Int, count: Int)
+  }
+
+  func isNote(_ seq: Int64) -> Bool { isNote[Int(seq - first)] }
+
+  /// Appends one entry for a peer with compression; returns how often something was deflated for
+  /// it, 0 or 1. `seq` must lie in `first ... last`.
+  mutating func appendDeflated(
+    _ seq: Int64, _ peer: DeflatePeer, _ compressor: inout Compressor, to output: inout [UInt8]
+  ) -> UInt64 {
+    let index = Int(seq - first)
+    let frame = (index == 0 ? 0 : ends[index - 1])..<ends[index]
+    // Nothing but a header can be before the text, so a frame below the threshold is known at once.
+    guard frame.count >= compressor.options.thresholdBytes else {
+      output.append(contentsOf: bytes[frame])
+      return 0
+    }
+    guard peer.contexts == nil, frame.count <= 1 << peer.windowBits else {
+      let isDeflated = bytes.withRawSpan { bytes in
+        compressor.append(frame: bytes.extracting(frame), for: peer, to: &output)
+      }
+      if !isDeflated { output.append(contentsOf: bytes[frame]) }
+      return 1
+    }
+    while deflatedRanges.count <= index { deflatedRanges.append(.unknown) }
+    switch deflatedRanges[index] {
+    case .useless:
+      output.append(contentsOf: bytes[frame])
+      return 0
+    case .at(let start, let count):
+      output.append(contentsOf: deflated[start..<start + count])
+      return 0
+    case .unknown:
+      let start = deflated.count
+      // Moved out, since `self` is lent to the closure.
+      var target: [UInt8] = []
+      swap(&target, &deflated)
+      let isSmaller = bytes.withRawSpan { bytes in
+        compressor.append(frame: bytes.extracting(frame), for: peer, to: &target)
+      }
+      swap(&target, &deflated)
+      deflatedRanges[index] = isSmaller ? .at(start, count: deflated.count - start) : .useless
+      output.append(contentsOf: isSmaller ? deflated[start...] : bytes[frame])
+      return 1
+    }
+  }
+
+  /// Forgets the deflated forms of the oldest entries.
+  private mutating func trimDeflated(_ dropped: Int) {
+    deflatedRanges.removeFirst(min(dropped, deflatedRanges.count))
+    var kept: [UInt8] = []
+    for index in deflatedRanges.indices {
+      guard case .at(let start, let count) = deflatedRanges[index] else { continue }
+      deflatedRanges[index] = .at(kept.count, count: count)
+      kept.append(contentsOf: deflated[start..<start + count])
+    }
+    deflated = kept
   }
 }
 

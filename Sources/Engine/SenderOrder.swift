@@ -76,9 +76,32 @@ extension Engine {
     guard let index = sessionIndex[session],
       let subscription = connections[slot].subscription(of: index)
     else { return }
+    // The time to come again begins when the sender can have heard of it: a slow link may take
+    // longer for the answers before this one than the whole of it.
+    connections[slot].hasUntoldHold = true
     HeldSend.merge(
       &connections[slot].subscriptions[subscription].heldSend,
-      HeldSend(id: id, ordinal: ordinal, until: heldUntil))
+      HeldSend(id: id, ordinal: ordinal, until: .never))
+  }
+
+  /// The socket is full, so the sender is not read either: no time runs for what it cannot say.
+  mutating func stopHolds(_ slot: Int) {
+    for index in connections[slot].subscriptions.indices
+    where connections[slot].subscriptions[index].heldSend != nil {
+      connections[slot].subscriptions[index].heldSend?.until = .never
+      connections[slot].hasUntoldHold = true
+    }
+  }
+
+  /// Everything has left: the sender knows what it has to send again.
+  mutating func startHolds(_ slot: Int) {
+    guard connections[slot].hasUntoldHold else { return }
+    connections[slot].hasUntoldHold = false
+    let until = heldUntil
+    for index in connections[slot].subscriptions.indices
+    where connections[slot].subscriptions[index].heldSend?.until == .never {
+      connections[slot].subscriptions[index].heldSend?.until = until
+    }
   }
 
   // MARK: Senders of other loops

@@ -23,10 +23,8 @@ extension Engine {
       refuse(slot, command.ref, kind == .event ? .rejected : .forbidden)
       return
     }
-    guard member.isOperator || sessions[index].snapshot.status != .closed else {
-      refuse(slot, command.ref, .sessionClosed)
-      return
-    }
+    // Whether the session is closed is judged by the database, with the id: a message that was
+    // stored before the close and comes again is a duplicate, not refused.
     var content: [UInt8] = []
     var payload: [UInt8] = []
     do throws(JSONText.Fault) {
@@ -62,7 +60,8 @@ extension Engine {
   ) {
     let slotID = connections.id(at: slot)
     let record = Record(
-      session: session, id: id, role: member.person.role, kind: kind, sender: member.person.id,
+      workspace: member.workspace, session: session, id: id, role: member.person.role, kind: kind,
+      sender: member.person.id,
       origin: Origin(
         loop: UInt16(loop), slot: slotID.index, generation: slotID.generation, isRequest: false,
         ref: ref, ordinal: ordinal))
@@ -148,7 +147,7 @@ extension Engine {
     _ batch: borrowing Batch, _ position: Int, _ record: Record, _ outcome: Outcome
   ) {
     guard let index = sessionIndex[record.session] else {
-      tellInbox(ofCold: record.session)
+      tellInbox(ofCold: record.session, of: record.workspace)
       return
     }
     guard sessions[index].phase == .ready, outcome.seq == sessions[index].head + 1 else {

@@ -35,8 +35,13 @@ struct Session {
   var unstoredMarks: [Int] = []
   var marksStoredAt = Instant.zero
 
-  init(id: Identifier, isOwned: Bool, now: Instant) {
+  /// Where the session is looked for while it loads: the workspace of who asked. Only a hint, since
+  /// anybody may ask for any session.
+  let workspaceHint: Identifier?
+
+  init(id: Identifier, workspaceHint: Identifier?, isOwned: Bool, now: Instant) {
     self.id = id
+    self.workspaceHint = workspaceHint
     self.isOwned = isOwned
     snapshot = SessionSnapshot(
       id: id, workspace: .zero, visitor: nil, epoch: [], head: 0, status: .waiting,

@@ -32,7 +32,7 @@ extension Engine {
       refuse(slot, request.ref, .rateLimited, sentence: "Too many subscriptions on one connection.")
       return
     }
-    guard let index = warm(request.session) else {
+    guard let index = warm(request.session, of: member.workspace) else {
       refuse(slot, request.ref, .unavailable, retryAfter: 1000)
       return
     }
@@ -75,10 +75,13 @@ extension Engine {
   }
 
   /// The slot of a session, which is loaded when it was cold; nil when too many sessions are warm.
-  mutating func warm(_ id: Identifier) -> Int? {
+  mutating func warm(_ id: Identifier, of workspace: Identifier?) -> Int? {
     if let index = sessionIndex[id] { return index }
     let owner = owner(of: id)
-    guard let slot = sessions.insert(Session(id: id, isOwned: owner == loop, now: now)) else {
+    guard
+      let slot = sessions.insert(
+        Session(id: id, workspaceHint: workspace, isOwned: owner == loop, now: now))
+    else {
       return nil
     }
     let index = Int(slot.index)
@@ -87,9 +90,16 @@ extension Engine {
     if owner == loop {
       reads.append(.session(id))
     } else {
-      post(.follow(session: id, loop: loop), to: owner)
+      post(.follow(session: id, workspace: workspace, loop: loop), to: owner)
     }
     return index
+  }
+
+  /// The workspace of a session as far as it is known: the key by which the store finds its rows.
+  public func workspace(of id: Identifier) -> Identifier? {
+    guard let index = sessionIndex[id] else { return nil }
+    return sessions[index].phase == .ready
+      ? sessions[index].snapshot.workspace : sessions[index].workspaceHint
   }
 
   private mutating func finishSubscribe(
@@ -282,6 +292,13 @@ extension Engine {
     reads.append(.session(sessions[index].id))
   }
 
+  /// Reads the state of every session in memory again: something was changed behind our back.
+  public mutating func rereadAll() {
+    for index in Array(sessionIndex.values) where sessions[index].isOwned {
+      if sessions[index].phase == .ready { reread(index) }
+    }
+  }
+
   /// Reads the entries behind the head, once at a time.
   mutating func readNews(_ index: Int) {
     guard !sessions[index].isReading else {
@@ -299,7 +316,9 @@ extension Engine {
   /// A state that was read again: what changed is told, and what is missing is read.
   private mutating func refresh(_ index: Int, _ snapshot: SessionSnapshot) {
     let old = sessions[index].snapshot
-    if snapshot.epoch != old.epoch || snapshot.head < old.head {
+    // A lower head proves nothing: the reader may have looked before the writer's last commit. A
+    // database that went back is noticed by `storeReplaced`.
+    if snapshot.epoch != old.epoch {
       startOver(index, snapshot)
       return
     }
@@ -319,6 +338,8 @@ extension Engine {
   /// tail.
   mutating func startOver(_ index: Int, _ snapshot: SessionSnapshot) {
     sessions[index].snapshot = snapshot
+    // Positions in the old marks, which speak of a log that is gone.
+    sessions[index].unstoredMarks.removeAll()
     sessions[index].log = RecentLog(head: snapshot.head)
     sessions[index].postedSeq = snapshot.head
     for subscriber in sessions[index].subscribers {
@@ -353,12 +374,12 @@ extension Engine {
     _ encode: (SessionSnapshot, inout [UInt8]) -> Void
   ) {
     guard !sessions[index].subscribers.isEmpty else { return }
-    var frame: [UInt8] = []
-    FrameEncoder.appendFrame(.text, to: &frame) { encode(sessions[index].snapshot, &$0) }
+    var frame = SharedFrame()
+    FrameEncoder.appendFrame(.text, to: &frame.plain) { encode(sessions[index].snapshot, &$0) }
     for position in 0..<sessions[index].subscribers.count {
       let slot = sessions[index].subscribers[position].connection
       guard includes(self, slot) else { continue }
-      connections[slot].outbox.append(contentsOf: frame)
+      append(&frame, slot)
       markDirty(slot)
     }
   }

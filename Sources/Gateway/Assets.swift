@@ -1,13 +1,23 @@
+import Compression
 import OpenSSL
+import Primitives
 import WebAssets
 
 /// The pages of widget, console and demo, from the table in the binary: looked up by path, with an
-/// entity tag each, and with the place holders of the two pages filled in once at start.
+/// entity tag for each form, the place holders of the two pages filled in and everything compressed
+/// once at start.
 struct Assets: Sendable {
-  struct Asset: Sendable {
-    var contentType: String
+  /// The bytes of one coding (RFC 9110 §8.8.3.3: every one has a strong tag of its own).
+  struct Form: Sendable {
     var bytes: [UInt8]
     var entityTag: String
+  }
+
+  struct Asset: Sendable {
+    var contentType: String
+    var plain: Form
+    /// Nil where gzip gains less than an eighth.
+    var gzip: Form?
     /// Loaded by pages of other sites.
     var isShared: Bool
   }
@@ -27,12 +37,19 @@ struct Assets: Sendable {
       var bytes = unsafe Array(UnsafeBufferPointer(start: asset.bytes, count: Int(asset.length)))
       if contentType.hasPrefix("text/html") { bytes = Assets.fill(bytes, values) }
       table[path] = Asset(
-        contentType: contentType, bytes: bytes, entityTag: Assets.entityTag(of: bytes),
+        contentType: contentType, plain: Form(bytes: bytes, entityTag: Assets.entityTag(of: bytes)),
+        gzip: Assets.gzip(bytes),
         isShared: path == "/widget.js" || path.hasPrefix("/assets/"))
     }
   }
 
   subscript(path: String) -> Asset? { table[path] }
+
+  private static func gzip(_ bytes: [UInt8]) -> Form? {
+    let packed = bytes.withRawSpan { Deflater.gzip($0) }
+    guard packed.count < bytes.count - bytes.count / 8 else { return nil }
+    return Form(bytes: packed, entityTag: entityTag(of: packed))
+  }
 
   private static func entityTag(of bytes: [UInt8]) -> String {
     var text = "\""

@@ -14,7 +14,10 @@ final class Board: Sendable {
     var sessions = 0
     var iterations: UInt64 = 0
     var accepted: UInt64 = 0
-    var refusedConnections: UInt64 = 0
+    /// Of TLS, completed.
+    var handshakes: UInt64 = 0
+    /// Faults of sockets that are not WebSockets yet; the engine counts the others.
+    var faults = FaultCounts()
     var httpRequests: UInt64 = 0
     var bytesReceived: UInt64 = 0
     var bytesSent: UInt64 = 0

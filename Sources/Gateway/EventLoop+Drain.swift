@@ -9,6 +9,8 @@ struct Drain {
   var isDraining = false
   var isOver = false
   var areListenersPaused = false
+  /// The shortage that paused them was logged; it is told again when it returns after this.
+  var exhaustionLoggedUntil = Instant.zero
   /// When everybody who is left is told goodbye, and when the loop ends whatever is left.
   var closeAt = Instant.never
   var endAt = Instant.never

@@ -5,15 +5,21 @@ import Primitives
 import Settings
 import Wire
 
-/// HTTP on the loop: upgrades and small answers at once, the REST API as async functions on this
-/// loop.
+/// HTTP on the loop: which request is for whom, and how answers leave.
 extension EventLoop {
-  /// Carries out the requests that are complete, one after the other.
+  /// Carries out the requests that are complete, one after the other. A peer that pipelines many
+  /// gets some of them answered, then it is the others' turn.
   mutating func serve(_ slot: Int) {
+    var served = 0
     while links.isOccupied(slot), !links[slot].isDoomed, !links[slot].exchange.isBusy,
       !links[slot].exchange.isClosing,
       links[slot].exchange.output.count < HTTPLimits.outputBytes
     {
+      guard served < HTTPLimits.requestsPerTurn else {
+        httpDirty.append(links.id(at: slot))
+        return
+      }
+      served += 1
       switch links[slot].exchange.next() {
       case .needMoreBytes:
         return
@@ -22,19 +28,12 @@ extension EventLoop {
         httpDirty.append(links.id(at: slot))
         return
       case .fault(let status, let reason):
-        links[slot].exchange.isKeptAlive = false
-        answer(slot, HTTPResponse.problem(status, reason.description))
+        refuse(slot, .http, status, reason, reason.description)
         return
       case .request(let head, let body):
         figures.httpRequests &+= 1
-        if head.path == EventLoop.chatPath
-          || head.path == EventLoop.echoPath && shared.settings.debugEcho
-        {
-          upgrade(slot, head)
-          if case .webSocket = links[slot].phase { return }
-        } else {
-          route(slot, head, body)
-        }
+        dispatch(slot, head, body)
+        if case .webSocket = links[slot].phase { return }
       }
     }
   }
@@ -42,60 +41,32 @@ extension EventLoop {
   static let chatPath = "/api/v1/ws"
   static let echoPath = "/debug/echo"
 
-  // MARK: Upgrade
-
-  private mutating func upgrade(_ slot: Int, _ head: RequestHead) {
-    if drain.isDraining {
-      links[slot].exchange.isKeptAlive = false
-      answer(
-        slot,
-        HTTPResponse.problem(
-          503, "The gateway restarts. Try again.", headers: [("Retry-After", "1")]))
+  private mutating func dispatch(_ slot: Int, _ head: RequestHead, _ body: [UInt8]) {
+    let peer = links[slot].caller.peer.ip
+    guard shared.proxies.contains(peer) || shared.hosts.admit(head.value(of: "host")) else {
+      refuse(
+        slot, .http, 421, "unknown host",
+        "This gateway does not answer under this name. If it should, put the name into "
+          + "allowed_hosts, or its URL into public_url.")
       return
     }
-    switch Upgrade.evaluate(head, subprotocol: "chirrup.v1") {
-    case .refuse(let refusal):
-      links[slot].exchange.isKeptAlive = false
+    if head.path == EventLoop.chatPath
+      || head.path == EventLoop.echoPath && shared.settings.debugEcho
+    {
+      upgrade(slot, head)
+    } else if head.path == "*" {
+      // RFC 9110 §9.3.7: the server as a whole.
       answer(
-        slot,
-        HTTPResponse.problem(
-          refusal.status, refusal.reason.description,
-          headers: refusal.fields.map { ($0.name, $0.value) }))
-    case .accept(let response):
-      guard shared.origins.admits(head.values(of: "origin"), host: head.value(of: "host")) else {
-        links[slot].exchange.isKeptAlive = false
-        answer(slot, HTTPResponse.problem(403, "This Origin may not connect."))
-        return
-      }
-      let isEcho = head.path == EventLoop.echoPath
-      guard
-        let id = engine.accept(name: random.identifier(at: engine.wall), isEcho: isEcho)
-      else {
-        links[slot].exchange.isKeptAlive = false
-        answer(
-          slot,
-          HTTPResponse.problem(
-            503, "The gateway is full. Try again.", headers: [("Retry-After", "5")]))
-        return
-      }
-      become(slot, id, response: response)
+        slot, APIResponse(status: 204, headers: [("Allow", "GET, HEAD, POST, OPTIONS")]))
+    } else if head.wantsWebSocket && head.method != .get {
+      refuse(slot, .upgrade, 400, "upgrade of another method", "Only GET can be upgraded.")
+    } else {
+      // RFC 9110 §7.8 lets a server ignore an upgrade; whoever sends one here is mistaken and is
+      // told, after whatever the route itself has to say.
+      links[slot].exchange.isMisplacedUpgrade = head.wantsWebSocket
+      route(slot, head, body)
     }
   }
-
-  /// From here on the socket speaks WebSocket. The 101 is the first thing in the connection's
-  /// output, so that nothing can overtake it.
-  private mutating func become(_ slot: Int, _ id: SlotID, response: [UInt8]) {
-    let connection = Int(id.index)
-    note(link: links.id(at: slot), ofConnection: connection)
-    links[slot].phase = .webSocket(connection)
-    engine.preface(connection, links[slot].exchange.output + response)
-    var rest = links[slot].exchange.takeRest()
-    links[slot].exchange = HTTPExchange(openedAt: now)
-    guard !rest.isEmpty else { return }
-    rest.withMutableRawSpan { engine.receive(connection, &$0) }
-  }
-
-  // MARK: Answers
 
   private mutating func route(_ slot: Int, _ head: RequestHead, _ body: [UInt8]) {
     if head.path.hasPrefix("/api/v1/") {
@@ -111,11 +82,15 @@ extension EventLoop {
     // Nothing more is read until this is answered, so a peer cannot pile up requests.
     watch(slot, [])
     let id = links.id(at: slot)
+    let peer = links[slot].caller.peer.ip
+    let client = shared.proxies.client(of: peer, head)
     let request = APIRequest(
       method: head.method.description, path: head.path, query: head.rawQuery,
       headers: head.fields.all.map { ($0.name, $0.value) }, body: body,
-      peer: links[slot].peer.ip.limitKey.description, now: engine.wall,
-      isSecure: shared.settings.publicURL?.hasPrefix("https://") ?? false)
+      peer: client.limitKey.description, now: engine.wall,
+      isSecure: links[slot].isSecure || shared.proxies.isSecure(peer, head)
+        || shared.settings.publicURL?.hasPrefix("https://") ?? false,
+      isExempt: shared.admission.isExempt(client))
     let shared = shared
     let index = index
     Task(executorPreference: shared.executors[index]) {
@@ -126,37 +101,57 @@ extension EventLoop {
     }
   }
 
+  // MARK: Answers
+
   mutating func respond(_ id: SlotID, _ response: APIResponse) {
     guard links.contains(id), case .http = links[Int(id.index)].phase else { return }
     answer(Int(id.index), response)
     serve(Int(id.index))
   }
 
-  private mutating func answer(_ slot: Int, _ response: APIResponse) {
+  /// Refuses a request, counts why, and closes: what follows it may not be what it seems.
+  mutating func refuse(
+    _ slot: Int, _ stage: FaultCounts.Stage, _ status: Int, _ reason: StaticString,
+    _ detail: String, headers: [(name: String, value: String)] = []
+  ) {
+    figures.faults.count(stage, reason)
+    links[slot].exchange.fail()
+    answer(slot, HTTPResponse.problem(status, detail, headers: headers))
+  }
+
+  mutating func answer(_ slot: Int, _ response: APIResponse) {
+    if drain.isDraining { links[slot].exchange.isKeptAlive = false }
+    var response = response
+    if links[slot].exchange.isMisplacedUpgrade {
+      links[slot].exchange.isKeptAlive = false
+      if response.status < 400 {
+        figures.faults.count(.upgrade, "no WebSocket at this path")
+        response = HTTPResponse.problem(400, "This path does not speak WebSocket.")
+      }
+    }
     HTTPResponse.append(
       response, isHead: links[slot].exchange.isHead,
-      isKeptAlive: links[slot].exchange.isKeptAlive && !drain.isDraining,
+      isKeptAlive: links[slot].exchange.isKeptAlive, at: engine.wall,
       to: &links[slot].exchange.output)
-    if drain.isDraining { links[slot].exchange.isKeptAlive = false }
     links[slot].exchange.finish(now: now)
     httpDirty.append(links.id(at: slot))
   }
 
   mutating func flushHTTP(_ slot: Int) {
     guard case .http = links[slot].phase, !links[slot].isDoomed else { return }
-    if !links[slot].exchange.output.isEmpty {
-      let pending = links[slot].exchange.output
-      switch pending.withRawSpan({ links[slot].descriptor.send($0) }) {
+    if !links[slot].exchange.output.isEmpty || links[slot].hasUnsent {
+      let output = links[slot].exchange.output
+      switch output.withRawSpan({ links[slot].send($0, tlsWorkspace) }) {
       case .bytes(let count):
         figures.bytesSent &+= UInt64(count)
-        links[slot].exchange.output.removeFirst(count)
+        links[slot].exchange.sent(count, now: now)
       case .wouldBlock: break
       case .reset, .failed:
         doom(slot)
         return
       }
     }
-    if !links[slot].exchange.output.isEmpty {
+    if !links[slot].exchange.output.isEmpty || links[slot].hasUnsent {
       // Not read either until the peer has taken its answer.
       watch(slot, .write)
     } else if links[slot].exchange.isClosing {
@@ -170,11 +165,15 @@ extension EventLoop {
 
   mutating func sweepHTTP(_ slot: Int) {
     guard !links[slot].exchange.isBusy, now >= links[slot].exchange.deadline else { return }
-    if links[slot].exchange.input.isEmpty || links[slot].exchange.isClosing {
+    if !links[slot].exchange.hasInput || !links[slot].exchange.output.isEmpty
+      || links[slot].exchange.isClosing
+    {
+      if links[slot].exchange.isSilent { figures.faults.count(.http, "nothing came in time") }
       doom(slot)
     } else {
-      links[slot].exchange.isKeptAlive = false
-      answer(slot, HTTPResponse.problem(408, "The request did not come in 10 seconds."))
+      refuse(
+        slot, .http, 408, "request not complete in time",
+        "The request did not come in 10 seconds.")
     }
   }
 }

@@ -8,28 +8,41 @@ import Wire
 extension EventLoop {
   mutating func receive(_ slot: Int) {
     guard links.isOccupied(slot), !links[slot].isDoomed else { return }
+    if case .proxyHeader(let header) = links[slot].phase {
+      receiveProxyHeader(slot, header)
+      return
+    }
+    if links[slot].isSecure {
+      receiveSecure(slot)
+      return
+    }
     let outcome = input.withMutableRawSpan { links[slot].descriptor.receive(into: &$0) }
     switch outcome {
     case .bytes(let count):
       figures.bytesReceived &+= UInt64(count)
-      switch links[slot].phase {
-      case .webSocket(let connection):
-        input.withMutableRawSpan { all in
-          var bytes = all._mutatingExtracting(0..<count)
-          engine.receive(connection, &bytes)
-        }
-      case .http:
-        input.withRawSpan { links[slot].exchange.receive($0.extracting(0..<count)) }
-        serve(slot)
-      case .lingering: return
-      }
+      deliver(slot, 0..<count)
     case .wouldBlock: return
     case .endOfStream, .reset, .failed: ended(slot)
     }
   }
 
+  /// Plain bytes of a link, at a place in the receive buffer.
+  mutating func deliver(_ slot: Int, _ range: Range<Int>) {
+    switch links[slot].phase {
+    case .webSocket(let connection):
+      input.withMutableRawSpan { all in
+        var bytes = all._mutatingExtracting(range)
+        engine.receive(connection, &bytes)
+      }
+    case .http:
+      input.withRawSpan { links[slot].exchange.receive($0.extracting(range), now: now) }
+      serve(slot)
+    case .lingering, .proxyHeader, .handshake: return
+    }
+  }
+
   /// The peer has closed or broken the connection.
-  private mutating func ended(_ slot: Int) {
+  mutating func ended(_ slot: Int) {
     if case .webSocket(let connection) = links[slot].phase { engine.peerEnded(connection) }
     links[slot].hasEnded = true
     doom(slot)
@@ -45,9 +58,12 @@ extension EventLoop {
     switch links[slot].phase {
     case .webSocket(let connection):
       watch(slot, links[slot].interest.subtracting(.write))
+      if links[slot].hasUnsent { unsentLinks.append(links.id(at: slot)) }
       engine.writable(connection)
     case .http: httpDirty.append(links.id(at: slot))
-    case .lingering: return
+    case .handshake: unsentLinks.append(links.id(at: slot))
+    case .lingering: endOutput(slot)
+    case .proxyHeader: return
     }
   }
 
@@ -90,6 +106,7 @@ extension EventLoop {
     let served = httpDirty
     httpDirty.removeAll(keepingCapacity: true)
     for id in served where links.contains(id) { flushHTTP(Int(id.index)) }
+    flushUnsent()
     engine.takeDirty(into: &dirty)
     for connection in dirty {
       guard let slot = link(ofConnection: connection) else { continue }
@@ -104,14 +121,14 @@ extension EventLoop {
   }
 
   private mutating func send(_ slot: Int, _ connection: Int) {
-    guard !output.isEmpty else {
+    guard !output.isEmpty || links[slot].hasUnsent else {
       engine.flushed(connection)
       return
     }
-    switch output.withRawSpan({ links[slot].descriptor.send($0) }) {
+    switch output.withRawSpan({ links[slot].send($0, tlsWorkspace) }) {
     case .bytes(let count):
       figures.bytesSent &+= UInt64(count)
-      if count == output.count {
+      if count == output.count && !links[slot].hasUnsent {
         engine.flushed(connection)
       } else {
         engine.blocked(connection, rest: output[count...])
@@ -138,9 +155,12 @@ extension EventLoop {
       if case .webSocket(let connection) = links[slot].phase {
         let code = engine.release(connection)?.rawValue ?? 1006
         figures.closed[code, default: 0] &+= 1
-        logger.debug("connection closed", metadata: ["code": "\(code)"])
+        logger.debug(
+          "connection closed",
+          metadata: ["code": "\(code)", "peer": "\(links[slot].caller.peer.ip)"])
       }
       if links[slot].hasEnded || drain.isOver {
+        if !links[slot].hasEnded { closeSecure(slot) }
         remove(id)
       } else {
         linger(slot)
@@ -152,11 +172,22 @@ extension EventLoop {
   private static let lingerMilliseconds: Int64 = 2_000
 
   private mutating func linger(_ slot: Int) {
-    try? links[slot].descriptor.shutdownWrite()
+    closeSecure(slot)
     links[slot].isDoomed = false
     links[slot].exchange = HTTPExchange(openedAt: now)
     links[slot].phase = .lingering(
       until: now.advanced(byMilliseconds: EventLoop.lingerMilliseconds))
+    endOutput(slot)
+  }
+
+  /// Shuts our side of a lingering link, once nothing sealed is left.
+  private mutating func endOutput(_ slot: Int) {
+    if links[slot].hasUnsent { closeSecure(slot) }
+    guard !links[slot].hasUnsent else {
+      watch(slot, [.read, .write])
+      return
+    }
+    try? links[slot].descriptor.shutdownWrite()
     watch(slot, .read)
   }
 
@@ -166,6 +197,12 @@ extension EventLoop {
       switch links[slot].phase {
       case .webSocket: continue
       case .http: sweepHTTP(slot)
+      case .handshake(let until): sweepHandshake(slot, until: until)
+      case .proxyHeader:
+        guard now >= links[slot].exchange.deadline else { continue }
+        figures.faults.count(.connect, "no PROXY header in time")
+        links[slot].hasEnded = true
+        doom(slot)
       case .lingering(let until):
         guard now >= until else { continue }
         links[slot].hasEnded = true

@@ -3,7 +3,6 @@ import Chat
 import Engine
 import Kernel
 import Primitives
-import Tokens
 import Wire
 
 /// REST requests that wait for the outcome of a message.
@@ -22,7 +21,7 @@ struct PendingAppends {
   }
 }
 
-/// Mail in both directions, tokens, and connections on the move.
+/// Mail in both directions, and connections on the move.
 extension EventLoop {
   /// Only when the mailbox has signalled: an iteration without mail costs no lock and no read.
   mutating func takeMail() {
@@ -38,8 +37,9 @@ extension EventLoop {
   private mutating func take(_ item: LoopMail) {
     switch item {
     case .engine(let mail): engine.deliver(mail)
-    case .arrival(let departure, let rawDescriptor, let peer):
-      arrive(departure, FileDescriptor(owning: rawDescriptor), peer)
+    case .arrival(let departure, let parcel):
+      if let link = parcel.take() { arrive(departure, link) }
+    case .certificates(let context): tlsContext = context
     case .job(let job):
       // SAFETY: a job is enqueued once and run here once, and the executor lives as long as the
       // process.
@@ -50,6 +50,7 @@ extension EventLoop {
       item.record.origin.slot = appends.add(continuation)
       engine.append(item)
     case .response(let link, let response): respond(link, response)
+    case .origins(let new): origins = new
     case .drain(let milliseconds): beginDrain(milliseconds)
     case .stop: drain.isOver = true
     }
@@ -68,33 +69,6 @@ extension EventLoop {
     }
   }
 
-  /// Some 20 microseconds each, at most one for each connection and `hello`.
-  mutating func verifyTokens() {
-    for verification in engine.takeVerifications() {
-      engine.verified(verification.connection, member(of: verification.token))
-    }
-  }
-
-  private func member(of token: [UInt8]) -> Result<Member, TokenRefusal> {
-    do throws(TokenFault) {
-      let (principal, expiresAt) = try shared.tokens.verify(token, now: engine.wall)
-      switch principal {
-      case .visitor(let id, let workspace, let sessions, let name):
-        return .success(
-          Member(
-            person: Person(role: .visitor, id: id, name: Array(name.utf8)), workspace: workspace,
-            sessions: sessions, expiresAt: expiresAt))
-      case .operator(let id, let workspace, let name, _):
-        return .success(
-          Member(
-            person: Person(role: .operator_, id: id, name: Array(name.utf8)),
-            workspace: workspace, sessions: [], expiresAt: expiresAt))
-      }
-    } catch {
-      return .failure(error == .expired ? .expired : .invalid)
-    }
-  }
-
   // MARK: Connections on the move
 
   /// A visitor's connection goes to the loop of its session, once, after its hello.
@@ -105,18 +79,14 @@ extension EventLoop {
       else { continue }
       let linkID = links.id(at: slot)
       try? epoll.remove(links[slot].descriptor)
-      let link = links.remove(Int(linkID.index))
-      let peer = link.peer
-      let rawDescriptor = link.release()
-      shared.mailboxes[loop].post(
-        .arrival(departure, rawDescriptor: rawDescriptor, peer: peer))
+      let parcel = LinkParcel(links.remove(Int(linkID.index)))
+      shared.mailboxes[loop].post(.arrival(departure, parcel))
     }
   }
 
-  private mutating func arrive(
-    _ departure: Departure, _ descriptor: consuming FileDescriptor, _ peer: PeerAddress
-  ) {
-    guard let linkID = register(Link(descriptor: descriptor, peer: peer, now: now)) else { return }
+  private mutating func arrive(_ departure: Departure, _ link: consuming Link) {
+    link.interest = .read
+    guard let linkID = register(link) else { return }
     guard let id = engine.adopt(departure) else {
       remove(linkID)
       return

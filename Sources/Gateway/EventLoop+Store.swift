@@ -15,6 +15,9 @@ struct StoreSockets {
   var isReaderReady = true
   var wasReady = false
   var batchesInFlight = 0
+  /// The database that the writer has reached; the engine takes no answer from another one.
+  var store = ""
+  var hasNotedScope = false
   /// What epoll was told last.
   var writer = Registration()
   var reader = Registration()
@@ -31,8 +34,13 @@ struct StoreSockets {
 struct PendingQueries {
   enum Asker {
     case engine(ReadRequest)
+    /// The engine asked for a session that its workspace does not have.
+    case elsewhere(Identifier)
     /// What tidies up: nobody waits for it.
     case housekeeping
+    case changes
+    case origins
+    case logins([OperatorLogin])
     case task(CheckedContinuation<Result<Rows, QueryFailure>, Never>)
   }
 
@@ -51,6 +59,17 @@ struct PendingQueries {
     askers[last] = asker
     if case .engine = asker { engineReads += 1 }
     return last
+  }
+
+  /// Puts a question of the loop's own into the reader's queue, unless that is full.
+  mutating func ask(
+    _ query: Query, for asker: Asker, of reader: inout QueryConnection, now: Instant
+  ) -> Bool {
+    let ticket = add(asker)
+    hasNew = true
+    if reader.enqueue(query, ticket: ticket, now: now) { return true }
+    _ = take(ticket)
+    return false
   }
 
   mutating func take(_ ticket: UInt64) -> Asker? {
@@ -74,11 +93,13 @@ extension EventLoop {
     let hasWork = writer.isReady && engine.hasBatch
     guard isDue || hasWork else { return }
     if isDue { writer.advance(now: now) }
+    noteStore()
     settleBatches()
     while writer.isReady && engine.hasBatch {
       storeSockets.batchesInFlight += 1
       engine.submitBatch { writer.submit(&$0, now: now) }
       writer.advance(now: now)
+      noteStore()
       settleBatches()
     }
     noteHealth()
@@ -94,13 +115,27 @@ extension EventLoop {
     }
   }
 
+  /// Before any outcome is told: the writer may have reached a database whose log has gone back.
+  private mutating func noteStore() {
+    guard writer.store != storeSockets.store else { return }
+    let isFirst = storeSockets.store.isEmpty
+    storeSockets.store = writer.store
+    if !reader.store.isEmpty, reader.store != writer.store { reader.reconnect(now: now) }
+    guard !isFirst else { return }
+    logger.warning(
+      "another database has taken over (fail-over or restore): all clients start anew from it")
+    engine.storeReplaced()
+  }
+
   private mutating func noteHealth() {
     let isReady = writer.health == .ready
-    engine.isStoreReachable = isReady
+    engine.isStoreReachable = writer.isWorthTrying
     guard isReady != storeSockets.wasReady else { return }
     storeSockets.wasReady = isReady
     if isReady {
       logger.info("PostgreSQL answers")
+      // It may be another server, or one that has gone back.
+      nextChanges = now
     } else if case .down(let reason) = writer.health {
       logger.warning("PostgreSQL does not answer: \(reason)")
     }
@@ -111,6 +146,7 @@ extension EventLoop {
     let isDue = storeSockets.isReaderReady || now >= reader.nextDeadline
     storeSockets.isReaderReady = false
     if isDue { reader.advance(now: now) }
+    noteScope()
     takeAnswers()
     var hasNew = false
     while queries.engineReads < PendingQueries.engineReadsMax, let request = engine.nextRead() {
@@ -127,18 +163,36 @@ extension EventLoop {
     storeSockets.reader = socket
   }
 
+  /// Says once that row security does not bind the readers.
+  private mutating func noteScope() {
+    guard reader.isReady, !storeSockets.hasNotedScope else { return }
+    storeSockets.hasNotedScope = true
+    guard index == 0, !reader.canScope else { return }
+    logger.warning(
+      """
+      readers run as the owner of the tables: the role chirrup_reader is missing or not granted; \
+      chirrup migrate verify says what mends it
+      """)
+  }
+
   private mutating func ask(_ request: ReadRequest) {
     let query: Query
     switch request {
-    case .session(let id): query = History.sessionQuery(id)
+    case .session(let id):
+      let hint = engine.workspace(of: id)
+      query = hint.map { History.sessionQuery(id, of: $0) } ?? History.sessionQuery(id)
     case .entries(let session, let after, let limit, _):
-      query = History.entriesQuery(session, after: after, limit: limit)
+      query = History.entriesQuery(
+        session, of: engine.workspace(of: session) ?? .zero, after: after, limit: limit)
     case .entriesBefore(let session, let before, let limit, _):
-      query = History.entriesQuery(session, before: before, limit: limit)
-    case .conversation(let session, _): query = conversationQuery(session)
+      query = History.entriesQuery(
+        session, of: engine.workspace(of: session) ?? .zero, before: before, limit: limit)
+    case .conversation(let session, let workspace):
+      query = conversationQuery(session, of: workspace)
     case .storeMark(let session, let mark):
       query = History.markQuery(
-        session, mark.person, read: mark.read, delivered: mark.delivered)
+        session, of: engine.workspace(of: session) ?? .zero, mark.person, read: mark.read,
+        delivered: mark.delivered)
     }
     let ticket = queries.add(.engine(request))
     if !reader.enqueue(query, ticket: ticket, now: now) {
@@ -164,7 +218,17 @@ extension EventLoop {
     switch queries.take(ticket) {
     case .task(let continuation): continuation.resume(returning: result)
     case .engine(let request): finish(request, result)
+    case .elsewhere(let id):
+      note(result)
+      load(id, try? result.get(), mayBeElsewhere: false)
     case .housekeeping: note(result)
+    case .changes: noteChanges(result)
+    case .origins:
+      note(result)
+      finishOrigins((try? result.get()).map(Workspace.allOrigins(limit: Origins.listedMax).answer))
+    case .logins(let checked):
+      note(result)
+      finishCheck(of: checked, (try? result.get()).map(OperatorLogin.stillGood([]).answer))
     case nil: preconditionFailure("the reader answered a question that nobody asked")
     }
   }
@@ -173,6 +237,30 @@ extension EventLoop {
   private func note(_ result: Result<Rows, QueryFailure>) {
     guard case .failure(.refused(let state, let message)) = result else { return }
     logger.error("PostgreSQL refused a statement: \(state.code) \(message)")
+  }
+
+  /// How often a loop asks whether sessions were changed behind its back: by an erasure, by a
+  /// restore, by the promotion of a standby.
+  static let changesMilliseconds: Int64 = 5_000
+
+  mutating func askForChanges() {
+    guard now >= nextChanges, writer.health == .ready else { return }
+    nextChanges = now.advanced(byMilliseconds: EventLoop.changesMilliseconds)
+    let ticket = queries.add(.changes)
+    queries.hasNew = true
+    if !reader.enqueue(History.generationQuery, ticket: ticket, now: now) {
+      _ = queries.take(ticket)
+    }
+  }
+
+  /// The first answer only says where it stands.
+  private mutating func noteChanges(_ result: Result<Rows, QueryFailure>) {
+    note(result)
+    guard let rows = try? result.get(), !rows.isEmpty, let generation = rows.int(0, 0) else {
+      return
+    }
+    if let known = knownGeneration, known != generation { engine.rereadAll() }
+    knownGeneration = generation
   }
 
   static let housekeepingMilliseconds: Int64 = 60_000
@@ -186,22 +274,18 @@ extension EventLoop {
     let query = RefreshToken.forgetExpired(
       now: engine.wall, limit: EventLoop.housekeepingRows
     ).query
-    let ticket = queries.add(.housekeeping)
-    queries.hasNew = true
-    if !reader.enqueue(query, ticket: ticket, now: now) { _ = queries.take(ticket) }
+    _ = queries.ask(query, for: .housekeeping, of: &reader, now: now)
   }
 
   private mutating func finish(_ request: ReadRequest, _ result: Result<Rows, QueryFailure>) {
     note(result)
-    let rows = try? result.get()
+    // What the reader says of another database than the writer's is no answer.
+    let isSameStore = storeSockets.store.isEmpty || reader.store == storeSockets.store
+    if !isSameStore { reader.reconnect(now: now) }
+    let rows = isSameStore ? try? result.get() : nil
     switch request {
     case .session(let id):
-      guard let rows else {
-        engine.sessionLoaded(id, .failure(.unavailable))
-        return
-      }
-      let snapshot = History.decodeSession(rows)
-      engine.sessionLoaded(id, snapshot.map { .success($0) } ?? .failure(.noSuchSession))
+      load(id, rows, mayBeElsewhere: engine.workspace(of: id) != nil)
     case .entries, .entriesBefore:
       engine.entriesLoaded(request, rows.map { History.decodeEntries($0) })
     case .conversation(let session, let workspace):
@@ -216,6 +300,30 @@ extension EventLoop {
       }
       engine.conversationLoaded(session, workspace, .success(json))
     case .storeMark: return
+    }
+  }
+
+  /// Who asked for a session may belong to another workspace than it does; others who wait for it
+  /// must get it all the same. The only statement that looks in all workspaces.
+  private mutating func lookElsewhere(_ id: Identifier) {
+    let ticket = queries.add(.elsewhere(id))
+    queries.hasNew = true
+    if !reader.enqueue(History.sessionQuery(id), ticket: ticket, now: now) {
+      finish(ticket, .failure(.overloaded))
+    }
+  }
+
+  private mutating func load(_ id: Identifier, _ rows: Rows?, mayBeElsewhere: Bool) {
+    guard let rows else {
+      engine.sessionLoaded(id, .failure(.unavailable))
+      return
+    }
+    if let snapshot = History.decodeSession(rows) {
+      engine.sessionLoaded(id, .success(snapshot))
+    } else if mayBeElsewhere {
+      lookElsewhere(id)
+    } else {
+      engine.sessionLoaded(id, .failure(.noSuchSession))
     }
   }
 

@@ -3,6 +3,7 @@ import Engine
 import Journal
 import Kernel
 import Logging
+import OpenSSL
 import Postgres
 import Primitives
 import Settings
@@ -39,10 +40,27 @@ struct EventLoop: ~Copyable {
   var dirty: [Int] = []
   var httpDirty: [SlotID] = []
   var doomedLinks: [SlotID] = []
+  /// Certificates for new connections; nil without TLS.
+  var tlsContext: TLSContext?
+  let tlsWorkspace = TLSWorkspace()
+  /// Links whose TLS has something to say for itself.
+  var unsentLinks: [SlotID] = []
+  /// Handshakes that may still be driven in this iteration.
+  var handshakesLeft = EventLoop.handshakesPerTurn
+  /// Links that were refused and linger, see `refusedMax`.
+  var refusedCount = 0
+  var refusals = Refusals()
   var queries = PendingQueries()
   var appends = PendingAppends()
   var nextSweep: Instant
   var nextHousekeeping: Instant
+  var nextChanges = Instant.zero
+  /// As last read from the database.
+  var knownGeneration: Int64?
+  var origins: Origins
+  var nextOrigins: Instant
+  /// What the operators' connections of this loop stand for, see `checkLogins`.
+  var logins = Logins()
   var drain = Drain()
   var random: RandomBlock
 
@@ -79,7 +97,8 @@ struct EventLoop: ~Copyable {
     engine = Engine(
       loop: index, loopCount: shared.loopCount,
       configuration: Engine.Configuration(
-        connectionsMax: 2 * connectionsMax, sessionsMax: 1_000_000, node: "1"),
+        connectionsMax: 2 * connectionsMax, sessionsMax: 1_000_000, node: "1",
+        compression: shared.settings.compression.options),
       now: now, wall: SystemClock.wallTime())
     random = RandomBlock()
     writer = Writer(url: shared.databaseURL, seed: random.next())
@@ -87,7 +106,10 @@ struct EventLoop: ~Copyable {
     input = Array(repeating: 0, count: EventLoop.receiveBytes)
     nextSweep = now
     nextHousekeeping = now
+    origins = Origins(shared.settings)
+    nextOrigins = now
     self.listeners = listeners
+    tlsContext = shared.certificates?.first
   }
 
   /// Runs until the loop is told to stop or has drained.
@@ -98,6 +120,7 @@ struct EventLoop: ~Copyable {
       engine.now = now
       engine.wall = SystemClock.wallTime()
       figures.iterations &+= 1
+      handshakesLeft = EventLoop.handshakesPerTurn
       takeMail()
       dispatchEvents()
       if now >= nextSweep { sweep() }
@@ -156,13 +179,16 @@ struct EventLoop: ~Copyable {
     engine.sweep()
     sweepLinks()
     keepHouse()
+    askForChanges()
+    refreshOrigins()
+    checkLogins()
     resumeListeners()
     post(figures: true)
   }
 
   mutating func post(figures isDue: Bool) {
     guard isDue else { return }
-    figures.isStoreReady = writer.health == .ready
+    figures.isStoreReady = writer.health == .ready && origins.isLoaded
     figures.isDraining = drain.isDraining
     figures.hasEnded = drain.isOver
     figures.links = links.count

@@ -1,5 +1,6 @@
 import Kernel
 public import Logging
+import OpenSSL
 import Primitives
 public import Settings
 import Tokens
@@ -32,6 +33,12 @@ public struct GatewayOptions: Sendable {
   }
 }
 
+/// Where a gateway listens, with the ports that the kernel has chosen.
+public struct Listening: Sendable {
+  public var plain: [ListenAddress] = []
+  public var secure: [ListenAddress] = []
+}
+
 /// A gateway that could not start; `description` says why and what to do.
 public struct GatewayFailure: Error, CustomStringConvertible {
   public var description: String
@@ -42,16 +49,22 @@ public enum Gateway {
   /// Runs until SIGTERM or SIGINT and everything is drained. `ready` is called once the sockets
   /// listen. Call it on the first thread, before any other has started: signals are blocked here.
   public static func run(
-    _ options: GatewayOptions, ready: @Sendable (_ listening: [ListenAddress]) -> Void
+    _ options: GatewayOptions, ready: @Sendable (_ listening: Listening) -> Void
   ) async throws {
     let signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
     SignalDescriptor.ignoreBrokenPipes()
     let tokens = try await TokenAuthority(secret: options.signingSecret)
-    let shared = try Shared(fit(options), tokens: tokens)
+    let certificates = try loadCertificates(options.settings)
+    let shared = try Shared(fit(options), tokens: tokens, certificates: certificates)
+    for warning in certificates?.first.warnings ?? [] { shared.logger.warning("\(warning)") }
     let (listeners, addresses) = try listen(shared)
     let loops = try LoopThreads.start(shared, listeners)
     shared.logger.info(
-      "listening", metadata: ["addresses": "\(addresses)", "loops": "\(shared.loopCount)"])
+      "listening",
+      metadata: [
+        "addresses": "\(addresses.plain)", "tls": "\(addresses.secure)",
+        "loops": "\(shared.loopCount)",
+      ])
     ready(addresses)
     try waitForEnd(signals, shared)
     loops.join()
@@ -74,10 +87,18 @@ public enum Gateway {
 
   /// One listener for each loop and address. A port of 0 is chosen by the kernel for the first loop
   /// and used by the others.
-  static func listen(_ shared: Shared) throws -> ([[Listener]], [ListenAddress]) {
+  static func listen(_ shared: Shared) throws -> ([[Listener]], Listening) {
     var listeners: [[Listener]] = Array(repeating: [], count: shared.loopCount)
+    let plain = try listen(on: shared.settings.listen, isSecure: false, &listeners)
+    let secure = try listen(on: shared.settings.tlsListen, isSecure: true, &listeners)
+    return (listeners, Listening(plain: plain, secure: secure))
+  }
+
+  private static func listen(
+    on wanted: [ListenAddress], isSecure: Bool, _ listeners: inout [[Listener]]
+  ) throws -> [ListenAddress] {
     var addresses: [ListenAddress] = []
-    for address in shared.settings.listen {
+    for address in wanted {
       let host = address.host == "localhost" ? "127.0.0.1" : address.host
       guard let ip = IPAddress(host) else {
         throw GatewayFailure(
@@ -85,12 +106,12 @@ public enum Gateway {
             "listen: \(address.host) is not an IP address. Use one, for example 127.0.0.1.")
       }
       var port = address.port
-      for index in 0..<shared.loopCount {
+      for index in listeners.indices {
         do throws(Errno) {
           let socket = try Sockets.listen(
-            on: ip, port: port, backlog: 4096, sharesPort: shared.loopCount > 1)
+            on: ip, port: port, backlog: 4096, sharesPort: listeners.count > 1)
           port = try socket.localPort()
-          listeners[index].append(Listener(socket))
+          listeners[index].append(Listener(socket, isSecure: isSecure))
         } catch  where error == .addressInUse {
           throw GatewayFailure(
             description:
@@ -103,7 +124,39 @@ public enum Gateway {
       }
       addresses.append(ListenAddress(host: address.host, port: port))
     }
-    return (listeners, addresses)
+    return addresses
+  }
+
+  /// Reads the certificates, so that what is wrong with them is told before anything starts.
+  public static func check(_ settings: Settings) throws(GatewayFailure) {
+    _ = try loadCertificates(settings)
+  }
+
+  private static func loadCertificates(
+    _ settings: Settings
+  ) throws(GatewayFailure) -> Certificates? {
+    do throws(TLSLoadFailure) {
+      return try Certificates(settings)
+    } catch {
+      throw GatewayFailure(description: "TLS cannot start: \(error)")
+    }
+  }
+
+  /// SIGHUP: new connections get the certificates as they are in the files now; those that are open
+  /// stay as they are, and so does everything if a file is wrong.
+  static func reloadCertificates(_ shared: Shared) {
+    guard let certificates = shared.certificates else {
+      shared.logger.info("SIGHUP: there are no certificates to read again")
+      return
+    }
+    do throws(TLSLoadFailure) {
+      let context = try certificates.reload()
+      for warning in context.warnings { shared.logger.warning("\(warning)") }
+      for mailbox in shared.mailboxes { mailbox.post(.certificates(context)) }
+      shared.logger.info("certificates read again")
+    } catch {
+      shared.logger.error("the old certificates stay in use: \(error)")
+    }
   }
 
   /// The first SIGTERM or SIGINT drains, a second one ends at once.
@@ -113,6 +166,8 @@ public enum Gateway {
     var events = Events(capacity: 1)
     var deadline = Instant.never
     var isDraining = false
+    let rotation = TLSTicketKeys.rotationSeconds * 1000
+    var nextRotation = SystemClock.now().advanced(byMilliseconds: rotation)
     while true {
       let left = deadline.milliseconds(since: SystemClock.now())
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(max(0, min(left, 100))))
@@ -128,8 +183,13 @@ public enum Gateway {
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
           shared.logger.info("draining", metadata: ["signal": "\(signal)"])
           for mailbox in shared.mailboxes { mailbox.post(.drain(milliseconds: milliseconds)) }
+        case .hangUp: reloadCertificates(shared)
         default: continue
         }
+      }
+      if SystemClock.now() >= nextRotation {
+        nextRotation = SystemClock.now().advanced(byMilliseconds: rotation)
+        shared.certificates?.tickets.rotate()
       }
       if isDraining, shared.board.hasEnded || SystemClock.now() >= deadline { return }
     }

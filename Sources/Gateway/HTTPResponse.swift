@@ -2,8 +2,8 @@ import API
 import Primitives
 import Wire
 
-/// Writes whole HTTP answers. Every answer has a length, and every page the headers that keep a
-/// browser strict.
+/// Writes whole HTTP answers. Every answer has a length and a date, and every page the headers that
+/// keep a browser strict.
 enum HTTPResponse {
   /// Scripts, styles and sockets of our own origin only, and no frame around us.
   static let contentSecurityPolicy = """
@@ -12,9 +12,11 @@ enum HTTPResponse {
     """
 
   static func append(
-    _ response: APIResponse, isHead: Bool, isKeptAlive: Bool, to output: inout [UInt8]
+    _ response: APIResponse, isHead: Bool = false, isKeptAlive: Bool, at time: WallTime,
+    to output: inout [UInt8]
   ) {
     ResponseHead.appendStatusLine(response.status, to: &output)
+    ResponseHead.appendDate(time, to: &output)
     for (name, value) in response.headers {
       appendField(name, value, to: &output)
     }
@@ -22,7 +24,10 @@ enum HTTPResponse {
     if response.status != 204 && response.status != 304 {
       ResponseHead.appendField("Content-Length", response.body.count, to: &output)
     }
-    ResponseHead.appendField("Connection", isKeptAlive ? "keep-alive" : "close", to: &output)
+    // RFC 9110 §7.8: a 426 names the protocol in Upgrade, which is a field of this connection.
+    let upgrade: StaticString = response.status == 426 ? "Upgrade, close" : "close"
+    ResponseHead.appendField(
+      "Connection", isKeptAlive ? "keep-alive" : upgrade.description, to: &output)
     ResponseHead.appendEnd(to: &output)
     if !isHead && response.status != 204 && response.status != 304 {
       output.append(contentsOf: response.body)
@@ -48,7 +53,8 @@ enum HTTPResponse {
       ], body: Array(text.utf8))
   }
 
-  /// RFC 9457.
+  /// RFC 9457: `type` names the status for programs, as the API's problems do, and `detail` says to
+  /// a person what to do.
   static func problem(
     _ status: Int, _ detail: String, headers: [(name: String, value: String)] = []
   ) -> APIResponse {
@@ -61,9 +67,31 @@ enum HTTPResponse {
     var response = text(
       status,
       """
-      {"type":"about:blank","title":"\(title)","status":\(status),"detail":"\(quoted)"}
+      {"type":"urn:chirrup:problem:\(type(of: status))","title":"\(title)","status":\(status),\
+      "detail":"\(quoted)"}
       """, type: "application/problem+json")
     response.headers.append(contentsOf: headers)
     return response
+  }
+
+  private static func type(of status: Int) -> StaticString {
+    switch status {
+    case 400: "bad_request"
+    case 403: "forbidden"
+    case 404: "not_found"
+    case 405: "method_not_allowed"
+    case 408: "request_timeout"
+    case 413: "too_large"
+    case 414: "target_too_long"
+    case 417: "expectation_failed"
+    case 421: "wrong_host"
+    case 426: "upgrade_required"
+    case 429: "rate_limited"
+    case 431: "head_too_large"
+    case 501: "not_implemented"
+    case 503: "unavailable"
+    case 505: "version_not_supported"
+    default: "error"
+    }
   }
 }

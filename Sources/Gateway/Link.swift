@@ -1,9 +1,25 @@
 import Kernel
+import OpenSSL
 import Primitives
+import Synchronization
+import Wire
+
+/// Who is at the other end, as far as is known; it goes with the connection from loop to loop.
+struct Caller: Sendable {
+  /// The client: a trusted proxy that names it was replaced by it.
+  var peer: PeerAddress
+  var place = Admission.Place()
+  /// The page that opened the WebSocket, normalised; nil for a client that is no browser.
+  var origin: String?
+}
 
 /// One accepted socket of a loop: first it speaks HTTP, then perhaps WebSocket.
 struct Link: ~Copyable {
   enum Phase {
+    /// A trusted proxy says first for whom it connects.
+    case proxyHeader(ProxyHeader)
+    /// TLS begins; nothing of HTTP has come.
+    case handshake(until: Instant)
     case http
     /// Slot of the engine's connection.
     case webSocket(Int)
@@ -14,24 +30,33 @@ struct Link: ~Copyable {
   }
 
   var descriptor: FileDescriptor
-  var peer: PeerAddress
+  var caller: Caller
   var phase = Phase.http
+  /// Nil for a plain socket.
+  var tls: TLSSession?
   var exchange: HTTPExchange
   /// What epoll was told to watch.
   var interest: Interest = .read
   /// The socket is of no further use: it is closed at the end of the iteration.
   var isDoomed = false
+  /// Turned away by `Admission`: of these there are few at a time.
+  var isRefused = false
   /// The peer has gone: there is nobody to linger for.
   var hasEnded = false
 
-  init(descriptor: consuming FileDescriptor, peer: PeerAddress, now: Instant) {
+  init(descriptor: consuming FileDescriptor, caller: Caller, now: Instant) {
     self.descriptor = descriptor
-    self.peer = peer
+    self.caller = caller
     exchange = HTTPExchange(openedAt: now)
   }
 }
 
-extension Link {
-  /// Gives the descriptor up without closing it, for the mail to another loop.
-  consuming func release() -> Int32 { descriptor.release() }
+/// A link on its way to another loop: whoever takes it out owns it, and if nobody does, it is
+/// closed with the parcel.
+final class LinkParcel: Sendable {
+  private let content: Mutex<Link?>
+
+  init(_ link: consuming sending Link) { content = Mutex(consume link) }
+
+  func take() -> Link? { content.withLock { $0.take() } }
 }

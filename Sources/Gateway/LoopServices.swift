@@ -27,7 +27,8 @@ final class LoopServices: Database, Sessions {
     // The loop fills in the origin.
     let origin = Origin(loop: 0, slot: 0, generation: 0, isRequest: true, ref: .none)
     let record = Record(
-      session: session, id: id, role: role, kind: kind, sender: sender, origin: origin)
+      workspace: workspace, session: session, id: id, role: role, kind: kind, sender: sender,
+      origin: origin)
     let item = AppendMail(record: record, senderName: senderName, body: body, payload: payload)
     return await withCheckedContinuation { continuation in
       mailbox.post(.append(item, continuation))

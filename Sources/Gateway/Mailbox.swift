@@ -2,6 +2,7 @@ import API
 import Chat
 import Engine
 import Kernel
+import OpenSSL
 import Postgres
 import Primitives
 import Synchronization
@@ -9,15 +10,17 @@ import Synchronization
 /// What may be told to a loop from another thread.
 enum LoopMail: Sendable {
   case engine(Mail)
-  /// A visitor's connection that belongs to this loop. The raw descriptor is owned by the mail
-  /// until the loop takes it: an enum in an array cannot hold a `FileDescriptor`, which has one
-  /// owner.
-  case arrival(Departure, rawDescriptor: Int32, peer: PeerAddress)
+  /// A visitor's connection that belongs to this loop, with its socket and its TLS.
+  case arrival(Departure, LinkParcel)
+  /// For the connections that come from now on.
+  case certificates(TLSContext)
   /// A step of an async function that runs on this loop.
   case job(UnownedJob)
   case query(Query, CheckedContinuation<Result<Rows, QueryFailure>, Never>)
   case append(AppendMail, CheckedContinuation<OutcomeMail, Never>)
   case response(link: SlotID, APIResponse)
+  /// The origins of all workspaces, as one loop has read them for all.
+  case origins(Origins)
   /// Stop accepting, ask the clients to come back elsewhere, and end within so many milliseconds.
   case drain(milliseconds: Int64)
   /// End now.

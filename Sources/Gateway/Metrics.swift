@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Primitives
 
 /// `/metrics`: the figures of all loops in the Prometheus text format, version 0.0.4.
 struct Metrics {
@@ -51,7 +52,7 @@ struct Metrics {
   private mutating func traffic() {
     counter("loop_iterations", "Turns of the event loop.") { $0.iterations }
     counter("accepted", "Accepted sockets.") { $0.accepted }
-    counter("admission_refused", "Sockets refused for a limit.") { $0.refusedConnections }
+    counter("tls_handshakes", "TLS handshakes completed.") { $0.handshakes }
     counter("http_requests", "HTTP requests.") { $0.httpRequests }
     counter("received_bytes", "Bytes received.") { $0.bytesReceived }
     counter("sent_bytes", "Bytes sent.") { $0.bytesSent }
@@ -65,7 +66,7 @@ struct Metrics {
     counter("duplicates", "Messages that were stored before.") { $0.engine.duplicates }
     counter("delivered", "Messages handed to subscribers.") { $0.engine.delivered }
     counter("batches", "Transactions submitted.") { $0.engine.batches }
-    counter("protocol_faults", "Connections failed by a bad frame.") { $0.engine.protocolFaults }
+    counter("deflated", "Texts compressed, once for each fan-out.") { $0.engine.deflated }
     counter("slow_consumers", "Connections closed with 4101.") { $0.engine.slowConsumers }
   }
 
@@ -77,6 +78,17 @@ struct Metrics {
       )
     }
     family("refused_total", "counter", "Commands answered by an error.", refused)
+    var faults = FaultCounts()
+    for figures in loops {
+      faults.merge(figures.faults)
+      faults.merge(figures.engine.faults)
+    }
+    family(
+      "faults_total", "counter", "Bad input and broken limits, by how far the peer had come.",
+      faults.counts.sorted {
+        ($0.key.stage.rawValue, $0.key.reason) < ($1.key.stage.rawValue, $1.key.reason)
+      }
+      .map { (#"{stage="\#($0.key.stage.rawValue)",reason="\#($0.key.reason)"}"#, $0.value) })
     var closes: [UInt16: UInt64] = [:]
     for figures in loops { closes.merge(figures.closed) { $0 + $1 } }
     family(

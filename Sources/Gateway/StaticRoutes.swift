@@ -32,8 +32,10 @@ enum StaticRoutes {
 
   private static func asset(_ head: RequestHead, _ shared: Shared) -> APIResponse {
     guard let asset = shared.assets[head.path] else { return notFound }
+    let gzip = AcceptEncoding.prefersGzip(head.fields) ? asset.gzip : nil
+    let form = gzip ?? asset.plain
     var headers: [(name: String, value: String)] = [
-      ("ETag", asset.entityTag), ("Cache-Control", "no-cache"),
+      ("ETag", form.entityTag), ("Cache-Control", "no-cache"),
       ("X-Content-Type-Options", "nosniff"),
       ("Content-Security-Policy", HTTPResponse.contentSecurityPolicy),
       ("Referrer-Policy", "no-referrer"),
@@ -42,14 +44,17 @@ enum StaticRoutes {
       headers.append(("Access-Control-Allow-Origin", "*"))
       headers.append(("Cross-Origin-Resource-Policy", "cross-origin"))
     }
-    // RFC 9110 §13.1.2.
+    // RFC 9110 §12.5.5, also in a 304: caches keep the forms apart.
+    if asset.gzip != nil { headers.append(("Vary", "Accept-Encoding")) }
+    // RFC 9110 §13.1.2: of the form that would be sent.
     let known = head.fields.list(of: "if-none-match")
-    if known.contains("*") || known.contains(asset.entityTag)
-      || known.contains("W/" + asset.entityTag)
+    if known.contains("*") || known.contains(form.entityTag)
+      || known.contains("W/" + form.entityTag)
     {
       return APIResponse(status: 304, headers: headers)
     }
     headers.append(("Content-Type", asset.contentType))
-    return APIResponse(status: 200, headers: headers, body: asset.bytes)
+    if gzip != nil { headers.append(("Content-Encoding", "gzip")) }
+    return APIResponse(status: 200, headers: headers, body: form.bytes)
   }
 }

@@ -24,16 +24,18 @@ enum AppendStatement {
 
   static let lock: StaticString = """
     SELECT count(*) FROM (
-      SELECT FROM chat_sessions WHERE id = ANY ($1) ORDER BY id FOR UPDATE) AS locked
+      SELECT FROM unnest($1, $2) AS t (workspace_id, id)
+      JOIN chat_sessions AS s ON s.workspace_id = t.workspace_id AND s.id = t.id
+      ORDER BY s.id FOR UPDATE OF s) AS locked
     """
-  static let lockTypes: [UInt32] = [ParameterBuffer.TypeID.uuidArray.rawValue]
+  static let lockTypes: [UInt32] = [ParameterBuffer.TypeID.uuidArray, .uuidArray].map(\.rawValue)
 
   /// One row for each parameter row, in their order: verdict (as `verdict` below), seq, time. The
   /// row called `last` speaks for its session: the last one that is shown, or else the last one
   /// that is stored.
   static let append: StaticString = """
     WITH judged AS MATERIALIZED (
-      SELECT r.*, s.workspace_id, s.last_seq, c.seq AS known_seq, c.created_at AS known_at,
+      SELECT r.*, s.last_seq, c.seq AS known_seq, c.created_at AS known_at,
         CASE
           WHEN s.id IS NULL OR s.deleted_at IS NOT NULL THEN 3
           WHEN c.session_id = r.session_id AND c.content_hash = r.hash THEN 1
@@ -45,15 +47,15 @@ enum AppendStatement {
       FROM (
         SELECT *, sha256(convert_to(
           kind || E'\\n' || coalesce(payload::text, '') || E'\\n' || body, 'UTF8')) AS hash
-        FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) WITH ORDINALITY
-          AS t (session_id, id, role, kind, sender, name, body, payload, ordinal)
+        FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9) WITH ORDINALITY
+          AS t (workspace_id, session_id, id, role, kind, sender, name, body, payload, ordinal)
       ) AS r
       LEFT JOIN LATERAL (
-        SELECT id, workspace_id, last_seq, status, deleted_at
-        FROM chat_sessions WHERE id = r.session_id OFFSET 0) AS s ON true
+        SELECT id, last_seq, status, deleted_at FROM chat_sessions
+        WHERE id = r.session_id AND workspace_id = r.workspace_id OFFSET 0) AS s ON true
       LEFT JOIN LATERAL (
         SELECT id, session_id, seq, content_hash, created_at
-        FROM chats WHERE id = r.id OFFSET 0) AS c ON true
+        FROM chats WHERE id = r.id AND workspace_id = r.workspace_id OFFSET 0) AS c ON true
     ), numbered AS MATERIALIZED (
       SELECT *, last_seq + count(*) FILTER (WHERE verdict = 0) OVER upto AS seq,
         last_seq + count(*) FILTER (WHERE verdict = 0) OVER whole AS head,
@@ -85,14 +87,16 @@ enum AppendStatement {
         first_response_at = CASE WHEN n.responses > 0
           THEN coalesce(s.first_response_at, statement_timestamp()) ELSE s.first_response_at END,
         updated_at = statement_timestamp()
-      FROM numbered AS n WHERE s.id = n.session_id AND n.ordinal = n.last
+      FROM numbered AS n
+      WHERE s.id = n.session_id AND s.workspace_id = n.workspace_id AND n.ordinal = n.last
     )
     SELECT verdict, CASE verdict WHEN 0 THEN seq WHEN 1 THEN known_seq ELSE 0 END,
       CASE verdict WHEN 1 THEN known_at ELSE statement_timestamp() END
     FROM numbered ORDER BY ordinal
     """
   static let appendTypes: [UInt32] = [
-    ParameterBuffer.TypeID.uuidArray, .uuidArray, .textArray, .textArray, .uuidArray, .textArray,
+    ParameterBuffer.TypeID.uuidArray, .uuidArray, .uuidArray, .textArray, .textArray, .uuidArray,
+    .textArray,
     .textArray, .jsonbArray,
   ].map(\.rawValue)
 
@@ -113,6 +117,10 @@ enum AppendStatement {
   static func writeSessions(
     of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
   ) {
+    parameters.append(.uuidArray) { bytes in
+      bytes.appendArrayHeader(element: .uuid, count: rows.count)
+      for row in rows { bytes.appendElement(batch.record(row).workspace) }
+    }
     parameters.append(.uuidArray) { bytes in
       bytes.appendArrayHeader(element: .uuid, count: rows.count)
       for row in rows { bytes.appendElement(batch.record(row).session) }

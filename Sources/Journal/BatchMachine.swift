@@ -12,11 +12,16 @@ struct BatchMachine {
   /// Attempts of a batch at a conflict (a deadlock, a lock held too long) after the first, before
   /// it is split.
   static let conflictRetries = 3
+  /// As above when an id is taken: if another transaction has just stored it in this workspace, the
+  /// next attempt sees it; if it belongs to another workspace, which the statement does not look
+  /// into, no attempt will.
+  static let takenRetries = 1
   /// A server that says nothing for this long is given up; it ends statements itself before that.
   static let silenceMilliseconds: Int64 = 5_000
 
   enum Event {
-    case connected
+    /// To the same database as before, or to one that may not have what the old one stored.
+    case connected(isSameStore: Bool)
     case connectionLost
     /// COMMIT was received; one outcome for each pending row of the part, in order.
     case committed([Outcome])
@@ -109,8 +114,9 @@ struct BatchMachine {
 
   mutating func event(_ event: Event, now: Instant) -> Action {
     switch event {
-    case .connected:
+    case .connected(let isSameStore):
       isConnected = true
+      if !isSameStore { startAgain() }
       storeFails = false
       resume = .zero
       return next(now)
@@ -133,6 +139,14 @@ struct BatchMachine {
       if !isBusy, now >= resume { resume = .zero }
       return next(now)
     }
+  }
+
+  /// What the old database stored of this batch may not be in the new one: every row is tried
+  /// again, and its id tells.
+  private mutating func startAgain() {
+    guard isBusy else { return }
+    for row in rows.indices { decided[row] = false }
+    parts = [Part(range: 0..<rows.count)]
   }
 
   private mutating func next(_ now: Instant) -> Action {
@@ -171,16 +185,17 @@ struct BatchMachine {
     guard var part = running.take() else { return next(now) }
     switch Remedy(for: state) {
     case .retry:
-      if part.attempts < BatchMachine.conflictRetries {
+      let isTaken = state == .uniqueViolation
+      if part.attempts < (isTaken ? BatchMachine.takenRetries : BatchMachine.conflictRetries) {
         part.attempts += 1
         parts.append(part)
         resume = conflictBackoff.next(after: now)
       } else if !split(part, attempts: part.attempts) {
-        postpone(part.range)
+        if isTaken { conclude(part.range, .conflict) } else { postpone(part.range) }
       }
     case .isolate:
       if !split(part, attempts: 0) {
-        for row in part.range where isPending(row) { decide(row, Outcome(verdict: .rejected)) }
+        conclude(part.range, .rejected)
       }
     case .reconnect:
       // The loss of the connection will be the next event.
@@ -216,6 +231,10 @@ struct BatchMachine {
         decide(later, Outcome(verdict: .unavailable))
       }
     }
+  }
+
+  private mutating func conclude(_ range: Range<Int>, _ verdict: Outcome.Verdict) {
+    for row in range where isPending(row) { decide(row, Outcome(verdict: verdict)) }
   }
 
   private mutating func giveUpAll() {

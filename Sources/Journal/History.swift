@@ -8,15 +8,32 @@ public enum History {
   // MARK: A session
 
   /// Everything of a session that is not in its log, with its marks.
-  public static func sessionQuery(_ id: Identifier) -> Query {
+  public static func sessionQuery(_ id: Identifier, of workspace: Identifier) -> Query {
     Query(
       """
-      SELECT s.id, s.workspace_id, s.user_id, coalesce(v.name, ''), s.epoch, s.last_seq, s.status,
+      SELECT s.id, s.workspace_id, s.user_id, coalesce(v.name, ''),
+        s.epoch || coalesce((SELECT epoch FROM database_epoch), ''), s.last_seq, s.status,
         s.assigned_operator_id, coalesce(s.operator_name, ''), s.title,
         m.person_id, m.role, m.name, m.read_seq, m.delivered_seq
       FROM chat_sessions AS s
-      LEFT JOIN visitors AS v ON v.id = s.user_id
-      LEFT JOIN read_marks AS m ON m.session_id = s.id
+      LEFT JOIN visitors AS v ON v.workspace_id = s.workspace_id AND v.id = s.user_id
+      LEFT JOIN read_marks AS m ON m.workspace_id = s.workspace_id AND m.session_id = s.id
+      WHERE s.workspace_id = $2 AND s.id = $1 AND s.deleted_at IS NULL
+      ORDER BY m.person_id
+      """, [.uuid(id), .uuid(workspace)])
+  }
+
+  /// The same where the workspace is not known: the one statement that has to look everywhere.
+  public static func sessionQuery(_ id: Identifier) -> Query {
+    Query(
+      """
+      SELECT s.id, s.workspace_id, s.user_id, coalesce(v.name, ''),
+        s.epoch || coalesce((SELECT epoch FROM database_epoch), ''), s.last_seq, s.status,
+        s.assigned_operator_id, coalesce(s.operator_name, ''), s.title,
+        m.person_id, m.role, m.name, m.read_seq, m.delivered_seq
+      FROM chat_sessions AS s
+      LEFT JOIN visitors AS v ON v.workspace_id = s.workspace_id AND v.id = s.user_id
+      LEFT JOIN read_marks AS m ON m.workspace_id = s.workspace_id AND m.session_id = s.id
       WHERE s.id = $1 AND s.deleted_at IS NULL
       ORDER BY m.person_id
       """, [.uuid(id)])
@@ -49,34 +66,47 @@ public enum History {
       title: rows.bytes(0, 9) ?? [], marks: marks)
   }
 
+  /// A number that changes with everything that was changed behind the gateways' backs. A standby
+  /// that was promoted notices so itself.
+  public static let generationQuery = Query(
+    """
+    WITH renewed AS (
+      UPDATE database_epoch SET epoch = '-' || left(md5(gen_random_uuid()::text), 8),
+        fingerprint = chirrup_fingerprint(), generation = generation + 1, changed_at = now()
+      WHERE fingerprint <> chirrup_fingerprint() RETURNING generation)
+    SELECT coalesce((SELECT generation FROM renewed), (SELECT generation FROM database_epoch))
+    """)
+
   // MARK: Its log
 
   /// The `limit` entries that follow `after`.
   public static func entriesQuery(
-    _ session: Identifier, after: Int64, limit: Int
+    _ session: Identifier, of workspace: Identifier, after: Int64, limit: Int
   ) -> Query {
     Query(
       """
       SELECT c.seq, c.id, c.role, c.kind, coalesce(c.operator_id, c.user_id),
         coalesce(c.operator_name, v.name, ''), c.content, c.payload, c.created_at
-      FROM chats AS c LEFT JOIN visitors AS v ON v.id = c.user_id
-      WHERE c.session_id = $1 AND c.seq > $2
+      FROM chats AS c
+      LEFT JOIN visitors AS v ON v.workspace_id = c.workspace_id AND v.id = c.user_id
+      WHERE c.workspace_id = $4 AND c.session_id = $1 AND c.seq > $2
       ORDER BY c.seq LIMIT $3
-      """, [.uuid(session), .int(after), .int(Int64(limit))])
+      """, [.uuid(session), .int(after), .int(Int64(limit)), .uuid(workspace)])
   }
 
   /// The last `limit` entries in front of `before`.
   public static func entriesQuery(
-    _ session: Identifier, before: Int64, limit: Int
+    _ session: Identifier, of workspace: Identifier, before: Int64, limit: Int
   ) -> Query {
     Query(
       """
       SELECT c.seq, c.id, c.role, c.kind, coalesce(c.operator_id, c.user_id),
         coalesce(c.operator_name, v.name, ''), c.content, c.payload, c.created_at
-      FROM chats AS c LEFT JOIN visitors AS v ON v.id = c.user_id
-      WHERE c.session_id = $1 AND c.seq < $2
+      FROM chats AS c
+      LEFT JOIN visitors AS v ON v.workspace_id = c.workspace_id AND v.id = c.user_id
+      WHERE c.workspace_id = $4 AND c.session_id = $1 AND c.seq < $2
       ORDER BY c.seq DESC LIMIT $3
-      """, [.uuid(session), .int(before), .int(Int64(limit))])
+      """, [.uuid(session), .int(before), .int(Int64(limit)), .uuid(workspace)])
   }
 
   /// Ascending by seq, whichever query it was.
@@ -106,13 +136,16 @@ public enum History {
 
   /// Stores how far somebody has read and received a session; marks only grow.
   public static func markQuery(
-    _ session: Identifier, _ person: Person, read: Int64, delivered: Int64
+    _ session: Identifier, of workspace: Identifier, _ person: Person, read: Int64,
+    delivered: Int64
   ) -> Query {
     Query(
       """
-      INSERT INTO read_marks AS m (session_id, person_id, role, name, read_seq, delivered_seq)
-      SELECT id, $2, $3, $4, $5, $6 FROM chat_sessions WHERE id = $1
-      ON CONFLICT (session_id, person_id) DO UPDATE SET
+      INSERT INTO read_marks AS m
+        (workspace_id, session_id, person_id, role, name, read_seq, delivered_seq)
+      SELECT workspace_id, id, $2, $3, $4, $5, $6 FROM chat_sessions
+      WHERE workspace_id = $7 AND id = $1
+      ON CONFLICT (workspace_id, session_id, person_id) DO UPDATE SET
         name = excluded.name,
         read_seq = greatest(m.read_seq, excluded.read_seq),
         delivered_seq = greatest(m.delivered_seq, excluded.delivered_seq),
@@ -120,7 +153,7 @@ public enum History {
       """,
       [
         .uuid(session), .uuid(person.id), .text("\(person.role.text)"), .utf8(person.name),
-        .int(read), .int(delivered),
+        .int(read), .int(delivered), .uuid(workspace),
       ])
   }
 }

@@ -3,6 +3,8 @@ public enum ChainFault: Error, Sendable, Equatable {
   case badName(revision: String)
   case noParentLine(revision: String)
   case noDownSection(revision: String)
+  /// A step of batches must be two statements: how many rows there are, and what moves some.
+  case badBatches(revision: String, step: String)
   case duplicate(revision: String)
   /// Its parent is in no file.
   case orphan(revision: String, parent: String)
@@ -20,6 +22,8 @@ extension ChainFault: CustomStringConvertible {
     case .noParentLine(let revision):
       "\(revision): no line `-- parent: REVISION` (or `none`) in the comment it begins with"
     case .noDownSection(let revision): "\(revision): no line `-- down`"
+    case .badBatches(let revision, let step):
+      "\(revision): the batches “\(step)” are not two statements, a count and a move"
     case .duplicate(let revision): "\(revision): defined more than once"
     case .orphan(let revision, let parent): "\(revision): its parent \(parent) does not exist"
     case .severalRoots(let revisions):
@@ -51,6 +55,14 @@ public struct Chain: Sendable, Equatable {
   }
 
   public var head: String? { migrations.last?.revision }
+
+  /// Everything up to and with a revision.
+  public func upTo(_ revision: String) throws(MigrationFailure) -> [Migration] {
+    guard let index = migrations.firstIndex(where: { $0.revision == revision }) else {
+      throw .noSuchRevision(revision)
+    }
+    return Array(migrations[...index])
+  }
 
   /// Everything that is wrong, in a stable order; empty when the files form one line.
   public static func faults(in migrations: [Migration]) -> [ChainFault] {

@@ -6,12 +6,18 @@ public struct AppliedRevision: Sendable, Equatable {
   public var checksum: String
   public var at: WallTime
   public var durationMilliseconds: Int64
+  /// What it was applied after; nil for the first, and for rows of a Chirrup that did not note it.
+  public var parent: String?
 
-  public init(revision: String, checksum: String, at: WallTime, durationMilliseconds: Int64) {
+  public init(
+    revision: String, checksum: String, at: WallTime, durationMilliseconds: Int64,
+    parent: String? = nil
+  ) {
     self.revision = revision
     self.checksum = checksum
     self.at = at
     self.durationMilliseconds = durationMilliseconds
+    self.parent = parent
   }
 }
 
@@ -44,7 +50,7 @@ public struct MigrationPlan: Sendable {
       let state: State =
         switch row {
         case nil: .pending
-        case let row?: row.checksum == migration.checksum ? .applied : .changed
+        case let row?: migration.knows(row.checksum) ? .applied : .changed
         }
       lines.append(
         Line(
@@ -59,38 +65,58 @@ public struct MigrationPlan: Sendable {
 
   public var unknown: [String] { lines.filter { $0.state == .unknown }.map(\.revision) }
   public var changed: [String] { lines.filter { $0.state == .changed }.map(\.revision) }
+  public var pending: [String] { lines.filter { $0.state == .pending }.map(\.revision) }
   public var isCurrent: Bool { lines.allSatisfy { $0.state == .applied || $0.state == .changed } }
+
+  /// Unknown revisions that follow our own: they were applied by a newer binary. Where no parent is
+  /// on record, the date in the name decides.
+  public var newer: [String] {
+    var known = Set(chain.migrations.map(\.revision))
+    var newer: [String] = []
+    var rest = lines.filter { $0.state == .unknown }.compactMap(\.applied)
+    while let index = rest.firstIndex(where: { follows($0, known) }) {
+      let row = rest.remove(at: index)
+      known.insert(row.revision)
+      newer.append(row.revision)
+    }
+    return newer.sorted()
+  }
+
+  private func follows(_ row: AppliedRevision, _ known: Set<String>) -> Bool {
+    if let parent = row.parent { return known.contains(parent) }
+    return row.revision.prefix(8) > (chain.migrations.map { $0.revision.prefix(8) }.max() ?? "")
+  }
+
+  /// Unknown revisions that follow nothing.
+  public var strays: [String] {
+    let newer = self.newer
+    return unknown.filter { !newer.contains($0) }
+  }
 
   /// What `up` runs: everything pending, up to and with `target`.
   public func upward(to target: String? = nil) throws(MigrationFailure) -> [Migration] {
     try checkConsistency()
-    let end = try index(of: target ?? chain.head)
-    return chain.migrations[...end].filter { state(of: $0.revision) == .pending }
+    guard let target = target ?? chain.head else { return [] }
+    return try chain.upTo(target).filter { state(of: $0.revision) == .pending }
   }
 
   /// What `down` takes back, the newest first: everything applied after `target`; `none` is before
   /// all.
   public func downward(to target: String) throws(MigrationFailure) -> [Migration] {
     try checkConsistency()
-    let end = target == "none" ? -1 : try index(of: target)
-    return chain.migrations[(end + 1)...].reversed().filter { state(of: $0.revision) != .pending }
+    let kept = target == "none" ? 0 : try chain.upTo(target).count
+    return chain.migrations[kept...].reversed().filter { state(of: $0.revision) != .pending }
   }
 
-  private func state(of revision: String) -> State? {
+  func state(of revision: String) -> State? {
     lines.first { $0.revision == revision }?.state
-  }
-
-  private func index(of revision: String?) throws(MigrationFailure) -> Int {
-    guard let revision else { return -1 }
-    guard let index = chain.migrations.firstIndex(where: { $0.revision == revision }) else {
-      throw .noSuchRevision(revision)
-    }
-    return index
   }
 
   /// Nothing may run against a database whose past these files do not explain.
   private func checkConsistency() throws(MigrationFailure) {
-    guard unknown.isEmpty else { throw .newerDatabase(unknown: unknown) }
+    let newer = self.newer
+    guard newer.isEmpty else { throw .newerDatabase(unknown: newer) }
+    guard unknown.isEmpty else { throw .strayRevisions(unknown) }
     var firstPending: String?
     for line in lines {
       if line.state == .pending {

@@ -1,21 +1,32 @@
 public import Postgres
 import Primitives
 
-/// Brings a database to the schema of this binary, and back. One transaction for each migration,
-/// all of them under one advisory lock, so that two gateways that start at once do it once.
+/// Brings a database to the schema of this binary, and back. Each step of a migration is one
+/// transaction, and all run under one advisory lock, so that two gateways that start at once do it
+/// once. A migration is on record only when its last step is committed; whatever interrupts it
+/// before, running it again completes it.
 public struct Migrator {
   /// What happens, as it happens.
   public enum Event: Sendable, Equatable {
     /// Another process migrates this database; we wait for it.
     case waiting
     case began(revision: String, number: Int, of: Int)
+    /// A table is in use by somebody who holds it for long; the step is tried again.
+    case blocked(attempt: Int, of: Int)
+    /// A long move of data goes on; only where there is something to move.
+    case progress(MoveProgress)
     /// What a migration itself says (`RAISE NOTICE`).
     case notice(String)
     case finished(revision: String, milliseconds: Int64)
   }
 
-  private let connection: BlockingConnection
-  private let chain: Chain
+  /// How long a step waits for a lock. Whoever wants to read a table waits behind us for as long.
+  static let lockMilliseconds = 1_000
+  /// Attempts at a step whose table is in use.
+  static let lockAttempts = 60
+
+  let connection: BlockingConnection
+  let chain: Chain
 
   public init(_ connection: BlockingConnection) throws(MigrationFailure) {
     try self.init(connection, chain: Migrator.embeddedChain())
@@ -32,6 +43,21 @@ public struct Migrator {
     return faults + Chain.faults(in: migrations)
   }
 
+  /// Other files: of a branch that is not built yet. A file's name is its revision and `.sql`.
+  public static func check(_ files: [(name: String, text: String)]) -> [ChainFault] {
+    var migrations: [Migration] = []
+    var faults: [ChainFault] = []
+    for file in files {
+      let revision = file.name.hasSuffix(".sql") ? String(file.name.dropLast(4)) : file.name
+      do throws(ChainFault) {
+        migrations.append(try Migration(revision: revision, text: file.text))
+      } catch {
+        faults.append(error)
+      }
+    }
+    return faults + Chain.faults(in: migrations)
+  }
+
   private static func embeddedChain() throws(MigrationFailure) -> Chain {
     let (migrations, faults) = Migration.embedded()
     guard faults.isEmpty else { throw .chain(faults) }
@@ -42,15 +68,20 @@ public struct Migrator {
   public func status() throws(MigrationFailure) -> MigrationPlan {
     let exists = try run(Query("SELECT to_regclass('chirrup_migrations') IS NOT NULL"))
     guard exists.bool(0, 0) == true else { return MigrationPlan(chain: chain, applied: []) }
+    // The table of an older Chirrup has no column `parent`.
     let rows = try run(
-      Query("SELECT revision, checksum, applied_at, duration_ms FROM chirrup_migrations"))
+      Query(
+        """
+        SELECT revision, checksum, applied_at, duration_ms, to_jsonb(m) ->> 'parent'
+        FROM chirrup_migrations m
+        """))
     var applied: [AppliedRevision] = []
     for row in 0..<rows.count {
       applied.append(
         AppliedRevision(
           revision: rows.text(row, 0) ?? "", checksum: rows.text(row, 1) ?? "",
           at: rows.time(row, 2) ?? WallTime(microseconds: 0),
-          durationMilliseconds: rows.int(row, 3) ?? 0))
+          durationMilliseconds: rows.int(row, 3) ?? 0, parent: rows.text(row, 4)))
     }
     return MigrationPlan(chain: chain, applied: applied)
   }
@@ -65,15 +96,18 @@ public struct Migrator {
     try status().downward(to: target)
   }
 
-  /// Applies what is pending; returns what ran.
+  /// Applies what is pending; returns what ran. Writes nothing when nothing is.
   @discardableResult
   public func up(
     to target: String? = nil, report: (Event) -> Void = { _ in }
   ) throws(MigrationFailure) -> [Migration] {
-    try underLock(report) { () throws(MigrationFailure) in
-      try createTable()
+    guard try !status().upward(to: target).isEmpty else { return [] }
+    return try underLock(report) { () throws(MigrationFailure) in
       let migrations = try status().upward(to: target)
-      try apply(migrations, .up, report)
+      try keepBooks()
+      for (index, migration) in migrations.enumerated() {
+        try apply(migration, number: index + 1, of: migrations.count, report)
+      }
       return migrations
     }
   }
@@ -86,143 +120,39 @@ public struct Migrator {
   ) throws(MigrationFailure) -> [Migration] {
     try underLock(report) { () throws(MigrationFailure) in
       let migrations = try status().downward(to: target)
-      try apply(migrations, .down, report)
+      guard !migrations.isEmpty else { return [] }
+      try keepBooks()
+      for (index, migration) in migrations.enumerated() {
+        try takeBack(migration, number: index + 1, of: migrations.count, report)
+      }
+      if target == "none" {
+        try transaction { () throws(MigrationFailure) in try execute(Bookkeeping.farewell) }
+      }
       return migrations
     }
   }
 
-  // MARK: Steps
-
-  private enum Direction {
-    case up, down
-
-    func statements(of migration: Migration) -> [Statement] {
-      self == .up ? migration.up : migration.down
-    }
-
-    func bookkeeping(_ migration: Migration, milliseconds: Int64) -> Query {
-      switch self {
-      case .up:
-        Query(
-          "INSERT INTO chirrup_migrations (revision, checksum, duration_ms) VALUES ($1, $2, $3)",
-          [.text(migration.revision), .text(migration.checksum), .int(milliseconds)])
-      case .down:
-        Query(
-          "DELETE FROM chirrup_migrations WHERE revision = $1", [.text(migration.revision)])
-      }
-    }
-  }
-
-  private func apply(
-    _ migrations: [Migration], _ direction: Direction, _ report: (Event) -> Void
-  ) throws(MigrationFailure) {
-    for (index, migration) in migrations.enumerated() {
-      report(.began(revision: migration.revision, number: index + 1, of: migrations.count))
-      let clock = ContinuousClock()
-      let start = clock.now
-      try transaction { () throws(MigrationFailure) in
-        for statement in direction.statements(of: migration) {
-          try run(statement, of: migration, report)
-        }
-        try run(
-          direction.bookkeeping(migration, milliseconds: (clock.now - start).milliseconds))
-      }
-      report(
-        .finished(revision: migration.revision, milliseconds: (clock.now - start).milliseconds))
-    }
-  }
-
-  private func run(
-    _ statement: Statement, of migration: Migration, _ report: (Event) -> Void
-  ) throws(MigrationFailure) {
-    let (notices, failure) = connection.collectingNotices { () -> ScriptFailure? in
-      do throws(ScriptFailure) {
-        try connection.execute(script: statement.text)
-        return nil
-      } catch {
-        return error
-      }
-    }
-    // “… already exists, skipping” is what an idempotent migration is made of: nothing to tell.
-    for notice in notices where !notice.hasSuffix(", skipping") { report(.notice(notice)) }
-    switch failure {
-    case nil: return
-    case .unavailable(let reason)?: throw .unavailable(reason: reason)
-    case .refused(let refusal, let line)?:
-      throw .statement(
-        file: migration.file, line: statement.line + (line ?? 1) - 1, statement: statement.title,
-        refusal)
-    }
-  }
-
-  private func createTable() throws(MigrationFailure) {
-    try transaction { () throws(MigrationFailure) in
-      try execute(
-        """
-        SET LOCAL client_min_messages = warning;
-        CREATE TABLE IF NOT EXISTS chirrup_migrations (
-          revision text PRIMARY KEY,
-          checksum text NOT NULL,
-          applied_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-          duration_ms bigint NOT NULL
-        );
-        COMMENT ON TABLE chirrup_migrations IS 'Which migrations of Chirrup this database has.'
-        """)
-    }
-  }
-
-  /// The lock's number is the bytes of “chirrup”. It belongs to the connection, so it ends with a
-  /// crash.
-  private func underLock<Result>(
-    _ report: (Event) -> Void, _ body: () throws(MigrationFailure) -> Result
-  ) throws(MigrationFailure) -> Result {
-    if try run(Query("SELECT pg_try_advisory_lock(27988542884475248)")).bool(0, 0) != true {
-      report(.waiting)
-      try run(Query("SELECT pg_advisory_lock(27988542884475248)"))
-    }
-    defer { _ = try? run(Query("SELECT pg_advisory_unlock(27988542884475248)")) }
-    return try body()
-  }
-
-  private func transaction(
-    _ body: () throws(MigrationFailure) -> Void
-  ) throws(MigrationFailure) {
-    try execute("BEGIN")
-    do throws(MigrationFailure) {
-      try body()
-      try execute("COMMIT")
-    } catch {
-      // The first error is the one to tell; a broken connection has rolled back by itself.
-      try? execute("ROLLBACK")
-      throw error
-    }
-  }
-
-  private func execute(_ script: String) throws(MigrationFailure) {
-    do throws(ScriptFailure) {
-      try connection.execute(script: script)
-    } catch {
-      switch error {
-      case .unavailable(let reason): throw .unavailable(reason: reason)
-      case .refused(let refusal, _):
-        throw .query(.refused(refusal.state, message: refusal.message))
-      }
-    }
-  }
-
+  /// Records everything up to `target` without running it, if the schema is what it would make.
+  ///
+  /// - Returns: what was recorded; empty when it was already.
   @discardableResult
-  private func run(_ query: Query) throws(MigrationFailure) -> Rows {
-    do throws(QueryFailure) {
-      return try connection.run(query)
-    } catch {
-      if case .unavailable(let reason) = error { throw .unavailable(reason: reason) }
-      throw .query(error)
+  public func stamp(
+    _ target: String, report: (Event) -> Void = { _ in }
+  ) throws(MigrationFailure) -> [Migration] {
+    try underLock(report) { () throws(MigrationFailure) in
+      let plan = try status()
+      let revisions = try plan.chain.upTo(target)
+      let differences = try compareSchema(with: revisions)
+      guard differences.isEmpty else {
+        throw .schemaDiffers(revision: target, differences)
+      }
+      let missing = revisions.filter { plan.state(of: $0.revision) == .pending }
+      guard !missing.isEmpty else { return [] }
+      try keepBooks()
+      try transaction { () throws(MigrationFailure) in
+        for migration in missing { try run(record(migration, milliseconds: 0)) }
+      }
+      return missing
     }
-  }
-}
-
-extension Duration {
-  var milliseconds: Int64 {
-    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
   }
 }

@@ -22,6 +22,23 @@ public final class BlockingConnection {
 
   @discardableResult
   public func run(_ query: Query) throws(QueryFailure) -> Rows {
+    guard let scope = query.scope, try perform(Query(Scope.isPossible)).bool(0, 0) == true else {
+      return try perform(query)
+    }
+    try perform(Query("BEGIN"))
+    do throws(QueryFailure) {
+      try perform(Query(Scope.enter, scope.parameters))
+      let rows = try perform(query)
+      try perform(Query("COMMIT"))
+      return rows
+    } catch {
+      _ = try? perform(Query("ROLLBACK"))
+      throw error
+    }
+  }
+
+  @discardableResult
+  private func perform(_ query: Query) throws(QueryFailure) -> Rows {
     parameters.removeAll()
     for parameter in query.parameters { parameters.append(parameter) }
     guard let answer = link.runWaiting(query.sql, parameters) else {
@@ -39,6 +56,17 @@ public final class BlockingConnection {
       throw .unavailable(reason: link.errorMessage)
     }
     guard answer.form == .refused else { return }
+    if link.isBroken { throw .unavailable(reason: link.errorMessage) }
+    let refusal = answer.refusal
+    throw .refused(refusal, line: refusal.line(in: script))
+  }
+
+  /// Runs one statement with an answer whose text is not a constant of the source.
+  public func ask(script: String) throws(ScriptFailure) -> Rows {
+    guard let answer = link.runWaiting(statement: script) else {
+      throw .unavailable(reason: link.errorMessage)
+    }
+    guard answer.form == .refused else { return answer.rows() }
     if link.isBroken { throw .unavailable(reason: link.errorMessage) }
     let refusal = answer.refusal
     throw .refused(refusal, line: refusal.line(in: script))

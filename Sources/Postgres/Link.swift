@@ -223,6 +223,15 @@ import Glibc
     return unsafe Answer(result)
   }
 
+  /// One statement, whose answer is binary as all others.
+  func runWaiting(statement: String) -> Answer? {
+    // SAFETY: there are no parameters; the result is new and belongs to the caller.
+    guard let result = unsafe PQexecParams(handle, statement, 0, nil, nil, nil, nil, 1) else {
+      return nil
+    }
+    return unsafe Answer(result)
+  }
+
   // MARK: Notices
 
   /// libpq would print them on standard error.

@@ -5,10 +5,48 @@ public import Primitives
 public struct Query: Sendable {
   public var sql: StaticString
   public var parameters: [Parameter]
+  /// Binds the statement to one workspace by row security; nil: it runs as the tables' owner.
+  public var scope: Scope?
 
   public init(_ sql: StaticString, _ parameters: [Parameter] = []) {
     self.sql = sql
     self.parameters = parameters
+  }
+}
+
+/// For whom a statement reads. It runs as the role `chirrup_reader`, to which the policies of
+/// `chats` and `chat_sessions` apply, so that even a wrong statement shows nothing of another
+/// workspace. Where that role cannot be used the statement runs as the owner; it names the
+/// workspace all the same.
+public struct Scope: Sendable, Equatable {
+  public var workspace: Identifier
+  /// A visitor, who sees own sessions; nil: an operator, who sees all of the workspace.
+  public var user: Identifier?
+
+  public init(workspace: Identifier, user: Identifier? = nil) {
+    self.workspace = workspace
+    self.user = user
+  }
+
+  /// Both settings end with the transaction.
+  static let enter: StaticString = """
+    SELECT set_config('role', 'chirrup_reader', true),
+      set_config('chirrup.workspace_id', $1::uuid::text, true),
+      set_config('chirrup.user_id', coalesce($2::uuid::text, ''), true)
+    """
+  var parameters: [Parameter] { [.uuid(workspace), .uuid(user)] }
+
+  /// Whether the connection's user may become that role.
+  static let isPossible: StaticString = """
+    SELECT coalesce(pg_has_role(current_user, to_regrole('chirrup_reader'), 'MEMBER'), false)
+    """
+}
+
+extension Query {
+  public func scoped(to workspace: Identifier, user: Identifier? = nil) -> Query {
+    var query = self
+    query.scope = Scope(workspace: workspace, user: user)
+    return query
   }
 }
 

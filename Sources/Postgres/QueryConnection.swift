@@ -31,15 +31,19 @@ public struct QueryConnection: ~Copyable {
   private struct Sent {
     /// nil for the connection's own settings.
     var ticket: UInt64?
+    /// Results of statements that come before the one that was asked: its scope.
+    var resultsBefore = 0
     /// The statement that is prepared just before.
     var preparing: PreparedKey?
     var at: Instant
     var result: Result<Rows, QueryFailure>?
   }
   /// The same text with other types of parameters (a NULL has none) is another statement.
+  /// Under another role its plan is another one, too.
   private struct PreparedKey: Hashable {
     var text: UInt
     var types: [UInt32]
+    var isScoped: Bool
   }
   private struct PreparedName {
     var name: String
@@ -58,6 +62,13 @@ public struct QueryConnection: ~Copyable {
   private var prepared: [PreparedKey: PreparedName] = [:]
   private var names = 0
   private var parameters = ParameterBuffer()
+  /// False after the server has forgotten its prepared statements (DISCARD ALL).
+  private var isScopePrepared = false
+  /// Whether the server lets us bind statements to a workspace; known when it is ready.
+  public private(set) var canScope = false
+
+  /// Names the database that was reached, see `StoreIdentity`; empty before the first time.
+  public private(set) var store = ""
 
   /// What the server or the network said when the connection was last lost.
   public private(set) var reason = "not connected yet"
@@ -110,6 +121,11 @@ public struct QueryConnection: ~Copyable {
     answers.popFirst()
   }
 
+  /// Connects anew: the server is not the one that is wanted.
+  public mutating func reconnect(now: Instant) {
+    if phase != .down { disconnect(now, "another database has taken over") }
+  }
+
   public mutating func advance(now: Instant) {
     switch phase {
     case .down: if now >= deadline { connect(now) }
@@ -147,10 +163,12 @@ public struct QueryConnection: ~Copyable {
             SELECT set_config('statement_timeout', '10000', false),
               set_config('idle_in_transaction_session_timeout', '10000', false)
             """) ?? false
-      guard accepted, link?.sync() ?? false else {
+      let isAsked = link?.execute(text: StoreIdentity.query) ?? false
+      guard accepted, isAsked, link?.sync() ?? false else {
         return disconnect(now, link?.errorMessage ?? "out of memory")
       }
-      sent.append(Sent(ticket: nil, preparing: nil, at: now, result: nil))
+      isScopePrepared = false
+      sent.append(Sent(ticket: nil, resultsBefore: 1, preparing: nil, at: now, result: nil))
       flush(now)
     }
   }
@@ -180,11 +198,15 @@ public struct QueryConnection: ~Copyable {
   // MARK: Talking
 
   private mutating func send(_ query: Query, ticket: UInt64, now: Instant) {
+    let scope = canScope ? query.scope : nil
+    let resultsBefore = scope == nil ? 0 : isScopePrepared ? 1 : 2
+    let isEntered = scope.map { enter($0) } ?? true
     parameters.removeAll()
     for parameter in query.parameters { parameters.append(parameter) }
     // While the first use of a text is under way, others go without a name: should it fail, they
     // fail by themselves.
-    let key = PreparedKey(text: query.sql.address, types: parameters.types)
+    let key = PreparedKey(
+      text: query.sql.address, types: parameters.types, isScoped: scope != nil)
     var preparing: PreparedKey?
     var accepted: Bool
     if let known = prepared[key] {
@@ -201,13 +223,35 @@ public struct QueryConnection: ~Copyable {
         (link?.prepare(name, query.sql, types: parameters.types) ?? false)
         && (link?.execute(name, parameters) ?? false)
     }
-    accepted = accepted && (link?.sync() ?? false)
-    sent.append(Sent(ticket: ticket, preparing: preparing, at: now, result: nil))
+    accepted = isEntered && accepted && (link?.sync() ?? false)
+    sent.append(
+      Sent(
+        ticket: ticket, resultsBefore: resultsBefore, preparing: preparing, at: now,
+        result: nil))
     if accepted {
       flush(now)
     } else {
       disconnect(now, link?.errorMessage ?? "out of memory")
     }
+  }
+
+  /// What is sent up to the next sync is one transaction, and the settings end with it.
+  private mutating func enter(_ scope: Scope) -> Bool {
+    parameters.removeAll()
+    for id in [scope.workspace, scope.user] {
+      if let id {
+        parameters.append(.uuid) { id.appendBytes(to: &$0) }
+      } else {
+        parameters.appendNull(.uuid)
+      }
+    }
+    if !isScopePrepared {
+      isScopePrepared = true
+      guard link?.prepare("scope", Scope.enter, types: parameters.types) ?? false else {
+        return false
+      }
+    }
+    return link?.execute("scope", parameters) ?? false
   }
 
   private mutating func exchange(_ now: Instant) {
@@ -246,7 +290,9 @@ public struct QueryConnection: ~Copyable {
       switch answer.form {
       case .done:
         sent.updateFirst { entry in
-          if let key = entry.preparing {
+          if entry.resultsBefore > 0 {
+            entry.resultsBefore -= 1
+          } else if let key = entry.preparing {
             prepared[key]?.isConfirmed = true
             entry.preparing = nil
           } else if entry.result == nil {
@@ -269,6 +315,7 @@ public struct QueryConnection: ~Copyable {
     }
     // The statement is gone (DISCARD ALL) or its tables have changed since: it is prepared anew
     // next time.
+    if refusal.state.code == "26000" { isScopePrepared = false }
     if refusal.state.code == "26000" || refusal.state.code == "0A000" { prepared.removeAll() }
   }
 
@@ -279,7 +326,9 @@ public struct QueryConnection: ~Copyable {
       answers.append((ticket, result))
       return
     }
-    guard case .success = result else { return disconnect(now, reason) }
+    guard case .success(let rows) = result else { return disconnect(now, reason) }
+    store = rows.text(0, 0) ?? ""
+    canScope = rows.bool(0, 1) == true
     phase = .ready
     backoff.reset()
     while phase == .ready, let next = waiting.popFirst() {

@@ -29,6 +29,35 @@ extension WallTime {
   }
 }
 
+extension WallTime {
+  /// Appends for example `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+  public func appendHTTPDate(to bytes: inout [UInt8]) {
+    let seconds = max(0, microseconds / 1_000_000)
+    let days = seconds / 86_400
+    let date = civilDate(daysSince1970: days)
+    // 1 January 1970 was a Thursday.
+    appendPart(Int(days % 7), of: "ThuFriSatSunMonTueWed", to: &bytes)
+    bytes.append(", ")
+    appendPadded(date.day, digits: 2, to: &bytes)
+    bytes.append(" ")
+    appendPart(Int(date.month - 1), of: "JanFebMarAprMayJunJulAugSepOctNovDec", to: &bytes)
+    bytes.append(" ")
+    appendPadded(date.year, digits: 4, to: &bytes)
+    bytes.append(" ")
+    appendPadded(seconds / 3600 % 24, digits: 2, to: &bytes)
+    bytes.append(":")
+    appendPadded(seconds / 60 % 60, digits: 2, to: &bytes)
+    bytes.append(":")
+    appendPadded(seconds % 60, digits: 2, to: &bytes)
+    bytes.append(" GMT")
+  }
+
+  private func appendPart(_ index: Int, of names: StaticString, to bytes: inout [UInt8]) {
+    let text = names.description.utf8
+    bytes.append(contentsOf: text.dropFirst(index * 3).prefix(3))
+  }
+}
+
 extension WallTime: CustomStringConvertible {
   public var description: String {
     var bytes: [UInt8] = []

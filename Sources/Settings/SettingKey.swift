@@ -3,6 +3,9 @@
 /// command line, where there is one.
 public enum SettingKey: String, CaseIterable, Sendable {
   case listen
+  case tlsListen = "tls.listen"
+  case tlsCertificates = "tls.certificates"
+  case tlsKeys = "tls.keys"
   case publicURL = "public_url"
   case databaseURL = "database_url"
   case dataDirectory = "data_dir"
@@ -11,9 +14,25 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case logFormat = "log.format"
   case connections = "limits.connections"
   case connectionsPerAddress = "limits.connections_per_address"
+  case connectionsPerVisitor = "limits.connections_per_visitor"
+  case connectionsPerWorkspace = "limits.connections_per_workspace"
+  case connectsPerAddress = "limits.connects_per_address"
+  case hellosPerAddress = "limits.hellos_per_address"
+  case tokensPerAddress = "limits.tokens_per_address"
+  case exemptAddresses = "limits.exempt_addresses"
+  case trustedProxies = "trusted_proxies"
+  case proxyProtocol = "proxy_protocol"
+  case allowedHosts = "allowed_hosts"
   case visitorTokenSeconds = "tokens.visitor_seconds"
   case operatorTokenSeconds = "tokens.operator_seconds"
+  case compressionEnabled = "compression.enabled"
+  case compressionContextTakeover = "compression.context_takeover"
+  case compressionWindowBits = "compression.window_bits"
+  case compressionMemoryLevel = "compression.memory_level"
+  case compressionLevel = "compression.level"
+  case compressionThresholdBytes = "compression.threshold_bytes"
   case allowedOrigins = "allowed_origins"
+  case requireOrigin = "require_origin"
   case drainSeconds = "drain_seconds"
   case migrate
   case debugEcho = "debug_echo"
@@ -35,8 +54,13 @@ public enum SettingKey: String, CaseIterable, Sendable {
     switch self {
     case .loops: 0...64
     case .connections: 1...1_000_000
-    case .connectionsPerAddress: 0...1_000_000
+    case .connectionsPerAddress, .connectionsPerVisitor, .connectionsPerWorkspace,
+      .connectsPerAddress, .hellosPerAddress, .tokensPerAddress:
+      0...1_000_000
     case .visitorTokenSeconds, .operatorTokenSeconds: 60...86_400
+    case .compressionWindowBits: 9...15
+    case .compressionMemoryLevel, .compressionLevel: 1...9
+    case .compressionThresholdBytes: 0...65_536
     case .drainSeconds: 0...300
     default: nil
     }
@@ -46,14 +70,22 @@ public enum SettingKey: String, CaseIterable, Sendable {
   var accepted: String {
     if let range { return "a whole number from \(range.lowerBound) to \(range.upperBound)" }
     return switch self {
-    case .listen:
-      "1 to 16 different addresses like 127.0.0.1:8080, [::1]:8080, localhost:8080"
+    case .listen, .tlsListen:
+      "none, or up to 16 different addresses like 127.0.0.1:8080, [::1]:8080, localhost:8080"
+    case .tlsCertificates:
+      "up to 64 paths of PEM files, each a chain that begins with the server's own certificate"
+    case .tlsKeys:
+      "as many paths of PEM files as there are certificates, in their order, or none if each key "
+        + "stands in its certificate's file"
     case .publicURL: "a URL like https://chat.example.com, without query and fragment"
     case .databaseURL: "postgresql://user:password@host:5432/name or host=… dbname=…"
     case .dataDirectory: "a path of a directory"
     case .logLevel: LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
     case .logFormat: LogFormat.allCases.map(\.rawValue).joined(separator: ", ")
     case .allowedOrigins: "* or up to 64 origins like https://example.com or http://localhost:3000"
+    case .trustedProxies, .exemptAddresses:
+      "none, or up to 64 addresses or ranges like 10.0.0.0/8 or 2001:db8::/32"
+    case .allowedHosts: "* or up to 64 host names like chat.internal, without scheme and port"
     default: "true or false"
     }
   }

@@ -20,7 +20,7 @@ extension Settings {
       return "the environment variable \(name) is no setting and is ignored"
         + (meant.map { "; did you mean \($0)?" } ?? "")
     }
-    if settings.demo, !settings.listen.allSatisfy(\.isLoopback) {
+    if settings.demo, !(settings.listen + settings.tlsListen).allSatisfy(\.isLoopback) {
       warnings.append(
         "demo is on, so everybody who reaches this address can log in to the demo's console")
     }
@@ -29,7 +29,10 @@ extension Settings {
 
   private init(reading check: inout SettingsCheck) {
     self.init()
-    check.list(.listen, into: &listen) { parseListen($0) }
+    check.list(.listen, into: &listen, none: "none") { parseListen($0) }
+    check.list(.tlsListen, into: &tlsListen, none: "none") { parseListen($0) }
+    check.list(.tlsCertificates, into: &tlsCertificates) { parsePath($0) }
+    check.list(.tlsKeys, into: &tlsKeys) { parsePath($0) }
     check.optional(.publicURL, into: &publicURL) { parsePublicURL($0) }
     check.optional(.databaseURL, into: &databaseURL) { isConnectionString($0) ? $0 : nil }
     check.value(.dataDirectory, into: &dataDirectory) { $0.utf8.contains(0) ? nil : $0 }
@@ -38,19 +41,70 @@ extension Settings {
     check.value(.logFormat, into: &logFormat) { LogFormat(rawValue: $0.lowercased()) }
     check.number(.connections, into: &connectionsMax)
     check.number(.connectionsPerAddress, into: &connectionsPerAddressMax)
+    check.number(.connectionsPerVisitor, into: &connectionsPerVisitorMax)
+    check.number(.connectionsPerWorkspace, into: &connectionsPerWorkspaceMax)
+    check.number(.connectsPerAddress, into: &connectsPerAddress)
+    check.number(.hellosPerAddress, into: &hellosPerAddress)
+    check.number(.tokensPerAddress, into: &tokensPerAddress)
+    check.list(.exemptAddresses, into: &exemptAddresses, none: "none") { parseRange($0) }
+    check.list(.trustedProxies, into: &trustedProxies, none: "none") { parseRange($0) }
+    check.value(.proxyProtocol, into: &proxyProtocol) { parseBoolean($0) }
+    check.list(.allowedHosts, into: &allowedHosts) { parseHost($0) }
     check.number(.visitorTokenSeconds, into: &visitorTokenSeconds)
     check.number(.operatorTokenSeconds, into: &operatorTokenSeconds)
+    check.value(.compressionEnabled, into: &compression.isEnabled) { parseBoolean($0) }
+    check.value(.compressionContextTakeover, into: &compression.keepsContext) { parseBoolean($0) }
+    check.number(.compressionWindowBits, into: &compression.windowBits)
+    check.number(.compressionMemoryLevel, into: &compression.memoryLevel)
+    check.number(.compressionLevel, into: &compression.level)
+    check.number(.compressionThresholdBytes, into: &compression.thresholdBytes)
     check.list(.allowedOrigins, into: &allowedOrigins) { parseOrigin($0) }
+    check.value(.requireOrigin, into: &requireOrigin) { parseBoolean($0) }
     check.number(.drainSeconds, into: &drainSeconds)
     check.value(.migrate, into: &migrate) { parseBoolean($0) }
     check.value(.debugEcho, into: &debugEcho) { parseBoolean($0) }
     check.value(.demo, into: &demo) { parseBoolean($0) }
-    let fixed = listen.filter { $0.port != 0 }
-    if listen.count > 16 || Set(fixed).count < fixed.count {
-      check.refuse(.listen, because: "there are too many addresses, or one of them twice")
+    checkListeners(&check)
+    checkCounts(&check)
+    if proxyProtocol, trustedProxies.isEmpty {
+      check.refuse(
+        .proxyProtocol, because: "a PROXY header counts only from trusted_proxies, which is empty")
     }
-    if allowedOrigins.count > 64 {
-      check.refuse(.allowedOrigins, because: "there are \(allowedOrigins.count)")
+  }
+}
+
+extension Settings {
+  private func checkListeners(_ check: inout SettingsCheck) {
+    let all = listen + tlsListen
+    let fixed = all.filter { $0.port != 0 }
+    if listen.count > 16 || tlsListen.count > 16 || Set(fixed).count < fixed.count {
+      check.refuse(
+        Set(fixed).isDisjoint(with: tlsListen) ? .listen : .tlsListen,
+        because: "there are too many addresses, or one of them twice")
+    }
+    if all.isEmpty { check.refuse(.listen, because: "nothing is listened on") }
+    if !tlsListen.isEmpty, tlsCertificates.isEmpty {
+      check.refuse(.tlsCertificates, because: "tls.listen needs a certificate")
+    }
+    if tlsCertificates.count > 64 {
+      check.refuse(.tlsCertificates, because: "there are \(tlsCertificates.count)")
+    }
+    if !tlsKeys.isEmpty, tlsKeys.count != tlsCertificates.count {
+      check.refuse(
+        .tlsKeys,
+        because: "there are \(tlsKeys.count), and \(tlsCertificates.count) certificates")
+    }
+  }
+
+  /// Each list is gone through for a request: 64 elements are looked at in well under a
+  /// microsecond.
+  private func checkCounts(_ check: inout SettingsCheck) {
+    let counts: [(SettingKey, Int)] = [
+      (.allowedOrigins, allowedOrigins.count), (.trustedProxies, trustedProxies.count),
+      (.exemptAddresses, exemptAddresses.count), (.allowedHosts, allowedHosts.count),
+    ]
+    for (key, count) in counts where count > 64 {
+      check.refuse(key, because: "there are \(count)")
     }
   }
 }
@@ -95,9 +149,15 @@ struct SettingsCheck {
 
   /// A list stands in one text, separated by commas. Its first wrong element is named.
   mutating func list<Value>(
-    _ key: SettingKey, into values: inout [Value], parse: (String) -> Value?
+    _ key: SettingKey, into values: inout [Value], none: String? = nil,
+    parse: (String) -> Value?
   ) {
     guard let found = sources.text(for: key) else { return }
+    // An empty text means the default, so an empty list needs a word.
+    if let none, found.text == none {
+      values = []
+      return
+    }
     var parsed: [Value] = []
     for element in found.text.split(separator: ",", omittingEmptySubsequences: false) {
       let text = String(element.trimmingBlanks)

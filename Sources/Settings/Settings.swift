@@ -5,6 +5,12 @@
 public struct Settings: Sendable, Equatable {
   /// Where the gateway listens; one listener for each address and loop.
   public var listen = [ListenAddress(host: "127.0.0.1", port: 8080)]
+  /// Where it listens for TLS.
+  public var tlsListen: [ListenAddress] = []
+  /// Certificate chains, PEM. The first answers for names that none of them has.
+  public var tlsCertificates: [String] = []
+  /// Their keys, in the same order. Empty: each key stands in its certificate's file.
+  public var tlsKeys: [String] = []
   /// The URL under which browsers reach the gateway, without a trailing slash. Nil: the first
   /// listen address.
   public var publicURL: String?
@@ -18,14 +24,34 @@ public struct Settings: Sendable, Equatable {
   public var logFormat = LogFormat.text
   /// Connections open at once.
   public var connectionsMax = 50_000
-  /// Connections open at once from one address. 0: no limit but `connectionsMax`.
-  public var connectionsPerAddressMax = 0
+  /// Connections open at once from one address (IPv6: from one /64). 0: no limit but
+  /// `connectionsMax`.
+  public var connectionsPerAddressMax = 1_000
+  /// WebSockets of one visitor and of one workspace. 0: no limit.
+  public var connectionsPerVisitorMax = 32
+  public var connectionsPerWorkspaceMax = 0
+  /// New connections, hellos, and tokens for visitors, a minute from one address and as many at
+  /// once. 0: no limit.
+  public var connectsPerAddress = 1_200
+  public var hellosPerAddress = 1_200
+  public var tokensPerAddress = 60
+  /// Addresses and ranges that the limits for one address do not concern.
+  public var exemptAddresses = ["127.0.0.0/8", "::1"]
+  /// Addresses and ranges whose X-Forwarded-For, X-Forwarded-Proto and PROXY headers count.
+  public var trustedProxies: [String] = []
+  /// Whether connections of trusted proxies begin with a PROXY header, version 2.
+  public var proxyProtocol = false
+  /// Names under which browsers may reach the gateway, besides that of `publicURL`. `*` is any.
+  public var allowedHosts: [String] = []
   /// Seconds for which a visitor's token is valid.
   public var visitorTokenSeconds = 900
   /// Seconds for which an operator's token is valid.
   public var operatorTokenSeconds = 3_600
+  public var compression = CompressionSettings()
   /// Origins that may open a connection, for a workspace that lists none of its own. `*` is any.
   public var allowedOrigins = ["*"]
+  /// Whether a WebSocket without an Origin, so not of a browser, is refused.
+  public var requireOrigin = false
   /// Seconds that a stopping gateway gives its clients to go.
   public var drainSeconds = 10
   /// Whether serve applies pending migrations; otherwise it refuses to start on an old schema.
@@ -35,6 +61,23 @@ public struct Settings: Sendable, Equatable {
   /// Whether the workspace `demo` exists, with its operator, and its login is shown on the
   /// console's page.
   public var demo = false
+
+  public init() {}
+}
+
+/// permessage-deflate (RFC 7692), for clients that offer it.
+public struct CompressionSettings: Sendable, Equatable {
+  public var isEnabled = true
+  /// Whether messages may refer to earlier ones, for which every connection keeps zlib's state.
+  public var keepsContext = false
+  /// The window of either direction where context is kept, as a power of two.
+  public var windowBits = 12
+  /// zlib's memLevel.
+  public var memoryLevel = 5
+  /// zlib's level: 1 is fast, 9 is small.
+  public var level = 1
+  /// Shorter texts are not compressed.
+  public var thresholdBytes = 512
 
   public init() {}
 }

@@ -49,6 +49,22 @@ private func isIPv6(_ text: Substring) -> Bool {
   return halves.count == 2 ? groups <= 7 : groups == 8
 }
 
+/// An IPv4 or IPv6 address, or a range of them: `10.0.0.0/8` (RFC 4632 §3.1, RFC 4291 §2.3).
+func parseRange(_ text: String) -> String? {
+  let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+  guard isIPv4(parts[0]) || isIPv6(parts[0]) else { return nil }
+  guard parts.count == 2 else { return text }
+  guard let bits = decimal(parts[1]), bits <= (isIPv4(parts[0]) ? 32 : 128) else { return nil }
+  return text
+}
+
+/// The name of a host, or `*`.
+func parseHost(_ text: String) -> String? {
+  text == "*" || isAuthority(Substring(text)) && !text.contains(":") ? text.lowercased() : nil
+}
+
+func parsePath(_ text: String) -> String? { text.isEmpty || text.utf8.contains(0) ? nil : text }
+
 /// `http` or `https`, a host, perhaps a port and a path; the trailing slash is dropped.
 func parsePublicURL(_ text: String) -> String? {
   guard let rest = text.afterScheme else { return nil }

@@ -13,6 +13,8 @@ struct Claims: JWTPayload {
   /// Seconds since 1970, UTC (RFC 7519 §2, NumericDate).
   var iat: Int64
   var exp: Int64
+  /// Never issued here, but a token that has it means it (RFC 7519 §4.1.5).
+  var nbf: Int64?
   /// The workspace's id.
   var wsp: String
   /// The sessions of a visitor.
@@ -20,8 +22,17 @@ struct Claims: JWTPayload {
   var name: String
   /// The role of an operator.
   var role: String?
+  /// See `TokenBinding`.
+  var org: String?
+  var sid: String?
+  var crd: String?
 
-  init(_ principal: Principal, issuedAt: Int64, expiresAt: Int64) {
+  var binding: TokenBinding { TokenBinding(origin: org, session: sid, credential: crd) }
+
+  init(_ principal: Principal, _ binding: TokenBinding, issuedAt: Int64, expiresAt: Int64) {
+    org = binding.origin
+    sid = binding.session
+    crd = binding.credential
     iss = Claims.issuer
     sub = principal.id.description
     iat = issuedAt

@@ -28,6 +28,29 @@ public enum Principal: Hashable, Sendable {
   }
 }
 
+/// What else must hold where a token is used, besides its signature and time.
+public struct TokenBinding: Hashable, Sendable {
+  /// The origin of the pages that a visitor's token was issued for; nil for any.
+  public var origin: String?
+  /// The hash of the login an operator's token was issued in, in hexadecimal.
+  public var session: String?
+  /// What changes with the operator's password.
+  public var credential: String?
+
+  public init(origin: String? = nil, session: String? = nil, credential: String? = nil) {
+    self.origin = origin
+    self.session = session
+    self.credential = credential
+  }
+}
+
+/// What a token says, once it is known to be ours and in time.
+public struct VerifiedToken: Hashable, Sendable {
+  public var principal: Principal
+  public var expiresAt: WallTime
+  public var binding: TokenBinding
+}
+
 /// Why a token is refused. To a peer every case but `expired` is the same: close code 4203.
 public enum TokenFault: Error, Equatable, Sendable {
   /// More than `TokenAuthority.tokenBytesMax`, or a principal that needs so much.
@@ -43,4 +66,5 @@ public enum TokenFault: Error, Equatable, Sendable {
   /// Neither a visitor's token nor an operator's.
   case wrongAudience
   case expired
+  case notYetValid
 }

@@ -31,11 +31,12 @@ public struct TokenAuthority: Sendable {
   /// A token for `principal` that ends `lifetimeSeconds` after `now`; its end falls on a whole
   /// second.
   public func issue(
-    _ principal: Principal, lifetimeSeconds: Int, now: WallTime
+    _ principal: Principal, boundTo binding: TokenBinding = TokenBinding(), lifetimeSeconds: Int,
+    now: WallTime
   ) throws -> (token: String, expiresAt: WallTime) {
     let issuedAt = now.microseconds / 1_000_000
     let expiresAt = issuedAt + Int64(lifetimeSeconds)
-    let claims = Claims(principal, issuedAt: issuedAt, expiresAt: expiresAt)
+    let claims = Claims(principal, binding, issuedAt: issuedAt, expiresAt: expiresAt)
     let header: JWTHeader = ["alg": "HS256", "typ": "JWT"]
     let body = try Base64.url.encode([UInt8](serializer.jsonEncoder.encode(header)))
     let payload = try String(
@@ -50,7 +51,7 @@ public struct TokenAuthority: Sendable {
   /// The principal of a token that this gateway's key signed and that has not ended at `now`.
   public func verify(
     _ token: [UInt8], now: WallTime
-  ) throws(TokenFault) -> (principal: Principal, expiresAt: WallTime) {
+  ) throws(TokenFault) -> VerifiedToken {
     guard token.count <= TokenAuthority.tokenBytesMax else { throw .tooLarge }
     try verifySignature(of: token)
     let header: JWTHeader
@@ -64,7 +65,10 @@ public struct TokenAuthority: Sendable {
     let principal = try claims.principal()
     guard claims.exp > now.microseconds / 1_000_000, claims.exp < Int64.max / 1_000_000
     else { throw .expired }
-    return (principal, WallTime(microseconds: claims.exp * 1_000_000))
+    guard claims.nbf ?? 0 <= now.microseconds / 1_000_000 else { throw .notYetValid }
+    return VerifiedToken(
+      principal: principal, expiresAt: WallTime(microseconds: claims.exp * 1_000_000),
+      binding: claims.binding)
   }
 
   /// RFC 7515 §5.2. The signature is decoded strictly, so that one token has one text.

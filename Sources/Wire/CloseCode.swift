@@ -17,6 +17,14 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
     }
   }
 
+  /// Whether the one who sends it blames the other side: not a normal end, not a restart.
+  public var isFault: Bool {
+    switch rawValue {
+    case 1000, 1001, 1005, 1012, 4000...4099: false
+    default: true
+    }
+  }
+
   // RFC 6455 §7.4.1 and the IANA registry.
   public static let normal = CloseCode(1000)
   public static let goingAway = CloseCode(1001)

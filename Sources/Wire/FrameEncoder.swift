@@ -27,6 +27,27 @@ public enum FrameEncoder {
     bytes.append(payload)
   }
 
+  /// A message that is deflated already (RFC 7692 §6): RSV1 is set.
+  @inlinable
+  public static func appendDeflatedFrame(
+    _ opcode: Opcode, payload: RawSpan, to bytes: inout [UInt8]
+  ) {
+    precondition(!opcode.isControl, "control frames are never deflated (RFC 7692 §6.1)")
+    let start = bytes.count
+    appendFrame(opcode, payload: payload, to: &bytes)
+    bytes[start] |= 0x40
+  }
+
+  /// Where the payload lies in a whole unmasked frame of our own making.
+  @inlinable
+  public static func payloadRange(ofFrame frame: RawSpan) -> Range<Int> {
+    switch frame.byte(at: 1) {
+    case 126: 4..<frame.byteCount
+    case 127: 10..<frame.byteCount
+    default: 2..<frame.byteCount
+    }
+  }
+
   /// Appends a frame whose payload is written by `body` straight behind the header, so that a text
   /// whose length is not known before is written once. `body` may only append.
   @inlinable

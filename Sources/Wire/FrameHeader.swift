@@ -9,6 +9,8 @@ struct FrameHeader {
 
   var opcode: Opcode
   var isFinal: Bool
+  /// RSV1 of permessage-deflate (RFC 7692 §6): the message that begins here is deflated.
+  var isDeflated = false
   /// Bytes of the header itself.
   var byteCount: UInt8
   /// The masking key, first byte lowest; 0 masks nothing.
@@ -18,15 +20,18 @@ struct FrameHeader {
   /// Nil while more bytes are needed.
   @inline(__always)
   static func parse(
-    _ bytes: RawSpan, at start: Int, isMaskRequired: Bool
+    _ bytes: RawSpan, at start: Int, isMaskRequired: Bool, allowsDeflated: Bool
   ) throws(FrameFault) -> FrameHeader? {
     let available = bytes.byteCount - start
     guard available >= 1 else { return nil }
     let first = bytes.byte(at: start)
-    // §5.2: RSV bits are 0 unless an extension gives them a meaning. RSV1 will be
-    // permessage-deflate's (RFC 7692 §6), on the first frame of a message only.
-    guard first & 0x70 == 0 else { throw .reservedBits }
+    // §5.2: RSV bits are 0 unless an extension gives them a meaning. RSV1 is permessage-deflate's
+    // where that was agreed (RFC 7692 §6), and on the first frame of a message only.
+    guard first & 0x30 == 0 else { throw .reservedBits }
+    let isDeflated = first & 0x40 != 0
+    guard allowsDeflated || !isDeflated else { throw .reservedBits }
     guard let opcode = Opcode(rawValue: first & 0x0F) else { throw .reservedOpcode }
+    guard !isDeflated || opcode == .text || opcode == .binary else { throw .reservedBits }
     let isFinal = first & 0x80 != 0
     // §5.5: control frames are not fragmented.
     guard isFinal || !opcode.isControl else { throw .controlFragmented }
@@ -66,7 +71,7 @@ struct FrameHeader {
       headerBytes += 4
     }
     return FrameHeader(
-      opcode: opcode, isFinal: isFinal, byteCount: UInt8(headerBytes), maskKey: maskKey,
-      payloadByteCount: length)
+      opcode: opcode, isFinal: isFinal, isDeflated: isDeflated, byteCount: UInt8(headerBytes),
+      maskKey: maskKey, payloadByteCount: length)
   }
 }

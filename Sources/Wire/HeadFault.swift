@@ -20,10 +20,12 @@ public enum HeadFault: Error, Equatable, Sendable, CaseIterable {
   case contentLengthInvalid
   case transferCodingInvalid
   case transferCodingUnsupported
+  case expectationUnknown
 
   public var status: Int {
     switch self {
     case .targetTooLong: 414
+    case .expectationUnknown: 417
     case .headTooLong, .tooManyFields: 431
     case .transferCodingUnsupported: 501
     case .versionUnsupported: 505
@@ -50,6 +52,7 @@ public enum HeadFault: Error, Equatable, Sendable, CaseIterable {
     case .contentLengthInvalid: "malformed or repeated content length"
     case .transferCodingInvalid: "malformed or conflicting transfer coding"
     case .transferCodingUnsupported: "transfer coding not supported"
+    case .expectationUnknown: "unknown expectation"
     }
   }
 }

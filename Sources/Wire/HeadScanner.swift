@@ -21,6 +21,14 @@ public struct HeadScanner: Equatable, Sendable {
   private var resume: UInt32 = 0
   private var lineStart: UInt32 = 0
   private var hasFirstLine = false
+  private var firstLineEnd: UInt32 = 0
+
+  /// Where the first line is, without its CRLF, once it is complete.
+  public var firstLine: Range<Int>? {
+    hasFirstLine ? Int(firstLineStart)..<Int(firstLineEnd) : nil
+  }
+
+  private var firstLineStart: UInt32 = 0
 
   public init() {}
 
@@ -42,6 +50,10 @@ public struct HeadScanner: Equatable, Sendable {
         guard bytes.byte(at: offset) == UInt8(ascii: "\n") else { throw .controlCharacter }
         offset += 1
         let isEmptyLine = offset - 2 == Int(lineStart)
+        if !isEmptyLine, !hasFirstLine {
+          firstLineStart = lineStart
+          firstLineEnd = UInt32(offset - 2)
+        }
         lineStart = UInt32(offset)
         if !isEmptyLine {
           hasFirstLine = true

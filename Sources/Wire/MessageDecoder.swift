@@ -11,6 +11,11 @@ public struct MessageLimits: Equatable, Sendable {
     self.messageBytes = messageBytes
     self.fragments = fragments
   }
+
+  /// Payload bytes of a deflated message. What cannot be compressed becomes longer: by an eighth
+  /// and a 64th where zlib's worst block is used, and by the markers of flushes. The inflater
+  /// holds the output to `messageBytes` exactly.
+  public var deflatedBytes: Int { messageBytes + messageBytes / 8 + messageBytes / 64 + 1_024 }
 }
 
 /// Turns the bytes of one peer into messages and control frames (RFC 6455 §5 to §8), without owning
@@ -21,8 +26,9 @@ public struct MessageLimits: Equatable, Sendable {
 /// have.
 ///
 /// Invariants: after a fault or a close frame nothing is ever yielded again, and what still comes
-/// is swallowed (§1.4, §7.1.7); at most `limits.messageBytes` + 125 bytes are held; how the stream
-/// was cut into segments changes nothing but `Location`.
+/// is swallowed (§1.4, §7.1.7); at most `limits.messageBytes` + 125 bytes are held, or
+/// `limits.deflatedBytes` + 125 where deflated messages are allowed; how the stream was cut into
+/// segments changes nothing but `Location`.
 public struct MessageDecoder: Sendable {
   /// Which side this is: servers require masks, clients forbid them (§5.1).
   public enum Role: UInt8, Sendable { case server, client }
@@ -39,6 +45,9 @@ public struct MessageDecoder: Sendable {
     case needMoreBytes
     /// `.text` (already checked to be UTF-8) or `.binary`.
     case message(Opcode, Location)
+    /// The same, still deflated (RFC 7692 §7.2.2): neither its length nor its text is checked.
+    /// Comes only where `allowsDeflated` was set.
+    case deflatedMessage(Opcode, Location)
     case ping(Location)
     case pong(Location)
     /// The code is nil when the frame had no payload (§7.1.5: 1005).
@@ -49,6 +58,8 @@ public struct MessageDecoder: Sendable {
 
   /// May change at any time, for example when a peer has proved who it is.
   public var limits: MessageLimits
+  /// permessage-deflate was agreed for this connection.
+  public let allowsDeflated: Bool
   /// The fragments so far, then the bytes of a control frame that came in pieces.
   private var assembly: [UInt8] = []
   /// How many bytes of `assembly` are the message's.
@@ -64,15 +75,17 @@ public struct MessageDecoder: Sendable {
   private var utf8 = UTF8Validator()
   /// `.continuation` between messages.
   private var messageOpcode = Opcode.continuation
+  private var isMessageDeflated = false
   private var role: Role
   private var phase = Phase.header
   /// Where in `assembly` the payload that was handed out begins; -1 when none was.
   private var lentFrom = -1
 
-  public init(role: Role, limits: MessageLimits) {
+  public init(role: Role, limits: MessageLimits, allowsDeflated: Bool = false) {
     precondition(limits.messageBytes >= 0 && limits.fragments >= 1, "limits that nothing can meet")
     self.role = role
     self.limits = limits
+    self.allowsDeflated = allowsDeflated
   }
 
   /// Whether a fault or a close frame has ended this direction.
@@ -104,10 +117,17 @@ public struct MessageDecoder: Sendable {
         }
       }
     } catch {
-      phase = .finished
-      assembly = []
+      finish()
       throw error
     }
+  }
+
+  /// Ends this direction for a fault that was found in what a message says: nothing is yielded
+  /// again.
+  public mutating func finish() {
+    phase = .finished
+    assembly = []
+    lentFrom = -1
   }
 
   /// Lends the payload whose location was `.assembled`; empty when there is none.
@@ -118,6 +138,20 @@ public struct MessageDecoder: Sendable {
       let start = lentFrom < 0 ? bytes.byteCount : lentFrom
       return try body(bytes.extracting(start..<bytes.byteCount))
     }
+  }
+
+  /// The payload whose location was `.assembled`, for the caller to keep. The message's own buffer
+  /// is handed over without a copy; only a control frame between fragments is copied out.
+  public mutating func takeAssembled() -> [UInt8] {
+    var taken: [UInt8] = []
+    if lentFrom == 0 {
+      swap(&taken, &assembly)
+      lentFrom = -1
+    } else if lentFrom > 0 {
+      taken.append(contentsOf: assembly[lentFrom...])
+      clearAssembled()
+    }
+    return taken
   }
 
   /// Gives back the memory of what was handed out. `next` does it too; call it where the connection
@@ -138,7 +172,8 @@ public struct MessageDecoder: Sendable {
     _ bytes: RawSpan, offset: inout Int
   ) throws(FrameFault) -> FrameHeader? {
     if scratchCount == 0,
-      let header = try FrameHeader.parse(bytes, at: offset, isMaskRequired: role == .server)
+      let header = try FrameHeader.parse(
+        bytes, at: offset, isMaskRequired: role == .server, allowsDeflated: allowsDeflated)
     {
       offset += Int(header.byteCount)
       return header
@@ -149,7 +184,9 @@ public struct MessageDecoder: Sendable {
       offset += 1
       // SAFETY: UInt8 has no padding, and the span does not outlive this statement.
       let seen = unsafe scratch.span.bytes.extracting(0..<Int(scratchCount))
-      if let header = try FrameHeader.parse(seen, at: 0, isMaskRequired: role == .server) {
+      if let header = try FrameHeader.parse(
+        seen, at: 0, isMaskRequired: role == .server, allowsDeflated: allowsDeflated)
+      {
         scratchCount = 0
         return header
       }
@@ -165,13 +202,13 @@ public struct MessageDecoder: Sendable {
       } else {
         guard messageOpcode == .continuation else { throw .messageInterrupted }
         messageOpcode = header.opcode
+        isMessageDeflated = header.isDeflated
         fragmentCount = 0
         utf8 = UTF8Validator()
       }
       // Subtracted, not added: the declared length can be near Int.max.
-      guard header.payloadByteCount <= limits.messageBytes - messageByteCount else {
-        throw .messageTooBig
-      }
+      let limit = isMessageDeflated ? limits.deflatedBytes : limits.messageBytes
+      guard header.payloadByteCount <= limit - messageByteCount else { throw .messageTooBig }
       guard fragmentCount < limits.fragments else { throw .tooManyFragments }
       fragmentCount += 1
     }
@@ -193,12 +230,13 @@ public struct MessageDecoder: Sendable {
     missing -= range.count
     if frame.opcode.isControl { return try readControl(buffer.bytes, range) }
 
-    if messageOpcode == .text {
+    let isText = messageOpcode == .text && !isMessageDeflated
+    if isText {
       // §8.1, and at the first impossible byte rather than at the end of the message.
       guard utf8.accept(buffer.bytes, in: range) else { throw .textInvalid }
     }
     let isEnd = missing == 0 && frame.isFinal
-    if isEnd && messageOpcode == .text && !utf8.isComplete { throw .textInvalid }
+    if isEnd && isText && !utf8.isComplete { throw .textInvalid }
     // The usual message: one frame, whole in the buffer.
     let isInPlace = isEnd && messageByteCount == 0 && range.count == frame.payloadByteCount
     if !isInPlace {
@@ -210,10 +248,12 @@ public struct MessageDecoder: Sendable {
     if !isEnd { return nil }
     let opcode = messageOpcode
     messageOpcode = .continuation
-    if isInPlace { return .message(opcode, .inPlace(range)) }
-    messageByteCount = 0
-    lentFrom = 0
-    return .message(opcode, .assembled)
+    if !isInPlace {
+      messageByteCount = 0
+      lentFrom = 0
+    }
+    let location = isInPlace ? Location.inPlace(range) : .assembled
+    return isMessageDeflated ? .deflatedMessage(opcode, location) : .message(opcode, location)
   }
 
   /// Control frames may stand between the fragments of a message (§5.4), so their pieces are kept

@@ -61,6 +61,16 @@ public struct RequestHead: Equatable, Sendable {
     return request
   }
 
+  /// Refuses a line that cannot begin a request of HTTP/1, before the rest of the head has come:
+  /// the one of HTTP/0.9 has no rest, and other protocols wait for an answer.
+  ///
+  /// - Parameters:
+  ///   - head: bytes from the first one of the request on.
+  ///   - line: the line's place in them, see `HeadScanner.firstLine`.
+  public static func check(requestLine head: RawSpan, _ line: Range<Int>) throws(HeadFault) {
+    _ = try parseRequestLine(head.extracting(line))
+  }
+
   /// RFC 9112 §3: method SP target SP version, single spaces.
   private static func parseRequestLine(_ line: RawSpan) throws(HeadFault) -> RequestHead {
     var spaces: [2 of Int] = [0, 0]

@@ -1,4 +1,4 @@
-import Primitives
+public import Primitives
 
 /// The head of an HTTP/1.1 response: written by the gateway, read by its own clients.
 public struct ResponseHead: Equatable, Sendable {
@@ -68,6 +68,14 @@ public struct ResponseHead: Equatable, Sendable {
     bytes.append("\r\n")
   }
 
+  /// Appends the time of the answer (RFC 9110 §6.6.1), for example
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`.
+  public static func appendDate(_ time: WallTime, to bytes: inout [UInt8]) {
+    bytes.append("Date: ")
+    time.appendHTTPDate(to: &bytes)
+    bytes.append("\r\n")
+  }
+
   /// Appends the empty line.
   public static func appendEnd(to bytes: inout [UInt8]) {
     bytes.append("\r\n")
@@ -102,6 +110,7 @@ public struct ResponseHead: Equatable, Sendable {
     case 413: "Content Too Large"
     case 414: "URI Too Long"
     case 415: "Unsupported Media Type"
+    case 417: "Expectation Failed"
     case 421: "Misdirected Request"
     case 422: "Unprocessable Content"
     case 426: "Upgrade Required"

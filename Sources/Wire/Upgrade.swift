@@ -17,14 +17,17 @@ public enum Upgrade {
   }
 
   public enum Outcome: Equatable, Sendable {
-    /// The whole response, ready to be written; WebSocket begins behind it.
-    case accept(response: [UInt8])
+    /// The whole response, ready to be written; WebSocket begins behind it, with messages deflated
+    /// as agreed.
+    case accept(response: [UInt8], deflate: DeflateAgreement?)
     case refuse(Refusal)
   }
 
   /// `subprotocol` is echoed when the client offers it; a client that offers none, or only others,
-  /// is accepted without one (§4.2.2).
-  public static func evaluate(_ head: RequestHead, subprotocol: String) -> Outcome {
+  /// is accepted without one (§4.2.2). Without a `deflate` policy nothing is ever compressed.
+  public static func evaluate(
+    _ head: RequestHead, subprotocol: String, deflate: DeflatePolicy? = nil
+  ) -> Outcome {
     guard head.method == .get else {
       return refuse(405, "the WebSocket endpoint takes GET", ("Allow", "GET"))
     }
@@ -57,8 +60,12 @@ public enum Upgrade {
     if head.fields.list(of: "sec-websocket-protocol").contains(subprotocol) {
       ResponseHead.appendField("Sec-WebSocket-Protocol", subprotocol, to: &response)
     }
+    let agreement = deflate?.agree(on: head.values(of: "sec-websocket-extensions"))
+    if let agreement {
+      ResponseHead.appendField("Sec-WebSocket-Extensions", agreement.fieldValue, to: &response)
+    }
     ResponseHead.appendEnd(to: &response)
-    return .accept(response: response)
+    return .accept(response: response, deflate: agreement)
   }
 
   /// §4.2.2, step 5.4.

@@ -25,6 +25,8 @@ public struct UpgradeRequest: Sendable {
   /// Path and query, already escaped.
   public var target: String
   public var subprotocol: String?
+  /// Whether permessage-deflate is offered, with every window zlib can inflate.
+  public var offersDeflate = false
   /// More fields, for example Origin. Control characters in values become spaces.
   public var fields: [(name: StaticString, value: String)]
   /// Base64 of the 16 random bytes.
@@ -57,6 +59,11 @@ public struct UpgradeRequest: Sendable {
     if let subprotocol {
       ResponseHead.appendField("Sec-WebSocket-Protocol", subprotocol, to: &bytes)
     }
+    if offersDeflate {
+      ResponseHead.appendField(
+        "Sec-WebSocket-Extensions",
+        DeflateAgreement.extensionName + "; client_max_window_bits", to: &bytes)
+    }
     for field in fields { ResponseHead.appendField(field.name, field.value, to: &bytes) }
     bytes.append("\r\n")
   }
@@ -72,8 +79,11 @@ public struct UpgradeRequest: Sendable {
     }
     guard response.fields.value(of: "sec-websocket-accept") == Upgrade.acceptValue(forKey: key)
     else { return .invalid("wrong accept value") }
-    guard response.fields.value(of: "sec-websocket-extensions") == nil else {
-      return .invalid("extension that was not offered")
+    if let extensions = response.fields.value(of: "sec-websocket-extensions") {
+      guard offersDeflate else { return .invalid("extension that was not offered") }
+      guard DeflateAgreement(answer: extensions) != nil else {
+        return .invalid("permessage-deflate that cannot be accepted")
+      }
     }
     let chosen = response.fields.value(of: "sec-websocket-protocol")
     guard chosen == nil || chosen == subprotocol else {

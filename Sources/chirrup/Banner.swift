@@ -24,11 +24,14 @@ enum Banner {
   }
 
   /// The public URL, or the first address; every address (0.0.0.0, ::) is reached by its loopback.
-  static func url(_ settings: Settings, listening: [ListenAddress]) -> String {
+  static func url(
+    _ settings: Settings, listening plain: [ListenAddress], secure: [ListenAddress] = []
+  ) -> String {
     if let url = settings.publicURL { return url }
-    guard var address = listening.first else { return "" }
+    let scheme = plain.isEmpty ? "https" : "http"
+    guard var address = plain.first ?? secure.first else { return "" }
     if address.host == "0.0.0.0" { address.host = "127.0.0.1" }
     if address.host == "::" { address.host = "::1" }
-    return "http://\(address)"
+    return "\(scheme)://\(address)"
   }
 }

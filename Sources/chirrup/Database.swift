@@ -48,19 +48,23 @@ enum Database {
     _ settings: Settings, _ body: (BlockingConnection) throws -> Result
   ) throws -> Result {
     try withConnection(settings) { connection in
-      let migrator = try Migrator(connection)
-      var pending = try migrator.plan()
-      if !pending.isEmpty {
-        // A gateway that has just started may be at it.
-        try Epoll.pause(milliseconds: 2_000)
-        pending = try migrator.plan()
-      }
-      guard pending.isEmpty else {
-        throw CommandFailure(
-          "the database lacks \(pending.count) migrations (first \(pending[0].revision)); "
-            + "run chirrup migrate up, or start the gateway")
-      }
+      try checkSchema(connection)
       return try body(connection)
+    }
+  }
+
+  static func checkSchema(_ connection: BlockingConnection) throws {
+    let migrator = try Migrator(connection)
+    var pending = try migrator.plan()
+    if !pending.isEmpty {
+      // A gateway that has just started may be at it.
+      try Epoll.pause(milliseconds: 2_000)
+      pending = try migrator.plan()
+    }
+    guard pending.isEmpty else {
+      throw CommandFailure(
+        "the database lacks \(pending.count) migrations (first \(pending[0].revision)); "
+          + "run chirrup migrate up, or start the gateway")
     }
   }
 

@@ -9,7 +9,8 @@ struct Chirrup: AsyncParsableCommand {
     version: Version.text,
     subcommands: [
       ServeCommand.self, MigrateCommand.self, TokenCommand.self, WorkspaceCommand.self,
-      OperatorCommand.self, VersionCommand.self,
+      OperatorCommand.self, VisitorCommand.self, ImportCommand.self, RetentionCommand.self,
+      EpochCommand.self, VersionCommand.self,
     ])
 }
 

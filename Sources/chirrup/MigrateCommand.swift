@@ -2,62 +2,73 @@
 import ArgumentParser
 import Migrator
 import Postgres
-import Primitives
 
 struct MigrateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",
     abstract: "Bring the schema of the database to this version, or look at it.",
-    subcommands: [Plan.self, Up.self, Status.self, Down.self, Check.self])
+    discussion: """
+      Exit codes: 0 done, or nothing to do; 1 it failed, or a check found something; 2 plan and \
+      status: something is pending; 3 the database is newer than this chirrup; 4 PostgreSQL does \
+      not answer; 64 wrong usage. config/DATABASE.md tells more.
+      """,
+    subcommands: [
+      Plan.self, Up.self, Status.self, Down.self, Verify.self, Check.self, Stamp.self, Repair.self,
+    ])
+}
 
-  struct Plan: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Print what up would run. Changes nothing.")
+/// How a command of administration ended, for scripts.
+enum Ending {
+  static let pending = ExitCode(2)
+  static let newerDatabase = ExitCode(3)
+  static let unavailable = ExitCode(4)
 
-    @OptionGroup var data: DataOptions
-    @Flag(help: "Also print the SQL.") var sql = false
-
-    func run() async throws {
-      let pending = try await Database.withConnection(data.settings()) {
-        try Migrator($0).plan()
-      }
-      if pending.isEmpty { Terminal.tell("Nothing to do: the schema is up to date.") }
-      for migration in pending {
-        Terminal.answer("\(migration.revision)  \(migration.summary)")
-        guard sql else { continue }
-        for statement in migration.up { Terminal.answer(statement.text + ";\n") }
-      }
+  static func code(for failure: any Error) -> ExitCode {
+    switch failure {
+    case let code as ExitCode: code
+    case MigrationFailure.newerDatabase: newerDatabase
+    case MigrationFailure.unavailable, QueryFailure.unavailable, ScriptFailure.unavailable:
+      unavailable
+    default: .failure
     }
   }
+}
 
+/// What the commands that look at a database, or change it, have in common.
+struct AdministrationOptions: ParsableArguments {
+  @OptionGroup var data: DataOptions
+  @Flag(help: "Answer in JSON, one object a line.") var json = false
+
+  /// Runs a command on the database; what goes wrong is told, in JSON where that is wanted, and
+  /// becomes the exit code.
+  func run(_ body: (BlockingConnection, Narrator) throws -> Void) async throws {
+    let narrator = Narrator(json: json)
+    do {
+      let settings = try await data.settings()
+      try Database.withConnection(settings) { try body($0, narrator) }
+    } catch {
+      let code = Ending.code(for: error)
+      if !(error is ExitCode) { narrator.tell(error, code: code) }
+      throw code
+    }
+  }
+}
+
+extension MigrateCommand {
   struct Up: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Apply what is pending.")
 
-    @OptionGroup var data: DataOptions
+    @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The last revision to apply.", valueName: "revision"))
     var to: String?
 
     func run() async throws {
-      let applied = try await Database.withConnection(data.settings()) {
-        try Migrator($0).up(to: to, report: MigrateCommand.report)
-      }
-      Terminal.tell(
-        applied.isEmpty ? "Nothing to do: the schema is up to date." : "Applied \(applied.count).")
-    }
-  }
-
-  struct Status: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Print each revision: applied, pending, changed or unknown. Changes nothing.")
-
-    @OptionGroup var data: DataOptions
-
-    func run() async throws {
-      let plan = try await Database.withConnection(data.settings()) { try Migrator($0).status() }
-      for line in plan.lines {
-        let state = line.state.rawValue.padded(to: 8)
-        let moment = (line.applied?.at.description ?? "").padded(to: 24)
-        Terminal.answer("\(state)  \(moment)  \(line.revision)  \(line.summary)")
+      try await options.run { connection, narrator in
+        let applied = try Migrator(connection).up(to: to, report: narrator.tell)
+        narrator.finish(
+          applied.isEmpty
+            ? "Nothing to do: the schema is up to date." : "Applied \(applied.count).",
+          "applied", applied.map(\.revision))
       }
     }
   }
@@ -66,54 +77,80 @@ struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Take back every revision after one. Says first what data is lost.")
 
-    @OptionGroup var data: DataOptions
+    @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The revision to keep, or none.", valueName: "revision"))
     var to: String
     @Flag(help: "Do it; otherwise only say what would be lost.") var yes = false
 
     func run() async throws {
-      try await Database.withConnection(data.settings()) { connection in
+      try await options.run { connection, narrator in
         let migrator = try Migrator(connection)
-        let plan = try migrator.downPlan(to: to)
-        for migration in plan {
-          Terminal.tell("\(migration.revision): \(migration.loses ?? "loses no data")")
+        for migration in try migrator.downPlan(to: to) {
+          narrator.say(
+            "\(migration.revision): loses \(migration.loses ?? "no data")",
+            [
+              ("revision", .text(migration.revision)),
+              ("loses", migration.loses.map { .text($0) } ?? .null),
+            ])
         }
         guard yes else {
           throw CommandFailure("nothing was changed; with --yes it is done")
         }
-        try migrator.down(to: to, report: MigrateCommand.report)
+        let taken = try migrator.down(to: to, report: narrator.tell)
+        narrator.finish("Took back \(taken.count).", "taken_back", taken.map(\.revision))
       }
     }
   }
 
-  struct Check: ParsableCommand {
+  struct Stamp: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Check the migrations of this binary alone, without a database.")
+      abstract: "Record a revision, and all before it, without running them.",
+      discussion: "Only if the schema is what they would have made; otherwise it says what is not.")
 
-    func run() throws {
-      let faults = Migrator.check()
-      for fault in faults { Terminal.answer(fault.description) }
-      guard faults.isEmpty else { throw ExitCode.failure }
-      Terminal.tell("The migrations are one line, without gaps.")
+    @OptionGroup var options: AdministrationOptions
+    @Argument(help: "The revision.") var revision: String
+
+    func run() async throws {
+      try await options.run { connection, narrator in
+        let stamped = try Migrator(connection).stamp(revision, report: narrator.tell)
+        narrator.finish(
+          stamped.isEmpty ? "It was on record already." : "Recorded \(stamped.count).",
+          "recorded", stamped.map(\.revision))
+      }
     }
   }
 
-  static func report(_ event: Migrator.Event) {
-    switch event {
-    case .waiting:
-      Terminal.tell("another process migrates this database; waiting for it")
-    case .began(let revision, let number, let count):
-      Terminal.tell("migration \(number) of \(count): \(revision)")
-    case .notice(let text):
-      Terminal.tell("  \(text)")
-    case .finished(let revision, let milliseconds):
-      Terminal.tell("  \(revision) applied in \(milliseconds) ms")
-    }
-  }
-}
+  struct Repair: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Mend a database whose record of migrations does not say what it holds.",
+      discussion: """
+        Says what is wrong: revisions that no file has, tables that were never made although a \
+        revision says so, tables made by hand with a column too few. Then makes what is missing. \
+        Nothing that exists is dropped or renamed.
+        """)
 
-extension String {
-  fileprivate func padded(to columns: Int) -> String {
-    self + String(repeating: " ", count: max(0, columns - count))
+    @OptionGroup var options: AdministrationOptions
+    @Flag(help: "Only say what is wrong.") var dryRun = false
+
+    func run() async throws {
+      try await options.run { connection, narrator in
+        let migrator = try Migrator(connection)
+        let findings = try migrator.diagnose()
+        for finding in findings {
+          narrator.say(
+            "\(finding)", [("found", .text(finding.what)), ("mend", .text(finding.mend))])
+        }
+        if findings.allSatisfy(\.isRemark) {
+          return narrator.finish("Nothing is wrong.", "left", [])
+        }
+        if dryRun { return narrator.finish("Nothing was changed.", "left", []) }
+        let left = try migrator.repair(report: narrator.tell)
+        narrator.finish(
+          left.isEmpty
+            ? "Mended." : "Mended, except:\n" + left.map { "  \($0)" }.joined(separator: "\n"),
+          "left", left.map(\.description))
+        if !left.isEmpty { throw ExitCode.failure }
+      }
+    }
   }
 }

@@ -1,5 +1,6 @@
 /// What must be true before a gateway can answer: a database that is there, has this version's
 /// schema and a signing key, and with --demo the demo's workspace.
+import Archive
 import Migrator
 import OpenSSL
 import Postgres
@@ -36,7 +37,7 @@ struct Preparation {
     let connection = try BlockingConnection(databaseURL)
     let migrator = try Migrator(connection)
     if settings.migrate {
-      try migrator.up(report: MigrateCommand.report)
+      try migrator.up(report: Narrator(json: false).tell)
     } else {
       let pending = try migrator.plan()
       guard pending.isEmpty else {
@@ -44,6 +45,9 @@ struct Preparation {
           "the schema is not up to date and --no-migrate is set; pending: "
             + pending.map(\.revision).joined(separator: ", ") + "; run chirrup migrate up")
       }
+    }
+    if try Archive.renewIfRestored(connection) {
+      Terminal.tell("this database was restored or promoted: clients will start their copies over")
     }
     let key = try Database.signingKey(connection)
     let demo = settings.demo ? try DemoWorkspace.prepare(connection, signingKey: key) : nil

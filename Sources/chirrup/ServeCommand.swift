@@ -7,6 +7,7 @@ import Cluster
 import Gateway
 import Kernel
 import Logging
+import Migrator
 import Settings
 import Synchronization
 
@@ -22,6 +23,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try await options.settings()
+    try Gateway.check(settings)
     guard settings.databaseURL == nil else { return try await serve(settings) }
     let cluster = Cluster(dataDirectory: settings.dataDirectory)
     try cluster.start()
@@ -33,10 +35,16 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func serve(_ settings: Settings) async throws {
-    guard let url = settings.databaseURL,
-      let prepared = try Preparation.complete(
+    guard let url = settings.databaseURL else { return }
+    let preparation: Preparation?
+    do {
+      preparation = try Preparation.complete(
         settings, databaseURL: url, isStopping: StopSignals.hasCome)
-    else { return }
+    } catch let failure as MigrationFailure {
+      Terminal.tell("Error: \(failure)")
+      throw Ending.code(for: failure)
+    }
+    guard let prepared = preparation else { return }
     let options = GatewayOptions(
       settings: settings, databaseURL: url, signingSecret: prepared.signingKey,
       pageValues: [
@@ -47,7 +55,8 @@ struct ServeCommand: AsyncParsableCommand {
       ],
       logger: Logger(label: "chirrup") { _ in LineLogHandler(settings) })
     try await Gateway.run(options) { listening in
-      let address = Banner.url(settings, listening: listening)
+      let address = Banner.url(
+        settings, listening: listening.plain, secure: listening.secure)
       Terminal.answer(Banner.text(url: address, demo: prepared.demo))
     }
   }
@@ -57,6 +66,14 @@ struct ServeCommand: AsyncParsableCommand {
 /// for ends the gateway in good order too. What comes is kept by the kernel until the gateway asks.
 final class StopSignals: Sendable {
   private static let early = try? StopSignals()
+  /// SIGHUP is the gateway's; until it asks, the kernel keeps it, where it would end the process.
+  private static let hangUps = try? HangUps()
+
+  private final class HangUps: Sendable {
+    private let descriptor: SignalDescriptor
+
+    init() throws { descriptor = try SignalDescriptor([.hangUp]) }
+  }
 
   private let descriptor: SignalDescriptor
   private let isStopping = Atomic(false)
@@ -66,7 +83,10 @@ final class StopSignals: Sendable {
   }
 
   /// Before any other thread starts. If it fails, so will the gateway, which says why.
-  static func block() { _ = early }
+  static func block() {
+    _ = early
+    _ = hangUps
+  }
 
   /// Once true, always true.
   static func hasCome() -> Bool {

@@ -44,6 +44,22 @@ struct ServeOptions: ParsableArguments {
   var listen: [String] = []
 
   @Option(
+    help: ArgumentHelp(
+      "An address to listen on for TLS. Repeatable.", valueName: "host:port"))
+  var tlsListen: [String] = []
+
+  @Option(
+    name: .customLong("tls-certificates"),
+    help: ArgumentHelp("A PEM certificate chain for TLS. Repeatable.", valueName: "file"))
+  var tlsCertificates: [String] = []
+
+  @Option(
+    name: .customLong("tls-keys"),
+    help: ArgumentHelp(
+      "The PEM key of each certificate, in the same order. Repeatable.", valueName: "file"))
+  var tlsKeys: [String] = []
+
+  @Option(
     name: .customLong("public-url"),
     help: ArgumentHelp("The URL under which browsers reach the gateway.", valueName: "url"))
   var publicURL: String?
@@ -76,6 +92,11 @@ struct ServeOptions: ParsableArguments {
   var flags: [SettingKey: String] {
     var flags = data.flags
     if !listen.isEmpty { flags[.listen] = listen.joined(separator: ",") }
+    if !tlsListen.isEmpty { flags[.tlsListen] = tlsListen.joined(separator: ",") }
+    if !tlsCertificates.isEmpty {
+      flags[.tlsCertificates] = tlsCertificates.joined(separator: ",")
+    }
+    if !tlsKeys.isEmpty { flags[.tlsKeys] = tlsKeys.joined(separator: ",") }
     flags[.publicURL] = publicURL
     flags[.loops] = loops
     flags[.logLevel] = logLevel

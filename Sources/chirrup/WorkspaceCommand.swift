@@ -1,13 +1,15 @@
-/// `chirrup workspace` and `chirrup operator`: what must exist before anybody can chat.
+/// `chirrup workspace`: the tenants, and which websites may show their widget.
 import ArgumentParser
 import Directory
 import OpenSSL
 import Postgres
 import Primitives
+import Wire
 
 struct WorkspaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "workspace", abstract: "Make workspaces (tenants).", subcommands: [Create.self])
+    commandName: "workspace", abstract: "Make workspaces (tenants).",
+    subcommands: [Create.self, Origins.self])
 
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -50,76 +52,51 @@ struct WorkspaceCommand: AsyncParsableCommand {
         """)
     }
   }
-}
 
-struct OperatorCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "operator", abstract: "Make operators.", subcommands: [Create.self])
-
-  struct Create: AsyncParsableCommand {
+  struct Origins: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Make an operator, or add an existing one to another workspace.",
+      abstract: "Set which websites may show the widget, or print the list as JSON.",
       discussion: """
-        Without --password it is asked for, or read from the first line of standard input: other \
-        people of this machine can see the arguments of a command.
+        Without --allow and --any nothing is changed. A running gateway sees a change within five \
+        seconds; connections that are open stay.
         """)
 
+    static let countMax = 64
+
     @OptionGroup var data: DataOptions
-    @Option(help: ArgumentHelp("The workspace's name.", valueName: "name")) var workspace: String
-    @Option(help: ArgumentHelp("The address to log in with.", valueName: "address"))
-    var email: String
-    @Option(help: "The name that visitors see.") var name: String
-    @Option(help: "owner, admin or agent.") var role = "agent"
-    @Option(help: "At least 8 characters.") var password: String?
+    @Argument(help: "The workspace's name.") var name: String
+    @Option(
+      help: ArgumentHelp(
+        "An origin like https://example.com; may be repeated. The list is replaced.",
+        valueName: "origin"))
+    var allow: [String] = []
+    @Flag(help: "No list: the origins of the gateway's settings.") var any = false
 
     func validate() throws {
-      guard ["owner", "admin", "agent"].contains(role) else {
-        throw ValidationError("--role is owner, admin or agent")
+      guard allow.isEmpty || !any else {
+        throw ValidationError("--any and --allow exclude each other")
       }
-      guard (1...100).contains(name.count) else {
-        throw ValidationError("--name has 1 to 100 characters")
+      guard allow.count <= Self.countMax else {
+        throw ValidationError("a workspace lists at most \(Self.countMax) origins")
       }
-      let parts = email.split(separator: "@", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), email.utf8.count <= 254,
-        email.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
-      else { throw ValidationError("--email is an address like ada@example.com") }
+      for origin in allow where WebOrigin.normalize(origin) == nil {
+        throw ValidationError(
+          "\(origin) is no origin: it is scheme, host and perhaps a port, as in "
+            + "https://example.com or https://xn--bcher-kva.example:8443")
+      }
     }
 
     func run() async throws {
       let settings = try await data.settings()
-      try Database.withCurrentSchema(settings) { connection in
-        let workspace = try connection.workspace(named: workspace)
-        if let known = try connection.ask(Operator.withEmail(email)) {
-          try connection.ask(Operator.join(known.id, workspace: workspace.id, membership: role))
-          Terminal.tell("\(email) is a member now, with the password that it has")
-          return answer(id: known.id, name: known.name)
-        }
-        let made = try connection.ask(
-          Operator.create(
-            id: .fresh(), email: email, name: name, passwordHash: Password.hash(askPassword()),
-            workspace: workspace.id, membership: role))
-        guard let made else { throw CommandFailure("there is an operator \(email) already") }
-        answer(id: made.id, name: made.name)
+      let origins = try Database.withCurrentSchema(settings) { connection in
+        let workspace = try connection.workspace(named: name)
+        guard any || !allow.isEmpty else { return workspace.allowedOrigins }
+        let list = any ? nil : allow.compactMap { WebOrigin.normalize($0) }
+        try connection.ask(Workspace.setOrigins(workspace.id, list))
+        return list
       }
-    }
-
-    private func askPassword() throws -> String {
-      let given = password ?? Terminal.readPassword(prompt: "Password for \(email): ")
-      guard let given, given.count >= 8 else {
-        throw CommandFailure("a password has at least 8 characters")
-      }
-      guard given.utf8.count <= Password.byteCountMax else {
-        throw CommandFailure("a password has at most \(Password.byteCountMax) bytes")
-      }
-      return given
-    }
-
-    private func answer(id: Identifier, name: String) {
-      Terminal.answer(
-        """
-        {"operator":"\(id)","email":\(jsonText(email)),"name":\(jsonText(name)),\
-        "role":"\(role)"}
-        """)
+      let json = origins.map { "[" + $0.map { jsonText($0) }.joined(separator: ",") + "]" }
+      Terminal.answer(#"{"workspace":\#(jsonText(name)),"allowed_origins":\#(json ?? "null")}"#)
     }
   }
 }

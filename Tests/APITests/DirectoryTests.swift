@@ -52,7 +52,9 @@ import Testing
         workspace: world.workspace.id, membership: "owner"))
     #expect(again == nil)
     #expect(try await world.database.ask(Operator.members(of: mika.workspace, limit: 9)) == [mika])
-    #expect(try await world.database.ask(Operator.member(mika.id, of: mika.workspace)) == mika)
+    let login = OperatorLogin(
+      id: mika.id, workspace: mika.workspace, role: "agent", session: nil, credential: nil)
+    #expect(try await world.database.ask(Operator.member(login))?.id == mika.id)
     let found = try await world.database.ask(Operator.withEmail(mika.email.uppercased()))
     #expect(found?.id == mika.id)
     #expect(found?.name == "Mika")

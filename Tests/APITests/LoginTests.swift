@@ -271,4 +271,47 @@ import Tokens
       workspace: world.workspace.id)
     #expect(try await world.call("GET", conversations, as: stranger).status == 401)
   }
+
+  @Test("a token ends with its login and with the password it was issued for (faults A15, A16)")
+  func tokensEnd() async throws {
+    let world = try await World()
+    func enter() async throws -> [(String, String)] {
+      [("Authorization", "Bearer \(try #require(await login(world).string("token")))")]
+    }
+    let first = try await enter()
+    #expect(await world.send("GET", conversations, first).status == 200)
+    try await world.database.ask(Operator.setPassword(world.mika.id, hash: World.passwordHash))
+    #expect(await world.send("GET", conversations, first).status == 401, "the login has ended")
+    let second = try await enter()
+    _ = try await world.database.run(
+      Query("UPDATE operators SET password_hash = 'x' WHERE id = $1", [.uuid(world.mika.id)]))
+    #expect(await world.send("GET", conversations, second).status == 401, "another password")
+    try await world.database.ask(Operator.setPassword(world.mika.id, hash: World.passwordHash))
+    let third = try await enter()
+    try await world.database.ask(Operator.setDisabled(world.mika.id, true))
+    #expect(await world.send("GET", conversations, third).status == 401)
+  }
+
+  @Test("of many logins those are good that nothing has happened to")
+  func stillGood() async throws {
+    let world = try await World()
+    func login(role: String = "agent", session: String? = nil, credential: String? = nil)
+      -> OperatorLogin
+    {
+      OperatorLogin(
+        id: world.mika.id, workspace: world.workspace.id, role: role, session: session,
+        credential: credential)
+    }
+    var stranger = login()
+    stranger.id = World.identifier()
+    let credential = try await world.database.ask(Operator.member(login()))?.credential
+    let logins = [
+      login(), stranger, login(credential: credential), login(credential: "0123456789abcdef"),
+      login(role: "owner"), login(session: String(repeating: "ab", count: 32)),
+    ]
+    #expect(try await world.database.ask(OperatorLogin.stillGood(logins)).sorted() == [0, 2])
+    #expect(try await world.database.ask(OperatorLogin.stillGood([])).isEmpty)
+    try await world.database.ask(Operator.setDisabled(world.mika.id, true))
+    #expect(try await world.database.ask(OperatorLogin.stillGood(logins)).isEmpty)
+  }
 }

@@ -1,4 +1,6 @@
+import Directory
 import Foundation
+import Postgres
 import Primitives
 import Testing
 
@@ -170,41 +172,28 @@ import Testing
   }
 }
 
-@Suite struct RateTableTests {
-  func at(_ seconds: Int64) -> WallTime {
-    WallTime(microseconds: 1_795_000_000_000_000 + seconds * 1_000_000)
-  }
-
-  @Test("a burst passes, then one event each time the rate allows")
-  func burst() {
-    var table = RateTable(APIOptions.Rate(burst: 3, perMinute: 6))
-    #expect((0..<3).map { _ in table.take("a", now: at(0)) } == [0, 0, 0])
-    #expect(table.take("a", now: at(0)) == 10)
-    #expect(table.take("b", now: at(0)) == 0)
-    #expect(table.take("a", now: at(4)) == 6)
-    #expect(table.take("a", now: at(10)) == 0)
-    #expect(table.take("a", now: at(10)) == 10)
-    #expect(table.take("a", now: at(100_000)) == 0)
-  }
-
-  @Test("a clock that goes back, far back or far ahead is survived")
-  func clock() {
-    var table = RateTable(APIOptions.Rate(burst: 1, perMinute: 60))
-    #expect(table.take("a", now: at(100)) == 0)
-    #expect(table.take("a", now: at(50)) == 1)
-    #expect(table.take("a", now: WallTime(microseconds: .min)) == 1)
-    #expect(table.take("a", now: WallTime(microseconds: .max)) == 0)
-  }
-
-  @Test("the table is bounded: idle keys go first, and under a flood any key may go")
-  func memory() {
-    var table = RateTable(APIOptions.Rate(burst: 1, perMinute: 60), keysMax: 100)
-    for key in 0..<99 { _ = table.take("idle \(key)", now: at(0)) }
-    _ = table.take("busy", now: at(9))
-    _ = table.take("new", now: at(9))
-    #expect(table.keyCount == 2)
-    #expect(table.take("busy", now: at(9)) == 1)
-    for key in 0..<1_000 { _ = table.take("flood \(key)", now: at(9)) }
-    #expect(table.keyCount == 100)
+/// What the administrator's page promises: data can be spread over machines by workspace.
+@Suite struct DistributionTests {
+  @Test("every statement of the readers names the workspace at each table of a session's data")
+  func keys() throws {
+    let id = World.identifier()
+    let member = Operator(
+      id: id, email: "", name: "", membership: "agent", workspace: id)
+    let list = try ConversationList(QueryString("q=x"), member: member)
+    let waiting = try ConversationList(QueryString("status=waiting"), member: member)
+    let queries = [
+      conversationQuery(id, of: id), list.page(of: id).query, waiting.page(of: id).query,
+      list.counts(of: id, me: id).query,
+      MessageRange.after(1).page(of: id, workspace: id, limit: 1).query,
+      MessageRange.before(1).page(of: id, workspace: id, limit: 1).query,
+      StateChange.claimed.statement(session: id, by: member, line: id).query,
+    ]
+    for query in queries {
+      let text = "\(query.sql)"
+      let tables = text.matches(
+        of: /(?:FROM|JOIN|UPDATE|INTO) (chats|chat_sessions|visitors|read_marks)\b/)
+      let keys = text.matches(of: /workspace_id = \$|\(id, workspace_id/)
+      #expect(!tables.isEmpty && keys.count >= tables.count, "\(text)")
+    }
   }
 }

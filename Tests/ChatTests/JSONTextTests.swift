@@ -85,8 +85,8 @@ struct TokenBucketTests {
 struct BatchTests {
   func record(_ number: UInt64) -> Record {
     Record(
-      session: Identifier(high: 1, low: 1), id: Identifier(high: 2, low: number), role: .visitor,
-      kind: .text, sender: nil,
+      workspace: Identifier(high: 3, low: 1), session: Identifier(high: 1, low: 1),
+      id: Identifier(high: 2, low: number), role: .visitor, kind: .text, sender: nil,
       origin: Origin(loop: 0, slot: 0, generation: 1, isRequest: false, ref: .none))
   }
 

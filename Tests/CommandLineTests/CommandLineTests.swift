@@ -19,6 +19,8 @@ import Testing
     #expect(url("127.0.0.1", 8080) == "http://127.0.0.1:8080")
     #expect(url("0.0.0.0", 80) == "http://127.0.0.1:80")
     #expect(url("::", 80) == "http://[::1]:80")
+    let secure = [ListenAddress(host: "0.0.0.0", port: 443)]
+    #expect(Banner.url(settings, listening: [], secure: secure) == "https://127.0.0.1:443")
     settings.publicURL = "https://chat.example.com"
     #expect(url("0.0.0.0", 80) == "https://chat.example.com")
   }

@@ -45,6 +45,13 @@ has head '^etag: ' "with an ETag"
 etag=$(sed -n 's/^[Ee][Tt][Aa][Gg]: *\([^\r]*\)\r*$/\1/p' "$work/head")
 answers 304 /widget.js --header "If-None-Match: $etag"
 answers 200 /widget.js --head
+answers 200 /widget.js
+cp "$work/body" "$work/plain"
+answers 200 /widget.js --compressed
+has head '^content-encoding: gzip' "compressed"
+has head '^vary: accept-encoding' "and says why"
+check "… and unpacks to the same" cmp "$work/body" "$work/plain"
+answers 200 /widget.js --compressed --header "If-None-Match: $etag"
 answers 404 /no-such-thing
 answers 404 /debug/echo
 answers 400 /../../etc/passwd --path-as-is

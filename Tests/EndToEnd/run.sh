@@ -23,8 +23,10 @@ part() {
 }
 
 part "http" ./http.sh
+part "tls" ./tls.sh
 part "clients" ./clients.sh
 part "verdict" ./verdict.sh
+part "migrations" ./migrate.sh
 if $full; then
   part "gateway crash" ./crash_gateway.sh 60 8
   part "database crash" ./crash_postgres.sh 75 3

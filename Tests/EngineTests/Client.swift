@@ -1,4 +1,5 @@
 import Chat
+import Compression
 import Engine
 import Primitives
 import Wire
@@ -16,14 +17,60 @@ final class Client {
   unowned let world: World
   var loop: Int
   var slot: SlotID
-  private var decoder = MessageDecoder(
-    role: .client, limits: MessageLimits(messageBytes: 1 << 24, fragments: 1 << 20))
+  private var decoder: MessageDecoder
+  private let deflate: DeflateAgreement?
+  private var inflater: Inflater
+  private var deflater: Deflater
+  /// How long each deflated message was on the wire, in the order in which they were heard.
+  private(set) var deflatedCounts: [Int] = []
 
-  init(world: World, loop: Int, slot: SlotID) {
+  init(world: World, loop: Int, slot: SlotID, deflate: DeflateAgreement? = nil) {
     self.world = world
     self.loop = loop
     self.slot = slot
+    self.deflate = deflate
+    decoder = MessageDecoder(
+      role: .client, limits: MessageLimits(messageBytes: 1 << 24, fragments: 1 << 20),
+      allowsDeflated: deflate != nil)
+    // Exactly the windows that were agreed: whoever uses more is found out.
+    inflater = Inflater(windowBits: Int(deflate?.serverWindowBits ?? 15))
+    deflater = Deflater(
+      level: 6, windowBits: max(9, Int(deflate?.clientWindowBits ?? 15)), memoryLevel: 8)
     world.register(self)
+  }
+
+  /// Says a text deflated, as one frame or in two.
+  func sayDeflated(_ text: String, opcode: Opcode = .text, isCut: Bool = false) {
+    var payload: [UInt8] = []
+    Array(text.utf8).withRawSpan {
+      deflater.deflate($0, keepsContext: deflate?.clientForgets == false, to: &payload)
+    }
+    sayDeflated(payload, opcode: opcode, isCut: isCut)
+  }
+
+  func sayDeflated(_ payload: [UInt8], opcode: Opcode = .text, isCut: Bool = false) {
+    var bytes: [UInt8] = []
+    let middle = isCut ? payload.count / 2 : payload.count
+    Array(payload[..<middle]).withRawSpan {
+      FrameEncoder.appendMaskedFrame(opcode, payload: $0, maskKey: 7, to: &bytes)
+    }
+    bytes[0] = (isCut ? 0x40 : 0xC0) | opcode.rawValue
+    if isCut {
+      Array(payload[middle...]).withRawSpan {
+        FrameEncoder.appendMaskedFrame(.continuation, payload: $0, maskKey: 9, to: &bytes)
+      }
+    }
+    send(bytes)
+  }
+
+  private func inflate(_ payload: [UInt8]) -> [UInt8] {
+    deflatedCounts.append(payload.count)
+    var text: [UInt8] = []
+    payload.withRawSpan { span in
+      try? inflater.inflate(
+        span, keepsContext: deflate?.serverForgets == false, limit: 1 << 24, to: &text)
+    }
+    return text
   }
 
   func say(_ text: String, opcode: Opcode = .text) {
@@ -65,6 +112,14 @@ final class Client {
       var offset = 0
       while offset < buffer.byteCount {
         guard let step = try? decoder.next(&buffer, offset: &offset) else { return }
+        func bytes(_ location: MessageDecoder.Location) -> [UInt8] {
+          var copy: [UInt8] = []
+          switch location {
+          case .inPlace(let range): copy.append(buffer.bytes.extracting(range))
+          case .assembled: copy = decoder.takeAssembled()
+          }
+          return copy
+        }
         func text(_ location: MessageDecoder.Location) -> String {
           switch location {
           case .inPlace(let range): buffer.bytes.extracting(range).string
@@ -74,6 +129,10 @@ final class Client {
         switch step {
         case .needMoreBytes: return
         case .message(.text, let location): heard.append(.text(text(location)))
+        case .deflatedMessage(let opcode, let location):
+          let whole = inflate(bytes(location))
+          heard.append(
+            opcode == .text ? .text(String(decoding: whole, as: UTF8.self)) : .binary(whole.count))
         case .message(_, let location): heard.append(.binary(text(location).utf8.count))
         case .ping: continue
         case .pong(let location): heard.append(.pong(text(location)))

@@ -193,6 +193,20 @@ struct FaultTests {
     #expect(ada.texts().filter { field("type", of: $0) == "ack" }.count == Limits.inFlight)
   }
 
+  @Test("unknown commands count against the rate like all others, and their flood closes with 4103")
+  func unknownTypes() {
+    let world = World()
+    let ada = world.member("operator")
+    _ = ada.texts()
+    let lines = Array(repeating: "{}", count: Limits.commandsBurst + Limits.overRate)
+    ada.say(lines.joined(separator: "\n"))
+    let codes = ada.texts().map { field("code", of: $0) }
+    #expect(codes.filter { $0 == "unknown_type" }.count == Limits.commandsBurst)
+    #expect(codes.filter { $0 == "rate_limited" }.count == Limits.overRate)
+    ada.say("{}")
+    #expect(ada.hear().last == .close(4103))
+  }
+
   @Test("a body at its limit is taken, one byte more is too_large, U+0000 is rejected")
   func bodies() {
     let world = World()
@@ -219,11 +233,17 @@ struct FaultTests {
     let slow = world.member("visitor", session)
     let mika = world.member("operator", session)
     _ = (slow.texts(), mika.texts())
-    world.loops[0].engine.blocked(Int(slow.slot.index), rest: [1, 2, 3][...])
+    let slot = Int(slow.slot.index)
+    world.loops[0].engine.blocked(slot, rest: [1, 2, 3][...])
     for _ in 0..<40 {
       send(world, mika, session, world.makeID())
       world.commit()
       _ = mika.texts()
+      // The news made it dirty, so the driver flushes it, with nothing to write.
+      var output: [UInt8] = []
+      world.loops[0].engine.collect(slot, into: &output)
+      #expect(output.isEmpty)
+      world.loops[0].engine.flushed(slot)
       world.advance(milliseconds: 1000)
     }
     #expect(world.loops[0].engine.counters.slowConsumers == 1)

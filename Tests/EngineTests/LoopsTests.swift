@@ -2,6 +2,7 @@ import Chat
 import Engine
 import Primitives
 import Testing
+import Wire
 
 @Suite("Several loops")
 struct LoopsTests {
@@ -21,6 +22,20 @@ struct LoopsTests {
     #expect(ada.loop == 2)
     #expect(ada.types() == ["welcome", "subscribed", "message", "live"])
     #expect(world.loops[0].engine.connectionCount == 0)
+  }
+
+  @Test("what a connection was still owed when it moves comes first, for example its 101")
+  func moveWithOutput() {
+    let world = World(loops: 3)
+    _ = world.makeSession(ownedBy: 2)
+    let ada = world.connect(loop: 0)
+    ada.say("early", opcode: .ping)
+    ada.say(#"{"type":"hello","ref":"h","token":"visitor"}"#)
+    world.settle()
+    #expect(ada.loop == 2)
+    let heard = ada.hear()
+    #expect(heard.first == .pong("early"))
+    #expect(heard.count == 2)
   }
 
   @Test(

@@ -56,6 +56,30 @@ struct SenderOrderTests {
     #expect(acked(ada.texts()) == ["\(first)", "\(second)"])
   }
 
+  @Test("the time to send again runs only while the sender hears and is heard")
+  func slowLink() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    let slot = Int(ada.slot.index)
+    let (first, second) = (world.makeID(), world.makeID())
+    send(ada, session, first)
+    world.commit(failing: true)
+    _ = ada.texts()
+    world.loops[0].engine.flushed(slot)
+    world.loops[0].engine.blocked(slot, rest: [][...])
+    world.advance(milliseconds: 2 * Limits.suffixMilliseconds)
+    world.loops[0].engine.writable(slot)
+    _ = ada.texts()
+    world.loops[0].engine.flushed(slot)
+    send(ada, session, second)
+    #expect(ada.texts().map { field("code", of: $0) } == ["unavailable"])
+    for id in [first, second] { send(ada, session, id) }
+    world.commit()
+    #expect(acked(ada.texts()) == ["\(first)", "\(second)"])
+  }
+
   @Test("what is on its way to a session's other loop does not overtake a send refused there")
   func otherLoop() {
     let world = World(loops: 2)
@@ -86,7 +110,8 @@ extension World {
       loops[loop].engine.append(
         AppendMail(
           record: Record(
-            session: session, id: makeID(), role: .visitor, kind: .text, sender: visitor.id,
+            workspace: visitor.id, session: session, id: makeID(), role: .visitor, kind: .text,
+            sender: visitor.id,
             origin: Origin(
               loop: UInt16(loop), slot: 0, generation: 0, isRequest: true, ref: .none)),
           senderName: [], body: Array("x".utf8), payload: []))

@@ -19,6 +19,8 @@ final class World {
 
   var loops: [Loop] = []
   var database: [Identifier: Stored] = [:]
+  /// Entries that the database gave for backlogs and history.
+  var entriesRead = 0
   var storedMarks: [(session: Identifier, mark: Mark)] = []
   /// The database answers reads and commits.
   var isStoreUp = true
@@ -77,18 +79,21 @@ final class World {
 
   /// A client on a loop, after its upgrade. Visitors move to the loop of their session by
   /// themselves.
-  func connect(loop: Int = 0, isEcho: Bool = false) -> Client {
-    guard let id = loops[loop].engine.accept(name: makeID(), isEcho: isEcho) else {
-      preconditionFailure("the test's engine is full")
-    }
-    return Client(world: self, loop: loop, slot: id)
+  func connect(
+    loop: Int = 0, isEcho: Bool = false, deflate: DeflateAgreement? = nil
+  ) -> Client {
+    guard
+      let id = loops[loop].engine.accept(name: makeID(), isEcho: isEcho, deflate: deflate)
+    else { preconditionFailure("the test's engine is full") }
+    return Client(world: self, loop: loop, slot: id, deflate: deflate)
   }
 
   /// A client that has said hello and is subscribed.
   func member(
-    _ token: String, _ session: Identifier? = nil, after: Int64? = nil, loop: Int = 0
+    _ token: String, _ session: Identifier? = nil, after: Int64? = nil, loop: Int = 0,
+    deflate: DeflateAgreement? = nil
   ) -> Client {
-    let client = connect(loop: loop)
+    let client = connect(loop: loop, deflate: deflate)
     client.say(#"{"type":"hello","ref":"h","token":"\#(token)"}"#)
     settle()
     if let session {
@@ -174,6 +179,7 @@ final class World {
         id, database[id].map { .success($0.snapshot) } ?? .failure(.noSuchSession))
     case .entries(let id, let after, let limit, _):
       let all = (database[id]?.entries ?? []).filter { $0.seq > after }
+      entriesRead += min(all.count, limit)
       loop.engine.entriesLoaded(read, isStoreUp ? Array(all.prefix(limit)) : nil)
     case .entriesBefore(let id, let before, let limit, _):
       let all = (database[id]?.entries ?? []).filter { $0.seq < before }

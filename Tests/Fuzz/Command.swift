@@ -9,22 +9,24 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   // The frame decoder lets nothing else through.
   guard String(validating: input, as: UTF8.self) != nil else { return 0 }
-  input.withRawSpan { text in
-    var decoder = CommandDecoder()
-    // Every command or fault consumes a byte at least, so a longer loop would be an endless one.
-    for _ in 0...text.byteCount {
-      do throws(CommandFault) {
-        guard let command = try decoder.next(text) else { return }
-        check(command, text)
-        check(decoder.ref)
-      } catch {
-        check(decoder.ref)
-        decoder.skipLine(text)
-      }
-    }
-    preconditionFailure("the decoder does not come to an end")
-  }
+  paced(count) { input.withRawSpan { read($0) } }
   return 0
+}
+
+private func read(_ text: RawSpan) {
+  var decoder = CommandDecoder()
+  // Every command or fault consumes a byte at least, so a longer loop would be an endless one.
+  for _ in 0...text.byteCount {
+    do throws(CommandFault) {
+      guard let command = try decoder.next(text) else { return }
+      check(command, text)
+      check(decoder.ref)
+    } catch {
+      check(decoder.ref)
+      decoder.skipLine(text)
+    }
+  }
+  preconditionFailure("the decoder does not come to an end")
 }
 
 private func check(_ command: Command, _ text: RawSpan) {

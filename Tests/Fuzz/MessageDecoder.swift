@@ -6,8 +6,12 @@
 import Primitives
 import Wire
 
+// SAFETY: libFuzzer calls the target on one thread, which sets it before each input.
+nonisolated(unsafe) private var allowsDeflated = false
+
 private enum Heard: Equatable {
   case message(Opcode, [UInt8])
+  case deflated(Opcode, [UInt8])
   case ping([UInt8])
   case pong([UInt8])
   case close(CloseCode?, [UInt8])
@@ -22,8 +26,10 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let role: MessageDecoder.Role = input[0] & 1 == 0 ? .server : .client
   let limits = MessageLimits(
     messageBytes: input[0] & 2 == 0 ? 300 : 100_000, fragments: input[0] & 4 == 0 ? 4 : 1_000)
+  allowsDeflated = input[0] & 8 != 0
   let stream = Array(input[2...])
 
+  paced(count) { _ = hear([stream], role, limits) }
   let whole = hear([stream], role, limits)
   check(whole, limits)
   var segments: [[UInt8]] = []
@@ -46,7 +52,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 private func hear(
   _ segments: [[UInt8]], _ role: MessageDecoder.Role, _ limits: MessageLimits
 ) -> [Heard] {
-  var decoder = MessageDecoder(role: role, limits: limits)
+  var decoder = MessageDecoder(role: role, limits: limits, allowsDeflated: allowsDeflated)
   var heard: [Heard] = []
   for segment in segments {
     var buffer = segment
@@ -95,6 +101,7 @@ private func translate(
   switch step {
   case .needMoreBytes: preconditionFailure("handled by the caller")
   case .message(let opcode, let location): return .message(opcode, payload(location))
+  case .deflatedMessage(let opcode, let location): return .deflated(opcode, payload(location))
   case .ping(let location): return .ping(payload(location))
   case .pong(let location): return .pong(payload(location))
   case .close(let code, let reason): return .close(code, payload(reason))
@@ -109,6 +116,10 @@ private func check(_ heard: [Heard], _ limits: MessageLimits) {
       precondition(payload.count <= limits.messageBytes, "a message above the limit")
       precondition(
         opcode == .binary || String(validating: payload, as: UTF8.self) != nil, "text not UTF-8")
+    case .deflated(let opcode, let payload):
+      precondition(allowsDeflated, "deflated without an agreement")
+      precondition(opcode == .text || opcode == .binary, "a message of another kind")
+      precondition(payload.count <= limits.deflatedBytes, "a deflated message above its limit")
     case .ping(let payload), .pong(let payload):
       precondition(payload.count <= FrameEncoder.controlBytesMax, "a long control frame")
     case .close(let code, let reason):

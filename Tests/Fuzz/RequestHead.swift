@@ -13,6 +13,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard case .success(let end?) = found else { return 0 }
   input.withRawSpan { span in
     let head = span.extracting(0..<end)
+    paced(end) { _ = try? RequestHead.parse(head) }
     if let request = try? RequestHead.parse(head) { check(request) }
     if let response = try? ResponseHead.parse(head) {
       precondition((100...599).contains(response.status), "no status")
@@ -52,7 +53,7 @@ private func check(_ request: RequestHead) {
   precondition(request.fields.values(of: "transfer-encoding").isEmpty, "a coded body")
   _ = (request.isKeepAlive, request.query("a"), request.cookie("a"))
   switch Upgrade.evaluate(request, subprotocol: "chirrup.v1") {
-  case .accept(let response):
+  case .accept(let response, _):
     response.withRawSpan { span in
       var scanner = HeadScanner()
       precondition((try? scanner.scan(span)) == span.byteCount, "a response of two heads")

@@ -13,7 +13,8 @@ cd "$(dirname "$0")/../.."
 seconds=${1:?usage: Tests/Fuzz/fuzz.sh SECONDS [TARGET…]}
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(UTF8 MessageDecoder RequestHead Command)
+[ ${#targets[@]} -gt 0 ] ||
+  targets=(UTF8 MessageDecoder RequestHead ProxyHeader Extensions Inflate Command Engine TLSRecords)
 
 # Without this a crash starts Swift's backtracer, which hangs under libFuzzer.
 export SWIFT_BACKTRACE=enable=no
@@ -23,33 +24,47 @@ export ASAN_OPTIONS=detect_leaks=0
 build=.build/fuzz
 mkdir -p "$build"
 flags=(
-  -swift-version 6 -O -g -sanitize=fuzzer,address -parse-as-library -use-ld=lld -I "$build"
+  -swift-version 6 -package-name chirrup -O -g -sanitize=fuzzer,address -parse-as-library -use-ld=lld
+  -I "$build" -I Sources/CZlib -I Sources/COpenSSL
   -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault
   -enable-upcoming-feature MemberImportVisibility
 )
 
 # The modules are compiled here and not by SwiftPM, so that the parsers themselves are instrumented.
-for module in Primitives Wire Chat; do
-  swiftc "${flags[@]}" -wmo -module-name "$module" -emit-module \
-    -emit-module-path "$build/$module.swiftmodule" -c Sources/$module/*.swift -o "$build/$module.o"
+# Testable, so that the target of the engine can look at its state.
+modules=(Primitives Wire Chat Compression Engine OpenSSL)
+for module in "${modules[@]}"; do
+  swiftc "${flags[@]}" -wmo -enable-testing -module-name "$module" -emit-module \
+    -emit-module-path "$build/$module.swiftmodule" -c $(find "Sources/$module" -name '*.swift') -o "$build/$module.o"
 done
 
-status=0
-for target in "${targets[@]}"; do
-  swiftc "${flags[@]}" -module-name Fuzz "Tests/Fuzz/$target.swift" "$build"/{Primitives,Wire,Chat}.o \
-    -o "$build/$target"
+objects=("${modules[@]/%/.o}")
+objects=("${objects[@]/#/$build/}")
+# Each target takes one core for its time, so as many run at once as there are cores.
+run_target() {
+  local target=$1
   mkdir -p "$build/corpus/$target" "Tests/Fuzz/corpus/$target"
-  arguments=(-max_total_time="$seconds" -timeout=10 -max_len=4096 -print_final_stats=1
+  local arguments=(-max_total_time="$seconds" -timeout=10 -max_len=4096 -print_final_stats=1
     -artifact_prefix="$build/$target-")
   [ ! -f "Tests/Fuzz/$target.dict" ] || arguments+=(-dict="Tests/Fuzz/$target.dict")
-  echo "== $target, $seconds s"
   if ! "$build/$target" "${arguments[@]}" "$build/corpus/$target" "Tests/Fuzz/corpus/$target" \
     >"$build/$target.log" 2>&1; then
-    status=1
     tail -n 40 "$build/$target.log"
     echo "FAILED: $target, see $build/$target.log"
-    continue
+    return 1
   fi
-  grep -E 'stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)' "$build/$target.log"
+  printf '== %s, %s s: %s\n' "$target" "$seconds" \
+    "$(grep -E 'stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)' "$build/$target.log" |
+      sed 's/stat:://' | tr -s ' \n' ' ')"
+}
+
+for target in "${targets[@]}"; do
+  sources=("Tests/Fuzz/$target.swift" Tests/Fuzz/Pace.swift)
+  [ ! -f "Tests/Fuzz/${target}World.swift" ] || sources+=("Tests/Fuzz/${target}World.swift")
+  swiftc "${flags[@]}" -module-name Fuzz "${sources[@]}" "${objects[@]}" -o "$build/$target"
 done
-exit $status
+echo "${#targets[@]} targets are built; each runs $seconds s, $(nproc) at a time"
+
+export -f run_target
+export build seconds
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'run_target {} || exit 1'

@@ -8,7 +8,7 @@ import Wire
 @Suite("One HTTP connection")
 struct HTTPExchangeTests {
   private func feed(_ exchange: inout HTTPExchange, _ text: String) {
-    Array(text.utf8).withRawSpan { exchange.receive($0) }
+    Array(text.utf8).withRawSpan { exchange.receive($0, now: .zero) }
   }
 
   private func describe(_ step: HTTPExchange.Step) -> String {
@@ -67,13 +67,66 @@ struct HTTPExchangeTests {
     #expect(exchange.deadline == deadline)
     #expect(deadline == Instant.zero.advanced(byMilliseconds: 10_000))
   }
+
+  @Test("on a kept-alive connection the next request has 10 s from its first byte")
+  func nextRequest() {
+    var exchange = HTTPExchange(openedAt: .zero)
+    feed(&exchange, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+    #expect(describe(exchange.next()) == "GET /a 0")
+    exchange.output = [1, 2, 3]
+    exchange.finish(now: .zero)
+    exchange.sent(1, now: .zero)
+    #expect(exchange.output == [2, 3])
+    exchange.sent(2, now: .zero)
+    #expect(exchange.deadline == Instant.zero.advanced(byMilliseconds: 60_000))
+    let later = Instant.zero.advanced(byMilliseconds: 30_000)
+    for byte in Array("GE".utf8) {
+      [byte].withRawSpan { exchange.receive($0, now: later) }
+    }
+    #expect(exchange.deadline == Instant.zero.advanced(byMilliseconds: 40_000))
+  }
+
+  @Test("what cannot be HTTP/1.1 is refused at its first line (faults H04)")
+  func otherProtocols() {
+    for (line, status) in [
+      ("GET /\r\n", "400"), ("PRI * HTTP/2.0\r\n", "505"), ("GET / HTTP/1.1 \r\n", "400"),
+      ("\u{16}\u{3}\u{1}", "400"), ("CONNECT a.test:443 HTTP/1.1\r\n", "400"),
+    ] {
+      var exchange = HTTPExchange(openedAt: .zero)
+      feed(&exchange, line)
+      #expect(describe(exchange.next()) == status, "\(line)")
+    }
+  }
+
+  @Test("an expectation that nobody knows is refused")
+  func unknownExpectation() {
+    var exchange = HTTPExchange(openedAt: .zero)
+    feed(&exchange, "POST / HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nContent-Length: 2\r\n\r\n")
+    #expect(describe(exchange.next()) == "417")
+  }
+
+  @Test("a thousand pipelined requests are taken in order, each body by its own request")
+  func thousand() {
+    var exchange = HTTPExchange(openedAt: .zero)
+    var text = ""
+    for number in 0..<1_000 {
+      let body = "GET /evil HTTP/1.1\r\n\r\n"
+      text += "POST /\(number) HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+      text += body
+    }
+    feed(&exchange, text)
+    for number in 0..<1_000 { #expect(describe(exchange.next()) == "POST /\(number) 22") }
+    #expect(describe(exchange.next()) == "more")
+    #expect(!exchange.hasInput)
+  }
 }
 
 @Suite("HTTP answers")
 struct HTTPResponseTests {
   private func text(_ response: APIResponse, isHead: Bool = false) -> String {
     var bytes: [UInt8] = []
-    HTTPResponse.append(response, isHead: isHead, isKeptAlive: true, to: &bytes)
+    HTTPResponse.append(
+      response, isHead: isHead, isKeptAlive: true, at: WallTime(microseconds: 0), to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
   }
 
@@ -100,29 +153,5 @@ struct HTTPResponseTests {
     let body = HTTPResponse.problem(400, "a \"quote\" and\na line").body
     let json = String(decoding: body, as: UTF8.self)
     #expect(json.contains(#"a \"quote\" and a line"#))
-  }
-}
-
-@Suite("Origins (faults A02, A03)")
-struct OriginsTests {
-  let origins = Origins(allowed: ["https://good.com", "http://shop.test:8080"])
-
-  @Test(
-    "only exact origins pass, in any case",
-    arguments: [
-      ("https://good.com", true), ("HTTPS://GOOD.COM", true), ("http://good.com", false),
-      ("https://good.com.evil.com", false), ("https://evilgood.com", false),
-      ("https://good.com:444", false), ("null", false), ("", false),
-      ("http://shop.test:8080", true), ("https://chat.test", true),
-    ])
-  func exact(_ pair: (String, Bool)) {
-    #expect(origins.admits([pair.0], host: "chat.test") == pair.1)
-  }
-
-  @Test("two Origins never pass; none passes, since only browsers send it")
-  func counts() {
-    #expect(!origins.admits(["https://good.com", "https://good.com"], host: nil))
-    #expect(origins.admits([], host: nil))
-    #expect(Origins(allowed: ["*"]).admits(["https://anything.test"], host: nil))
   }
 }

@@ -1,6 +1,7 @@
 import API
 import Cluster
 import Directory
+import Engine
 import Kernel
 import Logging
 import Migrator
@@ -14,33 +15,45 @@ import Tokens
 /// Real loops in this process, on a real PostgreSQL: what the thread sanitizer can look into.
 final class RunningGateway {
   let port: UInt16
+  /// The TLS listener's, where there is one.
+  let securePort: UInt16
   let tokens: TokenAuthority
   private let shared: Shared
   private let loops: LoopThreads
   private let connection: BlockingConnection
-  private let workspace: Identifier
+  let workspace: Identifier
 
-  init(loops count: Int) async throws {
-    let url = try ScratchCluster.url()
+  init(
+    loops count: Int = 1, database: String? = nil, migrates: Bool = true,
+    _ change: (inout Settings) -> Void = { _ in }
+  ) async throws {
+    let url = try database ?? ScratchCluster.url()
     connection = try BlockingConnection(url)
-    try Migrator(connection).up { _ in }
+    if migrates { try Migrator(connection).up { _ in } }
     var settings = Settings()
     settings.listen = [ListenAddress(host: "127.0.0.1", port: 0)]
     settings.loops = count
+    change(&settings)
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     let options = GatewayOptions(
       settings: settings, databaseURL: url, signingSecret: Array(repeating: 9, count: 32),
       pageValues: [:], logger: logger)
     tokens = try await TokenAuthority(secret: options.signingSecret)
-    shared = try Shared(options, tokens: tokens)
+    shared = try Shared(
+      options, tokens: tokens, certificates: try Certificates(options.settings))
     let (listeners, addresses) = try Gateway.listen(shared)
-    port = addresses[0].port
+    port = addresses.plain[0].port
+    securePort = addresses.secure.first?.port ?? 0
     loops = try LoopThreads.start(shared, listeners)
     workspace = RunningGateway.makeID()
+    // On a schema that is not there nothing else would work.
+    guard migrates else { return }
     let create = Workspace.create(
       id: workspace, name: "test \(workspace)", publicKey: "pk_\(workspace)")
     _ = create.answer(try connection.run(create.query))
+    // The lists of origins are read when PostgreSQL answers.
+    while !shared.board.readiness().isReady { continue }
   }
 
   static func makeID() -> Identifier {
@@ -50,7 +63,7 @@ final class RunningGateway {
   }
 
   /// A new visitor with a new session, and the token for it.
-  func visitor() throws -> (session: Identifier, token: String) {
+  func visitor(origin: String? = nil) throws -> (session: Identifier, token: String) {
     let (id, session) = (RunningGateway.makeID(), RunningGateway.makeID())
     _ = try connection.run(Visitor.create(id: id, workspace: workspace, name: "Ada").query)
     _ = try connection.run(
@@ -61,23 +74,63 @@ final class RunningGateway {
       id: id, workspace: workspace, sessions: [session], name: "Ada")
     return (
       session,
-      try tokens.issue(principal, lifetimeSeconds: 600, now: SystemClock.wallTime()).token
+      try tokens.issue(
+        principal, boundTo: TokenBinding(origin: origin), lifetimeSeconds: 600,
+        now: SystemClock.wallTime()
+      ).token
     )
   }
 
-  func operatorToken() throws -> String {
-    try tokens.issue(
-      .operator(
-        id: RunningGateway.makeID(), workspace: workspace, name: "Mika", role: "agent"),
-      lifetimeSeconds: 600, now: SystemClock.wallTime()
+  func operatorToken() throws -> String { try operatorAndToken().token }
+
+  /// A new operator, and a token of the command line for them.
+  func operatorAndToken() throws -> (id: Identifier, token: String) {
+    let id = RunningGateway.makeID()
+    _ = try connection.run(
+      Operator.create(
+        id: id, email: "\(id)@example.com", name: "Mika", passwordHash: "x", workspace: workspace,
+        membership: "admin"
+      ).query)
+    let token = try tokens.issue(
+      .operator(id: id, workspace: workspace, name: "Mika", role: "admin"), lifetimeSeconds: 600,
+      now: SystemClock.wallTime()
     ).token
+    return (id, token)
   }
+
+  func run(_ query: Query) throws { _ = try connection.run(query) }
 
   /// The bodies of a session's log as PostgreSQL has them.
   func stored(_ session: Identifier) throws -> [(seq: Int64, body: String)] {
     let rows = try connection.run(
       Query("SELECT seq, content FROM chats WHERE session_id = $1 ORDER BY seq", [.uuid(session)]))
     return (0..<rows.count).map { (rows.int($0, 0) ?? 0, rows.text($0, 1) ?? "") }
+  }
+
+  /// How often each kind of fault was counted, as `stage: reason`.
+  var faults: [String: UInt64] {
+    var all = FaultCounts()
+    for figures in shared.board.read() {
+      all.merge(figures.faults)
+      all.merge(figures.engine.faults)
+    }
+    return Dictionary(
+      uniqueKeysWithValues: all.counts.map { ("\($0.key.stage): \($0.key.reason)", $0.value) })
+  }
+
+  /// Turns of all loops, as posted twice a second.
+  var iterations: UInt64 { shared.board.read().reduce(0) { $0 + $1.iterations } }
+
+  /// Sockets that the gateway counts now.
+  var socketCount: Int { shared.admission.count }
+
+  func reloadCertificates() { Gateway.reloadCertificates(shared) }
+
+  /// How often something was refused, when the loops have posted it.
+  func faults(_ reason: String) -> UInt64 {
+    shared.board.read().reduce(0) { sum, figures in
+      sum + figures.faults.counts.filter { $0.key.reason == reason }.values.reduce(0, +)
+    }
   }
 
   func stop() {

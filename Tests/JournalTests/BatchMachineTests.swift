@@ -16,7 +16,7 @@ import Testing
   }
   private static func connected() -> BatchMachine {
     var machine = BatchMachine(seed: 1)
-    _ = machine.event(.connected, now: at(0))
+    _ = machine.event(.connected(isSameStore: true), now: at(0))
     return machine
   }
   private let conflict = BatchMachine.Event.failed(SQLState("40P01"))
@@ -71,6 +71,21 @@ import Testing
     #expect(machine.outcomes.map(\.verdict) == [.unavailable, .stored, .unavailable])
   }
 
+  @Test func `what another database had stored is tried again in the one that took over`() {
+    var machine = Self.connected()
+    #expect(machine.submit(Self.rows(1, 1, 1, 1), now: Self.at(0)) == .run(0..<4))
+    #expect(machine.event(poison, now: Self.at(0)) == .run(0..<2))
+    #expect(
+      machine.event(.committed([Self.stored(8), Self.stored(9)]), now: Self.at(0)) == .run(2..<4))
+    #expect(machine.event(.connectionLost, now: Self.at(1)) == .wait)
+    #expect(machine.event(.connected(isSameStore: false), now: Self.at(2)) == .run(0..<4))
+    #expect(
+      machine.event(
+        .committed([Self.stored(5), Self.stored(6), Self.stored(7), Self.stored(8)]),
+        now: Self.at(3)) == .complete)
+    #expect(machine.outcomes.map(\.seq) == [5, 6, 7, 8])
+  }
+
   @Test func `a poison row is found by halves, in order, and only it is rejected`() {
     var machine = Self.connected()
     #expect(machine.submit(Self.rows(1, 1, 1, 1), now: Self.at(0)) == .run(0..<4))
@@ -88,7 +103,7 @@ import Testing
     #expect(machine.submit(Self.rows(1, 2), now: Self.at(0)) == .run(0..<2))
     #expect(machine.event(.connectionLost, now: Self.at(10)) == .wait)
     #expect(!machine.accepts(at: Self.at(10)))
-    #expect(machine.event(.connected, now: Self.at(900)) == .run(0..<2))
+    #expect(machine.event(.connected(isSameStore: true), now: Self.at(900)) == .run(0..<2))
     let again = [Outcome(verdict: .duplicate, seq: 4), Self.stored(1)]
     #expect(machine.event(.committed(again), now: Self.at(901)) == .complete)
     #expect(machine.outcomes == again)
@@ -103,7 +118,7 @@ import Testing
     #expect(machine.event(.tick, now: Self.at(5_000)) == .complete)
     #expect(machine.outcomes.map(\.verdict) == [.unavailable, .unavailable])
     #expect(!machine.accepts(at: Self.at(6_000)))
-    #expect(machine.event(.connected, now: Self.at(6_000)) == .wait)
+    #expect(machine.event(.connected(isSameStore: true), now: Self.at(6_000)) == .wait)
     #expect(machine.accepts(at: Self.at(6_000)))
   }
 
@@ -138,7 +153,7 @@ import Testing
     _ = machine.submit(Self.rows(1), now: Self.at(0))
     #expect(machine.event(.failed(SQLState(code)), now: Self.at(1)) == .reconnect)
     #expect(machine.event(.connectionLost, now: Self.at(1)) == .wait)
-    #expect(machine.event(.connected, now: Self.at(50)) == .run(0..<1))
+    #expect(machine.event(.connected(isSameStore: true), now: Self.at(50)) == .run(0..<1))
   }
 
   @Test func `a server that says nothing is given up after five seconds`() {
@@ -209,7 +224,7 @@ import Testing
       case .wait:
         if !isConnected, roll(2) == 0 {
           isConnected = true
-          action = machine.event(.connected, now: Self.at(now))
+          action = machine.event(.connected(isSameStore: true), now: Self.at(now))
         } else {
           let deadline = machine.nextDeadline
           if deadline != .never { now = max(now, deadline.nanoseconds / 1_000_000 + 1) }

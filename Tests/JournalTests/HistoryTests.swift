@@ -26,10 +26,14 @@ import Testing
           title = 'Hilfe' WHERE id = $1
         """, [.uuid(session), .uuid(visitor), .uuid(dana.id)]))
     let vera = Person(role: .visitor, id: visitor, name: Array("Vera".utf8))
-    try database.sql.run(History.markQuery(session, vera, read: 4, delivered: 9))
-    try database.sql.run(History.markQuery(session, vera, read: 7, delivered: 8))
-    try database.sql.run(History.markQuery(session, dana, read: 1, delivered: 2))
-    try database.sql.run(History.markQuery(freshIdentifier(), dana, read: 1, delivered: 2))
+    try database.sql.run(
+      History.markQuery(session, of: database.workspace, vera, read: 4, delivered: 9))
+    try database.sql.run(
+      History.markQuery(session, of: database.workspace, vera, read: 7, delivered: 8))
+    try database.sql.run(
+      History.markQuery(session, of: database.workspace, dana, read: 1, delivered: 2))
+    try database.sql.run(
+      History.markQuery(freshIdentifier(), of: database.workspace, dana, read: 1, delivered: 2))
 
     let decoded = History.decodeSession(try database.sql.run(History.sessionQuery(session)))
     let snapshot = try #require(decoded)
@@ -72,7 +76,8 @@ import Testing
     let outcomes = try complete(&writer)
 
     let first = History.decodeEntries(
-      try database.sql.run(History.entriesQuery(session, after: 0, limit: 3)))
+      try database.sql.run(
+        History.entriesQuery(session, of: database.workspace, after: 0, limit: 3)))
     #expect(first.map(\.seq) == [1, 2, 3])
     #expect(
       first[0]
@@ -87,10 +92,12 @@ import Testing
     #expect(first[2].sender == nil)
 
     let last = History.decodeEntries(
-      try database.sql.run(History.entriesQuery(session, before: 21, limit: 4)))
+      try database.sql.run(
+        History.entriesQuery(session, of: database.workspace, before: 21, limit: 4)))
     #expect(last.map(\.seq) == [17, 18, 19, 20])
     let none = History.decodeEntries(
-      try database.sql.run(History.entriesQuery(session, after: 20, limit: 4)))
+      try database.sql.run(
+        History.entriesQuery(session, of: database.workspace, after: 20, limit: 4)))
     #expect(none == [])
   }
 }

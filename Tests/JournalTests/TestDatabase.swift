@@ -14,6 +14,9 @@ struct TestDatabase {
   let sql: BlockingConnection
   let workspace: Identifier
 
+  /// Each database has one workspace, the same everywhere.
+  static let workspace = Identifier(high: 0x1000_0000_0000_4000, low: 0x8000_0000_0000_0001)
+
   private static let count = Atomic<Int>(0)
   private static let template = Mutex<Bool>(false)
 
@@ -48,8 +51,9 @@ struct TestDatabase {
   }
 
   private static func makeWorkspace(_ sql: BlockingConnection) throws -> Identifier {
-    let rows = try sql.run(Query("INSERT INTO workspaces (name) VALUES ('test') RETURNING id"))
-    return rows.uuid(0, 0) ?? .zero
+    let id = TestDatabase.workspace
+    try sql.run(Query("INSERT INTO workspaces (id, name) VALUES ($1, 'test')", [.uuid(id)]))
+    return id
   }
 
   func session(status: String = "active") throws -> Identifier {
@@ -143,7 +147,8 @@ extension Batch {
   ) -> Identifier {
     let origin = Origin(loop: 0, slot: 0, generation: 0, isRequest: false, ref: .none)
     let record = Record(
-      session: session, id: id, role: role, kind: kind, sender: sender, origin: origin)
+      workspace: TestDatabase.workspace, session: session, id: id, role: role, kind: kind,
+      sender: sender, origin: origin)
     Array(name.utf8).withRawSpan { name in
       body.withRawSpan { body in
         Array(payload.utf8).withRawSpan { payload in

@@ -1,27 +1,20 @@
 import Cluster
+import Fixtures
 import Glibc
 import Migrator
 import Postgres
-import Synchronization
 import Testing
 
 @Suite struct MigratorTests {
-  private static let count = Atomic<Int>(0)
-  private let url: String
+  private let database: EmptyDatabase
 
-  init() throws {
-    let base = try ScratchCluster.url()
-    let name = "migrator_\(MigratorTests.count.add(1, ordering: .relaxed).newValue)"
-    try BlockingConnection(base).execute(script: "CREATE DATABASE \(name)")
-    url = base.replacing("/chirrup?", with: "/\(name)?")
-  }
+  init() throws { database = try EmptyDatabase() }
 
-  private func connect() throws -> BlockingConnection { try BlockingConnection(url) }
+  private func connect() throws -> BlockingConnection { try BlockingConnection(database.url) }
 
   private func tables(_ connection: BlockingConnection) throws -> [String] {
-    let rows = try connection.run(
-      Query("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"))
-    return (0..<rows.count).compactMap { rows.text($0, 0) }
+    try connection.texts(
+      "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
   }
 
   @Test func `the embedded files form one line, and they are those of the folder`() throws {
@@ -62,7 +55,7 @@ import Testing
 
     #expect(try migrator.downPlan(to: "none").allSatisfy { $0.loses != nil })
     #expect(try migrator.down(to: "none") == all.reversed())
-    #expect(try tables(connection) == ["chirrup_migrations"])
+    #expect(try tables(connection) == [])
     try migrator.up()
     #expect(try tables(connection) == made)
   }
@@ -141,7 +134,7 @@ import Testing
       script: "INSERT INTO workspaces (user_id, name) VALUES (gen_random_uuid(), 'New')")
 
     try migrator.down(to: "none")
-    #expect(try tables(connection) == ["chats", "chirrup_migrations", "workspaces"])
+    #expect(try tables(connection) == ["chats", "workspaces"])
     #expect(try connection.run(Query("SELECT count(*) FROM chats")).int(0, 0) == 100)
     try migrator.up()
     #expect(try connection.run(Query("SELECT count(*) FROM chat_sessions")).int(0, 0) == 1)
@@ -173,11 +166,11 @@ import Testing
       #expect(statement == "CREATE TABLE other (")
       #expect(refusal.state == SQLState("42704"))
     }
-    #expect(try tables(connection) == ["chirrup_migrations"])
+    #expect(try tables(connection) == ["chirrup_adoptions", "chirrup_migrations"])
   }
 
   @Test func `several gateways that start at once migrate once`() async throws {
-    let url = url
+    let url = database.url
     let counts = try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<4 {
         group.addTask { try Migrator(BlockingConnection(url)).up().count }

@@ -48,19 +48,62 @@ import Testing
     #expect(try await load(flags: [.loops: "3"]).loops == 3)
   }
 
+  @Test("TLS needs a certificate, a key for each, and addresses of its own")
+  func tls() async throws {
+    func problems(_ text: String) async throws -> String {
+      let file = try TemporaryFile(text)
+      do throws(SettingsFault) {
+        _ = try await Settings.load(file: file.path, environment: [:])
+        return ""
+      } catch {
+        return error.problems.joined(separator: "\n")
+      }
+    }
+    let address = "127.0.0.1:8443"
+    #expect(
+      try await problems("tls: {listen: [\(address)]}").contains("tls.listen needs a certificate"))
+    #expect(
+      try await problems("tls: {listen: [\(address)], certificates: [a, b], keys: [a]}")
+        .contains("there are 1, and 2 certificates"))
+    #expect(
+      try await problems("listen: [\(address)]\ntls: {listen: [\(address)], certificates: [a]}")
+        .contains("one of them twice"))
+    #expect(try await problems("listen: none").contains("nothing is listened on"))
+    #expect(
+      try await problems("listen: none\ntls: {listen: [\(address)], certificates: [a]}").isEmpty)
+  }
+
   @Test("every key can be set in the file and by its variable")
   func everyKey() async throws {
     let file = try TemporaryFile(
       """
       listen: ["127.0.0.1:1", "[::1]:2", "localhost:0"]
+      tls:
+        listen: [127.0.0.1:443]
+        certificates: [a.pem, /b/c.pem]
+        keys: [a.key, b.key]
       public_url: https://chat.example.com/
       database_url: postgresql:///chat
       data_dir: /srv/chirrup
       loops: 4
       log: {level: debug, format: json}
-      limits: {connections: 10, connections_per_address: 5}
+      limits:
+        connections: 10
+        connections_per_address: 5
+        connections_per_visitor: 4
+        connections_per_workspace: 9
+        connects_per_address: 30
+        hellos_per_address: 20
+        tokens_per_address: 6
+        exempt_addresses: none
+      trusted_proxies: [10.0.0.0/8, "2001:db8::1"]
+      proxy_protocol: true
+      allowed_hosts: [Chat.internal, gateway]
       tokens: {visitor_seconds: 60, operator_seconds: 86400}
+      compression: {enabled: no, context_takeover: true, window_bits: 9, memory_level: 8,
+        level: 9, threshold_bytes: 0}
       allowed_origins: [https://Example.com, "http://localhost:3000"]
+      require_origin: true
       drain_seconds: 0
       migrate: false
       debug_echo: true
@@ -71,6 +114,9 @@ import Testing
       ListenAddress(host: "127.0.0.1", port: 1), ListenAddress(host: "::1", port: 2),
       ListenAddress(host: "127.0.0.1", port: 0),
     ]
+    expected.tlsListen = [ListenAddress(host: "127.0.0.1", port: 443)]
+    expected.tlsCertificates = ["a.pem", "/b/c.pem"]
+    expected.tlsKeys = ["a.key", "b.key"]
     expected.publicURL = "https://chat.example.com"
     expected.databaseURL = "postgresql:///chat"
     expected.dataDirectory = "/srv/chirrup"
@@ -78,7 +124,23 @@ import Testing
     expected.logLevel = .debug
     expected.logFormat = .json
     expected.connectionsMax = 10
+    expected.compression.isEnabled = false
+    expected.compression.keepsContext = true
+    expected.compression.windowBits = 9
+    expected.compression.memoryLevel = 8
+    expected.compression.level = 9
+    expected.compression.thresholdBytes = 0
     expected.connectionsPerAddressMax = 5
+    expected.connectionsPerVisitorMax = 4
+    expected.connectionsPerWorkspaceMax = 9
+    expected.connectsPerAddress = 30
+    expected.hellosPerAddress = 20
+    expected.tokensPerAddress = 6
+    expected.exemptAddresses = []
+    expected.trustedProxies = ["10.0.0.0/8", "2001:db8::1"]
+    expected.proxyProtocol = true
+    expected.allowedHosts = ["chat.internal", "gateway"]
+    expected.requireOrigin = true
     expected.visitorTokenSeconds = 60
     expected.operatorTokenSeconds = 86_400
     expected.allowedOrigins = ["https://example.com", "http://localhost:3000"]
@@ -90,6 +152,9 @@ import Testing
 
     let environment = [
       "CHIRRUP_LISTEN": "127.0.0.1:1, [::1]:2,localhost:0",
+      "CHIRRUP_TLS_LISTEN": "127.0.0.1:443",
+      "CHIRRUP_TLS_CERTIFICATES": "a.pem, /b/c.pem",
+      "CHIRRUP_TLS_KEYS": "a.key,b.key",
       "CHIRRUP_PUBLIC_URL": "https://chat.example.com",
       "CHIRRUP_DATABASE_URL": "postgresql:///chat",
       "CHIRRUP_DATA_DIR": "/srv/chirrup",
@@ -98,8 +163,24 @@ import Testing
       "CHIRRUP_LOG_FORMAT": "json",
       "CHIRRUP_LIMITS_CONNECTIONS": "10",
       "CHIRRUP_LIMITS_CONNECTIONS_PER_ADDRESS": "5",
+      "CHIRRUP_LIMITS_CONNECTIONS_PER_VISITOR": "4",
+      "CHIRRUP_LIMITS_CONNECTIONS_PER_WORKSPACE": "9",
+      "CHIRRUP_LIMITS_CONNECTS_PER_ADDRESS": "30",
+      "CHIRRUP_LIMITS_HELLOS_PER_ADDRESS": "20",
+      "CHIRRUP_LIMITS_TOKENS_PER_ADDRESS": "6",
+      "CHIRRUP_LIMITS_EXEMPT_ADDRESSES": "none",
+      "CHIRRUP_TRUSTED_PROXIES": "10.0.0.0/8,2001:db8::1",
+      "CHIRRUP_PROXY_PROTOCOL": "true",
+      "CHIRRUP_ALLOWED_HOSTS": "chat.internal, gateway",
+      "CHIRRUP_REQUIRE_ORIGIN": "yes",
       "CHIRRUP_TOKENS_VISITOR_SECONDS": "60",
       "CHIRRUP_TOKENS_OPERATOR_SECONDS": "86400",
+      "CHIRRUP_COMPRESSION_ENABLED": "off",
+      "CHIRRUP_COMPRESSION_CONTEXT_TAKEOVER": "on",
+      "CHIRRUP_COMPRESSION_WINDOW_BITS": "9",
+      "CHIRRUP_COMPRESSION_MEMORY_LEVEL": "8",
+      "CHIRRUP_COMPRESSION_LEVEL": "9",
+      "CHIRRUP_COMPRESSION_THRESHOLD_BYTES": "0",
       "CHIRRUP_ALLOWED_ORIGINS": "https://example.com,http://localhost:3000",
       "CHIRRUP_DRAIN_SECONDS": "0",
       "CHIRRUP_MIGRATE": "false",

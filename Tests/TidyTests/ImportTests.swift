@@ -31,7 +31,7 @@ import Testing
 
   static let cModules = [
     "CLinux": "Kernel", "COpenSSL": "OpenSSL", "CLibpq": "Postgres", "CMigrations": "Migrator",
-    "WebAssets": "Gateway",
+    "WebAssets": "Gateway", "CZlib": "Compression",
   ]
 
   /// (folder of the target, file, imported module), for each import below Sources and LoadTests.
@@ -52,7 +52,8 @@ import Testing
     let names = Self.targets.map(\.name)
     #expect(names.contains("Primitives") && names.contains("Gateway") && names.contains("chirrup"))
     #expect(
-      Self.targets.first { $0.name == "Engine" }?.dependencies == ["Primitives", "Wire", "Chat"])
+      Self.targets.first { $0.name == "Engine" }?.dependencies
+        == ["Primitives", "Wire", "Chat", "Compression"])
     #expect(Self.imports.count > 20)
   }
 
@@ -93,7 +94,7 @@ import Testing
 
   @Test(
     "the pure targets know no operating system",
-    arguments: ["Primitives", "Wire", "Chat", "Engine"])
+    arguments: ["Primitives", "Wire", "Chat", "Compression", "Engine"])
   func pure(target: String) {
     let foreign = [
       "Foundation", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization", "Logging",

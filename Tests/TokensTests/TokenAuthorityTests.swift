@@ -95,6 +95,7 @@ import Testing
       (claims(exp: "-9223372036854775808"), .expired),
       (claims(exp: "9223372036854775807"), .expired),
       (claims(exp: "1e400"), .malformed),
+      (claims(exp: #"9000000000,"nbf":8999999999"#), .notYetValid),
     ])
   func foreignClaims(claims: String, fault: TokenFault) async throws {
     let authority = try await TokenAuthority(secret: Self.secret)

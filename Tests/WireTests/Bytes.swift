@@ -38,6 +38,7 @@ enum LengthForm {
 /// What a decoder said, with the payload in place of its location.
 enum Heard: Equatable, CustomStringConvertible {
   case message(Opcode, [UInt8])
+  case deflated(Opcode, [UInt8])
   case ping([UInt8])
   case pong([UInt8])
   case close(CloseCode?, [UInt8])
@@ -46,6 +47,7 @@ enum Heard: Equatable, CustomStringConvertible {
   var description: String {
     switch self {
     case .message(let opcode, let payload): "\(opcode)(\(payload.count))"
+    case .deflated(let opcode, let payload): "deflated \(opcode)(\(payload.count))"
     case .ping(let payload): "ping(\(payload.count))"
     case .pong(let payload): "pong(\(payload.count))"
     case .close(let code, let reason): "close(\(code?.description ?? "-"),\(reason.count))"
@@ -57,9 +59,10 @@ enum Heard: Equatable, CustomStringConvertible {
 /// Feeds segments the way a loop does: one receive buffer, reused and overwritten for each of them.
 func hear(
   _ segments: [[UInt8]], role: MessageDecoder.Role = .server,
-  limits: MessageLimits = MessageLimits(messageBytes: 70_000, fragments: 16)
+  limits: MessageLimits = MessageLimits(messageBytes: 70_000, fragments: 16),
+  allowsDeflated: Bool = false
 ) -> [Heard] {
-  var decoder = MessageDecoder(role: role, limits: limits)
+  var decoder = MessageDecoder(role: role, limits: limits, allowsDeflated: allowsDeflated)
   var heard: [Heard] = []
   for segment in segments { listen(&decoder, segment, &heard) }
   return heard
@@ -99,6 +102,7 @@ private func translate(
   switch step {
   case .needMoreBytes: preconditionFailure("handled by the caller")
   case .message(let opcode, let location): return .message(opcode, payload(location))
+  case .deflatedMessage(let opcode, let location): return .deflated(opcode, payload(location))
   case .ping(let location): return .ping(payload(location))
   case .pong(let location): return .pong(payload(location))
   case .close(let code, let reason): return .close(code, payload(reason))

@@ -206,9 +206,9 @@ private let refusedHeads: [(head: String, fault: HeadFault)] = [
     }
   }
 
-  @Test("Every fault has one of the five statuses", arguments: HeadFault.allCases)
+  @Test("Every fault has one of the six statuses", arguments: HeadFault.allCases)
   func statuses(_ fault: HeadFault) {
-    #expect([400, 414, 431, 501, 505].contains(fault.status))
+    #expect([400, 414, 417, 431, 501, 505].contains(fault.status))
     #expect(ResponseHead.reasonPhrase(of: fault.status).description != "Status")
   }
 

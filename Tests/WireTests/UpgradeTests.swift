@@ -17,7 +17,7 @@ private func handshake(
 }
 
 private func response(_ outcome: Upgrade.Outcome) -> String? {
-  guard case .accept(let bytes) = outcome else { return nil }
+  guard case .accept(let bytes, _) = outcome else { return nil }
   return String(decoding: bytes, as: UTF8.self)
 }
 
@@ -139,7 +139,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
     client.append(to: &sent)
     let head = try parse(sent).get()
     #expect(head.query("x") == "1" && head.value(of: "evil") == nil)
-    guard case .accept(let bytes) = Upgrade.evaluate(head, subprotocol: "chirrup.v1") else {
+    guard case .accept(let bytes, _) = Upgrade.evaluate(head, subprotocol: "chirrup.v1") else {
       Issue.record("refused")
       return
     }

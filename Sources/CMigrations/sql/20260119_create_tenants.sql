@@ -1,10 +1,10 @@
 -- Workspaces (the tenants) and the people in them: operators, their memberships, visitors.
 -- parent: none
--- loses: every operator and visitor, and every workspace unless the table was there before Chirrup
+-- was: 31a134a11bc90902
+-- loses: every operator and visitor, and every workspace except those that another application made
 --
 -- A `workspaces` table of an older application is adopted: it keeps its columns and rows, and gets what the
--- gateway needs with defaults, so that the application's own INSERTs go on working. The table's comment
--- remembers the adoption, so that the way back takes only the added columns.
+-- gateway needs with defaults, so that the application's own INSERTs go on working.
 
 DO $$
 BEGIN
@@ -15,20 +15,16 @@ BEGIN
       RETURN NEW;
     END
     $body$;
+    COMMENT ON FUNCTION update_updated_at() IS 'Made by Chirrup: keeps updated_at.';
   END IF;
 END
 $$;
 
-DO $$
-BEGIN
-  IF to_regclass('workspaces') IS NULL THEN
-    CREATE TABLE workspaces (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), name text NOT NULL);
-    COMMENT ON TABLE workspaces IS 'A tenant: every row of every other table belongs to one.';
-  ELSIF obj_description('workspaces'::regclass) IS NULL THEN
-    COMMENT ON TABLE workspaces IS 'Adopted by Chirrup: a tenant.';
-  END IF;
-END
-$$;
+SELECT chirrup_adopt('workspaces');
+
+CREATE TABLE IF NOT EXISTS workspaces (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), name text NOT NULL);
+
+SELECT chirrup_expect('workspaces', 'id', 'uuid'), chirrup_expect('workspaces', 'name', 'text', 'character varying');
 
 ALTER TABLE workspaces
   ADD COLUMN IF NOT EXISTS created_at timestamptz NOT NULL DEFAULT now(),
@@ -39,6 +35,22 @@ ALTER TABLE workspaces
     DEFAULT 'is_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''),
   ADD COLUMN IF NOT EXISTS settings jsonb NOT NULL DEFAULT '{}',
   ADD COLUMN IF NOT EXISTS allowed_origins text[];
+
+-- What the older application demands of its own rows (an owner) those that Chirrup makes do not have.
+DO $$
+DECLARE
+  demanded name;
+BEGIN
+  IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'workspaces' AND kind = 'made') THEN
+    COMMENT ON TABLE workspaces IS 'A tenant: every row of every other table belongs to one.';
+  END IF;
+  FOR demanded IN
+    SELECT attname FROM pg_attribute
+    WHERE attrelid = 'workspaces'::regclass AND attnum > 0 AND attnotnull AND NOT atthasdef
+      AND attidentity = '' AND attname NOT IN ('id', 'name')
+  LOOP EXECUTE format('ALTER TABLE workspaces ALTER COLUMN %I DROP NOT NULL', demanded); END LOOP;
+END
+$$;
 
 COMMENT ON COLUMN workspaces.public_key IS 'Names the workspace in the widget''s snippet; not a secret.';
 COMMENT ON COLUMN workspaces.identity_secret IS
@@ -90,16 +102,22 @@ CREATE UNIQUE INDEX IF NOT EXISTS visitors_external_id_key ON visitors (workspac
 
 DROP TABLE IF EXISTS visitors, memberships, operators;
 
+-- Workspaces that Chirrup made lack what the older application demands of its own.
+DO $$
+DECLARE
+  demanded name;
+BEGIN
+  FOR demanded IN
+    SELECT name FROM chirrup_adoptions WHERE relation = 'workspaces' AND kind = 'not null'
+  LOOP EXECUTE format('DELETE FROM workspaces WHERE %I IS NULL', demanded); END LOOP;
+END
+$$;
+SELECT chirrup_release('workspaces');
+
 DO $$
 BEGIN
-  IF obj_description('workspaces'::regclass) IS DISTINCT FROM 'Adopted by Chirrup: a tenant.' THEN
-    DROP TABLE workspaces;
-  ELSE
-    DROP TRIGGER IF EXISTS workspaces_updated_at ON workspaces;
-    ALTER TABLE workspaces
-      DROP COLUMN IF EXISTS public_key, DROP COLUMN IF EXISTS identity_secret,
-      DROP COLUMN IF EXISTS settings, DROP COLUMN IF EXISTS allowed_origins;
-    COMMENT ON TABLE workspaces IS NULL;
+  IF obj_description(to_regprocedure('update_updated_at()')) = 'Made by Chirrup: keeps updated_at.' THEN
+    DROP FUNCTION update_updated_at();
   END IF;
 END
 $$;

@@ -1,6 +1,9 @@
 -- Sessions: one row for each conversation, with all its state that is not in its log.
 -- parent: 20260119_create_tenants
+-- was: fb9337ba75076084
 -- loses: all session data: titles, status, assignments and soft deletions
+
+SELECT chirrup_adopt('chat_sessions');
 
 CREATE TABLE IF NOT EXISTS chat_sessions (
   id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -62,4 +65,4 @@ CREATE OR REPLACE TRIGGER chat_sessions_updated_at BEFORE UPDATE ON chat_session
 
 -- down
 
-DROP TABLE IF EXISTS chat_sessions;
+SELECT chirrup_release('chat_sessions');

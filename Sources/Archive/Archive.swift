@@ -1,0 +1,77 @@
+/// What an administrator does with conversations outside of the gateway: bringing in those of
+/// another system, letting old ones go, erasing and exporting one person's, and saying that a
+/// database was restored. Everything long goes in batches, each a transaction, and can be
+/// interrupted and run again.
+import Migrator
+public import Postgres
+public import Primitives
+
+public struct Archive {
+  let connection: BlockingConnection
+
+  public init(_ connection: BlockingConnection) { self.connection = connection }
+
+  func number(
+    _ sql: StaticString, _ parameters: [Parameter] = []
+  ) throws(QueryFailure) -> Int64 {
+    let rows = try connection.run(Query(sql, parameters))
+    return rows.isEmpty ? 0 : rows.int(0, 0) ?? 0
+  }
+
+  func tell(
+    _ action: String, workspace: Identifier, target: Identifier?, details: [(String, Int64)]
+  ) throws(QueryFailure) {
+    let json = details.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",")
+    try connection.run(
+      Query(
+        """
+        INSERT INTO audit_log (workspace_id, actor, action, target_id, details)
+        VALUES ($1, 'command', $2, $3, $4)
+        """,
+        [.uuid(workspace), .text(action), .uuid(target), .json(Array("{\(json)}".utf8))]))
+  }
+
+  /// Gateways that run read the sessions in their memory again, within seconds.
+  func announceChanges() throws(QueryFailure) {
+    try connection.run(Query("UPDATE database_epoch SET generation = generation + 1"))
+  }
+}
+
+// MARK: The epoch
+
+extension Archive {
+  /// What is appended to the epoch of every session, and since when.
+  public struct Epoch: Sendable, Equatable {
+    public var epoch: String
+    public var changedAt: WallTime
+  }
+
+  public func epoch() throws(QueryFailure) -> Epoch {
+    let rows = try connection.run(Query("SELECT epoch, changed_at FROM database_epoch"))
+    return Epoch(
+      epoch: rows.isEmpty ? "" : rows.text(0, 0) ?? "",
+      changedAt: rows.isEmpty
+        ? WallTime(microseconds: 0) : rows.time(0, 1) ?? WallTime(microseconds: 0))
+  }
+
+  /// Changes the epoch if the database runs on something else than when it was last looked at.
+  /// - Returns: whether it did.
+  @discardableResult
+  public static func renewIfRestored(_ connection: BlockingConnection) throws(QueryFailure) -> Bool
+  {
+    try connection.run(renewal(onlyIfRestored: true)).affected > 0
+  }
+
+  public func renewEpoch() throws(QueryFailure) {
+    try connection.run(Archive.renewal(onlyIfRestored: false))
+  }
+
+  private static func renewal(onlyIfRestored: Bool) -> Query {
+    Query(
+      """
+      UPDATE database_epoch SET epoch = '-' || left(md5(gen_random_uuid()::text), 8),
+        fingerprint = chirrup_fingerprint(), generation = generation + 1, changed_at = now()
+      WHERE NOT $1 OR fingerprint <> chirrup_fingerprint()
+      """, [.bool(onlyIfRestored)])
+  }
+}

@@ -1,0 +1,271 @@
+/// The users and messages of a LINE official-account back end become visitors, sessions and chats
+/// of one workspace.
+///
+/// Every id is derived from the old one (a UUID of version 3 in the workspace's name space, RFC
+/// 9562 §5.3), so running it again brings only what is new, at the end of each session. The old
+/// tables are only read, except that settings, intents and replies without a workspace get this
+/// one.
+public import Migrator
+import Postgres
+public import Primitives
+
+public struct LineImport {
+  /// What there is to do, or was done.
+  public struct Summary: Sendable, Equatable {
+    public var visitors: Int64 = 0
+    public var sessions: Int64 = 0
+    public var messages: Int64 = 0
+    public var friendEvents: Int64 = 0
+    /// Rows of system_settings, intents and reply_objects that belong to no workspace.
+    public var settings: Int64 = 0
+
+    public init(
+      visitors: Int64 = 0, sessions: Int64 = 0, messages: Int64 = 0, friendEvents: Int64 = 0,
+      settings: Int64 = 0
+    ) {
+      self.visitors = visitors
+      self.sessions = sessions
+      self.messages = messages
+      self.friendEvents = friendEvents
+      self.settings = settings
+    }
+  }
+
+  /// The database has no such tables.
+  public struct NoLineTables: Error, CustomStringConvertible {
+    public var description: String {
+      "there are no tables users (line_user_id, display_name, picture_url, created_at) and "
+        + "messages (id, line_user_id, direction, message_type, content, payload, sender_role, "
+        + "operator_name, created_at) here"
+    }
+  }
+
+  /// Users whose messages move in one transaction.
+  static let usersPerBatch = 50
+
+  private let archive: Archive
+  private let workspace: Identifier
+
+  public init(_ archive: Archive, workspace: Identifier) throws {
+    self.archive = archive
+    self.workspace = workspace
+    let columns = try archive.number(
+      """
+      SELECT count(*) FROM pg_attribute WHERE NOT attisdropped AND attnum > 0 AND (
+        attrelid = to_regclass('users') AND attname IN ('line_user_id', 'display_name',
+          'picture_url', 'created_at')
+        OR attrelid = to_regclass('messages') AND attname IN ('id', 'line_user_id', 'direction',
+          'message_type', 'content', 'payload', 'sender_role', 'operator_name', 'created_at'))
+      """)
+    guard columns == 13 else { throw NoLineTables() }
+    try archive.connection.execute(script: LineImport.functions)
+  }
+
+  /// What `run` would bring. Changes nothing.
+  public func plan() throws -> Summary {
+    Summary(
+      visitors: try count(
+        """
+        SELECT count(*) FROM users u WHERE NOT EXISTS (SELECT FROM visitors v
+          WHERE v.id = pg_temp.derived($1, 'user:' || u.line_user_id))
+          AND NOT EXISTS (SELECT FROM audit_log a WHERE a.workspace_id = $1
+            AND a.action = 'visitor.erased'
+            AND a.target_id = pg_temp.derived($1, 'user:' || u.line_user_id))
+        """),
+      sessions: try count(
+        """
+        SELECT count(DISTINCT line_user_id) FROM messages m
+        WHERE NOT pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM chat_sessions s
+          WHERE s.id = pg_temp.derived($1, 'session:' || m.line_user_id))
+        """),
+      messages: try count(
+        """
+        SELECT count(*) FROM messages m
+        WHERE NOT pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM chats c
+          WHERE c.id = pg_temp.derived($1, 'message:' || m.id))
+        """),
+      friendEvents: try count(
+        """
+        SELECT count(*) FROM messages m
+        WHERE pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM friend_events f
+          WHERE f.workspace_id = $1 AND f.id = pg_temp.derived($1, 'message:' || m.id))
+        """),
+      settings: try archive.number(
+        """
+        SELECT (SELECT count(*) FROM system_settings WHERE workspace_id IS NULL)
+          + (SELECT count(*) FROM intents WHERE workspace_id IS NULL)
+          + (SELECT count(*) FROM reply_objects WHERE workspace_id IS NULL)
+        """))
+  }
+
+  /// Brings what is missing; each batch of users is one transaction.
+  public func run(report: (MoveProgress) -> Void = { _ in }) throws -> Summary {
+    let planned = try plan()
+    var done = Summary()
+    var progress = MoveProgress(title: "messages of LINE", rowsTotal: planned.messages)
+    let clock = ContinuousClock()
+    let start = clock.now
+    var last = ""
+    while true {
+      let rows = try archive.connection.run(
+        Query(
+          """
+          SELECT max(line_user_id::text COLLATE "C"), count(*) FROM (
+            SELECT line_user_id FROM users WHERE line_user_id::text COLLATE "C" > $1
+            ORDER BY line_user_id::text COLLATE "C" LIMIT $2) AS page
+          """, [.text(last), .int(Int64(LineImport.usersPerBatch))]))
+      guard let end = rows.text(0, 0) else { break }
+      let batch = try archive.connection.transaction { _ in try bring(after: last, upTo: end) }
+      done.visitors += batch.visitors
+      done.sessions += batch.sessions
+      done.messages += batch.messages
+      done.friendEvents += batch.friendEvents
+      last = end
+      progress.rowsDone = done.messages
+      progress.milliseconds = Int64((clock.now - start) / .milliseconds(1))
+      report(progress)
+    }
+    try archive.connection.transaction { _ in
+      done.settings = try giveSettings()
+      guard done != Summary() else { return }
+      try archive.tell(
+        "line.imported", workspace: workspace, target: nil,
+        details: [
+          ("visitors", done.visitors), ("sessions", done.sessions), ("messages", done.messages),
+          ("friend_events", done.friendEvents), ("settings", done.settings),
+        ])
+      try archive.announceChanges()
+    }
+    return done
+  }
+
+  private func count(_ sql: StaticString) throws -> Int64 {
+    try archive.number(sql, [.uuid(workspace)])
+  }
+
+  private func bring(after first: String, upTo last: String) throws -> Summary {
+    func run(_ sql: StaticString) throws -> Int64 {
+      let query = Query(sql, [.uuid(workspace), .text(first), .text(last)])
+      return Int64(try archive.connection.run(query).affected)
+    }
+    return Summary(
+      visitors: try run(LineImport.visitors), sessions: try run(LineImport.sessions),
+      messages: try run(LineImport.messages), friendEvents: try run(LineImport.friendEvents))
+  }
+
+  private func giveSettings() throws -> Int64 {
+    var given = 0
+    for sql: StaticString in [
+      "UPDATE system_settings SET workspace_id = $1 WHERE workspace_id IS NULL",
+      "UPDATE intents SET workspace_id = $1 WHERE workspace_id IS NULL",
+      "UPDATE reply_objects SET workspace_id = $1 WHERE workspace_id IS NULL",
+    ] {
+      given += try archive.connection.run(Query(sql, [.uuid(workspace)])).affected
+    }
+    return Int64(given)
+  }
+}
+
+// MARK: Statements: $1 is the workspace, the users are those after $2 up to $3
+
+extension LineImport {
+  private static let functions = """
+    CREATE OR REPLACE FUNCTION pg_temp.derived(space uuid, name text) RETURNS uuid
+    LANGUAGE sql IMMUTABLE AS $$
+      SELECT (left(h, 12) || '3' || substr(h, 14, 3)
+        || translate(substr(h, 17, 1), '0123456789abcdef', '89ab89ab89ab89ab')
+        || substr(h, 18))::uuid
+      FROM md5(uuid_send(space) || convert_to('line-oa:' || name, 'UTF8')) AS h
+    $$;
+    CREATE OR REPLACE FUNCTION pg_temp.is_event(kind text) RETURNS boolean LANGUAGE sql IMMUTABLE
+    AS $$ SELECT kind IN ('follow', 'unfollow', 'block', 'unblock', 'refollow') $$;
+    """
+
+  /// Who was erased does not come back.
+  private static let visitors: StaticString = """
+    INSERT INTO visitors (id, workspace_id, external_id, name, attributes, created_at, last_seen_at)
+    SELECT pg_temp.derived($1, 'user:' || line_user_id), $1, line_user_id,
+      coalesce(display_name, ''),
+      jsonb_strip_nulls(jsonb_build_object('channel', 'line', 'picture_url', picture_url)),
+      created_at, coalesce((SELECT max(m.created_at) FROM messages m
+        WHERE m.line_user_id = u.line_user_id), created_at)
+    FROM users u
+    WHERE line_user_id::text COLLATE "C" > $2 AND line_user_id::text COLLATE "C" <= $3
+      AND NOT EXISTS (SELECT FROM audit_log a WHERE a.workspace_id = $1
+        AND a.action = 'visitor.erased'
+        AND a.target_id = pg_temp.derived($1, 'user:' || u.line_user_id))
+    ON CONFLICT DO NOTHING
+    """
+
+  private static let sessions: StaticString = """
+    INSERT INTO chat_sessions (id, workspace_id, user_id, status, created_at, closed_at,
+      waiting_since, channel)
+    SELECT pg_temp.derived($1, 'session:' || line_user_id), $1,
+      pg_temp.derived($1, 'user:' || line_user_id), 'closed', min(created_at), max(created_at),
+      NULL, 'line'
+    FROM messages
+    WHERE line_user_id::text COLLATE "C" > $2 AND line_user_id::text COLLATE "C" <= $3
+      AND NOT pg_temp.is_event(message_type)
+    GROUP BY line_user_id
+    ON CONFLICT DO NOTHING
+    """
+
+  /// Numbered behind what the session has; the lock of its row orders them with whoever writes.
+  private static let messages: StaticString = """
+    WITH session AS MATERIALIZED (
+      SELECT s.id, s.last_seq, v.external_id, v.id AS visitor
+      FROM chat_sessions s JOIN visitors v ON v.workspace_id = $1 AND v.id = s.user_id
+      WHERE s.workspace_id = $1 AND s.channel = 'line'
+        AND v.external_id COLLATE "C" > $2 AND v.external_id COLLATE "C" <= $3
+        AND s.id = pg_temp.derived($1, 'session:' || v.external_id)
+      ORDER BY s.id FOR UPDATE OF s
+    ), fresh AS (
+      SELECT pg_temp.derived($1, 'message:' || m.id) AS id, s.id AS session, s.visitor,
+        m.created_at,
+        s.last_seq + row_number() OVER (PARTITION BY s.id ORDER BY m.created_at, m.id) AS seq,
+        CASE coalesce(m.sender_role, m.direction) WHEN 'USER' THEN 'visitor'
+          WHEN 'INCOMING' THEN 'visitor' WHEN 'ADMIN' THEN 'operator' ELSE 'bot' END AS role,
+        CASE m.message_type WHEN 'text' THEN 'text' ELSE 'card' END AS kind,
+        coalesce(m.content, '[' || m.message_type || ']') AS content, m.operator_name,
+        CASE WHEN m.message_type = 'text' THEN m.payload
+          WHEN jsonb_typeof(m.payload) = 'object'
+            THEN jsonb_build_object('type', m.message_type) || m.payload
+          ELSE jsonb_strip_nulls(jsonb_build_object('type', m.message_type, 'value', m.payload))
+        END AS payload
+      FROM session s JOIN messages m ON m.line_user_id = s.external_id
+      WHERE NOT pg_temp.is_event(m.message_type)
+        AND NOT EXISTS (SELECT FROM chats c WHERE c.workspace_id = $1
+          AND c.id = pg_temp.derived($1, 'message:' || m.id))
+    ), noted AS (
+      UPDATE chat_sessions s SET last_seq = f.last, message_count = s.message_count + f.count,
+        last_message_at = f.at, last_message_preview = left(f.content, 120),
+        last_message_role = f.role, closed_at = CASE s.status WHEN 'closed' THEN f.at END,
+        first_response_at = coalesce(s.first_response_at, f.response)
+      FROM (
+        SELECT session, max(seq) AS last, count(*) AS count,
+          min(created_at) FILTER (WHERE role = 'operator') AS response, max(created_at) AS at,
+          (array_agg(content ORDER BY seq DESC))[1] AS content,
+          (array_agg(role ORDER BY seq DESC))[1] AS role
+        FROM fresh GROUP BY session) AS f
+      WHERE s.id = f.session AND s.workspace_id = $1
+    )
+    INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, payload, user_id,
+      operator_name, content_hash, created_at)
+    SELECT id, $1, session, seq, role, kind, content, payload,
+      CASE role WHEN 'visitor' THEN visitor END,
+      CASE WHEN role <> 'visitor' THEN operator_name END,
+      sha256(convert_to(
+        kind || E'\\n' || coalesce(payload::text, '') || E'\\n' || content, 'UTF8')), created_at
+    FROM fresh
+    """
+
+  private static let friendEvents: StaticString = """
+    INSERT INTO friend_events (workspace_id, id, visitor_id, channel, event, created_at)
+    SELECT $1, pg_temp.derived($1, 'message:' || m.id), v.id, 'line', m.message_type, m.created_at
+    FROM messages m JOIN visitors v
+      ON v.workspace_id = $1 AND v.external_id = m.line_user_id
+    WHERE v.external_id COLLATE "C" > $2 AND v.external_id COLLATE "C" <= $3
+      AND pg_temp.is_event(m.message_type)
+    ON CONFLICT DO NOTHING
+    """
+}

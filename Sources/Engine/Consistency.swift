@@ -1,0 +1,46 @@
+import Primitives
+
+/// What must hold between the tables of an engine, for the simulator and the fuzzer: walked after
+/// every step there, never in the gateway.
+extension Engine {
+  /// What is wrong, or nil.
+  package func inconsistency() -> String? {
+    for slot in 0..<connections.endIndex where connections.isOccupied(slot) {
+      if let text = inconsistency(ofConnection: slot) { return text }
+    }
+    var warm = 0
+    for index in 0..<sessions.endIndex where sessions.isOccupied(index) {
+      warm += 1
+      if let text = inconsistency(ofSession: index) { return text }
+    }
+    guard sessionIndex.count == warm else { return "the index has another number of sessions" }
+    return nil
+  }
+
+  private func inconsistency(ofConnection slot: Int) -> String? {
+    for (position, subscription) in connections[slot].subscriptions.enumerated() {
+      guard sessions.isOccupied(subscription.session) else { return "a subscription of no session" }
+      let subscribers = sessions[subscription.session].subscribers
+      guard subscription.position < subscribers.count,
+        subscribers[subscription.position].connection == slot,
+        subscribers[subscription.position].subscription == position
+      else { return "a subscription that its session does not know" }
+      guard subscription.next >= 1, subscription.next <= sessions[subscription.session].head + 1
+      else { return "a subscription past the head" }
+    }
+    return connections[slot].inFlight >= 0 ? nil : "fewer than no sends in flight"
+  }
+
+  private func inconsistency(ofSession index: Int) -> String? {
+    guard sessionIndex[sessions[index].id] == index else { return "a session without its index" }
+    for subscriber in sessions[index].subscribers {
+      guard connections.isOccupied(subscriber.connection),
+        subscriber.subscription < connections[subscriber.connection].subscriptions.count,
+        connections[subscriber.connection].subscriptions[subscriber.subscription].session == index
+      else { return "a subscriber that does not know it" }
+    }
+    guard sessions[index].phase == .loading || sessions[index].log.last == sessions[index].head
+    else { return "recent entries that do not end at the head" }
+    return nil
+  }
+}

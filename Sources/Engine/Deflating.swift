@@ -1,0 +1,149 @@
+import Chat
+import Compression
+import Primitives
+import Wire
+
+/// What is compressed, for whom, and how often: once for everybody who can read it.
+///
+/// The rule against CRIME and BREACH (faults D14): how long a compressed text is tells an
+/// eavesdropper whether its parts resemble each other, so a secret must never be compressed
+/// together with a text that an attacker chose.
+/// - Compressed is only what participants of a conversation wrote: single entries, pages of them,
+///   what is told about the session. Answers (`welcome`, `ok`, `ack`, `error`), everything about
+///   tokens, and the operators' lists, which hold data of visitors next to their texts, never are.
+/// - A note, which a visitor must not read, is compressed alone; a page that holds notes beside the
+///   visitor's texts is not compressed.
+/// - A context is kept for visitors only, where it is configured: the same people read everything
+///   in it. An operator's would mix the texts of many visitors, so it gets the shared copies.
+extension Engine {
+  /// To whom the connection's messages are deflated; nil when they are not.
+  func deflatePeer(_ slot: Int) -> DeflatePeer? {
+    guard let agreement = connections[slot].deflate else { return nil }
+    let isOneReader =
+      connections[slot].purpose == .echo || connections[slot].member?.isOperator == false
+    return DeflatePeer(
+      windowBits: Int(agreement.serverWindowBits),
+      contexts: isOneReader && !agreement.serverForgets ? connections[slot].contexts : nil)
+  }
+
+  /// Inflates a message and hands it on. The buffer is the loop's, so idle connections hold none.
+  mutating func receiveDeflated(_ slot: Int, _ opcode: Opcode, _ payload: RawSpan) {
+    guard let agreement = connections[slot].deflate, connections[slot].phase != .closing,
+      connections[slot].phase != .finished
+    else { return }
+    var message = compressor.takeBuffer()
+    let limit = connections[slot].decoder.limits.messageBytes
+    do throws(InflateFault) {
+      if let contexts = connections[slot].contexts, !agreement.clientForgets {
+        try contexts.inflate(
+          payload, windowBits: Int(agreement.clientWindowBits), limit: limit, to: &message)
+      } else {
+        try compressor.inflate(payload, limit: limit, to: &message)
+      }
+    } catch {
+      compressor.giveBack(message)
+      fail(
+        slot, .deflate, error == .tooLong ? .messageTooBig : .invalidPayload, error.reason)
+      return
+    }
+    // RFC 6455 §8.1 speaks of the text, not of the bytes that carried it.
+    if opcode == .text, !message.withRawSpan({ UTF8Validator.isValid($0) }) {
+      fail(slot, .deflate, .invalidPayload, "inflated text is not UTF-8")
+    } else {
+      message.withRawSpan { self.message(slot, opcode, $0, isDeflated: true) }
+    }
+    compressor.giveBack(message)
+  }
+
+  /// Answers the echo of a message that came deflated, deflated.
+  mutating func echoDeflated(_ slot: Int, _ opcode: Opcode, _ message: RawSpan) {
+    guard let peer = deflatePeer(slot) else { return }
+    _ = compressor.appendFrame(
+      opcode, message, for: peer, isForced: true, to: &connections[slot].outbox)
+  }
+
+  /// Appends a text of the conversation for this connection alone, compressed where that was
+  /// agreed and is worth it. See the rule above for what may come here.
+  mutating func appendConversation(_ slot: Int, _ encode: (inout [UInt8]) -> Void) {
+    guard let peer = deflatePeer(slot) else {
+      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox, body: encode)
+      return
+    }
+    var text = compressor.takeBuffer()
+    encode(&text)
+    let isDeflated =
+      text.count >= compressor.options.thresholdBytes
+      && text.withRawSpan {
+        compressor.appendFrame(.text, $0, for: peer, to: &connections[slot].outbox)
+      }
+    if isDeflated {
+      counters.deflated += 1
+    } else {
+      text.withRawSpan {
+        FrameEncoder.appendFrame(.text, payload: $0, to: &connections[slot].outbox)
+      }
+    }
+    compressor.giveBack(text)
+  }
+
+  /// Appends a frame that several connections get, deflated once for all who have no context.
+  mutating func append(_ frame: inout SharedFrame, _ slot: Int) {
+    guard let peer = deflatePeer(slot), frame.textByteCount >= compressor.options.thresholdBytes
+    else {
+      connections[slot].outbox.append(contentsOf: frame.plain)
+      return
+    }
+    if peer.contexts == nil, frame.textByteCount <= 1 << peer.windowBits {
+      if frame.deflated == nil {
+        frame.deflated = deflatedCopy(of: frame.plain, peer)
+        counters.deflated += 1
+      }
+      connections[slot].outbox.append(contentsOf: frame.deflated ?? frame.plain)
+    } else {
+      let isDeflated = frame.plain.withRawSpan { bytes in
+        compressor.append(frame: bytes, for: peer, to: &connections[slot].outbox)
+      }
+      counters.deflated += 1
+      if !isDeflated { connections[slot].outbox.append(contentsOf: frame.plain) }
+    }
+  }
+
+  /// The frame itself where deflating gains nothing.
+  private mutating func deflatedCopy(of frame: [UInt8], _ peer: DeflatePeer) -> [UInt8] {
+    var copy: [UInt8] = []
+    let isSmaller = frame.withRawSpan { bytes in
+      compressor.append(frame: bytes, for: peer, to: &copy)
+    }
+    return isSmaller ? copy : frame
+  }
+
+  /// The rest of the log for a connection with compression: `RecentLog.copy`, entry by entry.
+  mutating func copyDeflated(
+    _ slot: Int, _ session: Int, _ peer: DeflatePeer, from first: Int64, budget: Int,
+    into output: inout [UInt8]
+  ) -> Int64 {
+    let isOperator = connections[slot].member?.isOperator ?? false
+    let id = sessions[session].id
+    var next = first
+    while next <= sessions[session].log.last && output.count < budget {
+      if !isOperator && sessions[session].log.isNote(next) {
+        FrameEncoder.appendFrame(.text, to: &output) {
+          EventEncoder.hidden(session: id, seq: next, to: &$0)
+        }
+      } else {
+        counters.deflated += sessions[session].log.appendDeflated(
+          next, peer, &compressor, to: &output)
+      }
+      next += 1
+    }
+    return next
+  }
+}
+
+/// A frame on its way to several connections, and its deflated form once somebody wanted it.
+struct SharedFrame {
+  var plain: [UInt8] = []
+  var deflated: [UInt8]?
+
+  var textByteCount: Int { plain.withRawSpan { FrameEncoder.payloadRange(ofFrame: $0).count } }
+}

@@ -1,0 +1,41 @@
+import Chat
+import Primitives
+import Wire
+
+/// The database is not the one that was there before: a standby was promoted, or a backup restored.
+/// The log may have gone back behind what this gateway and its clients have seen.
+///
+/// Whatever is in memory may never have happened, so nothing of it is kept: the sessions are
+/// forgotten and their connections closed, and who comes back finds another epoch and is told to
+/// `resync`. The same path as after a crash of the gateway, which is tried more often than one of
+/// its own would be.
+extension Engine {
+  /// This loop's writer has reached another database.
+  public mutating func storeReplaced() {
+    for other in 0..<loopCount where other != loop { post(.storeReplaced(loop: loop), to: other) }
+    forgetSessions { _, _ in true }
+  }
+
+  /// Another loop's writer has; the sessions of that loop are followed here.
+  mutating func storeReplaced(ofLoop other: Int) {
+    forgetSessions { engine, session in engine.owner(of: session) == other }
+  }
+
+  private mutating func forgetSessions(
+    where isConcerned: (borrowing Engine, Identifier) -> Bool
+  ) {
+    for index in 0..<sessions.endIndex
+    where sessions.isOccupied(index) && isConcerned(self, sessions[index].id) {
+      while let subscriber = sessions[index].subscribers.last {
+        close(subscriber.connection, .rebalance, "the database has changed")
+      }
+      let session = forget(index)
+      for item in session.waiting where connections.contains(item.connection) {
+        close(Int(item.connection.index), .rebalance, "the database has changed")
+      }
+      forEachLoop(session.waitingFollowers) { engine, loop in
+        engine.post(.snapshot(session: session.id, .failure(.unavailable)), to: loop)
+      }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Chat
+import Wire
+
+/// Why a token does not open a connection, or keep it open, and what its client is told: the error
+/// for its command and the close code for the connection.
+public enum TokenRefusal: Error, Sendable, CaseIterable {
+  case expired
+  case invalid
+  /// Too many hellos and renewals from its address.
+  case tooFast
+  case tooManyConnections
+  case workspaceFull
+  /// The token was issued for pages of another origin than the one that connects (faults A05).
+  case foreignOrigin
+  /// The operator was disabled, left, logged out, or has another password or role (faults A16).
+  case revoked
+
+  var refusal: Refusal {
+    switch self {
+    case .expired: .tokenExpired
+    case .invalid, .revoked: .unauthenticated
+    case .foreignOrigin: .forbidden
+    case .tooFast, .tooManyConnections, .workspaceFull: .rateLimited
+    }
+  }
+
+  var sentence: StaticString {
+    switch self {
+    case .expired: Refusal.tokenExpired.sentence
+    case .invalid: "The token is not valid here."
+    case .tooFast: "Too many hellos from this address. Try again later."
+    case .tooManyConnections: "This visitor has too many connections. Close some."
+    case .workspaceFull: "The workspace has too many connections. Try again later."
+    case .foreignOrigin: "The token was issued for another site."
+    case .revoked: "The login has ended. Log in again."
+    }
+  }
+
+  var closeCode: CloseCode {
+    switch self {
+    case .expired: .tokenExpired
+    case .invalid: .tokenInvalid
+    case .tooFast, .tooManyConnections: .rateAbuse
+    case .workspaceFull: .overloaded
+    case .foreignOrigin: .originRefused
+    case .revoked: .tokenRevoked
+    }
+  }
+
+  var reason: StaticString {
+    switch self {
+    case .expired: "the token has expired"
+    case .invalid: "the token is not valid"
+    case .tooFast: "too many hellos from one address"
+    case .tooManyConnections: "too many connections of one visitor"
+    case .workspaceFull: "too many connections in the workspace"
+    case .foreignOrigin: "the token is of another origin"
+    case .revoked: "the login has ended"
+    }
+  }
+}

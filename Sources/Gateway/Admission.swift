@@ -1,0 +1,129 @@
+import Kernel
+import Primitives
+import Settings
+import Synchronization
+
+/// Who may have how many connections, and how fast: in all, from one address, of one visitor, of
+/// one workspace. The loops share it; its locks are taken when a connection comes, says hello and
+/// goes, never for a message.
+final class Admission: Sendable {
+  enum Verdict: Equatable {
+    case admitted
+    /// The gateway holds as many connections as it may.
+    case full
+    case tooManyFromAddress
+    /// Free again after so many seconds.
+    case tooFast(seconds: Int)
+  }
+
+  /// What is counted for one connection, to be given back when it ends. It travels with the
+  /// connection from loop to loop.
+  struct Place: Sendable {
+    fileprivate(set) var address: IPAddress?
+    fileprivate(set) var visitor: Identifier?
+    fileprivate(set) var workspace: Identifier?
+  }
+
+  private let limits: Settings
+  /// Whom the limits for one address do not concern: proxies, this machine.
+  private let exempt: [AddressRange]
+  private let total = Atomic<Int>(0)
+  private let addresses = Mutex<Tally<IPAddress>>(Tally())
+  private let visitors = Mutex<Tally<Identifier>>(Tally())
+  private let workspaces = Mutex<Tally<Identifier>>(Tally())
+  private let connects: Mutex<RateTable<IPAddress>>
+  private let hellos: Mutex<RateTable<IPAddress>>
+
+  init(_ settings: Settings) {
+    limits = settings
+    exempt = (settings.exemptAddresses + settings.trustedProxies).compactMap { AddressRange($0) }
+    connects = Mutex(
+      RateTable(burst: settings.connectsPerAddress, perMinute: settings.connectsPerAddress))
+    hellos = Mutex(
+      RateTable(burst: settings.hellosPerAddress, perMinute: settings.hellosPerAddress))
+  }
+
+  func isExempt(_ address: IPAddress) -> Bool { exempt.contains(address) }
+
+  /// A new socket, whoever it is for.
+  func enter() -> Verdict {
+    let count = total.add(1, ordering: .relaxed).newValue
+    guard count > limits.connectionsMax else { return .admitted }
+    total.subtract(1, ordering: .relaxed)
+    return .full
+  }
+
+  /// Counts a connection for the address of its client, once that is known.
+  func enter(_ address: IPAddress, _ place: inout Place, now: Instant) -> Verdict {
+    guard place.address == nil, !isExempt(address) else { return .admitted }
+    let key = address.limitKey
+    let seconds = connects.withLock { $0.take(key, atMilliseconds: now.milliseconds) }
+    guard seconds == 0 else { return .tooFast(seconds: seconds) }
+    let most = limits.connectionsPerAddressMax
+    guard most > 0 else { return .admitted }
+    guard addresses.withLock({ $0.add(key, most: most) }) else { return .tooManyFromAddress }
+    place.address = key
+    return .admitted
+  }
+
+  /// Whether this address may have one more token verified.
+  func mayVerify(_ address: IPAddress, now: Instant) -> Bool {
+    guard !isExempt(address) else { return true }
+    let key = address.limitKey
+    return hellos.withLock { $0.take(key, atMilliseconds: now.milliseconds) } == 0
+  }
+
+  enum VisitorVerdict { case admitted, tooManyOfVisitor, tooManyOfWorkspace }
+
+  /// Counts a visitor's connection after its hello.
+  func enter(
+    visitor: Identifier, workspace: Identifier, _ place: inout Place
+  ) -> VisitorVerdict {
+    guard place.visitor == nil, place.workspace == nil else { return .admitted }
+    if limits.connectionsPerVisitorMax > 0 {
+      let most = limits.connectionsPerVisitorMax
+      guard visitors.withLock({ $0.add(visitor, most: most) }) else { return .tooManyOfVisitor }
+      place.visitor = visitor
+    }
+    if limits.connectionsPerWorkspaceMax > 0 {
+      let most = limits.connectionsPerWorkspaceMax
+      guard workspaces.withLock({ $0.add(workspace, most: most) }) else {
+        return .tooManyOfWorkspace
+      }
+      place.workspace = workspace
+    }
+    return .admitted
+  }
+
+  /// Gives back whatever was counted.
+  func leave(_ place: Place) {
+    total.subtract(1, ordering: .relaxed)
+    if let address = place.address { addresses.withLock { $0.remove(address) } }
+    if let visitor = place.visitor { visitors.withLock { $0.remove(visitor) } }
+    if let workspace = place.workspace { workspaces.withLock { $0.remove(workspace) } }
+  }
+
+  /// Sockets that are counted now.
+  var count: Int { total.load(ordering: .relaxed) }
+}
+
+/// How many there are of each key: never more keys than connections.
+private struct Tally<Key: Hashable & Sendable>: Sendable {
+  private var counts: [Key: Int] = [:]
+
+  mutating func add(_ key: Key, most: Int) -> Bool {
+    let count = counts[key] ?? 0
+    guard count < most else { return false }
+    counts[key] = count + 1
+    return true
+  }
+
+  mutating func remove(_ key: Key) {
+    guard let count = counts[key] else { return }
+    counts[key] = count == 1 ? nil : count - 1
+  }
+}
+
+extension Instant {
+  fileprivate var milliseconds: Int64 { nanoseconds / 1_000_000 }
+}

@@ -1,0 +1,28 @@
+import OpenSSL
+import Settings
+
+/// The certificates of the TLS listeners, read from their files: at the start, and again at each
+/// SIGHUP.
+final class Certificates: Sendable {
+  private let files: [TLSCertificateFiles]
+  /// Kept over reloads, so that clients resume on new certificates too.
+  let tickets = TLSTicketKeys()
+  /// As they were at the start.
+  let first: TLSContext
+
+  /// - Returns: nil without TLS listeners.
+  init?(_ settings: Settings) throws(TLSLoadFailure) {
+    guard !settings.tlsListen.isEmpty else { return nil }
+    files = settings.tlsCertificates.indices.map { index in
+      let chain = settings.tlsCertificates[index]
+      return TLSCertificateFiles(
+        chain: chain, key: index < settings.tlsKeys.count ? settings.tlsKeys[index] : chain)
+    }
+    first = try TLSContext(server: files, tickets: tickets)
+  }
+
+  /// A context of the files as they are now, for connections to come.
+  func reload() throws(TLSLoadFailure) -> TLSContext {
+    try TLSContext(server: files, tickets: tickets)
+  }
+}

@@ -1,0 +1,54 @@
+import Kernel
+import Settings
+import Wire
+
+/// Who the client is when a proxy stands in between. What forwarding fields and PROXY headers say
+/// counts only when the socket's peer is a configured proxy; from anybody else it is just text.
+struct Proxies: Sendable {
+  private let trusted: [AddressRange]
+  private let expectsHeader: Bool
+
+  /// Addresses of X-Forwarded-For that are looked at, from the right.
+  static let hopsMax = 32
+
+  init(_ settings: Settings) {
+    trusted = settings.trustedProxies.compactMap { AddressRange($0) }
+    expectsHeader = settings.proxyProtocol
+  }
+
+  func contains(_ address: IPAddress) -> Bool { trusted.contains(address) }
+
+  /// Whether a connection of this peer begins with a PROXY header. There is no guessing: a trusted
+  /// proxy must send one, and nobody else can.
+  func sendsHeader(_ peer: IPAddress) -> Bool { expectsHeader && contains(peer) }
+
+  /// The rightmost address of X-Forwarded-For that is not a trusted proxy's: what stands left of it
+  /// was written by the client itself. An entry that is no address ends the search, so that the
+  /// last proxy known is taken for the client.
+  func client(of peer: IPAddress, _ head: RequestHead) -> IPAddress {
+    var client = peer
+    var hops = 0
+    for entry in head.fields.list(of: "x-forwarded-for").reversed() {
+      guard contains(client), hops < Proxies.hopsMax, let address = Proxies.address(entry) else {
+        break
+      }
+      client = address
+      hops += 1
+    }
+    return client
+  }
+
+  /// Whether the client spoke TLS to the nearest trusted proxy, which writes the last value.
+  func isSecure(_ peer: IPAddress, _ head: RequestHead) -> Bool {
+    contains(peer) && head.fields.list(of: "x-forwarded-proto").last?.lowercased() == "https"
+  }
+
+  /// An address as proxies write it: alone, in brackets, or with a port.
+  private static func address(_ text: String) -> IPAddress? {
+    if let address = IPAddress(text) { return address }
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    if parts.count == 2 { return IPAddress(String(parts[0])) }
+    guard text.first == "[", let end = text.firstIndex(of: "]") else { return nil }
+    return IPAddress(String(text[text.index(after: text.startIndex)..<end]))
+  }
+}

@@ -1,0 +1,187 @@
+import Chat
+import Postgres
+import Primitives
+
+/// `AppendConnection` over libpq in pipeline mode: BEGIN, the locks, the rows, COMMIT and a sync
+/// travel together, so a batch costs one round trip.
+struct PipelinedConnection: ~Copyable, AppendConnection {
+  private enum Phase { case connecting, open, ended }
+  /// What each result is the answer to.
+  private enum Step { case other, append, commit, sync, rollbackSync, store, setupSync }
+
+  private var link: Link
+  private var phase = Phase.connecting
+  private var steps: [Step] = []
+  private var stepsTaken = 0
+  /// The refusal of the transaction whose results are being read.
+  private var refused: ServerRefusal?
+  /// Why the connection can be used no more; told once the results before it are read.
+  private var failure: String?
+  private(set) var outcomes: [Outcome] = []
+  /// Names the database, see `StoreIdentity`.
+  private var store = ""
+  private(set) var wantsWrite: Bool
+  private var locks = ParameterBuffer()
+  private var parameters = ParameterBuffer()
+
+  /// nil when memory is short.
+  init?(url: String) {
+    guard let link = Link.start(url: url, readWrite: true) else { return nil }
+    wantsWrite = link.connectWantsWrite
+    if link.isBroken { failure = link.errorMessage }
+    self.link = link
+  }
+
+  var descriptor: Int32 { link.descriptor }
+
+  // MARK: Sending
+
+  mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool {
+    outcomes.removeAll(keepingCapacity: true)
+    refused = nil
+    locks.removeAll()
+    AppendStatement.writeSessions(of: batch, rows, to: &locks)
+    parameters.removeAll()
+    AppendStatement.writeRows(of: batch, rows, to: &parameters)
+    guard
+      link.execute("begin", ParameterBuffer()), link.execute("lock", locks),
+      link.execute("append", parameters), link.execute("commit", ParameterBuffer()), link.sync()
+    else { return false }
+    expect([.other, .other, .append, .commit, .sync])
+    flush()
+    return true
+  }
+
+  private mutating func setUp() {
+    // The epoch is renewed before anybody can come back to a database that has gone back, and the
+    // settings stand before the plans that are made under them.
+    guard
+      link.execute(text: StoreIdentity.query), link.execute(text: History.generationQuery.sql),
+      link.execute(text: AppendStatement.settings),
+      link.prepare("begin", "BEGIN", types: []),
+      link.prepare("lock", AppendStatement.lock, types: AppendStatement.lockTypes),
+      link.prepare("append", AppendStatement.append, types: AppendStatement.appendTypes),
+      link.prepare("commit", "COMMIT", types: []), link.sync()
+    else { return fail() }
+    expect([.store, .other, .other, .other, .other, .other, .other, .setupSync])
+    flush()
+  }
+
+  /// The failed transaction is still open until it is told to end; the next one may follow without
+  /// waiting.
+  private mutating func rollBack() {
+    guard link.execute(text: "ROLLBACK"), link.sync() else { return fail() }
+    expect([.other, .rollbackSync])
+    flush()
+  }
+
+  private mutating func expect(_ next: [Step]) {
+    if stepsTaken == steps.count {
+      steps.removeAll(keepingCapacity: true)
+      stepsTaken = 0
+    }
+    steps.append(contentsOf: next)
+  }
+
+  private mutating func flush() {
+    switch link.flush() {
+    case .all: wantsWrite = false
+    case .some: wantsWrite = true
+    case .failed: fail()
+    }
+  }
+
+  private mutating func fail() {
+    if failure == nil { failure = link.errorMessage }
+  }
+
+  // MARK: Receiving
+
+  mutating func exchange() {
+    switch phase {
+    case .connecting:
+      let progress = link.advanceConnect()
+      wantsWrite = link.connectWantsWrite
+      switch progress {
+      case .waiting: break
+      case .failed: fail()
+      case .ready:
+        phase = .open
+        setUp()
+      }
+    case .open:
+      if !link.receive() || link.isBroken { fail() }
+      flush()
+    case .ended: break
+    }
+  }
+
+  mutating func next() -> AppendEvent? {
+    if phase == .open, let event = nextResult() { return event }
+    guard let failure, phase != .ended else { return nil }
+    phase = .ended
+    return .lost(reason: failure)
+  }
+
+  private mutating func nextResult() -> AppendEvent? {
+    // Between two results of the pipeline comes one “none”; a second one means that there is no
+    // more.
+    var nones = 0
+    while stepsTaken < steps.count, nones < 2, !link.isBusy {
+      guard let answer = link.next() else {
+        nones += 1
+        continue
+      }
+      nones = 0
+      let step = steps[stepsTaken]
+      stepsTaken += 1
+      switch answer.form {
+      case .refused: if refused == nil { refused = answer.refusal }
+      case .skipped: break
+      case .done:
+        if step == .append { readOutcomes(answer) }
+        if step == .store { store = answer.rows().text(0, 0) ?? "" }
+        // COMMIT of a transaction that has failed answers ROLLBACK, without an error.
+        if step == .commit, answer.commandTag != "COMMIT" {
+          phase = .ended
+          return .lost(reason: "the transaction was not committed")
+        }
+      case .sync: if let event = finish(step) { return event }
+      }
+    }
+    return nil
+  }
+
+  private mutating func finish(_ step: Step) -> AppendEvent? {
+    switch step {
+    case .setupSync:
+      guard let refused else { return .ready(store: store) }
+      phase = .ended
+      return .lost(reason: refused.message)
+    case .sync:
+      guard let refused else { return .committed }
+      rollBack()
+      return .refused(refused)
+    case .rollbackSync, .other, .append, .commit, .store: return nil
+    }
+  }
+
+  private mutating func readOutcomes(_ answer: borrowing Answer) {
+    for row in 0..<answer.rowCount {
+      let number = answer.withValue(row, 0) { span in
+        span.byteCount == 4 ? Int32(span.uint16(at: 0)) << 16 | Int32(span.uint16(at: 2)) : -1
+      }
+      let seq = answer.withValue(row, 1) {
+        $0.byteCount == 8 ? Int64(bitPattern: $0.uint64(at: 0)) : 0
+      }
+      let at = answer.withValue(row, 2) {
+        $0.byteCount == 8 ? Int64(bitPattern: $0.uint64(at: 0)) : 0
+      }
+      guard let verdict = AppendStatement.verdict(number) else {
+        preconditionFailure("the append statement answers 0 to 4")
+      }
+      outcomes.append(
+        Outcome(verdict: verdict, seq: seq, at: WallTime(microseconds: at + microsecondsTo2000)))
+    }
+  }
+}

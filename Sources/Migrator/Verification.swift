@@ -1,0 +1,154 @@
+import Postgres
+
+/// One check of a database, with the figures it rests on.
+public struct Check: Sendable, Equatable {
+  public var name: String
+  public var passed: Bool
+  public var figures: String
+
+  public init(name: String, passed: Bool, figures: String) {
+    self.name = name
+    self.passed = passed
+    self.figures = figures
+  }
+}
+
+/// `chirrup migrate verify`: whether the data keep what the migrations promise. Reads one state of
+/// the database, beside a running gateway; changes nothing.
+extension Migrator {
+  public func verify() throws(MigrationFailure) -> [Check] {
+    var checks = [try filesCheck()]
+    let plan = try status()
+    checks.append(
+      Check(
+        name: "every migration is on record, and nothing else is",
+        passed: plan.isCurrent,
+        figures: "\(plan.lines.count { $0.state == .applied }) applied, \(plan.pending.count) "
+          + "pending, \(plan.changed.count) changed, \(plan.unknown.count) unknown"))
+    let differences = try compareSchema(with: chain.migrations)
+    checks.append(
+      Check(
+        name: "the schema is what the migrations make", passed: differences.isEmpty,
+        figures: differences.isEmpty
+          ? "no difference" : differences.map(\.description).joined(separator: "; ")))
+    let fault = try readerFault()
+    checks.append(
+      Check(
+        name: "the gateway's readers are bound by row security", passed: fault == nil,
+        figures: fault.map { "\($0)" } ?? "they run as chirrup_reader"))
+    try execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    defer { try? execute("ROLLBACK") }
+    for query in Migrator.dataChecks { checks.append(try check(query)) }
+    return checks
+  }
+
+  private func filesCheck() throws(MigrationFailure) -> Check {
+    let heads = Set(chain.migrations.map(\.revision)).subtracting(
+      chain.migrations.compactMap(\.parent))
+    return Check(
+      name: "the files have one head", passed: heads.count == 1,
+      figures: heads.sorted().joined(separator: ", "))
+  }
+
+  /// The statement answers whether it passed, and the figures.
+  private func check(_ item: DataCheck) throws(MigrationFailure) -> Check {
+    if let table = item.table {
+      let exists = try run(Query("SELECT to_regclass($1) IS NOT NULL", [.text(table)]))
+      guard exists.bool(0, 0) == true else {
+        return Check(name: item.name, passed: true, figures: "there was none to move")
+      }
+    }
+    try execute("SAVEPOINT chirrup_check")
+    do throws(MigrationFailure) {
+      let rows = try run(Query(item.sql))
+      try execute("RELEASE SAVEPOINT chirrup_check")
+      return Check(
+        name: item.name, passed: rows.bool(0, 0) == true, figures: rows.text(0, 1) ?? "")
+    } catch {
+      if case .unavailable = error { throw error }
+      try execute("ROLLBACK TO SAVEPOINT chirrup_check")
+      return Check(name: item.name, passed: false, figures: "not to be checked: \(error)")
+    }
+  }
+
+  private struct DataCheck {
+    var name: String
+    /// It has a meaning only where this table is.
+    var table: String?
+    var sql: StaticString
+  }
+
+  private static let dataChecks = [
+    DataCheck(
+      name: "no message without a session, or with one of another workspace",
+      sql: """
+        SELECT count(*) FILTER (WHERE s.id IS NULL OR s.workspace_id <> c.workspace_id) = 0,
+          format('%s messages, %s without a session, %s in a session of another workspace',
+            count(*), count(*) FILTER (WHERE s.id IS NULL),
+            count(*) FILTER (WHERE s.workspace_id <> c.workspace_id))
+        FROM chats c LEFT JOIN chat_sessions s ON s.id = c.session_id
+        """),
+    DataCheck(
+      name: "the numbers of each session have no holes",
+      sql: """
+        SELECT count(*) FILTER (WHERE broken) = 0,
+          format('%s sessions with messages, %s with holes', count(*),
+            count(*) FILTER (WHERE broken))
+        FROM (SELECT min(seq) <> 1 OR max(seq) <> count(*) AS broken
+          FROM chats GROUP BY session_id) AS s
+        """),
+    DataCheck(
+      name: "each session knows its last number",
+      sql: """
+        SELECT count(*) FILTER (WHERE s.last_seq <> coalesce(c.last, 0)) = 0,
+          format('%s sessions, %s with another last_seq than their messages', count(*),
+            count(*) FILTER (WHERE s.last_seq <> coalesce(c.last, 0)))
+        FROM chat_sessions s
+        LEFT JOIN (SELECT session_id, max(seq) AS last FROM chats GROUP BY 1) c
+          ON c.session_id = s.id
+        """),
+    // A workspace that was deleted since took its session along.
+    DataCheck(
+      name: "a legacy session for each workspace that had messages",
+      table: "chirrup_legacy_sessions",
+      sql: """
+        SELECT count(*) FILTER (WHERE s.id IS NULL) = 0,
+          format('%s workspaces had messages, %s of them without their legacy session',
+            count(*), count(*) FILTER (WHERE s.id IS NULL))
+        FROM chirrup_legacy_sessions l JOIN workspaces w ON w.id = l.workspace_id
+        LEFT JOIN chat_sessions s ON s.id = l.session_id AND s.workspace_id = l.workspace_id
+        """),
+    // The old application may have added to it since.
+    DataCheck(
+      name: "each legacy session has the messages that moved into it",
+      table: "chirrup_legacy_sessions",
+      sql: """
+        SELECT count(*) FILTER (WHERE found < messages) = 0,
+          format('%s moved, %s found, %s sessions with fewer', sum(messages), sum(found),
+            count(*) FILTER (WHERE found < messages))
+        FROM (SELECT l.messages, (SELECT count(*) FROM chats c WHERE c.session_id = l.session_id)
+            AS found
+          FROM chirrup_legacy_sessions l JOIN chat_sessions s ON s.id = l.session_id) AS legacy
+        """),
+    DataCheck(
+      name: "the four policies of each of the two tables",
+      sql: """
+        SELECT count(*) = 8 AND bool_and(relrowsecurity),
+          format('%s of 8: %s', count(*), string_agg(polname, ', ' ORDER BY polname))
+        FROM pg_policy JOIN pg_class c ON c.oid = polrelid
+        WHERE polrelid IN (to_regclass('chats'), to_regclass('chat_sessions'))
+          AND polname = relname || CASE polcmd WHEN 'r' THEN '_select' WHEN 'a' THEN '_insert'
+            WHEN 'w' THEN '_update' WHEN 'd' THEN '_delete' END
+        """),
+    DataCheck(
+      name: "the six indexes",
+      sql: """
+        SELECT count(*) = 6, format('%s of 6: %s', count(*), string_agg(relname, ', ' ORDER BY 1))
+        FROM pg_class JOIN pg_index ON indexrelid = oid
+        WHERE indisvalid AND indrelid IN (to_regclass('chats'), to_regclass('chat_sessions'))
+          AND relname IN ('idx_chat_sessions_workspace_id', 'idx_chat_sessions_user_id',
+            'idx_chat_sessions_created_at', 'idx_chat_sessions_active', 'idx_chats_session_id',
+            'idx_chats_session_created')
+        """),
+  ]
+}

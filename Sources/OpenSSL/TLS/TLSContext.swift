@@ -1,0 +1,162 @@
+/// What the connections of a listener, or of a client, have in common: versions, ciphers,
+/// certificates, tickets. Made once, never changed, shared by all loops; new certificates are a new
+/// context for the connections that come then.
+import COpenSSL
+
+@safe public final class TLSContext: @unchecked Sendable {
+  // SAFETY: of sendability: nothing is written after `init`, and OpenSSL counts references to an
+  // SSL_CTX atomically and makes connections from it on any thread.
+  /// One for each certificate; the first answers for unknown names and for clients that name none.
+  private var contexts: [OpaquePointer] = unsafe []
+  private var names = TLSNames()
+  private let tickets: TLSTicketKeys?
+  /// Whether TLS 1.3 connections leave OpenSSL after the handshake, see `TLSRecords`.
+  let keepsOwnRecords: Bool
+  /// What is not as it should be and no reason to refuse.
+  public private(set) var warnings: [String] = []
+
+  /// TLS 1.2 with forward secrecy and authenticated encryption only.
+  private static let ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
+  private static let suites =
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+  private static let groups = "X25519:P-256:P-384"
+  /// Seconds for which a ticket is good.
+  private static let ticketSeconds = 2 * 3600
+  /// Names with a certificate of their own.
+  public static let certificatesMax = 64
+
+  /// The server's side.
+  public init(
+    server files: [TLSCertificateFiles], tickets: TLSTicketKeys, keepsOwnRecords: Bool = true
+  ) throws(TLSLoadFailure) {
+    self.tickets = tickets
+    self.keepsOwnRecords = keepsOwnRecords
+    guard !files.isEmpty, files.count <= TLSContext.certificatesMax else {
+      throw TLSLoadFailure(
+        description: "TLS needs 1 to \(TLSContext.certificatesMax) certificates")
+    }
+    for (index, one) in files.enumerated() {
+      let context = try unsafe TLSContext.make(isServer: true)
+      unsafe contexts.append(context)
+      unsafe settle(context)
+      let certificate = try unsafe TLSCertificate.load(one, into: context)
+      names.add(certificate.names, certificate: index)
+      warnings += certificate.warnings
+    }
+  }
+
+  /// The client's side. `authority` is a file of certificates to trust besides the system's;
+  /// without `verifies` any certificate will do.
+  public init(
+    clientVerifying verifies: Bool, authority: String? = nil, maximum: TLSVersion = .v13,
+    protocols: [String] = ["http/1.1"]
+  ) throws(TLSLoadFailure) {
+    tickets = nil
+    keepsOwnRecords = false
+    let context = try unsafe TLSContext.make(isServer: false)
+    unsafe contexts.append(context)
+    unsafe chirrup_ssl_ctx_maximum(context, maximum == .v13 ? TLS1_3_VERSION : TLS1_2_VERSION)
+    let list = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
+    // SAFETY: OpenSSL copies the list.
+    _ = unsafe SSL_CTX_set_alpn_protos(context, list, UInt32(list.count))
+    if verifies {
+      unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+      _ = unsafe SSL_CTX_set_default_verify_paths(context)
+      if let authority, unsafe SSL_CTX_load_verify_file(context, authority) != 1 {
+        ERR_clear_error()
+        throw TLSLoadFailure(description: "the certificates in \(authority) cannot be read")
+      }
+    }
+  }
+
+  deinit {
+    // SAFETY: owned here; connections have references of their own.
+    unsafe contexts.forEach { unsafe SSL_CTX_free($0) }
+  }
+
+  private static func make(isServer: Bool) throws(TLSLoadFailure) -> OpaquePointer {
+    // SAFETY: the method tables live for ever.
+    guard let context = unsafe SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method())
+    else { throw TLSLoadFailure(description: "OpenSSL cannot make a context") }
+    unsafe chirrup_ssl_ctx_settle(context)
+    _ = unsafe SSL_CTX_set_cipher_list(context, ciphers)
+    _ = unsafe SSL_CTX_set_ciphersuites(context, suites)
+    _ = unsafe chirrup_ssl_ctx_groups(context, groups)
+    unsafe SSL_CTX_set_msg_callback(context) { isWritten, _, type, bytes, count, _, owner in
+      unsafe TLSCore.saw(
+        isWritten: isWritten == 1, type: type, UnsafeRawBufferPointer(start: bytes, count: count),
+        owner)
+    }
+    return unsafe context
+  }
+
+  private func settle(_ context: OpaquePointer) {
+    // A key with a passphrase is refused instead of asking on a terminal.
+    unsafe SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
+    _ = unsafe SSL_CTX_set_num_tickets(context, 1)
+    _ = unsafe SSL_CTX_set_timeout(context, TLSContext.ticketSeconds)
+    let identity: [UInt8] = Array("chirrup".utf8)
+    _ = unsafe SSL_CTX_set_session_id_context(context, identity, UInt32(identity.count))
+    unsafe SSL_CTX_set_keylog_callback(context) { ssl, line in unsafe TLSCore.logged(ssl, line) }
+    unsafe SSL_CTX_set_alpn_select_cb(
+      context,
+      { _, chosen, count, offered, offeredCount, _ in
+        unsafe TLSContext.chooseProtocol(chosen, count, offered, Int(offeredCount))
+      }, nil)
+    unsafe chirrup_ssl_ctx_server_name(context) { ssl, _, _ in
+      unsafe TLSCore.context(of: ssl)?.chooseCertificate(ssl)
+      return SSL_TLSEXT_ERR_OK
+    }
+    _ = unsafe SSL_CTX_set_tlsext_ticket_key_evp_cb(context) { ssl, name, iv, cipher, mac, isNew in
+      guard let keys = unsafe TLSCore.context(of: ssl)?.tickets, let name = unsafe name,
+        let iv = unsafe iv, let cipher = unsafe cipher, let mac = unsafe mac
+      else { return -1 }
+      return unsafe keys.prepare(name: name, iv: iv, cipher: cipher, mac: mac, isNew: isNew == 1)
+    }
+  }
+
+  /// RFC 7301 §3.2: a client that offers protocols and not ours is refused by an alert.
+  private static func chooseProtocol(
+    _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ count: UnsafeMutablePointer<UInt8>?,
+    _ offered: UnsafePointer<UInt8>?, _ offeredCount: Int
+  ) -> Int32 {
+    let ours = "http/1.1".utf8
+    guard let offered = unsafe offered else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    let list = unsafe UnsafeBufferPointer(start: offered, count: offeredCount)
+    var index = 0
+    // OpenSSL has checked that the list is well formed; the bounds are kept nevertheless.
+    while index < list.count {
+      let end = unsafe index + 1 + Int(list[index])
+      guard end <= list.count else { break }
+      if unsafe list[(index + 1)..<end].elementsEqual(ours) {
+        // SAFETY: OpenSSL copies the name out of the client's list before it goes away.
+        unsafe chosen?.pointee = offered + index + 1
+        unsafe count?.pointee = UInt8(ours.count)
+        return SSL_TLSEXT_ERR_OK
+      }
+      index = end
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+  }
+
+  private func chooseCertificate(_ ssl: OpaquePointer?) {
+    // SAFETY: OpenSSL returns a string that ends with NUL and contains none, or NULL.
+    guard let name = unsafe SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) else { return }
+    guard let index = unsafe names.certificate(for: String(cString: name)), index > 0 else {
+      return
+    }
+    _ = unsafe SSL_set_SSL_CTX(ssl, contexts[index])
+  }
+
+  func makeSSL() -> OpaquePointer? { unsafe SSL_new(contexts[0]) }
+
+  /// The client's: the name or address that the server's certificate must have.
+  func expect(_ name: String, of ssl: OpaquePointer) {
+    // SAFETY: OpenSSL copies the strings.
+    if unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) != 1 {
+      ERR_clear_error()
+      _ = unsafe SSL_set1_host(ssl, name)
+      _ = unsafe chirrup_ssl_server_name(ssl, name)
+    }
+  }
+}

@@ -1,0 +1,280 @@
+/// The state behind a `TLSSession`: OpenSSL's object for the handshake and for TLS 1.2, the record
+/// layer afterwards for TLS 1.3.
+import COpenSSL
+import Primitives
+
+@safe final class TLSCore {
+  enum Stage { case handshaking, library, records, over }
+
+  /// What is needed during the handshake only.
+  private final class Notes {
+    let context: TLSContext
+    let isServer: Bool
+    var clientSecret: [UInt8] = []
+    var serverSecret: [UInt8] = []
+    /// Records written since the server's traffic secret came into use: the session tickets.
+    var writtenUnderSecret: UInt64 = 0
+    var keyUpdates = 0
+    var hasRefusedRenegotiation = false
+
+    init(_ context: TLSContext, isServer: Bool) {
+      self.context = context
+      self.isServer = isServer
+    }
+
+    deinit {
+      overwrite(&clientSecret)
+      overwrite(&serverSecret)
+    }
+  }
+
+  private(set) var stage = Stage.handshaking
+  private(set) var version: TLSVersion?
+  private(set) var isResumed = false
+  var unsent: [UInt8] = []
+  private var ssl: OpaquePointer?
+  private var notes: Notes?
+  private var records: TLSRecords?
+
+  init(_ context: TLSContext, isServer: Bool) {
+    let notes = Notes(context, isServer: isServer)
+    self.notes = notes
+    unsafe ssl = context.makeSSL()
+    guard unsafe ssl != nil else {
+      stage = .over
+      return
+    }
+    // SAFETY: the notes live until after the SSL is freed, see `freeLibrary`.
+    let pointer = unsafe Unmanaged.passUnretained(notes).toOpaque()
+    unsafe SSL_set_ex_data(ssl, 0, pointer)
+    unsafe chirrup_ssl_message_owner(ssl, pointer)
+    if isServer { unsafe SSL_set_accept_state(ssl) } else { unsafe SSL_set_connect_state(ssl) }
+  }
+
+  deinit { freeLibrary() }
+
+  private func freeLibrary() {
+    // SAFETY: the SSL is owned here; nothing uses it afterwards.
+    unsafe SSL_free(ssl)
+    unsafe ssl = nil
+    notes = nil
+  }
+
+  // MARK: Callbacks of OpenSSL, which name their connection by its notes
+
+  private static func notes(of ssl: OpaquePointer?) -> Notes? {
+    // SAFETY: set in `init`, and alive as long as the SSL.
+    guard let data = unsafe SSL_get_ex_data(ssl, 0) else { return nil }
+    return unsafe Unmanaged<Notes>.fromOpaque(data).takeUnretainedValue()
+  }
+
+  /// The context of the connection that OpenSSL calls back for.
+  static func context(of ssl: OpaquePointer?) -> TLSContext? { unsafe notes(of: ssl)?.context }
+
+  /// A line in the format of NSS key logs: label, client random, secret. It stays in memory.
+  static func logged(_ ssl: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
+    guard let notes = unsafe notes(of: ssl), let line = unsafe line else { return }
+    // SAFETY: OpenSSL passes a string that ends with NUL.
+    let words = unsafe UnsafeBufferPointer(start: line, count: strlen(line))
+      .split(separator: CChar(bitPattern: UInt8(ascii: " ")))
+    guard unsafe words.count == 3 else { return }
+    func secret() -> [UInt8] {
+      let digits = unsafe words[2].map { digit -> UInt8 in
+        let value = UInt8(bitPattern: digit)
+        return value >= 97 ? value &- 87 : value >= 65 ? value &- 55 : value &- 48
+      }
+      return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+    let label = unsafe String(decoding: words[0].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    switch label {
+    case "CLIENT_TRAFFIC_SECRET_0": notes.clientSecret = secret()
+    case "SERVER_TRAFFIC_SECRET_0":
+      notes.serverSecret = secret()
+      notes.writtenUnderSecret = 0
+    default: return
+    }
+  }
+
+  /// Each message and each record header, in both directions.
+  static func saw(
+    isWritten: Bool, type: Int32, _ bytes: UnsafeRawBufferPointer, _ owner: UnsafeMutableRawPointer?
+  ) {
+    guard let owner = unsafe owner else { return }
+    // SAFETY: the owner is set in `init`, and alive as long as the SSL.
+    let notes = unsafe Unmanaged<Notes>.fromOpaque(owner).takeUnretainedValue()
+    switch type {
+    case SSL3_RT_HEADER where isWritten: notes.writtenUnderSecret += 1
+    case SSL3_RT_HANDSHAKE where unsafe !isWritten && bytes.first == UInt8(SSL3_MT_KEY_UPDATE):
+      notes.keyUpdates += 1
+    // OpenSSL answers a renegotiation with a warning; see `read`.
+    case SSL3_RT_ALERT where unsafe isWritten && bytes.last == UInt8(SSL_AD_NO_RENEGOTIATION):
+      notes.hasRefusedRenegotiation = true
+    default: return
+    }
+  }
+
+  // MARK: Steps
+
+  func start(name: String, _ ticket: TLSResumption?, _ workspace: TLSWorkspace) {
+    guard let ssl = unsafe ssl, let notes else { return }
+    unsafe notes.context.expect(name, of: ssl)
+    // SAFETY: OpenSSL takes a reference of its own.
+    if let ticket { _ = unsafe SSL_set_session(ssl, ticket.session) }
+    var cursor = TLSCursor(next: 0, end: 0)
+    _ = unsafe handshake(UnsafeMutableRawBufferPointer(start: nil, count: 0), &cursor, workspace)
+  }
+
+  /// While OpenSSL reads, its plaintext goes in front of the ciphertext, which it cannot overtake.
+  func prepare(_ buffer: UnsafeMutableRawBufferPointer) -> (start: Int, fill: Int) {
+    if let records {
+      return unsafe (0, records.prepare(buffer))
+    }
+    return (TLSRecords.recordBytesMax, TLSRecords.recordBytesMax)
+  }
+
+  func open(
+    _ buffer: UnsafeMutableRawBufferPointer, _ cursor: inout TLSCursor, _ workspace: TLSWorkspace
+  ) -> TLSStep {
+    let step: TLSStep
+    switch stage {
+    case .handshaking:
+      guard cursor.next < cursor.end else { return .needMoreBytes }
+      step = unsafe handshake(buffer, &cursor, workspace)
+    case .library: step = unsafe read(buffer, &cursor, workspace)
+    case .records:
+      guard let records else { return .failed(.library) }
+      step = unsafe records.open(buffer, &cursor, workspace.aead, output: &unsent)
+    case .over:
+      cursor.next = cursor.end
+      return .needMoreBytes
+    }
+    if case .failed = step { stage = .over }
+    return step
+  }
+
+  private func handshake(
+    _ buffer: UnsafeMutableRawBufferPointer, _ cursor: inout TLSCursor, _ workspace: TLSWorkspace
+  ) -> TLSStep {
+    guard let ssl = unsafe ssl else { return .failed(.library) }
+    unsafe begin(ssl, workspace)
+    // SAFETY: the cursor lies within the buffer, and the channel forgets it after the call.
+    let (result, taken) = unsafe workspace.channel.lend(
+      buffer.baseAddress?.advanced(by: cursor.next), cursor.end - cursor.next
+    ) { unsafe SSL_do_handshake(ssl) }
+    cursor.next += taken
+    takeOutput(workspace)
+    if result == 1 {
+      unsafe establish(ssl)
+      return .established
+    }
+    switch unsafe SSL_get_error(ssl, result) {
+    case SSL_ERROR_WANT_READ: return .needMoreBytes
+    default: return .failed(.takeLast())
+    }
+  }
+
+  private func establish(_ ssl: OpaquePointer) {
+    let isVersion13 = unsafe SSL_version(ssl) == TLS1_3_VERSION
+    version = isVersion13 ? .v13 : .v12
+    isResumed = unsafe SSL_session_reused(ssl) == 1
+    stage = .library
+    guard let notes, notes.isServer, notes.context.keepsOwnRecords, isVersion13,
+      unsafe SSL_has_pending(ssl) == 0,
+      let suite = unsafe TLSSuite(
+        protocolID: SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(ssl))),
+      notes.clientSecret.count == suite.secretBytes, notes.serverSecret.count == suite.secretBytes
+    else { return }
+    records = TLSRecords(
+      suite: suite, readSecret: notes.clientSecret, writeSecret: notes.serverSecret,
+      written: notes.writtenUnderSecret)
+    stage = .records
+    freeLibrary()
+  }
+
+  private func read(
+    _ buffer: UnsafeMutableRawBufferPointer, _ cursor: inout TLSCursor, _ workspace: TLSWorkspace
+  ) -> TLSStep {
+    guard let ssl = unsafe ssl, let notes else { return .failed(.library) }
+    unsafe begin(ssl, workspace)
+    var count = 0
+    // SAFETY: the ciphertext begins behind room for one record's plaintext, see `prepare`, so
+    // OpenSSL never writes on what it has not read.
+    let (result, taken) = unsafe workspace.channel.lend(
+      buffer.baseAddress?.advanced(by: cursor.next), cursor.end - cursor.next
+    ) { unsafe SSL_read_ex(ssl, buffer.baseAddress, TLSRecords.contentBytesMax, &count) }
+    cursor.next += taken
+    takeOutput(workspace)
+    if notes.hasRefusedRenegotiation { return .failed(.renegotiation) }
+    if notes.keyUpdates > TLSRecords.keyUpdatesMax { return .failed(.keyUpdates) }
+    if result == 1 {
+      notes.keyUpdates = 0
+      return .plain(0..<count)
+    }
+    switch unsafe SSL_get_error(ssl, result) {
+    case SSL_ERROR_WANT_READ: return .needMoreBytes
+    case SSL_ERROR_ZERO_RETURN: return .closed
+    default: return .failed(.takeLast())
+    }
+  }
+
+  func seal(_ plain: UnsafeRawBufferPointer, _ workspace: TLSWorkspace) -> Int? {
+    switch stage {
+    case .records:
+      workspace.channel.output.removeAll(keepingCapacity: true)
+      return unsafe records?.seal(
+        plain, room: TLSSession.sealBytesMax, workspace.aead, output: &workspace.channel.output)
+    case .library:
+      guard let ssl = unsafe ssl, plain.count > 0 else { return 0 }
+      unsafe begin(ssl, workspace)
+      var written = 0
+      let count = min(plain.count, TLSSession.sealBytesMax)
+      // SAFETY: the bytes are read during the call; the channel takes all of their ciphertext.
+      if unsafe SSL_write_ex(ssl, plain.baseAddress, count, &written) == 1 { return written }
+      ERR_clear_error()
+      stage = .over
+      return nil
+    case .handshaking, .over: return nil
+    }
+  }
+
+  func close(_ workspace: TLSWorkspace) {
+    switch stage {
+    case .records: records?.close(workspace.aead, &unsent)
+    case .library:
+      guard let ssl = unsafe ssl else { return }
+      unsafe begin(ssl, workspace)
+      _ = unsafe SSL_shutdown(ssl)
+      ERR_clear_error()
+      takeOutput(workspace)
+    case .handshaking, .over: return
+    }
+    stage = .over
+  }
+
+  func resumption() -> TLSResumption? {
+    guard let ssl = unsafe ssl, let session = unsafe SSL_get1_session(ssl) else { return nil }
+    return unsafe TLSResumption(owning: session)
+  }
+
+  func requestKeyUpdate(_ workspace: TLSWorkspace) {
+    guard stage == .library, let ssl = unsafe ssl else { return }
+    unsafe begin(ssl, workspace)
+    _ = unsafe SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED)
+    _ = unsafe SSL_do_handshake(ssl)
+    ERR_clear_error()
+    takeOutput(workspace)
+  }
+
+  /// Before each call of OpenSSL: nothing of another connection, or of an earlier call, is left.
+  private func begin(_ ssl: OpaquePointer, _ workspace: TLSWorkspace) {
+    unsafe workspace.channel.attach(ssl)
+    workspace.channel.output.removeAll(keepingCapacity: true)
+    ERR_clear_error()
+  }
+
+  private func takeOutput(_ workspace: TLSWorkspace) {
+    guard !workspace.channel.output.isEmpty else { return }
+    unsent += workspace.channel.output
+    workspace.channel.output.removeAll(keepingCapacity: true)
+  }
+}

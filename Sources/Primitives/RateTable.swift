@@ -1,0 +1,69 @@
+/// Rates by key (an address, an account): token buckets in a table of bounded size.
+///
+/// A full table first forgets the keys whose bucket is full again, at most once a second; if every
+/// key is busy, one of them is forgotten. Whoever is forgotten begins anew, so a flood from many
+/// addresses costs precision, never memory, and never somebody else's share.
+public struct RateTable<Key: Hashable & Sendable>: Sendable {
+  private struct Bucket {
+    /// Sixty-thousandths of an event: what one millisecond brings at one event a minute.
+    var parts: Int64
+    /// Milliseconds, as given to `take`.
+    var filledAt: Int64
+  }
+
+  private let burst: Int
+  private let perMinute: Int
+  private let keysMax: Int
+  private var buckets: [Key: Bucket] = [:]
+  private var sweptAt = Int64.min
+
+  /// Keys (addresses, accounts) that are remembered: some 80 bytes each.
+  public static var keysMaxDefault: Int { 16_384 }
+  private static var partsPerEvent: Int64 { 60_000 }
+
+  /// So many events at once and so many a minute for each key; 0 a minute is no limit.
+  public init(burst: Int, perMinute: Int, keysMax: Int = RateTable.keysMaxDefault) {
+    precondition(burst > 0 && perMinute > 0 || perMinute == 0, "a rate allows at least one event")
+    self.burst = burst
+    self.perMinute = perMinute
+    self.keysMax = keysMax
+  }
+
+  public var keyCount: Int { buckets.count }
+  private var full: Int64 { Int64(burst) * RateTable.partsPerEvent }
+
+  /// Takes one event for `key` and returns 0, or the seconds after which one is free.
+  ///
+  /// `milliseconds` may be of any clock, always the same one. If it is set back, that brings
+  /// nothing and takes nothing.
+  public mutating func take(_ key: Key, atMilliseconds now: Int64) -> Int {
+    guard perMinute > 0 else { return 0 }
+    if buckets[key] == nil, buckets.count >= keysMax { makeRoom(now) }
+    var bucket = buckets[key] ?? Bucket(parts: full, filledAt: now)
+    bucket.parts = parts(of: bucket, now)
+    bucket.filledAt = now
+    defer { buckets[key] = bucket }
+    if bucket.parts >= RateTable.partsPerEvent {
+      bucket.parts -= RateTable.partsPerEvent
+      return 0
+    }
+    let milliseconds =
+      (RateTable.partsPerEvent - bucket.parts + Int64(perMinute) - 1) / Int64(perMinute)
+    return Int((milliseconds + 999) / 1000)
+  }
+
+  private func parts(of bucket: Bucket, _ now: Int64) -> Int64 {
+    guard now > bucket.filledAt else { return bucket.parts }
+    let (elapsed, overflow) = now.subtractingReportingOverflow(bucket.filledAt)
+    let milliseconds = overflow ? 3_600_000 : min(elapsed, 3_600_000)
+    return min(full, bucket.parts + milliseconds * Int64(perMinute))
+  }
+
+  private mutating func makeRoom(_ now: Int64) {
+    if now / 1000 != sweptAt / 1000 {
+      sweptAt = now
+      buckets = buckets.filter { parts(of: $0.value, now) < full }
+    }
+    if buckets.count >= keysMax { buckets.remove(at: buckets.startIndex) }
+  }
+}

@@ -1,0 +1,49 @@
+/// Which coding of a file a client wants (RFC 9110 §12.5.3), of the two there are here.
+public enum AcceptEncoding {
+  /// Whether gzip is acceptable and nothing says that the client would rather have the file as it
+  /// is. Without the field, it gets it as it is.
+  public static func prefersGzip(_ fields: HeadFields) -> Bool {
+    var gzip: Int?
+    var identity: Int?
+    var others: Int?
+    for member in fields.list(of: "accept-encoding") {
+      let parts = member.utf8.split(separator: UInt8(ascii: ";"), maxSplits: 1)
+      guard let coding = parts.first.map({ word($0) }),
+        let weight = parts.count < 2 ? 1000 : weight(word(parts[1]))
+      else { continue }
+      switch coding {
+      // §8.4.1.3: a recipient treats "x-gzip" like "gzip".
+      case "gzip", "x-gzip": gzip = max(gzip ?? 0, weight)
+      case "identity": identity = weight
+      case "*": others = weight
+      default: continue
+      }
+    }
+    let accepted = gzip ?? others ?? 0
+    return accepted > 0 && accepted >= identity ?? 0
+  }
+
+  private static func word(_ text: Substring.UTF8View) -> String {
+    var text = text
+    while let first = text.first, isBlank(first) { text.removeFirst() }
+    while let last = text.last, isBlank(last) { text.removeLast() }
+    return String(Substring(text)).lowercased()
+  }
+
+  /// §12.4.2: `q=` and 0 to 1 with three digits at most, in thousandths; nil for anything else,
+  /// whose member then counts as not there.
+  private static func weight(_ text: String) -> Int? {
+    guard text.utf8.starts(with: "q=".utf8) else { return nil }
+    let digits = Array(text.utf8.dropFirst(2))
+    guard (1...5).contains(digits.count), digits.count == 1 || digits[1] == UInt8(ascii: ".") else {
+      return nil
+    }
+    var weight = 0
+    for position in [0, 2, 3, 4] {
+      let digit = position < digits.count ? digits[position] : UInt8(ascii: "0")
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      weight = weight * 10 + Int(digit - UInt8(ascii: "0"))
+    }
+    return weight <= 1000 ? weight : nil
+  }
+}

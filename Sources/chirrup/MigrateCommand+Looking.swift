@@ -1,0 +1,126 @@
+/// The commands of `chirrup migrate` that change nothing: plan, status, verify, check.
+import ArgumentParser
+import Migrator
+import Primitives
+
+extension MigrateCommand {
+  struct Plan: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print what up would run. Changes nothing.")
+
+    @OptionGroup var options: AdministrationOptions
+    @Option(help: ArgumentHelp("The last revision to apply.", valueName: "revision"))
+    var to: String?
+    @Flag(help: "Also print the SQL.") var sql = false
+
+    func run() async throws {
+      try await options.run { connection, narrator in
+        let pending = try Migrator(connection).plan(to: to)
+        for migration in pending {
+          narrator.answer(
+            "\(migration.revision)  \(migration.summary)",
+            [
+              ("revision", .text(migration.revision)), ("summary", .text(migration.summary)),
+              ("parent", migration.parent.map { .text($0) } ?? .null),
+              ("sql", sql ? .text(script(of: migration)) : .null),
+            ])
+          if sql, !options.json { Terminal.answer(script(of: migration)) }
+        }
+        if pending.isEmpty {
+          narrator.tell("Nothing to do: the schema is up to date.")
+        } else {
+          throw Ending.pending
+        }
+      }
+    }
+
+    private func script(of migration: Migration) -> String {
+      migration.up.map { $0.text + ";\n" }.joined(separator: "\n")
+    }
+  }
+
+  struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print each revision: applied, pending, changed or unknown. Changes nothing.")
+
+    @OptionGroup var options: AdministrationOptions
+
+    func run() async throws {
+      try await options.run { connection, narrator in
+        let plan = try Migrator(connection).status()
+        for line in plan.lines {
+          let state = line.state.rawValue.padded(to: 8)
+          let moment = (line.applied?.at.description ?? "").padded(to: 24)
+          narrator.answer(
+            "\(state)  \(moment)  \(line.revision)  \(line.summary)",
+            [
+              ("revision", .text(line.revision)), ("state", .text(line.state.rawValue)),
+              ("applied_at", line.applied.map { .text($0.at.description) } ?? .null),
+              ("milliseconds", line.applied.map { .number($0.durationMilliseconds) } ?? .null),
+            ])
+        }
+        if !plan.newer.isEmpty { throw MigrationFailure.newerDatabase(unknown: plan.newer) }
+        if !plan.strays.isEmpty { throw MigrationFailure.strayRevisions(plan.strays) }
+        if !plan.pending.isEmpty { throw Ending.pending }
+      }
+    }
+  }
+
+  struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Check the data and the schema; exit 1 if anything fails. Changes nothing.")
+
+    @OptionGroup var options: AdministrationOptions
+
+    func run() async throws {
+      try await options.run { connection, narrator in
+        let checks = try Migrator(connection).verify()
+        for check in checks {
+          narrator.answer(
+            "\(check.passed ? "PASS" : "FAIL")  \(check.name): \(check.figures)",
+            [
+              ("check", .text(check.name)), ("passed", .bool(check.passed)),
+              ("figures", .text(check.figures)),
+            ])
+        }
+        if checks.contains(where: { !$0.passed }) { throw ExitCode.failure }
+      }
+    }
+  }
+
+  struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Check the files of migrations alone, without a database.",
+      discussion: """
+        Finds orphans (a parent that is in no file), several heads or roots, cycles, duplicates \
+        and files that cannot be read: those of this binary, or with --folder those of folders.
+        """)
+
+    @Option(
+      help: ArgumentHelp("A folder of files YYYYMMDD_name.sql. Repeatable.", valueName: "folder"))
+    var folder: [String] = []
+    @Flag(help: "Answer in JSON, one object a line.") var json = false
+
+    func run() throws {
+      let narrator = Narrator(json: json)
+      var files: [(name: String, text: String)] = []
+      for folder in folder {
+        for name in try TextFile.names(in: folder) where name.hasSuffix(".sql") {
+          files.append((name, try TextFile.read(folder + "/" + name)))
+        }
+      }
+      let faults = folder.isEmpty ? Migrator.check() : Migrator.check(files)
+      for fault in faults {
+        narrator.answer(fault.description, [("fault", .text(fault.description))])
+      }
+      guard faults.isEmpty else { throw ExitCode.failure }
+      narrator.tell("The migrations are one line, without gaps.")
+    }
+  }
+}
+
+extension String {
+  func padded(to columns: Int) -> String {
+    self + String(repeating: " ", count: max(0, columns - count))
+  }
+}

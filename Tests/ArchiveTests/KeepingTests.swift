@@ -1,0 +1,132 @@
+import Archive
+import Fixtures
+import Migrator
+import Postgres
+import Primitives
+import Testing
+
+/// Retention, erasure, export and the epoch.
+@Suite struct KeepingTests {
+  private let database: EmptyDatabase
+  private let connection: BlockingConnection
+  private let archive: Archive
+  private static let shop = Identifier(high: 0x1000_0000_0000_4000, low: 0x8000_0000_0000_000A)
+  private static let vera = Identifier(high: 0x2000_0000_0000_4000, low: 0x8000_0000_0000_000A)
+
+  init() throws {
+    database = try EmptyDatabase()
+    connection = try BlockingConnection(database.url)
+    try Migrator(connection).up()
+    archive = Archive(connection)
+    // Twelve closed sessions of 1,000 messages in the shop, the first of Vera; one that is open.
+    try connection.execute(
+      script: """
+        INSERT INTO workspaces (id, name) VALUES
+          ('10000000-0000-4000-8000-00000000000a', 'shop'),
+          ('10000000-0000-4000-8000-00000000000b', 'other');
+        INSERT INTO visitors (id, workspace_id, name, email, last_seen_at) VALUES
+          ('20000000-0000-4000-8000-00000000000a', '10000000-0000-4000-8000-00000000000a', 'Vera',
+            'vera@example.com', '2020-01-01');
+        INSERT INTO chat_sessions (workspace_id, user_id, title, status, created_at, closed_at,
+            last_message_at, last_seq, context, last_message_preview)
+          SELECT w.id, CASE WHEN n = 1 AND w.name = 'shop' THEN v.id END, 'session ' || n,
+            CASE WHEN n = 13 THEN 'active' ELSE 'closed' END, '2020-01-01',
+            CASE WHEN n < 13 THEN timestamptz '2020-01-01' END, '2020-01-01', 1000,
+            '{"page": "https://shop.example/vera"}', 'my address'
+          FROM workspaces w, visitors v, generate_series(1, 13) n;
+        INSERT INTO chats
+            (workspace_id, session_id, seq, role, kind, content, user_id, content_hash)
+          SELECT workspace_id, id, n, CASE WHEN n % 2 = 1 THEN 'visitor' ELSE 'operator' END,
+            CASE WHEN n % 10 = 0 THEN 'note' ELSE 'text' END, 'my address is ' || n,
+            CASE WHEN n % 2 = 1 THEN user_id END, ''
+          FROM chat_sessions, generate_series(1, 1000) n;
+        INSERT INTO refresh_tokens (token_hash, family, visitor_id, workspace_id, session_id,
+            expires_at)
+          SELECT 'x', v.id, v.id, v.workspace_id, s.id, now() FROM visitors v
+          JOIN chat_sessions s ON s.user_id = v.id;
+        INSERT INTO read_marks (workspace_id, session_id, person_id, role, name)
+          SELECT v.workspace_id, s.id, v.id, 'visitor', 'Vera' FROM visitors v
+          JOIN chat_sessions s ON s.user_id = v.id;
+        INSERT INTO csat_responses (workspace_id, session_id, visitor_id, rating, comment)
+          SELECT v.workspace_id, s.id, v.id, 5, 'Vera was here' FROM visitors v
+          JOIN chat_sessions s ON s.user_id = v.id;
+        """)
+  }
+
+  private func verify() throws {
+    #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
+  }
+
+  @Test func `retention says what is old, then removes whole sessions in batches`() throws {
+    let old = try archive.expired(days: 365, workspace: nil)
+    #expect(old.map(\.workspaceName) == ["other", "shop"])
+    #expect(old.map(\.sessions) == [12, 12])
+    #expect(try archive.expired(days: 36_500, workspace: nil) == [])
+    var progress: [MoveProgress] = []
+    let gone = try archive.removeExpired(days: 365, workspace: KeepingTests.shop) {
+      progress.append($0)
+    }
+    #expect(gone.map(\.messages) == [12_000])
+    #expect(progress.map(\.rowsDone) == [5_000, 10_000, 12_000])
+    #expect(try connection.number("SELECT count(*) FROM chats") == 14_000)
+    #expect(
+      try connection.texts("SELECT details::text FROM audit_log WHERE action = 'sessions.expired'")
+        == ["{\"days\": 365, \"messages\": 12000, \"sessions\": 12, \"visitors\": 1}"])
+    #expect(try archive.expired(days: 365, workspace: KeepingTests.shop) == [])
+    try verify()
+  }
+
+  @Test func `a session with more messages than a batch goes alone`() throws {
+    try connection.execute(
+      script: "UPDATE chat_sessions SET last_seq = 9000000 WHERE title = 'session 3'")
+    _ = try archive.removeExpired(days: 365, workspace: nil)
+    #expect(try connection.number("SELECT count(*) FROM chat_sessions") == 2)
+  }
+
+  @Test func `erasure leaves no word of a visitor, and every number in its place`() throws {
+    let json = try #require(try archive.export(KeepingTests.vera, workspace: KeepingTests.shop))
+    #expect(json.contains("vera@example.com"))
+    #expect(json.contains("my address is 999") && json.contains("Vera was here"))
+    #expect(!json.contains("\"kind\": \"note\""))
+    #expect(try archive.export(KeepingTests.vera, workspace: KeepingTests.vera) == nil)
+
+    let plan = try archive.erasure(of: KeepingTests.vera, workspace: KeepingTests.shop)
+    #expect(plan == Archive.Erasure(sessions: 1, messages: 1_000))
+    let before = try connection.texts("SELECT epoch FROM chat_sessions WHERE user_id IS NOT NULL")
+    #expect(try archive.erase(KeepingTests.vera, workspace: KeepingTests.shop) == plan)
+    #expect(try connection.number("SELECT count(*) FROM chats WHERE content = '[erased]'") == 1_000)
+    let dump = try database.dump().rows.joined(separator: "\n")
+    #expect(!dump.contains("Vera") && !dump.contains("vera@"))
+    #expect(!dump.contains(try sha("text\n\nmy address is 1")))
+    // The audit line is what is left of the id.
+    #expect(dump.ranges(of: "\(KeepingTests.vera)").count == 1)
+    #expect(
+      try connection.texts("SELECT details::text FROM audit_log WHERE action = 'visitor.erased'")
+        == ["{\"messages\": 1000, \"sessions\": 1}"])
+    #expect(
+      try connection.texts(
+        "SELECT epoch FROM chat_sessions WHERE last_message_preview = '[erased]'") != before)
+    #expect(try archive.erasure(of: KeepingTests.vera, workspace: KeepingTests.shop) == nil)
+    #expect(try connection.number("SELECT generation FROM database_epoch") == 1)
+    try verify()
+  }
+
+  private func sha(_ text: String) throws -> String {
+    try connection.texts(
+      "SELECT encode(sha256(convert_to($1, 'UTF8')), 'hex')", [.text(text)])[0]
+  }
+
+  @Test func `a restored database is recognised, once`() throws {
+    #expect(try archive.epoch().epoch == "")
+    #expect(try !Archive.renewIfRestored(connection))
+    let copy = try BlockingConnection(database.restored().url)
+    #expect(try Archive.renewIfRestored(copy))
+    #expect(try !Archive.renewIfRestored(copy))
+    let epoch = try Archive(copy).epoch().epoch
+    #expect(epoch.count == 9 && epoch.hasPrefix("-"))
+    // A copy of the data folder looks the same as before: somebody has to say so.
+    try archive.renewEpoch()
+    #expect(try archive.epoch().epoch != "")
+    #expect(try Migrator(copy).verify().filter { !$0.passed } == [])
+  }
+}

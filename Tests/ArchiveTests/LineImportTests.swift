@@ -1,0 +1,126 @@
+import Archive
+import Fixtures
+import Migrator
+import Postgres
+import Primitives
+import Testing
+
+/// History 2: a LINE back end whose migration chain broke (Tests/Fixtures/legacy/broken_chain.sql).
+@Suite struct LineImportTests {
+  private let connection: BlockingConnection
+  private let workspace: Identifier
+
+  init() throws {
+    let database = try EmptyDatabase(fixture: "broken_chain")
+    connection = try BlockingConnection(database.url)
+    _ = try Migrator(connection).repair()
+    let rows = try connection.run(
+      Query("INSERT INTO workspaces (name) VALUES ('line') RETURNING id"))
+    workspace = rows.uuid(0, 0) ?? .zero
+  }
+
+  private func line() throws -> LineImport {
+    try LineImport(Archive(connection), workspace: workspace)
+  }
+
+  @Test func `repair has mended the database, and dropped and renamed nothing`() throws {
+    #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
+    #expect(
+      try connection.texts("SELECT version_num::text FROM alembic_version") == ["b90dd01ef204"])
+    #expect(
+      try connection.texts(
+        """
+        SELECT concat_ws(' ', id, name, keyword, match_kind, is_enabled) FROM intents ORDER BY id
+        """) == ["1 hours เปิดกี่โมง contains t", "2 price price contains t"])
+    #expect(try connection.number("SELECT count(*) FROM system_settings") == 2)
+    #expect(try connection.texts("SELECT object_id::text FROM reply_objects") == ["flex_1"])
+  }
+
+  @Test func `a dry run says what would come and changes nothing`() throws {
+    let plan = LineImport.Summary(
+      visitors: 200, sessions: 180, messages: 5_000, friendEvents: 0, settings: 5)
+    #expect(try line().plan() == plan)
+    #expect(try connection.number("SELECT count(*) FROM visitors") == 0)
+    #expect(try line().run() == plan)
+    #expect(try line().plan() == LineImport.Summary())
+  }
+
+  @Test func `messages keep order, writer, name and stickers`() throws {
+    var progress: [MoveProgress] = []
+    _ = try line().run { progress.append($0) }
+    #expect(progress.map(\.rowsDone).last == 5_000)
+    #expect(progress.count == 4)
+    #expect(
+      try connection.number(
+        """
+        SELECT count(*) FROM (
+          SELECT m.id, c.seq, row_number() OVER (PARTITION BY m.line_user_id
+              ORDER BY m.created_at, m.id) AS n, m.content IS NOT DISTINCT FROM c.content AS same,
+            m.message_type, m.created_at = c.created_at AS at, c.operator_name IS NOT DISTINCT FROM
+              m.operator_name AS name, c.role, m.sender_role
+          FROM messages m JOIN visitors v ON v.external_id = m.line_user_id
+          JOIN chat_sessions s ON s.user_id = v.id
+          JOIN chats c ON c.session_id = s.id AND c.created_at = m.created_at) AS t
+        WHERE seq = n AND at AND name AND (same OR message_type = 'sticker')
+          AND role = CASE sender_role WHEN 'USER' THEN 'visitor' WHEN 'BOT' THEN 'bot'
+            ELSE 'operator' END
+        """) == 5_000)
+    #expect(
+      try connection.texts(
+        """
+        SELECT DISTINCT concat_ws(' ', kind, content, payload ->> 'type', payload ->> 'packageId')
+        FROM chats WHERE payload IS NOT NULL
+        """) == ["card [sticker] sticker 1"])
+    #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
+    #expect(
+      try connection.number("SELECT count(*) FROM audit_log WHERE action = 'line.imported'") == 1)
+  }
+
+  @Test func `run again it brings what has come since, at the end, with the same ids`() throws {
+    _ = try line().run()
+    let ids = try connection.texts("SELECT md5(string_agg(id::text, ',' ORDER BY id)) FROM chats")
+    #expect(try line().run() == LineImport.Summary())
+    try connection.execute(
+      script: """
+        INSERT INTO messages (line_user_id, direction, message_type, content, created_at) VALUES
+          ('U' || md5('7'), 'INCOMING', 'text', 'late', '2025-01-01'),
+          ('U' || md5('7'), 'INCOMING', 'unfollow', NULL, '2026-03-01'),
+          ('U' || md5('199'), 'OUTGOING', 'follow', NULL, '2026-03-01');
+        """)
+    #expect(try line().run() == LineImport.Summary(messages: 1, friendEvents: 2))
+    #expect(
+      try connection.number(
+        """
+        SELECT count(*) FROM chats c JOIN chat_sessions s ON s.id = c.session_id
+          AND c.seq = s.last_seq WHERE content = 'late'
+        """) == 1)
+    #expect(
+      try connection.texts("SELECT event FROM friend_events ORDER BY event") == [
+        "follow", "unfollow",
+      ])
+    // Into a database of its own the same messages come under the same ids.
+    try connection.execute(script: "DELETE FROM chats WHERE content = 'late'")
+    #expect(
+      try connection.texts("SELECT md5(string_agg(id::text, ',' ORDER BY id)) FROM chats") == ids)
+  }
+
+  @Test func `who was erased does not come back`() throws {
+    _ = try line().run()
+    let rows = try connection.run(
+      Query("SELECT user_id FROM chat_sessions WHERE user_id IS NOT NULL LIMIT 1"))
+    let visitor = try #require(rows.uuid(0, 0))
+    _ = try Archive(connection).erase(visitor, workspace: workspace)
+    #expect(try line().plan() == LineImport.Summary())
+    #expect(try line().run() == LineImport.Summary())
+    #expect(try connection.number("SELECT count(*) FROM visitors") == 199)
+    #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
+  }
+
+  @Test func `a database without such tables is refused in words`() throws {
+    let other = try BlockingConnection(EmptyDatabase().url)
+    try Migrator(other).up()
+    #expect(throws: LineImport.NoLineTables.self) {
+      try LineImport(Archive(other), workspace: .zero)
+    }
+  }
+}

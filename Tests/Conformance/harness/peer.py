@@ -1,0 +1,270 @@
+"""One TCP connection to the gateway that may send anything, and judges strictly what comes back."""
+
+import base64
+import hashlib
+import os
+import socket
+import struct
+import time
+
+from . import frames
+
+
+class Failure(Exception):
+    """What was expected did not happen."""
+
+
+class Gone(Failure):
+    """The connection ended."""
+
+
+class Response:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def get(self, name):
+        found = [value for key, value in self.headers if key.lower() == name.lower()]
+        return found[0] if found else None
+
+
+class Peer:
+    def __init__(self, address, timeout=10, source=None, receive_buffer=None, send_buffer=None, tls=None,
+                 segment=None, server_name="localhost"):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        if send_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
+        if segment:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
+        if source:
+            self.socket.bind((source, 0))
+        self.socket.settimeout(timeout)
+        self.socket.connect(address)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=server_name)
+        self.timeout = timeout
+        self.buffer = bytearray()
+        self.host = f"{address[0]}:{address[1]}"
+        #: Set when permessage-deflate was agreed on: RSV1 may then be set by the server.
+        self.deflate = False
+
+    # Bytes
+
+    def send(self, data):
+        """What the gateway does not want any more may be refused by the kernel; what it said is still read."""
+        try:
+            self.socket.sendall(data)
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+        return True
+
+    def send_bytewise(self, data, pause=0):
+        for index in range(len(data)):
+            if not self.send(data[index:index + 1]):
+                return False
+            if pause:
+                time.sleep(pause)
+        return True
+
+    def _fill(self, deadline):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise Failure("nothing came in time")
+        self.socket.settimeout(left)
+        try:
+            data = self.socket.recv(262144)
+        except (socket.timeout, TimeoutError):
+            raise Failure("nothing came in time") from None
+        except (ConnectionResetError, BrokenPipeError):
+            raise Gone("the connection was reset") from None
+        finally:
+            self.socket.settimeout(self.timeout)
+        if not data:
+            raise Gone("the connection was closed")
+        self.buffer += data
+
+    def take(self, count, deadline):
+        while len(self.buffer) < count:
+            self._fill(deadline)
+        data = bytes(self.buffer[:count])
+        del self.buffer[:count]
+        return data
+
+    def is_silent(self, seconds):
+        """Nothing comes for so long, and the connection stays open."""
+        if self.buffer:
+            return False
+        try:
+            self._fill(time.monotonic() + seconds)
+        except Gone:
+            return False
+        except Failure:
+            return True
+        return False
+
+    def expect_gone(self, within=None):
+        """The end of the stream, with nothing before it."""
+        deadline = time.monotonic() + (within or self.timeout)
+        try:
+            self._fill(deadline)
+        except Gone:
+            if self.buffer:
+                raise Failure(f"{len(self.buffer)} bytes stand before the end") from None
+            return
+        raise Failure(f"bytes came instead of the end: {bytes(self.buffer[:80])!r}")
+
+    def wait_gone(self, within=None):
+        """The end of the stream, whatever comes before it; the seconds it took."""
+        begin = time.monotonic()
+        while True:
+            self.buffer.clear()
+            try:
+                self._fill(begin + (within or self.timeout))
+            except Gone:
+                return time.monotonic() - begin
+
+    def close(self):
+        try:
+            self.socket.close()
+        except OSError:
+            pass
+
+    def reset(self):
+        """RST in place of FIN."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+    # HTTP
+
+    def response(self, within=None, head=False):
+        deadline = time.monotonic() + (within or self.timeout)
+        while b"\r\n\r\n" not in self.buffer:
+            self._fill(deadline)
+        end = self.buffer.index(b"\r\n\r\n")
+        lines = bytes(self.buffer[:end]).decode("latin-1").split("\r\n")
+        del self.buffer[:end + 4]
+        version, _, rest = lines[0].partition(" ")
+        if version != "HTTP/1.1" or not rest[:3].isdigit():
+            raise Failure(f"not a status line: {lines[0]!r}")
+        headers = []
+        for line in lines[1:]:
+            name, colon, value = line.partition(":")
+            if not colon or not name or name != name.strip():
+                raise Failure(f"not a field: {line!r}")
+            headers.append((name, value.strip()))
+        status = int(rest[:3])
+        response = Response(status, headers, b"")
+        length = response.get("content-length")
+        if not head and status not in (101, 100, 204, 304) and length:
+            response.body = self.take(int(length), deadline)
+        return response
+
+    def handshake_bytes(self, path="/debug/echo", headers=(), key=None, drop=()):
+        """The opening handshake, with the named fields left out and others put in."""
+        self.key = key or base64.b64encode(os.urandom(16)).decode()
+        usual = [("Host", self.host), ("Upgrade", "websocket"), ("Connection", "Upgrade"),
+                 ("Sec-WebSocket-Key", self.key), ("Sec-WebSocket-Version", "13")]
+        lines = [f"GET {path} HTTP/1.1"]
+        replaced = {name.lower() for name, _ in headers}
+        lines += [f"{name}: {value}" for name, value in usual
+                  if name.lower() not in replaced and name.lower() not in drop]
+        lines += [f"{name}: {value}" for name, value in headers]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+    def check_accept(self, response):
+        digest = hashlib.sha1((self.key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+        if response.status != 101:
+            raise Failure(f"the upgrade was answered {response.status} {response.body[:200]!r}")
+        if response.get("sec-websocket-accept") != base64.b64encode(digest).decode():
+            raise Failure("Sec-WebSocket-Accept does not fit the key")
+
+    def upgrade(self, path="/debug/echo", headers=()):
+        self.send(self.handshake_bytes(path, headers))
+        response = self.response()
+        self.check_accept(response)
+        return response
+
+    # WebSocket
+
+    def frame(self, within=None):
+        """The next frame: (opcode, payload, is final, reserved bits). The server must mask nothing."""
+        deadline = time.monotonic() + (within or self.timeout)
+        first, second = self.take(2, deadline)
+        opcode, rsv = first & 0x0F, first >> 4 & 7
+        if second & 0x80:
+            raise Failure("the server masked a frame")
+        if rsv not in ((0, 4) if self.deflate and opcode < 8 else (0,)):
+            raise Failure(f"the server set the reserved bits {rsv}")
+        if opcode not in (0, 1, 2, 8, 9, 10):
+            raise Failure(f"the server sent the opcode {opcode}")
+        length = second & 0x7F
+        if length == 126:
+            length = struct.unpack("!H", self.take(2, deadline))[0]
+            if length < 126:
+                raise Failure("the server's length is not minimal")
+        elif length == 127:
+            length = struct.unpack("!Q", self.take(8, deadline))[0]
+            if length < 65536:
+                raise Failure("the server's length is not minimal")
+        if opcode >= 8 and (length > 125 or not first & 0x80):
+            raise Failure("the server's control frame is too long or fragmented")
+        return opcode, self.take(length, deadline), bool(first & 0x80), rsv
+
+    def message(self, within=None):
+        """The next text or binary message, whole."""
+        opcode, payload, is_final, _ = self.frame(within)
+        if opcode == frames.CLOSE:
+            raise Gone(f"closed with {describe(payload)}")
+        while not is_final:
+            _, more, is_final, _ = self.frame(within)
+            payload += more
+        return opcode, payload
+
+    def expect(self, opcode, payload, within=None):
+        if isinstance(payload, str):
+            payload = payload.encode()
+        found = self.frame(within)
+        if found[:3] != (opcode, payload, True):
+            raise Failure(f"got opcode {found[0]} with {describe_bytes(found[1])}, "
+                          f"wanted {opcode} with {describe_bytes(payload)}")
+
+    def expect_close(self, code, within=None, then_gone=True):
+        """The close frame comes with this code (or one of these), perhaps behind other frames; then the end."""
+        codes = code if isinstance(code, (tuple, list, set)) else (code,)
+        while True:
+            opcode, payload, _, _ = self.frame(within)
+            if opcode == frames.CLOSE:
+                break
+        found, reason = close_of(payload)
+        if found not in codes:
+            raise Failure(f"closed with {found} {reason!r} and not with {code}")
+        if then_gone:
+            self.expect_gone(3)
+        return reason
+
+    def echo(self, payload=b"are you there", within=None):
+        self.send(frames.frame(frames.BINARY, payload))
+        self.expect(frames.BINARY, payload, within)
+
+
+def close_of(payload):
+    """Code and reason; the reason must be at most 123 bytes of UTF-8 (RFC 6455 §5.5.1)."""
+    if not payload:
+        return None, ""
+    if len(payload) < 2 or len(payload) > 125:
+        raise Failure(f"a close frame of {len(payload)} bytes")
+    try:
+        return struct.unpack("!H", payload[:2])[0], payload[2:].decode()
+    except UnicodeDecodeError:
+        raise Failure(f"a close reason that is not UTF-8: {payload!r}") from None
+
+
+def describe(payload):
+    code, reason = close_of(payload)
+    return f"{code} {reason!r}"
+
+
+def describe_bytes(data):
+    return repr(data) if len(data) <= 60 else f"{len(data)} bytes {data[:30]!r}…"

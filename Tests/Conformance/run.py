@@ -1,0 +1,199 @@
+"""Runs the tables of bad inputs against the real gateway over real sockets; see README.md of this folder."""
+
+import argparse
+import contextlib
+import heapq
+import importlib
+import io
+import itertools
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from harness.cluster import Cluster  # noqa: E402
+from harness.gateway import PROFILES, Gateway  # noqa: E402
+from harness.registry import registry  # noqa: E402
+from harness.trial import Trial, Witness, warm_up  # noqa: E402
+
+#: The modules of each table, in the order of the output.
+TABLES = {
+    "H": ("http", "http_limits"), "F": ("frames", "frames_floods", "frames_closing"), "D": ("deflate",),
+    "P": ("protocol", "protocol_storing"), "A": ("auth", "auth_tokens"), "N": ("network",), "T": ("tls",),
+}
+#: Rows that mostly wait share this many more gateways.
+WAITING_LANES = 4
+
+
+class Run:
+    def __init__(self, options):
+        self.options = options
+        self.lock = threading.Lock()
+        self.results = {}
+        self.lines = {}
+        self.broken = []
+
+    def tell(self, row, word, seconds, lines=()):
+        with self.lock:
+            self.results[row.id] = word
+            self.lines[row.id] = list(lines)
+            print(f"{word:4}  {row.id:4} {seconds:6.1f} s  {row.title}", flush=True)
+            for line in lines:
+                print(f"        {line}", flush=True)
+
+    def lane(self, name, profile, rows):
+        """One gateway and its rows, one after the other."""
+        gateway = witness = None
+        try:
+            for row in rows:
+                if gateway is None or not gateway.is_alive:
+                    gateway = Gateway(self.options.binary, self.cluster, self.folder, profile, name)
+                    try:
+                        gateway.start()
+                    except PermissionError as failure:
+                        gateway = None
+                        self.tell(row, "SKIP", 0, [f"cannot be run here: {failure.strerror}"])
+                        continue
+                    warm_up(gateway)
+                    witness = Witness(gateway)
+                    witness.answer(60)
+                begin = time.monotonic()
+                trial = Trial(row, gateway, witness, self.scale(gateway))
+                failures = trial.run()
+                self.tell(row, "FAIL" if failures else "PASS", time.monotonic() - begin, [
+                    *failures, *(trial.notes if failures or self.options.verbose else [])])
+        except BaseException as failure:
+            with self.lock:
+                self.broken.append(f"{name}: {type(failure).__name__}: {failure}")
+        finally:
+            if witness:
+                witness.close()
+            if gateway:
+                status = gateway.stop()
+                if status != 0:
+                    with self.lock:
+                        self.broken.append(f"{name}: the gateway ended with status {status}")
+
+    def scale(self, gateway):
+        return self.options.scale * (4 if gateway.is_sanitized else 1)
+
+    def lanes(self, rows):
+        """Rows that work go one after the other for each profile; rows that wait are spread."""
+        lanes = []
+        for profile in PROFILES:
+            mine = [row for row in rows if row.profile == profile]
+            quick = [row for row in mine if not row.seconds]
+            slow = sorted((row for row in mine if row.seconds), key=lambda row: -row.seconds)
+            heap = [(0.0, number, []) for number in range(min(len(slow), WAITING_LANES))]
+            for row in slow:
+                total, number, list = heapq.heappop(heap)
+                heapq.heappush(heap, (total + row.seconds, number, list + [row]))
+            lanes += [(f"{profile}-{number}", profile, list) for _, number, list in heap]
+            if quick:
+                lanes.append((profile, profile, quick))
+        return lanes
+
+    def run(self, rows):
+        self.folder = tempfile.mkdtemp(prefix="chirrup-conf.", dir="/tmp")
+        os.chmod(self.folder, 0o711)
+        self.cluster = Cluster(self.folder)
+        begin = time.monotonic()
+        try:
+            self.cluster.start()
+            for row in rows:
+                if row.skip:
+                    self.tell(row, "SKIP", 0, [row.skip])
+            rows = [row for row in rows if not row.skip]
+            lanes = self.lanes(rows)
+            # The first gateway makes the schema.
+            first = Gateway(self.options.binary, self.cluster, self.folder, "production", "schema")
+            first.start()
+            first.stop()
+            threads = [threading.Thread(target=self.lane, args=lane, name=lane[0]) for lane in lanes]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            self.cluster.stop()
+        return self.summary(rows, time.monotonic() - begin)
+
+    def summary(self, rows, seconds):
+        untried = [row.id for row in rows if row.id not in self.results]
+        words = []
+        for table in TABLES:
+            mine = [word for id, word in self.results.items() if id[0] == table]
+            skipped = mine.count("SKIP")
+            if mine:
+                text = f"{table} {mine.count('PASS')}/{len(mine) - skipped}"
+                words.append(text + (f" ({skipped} skipped)" if skipped else ""))
+        print(f"\n{'  '.join(words)}  in {seconds:.0f} s")
+        for text in self.broken:
+            print(f"BROKEN  {text}")
+        if untried:
+            print(f"not tried: {' '.join(untried)}")
+        is_good = not self.broken and not untried and "FAIL" not in self.results.values()
+        if is_good:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        else:
+            print(f"logs are kept in {self.folder}")
+        return 0 if is_good else 1
+
+
+def chosen(names):
+    """The rows of these ids (F16) or tables (F); all without names."""
+    for module in itertools.chain(*TABLES.values()):
+        importlib.import_module(f"rows.{module}")
+    rows = sorted(registry.rows, key=lambda row: (list(TABLES).index(row.table), row.id))
+    if not names:
+        return rows
+    wanted = [name.upper() for name in names]
+    found = [row for row in rows if any(re.match(rf"{name}(?![0-9])", row.id) if name[-1].isdigit()
+                                        else row.id.startswith(name) for name in wanted)]
+    if not found:
+        raise SystemExit(f"no row is called {' '.join(names)}")
+    return found
+
+
+def self_test(options):
+    """Every row of rows/bites.py fails, and says why."""
+    bites = importlib.import_module("rows.bites")
+    run = Run(options)
+    with contextlib.redirect_stdout(io.StringIO()):
+        run.run(list(registry.rows))
+    missed = [f"{id}: {run.lines.get(id)}" for id, reason in bites.EXPECTED.items()
+              if not any(re.search(reason, line) for line in run.lines.get(id, []))]
+    print("\n".join([*missed, f"self-test: {len(bites.EXPECTED) - len(missed)} of {len(bites.EXPECTED)} faults are seen"]))
+    shutil.rmtree(run.folder, ignore_errors=True)
+    return 1 if missed else 0
+
+
+def main():
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", nargs="*", help="rows (F16) or tables (F); all without names")
+    parser.add_argument("--binary", default=os.path.join(root, ".build/release/chirrup"))
+    parser.add_argument("--scale", type=float, default=1, help="for slow machines: times every time limit")
+    parser.add_argument("--list", action="store_true", help="only name the rows")
+    parser.add_argument("--verbose", action="store_true", help="also print what the rows measured")
+    parser.add_argument("--self-test", action="store_true", help="rows that must fail, to see that the checks bite")
+    options = parser.parse_args()
+    if options.self_test:
+        return self_test(options)
+    rows = chosen(options.rows)
+    if options.list:
+        for row in rows:
+            print(f"{row.id:4}  {row.title}" + (f"  (skipped: {row.skip})" if row.skip else ""))
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    return Run(options).run(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

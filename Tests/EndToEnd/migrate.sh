@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# migrate.sh [ROWS]: the older workspace chat moves in through the real binary, killed with -9 in the middle, while
+# the old application reads. Then what scripts rely on: exit codes, JSON, and the refusal of a newer schema.
+. "$(dirname "$0")/lib.sh"
+
+rows=${1:-100000}
+new_folder
+create_cluster
+sql() { psql --no-psqlrc --quiet --tuples-only --no-align "$@" "$database"; }
+migrate() { "$chirrup" migrate "$@" "${place[@]}"; }
+# exits CODE COMMAND…
+exits() {
+  local wanted=$1 status=0
+  shift
+  "$@" >"$work/out" 2>"$work/err" || status=$?
+  if [ $status = "$wanted" ]; then return; fi
+  printf 'exit %s and not %s: %s\n' $status "$wanted" "$(tail -n 3 "$work/err")" >&2
+  return 1
+}
+
+sql -v rows="$rows" -f "$root/Tests/Fixtures/legacy/workspace_chat.sql" >/dev/null
+check "plan answers 2: something is pending" exits 2 migrate plan
+check "status answers 2" exits 2 migrate status --json
+check "a database that does not answer: 4" exits 4 "$chirrup" migrate status --database-url "postgresql://x@/y?host=$work/no"
+
+# Readers all the while: the longest wait of each stands in the file.
+read_on() {
+  while [ -e "$work/reading" ]; do
+    sql -c '\timing on' -c "SELECT count(*) FROM (SELECT id, role, content, created_at FROM chats
+      WHERE workspace_id = '10000000-0000-4000-8000-000000000004' ORDER BY created_at) AS old"
+  done >"$work/reads" 2>&1
+}
+touch "$work/reading"
+read_on &
+pids+=($!)
+"$chirrup" migrate up "${place[@]}" >"$work/up" 2>&1 &
+mover=$!
+pids+=("$mover")
+await 60 "the move to begin" grep -q "of $((rows + 55)) rows" "$work/up"
+kill -KILL "$mover" 2>/dev/null && pass "kill -9 in the middle of the move" || pass "the move was over before it could be killed"
+wait "$mover" 2>/dev/null || true
+moved=$(sql -c 'SELECT count(*) FROM chats WHERE session_id IS NOT NULL')
+pass "$moved of $((rows + 55)) rows had moved"
+check "up again completes it" exits 0 migrate up
+pass "the rest: $(grep " rows, " "$work/err" | tail -n 1)"
+rm "$work/reading"
+slowest=$(grep -Eo '[0-9.]+ ms' "$work/reads" | sort -n | tail -n 1)
+pass "the slowest of $(grep -c ' ms' "$work/reads") reads beside it took $slowest"
+check "verify passes" exits 0 migrate verify
+check "no row is lost" test "$(sql -c 'SELECT count(*) FROM chats')" = $((rows + 55))
+check "up again has nothing to do" exits 0 migrate up
+check "plan answers 0" exits 0 migrate plan
+check "down without --yes changes nothing: 1" exits 1 migrate down --to none
+sql -c 'UPDATE chats SET seq = seq + 900000
+  WHERE id = (SELECT id FROM chats WHERE seq = 3 LIMIT 1)' >/dev/null
+check "verify fails with 1" exits 1 migrate verify
+sql -c 'UPDATE chats SET seq = seq - 900000 WHERE seq > 900000' >/dev/null
+
+sql -c "INSERT INTO chirrup_migrations VALUES ('20991231_newer', 'x', now(), 1)" >/dev/null
+check "an older binary on a newer schema: up answers 3" exits 3 migrate up
+check "... and says so" grep -q 'migrated by a newer chirrup' "$work/err"
+check "... and serve refuses it too" exits 3 timeout 20 "$chirrup" serve --listen "127.0.0.1:$port" "${place[@]}"
+check "... with the same words" grep -q 'migrated by a newer chirrup' "$work/err"
+sql -c "DELETE FROM chirrup_migrations WHERE revision = '20991231_newer'" >/dev/null
+
+mkdir "$work/files"
+printf -- '-- a\n-- parent: none\n-- down\n' >"$work/files/20260101_a.sql"
+printf -- '-- b\n-- parent: 20269999_lost\n-- down\n' >"$work/files/20260102_b.sql"
+check "check finds an orphan: 1" exits 1 "$chirrup" migrate check --folder "$work/files"
+check "check of its own files: 0" exits 0 "$chirrup" migrate check
+check "down --yes gives the old database back" exits 0 migrate down --to none --yes
+check "... with nothing of Chirrup in it" test "$(sql -c "SELECT count(*) FROM pg_class WHERE relname LIKE 'chirrup%'")" = 0

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# TLS as other implementations see it: the openssl command and Python's ssl against a gateway of its own.
+. "$(dirname "$0")/lib.sh"
+
+new_folder
+secure=$(free_port)
+
+# certificate FILE NAME: a self-signed one for a name, with its key.
+certificate() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj "/CN=$2" \
+    -addext "subjectAltName=DNS:$2" -keyout "$work/$1.key" -out "$work/$1.pem" 2>/dev/null
+  chmod 600 "$work/$1.key"
+}
+
+# client [OPTION…]: an openssl client that says nothing.
+client() { openssl s_client -connect "127.0.0.1:$secure" "$@" </dev/null 2>&1; }
+
+# says PATTERN WHAT [OPTION…]: what the client prints.
+says() {
+  local pattern=$1 what=$2
+  shift 2
+  client "$@" >"$work/client" || true
+  if grep --quiet --extended-regexp "$pattern" "$work/client"; then
+    pass "$what"
+  else
+    fail "$what"
+    tail -n 20 "$work/client" >&2
+  fi
+}
+
+# refused NAME PATTERN OPTION…: a gateway that does not start, and says why.
+refused() {
+  local name=$1 pattern=$2 status=0
+  shift 2
+  timeout 20 "$chirrup" serve --listen none --tls-listen "127.0.0.1:$secure" "${place[@]}" "$@" \
+    >"$work/refusal" 2>&1 || status=$?
+  if [ $status != 0 ] && [ $status != 124 ] && grep --quiet --extended-regexp "$pattern" "$work/refusal"; then
+    pass "$name is refused at the start"
+  else
+    fail "$name is refused at the start (status $status)"
+    tail -n 5 "$work/refusal" >&2
+  fi
+}
+
+certificate first localhost
+certificate second chat.example.com
+openssl x509 -in "$work/first.pem" -days -1 -signkey "$work/first.key" -out "$work/expired.pem" 2>/dev/null
+
+refused "a missing certificate" "cannot be read: No such file" --tls-certificates "$work/none.pem"
+refused "an expired certificate" "has expired" --tls-certificates "$work/expired.pem" --tls-keys "$work/first.key"
+refused "a foreign key" "does not belong" --tls-certificates "$work/first.pem" --tls-keys "$work/second.key"
+
+chmod 644 "$work/second.key"
+start_gateway --debug-echo --tls-listen "127.0.0.1:$secure" --tls-certificates "$work/first.pem" \
+  --tls-keys "$work/first.key" --tls-certificates "$work/second.pem" --tls-keys "$work/second.key"
+check "a key that others can read is warned about" grep --quiet "can be read by others" "$log"
+
+says 'New, TLSv1\.3' "TLS 1.3"
+says 'Protocol *: TLSv1\.2' "TLS 1.2" -tls1_2
+says 'ECDHE-ECDSA-.*(GCM|CHACHA20)' "TLS 1.2 with forward secrecy and authenticated encryption" -tls1_2
+says 'alert (protocol version|handshake failure|internal error)|no protocols available' "TLS 1.1 gets an alert" \
+  -tls1_1 -cipher DEFAULT@SECLEVEL=0
+says 'alert handshake failure' "CBC ciphers get an alert" -tls1_2 -cipher ECDHE-ECDSA-AES256-SHA384
+says 'ALPN protocol: http/1.1' "ALPN http/1.1" -alpn h2,http/1.1
+says 'no application protocol' "ALPN of others gets an alert" -alpn h2
+says 'subject=CN = chat.example.com' "a name has its certificate" -servername chat.example.com
+says 'subject=CN = localhost' "an unknown name has the first" -servername nobody.test
+says 'subject=CN = localhost' "no name has the first" -noservername
+
+for version in tls1_2 tls1_3; do
+  # The ticket of TLS 1.3 comes after the handshake, so something is asked first.
+  printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' |
+    openssl s_client -connect "127.0.0.1:$secure" -$version -ign_eof -sess_out "$work/ticket" >"$work/client" 2>&1 || true
+  check "an answer over $version" grep --quiet '^HTTP/1.1 200' "$work/client"
+  says '^Reused' "resumption over $version" -$version -sess_in "$work/ticket"
+done
+
+(sleep 0.5; printf 'R\n'; sleep 1) | openssl s_client -connect "127.0.0.1:$secure" -tls1_2 >"$work/client" 2>&1 || true
+check "renegotiation is refused" grep --quiet --ignore-case 'no renegotiation' "$work/client"
+
+for letter in K k; do
+  (
+    sleep 0.5
+    printf '%s\n' $letter
+    sleep 0.5
+    printf 'GET /healthz HTTP/1.1\nHost: localhost\nConnection: close\n\n'
+    sleep 1
+  ) | openssl s_client -connect "127.0.0.1:$secure" -tls1_3 -crlf >"$work/client" 2>&1 || true
+  check "an answer after a key update ($letter)" grep --quiet '^HTTP/1.1 200' "$work/client"
+done
+
+check "plain HTTP on the TLS port gets a 400" grep --quiet '^HTTP/1.1 400' \
+  <(curl --silent --include --max-time 5 "http://127.0.0.1:$secure/healthz")
+
+check "Python talks, breaks off and resumes" "$python" "$(dirname "$0")/tls_client.py" "$secure"
+
+certificate first renewed.example.com
+kill -HUP "$gateway_pid"
+kill -HUP "$gateway_pid"
+renewed() { client | grep --quiet 'subject=CN = renewed.example.com'; }
+check "SIGHUP brings the new certificate" await 5 "the new certificate" renewed
+echo broken >"$work/first.pem"
+kill -HUP "$gateway_pid"
+check "a broken one is told in the log" await 5 "the log" grep --quiet "the old certificates stay in use" "$log"
+check "… and changes nothing" renewed
+check "… and the gateway drains as ever" stop_gateway
+
+[ $failures = 0 ]

@@ -1,0 +1,249 @@
+/// permessage-deflate in the engine: what is compressed, how often, for whom, and what a peer
+/// cannot do with it.
+import Chat
+import Engine
+import Primitives
+import Testing
+import Wire
+
+@Suite struct DeflateTests {
+  private static let long = String(
+    repeating: "where is my parcel, and when will it come? ", count: 30)
+  private static let plain = DeflateAgreement()
+  private static let keeping = DeflateAgreement(
+    serverForgets: false, clientForgets: false, serverWindowBits: 12, clientWindowBits: 12)
+
+  private static func faults(_ world: World) -> [String: UInt64] {
+    var counts: [String: UInt64] = [:]
+    for loop in world.loops {
+      for (key, count) in loop.engine.counters.faults.counts {
+        counts["\(key.stage): \(key.reason)", default: 0] += count
+      }
+    }
+    return counts
+  }
+
+  @Test("a conversation in compressed messages, whole and cut", arguments: [plain, keeping])
+  func conversation(agreement: DeflateAgreement) {
+    let world = World(loops: 2)
+    let session = world.makeSession(entries: 1, ownedBy: 1)
+    let client = world.connect(loop: 0, deflate: agreement)
+    client.sayDeflated(
+      #"{"type":"hello","token":"visitor","subscribe":[{"session":"\#(session)"}]}"#)
+    world.settle()
+    #expect(client.loop == 1, "it moved, and its context with it")
+    #expect(client.types() == ["welcome", "subscribed", "message", "live"])
+    #expect(client.deflatedCounts.isEmpty, "secrets and short texts are not compressed")
+    for (number, isCut) in [false, true, true, false].enumerated() {
+      client.sayDeflated(
+        #"{"type":"send","session":"\#(session)","id":"\#(world.makeID())","#
+          + #""body":"\#(Self.long)"}"#,
+        isCut: isCut)
+      world.commit()
+      let texts = client.texts()
+      #expect(texts.map { field("type", of: $0) } == ["ack", "message"])
+      #expect(field("body", of: texts[1]) == Self.long)
+      #expect(client.deflatedCounts.count == number + 1)
+    }
+    if !agreement.serverForgets {
+      #expect(client.deflatedCounts[3] < client.deflatedCounts[0] / 2, "it refers to the others")
+    }
+    #expect(Self.faults(world).isEmpty)
+  }
+
+  @Test("one deflated copy for all who follow, made when the first of them has compression")
+  func sharedCopy() {
+    let world = World()
+    let session = world.makeSession()
+    let writer = world.member("visitor", session)
+    writer.post(Self.long, to: session)
+    world.commit()
+    #expect(world.loops[0].engine.counters.deflated == 0, "nobody has compression yet")
+    let readers = (0..<5).map { _ in world.member("operator", session, deflate: Self.plain) }
+    for reader in readers { #expect(reader.types().last == "live") }
+    #expect(world.loops[0].engine.counters.deflated == 1)
+    writer.post(Self.long, to: session)
+    writer.post("short", to: session)
+    world.commit()
+    for reader in readers {
+      #expect(reader.texts().map { field("body", of: $0) } == [Self.long, "short"])
+      #expect(reader.deflatedCounts.count == 2)
+    }
+    #expect(world.loops[0].engine.counters.deflated == 2)
+    #expect(writer.types().count(where: { $0 == "message" }) == 3)
+    #expect(writer.deflatedCounts.isEmpty)
+  }
+
+  @Test("the log forgets deflated entries with the others", arguments: [plain, keeping])
+  func trimming(agreement: DeflateAgreement) {
+    let world = World()
+    let session = world.makeSession()
+    let writer = world.member("visitor", session, deflate: agreement)
+    let reader = world.member("operator", session, deflate: agreement)
+    _ = (writer.hear(), reader.hear())
+    for number in 0..<600 {
+      writer.post(number % 3 == 0 ? "\(number)" : "\(number) \(Self.long)", to: session)
+      world.advance(milliseconds: 60)
+      world.commit()
+      // The reader hears now and then, and once after its place was trimmed away.
+      let bodies = writer.texts().map { field("body", of: $0) }
+      #expect(bodies.contains { $0 == "\(number)" || $0.hasPrefix("\(number) ") })
+      guard number % 50 == 49 || number == 599 else { continue }
+      reader.say(#"{"type":"pong"}"#)
+      let late = reader.texts().filter { field("type", of: $0) == "message" }
+      #expect(late.count == 50)
+      #expect(field("seq", of: late.last ?? "") == "\(number + 1)")
+    }
+  }
+
+  @Test("a smaller window of the client is kept to, also by long messages", arguments: [9, 12])
+  func windows(bits: UInt8) {
+    let world = World()
+    let session = world.makeSession()
+    var narrow = DeflateAgreement()
+    narrow.serverWindowBits = bits
+    let client = world.member("visitor", session, deflate: narrow)
+    _ = client.hear()
+    // Far repetitions, which a window of 15 bits would refer to.
+    let body = String(repeating: (0..<600).map { "\($0 * 7919)" }.joined(), count: 3)
+    client.post(body, to: session)
+    world.commit()
+    #expect(client.texts().contains { field("body", of: $0) == body })
+    #expect(client.deflatedCounts.count == 1)
+  }
+
+  @Test("secrets and answers are never compressed, nor notes beside a visitor's texts (faults D14)")
+  func secrets() {
+    let world = World()
+    let session = world.makeSession(entries: 30)
+    let clerk = world.member("operator", deflate: Self.plain)
+    clerk.say(#"{"type":"watch","inbox":true}"#)
+    clerk.say(#"{"type":"subscribe","session":"\#(session)"}"#)
+    world.settle()
+    clerk.post("a " + Self.long, to: session, kind: "note")
+    world.commit()
+    world.advance(milliseconds: 500)
+    world.settle()
+    let kinds = clerk.types()
+    #expect(Set(kinds).isSuperset(of: ["welcome", "ok", "subscribed", "ack", "inbox"]))
+    #expect(clerk.deflatedCounts.count == 1, "the note alone")
+    clerk.say(#"{"type":"history","ref":1,"session":"\#(session)"}"#)
+    world.settle()
+    #expect(clerk.types() == ["ok"])
+    #expect(clerk.deflatedCounts.count == 1, "the page holds a note")
+    clerk.say(#"{"type":"history","ref":1,"session":"\#(session)","before":31}"#)
+    world.settle()
+    #expect(clerk.types() == ["ok"])
+    #expect(clerk.deflatedCounts.count == 2, "the page before the note")
+  }
+
+  @Test("an operator's texts share no context, even where one was agreed (faults D14)")
+  func operators() {
+    let world = World()
+    let session = world.makeSession()
+    let clerk = world.member("operator", session, deflate: Self.keeping)
+    let visitor = world.member("visitor", session, deflate: Self.keeping)
+    for _ in 0..<3 {
+      visitor.post(Self.long, to: session)
+      world.commit()
+      #expect(clerk.texts().contains { field("body", of: $0) == Self.long })
+      #expect(visitor.texts().contains { field("body", of: $0) == Self.long })
+    }
+    #expect(clerk.deflatedCounts.max() ?? 0 < (clerk.deflatedCounts.min() ?? 0) + 8)
+    #expect(visitor.deflatedCounts[2] < visitor.deflatedCounts[0] / 2)
+  }
+
+  @Test("the echo answers deflated messages deflated, and others as they came")
+  func echo() {
+    for agreement in [Self.plain, Self.keeping] {
+      let world = World()
+      let client = world.connect(isEcho: true, deflate: agreement)
+      for text in ["", "x", Self.long, Self.long] {
+        client.sayDeflated(text, isCut: text.count > 9)
+        #expect(client.hear() == [.text(text)])
+      }
+      #expect(client.deflatedCounts.count == 4)
+      client.sayDeflated(Self.long, opcode: .binary)
+      client.say("as it is")
+      #expect(client.hear() == [.binary(Self.long.utf8.count), .text("as it is")])
+      #expect(client.deflatedCounts.count == 5)
+    }
+  }
+
+  @Test(
+    "deflated data that are wrong end the connection (faults D05, D07)",
+    arguments: [
+      ([0x06, 0x00], 1007, "deflate: deflate block of a reserved type"),
+      ([0xF2, 0x00, 0x11, 0x00, 0x00], 1007, "deflate: deflate distance too far back"),
+      ([0xF2, 0x48], 1007, "deflate: deflated data cut short"),
+      ([], 1007, "deflate: deflated data cut short"),
+      ([0x00, 0x05, 0x00, 0x00, 0x00, 0x48], 1007, "deflate: deflated data corrupt"),
+      // A stored block with the byte FF.
+      ([0x00, 0x01, 0x00, 0xFE, 0xFF, 0xFF, 0x00], 1007, "deflate: inflated text is not UTF-8"),
+    ] as [([UInt8], UInt16, String)])
+  func faults(payload: [UInt8], code: UInt16, reason: String) {
+    let world = World()
+    let client = world.connect(isEcho: true, deflate: Self.plain)
+    client.sayDeflated(payload)
+    client.sayDeflated("nothing is heard any more")
+    client.send([0x88, 0x80, 0, 0, 0, 0])
+    #expect(client.hear() == [.close(code)])
+    #expect(Self.faults(world) == [reason: 1])
+    let other = world.connect(isEcho: true, deflate: Self.plain)
+    other.sayDeflated("still here")
+    #expect(other.hear() == [.text("still here")])
+  }
+
+  @Test("a message of exactly the limit passes, one byte more is 1009: before and after hello")
+  func limits() {
+    let world = World()
+    let session = world.makeSession()
+    func hello(_ count: Int) -> String {
+      let start = #"{"type":"hello","token":"visitor","filler":""#
+      return start + String(repeating: "x", count: count - start.utf8.count - 2) + "\"}"
+    }
+    let exact = world.connect(deflate: Self.plain)
+    exact.sayDeflated(hello(Limits.helloBytes))
+    world.settle()
+    #expect(exact.types() == ["welcome"])
+    let over = world.connect(deflate: Self.plain)
+    over.sayDeflated(hello(Limits.helloBytes + 1))
+    #expect(over.hear() == [.close(1009)])
+
+    func filled(_ count: Int) -> String {
+      let start = #"{"type":"read","ref":"r","session":"\#(session)","seq":1,"filler":""#
+      return start + String(repeating: "x", count: count - start.utf8.count - 2) + "\"}"
+    }
+    exact.sayDeflated(filled(Limits.messageBytes))
+    #expect(exact.types() == ["error"], "not subscribed: it was read")
+    exact.sayDeflated(filled(Limits.messageBytes + 1))
+    #expect(exact.hear() == [.close(1009)])
+    #expect(Self.faults(world) == ["deflate: inflated message too big": 2])
+  }
+
+  @Test("text that deflating makes longer still passes at the limit")
+  func incompressible() {
+    let world = World()
+    let client = world.connect(isEcho: true, deflate: Self.plain)
+    var random = UInt64(3)
+    let text = String(
+      (0..<Limits.messageBytes).map { _ in
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Character(UnicodeScalar(UInt8(32 + random >> 33 % 95)))
+      })
+    client.sayDeflated(text, isCut: true)
+    #expect(client.hear() == [.text(text)])
+  }
+
+  @Test("a bomb before hello, whole and in two frames, costs the limit of hello (faults D08-D10)")
+  func bomb() {
+    let world = World()
+    let zeros = String(repeating: "\0", count: 4 << 20)
+    for isCut in [false, true] {
+      let client = world.connect(deflate: Self.plain)
+      client.sayDeflated(zeros, isCut: isCut)
+      #expect(client.hear() == [.close(1009)])
+    }
+    #expect(Self.faults(world) == ["deflate: inflated message too big": 2])
+  }
+}

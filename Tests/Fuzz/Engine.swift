@@ -1,0 +1,333 @@
+// Fuzz target: the whole engine, two loops of it, with everything around it made of the input: what
+// several peers say, whole or in pieces, deflated or not; how fast they read; what the store
+// answers and when; and how time goes by.
+//
+// Nothing may trap, every byte the engine says must be read by a strict client that agreed to the
+// same windows, nobody may miss or repeat an entry, and at the end nothing is left behind.
+import Chat
+import Compression
+import Primitives
+import Wire
+
+@testable import Engine
+
+@c(LLVMFuzzerTestOneInput)
+public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  // SAFETY: libFuzzer gives `count` bytes that live for the call.
+  let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+  let world = World()
+  var script = Script(bytes: input)
+  while !script.isAtEnd {
+    world.act(&script)
+    world.iterate()
+  }
+  world.end()
+  return 0
+}
+
+/// The input as a stream of choices; zeros when it has come to its end.
+struct Script {
+  let bytes: [UInt8]
+  var offset = 0
+
+  var isAtEnd: Bool { offset >= bytes.count }
+
+  mutating func next() -> Int {
+    guard !isAtEnd else { return 0 }
+    defer { offset += 1 }
+    return Int(bytes[offset])
+  }
+
+  mutating func take(_ count: Int) -> [UInt8] {
+    let end = min(offset + count, bytes.count)
+    defer { offset = end }
+    return Array(bytes[min(offset, end)..<end])
+  }
+}
+
+final class World {
+  final class Loop {
+    var engine: Engine
+    init(_ engine: consuming Engine) { self.engine = engine }
+  }
+
+  var loops: [Loop] = []
+  var peers: [Peer] = []
+  var store = Store()
+  var now = Instant(nanoseconds: 1_000_000_000)
+  var wall = WallTime(microseconds: 1_795_000_000_000_000)
+  private var names: UInt64 = 0
+
+  init() {
+    for index in 0..<2 {
+      loops.append(
+        Loop(
+          Engine(
+            loop: index, loopCount: 2,
+            configuration: Engine.Configuration(
+              connectionsMax: 8, sessionsMax: 8, node: "fuzz",
+              compression: CompressionOptions(level: 1, memoryLevel: 1, thresholdBytes: 64)),
+            now: now, wall: wall)))
+    }
+  }
+
+  // MARK: What happens
+
+  func act(_ script: inout Script) {
+    let action = script.next()
+    switch action % 12 {
+    case 0: connect(script.next())
+    case 1:
+      guard let peer = peer(script.next()) else { return }
+      send(peer, script.take(script.next()))
+    case 2:
+      guard let peer = peer(script.next()) else { return }
+      let first = UInt8(script.next())
+      let payload = script.take(script.next())
+      send(peer, peer.frame(first, payload))
+    case 3, 4, 5:
+      guard let peer = peer(script.next()) else { return }
+      let way = script.next()
+      let text = command(action % 12 == 3 ? 0 : script.next(), &script)
+      send(peer, peer.said(text, isDeflated: way & 1 != 0, isCut: way & 2 != 0))
+    case 6: commit(script.next())
+    case 7: advance(Int64(script.next()) * 200)
+    case 8: peer(script.next())?.appetite = [0, 1, 7, 100, 4_096, .max][script.next() % 6]
+    case 9:
+      guard let peer = peer(script.next()) else { return }
+      if action & 0x10 == 0 {
+        loops[peer.loop].engine.writable(Int(peer.slot.index))
+      } else {
+        peer.hasEnded = true
+      }
+    case 10: changeStore(script.next())
+    default:
+      switch script.next() % 16 {
+      case 0: loops[action & 1].engine.announceDrain(windowMilliseconds: 1_000)
+      case 1: loops[action & 1].engine.closeAll()
+      default: return
+      }
+    }
+  }
+
+  private func peer(_ number: Int) -> Peer? {
+    let alive = peers.filter { !$0.isGone }
+    return alive.isEmpty ? nil : alive[number % alive.count]
+  }
+
+  private func connect(_ choice: Int) {
+    let agreement: DeflateAgreement? =
+      switch choice >> 2 & 3 {
+      case 0: nil
+      case 1: DeflateAgreement()
+      case 2: DeflateAgreement(serverWindowBits: 9)
+      default:
+        DeflateAgreement(
+          serverForgets: false, clientForgets: false, serverWindowBits: 10, clientWindowBits: 9)
+      }
+    names += 1
+    let loop = choice & 1
+    guard
+      let slot = loops[loop].engine.accept(
+        name: Identifier(high: 1, low: names), isEcho: choice & 2 != 0, deflate: agreement)
+    else { return }
+    peers.append(Peer(loop: loop, slot: slot, agreement: agreement))
+  }
+
+  /// Commands as a client would write them, or whatever the input has.
+  private func command(_ choice: Int, _ script: inout Script) -> [UInt8] {
+    let session = store.id(script.next())
+    let more = script.next()
+    let text: String
+    switch choice % 12 {
+    case 0:
+      let token = ["v0", "v1", "op", "old", "no"][more % 5]
+      text =
+        #"{"type":"hello","ref":1,"token":"\#(token)","subscribe":[{"session":"\#(session)","#
+        + #""after":\#(more / 5)}]}"#
+    case 1: text = #"{"type":"subscribe","session":"\#(session)","after":\#(more % 8)}"#
+    case 2: text = #"{"type":"subscribe","session":"\#(session)","tail":\#(more),"epoch":"e0"}"#
+    case 3, 4, 5:
+      let id = Identifier(high: 7, low: UInt64(more))
+      let body = String(repeating: "parcel \(more) ", count: 1 << (more & 7))
+      let kind = more % 5 == 0 ? #","kind":"note""# : ""
+      text =
+        #"{"type":"send","ref":2,"session":"\#(session)","id":"\#(id)","body":"\#(body)"\#(kind)}"#
+    case 6: text = #"{"type":"history","ref":3,"session":"\#(session)","before":\#(more)}"#
+    case 7: text = #"{"type":"read","session":"\#(session)","seq":\#(more)}"#
+    case 8:
+      text = #"{"type":"typing","session":"\#(session)","active":true,"preview":"p\#(more)"}"#
+    case 9: text = #"{"type":"watch","inbox":\#(more & 1 == 0)}"#
+    case 10: text = #"{"type":"unsubscribe","session":"\#(session)"}"#
+    default: return script.take(more)
+    }
+    return Array(text.utf8)
+  }
+
+  /// A driver does not read from who is paused.
+  private func send(_ peer: Peer, _ bytes: [UInt8]) {
+    guard !loops[peer.loop].engine.isPaused(Int(peer.slot.index)) else { return }
+    var bytes = bytes
+    bytes.withMutableRawSpan { loops[peer.loop].engine.receive(Int(peer.slot.index), &$0) }
+  }
+
+  private func changeStore(_ choice: Int) {
+    switch choice % 4 {
+    case 0: store.isUp.toggle()
+    case 1: store.restore(choice >> 2)
+    default: store.append(choice >> 2, body: String(repeating: "x", count: choice), wall)
+    }
+    loops[choice & 1].engine.changed(store.id(choice >> 2))
+  }
+
+  func advance(_ milliseconds: Int64) {
+    now = now.advanced(byMilliseconds: milliseconds)
+    wall = WallTime(microseconds: wall.microseconds + milliseconds * 1000)
+    for loop in loops {
+      loop.engine.now = now
+      loop.engine.wall = wall
+      loop.engine.sweep()
+      loop.engine.readInbox()
+      checkQueues(loop)
+    }
+  }
+
+  func commit(_ choice: Int) {
+    for loop in loops {
+      while loop.engine.hasBatch {
+        var taken = Batch()
+        loop.engine.submitBatch { swap(&taken, &$0) }
+        let outcomes = (0..<taken.count).map { store.commit(taken, $0, choice, wall) }
+        loop.engine.committed(taken, outcomes)
+      }
+    }
+  }
+
+  // MARK: One iteration of every loop, in the order of the driver
+
+  func iterate() {
+    for index in loops.indices {
+      let loop = loops[index]
+      loop.engine.isStoreReachable = store.isUp
+      for verification in loop.engine.takeVerifications() {
+        loop.engine.verified(verification.connection, store.member(of: verification.token, wall))
+      }
+      move(index)
+      while let read = loop.engine.nextRead() { store.answer(read, &loop.engine) }
+      loop.engine.settleSessions()
+      for target in loops.indices where target != index {
+        for mail in loop.engine.takeMail(for: target) { loops[target].engine.deliver(mail) }
+      }
+      _ = loop.engine.takePauseChanges()
+      flush(index)
+      for slot in loop.engine.takeDoomed() { release(index, slot) }
+      for peer in peers where peer.hasEnded && !peer.isGone && peer.loop == index {
+        loop.engine.peerEnded(Int(peer.slot.index))
+        release(index, Int(peer.slot.index))
+        _ = loop.engine.takeDoomed()
+      }
+      check(loop)
+    }
+  }
+
+  private func move(_ index: Int) {
+    for (slot, target) in loops[index].engine.takeDepartures() {
+      guard let departure = loops[index].engine.depart(slot) else { continue }
+      let mover = peers.first { !$0.isGone && $0.loop == index && $0.slot == slot }
+      guard let arrived = loops[target].engine.adopt(departure) else {
+        mover?.isGone = true
+        continue
+      }
+      mover?.loop = target
+      mover?.slot = arrived
+      loops[target].engine.settle(arrived)
+    }
+  }
+
+  private func flush(_ index: Int) {
+    var dirty: [Int] = []
+    loops[index].engine.takeDirty(into: &dirty)
+    for slot in dirty {
+      guard
+        let peer = peers.first(where: {
+          !$0.isGone && $0.loop == index && Int($0.slot.index) == slot
+        })
+      else { continue }
+      var output: [UInt8] = []
+      loops[index].engine.collect(slot, into: &output)
+      let count = min(peer.appetite, output.count)
+      peer.hear(Array(output[..<count]))
+      if count == output.count {
+        loops[index].engine.flushed(slot)
+      } else {
+        loops[index].engine.blocked(slot, rest: output[count...])
+      }
+    }
+  }
+
+  private func release(_ index: Int, _ slot: Int) {
+    _ = loops[index].engine.release(slot)
+    for peer in peers where peer.loop == index && Int(peer.slot.index) == slot {
+      peer.isGone = true
+    }
+  }
+
+  // MARK: What must hold
+
+  /// After a sweep nobody who is open has more queued than is allowed.
+  private func checkQueues(_ loop: Loop) {
+    for slot in 0..<loop.engine.connections.endIndex where loop.engine.connections.isOccupied(slot)
+    {
+      guard loop.engine.connections[slot].phase == .open,
+        loop.engine.connections[slot].purpose == .chat
+      else { continue }
+      precondition(
+        loop.engine.connections[slot].outbox.count <= Limits.outputHardBytes, "a queue too long")
+    }
+  }
+
+  private func check(_ loop: Loop) {
+    for slot in 0..<loop.engine.connections.endIndex where loop.engine.connections.isOccupied(slot)
+    {
+      let subscriptions = loop.engine.connections[slot].subscriptions
+      precondition(subscriptions.count <= Limits.subscriptions, "too many subscriptions")
+      precondition(
+        (0...Limits.inFlight).contains(loop.engine.connections[slot].inFlight), "sends under way")
+      precondition(loop.engine.connections[slot].held.count <= 65_536, "too much held")
+      precondition(
+        loop.engine.connections[slot].hello.count <= Limits.helloBytes, "a hello too long")
+      for (index, subscription) in subscriptions.enumerated() {
+        let subscriber = loop.engine.sessions[subscription.session].subscribers[
+          subscription.position]
+        precondition(
+          subscriber.connection == slot && subscriber.subscription == index, "the lists disagree")
+      }
+    }
+    for index in 0..<loop.engine.sessions.endIndex where loop.engine.sessions.isOccupied(index) {
+      let session = loop.engine.sessions[index]
+      precondition(session.log.last == session.head || session.phase == .loading, "log and head")
+      precondition(session.waiting.count <= 16, "more waiting than there are commands")
+    }
+    precondition(loop.engine.queuedRecords <= Limits.queuedRecords, "too many records")
+  }
+
+  /// Everybody leaves, time goes by, and nothing is left.
+  func end() {
+    store.isUp = true
+    commit(0)
+    iterate()
+    for peer in peers { peer.hasEnded = true }
+    for _ in 0..<6 {
+      for _ in 0..<4 { iterate() }
+      commit(0)
+      advance(31_000)
+    }
+    for _ in 0..<4 { iterate() }
+    for loop in loops {
+      precondition(loop.engine.connectionCount == 0, "a connection is left")
+      precondition(loop.engine.sessionCount == 0, "a session is left")
+      precondition(!loop.engine.hasBatch && loop.engine.queuedRecords == 0, "a record is left")
+      precondition(loop.engine.inbox.watchers.isEmpty, "a watcher is left")
+    }
+  }
+}

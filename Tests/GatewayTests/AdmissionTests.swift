@@ -1,0 +1,221 @@
+/// Who is let in, from where, and who a proxy's word makes of a client: all of it without a socket.
+import Kernel
+import Primitives
+import Settings
+import Testing
+import Wire
+
+@testable import Gateway
+
+private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
+
+@Suite("Admission (faults H28, N17)")
+struct AdmissionTests {
+  private func make(_ change: (inout Settings) -> Void = { _ in }) -> Admission {
+    var settings = Settings()
+    settings.connectionsPerAddressMax = 2
+    settings.connectsPerAddress = 0
+    change(&settings)
+    return Admission(settings)
+  }
+
+  private func enter(_ admission: Admission, _ text: String) throws -> Admission.Verdict {
+    var place = Admission.Place()
+    return admission.enter(try address(text), &place, now: .zero)
+  }
+
+  @Test("all sockets together have a limit, and what leaves makes room")
+  func total() {
+    let admission = make { $0.connectionsMax = 2 }
+    #expect((0..<3).map { _ in admission.enter() } == [.admitted, .admitted, .full])
+    admission.leave(Admission.Place())
+    #expect(admission.enter() == .admitted)
+    #expect(admission.count == 2)
+  }
+
+  @Test("an address has a limit of its own; the /64 of IPv6 is one address")
+  func perAddress() throws {
+    let admission = make()
+    #expect(try enter(admission, "203.0.113.1") == .admitted)
+    #expect(try enter(admission, "::ffff:203.0.113.1") == .admitted)
+    #expect(try enter(admission, "203.0.113.1") == .tooManyFromAddress)
+    #expect(try enter(admission, "203.0.113.2") == .admitted)
+    #expect(try enter(admission, "2001:db8::1") == .admitted)
+    #expect(try enter(admission, "2001:db8::2") == .admitted)
+    #expect(try enter(admission, "2001:db8::ffff:3") == .tooManyFromAddress)
+    #expect(try enter(admission, "2001:db8:0:1::1") == .admitted)
+  }
+
+  @Test("a place is given back once, and not counted twice")
+  func places() throws {
+    let admission = make()
+    var place = Admission.Place()
+    let peer = try address("203.0.113.1")
+    for _ in 0..<3 { #expect(admission.enter(peer, &place, now: .zero) == .admitted) }
+    #expect(try enter(admission, "203.0.113.1") == .admitted)
+    #expect(try enter(admission, "203.0.113.1") == .tooManyFromAddress)
+    #expect(admission.enter() == .admitted)
+    admission.leave(place)
+    #expect(try enter(admission, "203.0.113.1") == .admitted)
+  }
+
+  @Test("loopback and trusted proxies are exempt, unless told otherwise")
+  func exempt() throws {
+    let admission = make { $0.trustedProxies = ["10.0.0.0/8"] }
+    for peer in ["127.0.0.1", "::1", "10.1.1.1"] {
+      for _ in 0..<9 { #expect(try enter(admission, peer) == .admitted) }
+    }
+    let strict = make { $0.exemptAddresses = [] }
+    #expect(try (0..<3).map { _ in try enter(strict, "127.0.0.1") }.last == .tooManyFromAddress)
+  }
+
+  @Test("new connections have a rate, which is told in seconds and comes back with time")
+  func connects() throws {
+    let admission = make {
+      $0.connectionsPerAddressMax = 0
+      $0.connectsPerAddress = 30
+    }
+    for _ in 0..<30 { #expect(try enter(admission, "203.0.113.1") == .admitted) }
+    #expect(try enter(admission, "203.0.113.1") == .tooFast(seconds: 2))
+    #expect(try enter(admission, "203.0.113.2") == .admitted)
+    var place = Admission.Place()
+    let later = Instant.zero.advanced(byMilliseconds: 2_000)
+    #expect(admission.enter(try address("203.0.113.1"), &place, now: later) == .admitted)
+  }
+
+  @Test("hellos have a rate of their own")
+  func hellos() throws {
+    let admission = make { $0.hellosPerAddress = 3 }
+    let peer = try address("2001:db8::1")
+    #expect(
+      (0..<4).map { _ in admission.mayVerify(peer, now: .zero) } == [true, true, true, false])
+    #expect(admission.mayVerify(.loopback, now: .zero))
+  }
+
+  @Test("a visitor and a workspace have limits; both are given back")
+  func people() throws {
+    let admission = make {
+      $0.connectionsPerVisitorMax = 1
+      $0.connectionsPerWorkspaceMax = 2
+    }
+    let (shop, other) = (Identifier(high: 1, low: 0), Identifier(high: 2, low: 0))
+    var places = (0..<4).map { _ in Admission.Place() }
+    func visitor(_ number: UInt64) -> Identifier { Identifier(high: 9, low: number) }
+    #expect(admission.enter(visitor: visitor(1), workspace: shop, &places[0]) == .admitted)
+    #expect(admission.enter(visitor: visitor(1), workspace: shop, &places[0]) == .admitted)
+    #expect(admission.enter(visitor: visitor(1), workspace: shop, &places[1]) == .tooManyOfVisitor)
+    #expect(admission.enter(visitor: visitor(2), workspace: shop, &places[1]) == .admitted)
+    #expect(
+      admission.enter(visitor: visitor(3), workspace: shop, &places[2]) == .tooManyOfWorkspace)
+    #expect(admission.enter(visitor: visitor(4), workspace: other, &places[3]) == .admitted)
+    for place in places {
+      _ = admission.enter()
+      admission.leave(place)
+    }
+    var again = Admission.Place()
+    #expect(admission.enter(visitor: visitor(3), workspace: shop, &again) == .admitted)
+  }
+}
+
+@Suite("Trusted proxies (faults H27)")
+struct ProxiesTests {
+  private func head(_ fields: String) throws -> RequestHead {
+    try Array("GET / HTTP/1.1\r\nHost: x\r\n\(fields)\r\n".utf8).withRawSpan {
+      try RequestHead.parse($0)
+    }
+  }
+
+  private var proxies: Proxies {
+    var settings = Settings()
+    settings.trustedProxies = ["10.0.0.0/8", "2001:db8::/32"]
+    return Proxies(settings)
+  }
+
+  @Test(
+    "the client is the rightmost address that is no proxy's",
+    arguments: [
+      ("198.51.100.9", "203.0.113.7", "198.51.100.9"),  // not a proxy: what it says is ignored
+      ("10.0.0.1", "203.0.113.7", "203.0.113.7"),
+      ("10.0.0.1", "1.1.1.1, 203.0.113.7", "203.0.113.7"),
+      ("10.0.0.1", "203.0.113.7, 10.0.0.2, 10.0.0.3", "203.0.113.7"),
+      ("10.0.0.1", "10.0.0.9, 10.0.0.2", "10.0.0.9"), ("10.0.0.1", "", "10.0.0.1"),
+      ("10.0.0.1", "unknown", "10.0.0.1"), ("10.0.0.1", "1.1.1.1, unknown, 10.0.0.2", "10.0.0.2"),
+      ("10.0.0.1", "203.0.113.7:4711", "203.0.113.7"),
+      ("10.0.0.1", "[2001:db9::1]:80", "2001:db9::1"),
+      ("2001:db8::1", "2001:db9::1", "2001:db9::1"),
+      ("10.0.0.1", "::ffff:203.0.113.7", "203.0.113.7"),
+      ("10.0.0.1", "203.0.113.7; drop table", "10.0.0.1"),
+    ])
+  func client(_ row: (peer: String, field: String, client: String)) throws {
+    let head = try head("X-Forwarded-For: \(row.field)\r\n")
+    #expect(proxies.client(of: try address(row.peer), head) == (try address(row.client)))
+  }
+
+  @Test("several fields are one list, and the walk ends after 32 proxies")
+  func fields() throws {
+    let two = try head("X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 203.0.113.7\r\n")
+    #expect(proxies.client(of: try address("10.0.0.1"), two) == (try address("203.0.113.7")))
+    let hops = Array(repeating: "10.0.0.2", count: 40).joined(separator: ",")
+    let many = try head("X-Forwarded-For: 203.0.113.7,\(hops)\r\n")
+    #expect(proxies.client(of: try address("10.0.0.1"), many) == (try address("10.0.0.2")))
+  }
+
+  @Test("X-Forwarded-Proto counts from a proxy only, its last value")
+  func secure() throws {
+    let https = try head("X-Forwarded-Proto: http, HTTPS\r\n")
+    #expect(proxies.isSecure(try address("10.0.0.1"), https))
+    #expect(!proxies.isSecure(try address("203.0.113.7"), https))
+    #expect(
+      !proxies.isSecure(try address("10.0.0.1"), try head("X-Forwarded-Proto: https, http\r\n")))
+  }
+
+  @Test("a PROXY header is expected of trusted proxies alone, and only where configured")
+  func header() throws {
+    #expect(!proxies.sendsHeader(try address("10.0.0.1")))
+    var settings = Settings()
+    settings.trustedProxies = ["10.0.0.0/8"]
+    settings.proxyProtocol = true
+    #expect(Proxies(settings).sendsHeader(try address("10.0.0.1")))
+    #expect(!Proxies(settings).sendsHeader(try address("203.0.113.7")))
+  }
+}
+
+@Suite("Names of this gateway (faults A07)")
+struct HostsTests {
+  private func hosts(_ change: (inout Settings) -> Void = { _ in }) -> Hosts {
+    var settings = Settings()
+    change(&settings)
+    return Hosts(settings)
+  }
+
+  @Test("on loopback only addresses and localhost are right")
+  func loopback() {
+    for host in ["127.0.0.1:8080", "localhost", "LOCALHOST:8080", "[::1]:8080", "a.localhost"] {
+      #expect(hosts().admit(host), "\(host)")
+    }
+    for host in ["attacker.test", "localhost.attacker.test", "127.0.0.1.attacker.test:8080", "[x]"]
+    {
+      #expect(!hosts().admit(host), "\(host)")
+    }
+    #expect(hosts().admit(nil))
+  }
+
+  @Test("public_url and allowed_hosts name the others")
+  func configured() {
+    let named = hosts {
+      $0.publicURL = "https://Chat.Example.com:8443/x"
+      $0.allowedHosts = ["gateway.internal"]
+      $0.listen = [ListenAddress(host: "0.0.0.0", port: 80)]
+    }
+    for host in ["chat.example.com", "chat.example.com.:443", "gateway.internal:80", "10.0.0.1"] {
+      #expect(named.admit(host), "\(host)")
+    }
+    #expect(!named.admit("attacker.test"))
+    #expect(hosts { $0.allowedHosts = ["*"] }.admit("attacker.test"))
+  }
+
+  @Test("on a public address without a name every name is right, since nobody said which")
+  func open() {
+    #expect(hosts { $0.listen = [ListenAddress(host: "0.0.0.0", port: 80)] }.admit("any.test"))
+  }
+}

@@ -1,0 +1,43 @@
+/// Descriptors that run out (faults N02): the loop neither spins nor ends, conversations go on, and
+/// whoever knocked is let in when there are descriptors again.
+import Kernel
+import Primitives
+import Testing
+
+@testable import Gateway
+
+@Suite("Descriptors that run out")
+struct ExhaustionTests {
+  @Test("existing connections live, and new ones are taken when descriptors return (N02)")
+  func descriptors() async {
+    // In a process of its own, since the limit is the process's.
+    await #expect(processExitsWith: .success) {
+      let gateway = try await RunningGateway()
+      let client = try SocketClient(port: gateway.port)
+      try client.say(#"{"type":"hello","ref":1,"token":"\#(try gateway.operatorToken())"}"#)
+      _ = try client.hear(#""welcome""#)
+      let limit = DescriptorLimit.current
+      // Two descriptors are left: the knocking client's epoll and its socket.
+      let next = try Epoll.lowestFreeDescriptor()
+      try DescriptorLimit.lower(to: Int(next) + 2)
+      let knocking = try RawClient(port: gateway.port)
+      try knocking.send("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+      let before = gateway.iterations
+      #expect(try knocking.isSilent(forMilliseconds: 2_000))
+      #expect(gateway.iterations - before < 100, "the loop spins")
+      #expect((gateway.faults["connect: no descriptors or memory left"] ?? 0) >= 2)
+      try client.say(#"{"type":"watch","ref":2,"inbox":true}"#)
+      _ = try client.hear(#""ok""#)
+      try DescriptorLimit.lower(to: limit)
+      try knocking.read(until: "ok\n")
+      gateway.stop()
+    }
+  }
+}
+
+extension Epoll {
+  /// The number that the kernel gives next.
+  fileprivate static func lowestFreeDescriptor() throws -> Int32 {
+    try Sockets.pair().first.rawValue
+  }
+}

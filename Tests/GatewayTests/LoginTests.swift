@@ -1,0 +1,78 @@
+/// Origins and logins on real loops and PostgreSQL (table A of the faults): who is refused, and who
+/// is sent away when their login ends.
+import Kernel
+import Postgres
+import Primitives
+import Settings
+import Testing
+
+@testable import Gateway
+
+@Suite("Origins and logins on real sockets", .serialized)
+struct LoginTests {
+  private func hello(_ client: SocketClient, _ token: String) throws {
+    try client.say(#"{"type":"hello","ref":1,"token":"\#(token)"}"#)
+  }
+
+  @Test("a token of one site is of no use to the pages of another: 4303 (faults A05)")
+  func foreignOrigin() async throws {
+    let gateway = try await RunningGateway(loops: 2)
+    defer { gateway.stop() }
+    let visit = try gateway.visitor(origin: "https://a.test")
+    let foreign = try SocketClient(port: gateway.port, origin: "https://b.test")
+    try hello(foreign, visit.token)
+    #expect(try foreign.hearTheEnd() == 4303)
+    for origin in ["https://a.test", "HTTPS://A.test:443", nil] {
+      let own = try SocketClient(port: gateway.port, origin: origin)
+      try hello(own, visit.token)
+      _ = try own.hear(#""welcome""#)
+    }
+  }
+
+  @Test(
+    "a page that no workspace lists is refused before the upgrade, within seconds of the change")
+  func unlisted() async throws {
+    let gateway = try await RunningGateway(loops: 2) { $0.allowedOrigins = ["https://a.test"] }
+    defer { gateway.stop() }
+    // Some workspace of this database has no list, so the settings' list speaks.
+    _ = try SocketClient(port: gateway.port, origin: "https://a.test")
+    #expect(throws: SocketClient.Failure.self) {
+      try SocketClient(port: gateway.port, origin: "https://b.test")
+    }
+    try gateway.run(
+      Query(
+        "UPDATE workspaces SET allowed_origins = ARRAY['https://B.test'] WHERE id = $1",
+        [.uuid(gateway.workspace)]))
+    let deadline = SystemClock.now().advanced(byMilliseconds: 10_000)
+    var isAdmitted = false
+    while !isAdmitted, SystemClock.now() < deadline {
+      isAdmitted = (try? SocketClient(port: gateway.port, origin: "https://b.test")) != nil
+    }
+    #expect(isAdmitted)
+  }
+
+  @Test(
+    "an operator who is disabled, demoted, removed or has a new password is closed with 4204 (A16)",
+    arguments: [
+      "UPDATE operators SET disabled_at = now() WHERE id = $1",
+      "UPDATE memberships SET role = 'agent' WHERE operator_id = $1",
+      "DELETE FROM memberships WHERE operator_id = $1",
+    ] as [StaticString])
+  func revoked(_ sql: StaticString) async throws {
+    let gateway = try await RunningGateway(loops: 2)
+    defer { gateway.stop() }
+    let (id, token) = try gateway.operatorAndToken()
+    let (mika, bystander) = (
+      try SocketClient(port: gateway.port), try SocketClient(port: gateway.port)
+    )
+    try hello(mika, token)
+    try hello(bystander, try gateway.operatorToken())
+    for client in [mika, bystander] { _ = try client.hear(#""welcome""#) }
+    try gateway.run(Query(sql, [.uuid(id)]))
+    let changedAt = SystemClock.now()
+    #expect(try mika.hearTheEnd() == 4204)
+    #expect(SystemClock.now().milliseconds(since: changedAt) < 5_000)
+    try bystander.say(#"{"type":"watch","ref":7,"inbox":true}"#)
+    _ = try bystander.hear(#""ok""#)
+  }
+}

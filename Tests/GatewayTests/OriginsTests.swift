@@ -1,0 +1,89 @@
+/// Which pages may open a WebSocket, judged before the upgrade.
+import Primitives
+import Settings
+import Testing
+import Wire
+
+@testable import Gateway
+
+@Suite("Origins (faults A01 to A05)")
+struct OriginsTests {
+  private func make(_ change: (inout Settings) -> Void = { _ in }) -> Origins {
+    var settings = Settings()
+    change(&settings)
+    var origins = Origins(settings)
+    origins.load(["https://good.com", "http://shop.test:8080"], hasOpenWorkspace: false)
+    return origins
+  }
+
+  private func judge(
+    _ origins: Origins, _ given: [String], host: String = "chat.test", hasCookie: Bool = false,
+    isSecure: Bool = false
+  ) throws -> Origins.Verdict {
+    let fields = given.map { "Origin: \($0)\r\n" }.joined()
+    let head = try Array("GET / HTTP/1.1\r\nHost: \(host)\r\n\(fields)\r\n".utf8).withRawSpan {
+      try RequestHead.parse($0)
+    }
+    return origins.judge(head, hasCookie: hasCookie, isSecure: isSecure)
+  }
+
+  private func passes(_ verdict: Origins.Verdict) -> Bool {
+    if case .admitted = verdict { return true }
+    return false
+  }
+
+  @Test(
+    "only exact origins pass, in any case and with the scheme's own port",
+    arguments: [
+      ("https://good.com", true), ("HTTPS://GOOD.COM", true), ("https://good.com:443", true),
+      ("http://good.com", false), ("https://good.com.evil.com", false),
+      ("https://evilgood.com", false), ("https://good.com:444", false), ("null", false),
+      ("", false), ("http://shop.test:8080", true), ("http://shop.test", false),
+      ("https://chat.test", true), ("http://chat.test", true), ("http://chat.test:81", false),
+      ("https://good.com/", false), ("https://good.com@evil.com", false),
+      ("https://good.com, https://good.com", false), ("https://gооd.com", false),
+      ("good.com", false), ("https://*.com", false),
+    ])
+  func exact(_ pair: (String, Bool)) throws {
+    #expect(passes(try judge(make(), [pair.0])) == pair.1)
+  }
+
+  @Test("two Origins never pass; none passes unless one is required")
+  func counts() throws {
+    #expect(!passes(try judge(make(), ["https://good.com", "https://good.com"])))
+    #expect(try judge(make(), []) == .admitted(nil))
+    #expect(!passes(try judge(make { $0.requireOrigin = true }, [])))
+  }
+
+  @Test("while a workspace lists none, the settings speak; null is no page's name even then")
+  func open() throws {
+    var any = make()
+    any.load([], hasOpenWorkspace: true)
+    #expect(try judge(any, ["https://Anything.test:443"]) == .admitted("https://anything.test"))
+    for text in ["null", "", "file://", "https://a b"] { #expect(!passes(try judge(any, [text]))) }
+    var some = make { $0.allowedOrigins = ["https://one.test"] }
+    some.load([], hasOpenWorkspace: true)
+    #expect(passes(try judge(some, ["https://one.test"])))
+    #expect(!passes(try judge(some, ["https://two.test"])))
+  }
+
+  @Test("the console's cookie comes from our own pages or not at all")
+  func cookie() throws {
+    var any = make { $0.publicURL = "https://public.test/chat" }
+    any.load([], hasOpenWorkspace: true)
+    #expect(!passes(try judge(any, ["https://good.com"], hasCookie: true)))
+    #expect(!passes(try judge(any, [], hasCookie: true)))
+    for own in ["https://public.test", "http://chat.test"] {
+      #expect(passes(try judge(any, [own], hasCookie: true)))
+    }
+    #expect(!passes(try judge(any, ["http://chat.test"], hasCookie: true, isSecure: true)))
+  }
+
+  @Test("until the lists are known, only our own pages and programs pass")
+  func unknown() throws {
+    let fresh = Origins(Settings())
+    #expect(try judge(fresh, ["https://good.com"]) == .unknown)
+    #expect(try judge(fresh, []) == .admitted(nil))
+    #expect(passes(try judge(fresh, ["http://chat.test"])))
+  }
+}

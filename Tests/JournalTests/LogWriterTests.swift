@@ -1,0 +1,98 @@
+import Chat
+import Postgres
+import Primitives
+import Testing
+
+@testable import Journal
+
+/// A connection that says what a test tells it.
+private final class Script {
+  var events: [AppendEvent] = []
+  var sent = 0
+}
+
+private struct ScriptedConnection: ~Copyable, AppendConnection {
+  let script: Script
+  var descriptor: Int32 { 1 }
+  var wantsWrite: Bool { false }
+  var outcomes: [Outcome] { [Outcome(verdict: .stored, seq: 1)] }
+  mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool {
+    script.sent += 1
+    return true
+  }
+  mutating func exchange() {}
+  mutating func next() -> AppendEvent? {
+    script.events.isEmpty ? nil : script.events.removeFirst()
+  }
+}
+
+@Suite struct LogWriterTests {
+  private let script = Script()
+
+  private func at(_ milliseconds: Int64) -> Instant {
+    Instant(nanoseconds: 1_000_000_000).advanced(byMilliseconds: milliseconds)
+  }
+
+  private func submit(_ writer: inout LogWriter<ScriptedConnection>, _ milliseconds: Int64) {
+    var batch = Batch()
+    batch.add(Identifier(high: 1, low: 1), "hello")
+    writer.submit(&batch, now: at(milliseconds))
+  }
+
+  /// Found by the simulator: nobody tried the store again, so nobody could learn that it works.
+  @Test func `a store that could not work is worth one batch once the breaker is half open`() {
+    let script = script
+    var writer = LogWriter(seed: 1) { ScriptedConnection(script: script) }
+    writer.advance(now: at(0))
+    script.events = [.ready(store: "a")]
+    writer.advance(now: at(1))
+    let value1 = writer.health
+    #expect(value1 == .ready)
+    submit(&writer, 2)
+    var now: Int64 = 2
+    while !writer.takeCompletion({ _, outcomes in #expect(outcomes[0].verdict == .unavailable) }) {
+      if script.sent > 0 {
+        script.sent = 0
+        script.events = [.refused(ServerRefusal(state: SQLState("53100"), message: "disk full"))]
+      }
+      now += 50
+      writer.advance(now: at(now))
+    }
+    #expect(now >= Limits.sendWaitMilliseconds)
+    let value2 = writer.isWorthTrying
+    #expect(!value2)
+    while !writer.isWorthTrying, now < 60_000 {
+      now += 50
+      writer.advance(now: at(now))
+    }
+    let value3 = writer.health
+    #expect(value3 != .ready)
+    let value4 = writer.isReady
+    #expect(value4)
+    submit(&writer, now)
+    script.events = [.committed]
+    writer.advance(now: at(now + 1))
+    let isDone = writer.takeCompletion { _, outcomes in #expect(outcomes[0].verdict == .stored) }
+    #expect(isDone)
+    writer.advance(now: at(now + 2))
+    let value5 = writer.health
+    #expect(value5 == .ready)
+  }
+
+  @Test func `the name of the database follows every connection`() {
+    let script = script
+    var writer = LogWriter(seed: 1) { ScriptedConnection(script: script) }
+    writer.advance(now: at(0))
+    let value6 = writer.store
+    #expect(value6.isEmpty)
+    script.events = [.ready(store: "a"), .lost(reason: "gone")]
+    writer.advance(now: at(1))
+    let value7 = writer.store
+    #expect(value7 == "a")
+    script.events = [.ready(store: "b")]
+    writer.advance(now: at(2_000))
+    writer.advance(now: at(2_001))
+    let value8 = writer.store
+    #expect(value8 == "b")
+  }
+}

@@ -1,0 +1,199 @@
+import Fixtures
+import Migrator
+import Postgres
+import Testing
+
+/// Stamp, verify, check and repair: what is on record against what is there.
+@Suite struct RepairTests {
+  private func connection(_ database: EmptyDatabase) throws -> BlockingConnection {
+    try BlockingConnection(database.url)
+  }
+
+  private var head: String { (try? Chain(Migration.embedded().migrations).head) ?? "" }
+
+  @Test func `stamp records a schema that is there, and refuses one that is not`() throws {
+    let connection = try connection(EmptyDatabase())
+    let migrator = try Migrator(connection)
+    do {
+      try migrator.stamp("20260120_create_chat_sessions")
+      Issue.record("the database is empty")
+    } catch {
+      guard case .schemaDiffers(_, let differences) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(differences.contains { "\($0)" == "table chat_sessions is missing" })
+      #expect("\(error)".contains("mend: chirrup migrate up"))
+    }
+    try migrator.up()
+    try connection.execute(script: "TRUNCATE chirrup_migrations")
+    #expect(try migrator.stamp(head).count == Migration.embedded().migrations.count)
+    #expect(try migrator.status().isCurrent)
+    #expect(try migrator.stamp(head) == [])
+    try connection.execute(
+      script: "TRUNCATE chirrup_migrations; ALTER TABLE chats DROP COLUMN operator_name")
+    do {
+      try migrator.stamp(head)
+      Issue.record("a column is missing")
+    } catch {
+      #expect("\(error)".contains("column chats.operator_name is missing (text)"))
+    }
+  }
+
+  @Test func `verify fails with figures for each kind of damage`() throws {
+    let connection = try connection(EmptyDatabase())
+    let migrator = try Migrator(connection)
+    try migrator.up()
+    try connection.execute(
+      script: """
+        INSERT INTO workspaces (name) VALUES ('a');
+        INSERT INTO chat_sessions (workspace_id, last_seq)
+          SELECT id, 4 FROM workspaces;
+        INSERT INTO chats (workspace_id, session_id, seq, role, content, content_hash)
+          SELECT workspace_id, id, n, 'visitor', 'x', '' FROM chat_sessions,
+            unnest(ARRAY[1, 2, 4]) AS n;
+        """)
+    func failed() throws -> [String] {
+      try migrator.verify().filter { !$0.passed }.map { "\($0.name): \($0.figures)" }
+    }
+    #expect(
+      try failed() == [
+        "the numbers of each session have no holes: 1 sessions with messages, 1 with holes"
+      ])
+    try connection.execute(
+      script: """
+        UPDATE chats SET seq = 3 WHERE seq = 4;
+        DROP INDEX idx_chats_session_created;
+        """)
+    let after = try failed()
+    #expect(after.count == 3)
+    #expect(after[0].contains("index chats.idx_chats_session_created is missing"))
+    #expect(after[1].contains("1 with another last_seq"))
+    #expect(after[2].contains("5 of 6"))
+    try connection.execute(
+      script: """
+        UPDATE chat_sessions SET last_seq = 3;
+        CREATE INDEX idx_chats_session_created ON chats (session_id, created_at);
+        """)
+    #expect(try failed() == [])
+  }
+
+  @Test func `tables that are missing although stamped are made`() throws {
+    let connection = try connection(EmptyDatabase())
+    let migrator = try Migrator(connection)
+    try migrator.up()
+    try connection.execute(script: "DROP TABLE read_marks; DROP TABLE chats CASCADE")
+    #expect(try migrator.status().isCurrent)
+    let findings = try migrator.diagnose()
+    #expect(findings.map(\.what) == ["tables are missing: chats, read_marks"])
+    #expect(try migrator.repair() == [])
+    #expect(try migrator.diagnose() == [])
+    #expect(try migrator.verify().allSatisfy(\.passed))
+  }
+
+  @Test func `a revision that no file has is taken off the record, a newer one is left alone`()
+    throws
+  {
+    let connection = try connection(EmptyDatabase())
+    let migrator = try Migrator(connection)
+    try migrator.up()
+    try connection.execute(
+      script: "INSERT INTO chirrup_migrations VALUES ('20250101_lost', 'x', now(), 1, 'nowhere')")
+    do {
+      try migrator.up()
+      Issue.record("a revision is in no file")
+    } catch {
+      #expect("\(error)".contains("20250101_lost"))
+      #expect("\(error)".contains("mend: chirrup migrate repair"))
+    }
+    #expect(try migrator.diagnose().map(\.what).contains { $0.contains("20250101_lost") })
+    #expect(try migrator.repair() == [])
+    #expect(try migrator.status().isCurrent)
+    try connection.run(
+      Query(
+        "INSERT INTO chirrup_migrations VALUES ('20260199_new', 'x', now(), 1, $1)",
+        [.text(head)]))
+    #expect(throws: MigrationFailure.newerDatabase(unknown: ["20260199_new"])) {
+      try migrator.repair()
+    }
+    #expect(throws: MigrationFailure.newerDatabase(unknown: ["20260199_new"])) { try migrator.up() }
+  }
+
+  @Test func `an error names the file, the statement and the line that mends it`() throws {
+    let database = try EmptyDatabase()
+    let connection = try connection(database)
+    try connection.execute(
+      script: """
+        CREATE TABLE workspaces (id integer PRIMARY KEY, name text);
+        """)
+    do {
+      try Migrator(connection).up()
+      Issue.record("ids of another type cannot be adopted")
+    } catch {
+      let text = "\(error)"
+      #expect(text.hasPrefix("20260119_create_tenants.sql:"))
+      #expect(text.contains("workspaces.id is integer here, and uuid in Chirrup"))
+      #expect(text.contains("in: SELECT chirrup_expect('workspaces', 'id', 'uuid')"))
+      #expect(
+        text.contains("mend: ALTER TABLE workspaces ALTER COLUMN id TYPE uuid USING id::uuid;"))
+    }
+    #expect(try connection.number("SELECT count(*) FROM chirrup_migrations") == 0)
+  }
+
+  @Test func `broken files are told apart: orphan, two heads, cycle, duplicate, unreadable`() {
+    func file(_ name: String, _ parent: String) -> (name: String, text: String) {
+      (name + ".sql", "-- x\n-- parent: \(parent)\nSELECT 1;\n-- down\n")
+    }
+    let faults = Migrator.check([
+      file("20260101_a", "none"), file("20260102_b", "20260101_a"),
+      file("20260102_b", "20260101_a"),
+      file("20260103_c", "20260101_a"), file("20260104_d", "20269999_lost"),
+      file("20260105_e", "20260106_f"), file("20260106_f", "20260105_e"), ("notes.sql", "SELECT 1"),
+    ])
+    #expect(
+      faults == [
+        .badName(revision: "notes"), .duplicate(revision: "20260102_b"),
+        .orphan(revision: "20260104_d", parent: "20269999_lost"),
+        .severalHeads(["20260102_b", "20260103_c", "20260104_d"]),
+        .cycle(["20260105_e", "20260106_f"]),
+      ])
+  }
+
+  @Test func `a file with steps and batches is read in order, and broken batches are refused`()
+    throws
+  {
+    let text = """
+      -- Moves.
+      -- parent: none
+      -- was: 00aa 11bb
+      CREATE TABLE a ();
+
+      -- batches: rows into a
+      SELECT 10;
+      SELECT 0;
+      -- step: the rest
+      SELECT 3;
+      -- down
+      """
+    let migration = try Migration(revision: "20260101_a", text: text)
+    #expect(migration.steps.map(\.title) == ["", "rows into a", "the rest"])
+    #expect(migration.steps.map(\.isBatched) == [false, true, false])
+    #expect(migration.steps[1].statements.map(\.line) == [7, 8])
+    #expect(migration.formerChecksums == ["00aa", "11bb"])
+    #expect(throws: ChainFault.badBatches(revision: "20260101_a", step: "x")) {
+      try Migration(
+        revision: "20260101_a",
+        text: "-- a\n-- parent: none\n-- batches: x\nSELECT 1;\n-- down\n")
+    }
+  }
+
+  @Test func `progress tells the rate and the time left`() {
+    var progress = MoveProgress(title: "rows", rowsTotal: 1_000)
+    progress.rowsDone = 250
+    progress.milliseconds = 500
+    #expect("\(progress)" == "rows: 250 of 1000 rows, 500 a second, 1 s left")
+    progress.rowsDone = 1_100
+    #expect(progress.secondsLeft == 0)
+    #expect(MoveProgress(title: "none", rowsTotal: 0).rowsPerSecond == 0)
+  }
+}

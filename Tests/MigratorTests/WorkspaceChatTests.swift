@@ -1,0 +1,273 @@
+import Fixtures
+import Foundation
+import Migrator
+import Postgres
+import Primitives
+import Synchronization
+import Testing
+
+/// History 1: a workspace chat without sessions (Tests/Fixtures/legacy/workspace_chat.sql).
+@Suite struct WorkspaceChatTests {
+  private static let busy = "10000000-0000-4000-8000-000000000001"
+
+  private func verify(_ migrator: Migrator) throws {
+    for check in try migrator.verify() {
+      #expect(check.passed, "\(check.name): \(check.figures)")
+    }
+  }
+
+  @Test func `each workspace that had messages gets one numbered legacy session and a notice`()
+    throws
+  {
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: 12_345)
+    let connection = try BlockingConnection(database.url)
+    let migrator = try Migrator(connection)
+    var notices: [String] = []
+    var progress: [MoveProgress] = []
+    try migrator.up { event in
+      if case .notice(let text) = event { notices.append(text) }
+      if case .progress(let moved) = event { progress.append(moved) }
+    }
+    #expect(notices.count == 3)
+    #expect(
+      notices.contains {
+        $0.hasPrefix("Created legacy session ")
+          && $0.hasSuffix(" for workspace \(WorkspaceChatTests.busy) (12345 messages)")
+      })
+    #expect(progress.map(\.rowsDone) == [5_000, 10_000, 12_345, 12_350, 12_400])
+    #expect(progress.allSatisfy { $0.rowsTotal == 12_400 })
+    try verify(migrator)
+    #expect(
+      try connection.texts(
+        """
+        SELECT concat_ws(' ', right(workspace_id::text, 1), title, status, last_seq, message_count,
+          last_message_preview = '' OR last_message_preview IS NOT NULL, user_id IS NOT NULL)
+        FROM chat_sessions ORDER BY 1
+        """) == [
+          "1 Legacy Chat closed 12345 12345 t t", "2 Legacy Chat closed 5 5 t t",
+          "4 Legacy Chat closed 50 50 t t",
+        ])
+    // Equal times are ordered by id, null users are kept.
+    #expect(
+      try connection.number(
+        """
+        SELECT count(*) FROM (SELECT seq, row_number() OVER (
+          PARTITION BY workspace_id ORDER BY created_at, id) AS n FROM chats) AS t WHERE seq <> n
+        """) == 0)
+    #expect(try connection.number("SELECT count(*) FROM chats WHERE user_id IS NULL") > 6_000)
+  }
+
+  @Test func `the old application goes on, and what it writes is numbered`() throws {
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: 100)
+    let connection = try BlockingConnection(database.url)
+    try Migrator(connection).up()
+    #expect(
+      try connection.number(
+        """
+        SELECT count(*) FROM (SELECT id, role, content, created_at FROM chats
+          WHERE workspace_id = '10000000-0000-4000-8000-000000000001' ORDER BY created_at) AS old
+        """) == 100)
+    let made = try connection.run(
+      Query(
+        "INSERT INTO workspaces (user_id, name) VALUES ($1, $2) RETURNING id",
+        [.uuid(.zero), .text("New")]))
+    let workspace = try #require(made.uuid(0, 0))
+    for text in ["first", "second"] {
+      try connection.run(
+        Query(
+          "INSERT INTO chats (workspace_id, role, content) VALUES ($1, 'user', $2)",
+          [.uuid(workspace), .text(text)]))
+    }
+    #expect(
+      try connection.texts(
+        """
+        SELECT concat_ws(' ', c.seq, c.content, s.title, s.last_seq) FROM chats c
+        JOIN chat_sessions s ON s.id = c.session_id WHERE c.workspace_id = $1 ORDER BY seq
+        """, [.uuid(workspace)]) == ["1 first Legacy Chat 2", "2 second Legacy Chat 2"])
+    try verify(Migrator(connection))
+    try connection.run(Query("DELETE FROM workspaces WHERE id = $1", [.uuid(workspace)]))
+    #expect(
+      try connection.number(
+        "SELECT count(*) FROM chats WHERE workspace_id = $1", [.uuid(workspace)])
+        == 0)
+    try verify(Migrator(connection))
+    // Chirrup's own workspaces have no owner in the old application.
+    try connection.execute(script: "INSERT INTO workspaces (name) VALUES ('ours')")
+  }
+
+  @Test func `down gives back a database whose dump equals the one before`() throws {
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: 2_000)
+    let before = try database.dump()
+    let connection = try BlockingConnection(database.url)
+    try Migrator(connection).up()
+    #expect(try database.dump().schema != before.schema)
+    try Migrator(connection).down(to: "none")
+    let after = try database.dump()
+    #expect(after.schema == before.schema)
+    #expect(after.rows == before.rows)
+    // And once more.
+    try Migrator(connection).up()
+    try verify(Migrator(connection))
+  }
+
+  @Test func `down turns what Chirrup wrote into what the old application understands`() throws {
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: 10)
+    let connection = try BlockingConnection(database.url)
+    try connection.execute(script: "COMMENT ON TABLE chats IS 'Ours.'")
+    let before = try database.dump().schema
+    try Migrator(connection).up()
+    try connection.execute(
+      script: """
+        INSERT INTO workspaces (name) VALUES ('made by Chirrup');
+        INSERT INTO chats (workspace_id, session_id, seq, role, kind, content, content_hash)
+        SELECT workspace_id, id, last_seq + n, role, kind, 'new ' || role || ' ' || kind, ''
+        FROM chat_sessions, (VALUES (1, 'visitor', 'text'), (2, 'operator', 'text'),
+          (3, 'operator', 'note'), (4, 'system', 'event')) AS t (n, role, kind)
+        WHERE workspace_id = '10000000-0000-4000-8000-000000000001';
+        """)
+    try Migrator(connection).down(to: "none")
+    #expect(
+      try connection.texts("SELECT role || ': ' || content FROM chats WHERE content LIKE 'new%'")
+        .sorted() == ["assistant: new operator text", "user: new visitor text"])
+    #expect(try connection.number("SELECT count(*) FROM workspaces") == 5)
+    #expect(try database.dump().schema == before)
+  }
+
+  @Test func `a database without messages gets no legacy session and no error`() throws {
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: 0)
+    let connection = try BlockingConnection(database.url)
+    try connection.execute(script: "DELETE FROM chats")
+    var notices: [String] = []
+    try Migrator(connection).up { if case .notice(let text) = $0 { notices.append(text) } }
+    #expect(notices == [])
+    #expect(try connection.number("SELECT count(*) FROM chat_sessions") == 0)
+    #expect(
+      try connection.number("SELECT count(*) FROM pg_proc WHERE proname = 'update_updated_at'") == 1
+    )
+    try verify(Migrator(connection))
+  }
+
+  @Test func `a function update_updated_at of the old application is used and stays`() throws {
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: 0)
+    let connection = try BlockingConnection(database.url)
+    try connection.execute(
+      script: """
+        CREATE FUNCTION update_updated_at() RETURNS trigger LANGUAGE plpgsql AS
+          'BEGIN NEW.updated_at := ''2000-01-01''; RETURN NEW; END';
+        """)
+    let before = try database.dump().schema
+    try Migrator(connection).up()
+    try connection.execute(script: "UPDATE workspaces SET name = name || '!'")
+    #expect(
+      try connection.number("SELECT count(*) FROM workspaces WHERE updated_at < '2001-01-01'") == 5)
+    try Migrator(connection).down(to: "none")
+    #expect(try database.dump().schema == before)
+  }
+
+  @Test func `interrupted in the middle of the move and run again, nothing is lost or done twice`()
+    throws
+  {
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: 20_000)
+    let other = try BlockingConnection(database.url)
+    var batches = 0
+    for round in 1...3 {
+      let connection = try BlockingConnection(database.url)
+      do throws(MigrationFailure) {
+        try Migrator(connection).up { event in
+          guard case .progress = event else { return }
+          batches += 1
+          // As a kill of the process or a crash of the server would.
+          _ = try? other.run(
+            Query(
+              """
+              SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+              WHERE datname = current_database() AND pid <> pg_backend_pid()
+              """))
+        }
+        Issue.record("round \(round) was interrupted")
+      } catch {
+        guard case .unavailable = error else {
+          Issue.record("\(error)")
+          return
+        }
+      }
+      #expect(try other.number("SELECT count(*) FROM chats") == 20_055)
+    }
+    let moved = try other.number("SELECT count(*) FROM chats WHERE session_id IS NOT NULL")
+    #expect(moved >= 15_000 && moved < 20_055)
+    let migrator = try Migrator(other)
+    #expect(try migrator.status().pending.first == "20260120_add_session_id_to_chats")
+    try migrator.up()
+    try verify(migrator)
+    #expect(try other.number("SELECT count(*) FROM chat_sessions") == 3)
+  }
+
+  @Test func `messages that come during the move are numbered too`() throws {
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: 12_000)
+    let other = try BlockingConnection(database.url)
+    let connection = try BlockingConnection(database.url)
+    try Migrator(connection).up { event in
+      guard case .progress(let moved) = event else { return }
+      _ = try? other.run(
+        Query(
+          """
+          INSERT INTO chats (workspace_id, role, content)
+          SELECT id, 'user', 'meanwhile' FROM workspaces
+          """))
+      #expect(moved.rowsTotal == 12_055)
+    }
+    try verify(Migrator(connection))
+    #expect(try other.number("SELECT count(*) FROM chats WHERE content = 'meanwhile'") > 10)
+    #expect(try other.number("SELECT count(*) FROM chat_sessions") == 5)
+  }
+
+  @Test func `who holds the table is waited for in short pieces`() throws {
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: 10)
+    let holder = try BlockingConnection(database.url)
+    try holder.execute(script: "BEGIN; SELECT count(*) FROM chats")
+    let connection = try BlockingConnection(database.url)
+    var attempts: [Int] = []
+    try Migrator(connection).up { event in
+      guard case .blocked(let attempt, _) = event else { return }
+      attempts.append(attempt)
+      if attempt == 2 { try? holder.execute(script: "COMMIT") }
+    }
+    #expect(attempts == [1, 2])
+  }
+
+  /// Prints the figures of the move; CHIRRUP_LEGACY_ROWS makes it larger.
+  @Test func `readers are never kept waiting for long`() throws {
+    let rows = Int(ProcessInfo.processInfo.environment["CHIRRUP_LEGACY_ROWS"] ?? "") ?? 20_000
+    let database = try EmptyDatabase(fixture: "workspace_chat", rows: rows)
+    let isOver = Atomic(false)
+    let longest = Atomic<Int64>(0)
+    let reads = Atomic<Int>(0)
+    let reader = Thread { [url = database.url] in
+      guard let connection = try? BlockingConnection(url) else { return }
+      let clock = ContinuousClock()
+      while !isOver.load(ordering: .relaxed) {
+        let start = clock.now
+        _ = try? connection.run(
+          Query(
+            """
+            SELECT id, role, content, created_at FROM chats
+            WHERE workspace_id = '10000000-0000-4000-8000-000000000004' ORDER BY created_at
+            """))
+        let microseconds = Int64((clock.now - start) / .microseconds(1))
+        longest.max(microseconds, ordering: .relaxed)
+        reads.add(1, ordering: .relaxed)
+      }
+    }
+    reader.start()
+    var last: MoveProgress?
+    try Migrator(BlockingConnection(database.url)).up { event in
+      if case .progress(let progress) = event { last = progress }
+    }
+    isOver.store(true, ordering: .relaxed)
+    let wait = longest.load(ordering: .relaxed)
+    print(
+      "the move of \(rows) rows: \(last?.rowsPerSecond ?? 0) rows a second; the longest of "
+        + "\(reads.load(ordering: .relaxed)) reads beside it took \(wait / 1000) ms")
+    #expect(wait < 2_000_000)
+  }
+}

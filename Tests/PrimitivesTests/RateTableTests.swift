@@ -1,0 +1,47 @@
+/// Rates by key, in a table of bounded size.
+import Primitives
+import Testing
+
+@Suite struct RateTableTests {
+  func at(_ seconds: Int64) -> Int64 { 1_795_000_000_000 + seconds * 1_000 }
+
+  @Test("a burst passes, then one event each time the rate allows")
+  func burst() {
+    var table = RateTable<String>(burst: 3, perMinute: 6)
+    #expect((0..<3).map { _ in table.take("a", atMilliseconds: at(0)) } == [0, 0, 0])
+    #expect(table.take("a", atMilliseconds: at(0)) == 10)
+    #expect(table.take("b", atMilliseconds: at(0)) == 0)
+    #expect(table.take("a", atMilliseconds: at(4)) == 6)
+    #expect(table.take("a", atMilliseconds: at(10)) == 0)
+    #expect(table.take("a", atMilliseconds: at(10)) == 10)
+    #expect(table.take("a", atMilliseconds: at(100_000)) == 0)
+  }
+
+  @Test("a clock that goes back, far back or far ahead is survived")
+  func clock() {
+    var table = RateTable<String>(burst: 1, perMinute: 60)
+    #expect(table.take("a", atMilliseconds: at(100)) == 0)
+    #expect(table.take("a", atMilliseconds: at(50)) == 1)
+    #expect(table.take("a", atMilliseconds: .min) == 1)
+    #expect(table.take("a", atMilliseconds: .max) == 0)
+  }
+
+  @Test("the table is bounded: idle keys go first, and under a flood any key may go")
+  func memory() {
+    var table = RateTable<String>(burst: 1, perMinute: 60, keysMax: 100)
+    for key in 0..<99 { _ = table.take("idle \(key)", atMilliseconds: at(0)) }
+    _ = table.take("busy", atMilliseconds: at(9))
+    _ = table.take("new", atMilliseconds: at(9))
+    #expect(table.keyCount == 2)
+    #expect(table.take("busy", atMilliseconds: at(9)) == 1)
+    for key in 0..<1_000 { _ = table.take("flood \(key)", atMilliseconds: at(9)) }
+    #expect(table.keyCount == 100)
+  }
+
+  @Test("a rate of 0 is no limit, and costs no memory")
+  func none() {
+    var table = RateTable<String>(burst: 0, perMinute: 0)
+    for _ in 0..<1_000 { #expect(table.take("a", atMilliseconds: at(0)) == 0) }
+    #expect(table.keyCount == 0)
+  }
+}

@@ -1,0 +1,347 @@
+import Chat
+import Primitives
+import Wire
+
+/// A widget or a console as protocol.md wants them: an outbox that sends again under the same ids
+/// in order, a counter for each session, reconnects. It also misbehaves within the rules: says
+/// things twice, stops reading, leaves without a word.
+final class Client {
+  enum State { case offline, opening, open }
+
+  unowned let run: Run
+  let number: Int
+  let token: String
+  let isOperator: Bool
+  let workspace: Int
+  /// The sessions it may use.
+  let own: [Identifier]
+  private(set) var state = State.offline
+  private(set) var socket: Socket?
+  var outbox = Outbox()
+  private(set) var views: [Identifier: View] = [:]
+  private(set) var isReading = true
+  private var decoder = MessageDecoder(role: .client, limits: Client.limits)
+  /// Subscribe commands that are not answered.
+  private var asked: [Int: (session: Identifier, after: Int64?)] = [:]
+  private var lastRef = 0
+  private var sent = 0
+  private var dice: Dice
+  private var attempts = 0
+
+  static let limits = MessageLimits(messageBytes: 1 << 24, fragments: 1)
+
+  init(run: Run, number: Int, isOperator: Bool, workspace: Int, own: [Identifier]) {
+    self.run = run
+    self.number = number
+    self.isOperator = isOperator
+    self.workspace = workspace
+    self.own = own
+    token = "\(isOperator ? "operator" : "visitor")-\(number)"
+    dice = Dice(seed: run.dice.next())
+  }
+
+  var isCalm: Bool { outbox.isEmpty }
+
+  // MARK: What it does by itself
+
+  func live() {
+    let pause = run.isHealing ? 100 + dice.below(200) : 1 + dice.below(400)
+    run.agenda.after(milliseconds: pause) { [weak self] in
+      self?.act()
+      self?.live()
+    }
+  }
+
+  private func act() {
+    switch state {
+    case .offline: connect()
+    case .opening: break
+    case .open:
+      for session in own
+      where views[session] == nil && !asked.values.contains(where: { $0.session == session }) {
+        subscribe(session, after: nil)
+      }
+      if !run.isHealing { misbehave() }
+      pump()
+    }
+  }
+
+  private func misbehave() {
+    let session = own[dice.below(own.count)]
+    switch dice.below(40) {
+    case 0..<16: for _ in 0...dice.below(4) { write(to: session) }
+    case 16: for _ in 0..<40 { write(to: session) }
+    case 17: say(#"{"type":"typing","session":"\#(session)","active":true,"preview":"…"}"#)
+    case 18:
+      say(#"{"type":"read","session":"\#(session)","seq":\#((views[session]?.next ?? 1) - 1)}"#)
+    case 19:
+      say(#"{"type":"history","ref":\#(newRef()),"session":"\#(session)","before":4,"limit":3}"#)
+    // Whoever unsubscribes with messages under way gives up their order.
+    case 20 where outbox.isEmpty && asked.isEmpty:
+      views[session] = nil
+      say(#"{"type":"unsubscribe","ref":\#(newRef()),"session":"\#(session)"}"#)
+    case 21, 22: leave()
+    case 23: stopReading()
+    case 24: probe()
+    case 25: outbox.repeatLastAcked()
+    case 26: subscribe(session, after: views[session].map { $0.next - 1 })
+    case 27: say(#"{"type":"watch","ref":\#(newRef()),"inbox":true}"#)
+    case 28 where isOperator:
+      run.postgresChange(session, dice.onceIn(3) ? .closed : .active, by: self)
+    default: break
+    }
+  }
+
+  private func write(to session: Identifier) {
+    guard outbox.count < 80 else { return }
+    sent += 1
+    var body = "c\(number) #\(sent) "
+    if dice.onceIn(60) { body = Body.poisonText + body }
+    if dice.onceIn(20) { body += String(repeating: "x", count: dice.below(12_000)) }
+    outbox.append(
+      Pending(
+        session: session, id: dice.identifier(),
+        kind: isOperator && dice.onceIn(6) ? "note" : "text", body: body))
+  }
+
+  /// Asks for what belongs to others: the answer must not differ from one about nothing.
+  private func probe() {
+    guard let foreign = run.foreignSession(of: workspace) else { return }
+    say(#"{"type":"subscribe","ref":\#(newRef()),"session":"\#(foreign)","after":0}"#)
+  }
+
+  private func stopReading() {
+    isReading = false
+    run.agenda.after(milliseconds: 20 + dice.below(3_000)) { [weak self] in self?.readAgain() }
+  }
+
+  func readAgain() {
+    isReading = true
+    socket?.resumeReading()
+  }
+
+  // MARK: The connection
+
+  private func connect() {
+    attempts += 1
+    guard let socket = run.connect(self) else { return }
+    self.socket = socket
+    state = .opening
+    decoder = MessageDecoder(role: .client, limits: Client.limits)
+    outbox.connectionLost()
+    asked = [:]
+    for session in views.keys {
+      views[session]?.isLive = false
+      views[session]?.isSubscribed = false
+    }
+    // Both ways of resuming: with the hello, and one by one.
+    var list: [String] = []
+    if dice.onceIn(2) {
+      for (session, view) in views.sorted(by: { $0.key < $1.key }) {
+        let ref = newRef()
+        asked[ref] = (session, view.next - 1)
+        list.append(
+          #"{"ref":\#(ref),"session":"\#(session)","after":\#(view.next - 1),"#
+            + #""epoch":"\#(view.epoch)"}"#)
+      }
+    }
+    let subscribe = list.isEmpty ? "" : #","subscribe":[\#(list.joined(separator: ","))]"#
+    say(#"{"type":"hello","ref":\#(newRef()),"token":"\#(token)"\#(subscribe)}"#)
+    if list.isEmpty {
+      for (session, view) in views.sorted(by: { $0.key < $1.key }) {
+        self.subscribe(session, after: view.next - 1)
+      }
+    }
+  }
+
+  private func subscribe(_ session: Identifier, after: Int64?) {
+    let view = views[session]
+    let epoch = view.map { #","epoch":"\#($0.epoch)""# } ?? ""
+    let place = after.map { #","after":\#($0)"# } ?? #","tail":\#(1 + dice.below(20))"#
+    let ref = newRef()
+    asked[ref] = (session, after)
+    say(#"{"type":"subscribe","ref":\#(ref),"session":"\#(session)"\#(place)\#(epoch)}"#)
+  }
+
+  func leave() {
+    guard let socket else { return }
+    run.tell("client \(number) leaves")
+    self.socket = nil
+    state = .offline
+    if dice.onceIn(2) { socket.reset() } else { socket.endFromClient() }
+  }
+
+  func ended(_ socket: Socket) {
+    guard socket === self.socket else { return }
+    self.socket = nil
+    state = .offline
+    isReading = true
+  }
+
+  private func newRef() -> Int {
+    lastRef += 1
+    return lastRef
+  }
+
+  private func say(_ text: String) {
+    guard let socket else { return }
+    run.tell("client \(number) says \(text.prefix(200))")
+    var bytes: [UInt8] = []
+    Array(text.utf8).withRawSpan {
+      FrameEncoder.appendMaskedFrame(
+        .text, payload: $0, maskKey: UInt32(truncatingIfNeeded: dice.next()), to: &bytes)
+    }
+    socket.sendFromClient(bytes)
+  }
+
+  /// Sends what may be sent: in order, and nothing past one of its session that waits.
+  func pump() {
+    guard state == .open else { return }
+    let window = run.isHealing ? 8 : 20
+    // Not before `subscribed`: what is refused for want of it would come behind what follows.
+    let open = Set(views.filter { $0.value.isSubscribed }.keys)
+    while let pending = outbox.nextToSend(open, window: window, now: run.agenda.microseconds) {
+      let ref = newRef()
+      outbox.sent(pending.id, ref: ref)
+      say(
+        #"{"type":"send","ref":\#(ref),"session":"\#(pending.session)","id":"\#(pending.id)","#
+          + #""kind":"\#(pending.kind)","body":"\#(pending.body)"}"#)
+    }
+  }
+
+  // MARK: What it hears
+
+  func receive(_ bytes: [UInt8], _ socket: Socket) {
+    guard socket === self.socket else { return }
+    var bytes = bytes
+    var texts: [String] = []
+    var hasEnded = false
+    bytes.withMutableRawSpan { buffer in
+      var offset = 0
+      while offset < buffer.byteCount {
+        let step: MessageDecoder.Step
+        do throws(FrameFault) {
+          step = try decoder.next(&buffer, offset: &offset)
+        } catch {
+          run.checker.fail("client \(number): the gateway sent a broken frame: \(error)")
+          return
+        }
+        switch step {
+        case .needMoreBytes: return
+        case .message(_, .inPlace(let range)):
+          texts.append(buffer.bytes.extracting(range).string)
+        case .message(_, .assembled): texts.append(decoder.withAssembled { $0.string })
+        case .ping, .pong, .deflatedMessage: break
+        case .close: hasEnded = true
+        }
+      }
+    }
+    for text in texts { hear(text) }
+    if hasEnded { leave() }
+  }
+
+  private func hear(_ text: String) {
+    let event = Event(text)
+    run.tell("client \(number) hears \(text.prefix(200))")
+    switch event.type {
+    case "welcome":
+      state = .open
+      attempts = 0
+    case "ping": say(#"{"type":"pong"}"#)
+    case "ack":
+      run.checker.acked(event, self)
+      outbox.acked(event.integer("ref"))
+      pump()
+    case "error": refused(event)
+    case "subscribed": subscribed(event)
+    case "message": message(event)
+    case "live": live(event)
+    case "resync":
+      if let session = event.session { views[session] = nil }
+      run.checker.resynced(event, self)
+    case "ok" where event.text.contains(#""messages":"#): run.checker.history(event, self)
+    case "session", "typing", "mark", "inbox": run.checker.heard(event, self)
+    default: break
+    }
+  }
+
+  private func subscribed(_ event: Event) {
+    guard let session = event.session, let from = event.integer("from"),
+      let head = event.integer("head")
+    else { return run.checker.fail("client \(number): subscribed without its fields") }
+    guard let ref = event.integer("ref"), let request = asked.removeValue(forKey: ref) else {
+      return run.checker.fail("client \(number): subscribed without having asked")
+    }
+    run.checker.subscribed(event, self, after: request.after, from: Int64(from), head: Int64(head))
+    views[session] = View(
+      next: Int64(from), epoch: event.string("epoch") ?? "", isSubscribed: true)
+  }
+
+  private func message(_ event: Event) {
+    guard let session = event.session, let seq = event.integer("seq") else {
+      return run.checker.fail("client \(number): a message without session or seq")
+    }
+    guard var view = views[session] else {
+      // After `resync` a few may still be under way; anybody else must have subscribed.
+      return run.checker.unexpected(event, self)
+    }
+    run.checker.received(event, self, view)
+    view.next = Int64(seq) + 1
+    views[session] = view
+  }
+
+  private func live(_ event: Event) {
+    guard let session = event.session, let seq = event.integer("seq") else { return }
+    guard let view = views[session] else { return }
+    if view.next != Int64(seq) + 1 {
+      run.checker.fail("client \(number): live at \(seq), but \(view.next) is expected next")
+    }
+    views[session]?.isLive = true
+  }
+
+  private func refused(_ event: Event) {
+    guard let ref = event.integer("ref") else { return }
+    let isTemporary = event.text.contains(#""retry":true"#)
+    if let request = asked.removeValue(forKey: ref) {
+      guard isTemporary else { return run.checker.fail("client \(number): \(event.text)") }
+      let wait = event.integer("retry_after_ms") ?? 100
+      let socket = socket
+      run.agenda.after(milliseconds: wait) { [weak self] in
+        guard let self, self.socket === socket, state == .open else { return }
+        subscribe(request.session, after: views[request.session].map { $0.next - 1 })
+      }
+      return
+    }
+    guard let pending = outbox.pending(ref) else { return }
+    if isTemporary {
+      let wait = event.integer("retry_after_ms") ?? 100
+      let again = run.agenda.microseconds + Int64(max(1, wait)) * 1000
+      outbox.failed(ref, until: again)
+      run.agenda.after(milliseconds: wait + 1) { [weak self] in self?.pump() }
+    } else {
+      let code = event.string("code") ?? ""
+      if code == "not_subscribed" {
+        outbox.failed(ref, until: run.agenda.microseconds + 200_000)
+        views[pending.session] = nil
+      } else {
+        run.checker.refused(pending, code: code, self)
+        outbox.dropped(ref)
+      }
+    }
+  }
+}
+
+/// Where a client stands in one session.
+struct View {
+  /// The seq it expects.
+  var next: Int64
+  var epoch: String
+  var isLive = false
+  /// On the present connection.
+  var isSubscribed = false
+}
+
+enum Body {
+  static let poisonText = "poison "
+  static let poison = Array(poisonText.utf8)
+}

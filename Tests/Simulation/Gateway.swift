@@ -1,0 +1,338 @@
+import Chat
+import Engine
+import Journal
+import Primitives
+import Wire
+
+/// One process: its loops share nothing but their mail.
+final class GatewayNode {
+  private(set) var loops: [GatewayLoop] = []
+  private(set) var isAlive = true
+
+  init(run: Run, loopCount: Int) {
+    for index in 0..<loopCount {
+      loops.append(GatewayLoop(run: run, node: self, index: index, loopCount: loopCount))
+    }
+    for loop in loops { loop.wake() }
+  }
+
+  /// kill -9: nothing is said to anybody.
+  func kill() {
+    isAlive = false
+    for loop in loops { loop.die() }
+  }
+}
+
+/// The driver of one engine: what `Gateway/EventLoop` is over epoll and libpq, in the same order of
+/// an iteration.
+final class GatewayLoop {
+  private enum Letter {
+    case mail(Mail)
+    case arrival(Departure, Socket)
+
+    static func describe(_ mail: Mail) -> String {
+      switch mail {
+      case .append(let item): "append \(item.record.id) \(item.record.origin.ordinal)"
+      case .outcome(let item): "outcome \(item.id) \(item.outcome.verdict)"
+      default: String("\(mail)".prefix(60))
+      }
+    }
+  }
+
+  unowned let run: Run
+  /// The other loops of the process; empty once it is dead.
+  private weak var node: GatewayNode?
+  private var isAlive = true
+  let index: Int
+  private(set) var engine: Engine
+  private var writer: LogWriter<SimulatedConnection>
+
+  private var sockets: [Int: Socket] = [:]
+  private var readable: [Socket] = []
+  private var writable: [Socket] = []
+  private var mailbox: [Letter] = []
+  /// Letters on their way keep the order of each pair of loops.
+  private var lastMail: Int64 = 0
+  private var answers: [(inout Engine) -> Void] = []
+  private var readsInFlight = 0
+  /// The database that the writer has reached: what the reader hears of another one is no answer.
+  private var store = ""
+  private var nextSweep: Instant
+  private var wakeNumber = 0
+  private var wakeTime = Int64.max
+  private var isBatchUnderWay = false
+  private var random: Dice
+
+  init(run: Run, node: GatewayNode, index: Int, loopCount: Int) {
+    self.run = run
+    self.node = node
+    self.index = index
+    random = Dice(seed: run.dice.next())
+    engine = Engine(
+      loop: index, loopCount: loopCount,
+      configuration: Engine.Configuration(
+        connectionsMax: 10_000, sessionsMax: 10_000, node: "simulated"),
+      now: run.agenda.now, wall: run.agenda.wall)
+    nextSweep = run.agenda.now
+    let relay = Relay()
+    let postgres = run.postgres
+    let bug = run.bug
+    writer = LogWriter(seed: run.dice.next()) {
+      SimulatedConnection(Backend(postgres) { relay.loop?.wake() }, bug: bug)
+    }
+    relay.loop = self
+  }
+
+  private final class Relay { weak var loop: GatewayLoop? }
+
+  func die() {
+    isAlive = false
+    let all = sockets.values.sorted { $0.client.number < $1.client.number }
+    sockets = [:]
+    for socket in all { socket.reset() }
+    for case .arrival(_, let socket) in mailbox { socket.reset() }
+    wakeNumber += 1
+  }
+
+  // MARK: Waking up
+
+  func wake() { wake(afterMicroseconds: run.dice.below(150)) }
+
+  private func wake(afterMicroseconds delay: Int) {
+    let time = run.agenda.microseconds + Int64(delay)
+    guard isAlive, time < wakeTime else { return }
+    wakeTime = time
+    wakeNumber += 1
+    let number = wakeNumber
+    run.agenda.after(microseconds: delay) { [weak self] in
+      guard let self, number == wakeNumber, isAlive else { return }
+      wakeTime = .max
+      iterate()
+    }
+  }
+
+  func becameWritable(_ socket: Socket) {
+    writable.append(socket)
+    wake()
+  }
+
+  /// A client whose upgrade is done; nil when the engine is full.
+  func accept(_ socket: Socket) -> Bool {
+    let name = random.identifier()
+    guard let slot = engine.accept(name: name, isEcho: false) else { return false }
+    sockets[Int(slot.index)] = socket
+    socket.loop = self
+    socket.slot = slot
+    return true
+  }
+
+  // MARK: One iteration
+
+  private func iterate() {
+    engine.now = run.agenda.now
+    engine.wall = run.agenda.wall
+    takeMail()
+    readSockets()
+    if engine.now >= nextSweep {
+      nextSweep = engine.now.advanced(byMilliseconds: Engine.sweepMilliseconds)
+      engine.sweep()
+    }
+    engine.readInbox()
+    verifyTokens()
+    moveDepartures()
+    driveStore()
+    engine.settleSessions()
+    postMail()
+    applyPauses()
+    flush()
+    closeDoomed()
+    run.checker.audit(self)
+    let deadline = min(nextSweep, engine.nextInboxRead, writer.nextDeadline)
+    let wait = max(
+      0, deadline.nanoseconds / 1000 - min(deadline, run.agenda.now).nanoseconds / 1000)
+    let isBusy = engine.hasDirty || sockets.values.contains { !$0.incoming.isEmpty && !$0.isPaused }
+    wake(afterMicroseconds: isBusy ? 20 : deadline <= run.agenda.now ? 20 : Int(min(wait, 500_000)))
+  }
+
+  private func takeMail() {
+    let letters = mailbox
+    mailbox = []
+    for letter in letters {
+      switch letter {
+      case .mail(let mail): engine.deliver(mail)
+      case .arrival(let departure, let socket):
+        guard !socket.isClosed, let slot = engine.adopt(departure) else {
+          socket.close()
+          continue
+        }
+        sockets[Int(slot.index)] = socket
+        socket.loop = self
+        socket.slot = slot
+        socket.isPaused = false
+        engine.settle(slot)
+      }
+    }
+  }
+
+  private func readSockets() {
+    let ready = writable
+    writable = []
+    for socket in ready where !socket.isClosed && socket.loop === self {
+      if let slot = socket.slot { engine.writable(Int(slot.index)) }
+    }
+    for slot in sockets.keys.sorted() {
+      guard let socket = sockets[slot] else { continue }
+      if !socket.incoming.isEmpty, !socket.isPaused {
+        var bytes = socket.takeIncoming()
+        bytes.withMutableRawSpan { engine.receive(slot, &$0) }
+      } else if socket.hasPeerEnded {
+        engine.peerEnded(slot)
+      }
+    }
+  }
+
+  private func verifyTokens() {
+    for verification in engine.takeVerifications() {
+      let token = String(decoding: verification.token, as: UTF8.self)
+      engine.verified(
+        verification.connection, run.member(token).map { .success($0) } ?? .failure(.invalid))
+    }
+  }
+
+  private func moveDepartures() {
+    for (id, target) in engine.takeDepartures() {
+      guard let socket = sockets[Int(id.index)], let departure = engine.depart(id) else { continue }
+      sockets[Int(id.index)] = nil
+      socket.loop = nil
+      socket.slot = nil
+      node?.loops[target].post(.arrival(departure, socket))
+    }
+  }
+
+  private func post(_ letter: Letter) {
+    let arrival = max(lastMail, run.agenda.microseconds + Int64(run.dice.delay(typical: 60)))
+    lastMail = arrival
+    run.agenda.after(microseconds: Int(arrival - run.agenda.microseconds)) { [weak self] in
+      guard let self, isAlive else { return }
+      mailbox.append(letter)
+      wake()
+    }
+  }
+
+  private func postMail() {
+    for loop in node?.loops ?? [] where loop !== self {
+      var mail = engine.takeMail(for: loop.index)
+      if run.bug == .swapMail, mail.count > 1 { mail.swapAt(0, 1) }
+      for item in mail {
+        run.tell("mail \(index) to \(loop.index): \(Letter.describe(item))")
+        if run.bug == .dropMail, run.dice.onceIn(20) { continue }
+        loop.post(.mail(item))
+      }
+    }
+  }
+
+  // MARK: The store
+
+  private func driveStore() {
+    let now = engine.now
+    writer.advance(now: now)
+    noteStore()
+    settleBatches()
+    while writer.isReady && engine.hasBatch {
+      engine.submitBatch { writer.submit(&$0, now: now) }
+      writer.advance(now: now)
+      noteStore()
+      settleBatches()
+    }
+    engine.isStoreReachable = writer.isWorthTrying
+    let ready = answers
+    answers = []
+    for finish in ready { finish(&engine) }
+    while readsInFlight < 256, let request = engine.nextRead() { ask(request) }
+  }
+
+  /// Before any outcome is told: the writer may have reached another database.
+  private func noteStore() {
+    guard writer.store != store else { return }
+    let isFirst = store.isEmpty
+    store = writer.store
+    guard !isFirst, run.bug != .blindFailover else { return }
+    engine.storeReplaced()
+  }
+
+  private func settleBatches() {
+    while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {}
+  }
+
+  private func ask(_ request: ReadRequest) {
+    readsInFlight += 1
+    let incarnation = run.postgres.incarnation
+    let arrival = run.postgres.arrival(typical: 250)
+    // A reader that hears nothing gives up.
+    let isLate = arrival > 5_000_000
+    run.agenda.after(microseconds: min(arrival, 5_000_000)) { [weak self] in
+      guard let self, isAlive else { return }
+      let isAnswered =
+        !isLate && run.postgres.isUp && run.postgres.incarnation == incarnation
+        && !run.dice.percent(run.postgres.weather.cutsBefore)
+      let readStore = "e\(run.postgres.epoch)"
+      let finish = Reader.answer(request, run, isAnswered: isAnswered)
+      run.agenda.after(microseconds: run.dice.delay(typical: 150)) { [weak self] in
+        guard let self, isAlive else { return }
+        readsInFlight -= 1
+        answers.append(
+          readStore == store || run.bug == .blindFailover
+            ? finish : Reader.answer(request, run, isAnswered: false))
+        wake()
+      }
+    }
+  }
+
+  /// What a REST request does once it has changed a session.
+  func changed(_ session: Identifier) {
+    engine.now = run.agenda.now
+    engine.changed(session)
+    wake()
+  }
+
+  // MARK: Output
+
+  private func applyPauses() {
+    for slot in engine.takePauseChanges() { sockets[slot]?.isPaused = engine.isPaused(slot) }
+  }
+
+  private func flush() {
+    var dirty: [Int] = []
+    engine.takeDirty(into: &dirty)
+    for slot in dirty {
+      guard let socket = sockets[slot] else { continue }
+      var output: [UInt8] = []
+      engine.collect(slot, into: &output)
+      guard !socket.isClosed else { continue }
+      guard !output.isEmpty else {
+        engine.flushed(slot)
+        continue
+      }
+      let count = socket.send(output)
+      run.checker.leaving(Array(output[..<count]), socket)
+      if run.bug == .doubleOutput, run.dice.onceIn(40) { _ = socket.send(output) }
+      if count == output.count || run.bug == .cutOutput {
+        engine.flushed(slot)
+      } else {
+        engine.blocked(slot, rest: output[count...])
+      }
+    }
+    applyPauses()
+  }
+
+  private func closeDoomed() {
+    for slot in engine.takeDoomed() {
+      _ = engine.release(slot)
+      sockets.removeValue(forKey: slot)?.close()
+    }
+    for slot in sockets.keys.sorted() {
+      guard let socket = sockets[slot], socket.isClosed else { continue }
+      engine.peerEnded(slot)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import Primitives
+
+/// A message that its sender keeps until it is acked or refused for good.
+struct Pending {
+  var session: Identifier
+  var id: Identifier
+  var kind: String
+  var body: String
+  /// While it is under way.
+  var ref: Int?
+  /// Not before this moment.
+  var notBefore: Int64 = 0
+}
+
+/// The messages of one client, in their order. Each session is a queue of its own: nothing is sent
+/// past one that has to be sent again.
+struct Outbox {
+  private var items: [Pending] = []
+  private var lastAcked: Pending?
+
+  var isEmpty: Bool { items.isEmpty }
+  var count: Int { items.count }
+
+  mutating func append(_ pending: Pending) { items.append(pending) }
+
+  /// As after a crash of the page that came before the ack was noted; each id once.
+  mutating func repeatLastAcked() {
+    guard let lastAcked, !items.contains(where: { $0.id == lastAcked.id }) else { return }
+    items.append(lastAcked)
+  }
+
+  func pending(_ ref: Int) -> Pending? { items.first { $0.ref == ref } }
+
+  func nextToSend(_ open: Set<Identifier>, window: Int, now: Int64) -> Pending? {
+    guard items.count(where: { $0.ref != nil }) < window else { return nil }
+    var blocked: Set<Identifier> = []
+    for item in items
+    where item.ref == nil && open.contains(item.session) && !blocked.contains(item.session) {
+      if item.notBefore <= now { return item }
+      blocked.insert(item.session)
+    }
+    return nil
+  }
+
+  mutating func sent(_ id: Identifier, ref: Int) {
+    guard let index = items.firstIndex(where: { $0.id == id && $0.ref == nil }) else { return }
+    items[index].ref = ref
+  }
+
+  mutating func acked(_ ref: Int?) {
+    guard let index = items.firstIndex(where: { $0.ref == ref }) else { return }
+    var item = items.remove(at: index)
+    item.ref = nil
+    item.notBefore = 0
+    lastAcked = item
+  }
+
+  mutating func dropped(_ ref: Int) { items.removeAll { $0.ref == ref } }
+
+  /// It and everything behind it in its session is sent again, in order.
+  mutating func failed(_ ref: Int, until: Int64) {
+    guard let index = items.firstIndex(where: { $0.ref == ref }) else { return }
+    items[index].notBefore = until
+    let session = items[index].session
+    for later in index..<items.count where items[later].session == session {
+      items[later].ref = nil
+    }
+  }
+
+  mutating func connectionLost() {
+    for index in items.indices { items[index].ref = nil }
+  }
+}

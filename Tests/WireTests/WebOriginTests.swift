@@ -1,0 +1,36 @@
+/// Origins in one form each.
+import Testing
+import Wire
+
+@Suite struct WebOriginTests {
+  @Test(
+    "an origin has one form",
+    arguments: [
+      ("https://Example.COM", "https://example.com"), ("https://a.test:443", "https://a.test"),
+      ("http://a.test:80", "http://a.test"), ("https://a.test:80", "https://a.test:80"),
+      ("http://[2001:DB8::1]:8080", "http://[2001:db8::1]:8080"), ("http://[::1]", "http://[::1]"),
+      ("chrome-extension://abc", "chrome-extension://abc"),
+      ("https://xn--mnchen-3ya.test", "https://xn--mnchen-3ya.test"),
+    ])
+  func normal(_ pair: (String, String)) {
+    #expect(WebOrigin.normalize(pair.0) == pair.1)
+  }
+
+  @Test(
+    "what is no origin has none",
+    arguments: [
+      "", "null", "https:", "https://", "//a.test", "a.test", "https://a.test/", "https://a.test/x",
+      "https://u@a.test", "https://a.test:", "https://a.test:0", "https://a.test:080",
+      "https://a.test:65536", "https://a.test:99999999999999999999", "https://a test",
+      "https://a.test\r\nX: y", "1https://a.test", "https://[::1", "https://[x]",
+      "https://münchen.test",
+      "https://a.test:80:80", "https://" + String(repeating: "a", count: 300),
+    ])
+  func none(_ text: String) { #expect(WebOrigin.normalize(text) == nil) }
+
+  @Test("a URL has the origin of its host")
+  func url() {
+    #expect(WebOrigin.of(url: "https://Chat.test:443/a/b") == "https://chat.test")
+    #expect(WebOrigin.of(url: "chat.test") == nil)
+  }
+}
