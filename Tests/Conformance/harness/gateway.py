@@ -154,8 +154,11 @@ class Gateway:
         return [json.loads(line) for line in done.stdout.decode().splitlines() if line.startswith("{")]
 
     def metrics(self):
+        response = self.get("/metrics")
+        if response.status != 200:
+            raise Failure(f"/metrics answers {response.status}")
         figures = {}
-        for line in self.get("/metrics").body.decode().splitlines():
+        for line in response.body.decode().splitlines():
             if line.startswith("#") or not line:
                 continue
             name, labels, value = FIGURE.match(line).groups()
