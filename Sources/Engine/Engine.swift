@@ -102,6 +102,8 @@ public struct Engine: ~Copyable {
   }
 
   public mutating func nextRead() -> ReadRequest? { reads.popFirst() }
+  /// Whether `nextRead` has something: also what a flush asked for, after the store was driven.
+  public var hasReads: Bool { !reads.isEmpty }
 
   public mutating func takeVerifications() -> [Verification] {
     guard !verifications.isEmpty else { return [] }

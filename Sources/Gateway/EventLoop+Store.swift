@@ -175,6 +175,9 @@ extension EventLoop {
       """)
   }
 
+  /// The next iteration may ask for what the engine wants to read.
+  var isReadDue: Bool { engine.hasReads && queries.engineReads < PendingQueries.engineReadsMax }
+
   private mutating func ask(_ request: ReadRequest) {
     let query: Query
     switch request {

@@ -139,11 +139,13 @@ struct EventLoop: ~Copyable {
     post(figures: true)
   }
 
-  /// Sleeps until something happens or a deadline comes; not at all while output is left over.
+  /// Sleeps until something happens or a deadline comes; not at all while output is left over, or
+  /// while the engine wants pages that PostgreSQL may be asked for: who is far behind is pumped in
+  /// the flush, and would else get one page for each sweep.
   private mutating func wait() {
     let deadline = min(nextSweep, engine.nextInboxRead, writer.nextDeadline, reader.nextDeadline)
     var timeout: Int64 = 0
-    if !engine.hasDirty && httpDirty.isEmpty {
+    if !engine.hasDirty && httpDirty.isEmpty && !isReadDue {
       timeout = max(0, min(deadline.milliseconds(since: now) + 1, 500))
     }
     do throws(Errno) {

@@ -1,3 +1,5 @@
+import Kernel
+import Postgres
 import Primitives
 import Testing
 
@@ -61,6 +63,32 @@ struct ConversationTests {
     let seqs = heard.filter { $0.contains(#""message""#) && $0.contains("\(session)") }
       .compactMap { number("seq", $0) }
     #expect(seqs == Array(1...Int64(seqs.count)))
+  }
+
+  @Test("who is far behind gets its pages one after the other, not one for each sweep")
+  func catchUp() async throws {
+    let gateway = try await RunningGateway()
+    defer { gateway.stop() }
+    let visit = try gateway.visitor()
+    let count = 400
+    // Beyond what memory keeps of a session, in messages of which a page takes few.
+    try gateway.run(
+      Query(
+        """
+        INSERT INTO chats (id, workspace_id, session_id, seq, role, content, content_hash)
+        SELECT gen_random_uuid(), $1, $2, n, 'visitor', repeat('x', 16000), sha256('x')
+        FROM generate_series(1, 400) AS n
+        """, [.uuid(gateway.workspace), .uuid(visit.session)]))
+    try gateway.run(
+      Query("UPDATE chat_sessions SET last_seq = 400 WHERE id = $1", [.uuid(visit.session)]))
+    let client = try SocketClient(port: gateway.port)
+    let begin = SystemClock.now()
+    try client.say(
+      #"{"type":"hello","ref":1,"token":"\#(visit.token)","#
+        + #""subscribe":[{"session":"\#(visit.session)","after":0}]}"#)
+    check(try client.hear(#""message""#, count: count), visit.session)
+    // A page is 64 KiB, so these are a hundred: at two sweeps a second, 35 to 50 seconds.
+    #expect(SystemClock.now().milliseconds(since: begin) < 20_000)
   }
 
   @Test("a drain says goodbye to everybody and ends the loops")

@@ -150,7 +150,9 @@ final class GatewayLoop {
     let deadline = min(nextSweep, engine.nextInboxRead, writer.nextDeadline)
     let wait = max(
       0, deadline.nanoseconds / 1000 - min(deadline, run.agenda.now).nanoseconds / 1000)
-    let isBusy = engine.hasDirty || sockets.values.contains { !$0.incoming.isEmpty && !$0.isPaused }
+    let isBusy =
+      engine.hasDirty || engine.hasReads && readsInFlight < 256
+      || sockets.values.contains { !$0.incoming.isEmpty && !$0.isPaused }
     wake(afterMicroseconds: isBusy ? 20 : deadline <= run.agenda.now ? 20 : Int(min(wait, 500_000)))
   }
 
