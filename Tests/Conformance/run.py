@@ -29,6 +29,8 @@ TABLES = {
 }
 #: Rows that mostly wait share this many more gateways.
 WAITING_LANES = 4
+#: What is said again of failures at the end: rows, reasons and log lines of each, letters of a line.
+FAILURES_REPEATED, REASONS_REPEATED, LOG_LINES, LINE_LETTERS = 3, 4, 3, 400
 
 
 class Run:
@@ -37,11 +39,14 @@ class Run:
         self.lock = threading.Lock()
         self.results = {}
         self.lines = {}
+        self.logs = {}
         self.broken = []
 
-    def tell(self, row, word, seconds, lines=()):
+    def tell(self, row, word, seconds, lines=(), log=()):
         with self.lock:
             self.results[row.id] = word
+            if word == "FAIL":
+                self.logs[row.id] = log
             self.lines[row.id] = list(lines)
             print(f"{word:4}  {row.id:4} {seconds:6.1f} s  {row.title}", flush=True)
             for line in lines:
@@ -67,7 +72,8 @@ class Run:
                 trial = Trial(row, gateway, witness, self.scale(gateway))
                 failures = trial.run()
                 self.tell(row, "FAIL" if failures else "PASS", time.monotonic() - begin, [
-                    *failures, *(trial.notes if failures or self.options.verbose else [])])
+                    *failures, *(trial.notes if failures or self.options.verbose else [])],
+                    gateway.last_lines(LOG_LINES) if failures else ())
         except BaseException as failure:
             with self.lock:
                 self.broken.append(f"{name}: {type(failure).__name__}: {failure}")
@@ -133,17 +139,30 @@ class Run:
             if mine:
                 text = f"{table} {mine.count('PASS')}/{len(mine) - skipped}"
                 words.append(text + (f" ({skipped} skipped)" if skipped else ""))
-        print(f"\n{'  '.join(words)}  in {seconds:.0f} s")
-        for text in self.broken:
-            print(f"BROKEN  {text}")
-        if untried:
-            print(f"not tried: {' '.join(untried)}")
         is_good = not self.broken and not untried and "FAIL" not in self.results.values()
         if is_good:
             shutil.rmtree(self.folder, ignore_errors=True)
         else:
+            self.repeat_failures()
             print(f"logs are kept in {self.folder}")
+        print(f"\n{'  '.join(words)}  in {seconds:.0f} s")
+        if untried:
+            print(f"not tried: {' '.join(untried)}")
+        for text in self.broken:
+            print(f"BROKEN  {text[:LINE_LETTERS]}")
         return 0 if is_good else 1
+
+    def repeat_failures(self):
+        """Once more at the end, short enough for a log of which only the end is kept."""
+        failed = [id for id, word in self.results.items() if word == "FAIL"]
+        for id in failed[:FAILURES_REPEATED]:
+            print(f"\nFAIL  {id}")
+            for line in self.lines[id][:REASONS_REPEATED]:
+                print(f"        {line[:LINE_LETTERS]}")
+            for line in self.logs[id]:
+                print(f"   log  {line[:LINE_LETTERS]}")
+        if len(failed) > 1:
+            print(f"\nFAIL  {len(failed)} rows: {' '.join(failed)}")
 
 
 def chosen(names):
@@ -165,6 +184,8 @@ def self_test(options):
     """Every row of rows/bites.py fails, and says why."""
     bites = importlib.import_module("rows.bites")
     run = Run(options)
+    # They wait in vain for what does not come.
+    Trial.patience = 4
     with contextlib.redirect_stdout(io.StringIO()):
         run.run(list(registry.rows))
     missed = [f"{id}: {run.lines.get(id)}" for id, reason in bites.EXPECTED.items()

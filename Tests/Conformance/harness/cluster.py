@@ -40,7 +40,7 @@ class Cluster:
             [os.path.join(self.programs, "postgres"), "-D", data, "-k", self.folder, "-c", "listen_addresses=",
              "-c", "max_connections=200", "-c", "fsync=off"],
             cwd=self.folder, stdout=log, stderr=log, start_new_session=True, **self.account)
-        for _ in range(300):
+        for _ in range(1200):
             try:
                 self.query("SELECT 1")
                 return
@@ -71,4 +71,4 @@ class Cluster:
     def stop(self):
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT)
-            self.process.wait(20)
+            self.process.wait(120)

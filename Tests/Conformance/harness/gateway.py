@@ -16,6 +16,7 @@ import time
 from . import openssl
 from .chat import Chat
 from .peer import Failure, Peer
+from .ports import free_port
 
 #: Profiles: arguments and settings (as environment) of the gateways that rows ask for.
 PROFILES = {
@@ -47,6 +48,9 @@ PROFILES = {
     "required": (["--debug-echo"], {"CHIRRUP_ALLOWED_ORIGINS": "https://good.com", "CHIRRUP_REQUIRE_ORIGIN": "true"}),
 }
 
+#: How long a start and an end may take before something is wrong, on a machine that has other things to do.
+START_SECONDS, STOP_SECONDS = 180, 60
+
 FIGURE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
@@ -74,9 +78,7 @@ class Gateway:
         arguments, settings = PROFILES[self.profile]
         if self.profile == "tls":
             arguments = [*arguments, *self.prepare_tls()]
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.address = free.getsockname()
+        self.address = ("127.0.0.1", free_port())
         environment = {key: value for key, value in os.environ.items() if not key.startswith("CHIRRUP_")}
         environment |= settings | {"SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0"}
         with open(self.log, "ab") as log:
@@ -87,7 +89,7 @@ class Gateway:
         self.pid = self.process.pid
         if self.profile == "required":
             self.headers = [("Origin", f"http://127.0.0.1:{self.address[1]}")]
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
                 if self.get("/readyz").status == 200:
@@ -95,7 +97,7 @@ class Gateway:
             except (OSError, Failure):
                 pass
             time.sleep(0.05)
-        raise SystemExit(f"the gateway does not start, see {self.log}")
+        raise SystemExit(f"the gateway does not start, see {self.log}: {' | '.join(self.last_lines(5))}")
 
     def prepare_tls(self):
         """Two certificates, of localhost and of second.example; returns the arguments that name them."""
@@ -104,9 +106,7 @@ class Gateway:
         folder = os.path.dirname(self.log)
         made = [openssl.make_certificate(folder, f"{self.name}-{host}", host) for host in ("localhost", "second.example")]
         self.certificates, self.keys = zip(*made)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.tls_address = free.getsockname()
+        self.tls_address = ("127.0.0.1", free_port())
         return ["--tls-listen", f"127.0.0.1:{self.tls_address[1]}", "--tls-certificates", ",".join(self.certificates),
                 "--tls-keys", ",".join(self.keys)]
 
@@ -117,10 +117,16 @@ class Gateway:
         self.process.send_signal(signal.SIGCONT)
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(20)
+            return self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+
+    def last_lines(self, count):
+        """The end of its log."""
+        with open(self.log, "rb") as file:
+            file.seek(max(0, os.path.getsize(self.log) - 16_384))
+            return file.read().decode(errors="replace").splitlines()[-count:]
 
     @property
     def is_alive(self):
@@ -128,10 +134,10 @@ class Gateway:
 
     # What a stranger sees
 
-    def get(self, path, within=10, **options):
+    def get(self, path, within=30, **options):
         return self.ask("GET", path, within=within, **options)
 
-    def ask(self, method, path, headers=(), body=None, within=10, source=None):
+    def ask(self, method, path, headers=(), body=None, within=30, source=None):
         """One request on a connection of its own; `body` is sent as JSON."""
         peer = Peer(self.address, within, source=source)
         lines = [f"{method} {path} HTTP/1.1", f"Host: {peer.host}", "Connection: close"]

@@ -28,7 +28,7 @@ class Response:
 
 
 class Peer:
-    def __init__(self, address, timeout=10, source=None, receive_buffer=None, send_buffer=None, tls=None,
+    def __init__(self, address, timeout=30, source=None, receive_buffer=None, send_buffer=None, tls=None,
                  segment=None, server_name="localhost"):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if receive_buffer:
@@ -241,7 +241,7 @@ class Peer:
         if found not in codes:
             raise Failure(f"closed with {found} {reason!r} and not with {code}")
         if then_gone:
-            self.expect_gone(3)
+            self.expect_gone()
         return reason
 
     def echo(self, payload=b"are you there", within=None):

@@ -8,13 +8,20 @@ from . import frames
 from .gateway import connect_chat
 from .peer import Failure, Gone, Peer
 
-#: What an unrelated connection may wait for its echo, in seconds; one of the tries has to keep it, so that a
-#: machine that is busy with something else does not fail a row.
+#: What an unrelated connection may wait for its echo, in seconds. It tries until one is that fast, for as long as
+#: the row's patience: a machine that is busy with something else may delay many of them, a stalled gateway delays all.
 ECHO_SECONDS = 0.1
-ECHO_TRIES = 5
+#: What a gateway may take in all for such an echo before it is said to stand still, in seconds.
+STILL_SECONDS = 15
+#: What a peer of a row waits for an answer, in seconds. Nothing that is right takes so long; it is what a machine
+#: may take that runs something else for a while.
+ANSWER_SECONDS = 30
 
 
 class Trial:
+    #: How long counters, descriptors and memory have to become what they should be, in seconds.
+    patience = 60
+
     def __init__(self, row, gateway, witness, scale):
         self.row, self.gateway, self.witness, self.scale = row, gateway, witness, scale
         self.peers = []
@@ -35,7 +42,7 @@ class Trial:
 
     def peer(self, address=None, **options):
         """A connection to the plain port or another, closed when the row ends."""
-        options.setdefault("timeout", 10 * self.scale)
+        options.setdefault("timeout", ANSWER_SECONDS * self.scale)
         peer = Peer(address or self.gateway.address, **options)
         self.peers.append(peer)
         return peer
@@ -50,7 +57,7 @@ class Trial:
         return self.open("/api/v1/ws", [("Sec-WebSocket-Protocol", "chirrup.v1")], **options)
 
     def chat(self, role="visitor", **options):
-        options.setdefault("timeout", 10 * self.scale)
+        options.setdefault("timeout", ANSWER_SECONDS * self.scale)
         chat = connect_chat(self.gateway, role, **options)
         self.peers.append(chat.peer)
         return chat
@@ -73,6 +80,16 @@ class Trial:
         peer = self.open(path)
         peer.send(data)
         return peer.expect_close(code)
+
+    def eventually(self, holds, within=60):
+        """Whether it becomes true; asked ten times a second, and for a time that no machine should need."""
+        deadline = time.monotonic() + within
+        while True:
+            if holds():
+                return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.1)
 
     # Around a row
 
@@ -119,10 +136,10 @@ class Trial:
         self.check_log()
 
     def check_witness(self):
-        best = None
-        for attempt in range(ECHO_TRIES):
+        best, deadline = None, time.monotonic() + self.patience
+        while best is None or time.monotonic() < deadline:
             try:
-                taken = self.witness.answer(10 * self.scale)
+                taken = self.witness.answer(STILL_SECONDS * self.scale)
             except (Failure, OSError) as failure:
                 self.failures.append(f"an unrelated connection gets no answer: {failure}")
                 return
@@ -135,7 +152,7 @@ class Trial:
     def check_counters(self):
         """Each loop posts its figures twice a second."""
         missing = list(self.row.counters)
-        deadline = time.monotonic() + 2 * self.scale
+        deadline = time.monotonic() + self.patience
         while missing:
             now = self.gateway.metrics()
             missing = [counter for counter in missing
@@ -149,7 +166,7 @@ class Trial:
 
     def check_descriptors(self):
         """Sockets linger for up to 2 s until the peer has read the end."""
-        deadline = time.monotonic() + 8 * self.scale
+        deadline = time.monotonic() + self.patience
         while (found := self.gateway.descriptors()) > self.descriptors:
             if time.monotonic() > deadline:
                 self.failures.append(f"{found - self.descriptors} descriptors are left open")
@@ -161,7 +178,7 @@ class Trial:
         if self.gateway.is_sanitized:
             # Freed memory stays in the sanitizer's quarantine, and each allocation has a shadow.
             slack = slack * 4 + (320 << 20)
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + self.patience
         while (grown := self.gateway.memory() - self.memory) > slack:
             if time.monotonic() > deadline:
                 self.failures.append(f"{grown / 1024:.0f} KiB of memory stay, {slack / 1024:.0f} may")

@@ -28,11 +28,8 @@ def upgrade_status(t, *headers, path=WS, host=None):
 
 def wait_for_origins(t):
     """The lists of origins are read from the database at the start, and every few seconds."""
-    deadline = time.monotonic() + 10 * t.scale
-    while upgrade_status(t, ("Origin", "https://good.com")) != 101:
-        if time.monotonic() > deadline:
-            raise Failure("the allowed origin is not admitted")
-        time.sleep(0.2)
+    if not t.eventually(lambda: upgrade_status(t, ("Origin", "https://good.com")) == 101):
+        raise Failure("the allowed origin is not admitted")
 
 
 def admits(t, cases):
@@ -141,11 +138,8 @@ def foreign_widget(t):
     peer.send(hello)
     t.check(b'"forbidden"' in peer.message()[1], "the token works on another site")
     peer.expect_close(4303, then_gone=False)
-    for _ in range(60):
-        # The list is read every four seconds.
-        if upgrade_status(t, ("Origin", "https://a.example")) == 101:
-            break
-        time.sleep(0.1)
+    # The list is read every four seconds.
+    t.eventually(lambda: upgrade_status(t, ("Origin", "https://a.example")) == 101)
     peer = t.open(WS, [("Origin", "https://a.example")])
     peer.send(hello)
     t.check(b'"welcome"' in peer.message()[1], "the token does not work on its site")
@@ -207,13 +201,18 @@ def foreign_session(t):
         chat.expect_error("no_such_session", ref="t")
         return time.monotonic() - begin
 
-    times = {True: [], False: []}
-    for number in range(120):
-        times[number % 2 == 0].append(timed(other.session if number % 2 == 0 else str(uuid.uuid4())))
-        time.sleep(0.01)
-    real, none = statistics.median(times[True]), statistics.median(times[False])
-    t.note(f"{real * 1e6:.0f} µs for a foreign one, {none * 1e6:.0f} µs for none")
-    t.check(abs(real - none) < max(0.0005 * t.scale, 0.5 * none), f"{real * 1e6:.0f} µs against {none * 1e6:.0f} µs")
+    # A difference that the gateway makes is there in every round, one that the machine makes is not.
+    for _ in range(4):
+        times = {True: [], False: []}
+        for number in range(120):
+            times[number % 2 == 0].append(timed(other.session if number % 2 == 0 else str(uuid.uuid4())))
+            time.sleep(0.01)
+        real, none = statistics.median(times[True]), statistics.median(times[False])
+        t.note(f"{real * 1e6:.0f} µs for a foreign one, {none * 1e6:.0f} µs for none")
+        is_alike = abs(real - none) < max(0.0005 * t.scale, 0.5 * none)
+        if is_alike:
+            break
+    t.check(is_alike, f"{real * 1e6:.0f} µs against {none * 1e6:.0f} µs, in four rounds")
     # And with a token for a session, over REST.
     answer = t.gateway.ask("GET", f"{CONVERSATIONS}/{other.session}",
                            [("Authorization", f"Bearer {chat.account['token']}")])

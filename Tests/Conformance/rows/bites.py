@@ -8,6 +8,7 @@ import time
 from harness import frames
 from harness.peer import Peer
 from harness.registry import closed, counts, fault, row
+from harness.trial import STILL_SECONDS
 
 #: What is held open beyond its row, which is the fault.
 held = []
@@ -51,7 +52,7 @@ def logged(t):
 def stalled(t):
     t.open().echo()
     os.kill(t.gateway.pid, signal.SIGSTOP)
-    threading.Timer(11 * t.scale, os.kill, (t.gateway.pid, signal.SIGCONT)).start()
+    threading.Timer((STILL_SECONDS + 1) * t.scale, os.kill, (t.gateway.pid, signal.SIGCONT)).start()
 
 
 @row("Z07", "another close code than the right one", closed(1000))

