@@ -85,7 +85,7 @@ let package = Package(
       name: "chirrup",
       dependencies: [
         "Gateway", "Migrator", "Archive", "Cluster", "Settings", "Tokens", "Directory", "Postgres",
-        "OpenSSL", "Kernel", "Wire", "Primitives",
+        "OpenSSL", "Kernel", "Wire", "Journal", "Chat", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),

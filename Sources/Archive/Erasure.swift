@@ -90,6 +90,10 @@ extension Archive {
     """
 
   private static let eraseRest: [StaticString] = [
+    """
+    DELETE FROM quarantine WHERE workspace_id = $1 AND (sender_id = $2
+      OR session_id IN (SELECT id FROM chat_sessions WHERE workspace_id = $1 AND user_id = $2))
+    """,
     "DELETE FROM read_marks WHERE workspace_id = $1 AND person_id = $2",
     "DELETE FROM friend_events WHERE workspace_id = $1 AND visitor_id = $2",
     """
@@ -136,7 +140,12 @@ extension Archive {
       'ratings', coalesce((
         SELECT jsonb_agg(jsonb_build_object('session', r.session_id, 'rating', r.rating,
           'comment', r.comment, 'at', r.created_at) ORDER BY r.created_at)
-        FROM csat_responses r WHERE r.workspace_id = $1 AND r.visitor_id = v.id), '[]')
+        FROM csat_responses r WHERE r.workspace_id = $1 AND r.visitor_id = v.id), '[]'),
+      'refused', coalesce((
+        SELECT jsonb_agg(jsonb_build_object('session', q.session_id, 'id', q.message_id,
+          'body_base64', encode(q.body, 'base64'), 'payload_base64', encode(q.payload, 'base64'),
+          'reason', q.reason, 'at', q.created_at) ORDER BY q.created_at)
+        FROM quarantine q WHERE q.workspace_id = $1 AND q.sender_id = v.id), '[]')
     )::text
     FROM visitors v WHERE v.workspace_id = $1 AND v.id = $2
     """

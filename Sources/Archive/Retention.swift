@@ -101,6 +101,8 @@ extension Archive {
     ), gone AS (
       DELETE FROM chat_sessions s USING chosen c WHERE s.workspace_id = $1 AND s.id = c.id
       RETURNING c.last_seq
+    ), refused AS (
+      DELETE FROM quarantine q USING chosen c WHERE q.workspace_id = $1 AND q.session_id = c.id
     )
     SELECT count(*), coalesce(sum(last_seq), 0)::bigint FROM gone
     """

@@ -30,6 +30,9 @@ static const unsigned char create_row_security[] = {
 static const unsigned char create_database_epoch[] = {
 #embed "sql/20261122_create_database_epoch.sql"
 };
+static const unsigned char create_quarantine[] = {
+#embed "sql/20261122_create_quarantine.sql"
+};
 
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
 static const chirrup_migration table[] = {
@@ -43,6 +46,7 @@ static const chirrup_migration table[] = {
   {"20261122_create_records", create_records, sizeof create_records},
   {"20261122_create_row_security", create_row_security, sizeof create_row_security},
   {"20261122_create_database_epoch", create_database_epoch, sizeof create_database_epoch},
+  {"20261122_create_quarantine", create_quarantine, sizeof create_quarantine},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

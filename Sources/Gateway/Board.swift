@@ -23,6 +23,9 @@ final class Board: Sendable {
     var bytesSent: UInt64 = 0
     var closed: [UInt16: UInt64] = [:]
     var queuedRecords = 0
+    /// Messages that PostgreSQL refused: kept in its table, and not.
+    var quarantined: UInt64 = 0
+    var quarantineDropped: UInt64 = 0
     var engine = Counters()
   }
 

@@ -38,6 +38,7 @@ struct PendingQueries {
     case elsewhere(Identifier)
     /// What tidies up: nobody waits for it.
     case housekeeping
+    case quarantine
     case changes
     case origins
     case logins([OperatorLogin])
@@ -112,6 +113,7 @@ extension EventLoop {
   private mutating func settleBatches() {
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {
       storeSockets.batchesInFlight -= 1
+      keepQuarantined()
     }
   }
 
@@ -225,6 +227,9 @@ extension EventLoop {
       note(result)
       load(id, try? result.get(), mayBeElsewhere: false)
     case .housekeeping: note(result)
+    case .quarantine:
+      note(result)
+      noteQuarantined(result)
     case .changes: noteChanges(result)
     case .origins:
       note(result)
@@ -278,6 +283,9 @@ extension EventLoop {
       now: engine.wall, limit: EventLoop.housekeepingRows
     ).query
     _ = queries.ask(query, for: .housekeeping, of: &reader, now: now)
+    _ = queries.ask(
+      Quarantine.forgetQuery(limit: EventLoop.housekeepingRows), for: .housekeeping, of: &reader,
+      now: now)
   }
 
   private mutating func finish(_ request: ReadRequest, _ result: Result<Rows, QueryFailure>) {

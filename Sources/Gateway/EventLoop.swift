@@ -54,6 +54,7 @@ struct EventLoop: ~Copyable {
   var appends = PendingAppends()
   var nextSweep: Instant
   var nextHousekeeping: Instant
+  var nextQuarantineRemark = Instant.zero
   var nextChanges = Instant.zero
   /// As last read from the database.
   var knownGeneration: Int64?

@@ -83,6 +83,9 @@ struct BatchMachine {
 
   var isStoreFailing: Bool { storeFails }
 
+  /// The row that the last event has shown to be the poison of its batch.
+  private(set) var rejected: Int?
+
   func isPending(_ row: Int) -> Bool { !decided[row] && rows[row].twin == nil }
 
   var nextDeadline: Instant {
@@ -113,6 +116,7 @@ struct BatchMachine {
   }
 
   mutating func event(_ event: Event, now: Instant) -> Action {
+    rejected = nil
     switch event {
     case .connected(let isSameStore):
       isConnected = true
@@ -195,6 +199,7 @@ struct BatchMachine {
       }
     case .isolate:
       if !split(part, attempts: 0) {
+        rejected = part.range.first { isPending($0) }
         conclude(part.range, .rejected)
       }
     case .reconnect:
@@ -287,8 +292,10 @@ enum Remedy: Equatable {
     case "25006", "25P02", "25P03", "26000", "0A000", "57P01", "57P02", "57P03": self = .reconnect
     default:
       switch state.errorClass {
-      // Data exception, integrity violation, program limit (too large).
-      case "22", "23", "54": self = .isolate
+      // Data exception, integrity violation, program limit (too large); and what a trigger or a
+      // view that an administrator made says of a row (RAISE EXCEPTION, WITH CHECK OPTION): such a
+      // row must not stop the store for everybody.
+      case "22", "23", "54", "09", "27", "38", "39", "44", "P0": self = .isolate
       case "40": self = .retry
       case "08": self = .reconnect
       default: self = .waitForStore

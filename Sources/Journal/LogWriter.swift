@@ -23,6 +23,9 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
   private var rows: [BatchMachine.Row] = []
   private var sending: [Int] = []
   private var refused: ServerRefusal?
+  /// What PostgreSQL said of the rows of this batch that it will never take.
+  private var poison: [Int: ServerRefusal] = [:]
+  private var quarantined = QuarantinedRows()
   private var hasCompletion = false
 
   package private(set) var descriptor: Int32 = -1
@@ -61,9 +64,26 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     guard hasCompletion else { return false }
     hasCompletion = false
     body(batch, machine.outcomes)
+    if !poison.isEmpty { quarantine() }
     batch.removeAll()
     isReady = phase == .ready && !machine.isBusy && !machine.isStoreFailing
     return true
+  }
+
+  /// What the last batch held that PostgreSQL will never take: for whoever keeps it, on another
+  /// path than the log's.
+  package mutating func takeQuarantined() -> QuarantinedRows {
+    guard !quarantined.isEmpty else { return quarantined }
+    defer { quarantined = QuarantinedRows() }
+    return quarantined
+  }
+
+  private mutating func quarantine() {
+    for (row, refusal) in poison.sorted(by: { $0.key < $1.key })
+    where machine.outcomes[row].verdict == .rejected {
+      quarantined.append(batch, row, refusal)
+    }
+    poison.removeAll(keepingCapacity: true)
   }
 
   package mutating func advance(now: Instant) {
@@ -122,7 +142,9 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     case .refused(let refusal):
       refused = refusal
       if Remedy(for: refusal.state) == .waitForStore { health = .down(reason: refusal.message) }
-      perform(machine.event(.failed(refusal.state), now: now), now)
+      let action = machine.event(.failed(refusal.state), now: now)
+      if let row = machine.rejected { poison[row] = refusal }
+      perform(action, now)
     case .lost(let reason): disconnect(now, reason)
     }
   }

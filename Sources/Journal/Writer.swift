@@ -50,6 +50,9 @@ public struct Writer: ~Copyable {
     log.takeCompletion(body)
   }
 
+  /// The rows of the last completion that came back `.rejected`, once: see `Quarantine`.
+  public mutating func takeQuarantined() -> QuarantinedRows { log.takeQuarantined() }
+
   public mutating func advance(now: Instant) { log.advance(now: now) }
 }
 

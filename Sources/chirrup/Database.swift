@@ -43,6 +43,11 @@ enum Database {
     }
   }
 
+  /// Where the database is, within the body of `withConnection`, whose connection is open.
+  static func url(_ settings: Settings) throws -> String {
+    try settings.databaseURL ?? Cluster.attach(dataDirectory: settings.dataDirectory)
+  }
+
   /// The same, for commands that read and write the product's tables.
   static func withCurrentSchema<Result>(
     _ settings: Settings, _ body: (BlockingConnection) throws -> Result

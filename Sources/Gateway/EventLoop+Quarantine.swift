@@ -1,0 +1,37 @@
+import Chat
+import Journal
+import Logging
+import Postgres
+import Primitives
+
+/// Messages that PostgreSQL will never take go into the table `quarantine`, over the reader's
+/// connection: whether that works or not, the log does not wait for it.
+extension EventLoop {
+  /// A client that sends nothing but poison does not fill the log of the gateway.
+  private static let quarantineRemarkMilliseconds: Int64 = 60_000
+
+  mutating func keepQuarantined() {
+    let quarantined = writer.takeQuarantined()
+    figures.quarantineDropped &+= quarantined.dropped
+    guard let first = quarantined.rows.first else { return }
+    if now >= nextQuarantineRemark {
+      nextQuarantineRemark = now.advanced(byMilliseconds: EventLoop.quarantineRemarkMilliseconds)
+      logger.warning(
+        "PostgreSQL refuses a message for what is in it; chirrup quarantine show tells more",
+        metadata: ["message": "\(first.record.id)", "sqlstate": "\(first.refusal.state.code)"])
+    }
+    for row in quarantined.rows
+    where !queries.ask(Quarantine.storeQuery(row), for: .quarantine, of: &reader, now: now) {
+      figures.quarantineDropped &+= 1
+    }
+  }
+
+  /// No row was touched: the workspace has its share in the table already.
+  mutating func noteQuarantined(_ result: Result<Rows, QueryFailure>) {
+    if case .success(let rows) = result, rows.affected > 0 {
+      figures.quarantined &+= 1
+    } else {
+      figures.quarantineDropped &+= 1
+    }
+  }
+}

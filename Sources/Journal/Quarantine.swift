@@ -1,0 +1,99 @@
+public import Chat
+public import Postgres
+import Primitives
+
+/// A row that PostgreSQL will never take as it is, and what it said. Its bytes may be no text.
+public struct QuarantinedRow: Sendable {
+  public var record: Record
+  public var senderName: [UInt8]
+  public var body: [UInt8]
+  public var payload: [UInt8]
+  public var refusal: ServerRefusal
+}
+
+/// The poison of one batch, at most `Quarantine.rowsPerBatch` rows of it; the others are counted.
+public struct QuarantinedRows: Sendable {
+  public private(set) var rows: [QuarantinedRow] = []
+  /// Rows that were refused, and are not kept.
+  public private(set) var dropped: UInt64 = 0
+
+  var isEmpty: Bool { rows.isEmpty && dropped == 0 }
+
+  mutating func append(_ batch: borrowing Batch, _ row: Int, _ refusal: ServerRefusal) {
+    guard rows.count < Quarantine.rowsPerBatch else {
+      dropped += 1
+      return
+    }
+    rows.append(
+      QuarantinedRow(
+        record: batch.record(row), senderName: batch.withSenderName(row) { Array(copying: $0) },
+        body: batch.withBody(row) { Array(copying: $0) },
+        payload: batch.withPayload(row) { Array(copying: $0) }, refusal: refusal))
+  }
+}
+
+/// The table `quarantine`: what PostgreSQL refused, kept for an administrator who finds out why and
+/// may try it again (`chirrup quarantine`). It is written after the batch and over the reader's
+/// connection, so that neither its speed nor its failure can touch the log; what does not fit into
+/// its bounds is counted and dropped.
+public enum Quarantine {
+  /// Rows of one batch that are kept.
+  public static let rowsPerBatch = 64
+  /// Rows that are kept of one workspace: another one's flood takes no room from it.
+  public static let rowsPerWorkspace = 1_000
+  /// Days for which a row is kept.
+  public static let days = 30
+  /// Bytes of what PostgreSQL said.
+  static let reasonBytes = 500
+
+  /// Touches one row when it is kept, and none when there is no room or no such workspace. A
+  /// message that comes again under its id is counted in the row that is there.
+  public static func storeQuery(_ row: QuarantinedRow) -> Query {
+    let record = row.record
+    return Query(
+      """
+      INSERT INTO quarantine AS q (workspace_id, message_id, session_id, role, kind, sender_id,
+        sender_name, body, payload, sqlstate, reason)
+      SELECT id, $2, $3, $4, $5, $6::uuid, $7, $8, $9, $10, $11 FROM workspaces WHERE id = $1 AND (
+        EXISTS (SELECT FROM quarantine WHERE workspace_id = $1 AND message_id = $2)
+        OR (SELECT count(*) FROM (SELECT FROM quarantine WHERE workspace_id = $1 LIMIT $12) AS kept)
+          < $12)
+      ON CONFLICT (workspace_id, message_id) DO UPDATE SET refusals = q.refusals + 1,
+        sqlstate = excluded.sqlstate, reason = excluded.reason, refused_at = now()
+      """,
+      [
+        .uuid(record.workspace), .uuid(record.id), .uuid(record.session),
+        .text("\(record.role.text)"), .text("\(record.kind.text)"), .uuid(record.sender),
+        .bytes(row.senderName), .bytes(row.body), .bytes(row.payload),
+        .text(row.refusal.state.code), .utf8(reason(row.refusal.message)),
+        .int(Int64(rowsPerWorkspace)),
+      ])
+  }
+
+  /// Removes at most `limit` rows that were kept for long enough.
+  public static func forgetQuery(limit: Int) -> Query {
+    Query(
+      """
+      DELETE FROM quarantine WHERE (workspace_id, message_id) IN (
+        SELECT workspace_id, message_id FROM quarantine
+        WHERE refused_at < now() - $1 * interval '1 day' ORDER BY refused_at LIMIT $2)
+      """, [.int(Int64(days)), .int(Int64(limit))])
+  }
+
+  /// Cut at a character; PostgreSQL's own words are valid UTF-8.
+  private static func reason(_ text: String) -> [UInt8] {
+    var bytes = Array(text.utf8)
+    guard bytes.count > reasonBytes else { return bytes }
+    var end = reasonBytes
+    while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+    bytes.removeLast(bytes.count - end)
+    return bytes
+  }
+}
+
+extension Array where Element == UInt8 {
+  fileprivate init(copying span: RawSpan) {
+    self = []
+    append(span)
+  }
+}

@@ -1,0 +1,91 @@
+/// The gateway's own writer in a command: one message, one batch, with the same failure table and
+/// the same numbers.
+import Archive
+import Chat
+import Journal
+import Kernel
+import Postgres
+import Primitives
+
+struct ReleaseWriter: ~Copyable {
+  struct Ended {
+    /// Nil when it is not in the log.
+    var seq: Int64?
+    var text: String
+  }
+
+  /// The writer gives a batch up after 5 s; the rest is for connecting.
+  private static let waitMilliseconds: Int64 = 20_000
+
+  private var writer: Writer
+
+  init(url: String) { writer = Writer(url: url, seed: 0) }
+
+  mutating func append(_ message: Archive.Refused) throws -> Ended {
+    let role = Array(message.role.utf8).withRawSpan { Role(text: $0) }
+    let kind = Array(message.kind.utf8).withRawSpan { Kind(text: $0) }
+    guard let role, let kind else {
+      return Ended(text: "its role or kind is none of this chirrup's")
+    }
+    let record = Record(
+      workspace: message.workspace, session: message.session, id: message.id, role: role,
+      kind: kind, sender: message.sender,
+      origin: Origin(loop: 0, slot: 0, generation: 0, isRequest: true, ref: .none))
+    var batch = Batch()
+    message.senderName.withRawSpan { name in
+      message.body.withRawSpan { body in
+        message.payload.withRawSpan { payload in
+          batch.append(record, senderName: name, body: body, payload: payload)
+        }
+      }
+    }
+    try drive { $0.isReady ? true : nil }
+    writer.submit(&batch, now: SystemClock.now())
+    let outcome = try drive { writer in
+      var outcome: Outcome?
+      _ = writer.takeCompletion { outcome = $1.first }
+      return outcome
+    }
+    return ReleaseWriter.describe(outcome, writer.takeQuarantined().rows.first)
+  }
+
+  private static func describe(_ outcome: Outcome, _ refused: QuarantinedRow?) -> Ended {
+    switch outcome.verdict {
+    case .stored: Ended(seq: outcome.seq, text: "stored as \(outcome.seq)")
+    case .duplicate: Ended(seq: outcome.seq, text: "was stored already, as \(outcome.seq)")
+    case .conflict: Ended(text: "its id belongs to another message")
+    case .noSuchSession: Ended(text: "its session is not there any more")
+    case .closed: Ended(text: "its session is closed")
+    case .rejected:
+      Ended(
+        text: "refused again: \(refused.map { "\($0.refusal)" } ?? "PostgreSQL does not say why")")
+    case .unavailable: Ended(text: "PostgreSQL cannot store it now; try again")
+    }
+  }
+
+  /// As the event loop does, until `isDone` has a value.
+  @discardableResult
+  private mutating func drive<Value>(_ isDone: (inout Writer) -> Value?) throws -> Value {
+    let end = SystemClock.now().advanced(byMilliseconds: ReleaseWriter.waitMilliseconds)
+    while SystemClock.now() < end {
+      writer.advance(now: SystemClock.now())
+      if let value = isDone(&writer) { return value }
+      try wait()
+    }
+    guard case .down(let reason) = writer.health else {
+      throw QueryFailure.unavailable(reason: "no answer")
+    }
+    throw QueryFailure.unavailable(reason: reason)
+  }
+
+  /// For the socket, at most 20 ms: its deadlines are longer.
+  private func wait() throws {
+    let epoll = try Epoll()
+    if writer.descriptor >= 0 {
+      let interest: Interest = writer.wantsWrite ? [.read, .write] : .read
+      try epoll.add(rawValue: writer.descriptor, interest, datum: 0)
+    }
+    var events = Events(capacity: 1)
+    try epoll.wait(into: &events, timeoutMilliseconds: 20)
+  }
+}
