@@ -115,7 +115,9 @@ let package = Package(
     suite("KernelTests", ["Kernel", "Primitives"]),
     suite("OpenSSLTests", ["OpenSSL", "Primitives"]),
     suite("PostgresTests", ["Postgres", "Cluster", "Primitives"]),
-    suite("JournalTests", ["Journal", "Postgres", "Migrator", "Cluster", "Chat", "Primitives"]),
+    suite(
+      "JournalTests",
+      ["Journal", "Postgres", "Migrator", "Cluster", "Fixtures", "Chat", "Primitives"]),
     suite("MigratorTests", ["Migrator", "Postgres", "Cluster", "Fixtures", "Primitives"]),
     suite("ArchiveTests", ["Archive", "Migrator", "Postgres", "Fixtures", "Primitives"]),
     suite("TokensTests", ["Tokens", "Primitives"]),

@@ -169,7 +169,12 @@ extension EventLoop {
   private mutating func noteScope() {
     guard reader.isReady, !storeSockets.hasNotedScope else { return }
     storeSockets.hasNotedScope = true
-    guard index == 0, !reader.canScope else { return }
+    guard index == 0 else { return }
+    if reader.isPooled {
+      logger.info(
+        "PostgreSQL is reached through a pooler: statements are not prepared, but parsed each time")
+    }
+    guard !reader.canScope else { return }
     logger.warning(
       """
       readers run as the owner of the tables: the role chirrup_reader is missing or not granted; \

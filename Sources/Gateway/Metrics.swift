@@ -67,7 +67,9 @@ struct Metrics {
     counter("delivered", "Messages handed to subscribers.") { $0.engine.delivered }
     counter("batches", "Transactions submitted.") { $0.engine.batches }
     counter("deflated", "Texts compressed, once for each fan-out.") { $0.engine.deflated }
-    counter("quarantined", "Messages that PostgreSQL refused, kept in quarantine.") { $0.quarantined }
+    counter("quarantined", "Messages that PostgreSQL refused, kept in quarantine.") {
+      $0.quarantined
+    }
     counter("quarantine_dropped", "Likewise, and not kept: no room, or PostgreSQL away.") {
       $0.quarantineDropped
     }

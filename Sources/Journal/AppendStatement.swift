@@ -10,16 +10,17 @@ import Primitives
 /// test reads the plan. Left free, the planner made batches of 10 rows 3.5 times as dear
 /// (architecture.md).
 enum AppendStatement {
+  /// With `$1` they end with the transaction: through a pooler a session is nobody's own.
   static let settings: StaticString = """
-    SELECT set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-      set_config('enable_mergejoin', 'off', false), set_config('enable_material', 'off', false),
-      set_config('enable_hashagg', 'off', false), set_config('jit', 'off', false),
-      set_config('plan_cache_mode', 'force_generic_plan', false),
-      set_config('lock_timeout', '300', false), set_config('statement_timeout', '4000', false),
-      set_config('idle_in_transaction_session_timeout', '5000', false),
+    SELECT set_config('enable_seqscan', 'off', $1), set_config('enable_hashjoin', 'off', $1),
+      set_config('enable_mergejoin', 'off', $1), set_config('enable_material', 'off', $1),
+      set_config('enable_hashagg', 'off', $1), set_config('jit', 'off', $1),
+      set_config('plan_cache_mode', 'force_generic_plan', $1),
+      set_config('lock_timeout', '300', $1), set_config('statement_timeout', '4000', $1),
+      set_config('idle_in_transaction_session_timeout', '5000', $1),
       set_config('synchronous_commit',
         CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
-        ELSE current_setting('synchronous_commit') END, false)
+        ELSE current_setting('synchronous_commit') END, $1)
     """
 
   static let lock: StaticString = """

@@ -4,10 +4,16 @@ import Primitives
 
 /// `AppendConnection` over libpq in pipeline mode: BEGIN, the locks, the rows, COMMIT and a sync
 /// travel together, so a batch costs one round trip.
+///
+/// Through a pooler that lends a server for one transaction (PgBouncer) nothing of a session holds:
+/// statements then travel as text and are parsed each time, settings end with their transaction,
+/// and each transaction asks anew which database it is in.
 struct PipelinedConnection: ~Copyable, AppendConnection {
   private enum Phase { case connecting, open, ended }
   /// What each result is the answer to.
-  private enum Step { case other, append, commit, sync, rollbackSync, store, setupSync }
+  private enum Step {
+    case other, append, commit, sync, rollbackSync, introduction, introductionSync, setupSync, store
+  }
 
   private var link: Link
   private var phase = Phase.connecting
@@ -20,6 +26,10 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   private(set) var outcomes: [Outcome] = []
   /// Names the database, see `StoreIdentity`.
   private var store = ""
+  /// Whether a pooler stands between; known before anything is prepared.
+  private var isPooled = false
+  /// Of a transaction through a pooler: it was another database.
+  private var isElsewhere = false
   private(set) var wantsWrite: Bool
   private var locks = ParameterBuffer()
   private var parameters = ParameterBuffer()
@@ -43,27 +53,58 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
     AppendStatement.writeSessions(of: batch, rows, to: &locks)
     parameters.removeAll()
     AppendStatement.writeRows(of: batch, rows, to: &parameters)
+    guard isPooled ? sendAsText() : sendPrepared() else { return false }
+    flush()
+    return true
+  }
+
+  private mutating func sendPrepared() -> Bool {
     guard
       link.execute("begin", ParameterBuffer()), link.execute("lock", locks),
       link.execute("append", parameters), link.execute("commit", ParameterBuffer()), link.sync()
     else { return false }
     expect([.other, .other, .append, .commit, .sync])
-    flush()
     return true
   }
 
-  private mutating func setUp() {
-    // The epoch is renewed before anybody can come back to a database that has gone back, and the
-    // settings stand before the plans that are made under them.
+  private mutating func sendAsText() -> Bool {
+    isElsewhere = false
+    guard
+      link.execute(text: "BEGIN"), link.execute(text: StoreIdentity.query), pinPlans(),
+      link.execute(text: AppendStatement.lock, locks),
+      link.execute(text: AppendStatement.append, parameters), link.execute(text: "COMMIT"),
+      link.sync()
+    else { return false }
+    expect([.other, .store, .other, .other, .append, .commit, .sync])
+    return true
+  }
+
+  private func pinPlans() -> Bool {
+    var settings = ParameterBuffer()
+    settings.append(.bool(isPooled))
+    return link.execute(text: AppendStatement.settings, settings)
+  }
+
+  /// Who answers? The epoch is renewed before anybody can come back to a database that has gone
+  /// back.
+  private mutating func introduce() {
     guard
       link.execute(text: StoreIdentity.query), link.execute(text: History.generationQuery.sql),
-      link.execute(text: AppendStatement.settings),
-      link.prepare("begin", "BEGIN", types: []),
+      link.sync()
+    else { return fail() }
+    expect([.introduction, .other, .introductionSync])
+    flush()
+  }
+
+  /// The settings stand before the plans that are made under them.
+  private mutating func setUp() {
+    guard
+      pinPlans(), link.prepare("begin", "BEGIN", types: []),
       link.prepare("lock", AppendStatement.lock, types: AppendStatement.lockTypes),
       link.prepare("append", AppendStatement.append, types: AppendStatement.appendTypes),
       link.prepare("commit", "COMMIT", types: []), link.sync()
     else { return fail() }
-    expect([.store, .other, .other, .other, .other, .other, .other, .setupSync])
+    expect([.other, .other, .other, .other, .other, .setupSync])
     flush()
   }
 
@@ -107,7 +148,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
       case .failed: fail()
       case .ready:
         phase = .open
-        setUp()
+        introduce()
       }
     case .open:
       if !link.receive() || link.isBroken { fail() }
@@ -140,7 +181,8 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
       case .skipped: break
       case .done:
         if step == .append { readOutcomes(answer) }
-        if step == .store { store = answer.rows().text(0, 0) ?? "" }
+        if step == .introduction { read(answer.rows()) }
+        if step == .store, answer.rows().text(0, 0) != store { isElsewhere = true }
         // COMMIT of a transaction that has failed answers ROLLBACK, without an error.
         if step == .commit, answer.commandTag != "COMMIT" {
           phase = .ended
@@ -154,16 +196,28 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
 
   private mutating func finish(_ step: Step) -> AppendEvent? {
     switch step {
-    case .setupSync:
+    case .introductionSync where refused == nil && !isPooled:
+      setUp()
+      return nil
+    case .introductionSync, .setupSync:
       guard let refused else { return .ready(store: store) }
       phase = .ended
       return .lost(reason: refused.message)
+    case .sync where isElsewhere:
+      // What it answered is of a history that this connection does not know.
+      phase = .ended
+      return .lost(reason: "the pooler leads to another database now")
     case .sync:
       guard let refused else { return .committed }
       rollBack()
       return .refused(refused)
-    case .rollbackSync, .other, .append, .commit, .store: return nil
+    case .rollbackSync, .other, .append, .commit, .introduction, .store: return nil
     }
+  }
+
+  private mutating func read(_ introduction: Rows) {
+    store = introduction.text(0, 0) ?? ""
+    isPooled = link.isPooled(answeredBy: introduction.int(0, 2))
   }
 
   private mutating func readOutcomes(_ answer: borrowing Answer) {

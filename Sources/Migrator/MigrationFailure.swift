@@ -16,6 +16,8 @@ public enum MigrationFailure: Error, Sendable, Equatable {
   case statement(file: String, line: Int, statement: String, ServerRefusal)
   /// A statement of the migrator's own was refused.
   case refused(ServerRefusal)
+  /// A pooler stands between: it lends a session for one transaction only.
+  case pooled
   case unavailable(reason: String)
   case query(QueryFailure)
 
@@ -33,6 +35,9 @@ public enum MigrationFailure: Error, Sendable, Equatable {
     case .newerDatabase: "install the chirrup that migrated it, or a newer one"
     case .strayRevisions, .gap: "chirrup migrate repair"
     case .noSuchRevision: "chirrup migrate status"
+    case .pooled:
+      "set database_direct_url (CHIRRUP_DATABASE_DIRECT_URL) to the URL of PostgreSQL itself, or run "
+        + "chirrup migrate up --database-url with it"
     case .schemaDiffers: "chirrup migrate up"
     case .statement(_, _, _, let refusal), .refused(let refusal): refusal.mend
     case .query(.refused(let state, _)): ServerRefusal(state: state, message: "").mend
@@ -74,6 +79,9 @@ extension MigrationFailure: CustomStringConvertible {
       return text + "\n  This step was rolled back."
     case .refused(let refusal):
       return "\(refusal.withoutHint)"
+    case .pooled:
+      return "the database is reached through a pooler (PgBouncer), where no lock outlives a "
+        + "transaction, so migrations could run twice at once; nothing was changed"
     case .unavailable(let reason):
       return "PostgreSQL is not available: \(reason)"
     case .query(let failure):

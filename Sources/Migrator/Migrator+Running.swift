@@ -130,12 +130,23 @@ extension Migrator {
   func underLock<Result>(
     _ report: (Event) -> Void, _ body: () throws(MigrationFailure) -> Result
   ) throws(MigrationFailure) -> Result {
+    try refusePooler()
     if try run(Query("SELECT pg_try_advisory_lock(27988542884475248)")).bool(0, 0) != true {
       report(.waiting)
       try run(Query("SELECT pg_advisory_lock(27988542884475248)"))
     }
     defer { _ = try? run(Query("SELECT pg_advisory_unlock(27988542884475248)")) }
     return try body()
+  }
+
+  private func refusePooler() throws(MigrationFailure) {
+    let isPooled: Bool
+    do throws(QueryFailure) {
+      isPooled = try connection.isPooled()
+    } catch {
+      throw .query(error)
+    }
+    if isPooled { throw .pooled }
   }
 
   /// A transaction that gives way: who holds a table for long is waited for in short pieces, so

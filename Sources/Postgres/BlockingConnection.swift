@@ -11,6 +11,11 @@ public final class BlockingConnection {
     link.sendNotices(to: notices)
   }
 
+  /// Whether a pooler stands between, see `Link.isPooled`.
+  public func isPooled() throws(QueryFailure) -> Bool {
+    link.isPooled(answeredBy: try perform(Query("SELECT pg_backend_pid()")).int(0, 0))
+  }
+
   /// Runs `body` and returns what the server remarked meanwhile (`RAISE NOTICE`); otherwise that is
   /// dropped.
   public func collectingNotices<Result>(_ body: () -> Result) -> (notices: [String], Result) {

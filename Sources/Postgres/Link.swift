@@ -100,6 +100,14 @@ import Glibc
     unsafe PQsocket(handle)
   }
 
+  /// Whether somebody stands between: a pooler names its clients by numbers of its own, and lends
+  /// each transaction another process of PostgreSQL. Nothing that belongs to a session then holds
+  /// from one transaction to the next: prepared statements, settings, advisory locks.
+  package func isPooled(answeredBy process: Int64?) -> Bool {
+    // SAFETY: see the type.
+    process != Int64(unsafe PQbackendPID(handle))
+  }
+
   package var errorMessage: String {
     // SAFETY: libpq keeps the message, a C string, until the next call on this connection.
     guard let text = unsafe PQerrorMessage(handle) else { return "" }

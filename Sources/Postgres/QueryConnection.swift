@@ -29,12 +29,16 @@ public struct QueryConnection: ~Copyable {
     var expiry: Instant
   }
   private struct Sent {
-    /// nil for the connection's own settings.
+    /// nil for the connection's own questions and settings.
     var ticket: UInt64?
+    /// Its first result says which database answers (through a pooler).
+    var isGuarded = false
     /// Results of statements that come before the one that was asked: its scope.
     var resultsBefore = 0
     /// The statement that is prepared just before.
     var preparing: PreparedKey?
+    /// The pooler has led it to another database than the one of this connection.
+    var isElsewhere = false
     var at: Instant
     var result: Result<Rows, QueryFailure>?
   }
@@ -69,6 +73,9 @@ public struct QueryConnection: ~Copyable {
 
   /// Names the database that was reached, see `StoreIdentity`; empty before the first time.
   public private(set) var store = ""
+  /// Whether a pooler (PgBouncer) stands between, see `Link.isPooled`. Then statements travel as
+  /// text, one at a time, and each asks first which database it is in; settings end with it.
+  public private(set) var isPooled = false
 
   /// What the server or the network said when the connection was last lost.
   public private(set) var reason = "not connected yet"
@@ -106,7 +113,7 @@ public struct QueryConnection: ~Copyable {
   /// Takes a query, or says that too many wait. Its answer comes from `takeAnswer`.
   public mutating func enqueue(_ query: Query, ticket: UInt64, now: Instant) -> Bool {
     guard waiting.count + sent.count < QueryConnection.queriesMax else { return false }
-    if phase == .ready {
+    if phase == .ready, !isPooled || sent.isEmpty {
       send(query, ticket: ticket, now: now)
     } else {
       waiting.append(
@@ -157,18 +164,11 @@ public struct QueryConnection: ~Copyable {
       disconnect(now, link?.errorMessage ?? "out of memory")
     case .ready:
       phase = .preparing
-      let accepted =
-        link?.execute(
-          text: """
-            SELECT set_config('statement_timeout', '10000', false),
-              set_config('idle_in_transaction_session_timeout', '10000', false)
-            """) ?? false
-      let isAsked = link?.execute(text: StoreIdentity.query) ?? false
-      guard accepted, isAsked, link?.sync() ?? false else {
+      guard link?.execute(text: StoreIdentity.query) ?? false, link?.sync() ?? false else {
         return disconnect(now, link?.errorMessage ?? "out of memory")
       }
       isScopePrepared = false
-      sent.append(Sent(ticket: nil, resultsBefore: 1, preparing: nil, at: now, result: nil))
+      sent.append(Sent(ticket: nil, at: now))
       flush(now)
     }
   }
@@ -199,8 +199,10 @@ public struct QueryConnection: ~Copyable {
 
   private mutating func send(_ query: Query, ticket: UInt64, now: Instant) {
     let scope = canScope ? query.scope : nil
-    let resultsBefore = scope == nil ? 0 : isScopePrepared ? 1 : 2
-    let isEntered = scope.map { enter($0) } ?? true
+    var resultsBefore = scope == nil ? 0 : isPooled || isScopePrepared ? 1 : 2
+    if isPooled { resultsBefore += 2 }
+    let isGuarded = !isPooled || guardStore()
+    let isEntered = isGuarded && (scope.map { enter($0) } ?? true)
     parameters.removeAll()
     for parameter in query.parameters { parameters.append(parameter) }
     // While the first use of a text is under way, others go without a name: should it fail, they
@@ -209,7 +211,9 @@ public struct QueryConnection: ~Copyable {
       text: query.sql.address, types: parameters.types, isScoped: scope != nil)
     var preparing: PreparedKey?
     var accepted: Bool
-    if let known = prepared[key] {
+    if isPooled {
+      accepted = link?.execute(text: query.sql, parameters) ?? false
+    } else if let known = prepared[key] {
       accepted =
         known.isConfirmed
         ? link?.execute(known.name, parameters) ?? false
@@ -226,13 +230,29 @@ public struct QueryConnection: ~Copyable {
     accepted = isEntered && accepted && (link?.sync() ?? false)
     sent.append(
       Sent(
-        ticket: ticket, resultsBefore: resultsBefore, preparing: preparing, at: now,
-        result: nil))
+        ticket: ticket, isGuarded: isPooled, resultsBefore: resultsBefore, preparing: preparing,
+        at: now))
     if accepted {
       flush(now)
     } else {
       disconnect(now, link?.errorMessage ?? "out of memory")
     }
+  }
+
+  private static let settings: StaticString = """
+    SELECT set_config('statement_timeout', '10000', $1),
+      set_config('idle_in_transaction_session_timeout', '10000', $1)
+    """
+
+  private func applySettings() -> Bool {
+    var parameters = ParameterBuffer()
+    parameters.append(.bool(isPooled))
+    return link?.execute(text: QueryConnection.settings, parameters) ?? false
+  }
+
+  /// Through a pooler, in the transaction of each query.
+  private func guardStore() -> Bool {
+    (link?.execute(text: StoreIdentity.query) ?? false) && applySettings()
   }
 
   /// What is sent up to the next sync is one transaction, and the settings end with it.
@@ -245,6 +265,7 @@ public struct QueryConnection: ~Copyable {
         parameters.appendNull(.uuid)
       }
     }
+    if isPooled { return link?.execute(text: Scope.enter, parameters) ?? false }
     if !isScopePrepared {
       isScopePrepared = true
       guard link?.prepare("scope", Scope.enter, types: parameters.types) ?? false else {
@@ -292,6 +313,10 @@ public struct QueryConnection: ~Copyable {
         sent.updateFirst { entry in
           if entry.resultsBefore > 0 {
             entry.resultsBefore -= 1
+            if entry.isGuarded {
+              entry.isGuarded = false
+              entry.isElsewhere = answer.rows().text(0, 0) != store
+            }
           } else if let key = entry.preparing {
             prepared[key]?.isConfirmed = true
             entry.preparing = nil
@@ -323,15 +348,39 @@ public struct QueryConnection: ~Copyable {
     guard let entry = sent.popFirst() else { return }
     let result = entry.result ?? .failure(.unavailable(reason: "the server skipped the query"))
     if let ticket = entry.ticket {
+      guard !entry.isElsewhere else {
+        answers.append((ticket, .failure(.unavailable(reason: QueryConnection.elsewhere))))
+        return disconnect(now, QueryConnection.elsewhere)
+      }
       answers.append((ticket, result))
-      return
+      return sendWaiting(now)
     }
     guard case .success(let rows) = result else { return disconnect(now, reason) }
-    store = rows.text(0, 0) ?? ""
-    canScope = rows.bool(0, 1) == true
+    // The answer to the settings tells nothing.
+    guard phase == .preparing else { return }
+    becomeReady(rows, now)
+  }
+
+  private static let elsewhere = "the pooler leads to another database now"
+
+  private mutating func becomeReady(_ introduction: Rows, _ now: Instant) {
+    store = introduction.text(0, 0) ?? ""
+    canScope = introduction.bool(0, 1) == true
+    isPooled = link?.isPooled(answeredBy: introduction.int(0, 2)) ?? false
+    if !isPooled {
+      guard applySettings(), link?.sync() ?? false else {
+        return disconnect(now, link?.errorMessage ?? "out of memory")
+      }
+      sent.append(Sent(ticket: nil, at: now))
+    }
     phase = .ready
     backoff.reset()
-    while phase == .ready, let next = waiting.popFirst() {
+    sendWaiting(now)
+    if phase == .ready { flush(now) }
+  }
+
+  private mutating func sendWaiting(_ now: Instant) {
+    while phase == .ready, !isPooled || sent.isEmpty, let next = waiting.popFirst() {
       send(next.query, ticket: next.ticket, now: now)
     }
   }

@@ -2,12 +2,14 @@
 /// that was promoted begins a new timeline, a restored backup has another object id or another
 /// system identifier. In all of these the log may have gone back behind what clients have seen.
 package enum StoreIdentity {
-  /// One row: the name, and whether statements can be bound to a workspace (see `Scope`).
+  /// One row: the name, whether statements can be bound to a workspace (see `Scope`), and the
+  /// process that answers: see `Link.isPooled`.
   package static let query: StaticString = """
     SELECT CASE WHEN pg_is_in_recovery() THEN 'standby'
         ELSE left(md5(concat_ws('.', c.system_identifier,
           left(pg_walfile_name(pg_current_wal_lsn()), 8), d.oid)), 8) END,
-      coalesce(pg_has_role(current_user, to_regrole('chirrup_reader'), 'MEMBER'), false)
+      coalesce(pg_has_role(current_user, to_regrole('chirrup_reader'), 'MEMBER'), false),
+      pg_backend_pid()
     FROM pg_control_system() AS c, pg_database AS d WHERE d.datname = current_database()
     """
 }

@@ -8,6 +8,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case tlsKeys = "tls.keys"
   case publicURL = "public_url"
   case databaseURL = "database_url"
+  case databaseDirectURL = "database_direct_url"
   case dataDirectory = "data_dir"
   case loops
   case logLevel = "log.level"
@@ -47,7 +48,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   var flagName: String { "--" + String(rawValue.map { $0 == "_" || $0 == "." ? "-" : $0 }) }
 
   /// Whether a value must not be repeated in a message: it may hold a password.
-  var isSecret: Bool { self == .databaseURL }
+  var isSecret: Bool { self == .databaseURL || self == .databaseDirectURL }
 
   /// The range of a number.
   var range: ClosedRange<Int>? {
@@ -78,7 +79,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
       "as many paths of PEM files as there are certificates, in their order, or none if each key "
         + "stands in its certificate's file"
     case .publicURL: "a URL like https://chat.example.com, without query and fragment"
-    case .databaseURL: "postgresql://user:password@host:5432/name or host=… dbname=…"
+    case .databaseURL, .databaseDirectURL:
+      "postgresql://user:password@host:5432/name or host=… dbname=…"
     case .dataDirectory: "a path of a directory"
     case .logLevel: LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
     case .logFormat: LogFormat.allCases.map(\.rawValue).joined(separator: ", ")

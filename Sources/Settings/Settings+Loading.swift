@@ -35,6 +35,9 @@ extension Settings {
     check.list(.tlsKeys, into: &tlsKeys) { parsePath($0) }
     check.optional(.publicURL, into: &publicURL) { parsePublicURL($0) }
     check.optional(.databaseURL, into: &databaseURL) { isConnectionString($0) ? $0 : nil }
+    check.optional(.databaseDirectURL, into: &databaseDirectURL) {
+      isConnectionString($0) ? $0 : nil
+    }
     check.value(.dataDirectory, into: &dataDirectory) { $0.utf8.contains(0) ? nil : $0 }
     check.number(.loops, into: &loops)
     check.value(.logLevel, into: &logLevel) { LogLevel(rawValue: $0.lowercased()) }
@@ -66,6 +69,9 @@ extension Settings {
     check.value(.demo, into: &demo) { parseBoolean($0) }
     checkListeners(&check)
     checkCounts(&check)
+    if databaseDirectURL != nil, databaseURL == nil {
+      check.refuse(.databaseDirectURL, because: "there is no database_url beside it")
+    }
     if proxyProtocol, trustedProxies.isEmpty {
       check.refuse(
         .proxyProtocol, because: "a PROXY header counts only from trusted_proxies, which is empty")

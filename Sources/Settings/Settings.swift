@@ -16,6 +16,8 @@ public struct Settings: Sendable, Equatable {
   public var publicURL: String?
   /// A PostgreSQL connection string or URI. Nil: a private cluster in `dataDirectory`.
   public var databaseURL: String?
+  /// The same database past its pooler, for migrations and the other commands. Nil: `databaseURL`.
+  public var databaseDirectURL: String?
   /// Where the private cluster and the demo's password live.
   public var dataDirectory = "./var"
   /// Event loops, one thread each. 0: one for each core.

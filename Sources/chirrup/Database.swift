@@ -23,7 +23,9 @@ enum Database {
   static func withConnection<Result>(
     _ settings: Settings, _ body: (BlockingConnection) throws -> Result
   ) throws -> Result {
-    if let url = settings.databaseURL { return try body(BlockingConnection(url)) }
+    if let url = settings.databaseDirectURL ?? settings.databaseURL {
+      return try body(BlockingConnection(url))
+    }
     let deadline = SystemClock.now().advanced(byMilliseconds: startMilliseconds)
     while true {
       if let url = try? Cluster.attach(dataDirectory: settings.dataDirectory) {
@@ -45,7 +47,8 @@ enum Database {
 
   /// Where the database is, within the body of `withConnection`, whose connection is open.
   static func url(_ settings: Settings) throws -> String {
-    try settings.databaseURL ?? Cluster.attach(dataDirectory: settings.dataDirectory)
+    try settings.databaseDirectURL ?? settings.databaseURL
+      ?? Cluster.attach(dataDirectory: settings.dataDirectory)
   }
 
   /// The same, for commands that read and write the product's tables.

@@ -34,7 +34,7 @@ struct Preparation {
   }
 
   private static func attempt(_ settings: Settings, databaseURL: String) throws -> Preparation {
-    let connection = try BlockingConnection(databaseURL)
+    let connection = try BlockingConnection(settings.databaseDirectURL ?? databaseURL)
     let migrator = try Migrator(connection)
     if settings.migrate {
       try migrator.up(report: Narrator(json: false).tell)

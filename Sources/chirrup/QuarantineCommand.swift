@@ -207,7 +207,8 @@ extension ParsableCommand {
     var text = ""
     for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
       let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-      text.unicodeScalars.append(isControl && scalar != "\n" && scalar != "\t" ? "\u{FFFD}" : scalar)
+      let isHarmful = isControl && scalar != "\n" && scalar != "\t"
+      text.unicodeScalars.append(isHarmful ? "\u{FFFD}" : scalar)
     }
     return text
   }

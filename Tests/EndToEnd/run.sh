@@ -28,6 +28,7 @@ part "clients" ./clients.sh
 part "verdict" ./verdict.sh
 part "migrations" ./migrate.sh
 part "quarantine" ./quarantine.sh
+part "pgbouncer" ./pgbouncer.sh
 if $full; then
   part "gateway crash" ./crash_gateway.sh 60 8
   part "database crash" ./crash_postgres.sh 75 3

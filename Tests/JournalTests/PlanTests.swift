@@ -24,7 +24,7 @@ import Testing
           ANALYZE;
           """)
     }
-    try connection.run(Query(AppendStatement.settings))
+    try connection.run(Query(AppendStatement.settings, [.bool(false)]))
     try connection.execute(
       script: """
         PREPARE lock (uuid[], uuid[]) AS \(AppendStatement.lock);
