@@ -36,8 +36,8 @@ public enum MigrationFailure: Error, Sendable, Equatable {
     case .strayRevisions, .gap: "chirrup migrate repair"
     case .noSuchRevision: "chirrup migrate status"
     case .pooled:
-      "set database_direct_url (CHIRRUP_DATABASE_DIRECT_URL) to the URL of PostgreSQL itself, or run "
-        + "chirrup migrate up --database-url with it"
+      "set database_direct_url (CHIRRUP_DATABASE_DIRECT_URL) to the URL of PostgreSQL itself, or "
+        + "run chirrup migrate up --database-url with it"
     case .schemaDiffers: "chirrup migrate up"
     case .statement(_, _, _, let refusal), .refused(let refusal): refusal.mend
     case .query(.refused(let state, _)): ServerRefusal(state: state, message: "").mend

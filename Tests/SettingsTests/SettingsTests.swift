@@ -84,6 +84,7 @@ import Testing
         keys: [a.key, b.key]
       public_url: https://chat.example.com/
       database_url: postgresql:///chat
+      database_direct_url: host=direct dbname=chat
       data_dir: /srv/chirrup
       loops: 4
       log: {level: debug, format: json}
@@ -119,6 +120,7 @@ import Testing
     expected.tlsKeys = ["a.key", "b.key"]
     expected.publicURL = "https://chat.example.com"
     expected.databaseURL = "postgresql:///chat"
+    expected.databaseDirectURL = "host=direct dbname=chat"
     expected.dataDirectory = "/srv/chirrup"
     expected.loops = 4
     expected.logLevel = .debug
@@ -157,6 +159,7 @@ import Testing
       "CHIRRUP_TLS_KEYS": "a.key,b.key",
       "CHIRRUP_PUBLIC_URL": "https://chat.example.com",
       "CHIRRUP_DATABASE_URL": "postgresql:///chat",
+      "CHIRRUP_DATABASE_DIRECT_URL": "host=direct dbname=chat",
       "CHIRRUP_DATA_DIR": "/srv/chirrup",
       "CHIRRUP_LOOPS": "4",
       "CHIRRUP_LOG_LEVEL": "DEBUG",
