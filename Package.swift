@@ -92,7 +92,7 @@ let package = Package(
     .executableTarget(
       name: "chirrup-load",
       dependencies: [
-        "Wire", "Kernel", "OpenSSL", "Primitives", "Postgres", "Cluster",
+        "Wire", "Compression", "Kernel", "OpenSSL", "Primitives", "Postgres", "Cluster",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ], path: "LoadTests/Harness", swiftSettings: strict),
@@ -135,7 +135,7 @@ let package = Package(
         "Tokens", "Settings", "Postgres", "Kernel", "OpenSSL", "Wire", "Compression", "Primitives",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    suite("LoadTests", ["chirrup-load", "Primitives"]),
+    suite("LoadTests", ["chirrup-load", "Kernel", "Primitives"]),
     suite("WebAssetsTests", ["WebAssets", "Chat", "Wire"]),
     suite(
       "CommandLineTests",

@@ -20,6 +20,18 @@ struct Cast: Sendable {
     var token: String
     /// Places in `sessions`.
     var sessions: [Int]
+    var habit = Habit.plain
+  }
+
+  /// What a client does besides talking.
+  enum Habit {
+    case plain
+    /// Offers permessage-deflate.
+    case deflating
+    /// Reads in fits.
+    case slow
+    /// Leaves and comes back late.
+    case wandering
   }
 
   var sessions: [Identifier] = []

@@ -68,6 +68,7 @@ extension Client {
         .duplicated, count: subscription.asked - event.from,
         "session \(subscription.session) resumed at \(event.from), wanted \(subscription.asked)")
     }
+    if subscription.asked > 1 { book.counters.resumes += 1 }
     mark(index, .current)
     subscriptions[index].next = event.from
     subscriptions[index].epoch = event.epoch

@@ -1,5 +1,6 @@
 /// One client's socket: TCP connect, opening handshake, frames both ways. It knows no protocol
 /// above frames.
+import Compression
 import Kernel
 import OpenSSL
 import Primitives
@@ -28,14 +29,18 @@ final class Connection {
   private(set) var phase = Phase.connecting
   private let transport: Transport
   private let request: UpgradeRequest
-  private var decoder = MessageDecoder(
-    role: .client, limits: MessageLimits(messageBytes: 4 << 20, fragments: 1024))
+  private var decoder = MessageDecoder(role: .client, limits: Connection.limits)
   /// Received bytes of the response head, until it is whole.
   private var head: [UInt8] = []
   private var scanner = HeadScanner()
+  /// Set when permessage-deflate was agreed.
+  private var inflater: Inflater?
+  private var keepsContext = false
   private var output: [UInt8] = []
   private var written = 0
   private(set) var waitsForRoom = false
+
+  private static let limits = MessageLimits(messageBytes: 4 << 20, fragments: 1024)
 
   init(
     client: Int, target: Target, offersDeflate: Bool = false, _ workspace: TLSWorkspace,
@@ -140,17 +145,24 @@ final class Connection {
       case .accepted(let subprotocol) where subprotocol == request.subprotocol: break
       case .refused(let status):
         return .ended(ConnectionEnd(code: nil, label: "http \(status)"))
-      case .accepted, .invalid: return .ended(ConnectionEnd(code: nil, label: "bad handshake"))
+      case .accepted, .invalid:
+        return .ended(ConnectionEnd(code: nil, label: "broken: bad handshake"))
+      }
+      if let extensions = response.fields.value(of: "sec-websocket-extensions"),
+        let agreement = DeflateAgreement(answer: extensions)
+      {
+        decoder = MessageDecoder(role: .client, limits: Connection.limits, allowsDeflated: true)
+        inflater = Inflater(windowBits: 15)
+        keepsContext = !agreement.serverForgets
       }
       phase = .open
-      // The gateway says nothing before hello, so nothing can stand behind the head.
-      guard head.count == count else {
-        return .ended(ConnectionEnd(code: nil, label: "bytes before hello"))
-      }
+      // Only a goodbye can stand behind the head: the gateway says nothing before hello.
+      var rest = Array(head[count...])
       head = []
-      return .opened
+      let outcome = rest.withMutableRawSpan { decode(&$0, text) }
+      return outcome == .going ? .opened : outcome
     } catch {
-      return .ended(ConnectionEnd(code: nil, label: "bad head"))
+      return .ended(ConnectionEnd(code: nil, label: "broken: bad head"))
     }
   }
 
@@ -161,7 +173,7 @@ final class Connection {
       do throws(FrameFault) {
         step = try decoder.next(&span, offset: &offset)
       } catch {
-        return .ended(ConnectionEnd(code: nil, label: "\(error)"))
+        return .ended(ConnectionEnd(code: nil, label: "broken frame: \(error)"))
       }
       switch step {
       case .needMoreBytes: return .going
@@ -169,14 +181,40 @@ final class Connection {
         if !text(span.bytes.extracting(range)) { return .going }
       case .message(.text, .assembled):
         if !decoder.withAssembled({ text($0) }) { return .going }
+      case .deflatedMessage(.text, let location):
+        guard let inflated = inflate(location, span.bytes) else {
+          return .ended(ConnectionEnd(code: nil, label: "broken deflated message"))
+        }
+        if !inflated.withRawSpan({ text($0) }) { return .going }
       case .message, .deflatedMessage:
-        return .ended(ConnectionEnd(code: nil, label: "binary message"))
+        return .ended(ConnectionEnd(code: nil, label: "broken: binary message"))
       case .ping(let location): pong(location, span.bytes)
       case .pong: break
       case .close(let code, _):
         let label = code.map { String($0.rawValue) } ?? "1005"
         return .ended(ConnectionEnd(code: code?.rawValue, label: label))
       }
+    }
+  }
+
+  /// RFC 7692 §7.2.2; nil for what does not inflate, or not to text.
+  private func inflate(_ location: MessageDecoder.Location, _ bytes: RawSpan) -> [UInt8]? {
+    var output: [UInt8] = []
+    let isWhole =
+      switch location {
+      case .inPlace(let range): inflate(bytes.extracting(range), to: &output)
+      case .assembled: decoder.withAssembled { inflate($0, to: &output) }
+      }
+    return isWhole && output.withRawSpan({ UTF8Validator.isValid($0) }) ? output : nil
+  }
+
+  private func inflate(_ payload: RawSpan, to output: inout [UInt8]) -> Bool {
+    do throws(InflateFault) {
+      try inflater?.inflate(
+        payload, keepsContext: keepsContext, limit: Connection.limits.messageBytes, to: &output)
+      return true
+    } catch {
+      return false
     }
   }
 

@@ -28,10 +28,13 @@ enum Credentials {
   /// Runs `chirrup token visitor|operator`; `place` says which gateway's: `--data-dir` or
   /// `--database-url`.
   static func make(
-    chirrup: String, kind: String, count: Int, workspace: String, place: [String]
+    chirrup: String, kind: String, count: Int, workspace: String, place: [String],
+    lifetimeSeconds: Int? = nil
   ) throws(CredentialFailure) -> [Credential] {
     guard count > 0 else { return [] }
-    let arguments = ["token", kind, "--workspace", workspace, "--count", String(count)] + place
+    let arguments =
+      ["token", kind, "--workspace", workspace, "--count", String(count)] + place
+      + (lifetimeSeconds.map { ["--lifetime", String($0)] } ?? [])
     var command = Command(chirrup, arguments)
     command.output = .capture
     let text = ([chirrup] + arguments).joined(separator: " ")

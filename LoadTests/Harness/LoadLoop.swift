@@ -8,6 +8,8 @@ import Primitives
 
 struct LoadPlan: Sendable {
   var target: Target
+  /// Where those connect who read in fits.
+  var slowTarget: Target?
   var stamp: Stamp
   var bodyBytes: Int
   var ratePerSecond: Double
@@ -60,6 +62,9 @@ final class LoadLoop {
   /// subscription.
   let visitors: [[Int]]
   let operators: [[(client: Int, subscription: Int)]]
+  let habits: [Cast.Habit]
+  /// One message is shown twice or not at all, to prove that somebody notices.
+  var tamper: Tamper?
 
   private let epoll: Epoll
   private let workspace = TLSWorkspace()
@@ -96,6 +101,7 @@ final class LoadLoop {
     }
     self.visitors = visitors
     self.operators = operators
+    habits = cast.parts.map(\.habit)
     connections = Array(repeating: nil, count: clients.count)
     generations = Array(repeating: 0, count: clients.count)
     deadlines = Deadlines(clients: clients.count)
@@ -153,8 +159,10 @@ final class LoadLoop {
       return
     }
     do throws(Errno) {
+      let habit = habits[client]
       let connection = try Connection(
-        client: client, target: plan.target, workspace, random: &book.random)
+        client: client, target: habit == .slow ? plan.slowTarget ?? plan.target : plan.target,
+        offersDeflate: habit == .deflating, workspace, random: &book.random)
       generations[client] &+= 1
       try connection.register(in: epoll, datum: datum(client))
       connections[client] = connection
@@ -201,6 +209,7 @@ final class LoadLoop {
     while cursor.skipBlanks(text) {
       do throws(JSONFault) {
         let event = try ServerEvent(text, &cursor)
+        if event.kind == .message, isSwallowed(client, event, text, now) { continue }
         let action = clients[client].receive(event, text, now: now, &book, &commands)
         if action != .none { return action }
       } catch {
@@ -210,6 +219,25 @@ final class LoadLoop {
     }
     deadlines.schedule(client, clients[client].deadline)
     return .none
+  }
+
+  /// Whether a lie is told instead of this message: it is left out, or shown once before.
+  private func isSwallowed(
+    _ client: Int, _ event: ServerEvent, _ text: RawSpan, _ now: Instant
+  ) -> Bool {
+    guard let lie = tamper.take() else { return false }
+    if lie == .doubleDelivery {
+      _ = clients[client].receive(event, text, now: now, &book, &commands)
+    }
+    return lie == .dropDelivery
+  }
+
+  /// The client leaves and does not come back before `until`.
+  func sendAway(_ client: Int, until: Instant) throws(Errno) {
+    try close(client, code: 1000)
+    clients[client].stage = .offline(until: until)
+    clients[client].attempt = 0
+    deadlines.schedule(client, until)
   }
 
   private func transmit(_ client: Int) throws(Errno) {

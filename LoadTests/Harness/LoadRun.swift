@@ -63,7 +63,7 @@ extension LoadLoop {
   }
 
   /// A session by chance, and who of it writes: an operator answers whoever waits longest.
-  private func pickSender() -> (client: Int, subscription: Int) {
+  func pickSender() -> (client: Int, subscription: Int) {
     let session = Int.random(in: 0..<visitors.count, using: &book.random)
     if Double.random(in: 0..<1, using: &book.random) < plan.operatorShare,
       let answerer = operators[session].randomElement(using: &book.random)
@@ -94,7 +94,7 @@ extension LoadLoop {
     }
   }
 
-  private var isQuiet: Bool {
+  var isQuiet: Bool {
     clients.allSatisfy { client in
       client.stage == .stopped
         || client.isSettled && client.outbox.unsettled == 0

@@ -28,6 +28,9 @@ struct Outbox {
   /// Set by a failure: nothing may be sent before `rewind`.
   private(set) var isHeld = false
 
+  /// The number of the oldest message without an answer; `made` when there is none.
+  var oldestUnsettled: Int { firstNumber }
+
   /// How many messages were ever made; numbers count from 0.
   var made: Int { firstNumber + entries.count - first }
 

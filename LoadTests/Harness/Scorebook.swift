@@ -14,6 +14,8 @@ struct Counters: Sendable {
   /// Message frames, to every subscriber.
   var delivered = 0
   var reconnects = 0
+  /// Subscriptions that went on from where the client was.
+  var resumes = 0
   var resyncs = 0
   /// Temporary errors by code, final refusals by code, lost connections by close code ("none"
   /// without one).
@@ -31,6 +33,7 @@ struct Counters: Sendable {
     duplicateAcks += other.duplicateAcks
     delivered += other.delivered
     reconnects += other.reconnects
+    resumes += other.resumes
     resyncs += other.resyncs
     stopped += other.stopped
     retries.merge(other.retries, uniquingKeysWith: +)

@@ -42,7 +42,7 @@ extension Chat {
 }
 
 /// An array cannot hold a thread, which has one owner.
-private final class ThreadBox {
+final class ThreadBox {
   private var thread: Thread?
 
   init(_ thread: consuming Thread) { self.thread = consume thread }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The end-to-end tests: private gateways on private data, strangers' clients, crashes, load, browsers.
-# `swift build -c release` comes first. With --full the load lasts a minute and the crash tests longer.
+# `swift build -c release` comes first. With --full the load lasts a minute, and more is broken for longer.
 # One part alone: its script, for example Tests/EndToEnd/crash_gateway.sh
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -30,12 +30,14 @@ part "migrations" ./migrate.sh
 part "quarantine" ./quarantine.sh
 part "pgbouncer" ./pgbouncer.sh
 if $full; then
-  part "gateway crash" ./crash_gateway.sh 60 8
-  part "database crash" ./crash_postgres.sh 75 3
-  part "load" ./load.sh 60
-else
+  part "torture" ./torture.sh 20
   part "gateway crash" ./crash_gateway.sh
   part "database crash" ./crash_postgres.sh
+  part "load" ./load.sh 60
+else
+  part "torture" ./torture.sh
+  part "gateway crash" ./crash_gateway.sh 10 1
+  part "database crash" ./crash_postgres.sh 15 1
   part "load" ./load.sh
 fi
 part "browser" ./browser.sh

@@ -1,0 +1,231 @@
+/// Conducts a torture: a fault, a wait until everything works again, a comparison, the next fault.
+import Foundation
+import Kernel
+import Primitives
+import Synchronization
+
+final class Conductor {
+  private let options: Torture
+  private let stage: TortureStage
+  private let plan: FaultPlan
+  private let signals: SignalDescriptor
+  private let seed: UInt64
+  private var random: RandomStream
+  private var report: TortureReport
+  private var isInterrupted = false
+  private let start = SystemClock.now()
+
+  /// Every so many cycles the whole table is compared.
+  private static let fullEvery = 10
+  private static let warmMilliseconds: Int64 = 1_500
+  private static let pauseMicroseconds: UInt32 = 2_000
+  /// What the gateway may hold at the end beyond the start: epoch caches and connections of
+  /// PostgreSQL that come and go, and the heap that a burst leaves behind.
+  static let descriptorSlack = 16
+  static let memorySlackBytes = 32 << 20
+
+  init(_ options: Torture, seed: UInt64, folder: String) throws {
+    self.options = options
+    self.seed = seed
+    // Before any thread starts, which would else take the signals.
+    signals = try SignalDescriptor([.interrupt, .terminate])
+    SignalDescriptor.ignoreBrokenPipes()
+    plan = FaultPlan(seed: seed, kinds: options.kinds)
+    random = RandomStream(seed: seed &+ 4)
+    report = TortureReport(seed: seed, folder: folder)
+    stage = try TortureStage(options, seed: seed, folder: folder)
+  }
+
+  func run() throws -> TortureReport {
+    defer { stage.close() }
+    try stage.open(seed: seed)
+    guard await_(.settle) else { return conclude("not everybody could connect and subscribe") }
+    _ = pause(until: SystemClock.now().advanced(byMilliseconds: Conductor.warmMilliseconds))
+    guard await_(.recover(isFull: false, tamper: nil)) else { return conclude("no load") }
+    report.before = stage.gateway.sample().map { .init($0) }
+    for number in 0..<options.cycles where !isInterrupted {
+      guard try cycle(number) else { return conclude(nil) }
+    }
+    guard await_(.finish) else { return conclude("not everybody came to the end of the log") }
+    report.after = stage.gateway.sample().map { .init($0) }
+    report.judgeResources()
+    if isInterrupted { report.problems.append("interrupted") }
+    return conclude(nil)
+  }
+
+  private func conclude(_ problem: String?) -> TortureReport {
+    if let problem, report.problems.isEmpty { report.problems.append(problem) }
+    report.seconds = Double(SystemClock.now().milliseconds(since: start)) / 1000
+    report.gatewayStarts = stage.gateway.starts
+    for proxy in [stage.clientProxy, stage.databaseProxy] {
+      report.linksBroken += proxy.desk.broken.load(ordering: .relaxed)
+      report.commitsLost += proxy.desk.commitsLost.load(ordering: .relaxed)
+    }
+    report.judge()
+    return report
+  }
+
+  // MARK: one cycle
+
+  /// False: a promise was broken, and the run ends.
+  private func cycle(_ number: Int) throws -> Bool {
+    let faults = plan.cycle(number)
+    report.cycles += 1
+    for fault in faults { report.faults[fault.kind.rawValue, default: 0] += 1 }
+    let problemsBefore = report.problems.count
+    try play(faults)
+    let lifted = SystemClock.now()
+    let isFull = (number + 1) % Conductor.fullEvery == 0
+    let tamper = number == options.cycles - 1 ? options.tamper : nil
+    let isBack = !isInterrupted && await_(.recover(isFull: isFull, tamper: tamper))
+    let recovery = SystemClock.now().milliseconds(since: lifted)
+    report.longestRecoveryMilliseconds = max(report.longestRecoveryMilliseconds, recovery)
+    say(line(number + 1, faults, recovery))
+    if isInterrupted { return true }
+    let isWell = isBack && report.violations.isEmpty && report.problems.count == problemsBefore
+    if !isWell {
+      say("cycle \(number + 1), seed \(seed):")
+      for text in report.violations.examples + report.problems { say("  \(text)") }
+    }
+    return isWell || isBack && options.keepGoing
+  }
+
+  private func line(_ number: Int, _ faults: [Fault], _ recovery: Int64) -> String {
+    let names = faults.map { fault in
+      var text = "\(fault.kind.rawValue) at \(fault.at) ms"
+      if fault.lasts > 0 { text += " for \(fault.lasts) ms" }
+      return text
+    }
+    return [
+      "cycle \(number)", names.joined(separator: " + "), "recovered in \(recovery) ms",
+      "\(report.counters.made) messages", "\(report.counters.acked) acked",
+      "\(report.counters.delivered) shown", "\(report.violations.total) violations",
+    ].joined(separator: " · ")
+  }
+
+  /// Begins and ends the faults of a cycle, each at its moment.
+  private func play(_ faults: [Fault]) throws {
+    let begin = SystemClock.now()
+    var steps = faults.flatMap { [($0.at, $0, true), ($0.ends, $0, false)] }
+    // A stable order: what begins comes before what ends at the same moment.
+    steps.sort { ($0.0, $0.2 ? 0 : 1) < ($1.0, $1.2 ? 0 : 1) }
+    let isAlone = faults.count == 1
+    for (at, fault, begins) in steps {
+      if !isInterrupted { _ = pause(until: begin.advanced(byMilliseconds: at)) }
+      // What was begun is ended, also when somebody has pressed Ctrl-C.
+      if begins, isInterrupted { return }
+      if begins {
+        try inflict(fault, isAlone: isAlone)
+      } else {
+        try lift(fault)
+      }
+    }
+  }
+
+  private func inflict(_ fault: Fault, isAlone: Bool) throws {
+    switch fault.kind {
+    case .killGateway: try stage.gateway.kill()
+    case .drainGateway:
+      let status = try stage.gateway.drain()
+      // Without its database it cannot keep what it took, and may say so.
+      if status != .exited(0), isAlone || status == nil {
+        report.problems.append(
+          "the gateway ended with \(status.map { "\($0)" } ?? "nothing in time") on SIGTERM")
+      }
+    case .killBackend, .terminateBackends:
+      let backends = try stage.database.backends()
+      if fault.kind == .terminateBackends { return try stage.database.terminate(backends) }
+      if let one = backends.randomElement(using: &random) { Glibc.kill(one, SIGKILL) }
+    case .stopDatabase: try stage.database.stopImmediately()
+    case .freezeDatabase: try stage.database.freeze()
+    case .cutClients, .resetClients, .stallClients, .delayClients, .throttleClients:
+      stage.clientProxy.desk.order(ProxyOrder(fault))
+    case .cutDatabase, .resetDatabase, .stallDatabase, .throttleDatabase, .cutBatch, .loseCommit:
+      stage.databaseProxy.desk.order(ProxyOrder(fault))
+    }
+  }
+
+  private func lift(_ fault: Fault) throws {
+    switch fault.kind {
+    case .killGateway, .drainGateway:
+      let url = stage.databaseURLs.randomElement(using: &random) ?? ""
+      try stage.gateway.start(databaseURL: url)
+    case .stopDatabase: try stage.database.startAgain()
+    case .freezeDatabase: stage.database.thaw()
+    default: break
+    }
+  }
+
+  // MARK: waiting
+
+  /// Asks the clients and waits for their answer. False: there was none in time, or something
+  /// ended that should not have; the report says what.
+  private func await_(_ request: TortureRequest) -> Bool {
+    stage.desk.ask(request)
+    let limit = SystemClock.now().advanced(byMilliseconds: Int64(options.recoverySeconds) * 1000)
+    while SystemClock.now() < limit {
+      if let answer = stage.desk.takeAnswer() {
+        take(answer)
+        return true
+      }
+      if !pause(until: SystemClock.now().advanced(byMilliseconds: 5)) {
+        return false
+      }
+    }
+    if request == .giveUp { return false }
+    report.problems.append("not recovered within \(options.recoverySeconds) s")
+    _ = await_(.giveUp)
+    return false
+  }
+
+  private func take(_ answer: TortureAnswer) {
+    report.counters = answer.counters
+    report.violations = answer.violations
+    report.rowsCompared = answer.rowsCompared
+    report.problems += answer.problems.filter { !report.problems.contains($0) }
+  }
+
+  /// False when something has ended that nobody touched, or somebody wants the end.
+  private func pause(until moment: Instant) -> Bool {
+    repeat {
+      if signals.next() != nil {
+        if isInterrupted { exit(130) }
+        isInterrupted = true
+      }
+      do {
+        if let accident = try stage.accident() {
+          if !report.problems.contains(accident) { report.problems.append(accident) }
+          return false
+        }
+      } catch {
+        report.problems.append("\(error)")
+        return false
+      }
+      usleep(Conductor.pauseMicroseconds)
+    } while SystemClock.now() < moment
+    return true
+  }
+}
+
+extension ProxyOrder {
+  /// What the proxy is told of a fault on its wire.
+  init(_ fault: Fault) {
+    share = fault.share
+    switch fault.kind {
+    case .cutClients, .cutDatabase: self.fault = .cut
+    case .resetClients, .resetDatabase: self.fault = .reset
+    case .stallClients, .stallDatabase: self.fault = .stall(milliseconds: fault.lasts)
+    case .delayClients: self.fault = .delay(milliseconds: fault.lasts, atMost: 250)
+    case .throttleClients, .throttleDatabase:
+      self.fault = .throttle(milliseconds: fault.lasts, bytesPerSecond: fault.bytes)
+    case .cutBatch:
+      let cut = ProxyFault.cutAfter(bytes: fault.bytes, milliseconds: max(1, fault.lasts))
+      self = ProxyOrder(fault: cut, share: 1)
+    case .loseCommit:
+      self = ProxyOrder(fault: .loseCommit(milliseconds: fault.lasts), share: 1)
+    case .killGateway, .drainGateway, .killBackend, .terminateBackends, .stopDatabase,
+      .freezeDatabase:
+      preconditionFailure("\(fault.kind) is no fault of a wire")
+    }
+  }
+}

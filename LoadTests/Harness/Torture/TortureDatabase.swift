@@ -1,0 +1,131 @@
+/// The PostgreSQL of a torture: a private one, which is stopped, frozen and robbed of its
+/// processes.
+import Cluster
+import Foundation
+import Kernel
+import Postgres
+import Primitives
+
+enum TortureFailure: Error, CustomStringConvertible {
+  case noServer(String)
+  case gateway(String)
+  case clients(String)
+
+  var description: String {
+    switch self {
+    case .noServer(let what): "PostgreSQL: \(what)"
+    case .gateway(let what): "the gateway \(what)"
+    case .clients(let what): what
+    }
+  }
+}
+
+final class TortureDatabase {
+  /// Past every proxy, for the checker.
+  let url: String
+  /// Where the server listens.
+  let socket: String
+  private let cluster: Cluster
+  private let data: String
+  /// What `freeze` has stopped.
+  private var frozen: [Int32] = []
+
+  private static let endMilliseconds: Int64 = 30_000
+
+  init(directory: String) throws {
+    cluster = Cluster(dataDirectory: directory)
+    try cluster.start()
+    url = cluster.url
+    data = directory + "/postgres/data"
+    let lines = try TortureDatabase.pidFile(data)
+    guard lines.count > 4 else { throw TortureFailure.noServer("postmaster.pid is short") }
+    socket = lines[4] + "/.s.PGSQL.5432"
+  }
+
+  /// `pg_ctl stop -m immediate`: no checkpoint, no goodbye.
+  func stopImmediately() throws {
+    let process = try postmaster()
+    kill(process, SIGQUIT)
+    let limit = SystemClock.now().advanced(byMilliseconds: TortureDatabase.endMilliseconds)
+    while TortureDatabase.isRunning(process) {
+      guard SystemClock.now() < limit else {
+        throw TortureFailure.noServer("process \(process) does not stop")
+      }
+      usleep(2_000)
+    }
+  }
+
+  /// Returns when it has recovered.
+  func startAgain() throws { try cluster.crashAndRestart() }
+
+  /// SIGSTOP for the server and all its children, however many come up meanwhile.
+  func freeze() throws {
+    let process = try postmaster()
+    kill(process, SIGSTOP)
+    frozen = [process] + TortureDatabase.children(of: process)
+    for child in frozen.dropFirst() { kill(child, SIGSTOP) }
+  }
+
+  func thaw() {
+    for process in frozen.reversed() { kill(process, SIGCONT) }
+    frozen = []
+  }
+
+  /// The server's processes for the gateway's connections.
+  func backends() throws -> [Int32] {
+    let connection = try BlockingConnection(url)
+    let rows = try connection.run(
+      Query(
+        """
+        SELECT pid FROM pg_stat_activity
+        WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY pid
+        """))
+    return (0..<rows.count).compactMap { rows.int($0, 0).map { Int32($0) } }
+  }
+
+  /// Ends them by `pg_terminate_backend`.
+  func terminate(_ backends: [Int32]) throws {
+    let connection = try BlockingConnection(url)
+    for backend in backends {
+      try connection.run(
+        Query("SELECT pg_terminate_backend($1::int8::int4)", [.int(Int64(backend))]))
+    }
+  }
+
+  func stop() {
+    thaw()
+    cluster.stop()
+  }
+
+  private func postmaster() throws -> Int32 {
+    guard let process = try TortureDatabase.pidFile(data).first.flatMap({ Int32($0) }) else {
+      throw TortureFailure.noServer("postmaster.pid names no process")
+    }
+    return process
+  }
+
+  private static func pidFile(_ data: String) throws -> [String] {
+    try String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8)
+      .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// proc_pid_stat(5): state and parent behind the name in parentheses.
+  private static func stat(_ process: Int32) -> (state: Substring, parent: Int32)? {
+    guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+      let end = text.lastIndex(of: ")")
+    else { return nil }
+    let fields = text[end...].split(separator: " ")
+    guard fields.count > 2, let parent = Int32(fields[2]) else { return nil }
+    return (fields[1], parent)
+  }
+
+  /// Whoever waits only to be counted runs no more.
+  private static func isRunning(_ process: Int32) -> Bool {
+    stat(process).map { $0.state != "Z" } ?? false
+  }
+
+  private static func children(of parent: Int32) -> [Int32] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.compactMap { Int32($0) }.filter { stat($0)?.parent == parent }
+  }
+}

@@ -1,0 +1,113 @@
+/// The gateway of a torture: killed, drained and started again on the same port.
+import Foundation
+import Kernel
+import Primitives
+
+final class TortureGateway {
+  let port: UInt16
+  private let binary: String
+  private let log: String
+  private var child: ChildProcess?
+  private(set) var starts = 0
+
+  static let drainSeconds = 2
+  private static let endMilliseconds: Int64 = 60_000
+  private static let readyMilliseconds: Int64 = 60_000
+
+  init(binary: String, port: UInt16, log: String) {
+    self.binary = binary
+    self.port = port
+    self.log = log
+  }
+
+  func start(databaseURL: String) throws(Errno) {
+    var command = Command(
+      binary,
+      [
+        "serve", "--demo", "--listen", "127.0.0.1:\(port)", "--database-url", databaseURL,
+        "--drain-seconds", String(TortureGateway.drainSeconds), "--loops", "2",
+      ])
+    // So that short messages are deflated too, for those who have agreed to it.
+    let environment = ProcessInfo.processInfo.environment
+      .filter { !$0.key.hasPrefix("CHIRRUP_") && $0.key != "DATABASE_URL" }
+    command.environment =
+      environment.map { "\($0.key)=\($0.value)" } + ["CHIRRUP_COMPRESSION_THRESHOLD_BYTES=64"]
+    command.output = .file(log)
+    command.errors = .file(log)
+    command.hasOwnGroup = true
+    child = try ChildProcess.spawn(command)
+    starts += 1
+  }
+
+  var process: Int32? { child?.processIdentifier }
+
+  /// How it ended although nobody told it to.
+  func unexpectedEnd() throws(Errno) -> ChildProcess.ExitStatus? { try child?.poll() ?? nil }
+
+  func kill() throws(Errno) {
+    guard var child = child.take() else { return }
+    try child.send(.kill)
+    _ = try child.wait()
+  }
+
+  /// SIGTERM; nil when it did not end in time, and then it was killed.
+  func drain() throws(Errno) -> ChildProcess.ExitStatus? {
+    guard var child = child.take() else { return nil }
+    try child.send(.terminate)
+    let limit = SystemClock.now().advanced(byMilliseconds: TortureGateway.endMilliseconds)
+    while SystemClock.now() < limit {
+      if let status = try child.poll() { return status }
+      usleep(5_000)
+    }
+    try child.send(.kill)
+    _ = try child.wait()
+    return nil
+  }
+
+  /// Until /readyz says 200.
+  func awaitReady() throws {
+    let limit = SystemClock.now().advanced(byMilliseconds: TortureGateway.readyMilliseconds)
+    while SystemClock.now() < limit {
+      if let status = try unexpectedEnd() {
+        throw TortureFailure.gateway("ended with \(status), see \(log)")
+      }
+      if isReady() { return }
+      usleep(20_000)
+    }
+    throw TortureFailure.gateway("is not ready after \(TortureGateway.readyMilliseconds) ms")
+  }
+
+  private func isReady() -> Bool {
+    guard let socket = try? Sockets.connect(to: .loopback, port: port) else { return false }
+    let request = Array("GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".utf8)
+    var sent = 0
+    var answer: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1_024)
+    let limit = SystemClock.now().advanced(byMilliseconds: 1_000)
+    let wanted = Array("HTTP/1.1 200".utf8)
+    while SystemClock.now() < limit, answer.count < wanted.count {
+      if sent < request.count {
+        switch request.withRawSpan({ socket.send($0, from: sent) }) {
+        case .bytes(let count): sent += count
+        case .wouldBlock: usleep(1_000)
+        case .reset, .failed: return false
+        }
+        continue
+      }
+      switch buffer.withMutableRawSpan({ socket.receive(into: &$0) }) {
+      case .bytes(let count): answer += buffer[..<count]
+      case .wouldBlock: usleep(1_000)
+      case .endOfStream, .reset, .failed: return false
+      }
+    }
+    return answer.starts(with: wanted)
+  }
+
+  /// Descriptors that the process has open, and its own memory.
+  func sample() -> (descriptors: Int, anonymousBytes: Int)? {
+    guard let process, let memory = ProcessSample(process: Int(process)),
+      let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd")
+    else { return nil }
+    return (open.count, memory.anonymousBytes)
+  }
+}

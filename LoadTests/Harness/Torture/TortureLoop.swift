@@ -1,0 +1,218 @@
+/// The clients of a torture, on one thread: they talk at a constant rate whatever happens to them,
+/// some of them leave and come back late with an old `after`, and between two faults everything
+/// that was said is compared with the table.
+import Kernel
+import Postgres
+import Primitives
+
+final class TortureLoop {
+  private let loop: LoadLoop
+  private let desk: TortureDesk
+  /// PostgreSQL's own socket, past the proxies.
+  private let databaseURL: String
+  private var check: TableCheck
+  private var arrivals: Arrivals?
+  /// When each client that has left comes back.
+  private var away: [Instant]
+  private var nextDeparture = Instant.zero
+  private var mark: Mark?
+  private var failedChecks = 0
+  private var problems: [String] = []
+
+  /// What must be acknowledged and shown before a cycle counts as recovered.
+  private struct Mark {
+    var made: [Int]
+    var heads: [Int]
+  }
+
+  /// Messages that one sender makes at once, so that a fault meets several in flight.
+  private static let burst = 1...9
+  private static let burstMean = 5.0
+  private static let departureGap: ClosedRange<Int64> = 300...2_000
+  private static let awayRange: ClosedRange<Int64> = 300...6_000
+  /// How far back the memory of somebody who returns goes at most, if it is not lost.
+  private static let rereadMax = 2_000
+  private static let forgetfulShare = 0.5
+  private static let checksMax = 50
+  private static let stepMilliseconds: Int64 = 5
+
+  init(_ loop: LoadLoop, desk: TortureDesk, databaseURL: String) {
+    self.loop = loop
+    self.desk = desk
+    self.databaseURL = databaseURL
+    away = Array(repeating: .zero, count: loop.clients.count)
+    check = TableCheck(
+      stamp: loop.plan.stamp, bodies: Bodies(byteCount: loop.plan.bodyBytes),
+      sessions: loop.book.ledger.logs.count)
+  }
+
+  func run() throws(Errno) {
+    try loop.startAll()
+    while true {
+      let request = desk.request
+      if request == .end { break }
+      if let request { consider(request) }
+      let now = SystemClock.now()
+      try sendDue(now)
+      try depart(now)
+      let wake = now.advanced(byMilliseconds: TortureLoop.stepMilliseconds)
+      try loop.turn(until: min(wake, min(loop.nextDeadline, arrivals?.next ?? .never)))
+    }
+    try loop.closeAll()
+    let goodbye = SystemClock.now().advanced(byMilliseconds: 2_000)
+    while loop.openCount > 0, SystemClock.now() < goodbye { try loop.turn(until: goodbye) }
+  }
+
+  private func sendDue(_ now: Instant) throws(Errno) {
+    while let due = arrivals?.take(now) {
+      let (client, subscription) = loop.pickSender()
+      for _ in 0..<Int.random(in: TortureLoop.burst, using: &loop.book.random) {
+        try loop.compose(client, subscription: subscription, due: due)
+      }
+    }
+  }
+
+  // MARK: questions
+
+  private func consider(_ request: TortureRequest) {
+    switch request {
+    case .settle:
+      guard loop.clients.allSatisfy({ $0.isSettled }) else { return }
+      let now = SystemClock.now()
+      arrivals = Arrivals(
+        perSecond: loop.plan.ratePerSecond / TortureLoop.burstMean, spacing: .constant, from: now,
+        seconds: loop.plan.seconds, seed: loop.plan.seed)
+      nextDeparture = now.advanced(byMilliseconds: 1_000)
+      reply(request)
+    case .recover(let isFull, let tamper):
+      let mark = self.mark ?? begin(tamper)
+      guard isRecovered(mark) else { return }
+      self.mark = nil
+      if compare(request, isFull: isFull, isFinal: false, tamper) { reply(request) }
+    case .finish:
+      arrivals = nil
+      nextDeparture = .never
+      guard loop.isQuiet else { return }
+      if compare(request, isFull: true, isFinal: true, nil) { reply(request) }
+    case .giveUp:
+      problems += stragglers()
+      reply(request)
+    case .end: break
+    }
+  }
+
+  private func begin(_ tamper: Tamper?) -> Mark {
+    let mark = Mark(
+      made: loop.clients.map { $0.outbox.made }, heads: loop.book.ledger.logs.map { $0.head })
+    self.mark = mark
+    if tamper == .doubleDelivery || tamper == .dropDelivery { loop.tamper = tamper }
+    return mark
+  }
+
+  private func isRecovered(_ mark: Mark) -> Bool {
+    let now = SystemClock.now()
+    return loop.tamper == nil
+      && loop.clients.indices.allSatisfy { index in
+        let client = loop.clients[index]
+        return away[index] > now || isRecovered(client, index, mark)
+      }
+  }
+
+  private func isRecovered(_ client: Client, _ index: Int, _ mark: Mark) -> Bool {
+    client.isSettled && client.outbox.oldestUnsettled >= mark.made[index]
+      && client.subscriptions.allSatisfy { $0.next > mark.heads[$0.log] }
+  }
+
+  /// False: the database does not answer yet, and is asked again.
+  private func compare(
+    _ request: TortureRequest, isFull: Bool, isFinal: Bool, _ tamper: Tamper?
+  ) -> Bool {
+    do {
+      let connection = try BlockingConnection(databaseURL)
+      try tamper?.play(on: connection, &loop.book.ledger)
+      if isFull { check.startOver() }
+      let numbers = Dictionary(
+        uniqueKeysWithValues: loop.clients.map { ($0.number, $0.outbox.made) })
+      try check.read(loop.book.ledger.logs, on: connection, isFinal: isFinal) { numbers[$0] ?? 0 }
+      return true
+    } catch {
+      failedChecks += 1
+      guard failedChecks > TortureLoop.checksMax else { return false }
+      problems.append("the table could not be compared: \(error)")
+      return true
+    }
+  }
+
+  private func reply(_ request: TortureRequest) {
+    failedChecks = 0
+    var answer = TortureAnswer(request: request)
+    answer.counters = loop.book.counters
+    answer.violations = loop.book.ledger.violations
+    answer.violations.add(check.violations)
+    answer.rowsCompared = check.rowCount
+    let counters = loop.book.counters
+    for (code, count) in counters.refusals.sorted(by: { $0.key < $1.key }) {
+      answer.problems.append("\(count) messages or subscriptions were refused: \(code)")
+    }
+    if counters.resyncs > 0 {
+      answer.problems.append("\(counters.resyncs) sessions had to be read again from the start")
+    }
+    for (label, count) in counters.closes.sorted(by: { $0.key < $1.key })
+    where label.hasPrefix("broken") {
+      answer.problems.append("\(count) connections ended by what the gateway sent: \(label)")
+    }
+    for client in loop.clients where client.stage == .stopped {
+      answer.problems.append("client \(client.number) was told to stop: \(counters.closes)")
+    }
+    answer.problems += problems
+    desk.reply(answer)
+  }
+
+  /// Who keeps the run from recovering, in words.
+  private func stragglers() -> [String] {
+    let logs = loop.book.ledger.logs
+    let mark =
+      mark
+      ?? Mark(
+        made: loop.clients.map { $0.outbox.made }, heads: logs.map { $0.head })
+    var lines: [String] = []
+    for (index, client) in loop.clients.enumerated()
+    where !isRecovered(client, index, mark) && lines.count < 10 {
+      let behind = client.subscriptions.filter { $0.next <= mark.heads[$0.log] || !$0.isLive }
+        .prefix(3).map {
+          "\($0.session) \($0.state) at \($0.next - 1) of \(logs[$0.log].head)"
+        }
+      lines.append(
+        "client \(client.number) is \(client.stage), \(client.outbox.unsettled) messages without "
+          + "an answer from number \(client.outbox.oldestUnsettled) on; "
+          + behind.joined(separator: ", "))
+    }
+    return lines
+  }
+
+  // MARK: who leaves
+
+  /// Now and then somebody leaves for some seconds. Half of them come back with less of a session
+  /// than they were shown, and read that part again.
+  private func depart(_ now: Instant) throws(Errno) {
+    guard now >= nextDeparture, arrivals != nil else { return }
+    nextDeparture = now.advanced(
+      byMilliseconds: Int64.random(in: TortureLoop.departureGap, using: &loop.book.random))
+    let wanderers = loop.clients.indices.filter {
+      loop.habits[$0] == .wandering && loop.clients[$0].stage == .online && away[$0] <= now
+    }
+    guard let client = wanderers.randomElement(using: &loop.book.random) else { return }
+    let until = now.advanced(
+      byMilliseconds: Int64.random(in: TortureLoop.awayRange, using: &loop.book.random))
+    try loop.sendAway(client, until: until)
+    away[client] = until
+    guard Double.random(in: 0..<1, using: &loop.book.random) < TortureLoop.forgetfulShare else {
+      return
+    }
+    let subscriptions = loop.clients[client].subscriptions.indices
+    guard let index = subscriptions.randomElement(using: &loop.book.random) else { return }
+    let next = loop.clients[client].subscriptions[index].next
+    loop.clients[client].subscriptions[index].next = Int.random(
+      in: max(1, next - TortureLoop.rereadMax)...next, using: &loop.book.random)
+  }
+}

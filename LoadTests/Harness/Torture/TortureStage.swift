@@ -1,0 +1,136 @@
+/// Everything a torture plays on: PostgreSQL, the gateway, a proxy before each, and the thread of
+/// clients.
+import Foundation
+import Kernel
+import Primitives
+
+final class TortureStage {
+  let database: TortureDatabase
+  let gateway: TortureGateway
+  /// Before the database, and before the gateway.
+  let databaseProxy: FaultProxy
+  let clientProxy: FaultProxy
+  let desk = TortureDesk()
+  /// How the gateway reaches PostgreSQL through the proxy: by a Unix socket or by TCP.
+  let databaseURLs: [String]
+  private let options: Torture
+  private var clients: ThreadBox?
+
+  private static let tokenSeconds = 86_400
+  private static let backoffMaxMilliseconds = 1_000
+
+  init(_ options: Torture, seed: UInt64, folder: String) throws {
+    self.options = options
+    database = try TortureDatabase(directory: folder)
+    // libpq looks for this name in a folder.
+    let place = folder + "/proxy"
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+    let path = place + "/.s.PGSQL.5432"
+    try? FileManager.default.removeItem(atPath: path)
+    databaseProxy = try FaultProxy(
+      "database proxy", doors: [.init(place: .path(path)), .init(place: .tcp(0))],
+      target: .path(database.socket), seed: seed &+ 1)
+    let common = "user=chirrup&sslmode=disable&gssencmode=disable"
+    let host = place.replacing("/", with: "%2F")
+    databaseURLs = [
+      "postgresql:///chirrup?host=\(host)&\(common)",
+      "postgresql:///chirrup?host=127.0.0.1&port=\(databaseProxy.ports[1])&\(common)",
+    ]
+    gateway = TortureGateway(
+      binary: options.chirrup, port: try TortureStage.freePort(), log: folder + "/gateway.log")
+    clientProxy = try FaultProxy(
+      "client proxy", doors: [.init(place: .tcp(0)), .init(place: .tcp(0), isSlow: true)],
+      target: .tcp(gateway.port), seed: seed &+ 2)
+  }
+
+  /// Starts the gateway and, when it is ready, the clients.
+  func open(seed: UInt64) throws {
+    try gateway.start(databaseURL: databaseURLs[0])
+    try gateway.awaitReady()
+    var credentials: [Credential] = []
+    for (kind, count) in [("visitor", options.sessions), ("operator", options.operators)] {
+      credentials += try Credentials.make(
+        chirrup: options.chirrup, kind: kind, count: count, workspace: "demo",
+        place: ["--database-url", database.url], lifetimeSeconds: TortureStage.tokenSeconds)
+    }
+    let cast = Cast.crowd(credentials)
+    let plan = try plan(seed: seed)
+    let desk = desk
+    let databaseURL = database.url
+    clients = ThreadBox(
+      try Thread.spawn(name: "clients") {
+        do throws(Errno) {
+          let loop = try LoadLoop(plan: plan, cast: cast, shared: Shared(loops: 1), index: 0)
+          try TortureLoop(loop, desk: desk, databaseURL: databaseURL).run()
+        } catch {
+          desk.fail("\(error)")
+        }
+      })
+  }
+
+  func close() {
+    if let clients {
+      desk.ask(.end)
+      clients.join()
+    }
+    clients = nil
+    _ = try? gateway.drain()
+    clientProxy.stop()
+    databaseProxy.stop()
+    database.stop()
+  }
+
+  /// What has ended that nobody has touched; nil when all is well.
+  func accident() throws -> String? {
+    if let status = try gateway.unexpectedEnd() {
+      return "the gateway ended by itself with \(status)"
+    }
+    for (name, proxy) in [("client", clientProxy), ("database", databaseProxy)] {
+      if let failure = proxy.desk.failure { return "the \(name) proxy ended: \(failure)" }
+    }
+    return desk.failure.map { "the clients ended: \($0)" }
+  }
+
+  private func plan(seed: UInt64) throws -> LoadPlan {
+    guard let target = Target("ws://127.0.0.1:\(clientProxy.ports[0])"),
+      let slow = Target("ws://127.0.0.1:\(clientProxy.ports[1])")
+    else { throw TortureFailure.clients("the proxy has no address") }
+    return LoadPlan(
+      target: target, slowTarget: slow,
+      stamp: Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now()),
+      bodyBytes: options.bodyBytes, ratePerSecond: options.rate, spacing: .constant,
+      seconds: TortureStage.tokenSeconds, operatorShare: 0.3, settleSeconds: 60, drainSeconds: 60,
+      backoffMaxMilliseconds: TortureStage.backoffMaxMilliseconds, seed: seed &+ 3)
+  }
+
+  private static func freePort() throws(Errno) -> UInt16 {
+    try Sockets.listen(on: .loopback, port: 0).localPort()
+  }
+}
+
+extension Cast {
+  /// Every session has its visitor in two tabs and all operators.
+  static func crowd(_ credentials: [Credential]) -> Cast {
+    var cast = Cast()
+    for credential in credentials where credential.kind == .visitor {
+      guard let session = credential.session else { continue }
+      cast.sessions.append(session)
+      for _ in 0..<2 {
+        cast.add(.visitor, credential.token, [cast.sessions.count - 1])
+      }
+    }
+    for credential in credentials where credential.kind == .operator_ {
+      cast.add(.operator_, credential.token, Array(cast.sessions.indices))
+    }
+    return cast
+  }
+
+  private mutating func add(_ role: Client.Role, _ token: String, _ sessions: [Int]) {
+    // Every second client has a habit; the turns differ for tabs and operators alike.
+    let habits: [Habit] = [.plain, .deflating, .slow, .plain, .wandering, .deflating, .wandering]
+    parts.append(
+      Part(
+        number: parts.count, role: role, token: token, sessions: sessions,
+        habit: habits[parts.count % habits.count]))
+  }
+}

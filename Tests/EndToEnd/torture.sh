@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# torture.sh [CYCLES [OPTION…]]: gateway, PostgreSQL and connections are killed, stopped, frozen, cut and reset under
+# load; every ack, every row and every subscriber's view must agree. Then lies are told, which must be found out.
+# SEED=… repeats the faults of an earlier run.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/background_load.sh"
+
+new_folder
+cycles=${1:-3}
+shift || true
+
+# torture NAME OPTION…: in a folder of its own, so that what it leaves behind is found and ended.
+torture() {
+  data=$work/$1
+  shift
+  mkdir "$data"
+  chmod 711 "$data"
+  "$chirrup_load" torture --chirrup "$chirrup" --data-dir "$data" --json "$work/load.json" "$@"
+}
+
+check "$cycles cycles of faults" torture faults --cycles "$cycles" "$@"
+noticed "reconnects" "$(figure reconnects)"
+noticed "resent messages" "$(figure resent)"
+noticed "links cut or reset" "$(figure links_broken)"
+
+# convicts LIE FIGURE: the run must end with 1 and count it.
+convicts() {
+  local status=0
+  torture "$1" --cycles 1 --sessions 3 --operators 2 --only "reset clients" --tamper "$1" >"$work/$1.out" || status=$?
+  if [ $status = 1 ] && [ "$(violation "$2")" -gt 0 ]; then
+    pass "a lie is found out: $1: $(violation "$2") $2"
+  else
+    cat "$work/$1.out"
+    fail "a lie is not found out: $1: status $status, $(violation "$2") $2"
+  fi
+}
+
+violation() { sed -n "/^  \"violations\"/,/}/s/^    \"$1\" : \([0-9]*\),*$/\1/p" "$work/load.json"; }
+
+convicts delete-row lost
+convicts change-row mismatched
+convicts double-delivery duplicated
+if [ "$cycles" -gt 3 ]; then
+  convicts exchange-rows mismatched
+  convicts drop-delivery holes
+  convicts false-ack lost
+fi
