@@ -20,7 +20,6 @@ torture() {
 
 check "$cycles cycles of faults" torture faults --cycles "$cycles" "$@"
 noticed "reconnects" "$(figure reconnects)"
-noticed "resent messages" "$(figure resent)"
 noticed "links cut or reset" "$(figure links_broken)"
 
 # convicts LIE FIGURE: the run must end with 1 and count it.

@@ -1,7 +1,8 @@
 /// One connection through the fault proxy: two sockets and a small buffer for each direction.
 ///
 /// A pipe that is held neither reads nor writes, so whoever sends into it feels what a peer that
-/// does not read lets it feel. Invariant: bytes are passed on unchanged and in order, or not at all.
+/// does not read lets it feel. Invariant: bytes are passed on unchanged and in order, or not at
+/// all.
 import Kernel
 import Primitives
 

@@ -12,8 +12,8 @@ struct Torture: ParsableCommand {
       It starts a private PostgreSQL and a gateway of its own, with a fault proxy before each, and \
       lets visitors and operators talk at a constant rate. In each cycle something breaks at a \
       random moment; when everything works again, every ack, every row and every subscriber's view \
-      are compared. Ends with 1 if a promise was broken (logs and data are kept then), with 2 if it \
-      could not run. The environment's SEED is taken where --seed is not given.
+      are compared. Ends with 1 if a promise was broken (logs and data are kept then), with 2 if \
+      it could not run. The environment's SEED is taken where --seed is not given.
       """)
 
   @Option(help: "The gateway's binary.")
