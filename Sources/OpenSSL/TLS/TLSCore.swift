@@ -79,10 +79,11 @@ import Primitives
       .split(separator: CChar(bitPattern: UInt8(ascii: " ")))
     guard unsafe words.count == 3 else { return }
     func secret() -> [UInt8] {
-      let digits = unsafe words[2].map { digit -> UInt8 in
+      var digits = unsafe words[2].map { digit -> UInt8 in
         let value = UInt8(bitPattern: digit)
         return value >= 97 ? value &- 87 : value >= 65 ? value &- 55 : value &- 48
       }
+      defer { overwrite(&digits) }
       return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
     let label = unsafe String(decoding: words[0].map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -6,7 +6,8 @@
 /// or signs, is OpenSSL's; then its traffic secrets move here and its object is freed. The
 /// cryptography remains OpenSSL's too. TLS 1.2 stays with OpenSSL altogether.
 ///
-/// Invariant: after a fault nothing is decrypted any more, and no sequence number is used twice.
+/// Invariant: after a fault, an alert or a close_notify nothing is decrypted any more (§6.1: it is
+/// ignored), and no sequence number is used twice.
 import COpenSSL
 import Primitives
 
@@ -15,6 +16,8 @@ final class TLSRecords {
   /// §5.1, §5.2: content of a record, and what encryption may add.
   static let contentBytesMax = 16_384
   static let bodyBytesMax = contentBytesMax + 256
+  /// §5.4: content, its type and padding together.
+  static let innerBytesMax = contentBytesMax + 1
   static let recordBytesMax = headerBytes + bodyBytesMax
   /// What sealing adds: header, content type and tag.
   static let overheadBytes = headerBytes + 1 + TLSSuite.tagBytes
@@ -52,6 +55,8 @@ final class TLSRecords {
   private var message: [UInt8] = []
   private var keyUpdatesLeft = TLSRecords.keyUpdatesMax
   private var emptyRecordsLeft = TLSRecords.emptyRecordsMax
+  /// Nothing that comes is of interest any more.
+  private var hasEnded = false
 
   /// - Parameter written: records already sent under `writeSecret`.
   init(
@@ -90,6 +95,10 @@ final class TLSRecords {
     output: inout [UInt8]
   ) -> TLSStep {
     while true {
+      guard !hasEnded else {
+        cursor.next = cursor.end
+        return .needMoreBytes
+      }
       let available = cursor.end - cursor.next
       guard available >= TLSRecords.headerBytes else { return unsafe hold(buffer, &cursor) }
       // SAFETY: the header lies within the buffer, by the line above and the cursor's bounds.
@@ -114,6 +123,10 @@ final class TLSRecords {
       }
       let start = cursor.next + TLSRecords.headerBytes
       cursor.next = start + count
+      // §5.4: padding makes no record longer than it could be without.
+      guard count - TLSSuite.tagBytes <= TLSRecords.innerBytesMax else {
+        return fail(.recordTooLong, .recordOverflow, aead, &output)
+      }
       // The content type is the last byte that is not padding.
       var end = start + count - TLSSuite.tagBytes
       while end > start, unsafe buffer[end - 1] == 0 { end -= 1 }
@@ -122,9 +135,6 @@ final class TLSRecords {
       }
       let type = unsafe buffer[end - 1]
       let content = start..<(end - 1)
-      guard content.count <= TLSRecords.contentBytesMax else {
-        return fail(.recordTooLong, .recordOverflow, aead, &output)
-      }
       if let step = unsafe take(type, content, buffer, aead, &output) { return step }
     }
   }
@@ -151,9 +161,15 @@ final class TLSRecords {
       keyUpdatesLeft = TLSRecords.keyUpdatesMax
       return .plain(content)
     case Content.alert:
+      // §5.4: alerts and handshake messages have a content.
+      guard !content.isEmpty else {
+        return fail(.unexpectedMessage, .unexpectedMessage, aead, &output)
+      }
       guard content.count == 2 else { return fail(.malformed, .decodeError, aead, &output) }
       switch unsafe Alert(rawValue: buffer[content.lowerBound + 1]) {
-      case .closeNotify: return .closed
+      case .closeNotify:
+        hasEnded = true
+        return .closed
       case .userCanceled:
         // §6.1: a close_notify follows. It counts like an empty record, so that it cannot flood.
         guard emptyRecordsLeft > 0 else {
@@ -162,7 +178,9 @@ final class TLSRecords {
         emptyRecordsLeft -= 1
         return nil
       // §6.2: every other alert ends the connection, and is not answered.
-      default: return .failed(.alert)
+      default:
+        hasEnded = true
+        return .failed(.alert)
       }
     case Content.handshake:
       guard !content.isEmpty, message.count + content.count <= 5 else {
@@ -208,6 +226,7 @@ final class TLSRecords {
   private func fail(
     _ fault: TLSFault, _ alert: Alert, _ aead: TLSAEAD, _ output: inout [UInt8]
   ) -> TLSStep {
+    hasEnded = true
     append(alert, isFatal: true, aead, &output)
     return .failed(fault)
   }

@@ -89,11 +89,12 @@ struct TLSTraffic {
   private mutating func set(_ suite: TLSSuite, _ bytes: [UInt8]) {
     precondition(bytes.count == suite.secretBytes, "a secret is as long as the hash")
     var keyBytes = suite.expand(bytes, label: "key", byteCount: suite.keyBytes)
-    let ivBytes = suite.expand(bytes, label: "iv", byteCount: TLSSuite.nonceBytes)
+    var ivBytes = suite.expand(bytes, label: "iv", byteCount: TLSSuite.nonceBytes)
     for index in bytes.indices { secret[index] = bytes[index] }
     for index in keyBytes.indices { key[index] = keyBytes[index] }
     for index in ivBytes.indices { iv[index] = ivBytes[index] }
     overwrite(&keyBytes)
+    overwrite(&ivBytes)
     sequence = 0
     mark = 0
   }

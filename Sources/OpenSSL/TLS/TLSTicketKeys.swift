@@ -9,10 +9,17 @@ public final class TLSTicketKeys: Sendable {
   public static let rotationSeconds: Int64 = 6 * 3600
   static let nameBytes = 16
 
-  private struct Key: Sendable {
-    let name = SecureRandom.bytes(TLSTicketKeys.nameBytes)
-    let cipher = SecureRandom.bytes(32)
-    let mac = SecureRandom.bytes(32)
+  /// Overwritten when it is forgotten: who finds it later could read what was resumed with it.
+  private final class Key: @unchecked Sendable {
+    // SAFETY: of sendability: nothing is written between `init` and `deinit`.
+    private(set) var name = SecureRandom.bytes(TLSTicketKeys.nameBytes)
+    private(set) var cipher = SecureRandom.bytes(32)
+    private(set) var mac = SecureRandom.bytes(32)
+
+    deinit {
+      overwrite(&cipher)
+      overwrite(&mac)
+    }
   }
 
   private struct Ring: Sendable {
@@ -58,6 +65,7 @@ public final class TLSTicketKeys: Sendable {
       }
     }
     var secret = key.mac
+    defer { overwrite(&secret) }
     // SAFETY: the keys have the lengths that AES-256 and the MAC take and live through the calls.
     let isReady = unsafe key.cipher.withUnsafeBufferPointer { bytes in
       unsafe EVP_CipherInit_ex(
