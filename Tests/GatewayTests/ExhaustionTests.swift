@@ -22,10 +22,16 @@ struct ExhaustionTests {
       try DescriptorLimit.lower(to: Int(next) + 2)
       let knocking = try RawClient(port: gateway.port)
       try knocking.send("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-      let before = gateway.iterations
-      #expect(try knocking.isSilent(forMilliseconds: 2_000))
-      #expect(gateway.iterations - before < 100, "the loop spins")
+      let (before, begin) = (gateway.iterations, SystemClock.now())
+      var elapsed: Int64 = 0
+      repeat {
+        #expect(try knocking.isSilent(forMilliseconds: 500))
+        elapsed = SystemClock.now().milliseconds(since: begin)
+        // A busy machine may be late with the second one.
+      } while (gateway.faults["connect: no descriptors or memory left"] ?? 0) < 2
+        && elapsed < 60_000 || elapsed < 2_000
       #expect((gateway.faults["connect: no descriptors or memory left"] ?? 0) >= 2)
+      #expect(Int64(gateway.iterations - before) < 50 + elapsed / 20, "the loop spins")
       try client.say(#"{"type":"watch","ref":2,"inbox":true}"#)
       _ = try client.hear(#""ok""#)
       try DescriptorLimit.lower(to: limit)

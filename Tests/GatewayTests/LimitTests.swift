@@ -57,7 +57,9 @@ struct LimitTests {
     }
     let text = try RawClient(port: gateway.port).readToEnd()
     #expect(text.hasPrefix("HTTP/1.1 429 "))
-    #expect(text.contains("\r\nRetry-After: 20\r\n"))
+    // Twenty for a connection that comes at once; less for one that took its time.
+    let seconds = try #require(text.firstMatch(of: #/\r\nRetry-After: (\d+)\r\n/#)?.1)
+    #expect((1...20).contains(Int(seconds) ?? 0))
   }
 
   @Test("a full gateway answers 503 with Retry-After, and takes the next when one has gone")

@@ -69,11 +69,11 @@ final class RawClient {
     }
   }
 
-  /// 15 s without an event are a failure, not a wait for ever.
+  /// A minute without an event is a failure, not a wait for ever.
   private func wait(_ interest: Interest) throws {
     try epoll.modify(descriptor, interest, datum: 0)
     var events = Events(capacity: 1)
-    try epoll.wait(into: &events, timeoutMilliseconds: 15_000)
-    guard events.count > 0 else { throw Failure(text: "nothing in 15 s; heard \(text)") }
+    try epoll.wait(into: &events, timeoutMilliseconds: 60_000)
+    guard events.count > 0 else { throw Failure(text: "nothing in a minute; heard \(text)") }
   }
 }

@@ -53,7 +53,7 @@ final class RunningGateway {
       id: workspace, name: "test \(workspace)", publicKey: "pk_\(workspace)")
     _ = create.answer(try connection.run(create.query))
     // The lists of origins are read when PostgreSQL answers.
-    while !shared.board.readiness().isReady { continue }
+    while !shared.board.readiness().isReady { try await Task.sleep(for: .milliseconds(2)) }
   }
 
   static func makeID() -> Identifier {

@@ -15,7 +15,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
   let epoll = try Epoll()
   try epoll.add(descriptor, interest, datum: 1)
   var events = Events(capacity: 1)
-  try epoll.wait(into: &events, timeoutMilliseconds: 5_000)
+  try epoll.wait(into: &events, timeoutMilliseconds: 60_000)
   return events.count == 1 ? events[0] : nil
 }
 

@@ -42,7 +42,7 @@ import Testing
       let epoll = try Epoll()
       try epoll.add(rawValue: signals.rawValue, .read, datum: 1)
       var events = Events(capacity: 1)
-      try epoll.wait(into: &events, timeoutMilliseconds: 5_000)
+      try epoll.wait(into: &events, timeoutMilliseconds: 60_000)
       exitNow(signals.next() == .terminate ? 17 : 2)
     }
   }
