@@ -22,12 +22,15 @@ await_acks() {
   local goal
   goal=$(acked || true)
   goal=$((${goal:-0} + $1))
-  if ! is_running "$load_pid" || ! await 60 "$1 more acks" load_has_acked "$goal"; then
+  if ! is_running "$load_pid" || ! await 180 "$1 more acks" load_has_acked "$goal"; then
     cat "$work/load.log" "$work/load.out" >&2
     tail -n 20 "$log" >&2
     die "the load does not go on"
   fi
 }
+
+# end_load: no more is said; what is on its way is awaited, and then compared.
+end_load() { kill -TERM "$load_pid"; }
 
 # figure NAME: a number of the load's report.
 figure() { sed -n "s/^  \"$1\" : \([0-9.]*\),*$/\1/p" "$work/load.json"; }

@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 import time
+import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -28,6 +29,8 @@ HOSTILE = [
     "javascript:window.hurt=1 &lt;b&gt; ${7*7} {{PUBLIC_KEY}}",
 ]
 SOCKET = re.compile(r"/api/v1/ws$")
+# Milliseconds that a page may take on a machine that runs something else as well.
+PATIENCE = 60_000
 
 
 class Failure(Exception):
@@ -43,7 +46,7 @@ class Watch:
         self.complaints: list[str] = []
 
     def page(self, page: Page) -> Page:
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         page.add_init_script(
             "addEventListener('securitypolicyviolation', (event) =>"
             " console.error(`CSP ${event.violatedDirective} ${event.blockedURI}`))"
@@ -461,6 +464,7 @@ def main() -> int:
     options.add_argument("--shots", help="a folder for pictures")
     options.add_argument("--chromium", default=os.environ.get("CHROMIUM") or None)
     run = None
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         arguments = options.parse_args()
         # Chromium's own sandbox does not work for root in a container.
@@ -471,7 +475,10 @@ def main() -> int:
             run.run()
         except (Failure, AssertionError, Error) as failure:
             if not isinstance(failure, Failure):
-                print(f"FAIL  {failure}", *run.watch.complaints, sep="\n      ")
+                lines = [frame.lineno for frame in traceback.extract_tb(failure.__traceback__)
+                         if frame.filename == __file__]
+                words = str(failure).strip().splitlines() or [type(failure).__name__]
+                print(f"FAIL  {words[0]} (lines {lines})", *words[1:12], *run.watch.complaints, sep="\n      ")
             for number, context in enumerate(browser.contexts):
                 for page in context.pages:
                     run.shot(page, f"failed-{number}")

@@ -51,7 +51,7 @@ async def echo(base, keeps):
 
 async def until(socket, kind):
     while True:
-        for line in (await asyncio.wait_for(socket.recv(), 10)).split("\n"):
+        for line in (await asyncio.wait_for(socket.recv(), 60)).split("\n"):
             frame = json.loads(line)
             if frame["type"] == kind:
                 return frame

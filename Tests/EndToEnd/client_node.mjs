@@ -51,7 +51,7 @@ async function dial(token, after) {
   return client;
 }
 
-setTimeout(() => { console.error("no end after 30 s"); process.exit(1); }, 30_000).unref();
+setTimeout(() => { console.error("no end after 120 s"); process.exit(1); }, 120_000).unref();
 
 const guest = await dial(visitor.token, 0);
 const agent = await dial(operator.token, 0);

@@ -25,7 +25,7 @@ class Client:
 
     async def next(self):
         while not self.waiting:
-            message = await asyncio.wait_for(self.socket.recv(), 10)
+            message = await asyncio.wait_for(self.socket.recv(), 60)
             self.waiting = [json.loads(line) for line in message.split("\n")]
         return self.waiting.pop(0)
 

@@ -6,7 +6,7 @@
 answers() {
   local status=$1 path=$2 found
   shift 2
-  found=$(curl --silent --max-time 5 --output "$work/body" --dump-header "$work/head" \
+  found=$(curl --silent --max-time 30 --output "$work/body" --dump-header "$work/head" \
     --write-out '%{http_code}' "$@" "$url$path") || true
   if [ "$found" = "$status" ]; then
     pass "$path answers $status${*:+ to $*}"

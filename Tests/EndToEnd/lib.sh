@@ -50,8 +50,20 @@ await() {
   done
 }
 
+# free_port: from below those that the kernel gives to connections of its own choice, of which one could take it
+# before its server listens.
 free_port() {
-  "$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+  "$python" - <<'END'
+import random, socket
+while True:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", random.randrange(12_000, 32_000)))
+        except OSError:
+            continue
+        print(probe.getsockname()[1])
+        break
+END
 }
 
 is_running() { [ -n "${1:-}" ] && kill -0 "$1" 2>/dev/null; }
@@ -88,14 +100,14 @@ start_gateway() {
   "$chirrup" serve --demo --listen "127.0.0.1:$port" "${place[@]}" "$@" >>"$log" 2>&1 &
   gateway_pid=$!
   pids+=("$gateway_pid")
-  if ! await 30 "a gateway that is ready" gateway_answers; then
+  if ! await 120 "a gateway that is ready" gateway_answers; then
     tail -n 30 "$log" >&2
     die "the gateway does not start"
   fi
 }
 
 gateway_answers() {
-  is_running "$gateway_pid" && curl --silent --fail --max-time 2 --output /dev/null "$url/readyz"
+  is_running "$gateway_pid" && curl --silent --fail --max-time 10 --output /dev/null "$url/readyz"
 }
 
 # stop_gateway: SIGTERM; its status is the exit code of this function.
@@ -103,7 +115,7 @@ stop_gateway() {
   local pid=$gateway_pid status=0
   gateway_pid=
   kill -TERM "$pid" 2>/dev/null || true
-  await 40 "the gateway's end" process_is_gone "$pid" || kill -KILL "$pid"
+  await 90 "the gateway's end" process_is_gone "$pid" || kill -KILL "$pid"
   wait "$pid" || status=$?
   return $status
 }
@@ -172,7 +184,8 @@ clean_up() {
     if [ $status = 0 ] && [ $failures = 0 ]; then
       rm -rf "$work"
     else
-      printf 'logs are kept in %s\n' "$work" >&2
+      printf 'logs are kept in %s; the end of the gateway'"'"'s:\n' "$work" >&2
+      tail -n 8 "$log" 2>/dev/null | cut -c 1-300 >&2 || true
     fi
   fi
   if [ $status = 0 ] && [ $failures != 0 ]; then status=1; fi

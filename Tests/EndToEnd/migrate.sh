@@ -36,7 +36,7 @@ pids+=($!)
 "$chirrup" migrate up "${place[@]}" >"$work/up" 2>&1 &
 mover=$!
 pids+=("$mover")
-await 60 "the move to begin" grep -q "of $((rows + 55)) rows" "$work/up"
+await 120 "the move to begin" grep -q "of $((rows + 55)) rows" "$work/up"
 kill -KILL "$mover" 2>/dev/null && pass "kill -9 in the middle of the move" || pass "the move was over before it could be killed"
 wait "$mover" 2>/dev/null || true
 moved=$(sql -c 'SELECT count(*) FROM chats WHERE session_id IS NOT NULL')
@@ -59,7 +59,7 @@ sql -c 'UPDATE chats SET seq = seq - 900000 WHERE seq > 900000' >/dev/null
 sql -c "INSERT INTO chirrup_migrations VALUES ('20991231_newer', 'x', now(), 1)" >/dev/null
 check "an older binary on a newer schema: up answers 3" exits 3 migrate up
 check "... and says so" grep -q 'migrated by a newer chirrup' "$work/err"
-check "... and serve refuses it too" exits 3 timeout 20 "$chirrup" serve --listen "127.0.0.1:$port" "${place[@]}"
+check "... and serve refuses it too" exits 3 timeout 60 "$chirrup" serve --listen "127.0.0.1:$port" "${place[@]}"
 check "... with the same words" grep -q 'migrated by a newer chirrup' "$work/err"
 sql -c "DELETE FROM chirrup_migrations WHERE revision = '20991231_newer'" >/dev/null
 

@@ -2,49 +2,98 @@
 # The end-to-end tests: private gateways on private data, strangers' clients, crashes, load, browsers.
 # `swift build -c release` comes first. With --full the load lasts a minute, and more is broken for longer.
 # One part alone: its script, for example Tests/EndToEnd/crash_gateway.sh
+#
+# Parts that mostly wait run beside each other. What failed is said again at the end.
 set -uo pipefail
 cd "$(dirname "$0")"
 
 full=false
 [ "${1-}" != --full ] || full=true
-python=${CHIRRUP_PYTHON:-python3}
 failed=()
+beside=()
+outputs=$(mktemp -d /tmp/chirrup-parts.XXXXXX)
+trap 'rm -rf "$outputs"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null; wait; exit 130' INT TERM
 
-part() {
-  local name=$1 begin=$SECONDS
-  shift
-  printf '\n-- %s\n' "$name"
-  if "$@"; then
-    printf -- '-- %s: passed in %s s\n' "$name" $((SECONDS - begin))
+# said NAME STATUS SECONDS
+said() {
+  if [ "$2" = 0 ]; then
+    printf -- '-- %s: passed in %s s\n' "$1" "$3"
   else
-    printf -- '-- %s: FAILED after %s s\n' "$name" $((SECONDS - begin))
-    failed+=("$name")
+    printf -- '-- %s: FAILED after %s s\n' "$1" "$3"
+    failed+=("$1")
   fi
 }
 
-part "http" ./http.sh
-part "tls" ./tls.sh
-part "clients" ./clients.sh
-part "verdict" ./verdict.sh
-part "migrations" ./migrate.sh
-part "quarantine" ./quarantine.sh
-part "pgbouncer" ./pgbouncer.sh
-if $full; then
-  part "torture" ./torture.sh 20
-  part "gateway crash" ./crash_gateway.sh
-  part "database crash" ./crash_postgres.sh
-  part "load" ./load.sh 60
-else
-  part "torture" ./torture.sh
-  part "gateway crash" ./crash_gateway.sh 10 1
-  part "database crash" ./crash_postgres.sh 15 1
-  part "load" ./load.sh
-fi
-part "browser" ./browser.sh
+# part NAME COMMAND…: alone on the machine.
+part() {
+  local name=$1 begin=$SECONDS status=0
+  shift
+  printf '\n-- %s\n' "$name"
+  "$@" 2>&1 | tee "$outputs/$name" || status=$?
+  said "$name" $status $((SECONDS - begin))
+}
 
-printf '\n'
+# beside NAME COMMAND…: goes on while the next ones begin; its output comes with `join`.
+beside() {
+  local name=$1
+  shift
+  beside+=("$name")
+  {
+    local begin=$SECONDS status=0
+    "$@" >"$outputs/$name" 2>&1 || status=$?
+    echo "$status $((SECONDS - begin))" >"$outputs/$name.end"
+  } &
+}
+
+# join: waits for all that run beside each other.
+join() {
+  local name status seconds
+  wait
+  for name in "${beside[@]}"; do
+    printf '\n-- %s\n' "$name"
+    cat "$outputs/$name"
+    read -r status seconds <"$outputs/$name.end"
+    said "$name" "$status" "$seconds"
+  done
+  beside=()
+}
+
+# Short enough for a log of which only the end is kept.
+repeat_failures() {
+  local name
+  for name in "${failed[@]:0:3}"; do
+    printf '\n-- %s, once more\n' "$name"
+    grep --extended-regexp '^(FAIL|waited)' "$outputs/$name" | cut -c 1-300 | head -n 6
+    printf '   …\n'
+    tail -n 6 "$outputs/$name" | cut -c 1-300
+  done
+}
+
+beside "http" ./http.sh
+beside "tls" ./tls.sh
+beside "clients" ./clients.sh
+beside "verdict" ./verdict.sh
+beside "migrations" ./migrate.sh
+beside "quarantine" ./quarantine.sh
+beside "pgbouncer" ./pgbouncer.sh
+join
+if $full; then
+  beside "torture" ./torture.sh 20
+  beside "gateway crash" ./crash_gateway.sh
+  beside "database crash" ./crash_postgres.sh
+else
+  beside "torture" ./torture.sh
+  beside "gateway crash" ./crash_gateway.sh 1
+  beside "database crash" ./crash_postgres.sh 1
+fi
+beside "browser" ./browser.sh
+join
+if $full; then part "load" ./load.sh 60; else part "load" ./load.sh; fi
+
 if [ ${#failed[@]} -gt 0 ]; then
-  printf 'end to end: FAILED: %s\n' "${failed[*]}"
+  repeat_failures
+  printf '\nend to end: FAILED: %s\n' "${failed[*]}"
   exit 1
 fi
-printf 'end to end: all passed in %s s\n' $SECONDS
+printf '\nend to end: all passed in %s s\n' $SECONDS

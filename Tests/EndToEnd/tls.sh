@@ -32,7 +32,7 @@ says() {
 refused() {
   local name=$1 pattern=$2 status=0
   shift 2
-  timeout 20 "$chirrup" serve --listen none --tls-listen "127.0.0.1:$secure" "${place[@]}" "$@" \
+  timeout 60 "$chirrup" serve --listen none --tls-listen "127.0.0.1:$secure" "${place[@]}" "$@" \
     >"$work/refusal" 2>&1 || status=$?
   if [ $status != 0 ] && [ $status != 124 ] && grep --quiet --extended-regexp "$pattern" "$work/refusal"; then
     pass "$name is refused at the start"
@@ -75,22 +75,32 @@ for version in tls1_2 tls1_3; do
   says '^Reused' "resumption over $version" -$version -sess_in "$work/ticket"
 done
 
-(sleep 0.5; printf 'R\n'; sleep 1) | openssl s_client -connect "127.0.0.1:$secure" -tls1_2 >"$work/client" 2>&1 || true
+# printed PATTERN: until the client has; what fails then is the check behind it.
+printed() { await 30 "$1 from openssl" grep --quiet --ignore-case --extended-regexp "$1" "$work/client" || true; }
+
+# It ends with its input, so that goes on until it has printed what is looked for.
+: >"$work/client"
+{
+  printed '^---$'
+  printf 'R\n'
+  printed 'no renegotiation'
+} | openssl s_client -connect "127.0.0.1:$secure" -tls1_2 >"$work/client" 2>&1 || true
 check "renegotiation is refused" grep --quiet --ignore-case 'no renegotiation' "$work/client"
 
 for letter in K k; do
-  (
-    sleep 0.5
+  : >"$work/client"
+  {
+    printed '^---$'
     printf '%s\n' $letter
-    sleep 0.5
+    printed 'KEYUPDATE'
     printf 'GET /healthz HTTP/1.1\nHost: localhost\nConnection: close\n\n'
-    sleep 1
-  ) | openssl s_client -connect "127.0.0.1:$secure" -tls1_3 -crlf >"$work/client" 2>&1 || true
+    printed '^HTTP/1.1 '
+  } | openssl s_client -connect "127.0.0.1:$secure" -tls1_3 -crlf >"$work/client" 2>&1 || true
   check "an answer after a key update ($letter)" grep --quiet '^HTTP/1.1 200' "$work/client"
 done
 
 check "plain HTTP on the TLS port gets a 400" grep --quiet '^HTTP/1.1 400' \
-  <(curl --silent --include --max-time 5 "http://127.0.0.1:$secure/healthz")
+  <(curl --silent --include --max-time 30 "http://127.0.0.1:$secure/healthz")
 
 check "Python talks, breaks off and resumes" "$python" "$(dirname "$0")/tls_client.py" "$secure"
 
@@ -98,10 +108,10 @@ certificate first renewed.example.com
 kill -HUP "$gateway_pid"
 kill -HUP "$gateway_pid"
 renewed() { client | grep --quiet 'subject=CN = renewed.example.com'; }
-check "SIGHUP brings the new certificate" await 5 "the new certificate" renewed
+check "SIGHUP brings the new certificate" await 60 "the new certificate" renewed
 echo broken >"$work/first.pem"
 kill -HUP "$gateway_pid"
-check "a broken one is told in the log" await 5 "the log" grep --quiet "the old certificates stay in use" "$log"
+check "a broken one is told in the log" await 60 "the log" grep --quiet "the old certificates stay in use" "$log"
 check "… and changes nothing" renewed
 check "… and the gateway drains as ever" stop_gateway
 

@@ -18,7 +18,7 @@ CONTEXT.verify_mode = ssl.CERT_NONE
 
 
 def connect(session=None):
-    plain = socket.create_connection(("127.0.0.1", PORT), timeout=10)
+    plain = socket.create_connection(("127.0.0.1", PORT), timeout=60)
     secure = CONTEXT.wrap_socket(plain, server_hostname="localhost", session=session)
     key = base64.b64encode(os.urandom(16)).decode()
     secure.sendall(
@@ -79,7 +79,7 @@ echo(again, b"resumed", pieces=1)
 # Garbage below TLS: an alert or an end, and never an echo.
 descriptor = again.detach()
 raw = socket.socket(fileno=descriptor)
-raw.settimeout(5)
+raw.settimeout(60)
 raw.sendall(b"\x17\x03\x03\x00\x20" + os.urandom(32))
 answer = b""
 while part := raw.recv(4096):
@@ -91,7 +91,7 @@ for garbage in (b"\x17\x03\x03\x00\x00", b"\x17\x03\x03\xff\xff" + bytes(100), b
                 b"\x16\x03\x03\x00\x04\x0e\x00\x00\x00", os.urandom(500)):
     victim = connect()
     raw = socket.socket(fileno=victim.detach())
-    raw.settimeout(5)
+    raw.settimeout(60)
     raw.sendall(garbage)
     try:
         while raw.recv(4096):

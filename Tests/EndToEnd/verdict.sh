@@ -11,11 +11,12 @@ start_gateway
 sql() { "$(postgres_bin)/psql" --quiet --no-psqlrc --command "$1" "$database"; }
 
 # Few clients, so that each of them says much.
-few=(--visitors 5 --operators 1 --rate 80 --operator-share 0.1 --seconds 6 --drain-seconds 3)
+few=(--visitors 5 --operators 1 --rate 80 --operator-share 0.1 --seconds 600 --drain-seconds 3)
 
 # convicts WHAT FIGURE: the load must end with 1 and count at least one of them.
 convicts() {
   local status=0
+  end_load
   wait "$load_pid" || status=$?
   if [ $status = 1 ] && [ "$(figure "$2")" -gt 0 ]; then
     pass "$1: status 1, $(figure "$2") $2"
@@ -42,9 +43,12 @@ for fault in drop:holes duplicate:duplicated swap:reordered; do
   "$python" "$(dirname "$0")/tamper.py" "$proxy_port" "ws://127.0.0.1:$port/api/v1/ws" "${fault%:*}" \
     >"$work/proxy.out" 2>"$work/proxy.log" &
   pids+=($!)
-  await 10 "the proxy" grep --quiet ready "$work/proxy.out" || die "no proxy: $(cat "$work/proxy.log")"
+  await 60 "the proxy" grep --quiet ready "$work/proxy.out" || die "no proxy: $(cat "$work/proxy.log")"
   start_load "$proxy_port" "${few[@]}"
+  await_acks 240
   convicts "the wire plays ${fault%:*}" "${fault#*:}"
 done
 start_load "$port" "${few[@]}"
+await_acks 100
+end_load
 check "the same load, untouched, is clean" wait "$load_pid"
