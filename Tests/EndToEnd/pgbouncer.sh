@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pgbouncer.sh [SECONDS [ROUNDS]]: the gateway reaches PostgreSQL through PgBouncer in transaction mode, which dies in
+# pgbouncer.sh [ROUNDS]: the gateway reaches PostgreSQL through PgBouncer in transaction mode, which dies in
 # the middle of a load and comes back: nothing is lost, duplicated or reordered. Migrations go past it, or are refused.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/background_load.sh"
@@ -35,24 +35,26 @@ start_pgbouncer
 place=(--database-url "$pooled")
 # Fails within a moment, or not at all.
 status=0
-timeout 20 "$chirrup" serve --listen "127.0.0.1:$port" "${place[@]}" >"$work/refused" 2>&1 || status=$?
+timeout 60 "$chirrup" serve --listen "127.0.0.1:$port" "${place[@]}" >"$work/refused" 2>&1 || status=$?
 check "serve refuses to migrate through the pooler" test $status = 1
 check "… and says what to do" grep -q 'set database_direct_url' "$work/refused"
 CHIRRUP_DATABASE_DIRECT_URL=$direct start_gateway
 check "with the way past it, it starts" gateway_answers
 check "… and says that statements are not prepared" grep -q 'through a pooler' "$log"
-start_load "$port" --visitors 200 --operators 4 --rate 300 --seconds "${1:-15}" --operator-share 0.15
-for round in $(seq "${2:-3}"); do
+start_load "$port" --visitors 200 --operators 4 --rate 300 --seconds 900 --operator-share 0.15
+rounds=${1:-3}
+for round in $(seq "$rounds"); do
   await_acks 300
   kill -KILL "$pgbouncer_pid"
-  await 10 "its end" process_is_gone "$pgbouncer_pid"
+  await 60 "its end" process_is_gone "$pgbouncer_pid"
   rm -f "$cluster/.s.PGSQL.6432" "$cluster/.s.PGSQL.6432.lock"
   check "the gateway is alive without its pooler, round $round" \
     curl --silent --fail --output /dev/null "$url/healthz"
   start_pgbouncer
 done
 await_acks 200
-conclude "PgBouncer killed ${2:-3} times"
+end_load
+conclude "PgBouncer killed $rounds times"
 check "nothing of the gateway's is left in a session" test "$(psql --no-psqlrc --tuples-only --no-align \
   --command "SELECT current_setting('enable_seqscan') || current_setting('statement_timeout')" "$pooled")" = on0
 check "the gateway stops in good order afterwards" stop_gateway
