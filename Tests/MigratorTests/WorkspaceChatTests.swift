@@ -237,8 +237,8 @@ import Testing
 
   /// Prints the figures of the move; CHIRRUP_LEGACY_ROWS makes it larger.
   @Test func `readers are never kept waiting for long`() throws {
-    // Readers who are locked out wait for as long as the move lasts, every time; one who waits for a
-    // processor does not.
+    // Readers who are locked out wait for as long as the move lasts, every time; one who waits for
+    // a processor does not.
     let isShort = try (0..<3).contains { _ in
       let (wait, move) = try longestRead()
       return wait > .zero && wait * 3 < move
