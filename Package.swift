@@ -92,7 +92,8 @@ let package = Package(
     .executableTarget(
       name: "chirrup-load",
       dependencies: [
-        "Wire", "Compression", "Kernel", "OpenSSL", "Primitives", "Postgres", "Cluster",
+        "Wire", "Chat", "Compression", "Kernel", "OpenSSL", "Primitives", "Postgres", "Journal",
+        "Cluster",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ], path: "LoadTests/Harness", swiftSettings: strict),

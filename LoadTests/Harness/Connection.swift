@@ -100,7 +100,7 @@ final class Connection {
       case .failed(let error): return .ended(ConnectionEnd(code: nil, label: error.name))
       }
     }
-    output.removeAll(keepingCapacity: output.capacity <= 4096)
+    output.removeAll(keepingCapacity: output.capacity <= 16_384)
     written = 0
     return .going
   }

@@ -6,5 +6,5 @@ struct ChirrupLoad: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "chirrup-load",
     abstract: "Load and prove a Chirrup gateway.",
-    subcommands: [Chat.self, Idle.self, Torture.self])
+    subcommands: [Chat.self, Idle.self, Torture.self, Durable.self])
 }

@@ -4,6 +4,9 @@ import Foundation
 struct ProcessSample {
   /// Processor seconds in user mode and in the kernel.
   var seconds: Double
+  /// With those of its children that have ended.
+  var secondsWithChildren: Double
+  var parent: Int
   /// Resident memory.
   var bytes: Int
   /// Of it, what is the process's own: heap and stacks; 0 where the kernel does not say.
@@ -16,10 +19,15 @@ struct ProcessSample {
     // The second field is the program's name in parentheses, which may hold anything.
     let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
     let pages = memory.split(separator: " ")
-    guard fields.count > 13, pages.count > 1, let user = Double(fields[12]),
-      let system = Double(fields[13]), let resident = Int(pages[1])
+    guard fields.count > 15, pages.count > 1, let parent = Int(fields[2]),
+      let user = Double(fields[12]), let system = Double(fields[13]),
+      let childUser = Double(fields[14]), let childSystem = Double(fields[15]),
+      let resident = Int(pages[1])
     else { return nil }
-    seconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
+    seconds = (user + system) / ticks
+    secondsWithChildren = seconds + (childUser + childSystem) / ticks
+    self.parent = parent
     bytes = resident * sysconf(Int32(_SC_PAGESIZE))
     anonymousBytes = ProcessSample.anonymous(process)
   }

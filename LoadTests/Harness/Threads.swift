@@ -43,9 +43,9 @@ extension Chat {
 
 /// An array cannot hold a thread, which has one owner.
 final class ThreadBox {
-  private var thread: Thread?
+  private var thread: Kernel.Thread?
 
-  init(_ thread: consuming Thread) { self.thread = consume thread }
+  init(_ thread: consuming Kernel.Thread) { self.thread = consume thread }
 
   func join() { thread.take()?.join() }
 }

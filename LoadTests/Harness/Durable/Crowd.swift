@@ -1,0 +1,349 @@
+/// The senders of `durable`: many connections on one loop, each with a session of its own, made to
+/// cost little. They share the machine with what they measure.
+import Kernel
+import OpenSSL
+import Primitives
+
+/// One phase as the senders saw it.
+struct CrowdPhase {
+  /// Acknowledged in the counted time, and in all.
+  var counted = 0
+  var total = 0
+  var nanoseconds: Int64 = 0
+  var busyNanoseconds: Int64 = 0
+  var latencies = Latencies()
+  var wallStart = WallTime(microseconds: 0)
+
+  /// How often messages were put into the window, and how often the senders' allowance of the
+  /// protocol did not fill it.
+  var fills = 0
+  var starvedFills = 0
+
+  var perSecond: Double { Double(counted) * 1e9 / Double(max(1, nanoseconds)) }
+  /// Of a core.
+  var load: Double { Double(busyNanoseconds) / Double(max(1, nanoseconds)) }
+}
+
+final class Crowd {
+  let bodies: Bodies
+  let stamp: Stamp
+  private(set) var senders: [Sender] = []
+  var ledger: Ledger
+  private(set) var refusals: [String: Int] = [:]
+  private(set) var problems: [String] = []
+
+  private let target: Target
+  private let tokens: [String]
+  private let pipeline: Int
+  private let epoll: Epoll
+  private let workspace = TLSWorkspace()
+  private var events = Events(capacity: 1024)
+  private var buffer = [UInt8](repeating: 0, count: 262_144)
+  private var commands = CommandBuffer()
+  private var random = RandomStream(seed: Random.uint64())
+  private var connections: [Connection?] = []
+  private var liveCount = 0
+  private var phase = CrowdPhase()
+  private var inFlight = 0
+  /// Senders with nothing in flight, who waited longest first.
+  private var ready: ReadyQueue
+  private var retryAt = Instant.never
+
+  /// Connections under way at once, and how long all may take.
+  private static let openingMax = 64
+  private static let openSecondsMax: Int64 = 120
+  /// Not counted at the begin of a phase.
+  static let warmMilliseconds: Int64 = 500
+  /// Messages that are due wait so long for company: fewer wake-ups, and in the latency.
+  private static let arrivalNanoseconds: Int64 = 200_000
+
+  init(target: Target, credentials: [Credential], bodies: Bodies, pipeline: Int) throws(Errno) {
+    self.target = target
+    self.bodies = bodies
+    self.pipeline = pipeline
+    tokens = credentials.map(\.token)
+    let sessions = credentials.compactMap(\.session)
+    ledger = Ledger(sessions: sessions)
+    senders = sessions.map { Sender(session: $0) }
+    ready = ReadyQueue(capacity: sessions.count)
+    stamp = Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now())
+    epoll = try Epoll()
+  }
+
+  // MARK: Opening
+
+  /// Until everybody is subscribed.
+  func open() throws {
+    let limit = SystemClock.now().advanced(byMilliseconds: Crowd.openSecondsMax * 1000)
+    while liveCount < senders.count {
+      guard problems.isEmpty, SystemClock.now() < limit else {
+        throw CredentialFailure.tooFew("connection", wanted: senders.count, found: liveCount)
+      }
+      while connections.count < senders.count, connections.count - liveCount < Crowd.openingMax {
+        let number = connections.count
+        let connection = try Connection(
+          client: number, target: target, workspace, random: &random)
+        try connection.register(in: epoll, datum: UInt64(number))
+        connections.append(connection)
+      }
+      try turn(nanoseconds: 100_000_000)
+    }
+    for number in senders.indices { enqueue(number) }
+  }
+
+  private func enqueue(_ number: Int) {
+    guard !senders[number].isQueued else { return }
+    senders[number].isQueued = true
+    ready.append(number)
+  }
+
+  /// Everybody says something, so that nobody is asked for a sign of life in the next phase.
+  func rest() throws(Errno) {
+    for number in senders.indices {
+      commands.pong()
+      try transmit(number)
+    }
+    try turn(nanoseconds: 10_000_000)
+  }
+
+  // MARK: The phases
+
+  /// A closed loop: as soon as answers come, the next messages go, `window` of them in flight.
+  func saturate(window: Int, seconds: Int) throws -> CrowdPhase {
+    try measure(seconds: seconds) { now in
+      try fill(window, now)
+      return now.advanced(byMilliseconds: 1)
+    }
+  }
+
+  /// An open loop: messages become due by chance, whatever the gateway does.
+  func arrive(perSecond: Double, seconds: Int) throws -> CrowdPhase {
+    var arrivals = Arrivals(
+      perSecond: max(1, perSecond), spacing: .poisson, from: SystemClock.now(), seconds: seconds,
+      seed: random.next())
+    return try measure(seconds: seconds) { now in
+      while let due = arrivals.take(now) {
+        let number = pick(now)
+        try send(number, count: 1, due: due)
+      }
+      return max(
+        arrivals.next, Instant(nanoseconds: now.nanoseconds + Crowd.arrivalNanoseconds))
+    }
+  }
+
+  /// Calls `act` after everything that came; it says when it wants to be called again.
+  private func measure(
+    seconds: Int, _ act: (Instant) throws -> Instant
+  ) throws -> CrowdPhase {
+    phase = CrowdPhase()
+    phase.wallStart = SystemClock.wallTime()
+    var now = SystemClock.now()
+    let warm = now.advanced(byMilliseconds: Crowd.warmMilliseconds)
+    let end = now.advanced(byMilliseconds: Int64(seconds) * 1000)
+    var start = now
+    var busy: Int64 = 0
+    var isWarm = false
+    while now < end {
+      let wake = try act(now)
+      try turn(nanoseconds: max(0, wake.nanoseconds - SystemClock.now().nanoseconds))
+      now = SystemClock.now()
+      if !isWarm, now >= warm {
+        isWarm = true
+        start = now
+        phase.counted = 0
+        (phase.fills, phase.starvedFills) = (0, 0)
+        phase.latencies = Latencies()
+        busy = SystemClock.threadTimeNanoseconds()
+      }
+    }
+    var result = phase
+    result.nanoseconds = now.nanoseconds - start.nanoseconds
+    result.busyNanoseconds = SystemClock.threadTimeNanoseconds() - busy
+    try drain()
+    result.total = phase.total
+    result.latencies = phase.latencies
+    return result
+  }
+
+  /// Every answer, 30 seconds after the last one at most.
+  private func drain() throws(Errno) {
+    var limit = SystemClock.now().advanced(byMilliseconds: 30_000)
+    var known = phase.total
+    while inFlight > 0 || retryAt != .never, problems.isEmpty {
+      try turn(nanoseconds: 20_000_000)
+      if phase.total != known {
+        known = phase.total
+        limit = SystemClock.now().advanced(byMilliseconds: 30_000)
+      }
+      if SystemClock.now() >= limit {
+        problems.append("\(inFlight) messages were not answered for 30 s")
+        return
+      }
+    }
+  }
+
+  // MARK: Sending
+
+  private func fill(_ window: Int, _ now: Instant) throws(Errno) {
+    // Whoever waited longest has most of its allowance: if it has too little, so have all.
+    while inFlight < window, let number = ready.first {
+      let count = min(pipeline, window - inFlight, senders[number].inFlightMax)
+      guard senders[number].takeTokens(count, now) else { break }
+      ready.removeFirst()
+      senders[number].isQueued = false
+      try send(number, count: count, due: now)
+    }
+    phase.fills += 1
+    if inFlight < window { phase.starvedFills += 1 }
+  }
+
+  /// Somebody who may send now; whoever stands in the queue of the other phase stays there.
+  private func pick(_ now: Instant) -> Int {
+    for _ in 0..<16 {
+      let number = Int(truncatingIfNeeded: random.next() % UInt64(senders.count))
+      if senders[number].flying.count < senders[number].inFlightMax, !senders[number].isHeld,
+        senders[number].takeTokens(1, now)
+      {
+        return number
+      }
+    }
+    // Everybody at the limit of the protocol: the gateway then says so, and the run fails.
+    return Int(truncatingIfNeeded: random.next() % UInt64(senders.count))
+  }
+
+  private func send(_ number: Int, count: Int, due: Instant) throws(Errno) {
+    for _ in 0..<count {
+      let id = stamp.identifier(due: due, client: number, number: senders[number].made)
+      commands.send(
+        ref: senders[number].made, session: senders[number].session, id: id, bodies: bodies)
+      senders[number].made += 1
+      senders[number].flying.append(id)
+    }
+    inFlight += count
+    try transmit(number)
+  }
+
+  private func transmit(_ number: Int) throws(Errno) {
+    guard let connection = connections[number] else {
+      commands.removeAll()
+      return
+    }
+    if !commands.isEmpty {
+      connection.queue(commands, random: &random)
+      commands.removeAll()
+    }
+    try follow(connection, connection.flush())
+  }
+
+  private func follow(_ connection: Connection, _ outcome: Connection.Outcome) throws(Errno) {
+    if case .ended(let end) = outcome {
+      problems.append("connection \(connection.client) ended: \(end.label)")
+      connections[connection.client] = nil
+    } else {
+      try connection.updateInterest(in: epoll, datum: UInt64(connection.client))
+    }
+  }
+
+  // MARK: Receiving
+
+  private func turn(nanoseconds: Int64) throws(Errno) {
+    try epoll.wait(into: &events, timeoutNanoseconds: nanoseconds)
+    let now = SystemClock.now()
+    for position in 0..<events.count {
+      let event = events[position]
+      let number = Int(event.datum)
+      guard let connection = connections[number] else { continue }
+      var outcome = Connection.Outcome.going
+      if event.isWritable || event.isHungUp { outcome = connection.writable() }
+      if outcome == .going, event.isReadable || event.isHungUp {
+        outcome = connection.readable(&buffer) { text in
+          receive(number, text, now)
+          return true
+        }
+      }
+      if outcome == .opened {
+        commands.hello(ref: Client.helloRef, token: tokens[number])
+        outcome = .going
+      }
+      if case .ended = outcome {
+        try follow(connection, outcome)
+      } else if !commands.isEmpty || outcome == .going && event.isWritable {
+        try transmit(number)
+      }
+    }
+    if now >= retryAt { try retry(now) }
+  }
+
+  private func receive(_ number: Int, _ text: RawSpan, _ now: Instant) {
+    switch QuickEvent(text) {
+    case .ack(let ref, let id, let seq): acked(number, ref, id, seq, now)
+    case .message(let id, let seq): ledger.shown(number, seq: seq, id: id)
+    case .other: receiveOther(number, text, now)
+    }
+  }
+
+  private func acked(_ number: Int, _ ref: Int, _ id: Identifier, _ seq: Int, _ now: Instant) {
+    guard let place = senders[number].flying.firstIndex(of: id), stamp.number(of: id) == ref else {
+      ledger.violations.note(.mismatched, "an ack of nothing that waits: ref \(ref) seq \(seq)")
+      return
+    }
+    ledger.acked(number, seq: seq, id: id)
+    phase.counted += 1
+    phase.total += 1
+    phase.latencies.ack(from: stamp.due(of: id), to: now)
+    senders[number].flying.remove(at: place)
+    inFlight -= 1
+    if senders[number].flying.isEmpty { enqueue(number) }
+  }
+
+  /// Everything rare: the handshake of the protocol, pings, errors.
+  private func receiveOther(_ number: Int, _ text: RawSpan, _ now: Instant) {
+    var cursor = JSONCursor()
+    while cursor.skipBlanks(text) {
+      guard let event = try? ServerEvent(text, &cursor) else {
+        problems.append("not JSON: \(text.string.prefix(200))")
+        return
+      }
+      switch event.kind {
+      case .welcome:
+        senders[number].inFlightMax = max(1, event.inFlightMax)
+        commands.subscribe(
+          ref: Client.helloRef + 1, session: senders[number].session, after: 0, epoch: "")
+      case .live: liveCount += 1
+      case .ping: commands.pong()
+      case .error: failed(number, event, now)
+      case .ack, .message, .subscribed, .more, .ok, .resync, .unsubscribed, .drain, .other: break
+      }
+    }
+  }
+
+  /// Once every message of the sender has its answer, all that have no ack go again, in order,
+  /// under the same ids (protocol, the rule of the pipeline).
+  private func failed(_ number: Int, _ event: ServerEvent, _ now: Instant) {
+    refusals[event.code, default: 0] += 1
+    guard event.retry else {
+      problems.append("\(event.code): \(event.message)")
+      return
+    }
+    senders[number].isHeld = true
+    senders[number].retryAt = now.advanced(
+      byMilliseconds: Int64(max(50, event.retryAfterMilliseconds)))
+    retryAt = min(retryAt, senders[number].retryAt)
+  }
+
+  private func retry(_ now: Instant) throws(Errno) {
+    retryAt = .never
+    for number in senders.indices where senders[number].isHeld {
+      guard now >= senders[number].retryAt else {
+        retryAt = min(retryAt, senders[number].retryAt)
+        continue
+      }
+      senders[number].isHeld = false
+      for id in senders[number].flying {
+        commands.send(
+          ref: stamp.number(of: id), session: senders[number].session, id: id, bodies: bodies)
+      }
+      try transmit(number)
+    }
+  }
+}

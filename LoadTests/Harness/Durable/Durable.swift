@@ -1,0 +1,149 @@
+/// `chirrup-load durable`: what durability costs. Committed and acknowledged messages per second
+/// through the gateway, beside the same batches without a gateway and beside one INSERT per message.
+import ArgumentParser
+import Cluster
+import Foundation
+import Kernel
+import Primitives
+
+struct Durable: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Compares the gateway with its own batches driven directly, and with single INSERTs.",
+    discussion: """
+      The gateway, its PostgreSQL and this generator share one machine. Each round runs all \
+      phases one after another, so that noise hits all alike; ratios are taken within a round. \
+      Afterwards every acknowledged message must be in the database once. Ends with 1 if a \
+      promise was broken, or with --check if a ratio is missed; with 2 if it could not run.
+      """)
+
+  @Option(help: "The gateway: ws://ADDRESS:PORT.")
+  var url = "ws://127.0.0.1:8080"
+  @Option(help: "The gateway's binary, to make the tokens with.")
+  var chirrup: String
+  @Option(help: "The gateway's data directory, which holds its PostgreSQL.")
+  var dataDir: String
+  @Option(help: "The workspace of the tokens.")
+  var workspace = "demo"
+  @Option(help: "Senders, each with a session and a connection of its own.")
+  var senders = 4_000
+  @Option(help: "Messages in flight at saturation, all senders together.")
+  var window = 1_024
+  @Option(help: "Messages that a sender puts on the wire at once at saturation.")
+  var pipeline = 16
+  @Option(help: "Bytes of a message's body.")
+  var bodyBytes = 100
+  @Option(help: "Rounds of all phases.")
+  var rounds = 5
+  @Option(help: "Seconds of each phase; the first half second is not counted.")
+  var seconds = 5
+  @Option(help: "Writes the report there as JSON.")
+  var json: String?
+  @Option(help: "gateway / direct must reach this with --check.")
+  var directRatio = 0.8
+  @Option(help: "gateway / one INSERT per message on one connection, likewise.")
+  var insertRatio = 10.0
+  @Option(help: "Milliseconds below which the p99 at half load must stay, likewise; 0: any.")
+  var ackMilliseconds = 10.0
+  @Flag(help: "End with 1 when a ratio or the latency is missed.")
+  var check = false
+  @Flag(help: "Only the gateway's phases: for a profiler.")
+  var gatewayOnly = false
+
+  func validate() throws {
+    guard let target = Target(url), !target.isSecure else {
+      throw ValidationError("--url must be ws://ADDRESS:PORT")
+    }
+    guard (16...20_000).contains(senders), (1...16_384).contains(window) else {
+      throw ValidationError("--senders must be 16 to 20000, --window 1 to 16384")
+    }
+    guard (1...100).contains(rounds), (1...20).contains(seconds) else {
+      throw ValidationError("--rounds must be 1 to 100, --seconds 1 to 20")
+    }
+    guard (Bodies.byteCountMin...16_384).contains(bodyBytes) else {
+      throw ValidationError("--body-bytes must be \(Bodies.byteCountMin) to 16384")
+    }
+  }
+
+  func run() throws {
+    var report: DurableReport
+    do {
+      report = try measure()
+    } catch {
+      FileHandle.standardError.write(Data("chirrup-load: \(error)\n".utf8))
+      throw ExitCode(2)
+    }
+    report.judge(direct: directRatio, insert: insertRatio, ackMilliseconds: ackMilliseconds)
+    print(report)
+    if let json { try report.json().write(to: URL(filePath: json)) }
+    if !report.problems.isEmpty || check && !report.missed.isEmpty { throw ExitCode(1) }
+  }
+
+  private func measure() throws -> DurableReport {
+    guard let target = Target(url) else { throw ValidationError("--url") }
+    let place = try Place(target: target, dataDirectory: dataDir)
+    let credentials = try Credentials.make(
+      chirrup: chirrup, kind: "visitor", count: senders, workspace: workspace,
+      place: ["--data-dir", dataDir])
+    if DescriptorLimit.raise() < credentials.count + 64 {
+      throw ValidationError("\(credentials.count + 64) descriptors are needed (ulimit -n)")
+    }
+    let crowd = try Crowd(
+      target: target, credentials: credentials, bodies: Bodies(byteCount: bodyBytes),
+      pipeline: pipeline)
+    try crowd.open()
+    let direct = try DirectDriver(place, bodyBytes: bodyBytes, like: credentials)
+    let peers = try PeerDriver(place, bodyBytes: bodyBytes, like: credentials)
+    var report = DurableReport(
+      machine: Machine.description, loops: place.loops, senders: senders, window: window,
+      pipeline: pipeline, bodyBytes: bodyBytes)
+    for number in 1...rounds {
+      var round = DurableRound()
+      try measureGateway(&round, crowd, place)
+      if !gatewayOnly {
+        try crowd.rest()
+        round.direct = try direct.run(
+          rows: round.batchRows, sessions: round.batchSessions, seconds: seconds)
+        for kind in PeerDriver.Kind.allCases {
+          try crowd.rest()
+          round.peers[kind.rawValue] = try peers.run(kind, seconds: max(1, seconds * 3 / 5))
+        }
+        try crowd.rest()
+      }
+      try measureHalf(&round, crowd, place)
+      report.rounds.append(round)
+      FileHandle.standardError.write(Data("round \(number): \(round)\n".utf8))
+    }
+    try report.verify(crowd, direct, peers, place)
+    return report
+  }
+
+  /// The gateway at saturation.
+  private func measureGateway(_ round: inout DurableRound, _ crowd: Crowd, _ place: Place) throws {
+    let before = try place.figures()
+    let begin = place.use()
+    let phase = try crowd.saturate(window: window, seconds: seconds)
+    round.gatewayUse = place.use().since(begin, messages: phase.total)
+    let after = try place.figures(committed: before.committed + phase.total)
+    round.gateway = phase.perSecond
+    round.generatorLoad = phase.load
+    round.starved = Double(phase.starvedFills) / Double(max(1, phase.fills))
+    round.saturated = Report.Latency(phase.latencies.ack)
+    let batches = max(1, after.batches - before.batches)
+    round.batchRows = Double(after.committed - before.committed) / Double(batches)
+    round.batchSessions = try place.sessionsPerBatch(since: phase.wallStart)
+  }
+
+  /// Half of that, as independent people would send it.
+  private func measureHalf(_ round: inout DurableRound, _ crowd: Crowd, _ place: Place) throws {
+    let before = try place.figures()
+    let begin = place.use()
+    let phase = try crowd.arrive(perSecond: round.gateway / 2, seconds: seconds)
+    round.halfUse = place.use().since(begin, messages: phase.total)
+    let after = try place.figures(committed: before.committed + phase.total)
+    round.halfBatchRows =
+      Double(after.committed - before.committed) / Double(max(1, after.batches - before.batches))
+    round.half = phase.perSecond
+    round.halfGeneratorLoad = phase.load
+    round.halfAck = Report.Latency(phase.latencies.ack)
+  }
+}

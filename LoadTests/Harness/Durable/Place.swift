@@ -1,0 +1,162 @@
+/// The gateway and its PostgreSQL as processes on this machine: what they have used, and what they
+/// say of themselves.
+import Cluster
+import Foundation
+import Kernel
+import Postgres
+import Primitives
+
+enum PlaceFailure: Error, CustomStringConvertible {
+  case noGateway(String)
+  case noMetrics(String)
+
+  var description: String {
+    switch self {
+    case .noGateway(let folder): "no gateway runs on \(folder): \(folder)/gateway.lock names none"
+    case .noMetrics(let why): "the gateway's /metrics cannot be read: \(why)"
+    }
+  }
+}
+
+/// Processor seconds so far.
+struct ProcessorUse {
+  var gateway = 0.0
+  var postgres = 0.0
+  var generator = 0.0
+
+  /// Microseconds for each message since `begin`.
+  func since(_ begin: ProcessorUse, messages: Int) -> PerMessage {
+    let scale = 1e6 / Double(max(1, messages))
+    return PerMessage(
+      gateway: (gateway - begin.gateway) * scale, postgres: (postgres - begin.postgres) * scale,
+      generator: (generator - begin.generator) * scale)
+  }
+}
+
+/// Microseconds of processor time.
+struct PerMessage: Encodable {
+  var gateway = 0.0
+  var postgres = 0.0
+  var generator = 0.0
+}
+
+final class Place {
+  struct Figures {
+    var committed = 0
+    var batches = 0
+    var loops = 0
+  }
+
+  let database: String
+  let loops: Int
+  private let target: Target
+  private let gateway: Int
+  private let postmaster: Int
+  private let sql: BlockingConnection
+
+  init(target: Target, dataDirectory: String) throws {
+    self.target = target
+    database = try Cluster.attach(dataDirectory: dataDirectory)
+    sql = try BlockingConnection(database)
+    guard let gateway = Place.process(in: dataDirectory + "/gateway.lock"),
+      let postmaster = Place.process(in: dataDirectory + "/postgres/data/postmaster.pid")
+    else { throw PlaceFailure.noGateway(dataDirectory) }
+    self.gateway = gateway
+    self.postmaster = postmaster
+    loops = try Place.read(target).loops
+  }
+
+  private static func process(in path: String) -> Int? {
+    FileManager.default.contents(atPath: path).flatMap {
+      Int(String(decoding: $0, as: UTF8.self).prefix { $0.isNumber })
+    }
+  }
+
+  // MARK: Processor time
+
+  func use() -> ProcessorUse {
+    var use = ProcessorUse()
+    use.gateway = ProcessSample(process: gateway)?.seconds ?? 0
+    use.generator = ProcessSample(process: Int(getpid()))?.seconds ?? 0
+    use.postgres = Place.family(of: postmaster)
+    return use
+  }
+
+  /// The server's processes, with those that have ended.
+  private static func family(of parent: Int) -> Double {
+    var seconds = ProcessSample(process: parent)?.secondsWithChildren ?? 0
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+      guard let number = Int(name), let sample = ProcessSample(process: number),
+        sample.parent == parent
+      else { continue }
+      seconds += sample.seconds
+    }
+    return seconds
+  }
+
+  // MARK: /metrics
+
+  /// Waits until all of `committed` are in the figures, which every loop posts a few times a second.
+  func figures(committed: Int = 0) throws -> Figures {
+    for _ in 0..<100 {
+      let figures = try Place.read(target)
+      if figures.committed >= committed { return figures }
+      usleep(50_000)
+    }
+    throw PlaceFailure.noMetrics("messages that were acknowledged are not in it after 5 s")
+  }
+
+  private static func read(_ target: Target) throws -> Figures {
+    var figures = Figures()
+    for line in try get(target, path: "/metrics").split(separator: "\n") {
+      guard let value = line.split(separator: " ").last.flatMap({ Int($0) }) else { continue }
+      if line.hasPrefix("chirrup_committed_total{") { figures.committed += value }
+      if line.hasPrefix("chirrup_batches_total{") { figures.batches += value }
+      if line.hasPrefix("chirrup_up{") { figures.loops += 1 }
+    }
+    guard figures.loops > 0 else { throw PlaceFailure.noMetrics("it has no chirrup_up") }
+    return figures
+  }
+
+  private static func get(_ target: Target, path: String) throws -> String {
+    let socket = try Sockets.connect(to: target.address, port: target.port)
+    let epoll = try Epoll()
+    var events = Events(capacity: 1)
+    try epoll.add(socket, .write, datum: 0)
+    try epoll.wait(into: &events, timeoutMilliseconds: 5_000)
+    let request = Array(
+      "GET \(path) HTTP/1.1\r\nHost: \(target.host)\r\nConnection: close\r\n\r\n".utf8)
+    guard case .bytes(request.count) = request.withRawSpan({ socket.send($0) }) else {
+      throw PlaceFailure.noMetrics("no connection")
+    }
+    try epoll.modify(socket, .read, datum: 0)
+    var text: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let limit = SystemClock.now().advanced(byMilliseconds: 5_000)
+    while SystemClock.now() < limit {
+      try epoll.wait(into: &events, timeoutMilliseconds: 1_000)
+      switch buffer.withMutableRawSpan({ socket.receive(into: &$0) }) {
+      case .bytes(let count): text.append(contentsOf: buffer[..<count])
+      case .wouldBlock: continue
+      case .endOfStream: return String(decoding: text, as: UTF8.self)
+      case .reset, .failed: throw PlaceFailure.noMetrics("the connection broke")
+      }
+    }
+    throw PlaceFailure.noMetrics("no answer in 5 s")
+  }
+
+  // MARK: The database
+
+  /// How many sessions a batch of the gateway had in the mean: all rows of one carry its time.
+  func sessionsPerBatch(since: WallTime) throws -> Double {
+    let rows = try sql.run(
+      Query(
+        """
+        SELECT count(*), count(DISTINCT created_at) FROM (
+          SELECT DISTINCT session_id, created_at FROM chats WHERE created_at >= $1) AS parts
+        """, [.time(since)]))
+    return Double(rows.int(0, 0) ?? 0) / Double(max(1, rows.int(0, 1) ?? 1))
+  }
+
+  func run(_ query: Query) throws -> Rows { try sql.run(query) }
+}
