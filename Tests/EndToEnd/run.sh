@@ -89,6 +89,7 @@ else
 fi
 beside "browser" ./browser.sh
 join
+part "durable" ./durable.sh
 if $full; then part "load" ./load.sh 60; else part "load" ./load.sh; fi
 
 if [ ${#failed[@]} -gt 0 ]; then

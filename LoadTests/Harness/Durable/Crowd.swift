@@ -116,15 +116,16 @@ final class Crowd {
     }
   }
 
-  /// An open loop: messages become due by chance, whatever the gateway does.
+  /// An open loop: the same unit of work, what a sender puts on the wire at once, becomes due by
+  /// chance, whatever the gateway does.
   func arrive(perSecond: Double, seconds: Int) throws -> CrowdPhase {
     var arrivals = Arrivals(
-      perSecond: max(1, perSecond), spacing: .poisson, from: SystemClock.now(), seconds: seconds,
+      perSecond: max(1, perSecond / Double(pipeline)), spacing: .poisson, from: SystemClock.now(),
+      seconds: seconds,
       seed: random.next())
     return try measure(seconds: seconds) { now in
       while let due = arrivals.take(now) {
-        let number = pick(now)
-        try send(number, count: 1, due: due)
+        try send(pick(now), count: pipeline, due: due)
       }
       return max(
         arrivals.next, Instant(nanoseconds: now.nanoseconds + Crowd.arrivalNanoseconds))
@@ -201,8 +202,8 @@ final class Crowd {
   private func pick(_ now: Instant) -> Int {
     for _ in 0..<16 {
       let number = Int(truncatingIfNeeded: random.next() % UInt64(senders.count))
-      if senders[number].flying.count < senders[number].inFlightMax, !senders[number].isHeld,
-        senders[number].takeTokens(1, now)
+      if senders[number].flying.count + pipeline <= senders[number].inFlightMax,
+        !senders[number].isHeld, senders[number].takeTokens(pipeline, now)
       {
         return number
       }

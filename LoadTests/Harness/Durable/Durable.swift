@@ -28,7 +28,7 @@ struct Durable: ParsableCommand {
   var senders = 4_000
   @Option(help: "Messages in flight at saturation, all senders together.")
   var window = 1_024
-  @Option(help: "Messages that a sender puts on the wire at once at saturation.")
+  @Option(help: "Messages that a sender puts on the wire at once: 1 to 16.")
   var pipeline = 16
   @Option(help: "Bytes of a message's body.")
   var bodyBytes = 100
@@ -56,6 +56,7 @@ struct Durable: ParsableCommand {
     guard (16...20_000).contains(senders), (1...16_384).contains(window) else {
       throw ValidationError("--senders must be 16 to 20000, --window 1 to 16384")
     }
+    guard (1...16).contains(pipeline) else { throw ValidationError("--pipeline must be 1 to 16") }
     guard (1...100).contains(rounds), (1...20).contains(seconds) else {
       throw ValidationError("--rounds must be 1 to 100, --seconds 1 to 20")
     }

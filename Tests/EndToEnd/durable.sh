@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# durable.sh: what is acknowledged at saturation and at half of it is stored once, and batching beats single INSERTs.
+# The figures themselves are measured by hand (LoadTests/README.md): here the ratios are too coarse to flake.
+. "$(dirname "$0")/lib.sh"
+
+new_folder
+start_gateway
+check "every ack is stored once, and the gateway is faster than one INSERT a message" \
+  "$chirrup_load" durable --url "ws://127.0.0.1:$port" --chirrup "$chirrup" --data-dir "$data" \
+  --senders 1000 --rounds 1 --seconds 2 --check --direct-ratio 0 --insert-ratio 1 --ack-milliseconds 0
+check "the gateway stops in good order afterwards" stop_gateway
