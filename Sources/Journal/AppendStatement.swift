@@ -115,7 +115,48 @@ enum AppendStatement {
 
   // MARK: Parameters, written straight from the batch
 
-  static func writeSessions(
+  /// A session of a batch, as its row is found.
+  struct SessionKey: Comparable {
+    var workspace: Identifier
+    var session: Identifier
+
+    static func < (left: SessionKey, right: SessionKey) -> Bool {
+      left.session == right.session
+        ? left.workspace < right.workspace : left.session < right.session
+    }
+  }
+
+  /// Each session once and in the order of the locks, however many rows it has: the server looks
+  /// each of these up, sorts and locks it. `keys` is storage that is used again.
+  static func writeLocks(
+    of batch: borrowing Batch, _ rows: [Int], _ keys: inout [SessionKey],
+    to parameters: inout ParameterBuffer
+  ) {
+    keys.removeAll(keepingCapacity: true)
+    for row in rows {
+      let record = batch.record(row)
+      let key = SessionKey(workspace: record.workspace, session: record.session)
+      // A sender's messages mostly stand together.
+      if keys.last != key { keys.append(key) }
+    }
+    keys.sort()
+    var count = 0
+    for index in keys.indices where count == 0 || keys[index] != keys[count - 1] {
+      keys[count] = keys[index]
+      count += 1
+    }
+    keys.removeLast(keys.count - count)
+    parameters.append(.uuidArray) { bytes in
+      bytes.appendArrayHeader(element: .uuid, count: keys.count)
+      for key in keys { bytes.appendElement(key.workspace) }
+    }
+    parameters.append(.uuidArray) { bytes in
+      bytes.appendArrayHeader(element: .uuid, count: keys.count)
+      for key in keys { bytes.appendElement(key.session) }
+    }
+  }
+
+  private static func writeSessions(
     of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
   ) {
     parameters.append(.uuidArray) { bytes in

@@ -31,6 +31,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   /// Of a transaction through a pooler: it was another database.
   private var isElsewhere = false
   private(set) var wantsWrite: Bool
+  private var lockKeys: [AppendStatement.SessionKey] = []
   private var locks = ParameterBuffer()
   private var parameters = ParameterBuffer()
 
@@ -50,7 +51,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
     outcomes.removeAll(keepingCapacity: true)
     refused = nil
     locks.removeAll()
-    AppendStatement.writeSessions(of: batch, rows, to: &locks)
+    AppendStatement.writeLocks(of: batch, rows, &lockKeys, to: &locks)
     parameters.removeAll()
     AppendStatement.writeRows(of: batch, rows, to: &parameters)
     guard isPooled ? sendAsText() : sendPrepared() else { return false }
