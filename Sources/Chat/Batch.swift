@@ -93,7 +93,7 @@ public struct Batch: ~Copyable {
     var bodyEnd: Int
     var payloadEnd: Int
   }
-  private var records: [Record] = []
+  @usableFromInline var records: [Record] = []
   private var extents: [Extent] = []
   private var arena: [UInt8] = []
 
@@ -123,6 +123,8 @@ public struct Batch: ~Copyable {
     arena.removeAll(keepingCapacity: true)
   }
 
+  /// A reader of one field copies only that.
+  @inlinable
   public func record(_ index: Int) -> Record { records[index] }
 
   public func withSenderName<Result>(_ index: Int, _ body: (RawSpan) -> Result) -> Result {

@@ -42,6 +42,8 @@ public struct Engine: ~Copyable {
   var sessionIndex: [Identifier: Int] = [:]
   var queue = BatchQueue()
   var breaker = Breaker()
+  /// Where `send` decodes a body, used again for the next one.
+  var bodyStorage: [UInt8] = []
   /// Sends of other loops' connections that failed here.
   var remoteHeld: [RemoteSender: HeldSend] = [:]
   var inbox = Inbox()

@@ -26,6 +26,9 @@ extension Engine {
     // Whether the session is closed is judged by the database, with the id: a message that was
     // stored before the close and comes again is a duplicate, not refused.
     var content: [UInt8] = []
+    swap(&content, &bodyStorage)
+    content.removeAll(keepingCapacity: true)
+    defer { bodyStorage = content }
     var payload: [UInt8] = []
     do throws(JSONText.Fault) {
       try JSONText.decode(body, in: text, to: &content)

@@ -28,13 +28,14 @@ extension RawSpan {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
+  @inlinable
   public func equals(_ text: StaticString) -> Bool {
     guard text.utf8CodeUnitCount == byteCount else { return false }
-    return unsafe withUnsafeBytes { bytes in
+    for offset in 0..<byteCount {
       // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes for ever.
-      unsafe bytes.elementsEqual(
-        UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+      guard unsafe byte(at: offset) == text.utf8Start[offset] else { return false }
     }
+    return true
   }
 
   /// A copy as text. Invalid UTF-8 becomes U+FFFD: for logs and messages, never for stored text.

@@ -18,21 +18,19 @@ extension Array where Element == UInt8 {
   }
 
   @inlinable
-  public mutating func append(bigEndian value: UInt16) {
-    append(UInt8(truncatingIfNeeded: value >> 8))
-    append(UInt8(truncatingIfNeeded: value))
-  }
+  public mutating func append(bigEndian value: UInt16) { append(word: value.bigEndian) }
 
   @inlinable
-  public mutating func append(bigEndian value: UInt32) {
-    append(bigEndian: UInt16(truncatingIfNeeded: value >> 16))
-    append(bigEndian: UInt16(truncatingIfNeeded: value))
-  }
+  public mutating func append(bigEndian value: UInt32) { append(word: value.bigEndian) }
 
   @inlinable
-  public mutating func append(bigEndian value: UInt64) {
-    append(bigEndian: UInt32(truncatingIfNeeded: value >> 32))
-    append(bigEndian: UInt32(truncatingIfNeeded: value))
+  public mutating func append(bigEndian value: UInt64) { append(word: value.bigEndian) }
+
+  /// The bytes of a whole number as they lie in memory: one check of the capacity for all of them.
+  @inlinable
+  mutating func append<Word: FixedWidthInteger>(word: Word) {
+    // SAFETY: an integer has no padding, and the pointer is used only inside the closure.
+    unsafe Swift.withUnsafeBytes(of: word) { unsafe append(contentsOf: $0) }
   }
 
   /// Decimal digits, with a minus sign where it is needed.

@@ -12,21 +12,22 @@ extension WallTime {
     }
     let date = civilDate(daysSince1970: days)
     let seconds = rest / 1_000_000
-    appendPadded(date.year, digits: 4, to: &bytes)
-    bytes.append(UInt8(ascii: "-"))
-    appendPadded(date.month, digits: 2, to: &bytes)
-    bytes.append(UInt8(ascii: "-"))
-    appendPadded(date.day, digits: 2, to: &bytes)
-    bytes.append(UInt8(ascii: "T"))
-    appendPadded(seconds / 3600, digits: 2, to: &bytes)
-    bytes.append(UInt8(ascii: ":"))
-    appendPadded(seconds / 60 % 60, digits: 2, to: &bytes)
-    bytes.append(UInt8(ascii: ":"))
-    appendPadded(seconds % 60, digits: 2, to: &bytes)
-    bytes.append(UInt8(ascii: "."))
-    appendPadded(rest / 1000 % 1000, digits: 3, to: &bytes)
-    bytes.append(UInt8(ascii: "Z"))
+    // Composed in words, since every event has a time: 2026-11- 21T14:03 :07.042Z
+    let year = twoDigits(date.year / 100 % 100) << 48 | twoDigits(date.year % 100) << 32
+    bytes.append(bigEndian: year | 0x2D << 24 | twoDigits(date.month) << 8 | 0x2D)
+    bytes.append(
+      bigEndian: twoDigits(date.day) << 48 | 0x54 << 40 | twoDigits(seconds / 3600) << 24
+        | 0x3A << 16 | twoDigits(seconds / 60 % 60))
+    let milliseconds = rest / 1000 % 1000
+    bytes.append(
+      bigEndian: 0x3A << 56 | twoDigits(seconds % 60) << 40 | 0x2E << 32
+        | twoDigits(milliseconds / 10) << 16 | UInt64(0x30 + milliseconds % 10) << 8 | 0x5A)
   }
+}
+
+/// 0 to 99 as two ASCII digits, the first in the higher byte.
+private func twoDigits(_ value: Int64) -> UInt64 {
+  UInt64(truncatingIfNeeded: (value / 10) << 8 | value % 10) &+ 0x3030
 }
 
 extension WallTime {

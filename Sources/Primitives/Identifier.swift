@@ -60,19 +60,25 @@ public struct Identifier: Hashable, Comparable, Sendable {
     low = 0x8000_0000_0000_0000 | (randomLow & 0x3FFF_FFFF_FFFF_FFFF)
   }
 
-  /// The half byte at `index` 0 to 31, most significant first.
-  private func nibble(_ index: Int) -> UInt8 {
-    let word = index < 16 ? high : low
-    return UInt8(truncatingIfNeeded: word >> UInt64((15 - index & 15) * 4) & 0xF)
-  }
-
-  /// Appends the canonical lower-case text form.
+  /// Appends the canonical lower-case text form: composed in words and appended at once, since
+  /// every event names several ids.
   public func appendText(to bytes: inout [UInt8]) {
-    for index in 0..<32 {
-      if index == 8 || index == 12 || index == 16 || index == 20 {
-        bytes.append(UInt8(ascii: "-"))
-      }
-      bytes.append(hexadecimalDigit(nibble(index)))
+    let a = hexadecimalText(UInt32(truncatingIfNeeded: high >> 32))
+    let b = hexadecimalText(UInt32(truncatingIfNeeded: high))
+    let c = hexadecimalText(UInt32(truncatingIfNeeded: low >> 32))
+    let d = hexadecimalText(UInt32(truncatingIfNeeded: low))
+    let hyphen: UInt64 = 0x2D
+    // aaaaaaaa -bbbb-bb bb-cccc- ccccdddd dddd
+    let text = (
+      a.bigEndian,
+      (hyphen << 56 | (b >> 32) << 24 | hyphen << 16 | (b >> 16 & 0xFFFF)).bigEndian,
+      (b << 48 | hyphen << 40 | (c >> 32) << 8 | hyphen).bigEndian,
+      (c << 32 | d >> 32).bigEndian, (d << 32).bigEndian
+    )
+    // SAFETY: five words without padding, of which 36 bytes are used, only inside the closure.
+    unsafe withUnsafeBytes(of: text) { words in
+      unsafe bytes.append(
+        contentsOf: UnsafeRawBufferPointer(rebasing: words[..<Identifier.textByteCount]))
     }
   }
 
@@ -100,6 +106,17 @@ public func hexadecimalValue(_ byte: UInt8) -> UInt8? {
   case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
   default: nil
   }
+}
+
+/// Eight half bytes as eight lower-case digits, the most significant in the highest byte.
+private func hexadecimalText(_ value: UInt32) -> UInt64 {
+  var digits = UInt64(value)
+  digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
+  digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
+  digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
+  // 1 in each byte that holds 10 to 15: those are letters, 39 places behind the colon.
+  let letters = ((digits &+ 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
+  return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
 }
 
 @inlinable
