@@ -1,5 +1,5 @@
-/// `chirrup-load durable`: what durability costs. Committed and acknowledged messages per second
-/// through the gateway, beside the same batches without a gateway and beside one INSERT per message.
+/// `chirrup-load durable`: what durability costs. Committed and acknowledged messages a second
+/// through the gateway, beside the same batches without one and beside one INSERT per message.
 import ArgumentParser
 import Cluster
 import Foundation

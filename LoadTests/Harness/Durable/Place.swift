@@ -96,7 +96,7 @@ final class Place {
 
   // MARK: /metrics
 
-  /// Waits until all of `committed` are in the figures, which every loop posts a few times a second.
+  /// Waits until all of `committed` are in the figures, which every loop posts twice a second.
   func figures(committed: Int = 0) throws -> Figures {
     for _ in 0..<100 {
       let figures = try Place.read(target)

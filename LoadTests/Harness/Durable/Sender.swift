@@ -1,4 +1,4 @@
-/// One sender of `durable`, the order in which they send, and the two frames they hear all the time.
+/// One sender of `durable`, the order in which they send, and the two frames they hear most.
 import Primitives
 
 struct Sender {
