@@ -73,6 +73,9 @@ public enum Limits {
   /// Entries kept likewise.
   public static let recentEntries = 256
 
+  /// Sessions that are looked at for one that may leave memory.
+  public static let evictionCandidates = 64
+
   // Time.
   /// After a failed send, later ones of the same connection and session fail too until the failed
   /// one comes again, but no longer than this.

@@ -14,7 +14,28 @@ extension Engine {
       if let text = inconsistency(ofSession: index) { return text }
     }
     guard sessionIndex.count == warm else { return "the index has another number of sessions" }
-    return nil
+    guard warm <= configuration.sessionsMax else { return "more sessions than may be warm" }
+    return inconsistencyOfUnfollowed()
+  }
+
+  private func inconsistencyOfUnfollowed() -> String? {
+    var listed = 0
+    var (previous, index) = (-1, unfollowed.oldest)
+    while index >= 0 {
+      guard listed < sessions.count, sessions.isOccupied(index),
+        let place = sessions[index].unfollowed, place.older == previous
+      else { return "a broken list of unfollowed sessions" }
+      listed += 1
+      (previous, index) = (index, place.newer)
+    }
+    guard previous == unfollowed.newest else { return "unfollowed sessions that end elsewhere" }
+    for index in 0..<sessions.endIndex where sessions.isOccupied(index) {
+      if (sessions[index].unfollowed != nil) != sessions[index].isUnfollowed {
+        return "a session that is listed and followed, or neither"
+      }
+      if sessions[index].isUnfollowed { listed -= 1 }
+    }
+    return listed == 0 ? nil : "unfollowed sessions that are not listed"
   }
 
   private func inconsistency(ofConnection slot: Int) -> String? {

@@ -15,6 +15,7 @@ public struct Engine: ~Copyable {
 
   public struct Configuration: Sendable {
     public var connectionsMax: Int
+    /// Sessions in memory: see WarmSessions.
     public var sessionsMax: Int
     /// Shown in `welcome.node`.
     public var node: StaticString
@@ -40,6 +41,7 @@ public struct Engine: ~Copyable {
   var connections: Slab<Connection>
   var sessions: Slab<Session>
   var sessionIndex: [Identifier: Int] = [:]
+  var unfollowed = UnfollowedList()
   var queue = BatchQueue()
   var breaker = Breaker()
   /// Where `send` decodes a body, used again for the next one.
@@ -87,7 +89,6 @@ public struct Engine: ~Copyable {
   }
 
   public var connectionCount: Int { connections.count }
-  public var sessionCount: Int { sessions.count }
 
   mutating func post(_ item: Mail, to loop: Int) {
     precondition(loop != self.loop, "a loop does not write mail to itself")
@@ -149,6 +150,9 @@ public struct Counters: Sendable {
   /// Texts that were deflated: once for each fan-out, however many get it.
   public var deflated: UInt64 = 0
   public var batches: UInt64 = 0
+  /// Sessions that were read into memory, and that left it because others needed the room.
+  public var sessionLoads: UInt64 = 0
+  public var sessionEvictions: UInt64 = 0
 
   public init() {}
 }

@@ -78,17 +78,38 @@ extension Engine {
     announce(mark, index)
   }
 
-  /// Stores what has changed, at most once a second for each session.
+  /// Stores what has changed, at most once a second for each session, and not while the store is
+  /// away: what is not stored yet keeps the session warm.
   mutating func storeMarks(_ index: Int) {
-    guard !sessions[index].unstoredMarks.isEmpty,
+    guard !sessions[index].unstoredMarks.isEmpty, sessions[index].marksUnderWay == 0,
+      isStoreReachable,
       now.milliseconds(since: sessions[index].marksStoredAt) >= Limits.markIntervalMilliseconds
     else { return }
     sessions[index].marksStoredAt = now
-    let id = sessions[index].id
+    let slot = sessions.id(at: index)
     for position in sessions[index].unstoredMarks {
-      reads.append(.storeMark(session: id, sessions[index].snapshot.marks[position]))
+      reads.append(
+        .storeMark(
+          session: slot, sessions[index].id, workspace: sessions[index].snapshot.workspace,
+          sessions[index].snapshot.marks[position]))
     }
+    sessions[index].marksUnderWay = sessions[index].unstoredMarks.count
     sessions[index].unstoredMarks.removeAll()
+  }
+
+  /// The answer to `ReadRequest.storeMark`.
+  public mutating func markStored(_ request: ReadRequest, isStored: Bool) {
+    guard case .storeMark(let slot, _, _, let mark) = request, sessions.contains(slot) else {
+      return
+    }
+    let index = Int(slot.index)
+    sessions[index].marksUnderWay -= 1
+    guard !isStored,
+      let position = sessions[index].snapshot.marks.firstIndex(where: {
+        $0.person.id == mark.person.id
+      }), !sessions[index].unstoredMarks.contains(position)
+    else { return }
+    sessions[index].unstoredMarks.append(position)
   }
 
   // MARK: Typing

@@ -77,10 +77,12 @@ extension Engine {
     touchInbox(sessions[index].id, sessions[index].snapshot.workspace)
   }
 
-  /// Nobody follows the session, but operators' lists want to know: its workspace is known once it
-  /// has loaded.
+  /// Nobody follows the session, but operators' lists want to know: its workspace is known from who
+  /// has just stored something in it, or once it has loaded.
   mutating func tellInbox(ofCold session: Identifier, of workspace: Identifier?) {
-    guard inbox.hasWatchers, let index = warm(session, of: workspace) else { return }
+    guard inbox.hasWatchers else { return }
+    if let workspace { return touchInbox(session, workspace) }
+    guard let index = warm(session, of: nil) else { return }
     sessions[index].isInboxPending = true
   }
 

@@ -11,6 +11,7 @@ extension Engine {
       sessions[index].followers &= ~(1 << UInt64(loop))
       sessions[index].waitingFollowers &= ~(1 << UInt64(loop))
       sessions[index].idleSince = now
+      followersChanged(index)
     case .append(let item): append(item)
     case .changed(let session): changed(session)
     case .markRequest(let session, let workspace, let mark):
@@ -51,6 +52,7 @@ extension Engine {
     // others first.
     postLog(index)
     sessions[index].followers |= bit
+    followersChanged(index)
     post(.snapshot(session: session, .success(sessions[index].snapshot)), to: loop)
   }
 

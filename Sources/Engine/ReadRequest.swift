@@ -12,8 +12,8 @@ public enum ReadRequest: Sendable {
   case entriesBefore(session: Identifier, before: Int64, limit: Int, Purpose)
   /// The row of the operators' list, as JSON; answered by `Engine.conversationLoaded`.
   case conversation(session: Identifier, workspace: Identifier)
-  /// Nothing comes back; a lost mark is sent again by the next one.
-  case storeMark(session: Identifier, Mark)
+  /// Answered by `Engine.markStored`; one that was not stored is told again.
+  case storeMark(session: SlotID, Identifier, workspace: Identifier, Mark)
 
   public enum Purpose: Sendable {
     /// The part of the log that a subscriber has not seen.

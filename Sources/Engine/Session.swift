@@ -30,9 +30,13 @@ struct Session {
   /// The operators' lists are told once the session has loaded.
   var isInboxPending = false
   var idleSince: Instant
+  /// Its place among the sessions that nobody follows.
+  var unfollowed: UnfollowedPlace?
 
-  /// Marks that are newer than the database's, by index in `snapshot.marks`.
+  /// Marks that are newer than the database's and have to be told, by index in `snapshot.marks`.
   var unstoredMarks: [Int] = []
+  /// Of them, those that PostgreSQL was told and has not answered.
+  var marksUnderWay = 0
   var marksStoredAt = Instant.zero
 
   /// Where the session is looked for while it loads: the workspace of who asked. Only a hint, since
@@ -52,9 +56,12 @@ struct Session {
 
   var head: Int64 { snapshot.head }
 
+  var isUnfollowed: Bool { phase == .ready && subscribers.isEmpty && followers == 0 }
+
+  /// Nobody misses it when it leaves memory.
   var isIdle: Bool {
     subscribers.isEmpty && followers == 0 && waiting.isEmpty && waitingFollowers == 0 && !isReading
-      && unstoredMarks.isEmpty
+      && unstoredMarks.isEmpty && marksUnderWay == 0
   }
 }
 

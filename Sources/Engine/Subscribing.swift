@@ -74,27 +74,6 @@ extension Engine {
     }
   }
 
-  /// The slot of a session, which is loaded when it was cold; nil when too many sessions are warm.
-  mutating func warm(_ id: Identifier, of workspace: Identifier?) -> Int? {
-    if let index = sessionIndex[id] { return index }
-    let owner = owner(of: id)
-    guard
-      let slot = sessions.insert(
-        Session(id: id, workspaceHint: workspace, isOwned: owner == loop, now: now))
-    else {
-      return nil
-    }
-    let index = Int(slot.index)
-    sessionIndex[id] = index
-    sessions[index].isReading = true
-    if owner == loop {
-      reads.append(.session(id))
-    } else {
-      post(.follow(session: id, workspace: workspace, loop: loop), to: owner)
-    }
-    return index
-  }
-
   /// The workspace of a session as far as it is known: the key by which the store finds its rows.
   public func workspace(of id: Identifier) -> Identifier? {
     guard let index = sessionIndex[id] else { return nil }
@@ -146,6 +125,7 @@ extension Engine {
     sessions[index].subscribers.append(
       Subscriber(connection: slot, subscription: connections[slot].subscriptions.count))
     connections[slot].subscriptions.append(subscription)
+    followersChanged(index)
   }
 
   mutating func unsubscribe(_ slot: Int, _ command: Command) {
@@ -178,6 +158,7 @@ extension Engine {
         subscription
     }
     sessions[gone.session].idleSince = now
+    followersChanged(gone.session)
   }
 
   mutating func leaveEverything(_ slot: Int) {
@@ -237,6 +218,7 @@ extension Engine {
     for item in waiting where connections.contains(item.connection) {
       finishSubscribe(Int(item.connection.index), index, item.request)
     }
+    followersChanged(index)
     for item in waiting { performHeld(item) }
   }
 
@@ -268,13 +250,6 @@ extension Engine {
     forEachLoop(session.waitingFollowers) { engine, loop in
       engine.post(.snapshot(session: session.id, .failure(fault)), to: loop)
     }
-  }
-
-  /// Removes a session from memory and returns what it was.
-  mutating func forget(_ index: Int) -> Session {
-    let session = sessions.remove(index)
-    sessionIndex[session.id] = nil
-    return session
   }
 
   /// Reads the state again, once at a time.

@@ -96,10 +96,7 @@ extension Engine {
     guard sessions[index].isIdle, !sessions[index].isDirty,
       now.milliseconds(since: sessions[index].idleSince) >= Limits.sessionIdleMilliseconds
     else { return }
-    let session = forget(index)
-    if !session.isOwned {
-      post(.unfollow(session: session.id, loop: loop), to: owner(of: session.id))
-    }
+    cool(index)
   }
 
   /// The frames of a session that nobody follows are not kept for somebody who may come: they are

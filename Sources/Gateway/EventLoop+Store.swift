@@ -199,10 +199,9 @@ extension EventLoop {
         session, of: engine.workspace(of: session) ?? .zero, before: before, limit: limit)
     case .conversation(let session, let workspace):
       query = conversationQuery(session, of: workspace)
-    case .storeMark(let session, let mark):
+    case .storeMark(_, let session, let workspace, let mark):
       query = History.markQuery(
-        session, of: engine.workspace(of: session) ?? .zero, mark.person, read: mark.read,
-        delivered: mark.delivered)
+        session, of: workspace, mark.person, read: mark.read, delivered: mark.delivered)
     }
     let ticket = queries.add(.engine(request))
     if !reader.enqueue(query, ticket: ticket, now: now) {
@@ -315,7 +314,16 @@ extension EventLoop {
         return json
       }
       engine.conversationLoaded(session, workspace, .success(json))
-    case .storeMark: return
+    case .storeMark: engine.markStored(request, isStored: isSettled(result, isSameStore))
+    }
+  }
+
+  /// Told, or refused for good: a statement that PostgreSQL refuses it would refuse again.
+  private func isSettled(_ result: Result<Rows, QueryFailure>, _ isSameStore: Bool) -> Bool {
+    switch result {
+    case .success: isSameStore
+    case .failure(.refused(let state, _)): ["22", "23", "42"].contains(state.errorClass)
+    case .failure: false
     }
   }
 

@@ -98,7 +98,7 @@ struct EventLoop: ~Copyable {
     engine = Engine(
       loop: index, loopCount: shared.loopCount,
       configuration: Engine.Configuration(
-        connectionsMax: 2 * connectionsMax, sessionsMax: 1_000_000, node: "1",
+        connectionsMax: 2 * connectionsMax, sessionsMax: shared.settings.warmSessionsMax, node: "1",
         compression: shared.settings.compression.options),
       now: now, wall: SystemClock.wallTime())
     random = RandomBlock()

@@ -65,6 +65,10 @@ struct Metrics {
     counter("committed", "Messages committed.") { $0.engine.committed }
     counter("duplicates", "Messages that were stored before.") { $0.engine.duplicates }
     counter("delivered", "Messages handed to subscribers.") { $0.engine.delivered }
+    counter("session_loads", "Sessions read into memory.") { $0.engine.sessionLoads }
+    counter("session_evictions", "Sessions that left memory for others.") {
+      $0.engine.sessionEvictions
+    }
     counter("batches", "Transactions submitted.") { $0.engine.batches }
     counter("deflated", "Texts compressed, once for each fan-out.") { $0.engine.deflated }
     counter("quarantined", "Messages that PostgreSQL refused, kept in quarantine.") {

@@ -239,8 +239,12 @@ public struct QueryConnection: ~Copyable {
     }
   }
 
-  private static let settings: StaticString = """
-    SELECT set_config('statement_timeout', '10000', $1),
+  /// With `$1` they end with the transaction. A plan that was made while a table was empty is kept
+  /// after it has grown, so none may read a table whole where there is an index; the cost by which
+  /// PostgreSQL discourages that must not start its compiler either.
+  package static let settings: StaticString = """
+    SELECT set_config('enable_seqscan', 'off', $1), set_config('jit', 'off', $1),
+      set_config('statement_timeout', '10000', $1),
       set_config('idle_in_transaction_session_timeout', '10000', $1)
     """
 

@@ -14,6 +14,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case logLevel = "log.level"
   case logFormat = "log.format"
   case connections = "limits.connections"
+  case warmSessions = "limits.warm_sessions"
   case connectionsPerAddress = "limits.connections_per_address"
   case connectionsPerVisitor = "limits.connections_per_visitor"
   case connectionsPerWorkspace = "limits.connections_per_workspace"
@@ -55,6 +56,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     switch self {
     case .loops: 0...64
     case .connections: 1...1_000_000
+    case .warmSessions: 256...1_000_000
     case .connectionsPerAddress, .connectionsPerVisitor, .connectionsPerWorkspace,
       .connectsPerAddress, .hellosPerAddress, .tokensPerAddress:
       0...1_000_000

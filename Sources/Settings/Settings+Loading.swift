@@ -43,6 +43,7 @@ extension Settings {
     check.value(.logLevel, into: &logLevel) { LogLevel(rawValue: $0.lowercased()) }
     check.value(.logFormat, into: &logFormat) { LogFormat(rawValue: $0.lowercased()) }
     check.number(.connections, into: &connectionsMax)
+    check.number(.warmSessions, into: &warmSessionsMax)
     check.number(.connectionsPerAddress, into: &connectionsPerAddressMax)
     check.number(.connectionsPerVisitor, into: &connectionsPerVisitorMax)
     check.number(.connectionsPerWorkspace, into: &connectionsPerWorkspaceMax)

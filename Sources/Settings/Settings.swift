@@ -26,6 +26,8 @@ public struct Settings: Sendable, Equatable {
   public var logFormat = LogFormat.text
   /// Connections open at once.
   public var connectionsMax = 50_000
+  /// Sessions that one loop holds in memory.
+  public var warmSessionsMax = 100_000
   /// Connections open at once from one address (IPv6: from one /64). 0: no limit but
   /// `connectionsMax`.
   public var connectionsPerAddressMax = 1_000

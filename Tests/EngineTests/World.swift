@@ -22,6 +22,8 @@ final class World {
   /// Entries that the database gave for backlogs and history.
   var entriesRead = 0
   var storedMarks: [(session: Identifier, mark: Mark)] = []
+  /// The database is there, but does not write marks.
+  var failsMarks = false
   /// The database answers reads and commits.
   var isStoreUp = true
   var now = Instant(nanoseconds: 1_000_000_000)
@@ -34,14 +36,14 @@ final class World {
   let visitor = Person(role: .visitor, id: Identifier(high: 0xB, low: 1), name: Array("Ada".utf8))
   let clerk = Person(role: .operator_, id: Identifier(high: 0xC, low: 1), name: Array("Mika".utf8))
 
-  init(loops count: Int = 1) {
+  init(loops count: Int = 1, sessionsMax: Int = 1000) {
     for index in 0..<count {
       loops.append(
         Loop(
           Engine(
             loop: index, loopCount: count,
             configuration: Engine.Configuration(
-              connectionsMax: 1000, sessionsMax: 1000, node: "test"), now: now, wall: wall)))
+              connectionsMax: 1000, sessionsMax: sessionsMax, node: "test"), now: now, wall: wall)))
     }
     members["operator"] = Member(
       person: clerk, workspace: workspace, sessions: [],
@@ -187,7 +189,10 @@ final class World {
     case .conversation(let session, let workspace):
       loop.engine.conversationLoaded(
         session, workspace, .success(Array(#"{"id":"\#(session)"}"#.utf8)))
-    case .storeMark(let session, let mark): storedMarks.append((session, mark))
+    case .storeMark(_, let session, _, let mark):
+      let isStored = isStoreUp && !failsMarks
+      if isStored { storedMarks.append((session, mark)) }
+      loop.engine.markStored(read, isStored: isStored)
     }
   }
 

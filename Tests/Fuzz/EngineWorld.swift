@@ -215,7 +215,7 @@ struct Store {
     case .conversation(let session, let workspace):
       engine.conversationLoaded(
         session, workspace, isUp ? .success(Array("{}".utf8)) : .failure(.unavailable))
-    case .storeMark: return
+    case .storeMark: engine.markStored(read, isStored: isUp)
     }
   }
 

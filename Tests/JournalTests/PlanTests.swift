@@ -5,50 +5,159 @@ import Testing
 
 @testable import Journal
 
-/// The append statement must use index nested loops whatever the tables hold: left free, the
-/// planner made batches of 10 rows 3.5 times as dear, and a plan made on an empty table must not
-/// read a full one whole.
+/// The statements on the path of messages must use index nested loops whatever the tables hold and
+/// whatever the planner believes of them: left free, it made batches of 10 rows 3.5 times as dear,
+/// and a plan made on an empty table must not read a full one whole.
+///
+/// The writer pins its plans (`AppendStatement.settings`). For the readers and the marks, which
+/// find their rows by the whole of a key, it is enough that no table is read whole
+/// (`QueryConnection.settings`). All are looked at after more executions than PostgreSQL makes
+/// custom plans.
 @Suite struct PlanTests {
-  @Test(arguments: [false, true])
-  func `lock and append read no table whole`(isFilled: Bool) throws {
+  enum Content: CaseIterable {
+    /// Nothing was ever there, nor counted.
+    case empty
+    /// Full, and PostgreSQL has never looked.
+    case withoutStatistics
+    /// Full, and counted.
+    case analyzed
+    /// Counted while nearly empty, then filled.
+    case stale
+  }
+
+  private static let fill = """
+    INSERT INTO chat_sessions (workspace_id)
+      SELECT id FROM workspaces, generate_series(1, 2000);
+    INSERT INTO chats (workspace_id, session_id, seq, role, content, content_hash)
+      SELECT workspace_id, id, n, 'visitor', 'x', ''
+      FROM chat_sessions, generate_series(1, 5) n;
+    INSERT INTO visitors (workspace_id, name)
+      SELECT id, 'v' FROM workspaces, generate_series(1, 2000);
+    INSERT INTO read_marks (workspace_id, session_id, person_id, role)
+      SELECT workspace_id, id, gen_random_uuid(), 'visitor' FROM chat_sessions
+    """
+
+  private func prepare(_ content: Content) throws -> TestDatabase {
     let database = try TestDatabase()
-    let connection = try BlockingConnection(database.url)
-    if isFilled {
-      try connection.execute(
-        script: """
-          INSERT INTO chat_sessions (workspace_id)
-            SELECT id FROM workspaces, generate_series(1, 2000);
-          INSERT INTO chats (workspace_id, session_id, seq, role, content, content_hash)
-            SELECT workspace_id, id, n, 'visitor', 'x', ''
-            FROM chat_sessions, generate_series(1, 5) n;
-          ANALYZE;
-          """)
+    // Otherwise PostgreSQL may count in between.
+    for table in ["chats", "chat_sessions", "visitors", "read_marks"] {
+      try database.sql.execute(script: "ALTER TABLE \(table) SET (autovacuum_enabled = off)")
     }
-    try connection.run(Query(AppendStatement.settings, [.bool(false)]))
+    switch content {
+    case .empty: break
+    case .withoutStatistics: try database.sql.execute(script: PlanTests.fill)
+    case .analyzed:
+      try database.sql.execute(script: PlanTests.fill)
+      try database.sql.execute(script: "ANALYZE")
+    case .stale:
+      _ = try database.session()
+      try database.sql.execute(script: "ANALYZE")
+      try database.sql.execute(script: PlanTests.fill)
+    }
+    return database
+  }
+
+  private func explain(
+    _ connection: BlockingConnection, _ statement: String
+  ) throws -> [String] {
+    let plan = try connection.ask(script: "EXPLAIN \(statement)")
+    return (0..<plan.count).compactMap { plan.text($0, 0) }
+  }
+
+  private func expectNestedLoops(_ lines: [String], _ comment: Comment) {
+    for bad in ["Seq Scan", "Hash", "Merge", "Materialize", "Bitmap"] {
+      #expect(
+        !lines.contains { $0.contains(bad) }, "\(comment): \(lines.joined(separator: "\n"))")
+    }
+  }
+
+  /// `isLocal`: the settings of one transaction, as through a pooler.
+  @Test(arguments: Content.allCases, [false, true])
+  func `lock and append read no table whole`(content: Content, isLocal: Bool) throws {
+    let connection = try BlockingConnection(prepare(content).url)
     try connection.execute(
       script: """
         PREPARE lock (uuid[], uuid[]) AS \(AppendStatement.lock);
         PREPARE append (uuid[], uuid[], uuid[], text[], text[], uuid[], text[], text[], jsonb[]) AS
           \(AppendStatement.append);
         """)
-    let plans = [
-      try connection.run(Query("EXPLAIN EXECUTE lock (NULL, NULL)")),
-      try connection.run(
-        Query("EXPLAIN EXECUTE append (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)")),
-    ]
-    for plan in plans {
-      let lines = (0..<plan.count).compactMap { plan.text($0, 0) }
-      for bad in [
-        "Seq Scan", "Hash", "Merge", "Materialize", "idx_chats", "user_id", "created_at", "active",
-      ] {
-        #expect(!lines.contains { $0.contains(bad) }, "\(lines.joined(separator: "\n"))")
+    if isLocal { try connection.execute(script: "BEGIN") }
+    try connection.run(Query(AppendStatement.settings, [.bool(isLocal)]))
+    let lists = Array(repeating: "'{}'", count: 9).joined(separator: ", ")
+    for round in 0..<8 {
+      let lock = try explain(connection, "EXECUTE lock ('{}', '{}')")
+      let append = try explain(connection, "EXECUTE append (\(lists))")
+      for lines in [lock, append] {
+        expectNestedLoops(lines, "round \(round)")
+        for bad in ["idx_chats", "user_id", "created_at", "active"] {
+          #expect(!lines.contains { $0.contains(bad) }, "\(lines.joined(separator: "\n"))")
+        }
+        // A session is found by one unique key or the other, never by a part of one.
+        #expect(
+          lines.contains {
+            $0.contains("chat_sessions_pkey") || $0.contains("idx_chat_sessions_workspace_id")
+          })
+        #expect(!lines.contains { $0.contains("Index Cond: (workspace_id = ") })
       }
-      // A session is found by one unique key or the other, never by a part of one.
+    }
+    // One plan for any rows, never one for these.
+    let plans = try connection.run(
+      Query("SELECT sum(custom_plans)::bigint, min(generic_plans) FROM pg_prepared_statements"))
+    #expect(plans.int(0, 0) == 0)
+    #expect(plans.int(0, 1) == 8)
+  }
+
+  @Test(arguments: Content.allCases)
+  func `a session, pages of its log and marks are found by their keys`(content: Content) throws {
+    let database = try prepare(content)
+    let session = try database.session()
+    let workspace = database.workspace
+    let person = Person(role: .visitor, id: freshIdentifier(), name: [])
+    let statements: [(name: String, types: String, query: Query, values: String)] = [
+      (
+        "state", "uuid, uuid", History.sessionQuery(session, of: workspace),
+        "'\(session)', '\(workspace)'"
+      ),
+      ("anywhere", "uuid", History.sessionQuery(session), "'\(session)'"),
+      (
+        "page", "uuid, bigint, bigint, uuid",
+        History.entriesQuery(session, of: workspace, after: 0, limit: 100),
+        "'\(session)', 0, 100, '\(workspace)'"
+      ),
+      (
+        "before", "uuid, bigint, bigint, uuid",
+        History.entriesQuery(session, of: workspace, before: 9, limit: 100),
+        "'\(session)', 9, 100, '\(workspace)'"
+      ),
+      (
+        "mark", "uuid, uuid, text, text, bigint, bigint, uuid",
+        History.markQuery(session, of: workspace, person, read: 1, delivered: 1),
+        "'\(session)', '\(person.id)', 'visitor', '', 1, 1, '\(workspace)'"
+      ),
+    ]
+    let connection = try BlockingConnection(database.url)
+    try connection.run(Query(QueryConnection.settings, [.bool(false)]))
+    for statement in statements {
+      try connection.execute(
+        script: "PREPARE \(statement.name) (\(statement.types)) AS \(statement.query.sql)")
+      // Five times PostgreSQL plans for the values, then it may plan once for all.
+      for round in 0..<8 {
+        let lines = try explain(connection, "EXECUTE \(statement.name) (\(statement.values))")
+        check(lines, "\(statement.name), round \(round)")
+      }
+      try connection.execute(script: "SET plan_cache_mode = force_generic_plan")
+      let lines = try explain(connection, "EXECUTE \(statement.name) (\(statement.values))")
+      check(lines, "\(statement.name), generic")
+      try connection.execute(script: "RESET plan_cache_mode")
+    }
+  }
+
+  /// The one row of `database_epoch` may be read as it likes.
+  private func check(_ lines: [String], _ comment: String) {
+    for table in ["chats", "chat_sessions", "visitors", "read_marks"] {
       #expect(
-        lines.contains {
-          $0.contains("chat_sessions_pkey") || $0.contains("idx_chat_sessions_workspace_id")
-        })
-      #expect(!lines.contains { $0.contains("Index Cond: (workspace_id = ") })
+        !lines.contains { $0.contains("Seq Scan on \(table)") },
+        "\(comment): \(lines.joined(separator: "\n"))")
     }
   }
 }

@@ -90,6 +90,7 @@ import Testing
       log: {level: debug, format: json}
       limits:
         connections: 10
+        warm_sessions: 256
         connections_per_address: 5
         connections_per_visitor: 4
         connections_per_workspace: 9
@@ -126,6 +127,7 @@ import Testing
     expected.logLevel = .debug
     expected.logFormat = .json
     expected.connectionsMax = 10
+    expected.warmSessionsMax = 256
     expected.compression.isEnabled = false
     expected.compression.keepsContext = true
     expected.compression.windowBits = 9
@@ -165,6 +167,7 @@ import Testing
       "CHIRRUP_LOG_LEVEL": "DEBUG",
       "CHIRRUP_LOG_FORMAT": "json",
       "CHIRRUP_LIMITS_CONNECTIONS": "10",
+      "CHIRRUP_LIMITS_WARM_SESSIONS": "256",
       "CHIRRUP_LIMITS_CONNECTIONS_PER_ADDRESS": "5",
       "CHIRRUP_LIMITS_CONNECTIONS_PER_VISITOR": "4",
       "CHIRRUP_LIMITS_CONNECTIONS_PER_WORKSPACE": "9",

@@ -27,6 +27,10 @@ enum Bug: String, CaseIterable {
   case cutOutput
   /// The bytes of a socket are written twice.
   case doubleOutput
+  /// The owner of a session forgets that another loop follows it, and may let it leave memory.
+  case forgetFollower
+  /// PostgreSQL is said to have stored a mark that it has not.
+  case loseMark
   /// The gateway does not read again after a fail-over.
   case blindFailover
 }

@@ -208,7 +208,7 @@ final class Checker {
   /// Nobody hears of a session that is not his.
   func heard(_ event: Event, _ client: Client) {
     guard let session = event.session else { return }
-    if !client.own.contains(session) {
+    if !client.reach.contains(session) {
       fail("client \(client.number) hears of a foreign session: \(event.text.prefix(120))")
     }
   }
@@ -242,6 +242,18 @@ final class Checker {
     if let text = loop.engine.inconsistency() { fail("loop \(loop.index): \(text)") }
   }
 
+  /// What a client has read in the present epoch and PostgreSQL does not know.
+  func unstoredMark(of client: Client) -> String? {
+    for (session, view) in client.views where view.read > 0 {
+      let marks = run.postgres.sessions[session]?.snapshot.marks ?? []
+      let stored = marks.first { $0.person.id == client.person }?.read ?? 0
+      if stored < view.read {
+        return "client \(client.number) has read up to \(view.read), and \(stored) is stored"
+      }
+    }
+    return nil
+  }
+
   // MARK: The end
 
   /// After quiet: everything acked is there once, numbers are 1 to n, everybody is at the head.
@@ -262,6 +274,7 @@ final class Checker {
       }
     }
     for client in clients {
+      if let text = unstoredMark(of: client) { fail(text) }
       if !client.isCalm { fail("client \(client.number) still holds \(client.outbox.count)") }
       for session in client.own {
         let head = run.postgres.head(session)

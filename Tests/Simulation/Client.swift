@@ -13,8 +13,10 @@ final class Client {
   let token: String
   let isOperator: Bool
   let workspace: Int
-  /// The sessions it may use.
+  /// The sessions it follows.
   let own: [Identifier]
+  /// The one that it looks into for a moment.
+  private var visited: Identifier?
   private(set) var state = State.offline
   private(set) var socket: Socket?
   var outbox = Outbox()
@@ -40,7 +42,12 @@ final class Client {
     dice = Dice(seed: run.dice.next())
   }
 
-  var isCalm: Bool { outbox.isEmpty }
+  var isCalm: Bool { outbox.isEmpty && visited == nil }
+
+  var person: Identifier { Identifier(high: 0xC, low: UInt64(number)) }
+
+  /// Sessions that it may hear of.
+  var reach: [Identifier] { isOperator ? own + run.quiet[workspace] : own }
 
   // MARK: What it does by itself
 
@@ -57,11 +64,12 @@ final class Client {
     case .offline: connect()
     case .opening: break
     case .open:
-      for session in own
+      for session in own + (visited.map { [$0] } ?? [])
       where views[session] == nil && !asked.values.contains(where: { $0.session == session }) {
         subscribe(session, after: nil)
       }
-      if !run.isHealing { misbehave() }
+      if run.isHealing { readAll() } else { misbehave() }
+      endVisit()
       pump()
     }
   }
@@ -72,8 +80,7 @@ final class Client {
     case 0..<16: for _ in 0...dice.below(4) { write(to: session) }
     case 16: for _ in 0..<40 { write(to: session) }
     case 17: say(#"{"type":"typing","session":"\#(session)","active":true,"preview":"…"}"#)
-    case 18:
-      say(#"{"type":"read","session":"\#(session)","seq":\#((views[session]?.next ?? 1) - 1)}"#)
+    case 18: read(session)
     case 19:
       say(#"{"type":"history","ref":\#(newRef()),"session":"\#(session)","before":4,"limit":3}"#)
     // Whoever unsubscribes with messages under way gives up their order.
@@ -83,13 +90,44 @@ final class Client {
     case 21, 22: leave()
     case 23: stopReading()
     case 24: probe()
-    case 25: outbox.repeatLastAcked()
+    case 25: outbox.repeatLastAcked(in: own)
     case 26: subscribe(session, after: views[session].map { $0.next - 1 })
     case 27: say(#"{"type":"watch","ref":\#(newRef()),"inbox":true}"#)
     case 28 where isOperator:
       run.postgresChange(session, dice.onceIn(3) ? .closed : .active, by: self)
+    case 29...33 where isOperator && visited == nil: visit()
     default: break
     }
+  }
+
+  private func visit() {
+    let session = run.quiet[workspace][dice.below(run.quiet[workspace].count)]
+    visited = session
+    subscribe(session, after: nil)
+    if dice.onceIn(2) { write(to: session) }
+  }
+
+  /// Leaves when everything it has said there is settled.
+  private func endVisit() {
+    guard let session = visited, views[session]?.isSubscribed == true,
+      !outbox.holds(session), !asked.values.contains(where: { $0.session == session }),
+      run.isHealing || dice.onceIn(2)
+    else { return }
+    visited = nil
+    views[session] = nil
+    say(#"{"type":"unsubscribe","ref":\#(newRef()),"session":"\#(session)"}"#)
+  }
+
+  /// Marks are not answered, so what was read is said again after every reconnection.
+  private func read(_ session: Identifier) {
+    guard let view = views[session], view.isSubscribed, view.next > 1 else { return }
+    views[session]?.read = view.next - 1
+    say(#"{"type":"read","session":"\#(session)","seq":\#(view.next - 1)}"#)
+  }
+
+  /// Now and then, until the end.
+  private func readAll() {
+    for session in own where dice.onceIn(20) { read(session) }
   }
 
   private func write(to session: Identifier) {
@@ -273,8 +311,12 @@ final class Client {
       return run.checker.fail("client \(number): subscribed without having asked")
     }
     run.checker.subscribed(event, self, after: request.after, from: Int64(from), head: Int64(head))
+    let old = views[session]
     views[session] = View(
       next: Int64(from), epoch: event.string("epoch") ?? "", isSubscribed: true)
+    guard let old, old.epoch == event.string("epoch"), old.read > 0 else { return }
+    views[session]?.read = old.read
+    say(#"{"type":"read","session":"\#(session)","seq":\#(old.read)}"#)
   }
 
   private func message(_ event: Event) {
@@ -307,7 +349,9 @@ final class Client {
       let wait = event.integer("retry_after_ms") ?? 100
       let socket = socket
       run.agenda.after(milliseconds: wait) { [weak self] in
-        guard let self, self.socket === socket, state == .open else { return }
+        guard let self, self.socket === socket, state == .open,
+          own.contains(request.session) || visited == request.session
+        else { return }
         subscribe(request.session, after: views[request.session].map { $0.next - 1 })
       }
       return
@@ -339,6 +383,8 @@ struct View {
   var isLive = false
   /// On the present connection.
   var isSubscribed = false
+  /// What it has said that it has read.
+  var read: Int64 = 0
 }
 
 enum Body {

@@ -71,7 +71,7 @@ final class GatewayLoop {
     engine = Engine(
       loop: index, loopCount: loopCount,
       configuration: Engine.Configuration(
-        connectionsMax: 10_000, sessionsMax: 10_000, node: "simulated"),
+        connectionsMax: 10_000, sessionsMax: run.warmSessionsMax, node: "simulated"),
       now: run.agenda.now, wall: run.agenda.wall)
     nextSweep = run.agenda.now
     let relay = Relay()
@@ -86,6 +86,7 @@ final class GatewayLoop {
   private final class Relay { weak var loop: GatewayLoop? }
 
   func die() {
+    if isAlive { run.evictions += engine.counters.sessionEvictions }
     isAlive = false
     let all = sockets.values.sorted { $0.client.number < $1.client.number }
     sockets = [:]
@@ -137,6 +138,7 @@ final class GatewayLoop {
       nextSweep = engine.now.advanced(byMilliseconds: Engine.sweepMilliseconds)
       engine.sweep()
     }
+    if run.bug == .forgetFollower { forgetFollower() }
     engine.readInbox()
     verifyTokens()
     moveDepartures()
@@ -154,6 +156,14 @@ final class GatewayLoop {
       engine.hasDirty || engine.hasReads && readsInFlight < 256
       || sockets.values.contains { !$0.incoming.isEmpty && !$0.isPaused }
     wake(afterMicroseconds: isBusy ? 20 : deadline <= run.agenda.now ? 20 : Int(min(wait, 500_000)))
+  }
+
+  private func forgetFollower() {
+    guard engine.sessionCount == run.warmSessionsMax, run.dice.onceIn(20) else { return }
+    let session = run.sessions[run.dice.below(run.sessions.count)]
+    for other in node?.loops ?? [] where other !== self {
+      engine.deliver(.unfollow(session: session, loop: other.index))
+    }
   }
 
   private func takeMail() {

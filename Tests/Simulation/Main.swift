@@ -90,6 +90,7 @@ struct Tally: CustomStringConvertible {
   private var committed = 0
   private var acked = 0
   private var received = 0
+  private var evictions: UInt64 = 0
   private var steps = 0
   private var seconds = 0.0
 
@@ -97,12 +98,13 @@ struct Tally: CustomStringConvertible {
     committed += run.checker.committedCount
     acked += run.checker.ackedCount
     received += run.checker.receivedCount
+    evictions += run.evictions
     steps += run.agenda.steps
     seconds += Double(run.agenda.microseconds) / 1_000_000
   }
 
   var description: String {
-    "\(committed) committed, \(acked) acked, \(received) received, \(steps) steps, "
-      + "\(Int(seconds)) s of virtual time"
+    "\(committed) committed, \(acked) acked, \(received) received, \(evictions) evicted, "
+      + "\(steps) steps, \(Int(seconds)) s of virtual time"
   }
 }

@@ -21,11 +21,15 @@ struct Outbox {
   var isEmpty: Bool { items.isEmpty }
   var count: Int { items.count }
 
+  func holds(_ session: Identifier) -> Bool { items.contains { $0.session == session } }
+
   mutating func append(_ pending: Pending) { items.append(pending) }
 
   /// As after a crash of the page that came before the ack was noted; each id once.
-  mutating func repeatLastAcked() {
-    guard let lastAcked, !items.contains(where: { $0.id == lastAcked.id }) else { return }
+  mutating func repeatLastAcked(in sessions: [Identifier]) {
+    guard let lastAcked, sessions.contains(lastAcked.session),
+      !items.contains(where: { $0.id == lastAcked.id })
+    else { return }
     items.append(lastAcked)
   }
 

@@ -37,9 +37,9 @@ enum Reader {
       }
       let json = Array(#"{"id":"\#(session)"}"#.utf8)
       return { $0.conversationLoaded(session, workspace, .success(json)) }
-    case .storeMark(let session, let mark):
-      if isAnswered { postgres.store(mark, session) }
-      return { _ in }
+    case .storeMark(_, let session, _, let mark):
+      if isAnswered, run.bug != .loseMark { postgres.store(mark, session) }
+      return { $0.markStored(request, isStored: isAnswered) }
     }
   }
 

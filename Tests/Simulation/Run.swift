@@ -16,7 +16,11 @@ final class Run {
   private lazy var node = GatewayNode(run: self, loopCount: loopCount)
   private var clients: [Client] = []
   private var workspaces: [[Identifier]] = []
+  /// Sessions that operators look into for a moment, so that there are more than memory holds.
+  private(set) var quiet: [[Identifier]] = []
   private(set) var isHealing = false
+  /// Sessions that left the memory of a loop for others.
+  var evictions: UInt64 = 0
   private(set) var networkDelay = 200
   private let loopCount: Int
   /// The rows as they were when a fail-over forgot some of them.
@@ -32,6 +36,20 @@ final class Run {
     makeCast()
   }
 
+  /// The sessions that somebody follows all the time.
+  var sessions: [Identifier] { Array(workspaces.joined()) }
+
+  /// What one loop may hold in memory: those that are followed, and hardly more, so that sessions
+  /// leave and are loaded again all day.
+  var warmSessionsMax: Int { sessions.count + 2 }
+
+  private func addSession(_ session: Identifier, _ workspace: Identifier) {
+    postgres.addSession(
+      SessionSnapshot(
+        id: session, workspace: workspace, visitor: nil, epoch: Array("e1".utf8), head: 0,
+        status: .waiting, assignee: nil, title: [], marks: []))
+  }
+
   private func makeCast() {
     for workspace in 0..<2 {
       let id = workspaceID(workspace)
@@ -39,16 +57,15 @@ final class Run {
       for _ in 0..<dice.between(1...3) {
         let session = dice.identifier()
         sessions.append(session)
-        postgres.addSession(
-          SessionSnapshot(
-            id: session, workspace: id, visitor: nil, epoch: Array("e1".utf8), head: 0,
-            status: .waiting, assignee: nil, title: [], marks: []))
+        addSession(session, id)
         for _ in 0..<dice.between(1...2) {
           addClient(isOperator: false, workspace, [session])
         }
       }
       for _ in 0..<dice.between(1...2) { addClient(isOperator: true, workspace, sessions) }
       workspaces.append(sessions)
+      quiet.append((0..<8).map { _ in dice.identifier() })
+      for session in quiet[workspace] { addSession(session, id) }
     }
   }
 
@@ -132,7 +149,7 @@ final class Run {
 
   private var isQuiet: Bool {
     clients.allSatisfy { client in
-      client.isCalm
+      client.isCalm && checker.unstoredMark(of: client) == nil
         && client.own.allSatisfy {
           client.views[$0]?.isLive == true && client.views[$0]?.next == postgres.head($0) + 1
         }
