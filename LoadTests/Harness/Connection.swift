@@ -36,6 +36,8 @@ final class Connection {
   /// Set when permessage-deflate was agreed.
   private var inflater: Inflater?
   private var keepsContext = false
+  /// Messages that came deflated.
+  private(set) var inflatedCount = 0
   private var output: [UInt8] = []
   private var written = 0
   private(set) var waitsForRoom = false
@@ -185,6 +187,7 @@ final class Connection {
         guard let inflated = inflate(location, span.bytes) else {
           return .ended(ConnectionEnd(code: nil, label: "broken deflated message"))
         }
+        inflatedCount += 1
         if !inflated.withRawSpan({ text($0) }) { return .going }
       case .message, .deflatedMessage:
         return .ended(ConnectionEnd(code: nil, label: "broken: binary message"))

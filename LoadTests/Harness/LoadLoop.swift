@@ -187,6 +187,8 @@ final class LoadLoop {
   private func readable(_ client: Int) throws(Errno) {
     guard let connection = connections[client] else { return }
     var closing: UInt16?
+    let inflated = connection.inflatedCount
+    defer { book.counters.inflated += connection.inflatedCount - inflated }
     let outcome = connection.readable(&buffer) { text in
       let action = receive(client, text)
       if case .close(let code) = action { closing = code }

@@ -13,6 +13,8 @@ struct Counters: Sendable {
   var duplicateAcks = 0
   /// Message frames, to every subscriber.
   var delivered = 0
+  /// WebSocket messages that came deflated.
+  var inflated = 0
   var reconnects = 0
   /// Subscriptions that went on from where the client was.
   var resumes = 0
@@ -32,6 +34,7 @@ struct Counters: Sendable {
     acked += other.acked
     duplicateAcks += other.duplicateAcks
     delivered += other.delivered
+    inflated += other.inflated
     reconnects += other.reconnects
     resumes += other.resumes
     resyncs += other.resyncs

@@ -21,6 +21,7 @@ torture() {
 check "$cycles cycles of faults" torture faults --cycles "$cycles" "$@"
 noticed "reconnects" "$(figure reconnects)"
 noticed "links cut or reset" "$(figure links_broken)"
+noticed "deflated messages" "$(figure inflated)"
 
 # convicts LIE FIGURE: the run must end with 1 and count it.
 convicts() {

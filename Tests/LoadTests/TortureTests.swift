@@ -38,6 +38,26 @@ import Testing
   }
 }
 
+@Suite struct CrowdTests {
+  @Test func everySessionHasTwoTabsAndAllOperators() {
+    let visitors = (0..<12).map { number in
+      Credential(
+        kind: .visitor, token: "v\(number)", session: Identifier(high: 1, low: UInt64(number)))
+    }
+    let operators = (0..<6).map { Credential(kind: .operator_, token: "o\($0)") }
+    let cast = Cast.crowd(visitors + operators)
+    #expect(cast.sessions.count == 12 && cast.parts.count == 30)
+    for session in cast.sessions.indices {
+      #expect(cast.parts.count { $0.sessions.contains(session) } == 8)
+    }
+    #expect(cast.parts.map(\.number) == Array(0..<30))
+    for role in [Client.Role.visitor, .operator_] {
+      let habits = Set(cast.parts.filter { $0.role == role }.map(\.habit))
+      #expect(habits == [.plain, .deflating, .slow, .wandering])
+    }
+  }
+}
+
 /// The comparison with the table while the load goes on.
 @Suite struct TableCheckTests {
   let stamp = Stamp(nonce: 9, wall: WallTime(microseconds: 1_800_000_000_000_000), now: .zero)

@@ -39,14 +39,18 @@ final class Conductor {
   func run() throws -> TortureReport {
     defer { stage.close() }
     try stage.open(seed: seed)
-    guard await_(.settle) else { return conclude("not everybody could connect and subscribe") }
+    guard awaitAnswer(to: .settle) else {
+      return conclude("not everybody could connect and subscribe")
+    }
     _ = pause(until: SystemClock.now().advanced(byMilliseconds: Conductor.warmMilliseconds))
-    guard await_(.recover(isFull: false, tamper: nil)) else { return conclude("no load") }
+    guard awaitAnswer(to: .recover(isFull: false, tamper: nil)) else { return conclude("no load") }
     report.before = stage.gateway.sample().map { .init($0) }
     for number in 0..<options.cycles where !isInterrupted {
       guard try cycle(number) else { return conclude(nil) }
     }
-    guard await_(.finish) else { return conclude("not everybody came to the end of the log") }
+    guard awaitAnswer(to: .finish) else {
+      return conclude("not everybody came to the end of the log")
+    }
     report.after = stage.gateway.sample().map { .init($0) }
     report.judgeResources()
     if isInterrupted { report.problems.append("interrupted") }
@@ -77,7 +81,7 @@ final class Conductor {
     let lifted = SystemClock.now()
     let isFull = (number + 1) % Conductor.fullEvery == 0
     let tamper = number == options.cycles - 1 ? options.tamper : nil
-    let isBack = !isInterrupted && await_(.recover(isFull: isFull, tamper: tamper))
+    let isBack = !isInterrupted && awaitAnswer(to: .recover(isFull: isFull, tamper: tamper))
     let recovery = SystemClock.now().milliseconds(since: lifted)
     report.longestRecoveryMilliseconds = max(report.longestRecoveryMilliseconds, recovery)
     say(line(number + 1, faults, recovery))
@@ -160,7 +164,7 @@ final class Conductor {
 
   /// Asks the clients and waits for their answer. False: there was none in time, or something
   /// ended that should not have; the report says what.
-  private func await_(_ request: TortureRequest) -> Bool {
+  private func awaitAnswer(to request: TortureRequest) -> Bool {
     stage.desk.ask(request)
     let limit = SystemClock.now().advanced(byMilliseconds: Int64(options.recoverySeconds) * 1000)
     while SystemClock.now() < limit {
@@ -174,7 +178,7 @@ final class Conductor {
     }
     if request == .giveUp { return false }
     report.problems.append("not recovered within \(options.recoverySeconds) s")
-    _ = await_(.giveUp)
+    _ = awaitAnswer(to: .giveUp)
     return false
   }
 

@@ -33,7 +33,7 @@ struct Torture: ParsableCommand {
   @Option(help: "Only faults whose name contains this; may be repeated.")
   var only: [String] = []
   @Option(help: "Seconds within which everything must work again after a fault.")
-  var recoverySeconds = 90
+  var recoverySeconds = 180
   @Option(help: "A folder for data and logs (a new one that is deleted when all is well).")
   var dataDir: String?
   @Flag(help: "Go on after a broken promise.")
@@ -89,7 +89,8 @@ struct Torture: ParsableCommand {
   private func torture() throws -> TortureReport {
     let environment = ProcessInfo.processInfo.environment
     let seed = seed ?? environment["SEED"].flatMap { UInt64($0) } ?? Random.uint64() >> 32
-    let folder = try dataDir ?? Torture.newFolder()
+    // Absolute, as libpq wants the folder of a socket.
+    let folder = try dataDir.map { URL(filePath: $0).path } ?? Torture.newFolder()
     say("torture seed \(seed), \(cycles) cycles, data and logs in \(folder)")
     let conductor = try Conductor(self, seed: seed, folder: folder)
     let report = try conductor.run()

@@ -42,6 +42,8 @@ final class TortureDatabase {
     socket = lines[4] + "/.s.PGSQL.5432"
   }
 
+  deinit { stop() }
+
   /// `pg_ctl stop -m immediate`: no checkpoint, no goodbye.
   func stopImmediately() throws {
     let process = try postmaster()

@@ -65,7 +65,8 @@ struct TortureReport: Encodable {
 
   private enum CodingKeys: CodingKey {
     case passed, seed, folder, command, machine, seconds, cycles, faults, messages, acked
-    case deliveries, resent, duplicateAcks, reconnects, resumes, retries, closes, violations
+    case deliveries, inflated, resent, duplicateAcks, reconnects, resumes, retries, closes,
+      violations
     case rowsCompared, gatewayStarts, linksBroken, commitsLost, longestRecoveryMilliseconds
     case before, after, problems
   }
@@ -83,6 +84,7 @@ struct TortureReport: Encodable {
     try fields.encode(counters.made, forKey: .messages)
     try fields.encode(counters.acked, forKey: .acked)
     try fields.encode(counters.delivered, forKey: .deliveries)
+    try fields.encode(counters.inflated, forKey: .inflated)
     try fields.encode(counters.resent, forKey: .resent)
     try fields.encode(counters.duplicateAcks, forKey: .duplicateAcks)
     try fields.encode(counters.reconnects, forKey: .reconnects)
@@ -119,7 +121,8 @@ extension TortureReport: CustomStringConvertible {
       "messages     \(counters.made), \(counters.acked) acked, \(counters.delivered) shown, "
         + "\(rowsCompared) rows compared",
       "clients      \(counters.resent) resends, \(counters.duplicateAcks) acked as stored before, "
-        + "\(counters.reconnects) reconnects, \(counters.resumes) resumes",
+        + "\(counters.reconnects) reconnects, \(counters.resumes) resumes, "
+        + "\(counters.inflated) deflated messages",
       "recovery     \(longestRecoveryMilliseconds) ms at most",
     ]
     if !counters.retries.isEmpty { lines.append("retries      \(list(counters.retries))") }

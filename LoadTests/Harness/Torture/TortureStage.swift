@@ -127,7 +127,7 @@ extension Cast {
 
   private mutating func add(_ role: Client.Role, _ token: String, _ sessions: [Int]) {
     // Every second client has a habit; the turns differ for tabs and operators alike.
-    let habits: [Habit] = [.plain, .deflating, .slow, .plain, .wandering, .deflating, .wandering]
+    let habits: [Habit] = [.plain, .deflating, .wandering, .plain, .slow, .deflating, .wandering]
     parts.append(
       Part(
         number: parts.count, role: role, token: token, sessions: sessions,
