@@ -104,7 +104,7 @@ extension Engine {
     connections[slot].hasHistoryInFlight = false
     guard connections[slot].isOpen, let member = connections[slot].member else { return }
     guard let entries else {
-      refuse(slot, ref, .unavailable, retryAfter: breaker.wait(salt: name(slot)))
+      refuse(slot, ref, .unavailable, retryAfter: breaker.wait(salt: name(slot), now: now))
       return
     }
     let session: Identifier

@@ -59,26 +59,29 @@ struct BatchQueue {
 }
 
 /// Whether a send may wait for the store, or is told at once to come again later: opened when
-/// records had to be given up, closed by the next commit. The wait it names grows while nothing
-/// commits.
+/// records had to be given up, closed by the next commit.
+///
+/// The wait it names is as long as nothing has been committed already, so that a client comes half
+/// as often each time, and nobody has to count.
 struct Breaker {
-  private(set) var isOpen = false
-  private var failures: Int64 = 0
+  /// Bounds of the wait, which is spread over its second half.
+  static let waitMilliseconds: ClosedRange<Int64> = 1_000...8_000
 
-  mutating func open() {
-    isOpen = true
-    failures = min(failures + 1, 6)
+  private var openedAt: Instant?
+
+  var isOpen: Bool { openedAt != nil }
+
+  mutating func open(now: Instant) {
+    if openedAt == nil { openedAt = now }
   }
 
-  mutating func close() {
-    isOpen = false
-    failures = 0
-  }
+  mutating func close() { openedAt = nil }
 
-  /// Milliseconds: half a second, doubled with each failure up to 8 s, spread over a half by
-  /// `salt` so that clients do not come back together.
-  func wait(salt: UInt64) -> Int64 {
-    let wait = min(8_000, Int64(500) << failures)
+  /// Milliseconds; `salt` spreads the clients, so that they do not come back together.
+  func wait(salt: UInt64, now: Instant) -> Int64 {
+    let bounds = Self.waitMilliseconds
+    let passed = openedAt.map { now.milliseconds(since: $0) } ?? 0
+    let wait = min(bounds.upperBound, max(bounds.lowerBound, passed))
     return wait / 2 + Int64(salt % UInt64(wait / 2))
   }
 }

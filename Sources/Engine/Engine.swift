@@ -35,7 +35,8 @@ public struct Engine: ~Copyable {
   /// Set by the driver once an iteration.
   public var now: Instant
   public var wall: WallTime
-  /// Whether the store answers, set by the driver; decides between waiting and `unavailable`.
+  /// Whether the store answers, set by the driver before it tells outcomes; decides between waiting
+  /// and `unavailable`.
   public var isStoreReachable = true
 
   var connections: Slab<Connection>

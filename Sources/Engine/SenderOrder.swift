@@ -42,7 +42,7 @@ extension Engine {
   ) -> (refusal: Refusal, milliseconds: Int64)? {
     if let held = connections[slot].subscriptions[subscription].heldSend {
       if held.id != id && now < held.until {
-        return (.unavailable, breaker.wait(salt: name(slot)))
+        return (.unavailable, breaker.wait(salt: name(slot), now: now))
       }
       connections[slot].subscriptions[subscription].heldSend = nil
     }
@@ -54,7 +54,7 @@ extension Engine {
       return (.rateLimited, wait)
     }
     connections[slot].overRate = max(0, connections[slot].overRate - 1)
-    if isStoreGivenUp { return (.unavailable, breaker.wait(salt: name(slot))) }
+    if isStoreGivenUp { return (.unavailable, breaker.wait(salt: name(slot), now: now)) }
     return nil
   }
 

@@ -115,7 +115,7 @@ extension Engine {
   /// The journal's verdict on a batch, after COMMIT was received. Only now is anything acked or
   /// shown.
   public mutating func committed(_ batch: borrowing Batch, _ outcomes: [Outcome]) {
-    var isStoreLost = false
+    var postponed: Set<Identifier> = []
     for index in 0..<batch.count {
       let record = batch.record(index)
       let outcome = outcomes[index]
@@ -130,7 +130,7 @@ extension Engine {
           show(batch, index, record, outcome)
         }
       case .unavailable:
-        isStoreLost = true
+        postponed.insert(record.session)
         // It may have been committed all the same: the session is read again when the store
         // answers.
         if let session = sessionIndex[record.session] { sessions[session].isStale = true }
@@ -138,10 +138,12 @@ extension Engine {
       }
       answer(record, outcome)
     }
-    if isStoreLost {
-      failQueue()
-    } else {
+    if postponed.isEmpty {
       breaker.close()
+    } else if isStoreReachable {
+      failQueue(of: postponed)
+    } else {
+      failQueue()
     }
   }
 
@@ -180,10 +182,35 @@ extension Engine {
 
   /// Gives up everything that waits: whoever sent it keeps it and sends it again under the same id.
   mutating func failQueue() {
-    breaker.open()
+    breaker.open(now: now)
     while let box = queue.take() {
       for index in 0..<box.batch.count {
         answer(box.batch.record(index), Outcome(verdict: .unavailable))
+      }
+      queue.recycle(box)
+    }
+  }
+
+  /// The store works, but somebody else holds what these sessions need: only what waits behind
+  /// their failed sends is given up, everybody else's keeps its place and its age.
+  private mutating func failQueue(of sessions: Set<Identifier>) {
+    var boxes: [BatchQueue.Box] = []
+    while let box = queue.take() { boxes.append(box) }
+    for box in boxes {
+      for index in 0..<box.batch.count {
+        let record = box.batch.record(index)
+        guard !sessions.contains(record.session) else {
+          answer(record, Outcome(verdict: .unavailable))
+          continue
+        }
+        box.batch.withSenderName(index) { name in
+          box.batch.withBody(index) { body in
+            box.batch.withPayload(index) { payload in
+              queue.append(
+                record, senderName: name, body: body, payload: payload, now: box.openedAt)
+            }
+          }
+        }
       }
       queue.recycle(box)
     }
@@ -196,7 +223,7 @@ extension Engine {
     let reply = OutcomeMail(
       origin: record.origin, session: record.session, id: record.id, outcome: outcome,
       retryAfterMilliseconds: outcome.verdict == .unavailable
-        ? breaker.wait(salt: record.id.low) : 0)
+        ? breaker.wait(salt: record.id.low, now: now) : 0)
     if Int(record.origin.loop) == loop {
       deliver(reply)
     } else {

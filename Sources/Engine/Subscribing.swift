@@ -243,7 +243,9 @@ extension Engine {
       switch fault {
       case .noSuchSession: refuse(slot, item.request.ref, .noSuchSession)
       case .unavailable:
-        refuse(slot, item.request.ref, .unavailable, retryAfter: breaker.wait(salt: name(slot)))
+        refuse(
+          slot, item.request.ref, .unavailable,
+          retryAfter: breaker.wait(salt: name(slot), now: now))
       }
     }
     for item in session.waiting { performHeld(item) }

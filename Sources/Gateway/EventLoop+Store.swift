@@ -14,7 +14,8 @@ struct StoreSockets {
   var isWriterReady = true
   var isReaderReady = true
   var wasReady = false
-  var batchesInFlight = 0
+  /// Of the batch that PostgreSQL has and has not answered.
+  var recordsInFlight = 0
   /// The database that the writer has reached; the engine takes no answer from another one.
   var store = ""
   var hasNotedScope = false
@@ -97,8 +98,10 @@ extension EventLoop {
     noteStore()
     settleBatches()
     while writer.isReady && engine.hasBatch {
-      storeSockets.batchesInFlight += 1
-      engine.submitBatch { writer.submit(&$0, now: now) }
+      engine.submitBatch { batch in
+        storeSockets.recordsInFlight = batch.count
+        writer.submit(&batch, now: now)
+      }
       writer.advance(now: now)
       noteStore()
       settleBatches()
@@ -111,8 +114,10 @@ extension EventLoop {
   }
 
   private mutating func settleBatches() {
+    // What an outcome means for the sends behind it depends on whether the store is there.
+    engine.isStoreReachable = writer.isWorthTrying
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {
-      storeSockets.batchesInFlight -= 1
+      storeSockets.recordsInFlight = 0
       keepQuarantined()
     }
   }

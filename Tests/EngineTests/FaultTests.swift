@@ -39,6 +39,76 @@ struct FaultTests {
         == [first, second, third].map { "\($0)" })
   }
 
+  @Test("a session whose row is held by somebody fails alone, and keeps the order of its sender")
+  func heldSession() {
+    let world = World()
+    let (held, free) = (world.makeSession(), world.makeSession())
+    let mika = world.member("operator", held)
+    let ada = world.member("operator", free)
+    _ = (mika.texts(), ada.texts())
+    let ids = (0..<4).map { _ in world.makeID() }
+    send(world, mika, held, ids[0])
+    var taken = Batch()
+    world.loops[0].engine.submitBatch { swap(&taken, &$0) }
+    // These wait while the first is tried.
+    send(world, mika, held, ids[1])
+    send(world, ada, free, ids[2])
+    send(world, mika, held, ids[3])
+    world.loops[0].engine.committed(taken, [Outcome(verdict: .unavailable)])
+    world.settle()
+    #expect(
+      mika.texts().map { field("code", of: $0) } == ["unavailable", "unavailable", "unavailable"])
+    #expect(ada.texts().isEmpty)
+    world.commit()
+    let acks = ada.texts().filter { field("type", of: $0) == "ack" }
+    #expect(acks.map { field("id", of: $0) } == ["\(ids[2])"])
+    for id in [ids[0], ids[1], ids[3]] { send(world, mika, held, id) }
+    world.commit()
+    #expect(
+      mika.texts().filter { field("type", of: $0) == "ack" }.map { field("seq", of: $0) }
+        == ["1", "2", "3"])
+  }
+
+  @Test("the longer the store is away, the later its clients are told to come back")
+  func growingWait() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    let id = world.makeID()
+    var waits: [Int64] = []
+    world.isStoreUp = false
+    world.settle()
+    send(world, ada, session, id)
+    world.advance(milliseconds: Limits.sendWaitMilliseconds)
+    while waits.count < 40 {
+      let refused = ada.texts().last { field("code", of: $0) == "unavailable" }
+      guard let wait = refused.flatMap({ Int64(field("retry_after_ms", of: $0)) }) else {
+        Issue.record("the send is not refused")
+        return
+      }
+      waits.append(wait)
+      world.advance(milliseconds: wait)
+      send(world, ada, session, id)
+    }
+    var passed: Int64 = 0
+    for wait in waits {
+      let longest = min(8_000, max(1_000, passed))
+      #expect((longest / 2..<longest).contains(wait))
+      passed += wait
+    }
+    #expect(passed > 30 * 4_000)
+    world.isStoreUp = true
+    world.settle()
+    send(world, ada, session, id)
+    world.commit()
+    #expect(ada.texts().contains { field("type", of: $0) == "ack" })
+    // The next outage begins with a short wait again.
+    send(world, ada, session, world.makeID())
+    world.commit(failing: true)
+    let next = ada.texts().last { field("code", of: $0) == "unavailable" }
+    #expect(next.flatMap { Int64(field("retry_after_ms", of: $0)) }.map { $0 < 1_000 } == true)
+  }
+
   @Test("a batch whose outcome is unknown is read again, so that nobody misses what was committed")
   func unknownOutcome() {
     let world = World()

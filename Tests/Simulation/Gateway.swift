@@ -273,6 +273,7 @@ final class GatewayLoop {
   }
 
   private func settleBatches() {
+    engine.isStoreReachable = writer.isWorthTrying
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {}
   }
 
