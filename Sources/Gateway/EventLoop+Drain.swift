@@ -1,5 +1,6 @@
 import Engine
 import Kernel
+import Logging
 import Primitives
 
 /// The end of a loop. SIGTERM: stop accepting, ask the clients to reconnect at a random moment, say
@@ -40,9 +41,15 @@ extension EventLoop {
       drain.hasClosed = true
       engine.closeAll()
     }
-    let isIdle =
-      engine.connectionCount == 0 && !engine.hasBatch
-      && storeSockets.batchesInFlight == 0
-    if isIdle || now >= drain.endAt { drain.isOver = true }
+    let unstored = engine.queuedRecords + storeSockets.recordsInFlight
+    let isIdle = engine.connectionCount == 0 && unstored == 0
+    guard isIdle || now >= drain.endAt else { return }
+    drain.isOver = true
+    guard unstored > 0 else { return }
+    logger.warning(
+      """
+      \(unstored) messages are not stored: PostgreSQL did not answer in time; none of them was \
+      acknowledged, and their senders send them again
+      """)
   }
 }

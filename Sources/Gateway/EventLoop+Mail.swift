@@ -23,9 +23,13 @@ struct PendingAppends {
 
 /// Mail in both directions, and connections on the move.
 extension EventLoop {
-  /// Only when the mailbox has signalled: an iteration without mail costs no lock and no read.
+  /// When the mailbox has signalled: an iteration without mail costs no lock and no read.
   mutating func takeMail() {
-    guard (0..<events.count).contains(where: { events[$0].datum == Datum.mailbox }) else { return }
+    // With each sweep all the same: a bell that the kernel did not ring must not make a loop deaf
+    // for ever, since a mailbox that holds mail already rings no more.
+    guard now >= nextSweep || (0..<events.count).contains(where: { isMail(events[$0]) }) else {
+      return
+    }
     shared.mailboxes[index].drain(into: &mail)
     var items: [LoopMail] = []
     swap(&items, &mail)
@@ -33,6 +37,8 @@ extension EventLoop {
     items.removeAll(keepingCapacity: true)
     swap(&items, &mail)
   }
+
+  private func isMail(_ event: Event) -> Bool { event.datum == Datum.mailbox }
 
   private mutating func take(_ item: LoopMail) {
     switch item {
