@@ -20,15 +20,19 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness.cluster import Cluster  # noqa: E402
 from harness.gateway import PROFILES, Gateway  # noqa: E402
 from harness.registry import registry  # noqa: E402
+from harness.stage import Staged  # noqa: E402
 from harness.trial import Trial, Witness, warm_up  # noqa: E402
 
 #: The modules of each table, in the order of the output.
 TABLES = {
     "H": ("http", "http_limits"), "F": ("frames", "frames_floods", "frames_closing"), "D": ("deflate",),
-    "P": ("protocol", "protocol_storing"), "A": ("auth", "auth_tokens"), "N": ("network",), "T": ("tls",),
+    "P": ("protocol", "protocol_storing"), "A": ("auth", "auth_tokens"), "N": ("network", "recovery_network"), "T": ("tls",),
+    "R": ("recovery", "recovery_store", "recovery_faults"),
 }
 #: Rows that mostly wait share this many more gateways.
 WAITING_LANES = 4
+#: And those with a PostgreSQL of their own, each of which does little work.
+STAGE_LANES = 7
 #: What is said again of failures at the end: rows, reasons and log lines of each, letters of a line.
 FAILURES_REPEATED, REASONS_REPEATED, LOG_LINES, LINE_LETTERS = 3, 4, 3, 400
 
@@ -57,11 +61,14 @@ class Run:
         gateway = witness = None
         try:
             for row in rows:
-                if gateway is None or not gateway.is_alive:
-                    gateway = Gateway(self.options.binary, self.cluster, self.folder, profile, name)
+                if gateway is None or not gateway.is_alive or profile == "stage":
+                    if profile == "stage" or not gateway:
+                        self.end(name, gateway, witness)
+                    gateway, witness = self.gateway(name, profile, row), None
                     try:
                         gateway.start()
                     except PermissionError as failure:
+                        gateway.stop()
                         gateway = None
                         self.tell(row, "SKIP", 0, [f"cannot be run here: {failure.strerror}"])
                         continue
@@ -71,20 +78,28 @@ class Run:
                 begin = time.monotonic()
                 trial = Trial(row, gateway, witness, self.scale(gateway))
                 failures = trial.run()
-                self.tell(row, "FAIL" if failures else "PASS", time.monotonic() - begin, [
-                    *failures, *(trial.notes if failures or self.options.verbose else [])],
+                word = "FAIL" if failures else "SKIP" if trial.skipped else "PASS"
+                self.tell(row, word, time.monotonic() - begin, [
+                    *failures, *filter(None, [trial.skipped]),
+                    *(trial.notes if failures or self.options.verbose else [])],
                     gateway.last_lines(LOG_LINES) if failures else ())
         except BaseException as failure:
             with self.lock:
                 self.broken.append(f"{name}: {type(failure).__name__}: {failure}")
         finally:
-            if witness:
-                witness.close()
-            if gateway:
-                status = gateway.stop()
-                if status != 0:
-                    with self.lock:
-                        self.broken.append(f"{name}: the gateway ended with status {status}")
+            self.end(name, gateway, witness)
+
+    def gateway(self, name, profile, row):
+        if profile == "stage":
+            return Staged(self.options.binary, self.folder, f"{name}-{row.id}", row.stage)
+        return Gateway(self.options.binary, self.cluster, self.folder, profile, name)
+
+    def end(self, name, gateway, witness):
+        if witness:
+            witness.close()
+        if gateway and (status := gateway.stop()):
+            with self.lock:
+                self.broken.append(f"{name}: the gateway ended with status {status}")
 
     def scale(self, gateway):
         return self.options.scale * (4 if gateway.is_sanitized else 1)
@@ -96,7 +111,8 @@ class Run:
             mine = [row for row in rows if row.profile == profile]
             quick = [row for row in mine if not row.seconds]
             slow = sorted((row for row in mine if row.seconds), key=lambda row: -row.seconds)
-            heap = [(0.0, number, []) for number in range(min(len(slow), WAITING_LANES))]
+            most = STAGE_LANES if profile == "stage" else WAITING_LANES
+            heap = [(0.0, number, []) for number in range(min(len(slow), most))]
             for row in slow:
                 total, number, list = heapq.heappop(heap)
                 heapq.heappush(heap, (total + row.seconds, number, list + [row]))
@@ -174,23 +190,25 @@ def chosen(names):
         return rows
     wanted = [name.upper() for name in names]
     found = [row for row in rows if any(re.match(rf"{name}(?![0-9])", row.id) if name[-1].isdigit()
-                                        else row.id.startswith(name) for name in wanted)]
+                                        else row.id.upper().startswith(name) for name in wanted)]
     if not found:
         raise SystemExit(f"no row is called {' '.join(names)}")
     return found
 
 
 def self_test(options):
-    """Every row of rows/bites.py fails, and says why."""
-    bites = importlib.import_module("rows.bites")
+    """Every row of table Z (rows/bites*.py) fails, and says why."""
+    expected = {}
+    for module in ("bites", "bites_recovery"):
+        expected |= importlib.import_module(f"rows.{module}").EXPECTED
     run = Run(options)
     # They wait in vain for what does not come.
     Trial.patience = 4
     with contextlib.redirect_stdout(io.StringIO()):
-        run.run(list(registry.rows))
-    missed = [f"{id}: {run.lines.get(id)}" for id, reason in bites.EXPECTED.items()
+        run.run([row for row in registry.rows if row.table == "Z"])
+    missed = [f"{id}: {run.lines.get(id)}" for id, reason in expected.items()
               if not any(re.search(reason, line) for line in run.lines.get(id, []))]
-    print("\n".join([*missed, f"self-test: {len(bites.EXPECTED) - len(missed)} of {len(bites.EXPECTED)} faults are seen"]))
+    print("\n".join([*missed, f"self-test: {len(expected) - len(missed)} of {len(expected)} faults are seen"]))
     shutil.rmtree(run.folder, ignore_errors=True)
     return 1 if missed else 0
 

@@ -27,6 +27,8 @@ PROFILES = {
     "tls": (["--debug-echo"], {}),
     # In a network namespace of its own, whose only interface can be taken down.
     "isolated": (["--debug-echo"], {}),
+    # With a PostgreSQL of its own, both anew for each row (harness/stage.py).
+    "stage": ([], {}),
     # With a database of its own, which can be taken away.
     "alone": (["--debug-echo"], {}),
     # Small limits, which do not concern the harness itself: it comes from 127.0.0.1, rows from other addresses.

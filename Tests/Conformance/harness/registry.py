@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 from typing import Callable, NamedTuple
 
 
+class Skip(Exception):
+    """What a row needs cannot be had here; said with the reason."""
+
+
 class Counter(NamedTuple):
     """A line of /metrics, summed over its loops: it has to grow by `least` while the row runs."""
 
@@ -49,6 +53,8 @@ class Row:
     #: Bytes of anonymous memory that may stay behind, on a release build.
     memory: int = 1 << 20
     skip: str = ""
+    #: Of the profile "stage": what is special about the row's own gateway and PostgreSQL (harness/stage.py).
+    stage: dict = field(default_factory=dict)
 
     @property
     def table(self):

@@ -7,6 +7,7 @@ import traceback
 from . import frames
 from .gateway import connect_chat
 from .peer import Failure, Gone, Peer
+from .registry import Skip
 
 #: What an unrelated connection may wait for its echo, in seconds. It tries until one is that fast, for as long as
 #: the row's patience: a machine that is busy with something else may delay many of them, a stalled gateway delays all.
@@ -27,6 +28,7 @@ class Trial:
         self.peers = []
         self.failures = []
         self.notes = []
+        self.skipped = None
         self.canary = f"canary-{row.id.lower()}-{os.urandom(8).hex()}"
         gateway.secrets.add(self.canary.encode())
 
@@ -91,12 +93,19 @@ class Trial:
                 return False
             time.sleep(0.1)
 
+    def restarted(self):
+        """The row has started its gateway anew: its counters begin at 0, and old connections are gone."""
+        self.figures = {}
+        self.witness.close()
+
     # Around a row
 
     def run(self):
         self.begin()
         try:
             self.row.body(self)
+        except Skip as reason:
+            self.skipped = str(reason)
         except Exception as failure:
             where = traceback.extract_tb(failure.__traceback__)
             ours = [frame for frame in where if os.sep + "rows" + os.sep in frame.filename]
@@ -105,7 +114,12 @@ class Trial:
         for peer in self.peers:
             peer.close()
         self.peers.clear()
-        self.finish()
+        if self.skipped:
+            return self.failures
+        try:
+            self.finish()
+        except (Failure, OSError) as failure:
+            self.failures.append(f"behind the row: {failure}")
         return self.failures
 
     def begin(self):
@@ -221,6 +235,7 @@ class Witness:
     def close(self):
         if self.peer:
             self.peer.close()
+            self.peer = None
 
 
 def warm_up(gateway):

@@ -1,0 +1,285 @@
+"""Table R: PostgreSQL is late, stops, stands still, is away for long; the gateway is killed, or told to end."""
+
+import socket
+import threading
+import time
+
+from harness import effort
+from harness.audit import judge
+from harness.crowd import Crowd
+from harness.peer import Failure, Peer
+from harness.registry import counts, refused, row
+
+from .common import MIB
+
+
+def crowded(t, sessions=8, rate=40, **options):
+    """People under load, who are let go when the row ends."""
+    crowd = Crowd(t.gateway, sessions, t.canary, **options)
+    t.peers.append(crowd)
+    crowd.rate = rate
+    crowd.wait_acks(2 * sessions, 60 * t.scale)
+    return crowd
+
+
+def lines_since(t, start, text):
+    return t.gateway.log_text(start).count(text)
+
+
+class Doorman:
+    """Listens in PostgreSQL's place, counts who comes, and hangs up."""
+
+    def __init__(self, store):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(f"{store.folder}/.s.PGSQL.5432")
+        self.socket.listen(64)
+        self.times = []
+        threading.Thread(target=self._answer, daemon=True).start()
+
+    def _answer(self):
+        try:
+            while True:
+                visitor, _ = self.socket.accept()
+                self.times.append(time.monotonic())
+                visitor.close()
+        except OSError:
+            pass
+
+    def close(self):
+        # A thread that waits in accept keeps the socket alive until it is shut down.
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+
+@row("R01", "PostgreSQL comes later than the gateway: it starts, says why it is not ready, knocks with growing pauses",
+     counts("committed", 1), profile="stage", seconds=14)
+def late(t):
+    gateway, store = t.gateway, t.gateway.store
+    account = gateway.token("visitor")
+    gateway.stop()
+    start = len(gateway.log_text())
+    doorman = Doorman(store)
+    gateway.launch()
+    t.restarted()
+    try:
+        gateway.wait_ready(503)
+        t.check("PostgreSQL" in gateway.readiness()[1], f"/readyz says {gateway.readiness()[1]}")
+        t.check(gateway.get("/healthz").status == 200, "/healthz is not 200")
+        peer = t.peer()
+        peer.send(peer.handshake_bytes("/api/v1/ws"))
+        answer = peer.response()
+        t.check(answer.status == 503 and answer.get("retry-after"), f"a client is answered {answer.status}")
+        end = time.monotonic() + 60 * t.scale
+        while len(doorman.times) < 5 and time.monotonic() < end:
+            time.sleep(0.05)
+    finally:
+        doorman.close()
+    gaps = [later - first for first, later in zip(doorman.times, doorman.times[1:])]
+    t.note(f"knocked after {' '.join(f'{gap:.2f}' for gap in gaps)} s")
+    t.check(len(gaps) >= 4 and gaps[-1] > 2 * gaps[0], f"the pauses do not grow: {gaps}")
+    said = lines_since(t, start, "waiting for the database")
+    t.check(1 <= said <= 3, f"the log says {said} times that it waits")
+    store.launch()
+    gateway.wait_ready(200)
+    chat = t.chat(account=account)
+    t.check(chat.send(chat.session, t.canary)["seq"] == 1, "the first message has another number")
+
+
+@row("R02", "PostgreSQL stopped without a checkpoint under load, and started again: acked is stored, once, in order",
+     counts("committed", 50), profile="stage", seconds=18, memory=4 * MIB)
+def stopped(t):
+    gateway, store = t.gateway, t.gateway.store
+    crowd, start = crowded(t), len(gateway.log_text())
+    for _ in range(2):
+        store.crash()
+        gateway.wait_ready(503, 20 * t.scale)
+        time.sleep(1.5)
+        store.launch()
+        gateway.wait_ready(200, 30 * t.scale)
+        crowd.wait_acks(40, 60 * t.scale)
+    judge(t, crowd, store)
+    t.check(crowd.reconnects == 0, f"{crowd.reconnects} connections were lost")
+    # One for each of the loops and stops; a recovering server has another reason.
+    said = lines_since(t, start, "PostgreSQL does not answer")
+    t.check(2 <= said <= 16, f"the log says {said} times that PostgreSQL does not answer")
+
+
+@row("R03", "the gateway killed with -9 under load, and started again: acks are rows, and all resume without a hole",
+     counts("committed", 20), profile="stage", seconds=14, memory=8 * MIB)
+def killed(t):
+    gateway = t.gateway
+    crowd = crowded(t)
+    for _ in range(3):
+        gateway.kill()
+        gateway.launch()
+        begin = time.monotonic()
+        gateway.wait_ready(200)
+        t.note(f"ready again after {time.monotonic() - begin:.2f} s")
+        crowd.wait_acks(40, 60 * t.scale)
+        crowd.wait(lambda: all(client.phase == "open" for client in crowd.clients), 60 * t.scale, "all are back")
+    t.restarted()
+    judge(t, crowd, gateway.store)
+    t.check(crowd.reconnects >= 3 * len(crowd.clients), f"only {crowd.reconnects} reconnects: it was not felt")
+
+
+@row("R04", "a backend of PostgreSQL terminated, another killed with -9: the batch is run again under its ids",
+     counts("committed", 50), profile="stage", seconds=16, memory=4 * MIB)
+def backends(t):
+    gateway, store = t.gateway, t.gateway.store
+    crowd = crowded(t, rate=80)
+    for _ in range(6):
+        ended = len(store.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                                "WHERE application_name = 'chirrup'"))
+        t.check(ended >= 2, f"only {ended} backends of the gateway were there")
+        crowd.wait_acks(10, 60 * t.scale)
+    t.check(crowd.count("unavailable") == 0, "a terminated backend is told to clients")
+    # All others are reset with it, and PostgreSQL recovers.
+    victims = store.writers() or store.backends()
+    store.kill_process(victims[0])
+    crowd.wait_acks(60, 60 * t.scale)
+    t.check(store.said("reinitializing") == 1, "PostgreSQL did not notice the kill")
+    judge(t, crowd, store)
+    t.check(crowd.reconnects == 0, f"{crowd.reconnects} connections were lost")
+
+
+@row("R06", "PostgreSQL stands still (SIGSTOP): sends are answered after 5 s, all else lives, then all comes in order",
+     counts("committed", 50), refused("unavailable", 8), profile="stage", seconds=effort.STILL_SECONDS + 14,
+     memory=4 * MIB)
+def standstill(t):
+    gateway, store = t.gateway, t.gateway.store
+    crowd = crowded(t)
+    silent = t.chat()
+    writer, reader = t.chat(), None
+    reader = t.chat("operator", session=writer.session, after=0, timeout=60 * t.scale)
+    memory, connected = gateway.memory(), crowd.reconnects
+    store.freeze()
+    begin = time.monotonic()
+    try:
+        crowd.wait(lambda: crowd.count("unavailable") > 0, 30 * t.scale, "somebody is told")
+        first = time.monotonic() - begin
+        t.note(f"the first answer came after {first:.1f} s")
+        t.check(first > 3, f"told after {first:.1f} s: a short pause would be felt")
+        turns = 0
+        while time.monotonic() - begin < effort.STILL_SECONDS:
+            turns += 1
+            writer.say(type="typing", session=writer.session, active=turns % 2 == 1)
+            reader.until("typing", 5 * t.scale, active=turns % 2 == 1)
+            t.check(t.gateway.figure("queued_records") <= 2 * 8_192, "the queue has no bound")
+            time.sleep(0.5)
+        t.check(t.gateway.readiness()[0] == 503, "/readyz does not say 503")
+        grown = gateway.memory() - memory
+        t.note(f"{grown / 1024:.0f} KiB more after {time.monotonic() - begin:.0f} s, {turns} times typing shown")
+        t.check(grown < 4 * MIB + (320 * MIB if gateway.is_sanitized else 0), f"{grown} bytes more")
+    finally:
+        store.thaw()
+    judge(t, crowd, store, seconds=90)
+    t.check(crowd.reconnects == connected, "connections were lost")
+    waits = [wait for client in crowd.clients for wait in client.waits]
+    t.check(waits and min(waits) >= 250 and max(waits) <= 8_000, f"told to come back after {sorted(waits)[:3]} ms")
+    silent.send(silent.session, t.canary)
+
+
+@row("R06a", "an outage under load: connections stay, memory is flat, each send is told once, all is stored once after it",
+     counts("committed", 100), refused("unavailable", 10), profile="stage", seconds=effort.OUTAGE_SECONDS + 24,
+     memory=6 * MIB)
+def outage(t):
+    gateway, store = t.gateway, t.gateway.store
+    crowd = crowded(t, effort.OUTAGE_SESSIONS, effort.OUTAGE_RATE)
+    # Everybody's outbox is full soon: what is measured is the gateway's memory, over the rest of the time.
+    begin, memories, start, told = time.monotonic(), [], len(gateway.log_text()), 0
+    store.crash()
+    while (passed := time.monotonic() - begin) < effort.OUTAGE_SECONDS:
+        if passed > effort.OUTAGE_SECONDS / 3:
+            memories.append(gateway.memory())
+        told = max(client.errors["unavailable"] for client in crowd.clients)
+        time.sleep(0.5)
+    readiness = gateway.readiness()[0]
+    t.check(readiness == 503, f"/readyz says {readiness}")
+    t.check(crowd.reconnects == 0, f"{crowd.reconnects} connections were lost in the outage")
+    open_now = sum(client.phase == "open" for client in crowd.clients)
+    t.check(open_now == len(crowd.clients), f"only {open_now} of {len(crowd.clients)} are connected")
+    growth = max(memories) - memories[0]
+    held = crowd.total("outbox")
+    t.note(f"{effort.OUTAGE_SECONDS} s away: {len(crowd.clients)} connections held {held} messages; the gateway's "
+           f"memory was {memories[0] / MIB:.2f} MiB after a third and at most {growth / 1024:.0f} KiB more later; "
+           f"at most {told} answers `unavailable` to one client; the log said "
+           f"{lines_since(t, start, 'PostgreSQL does not answer')} lines of it")
+    t.check(growth < MIB + (64 * MIB if gateway.is_sanitized else 0), f"memory grew by {growth} bytes in the outage")
+    # A window of sends at first, then one at a time, each after the pause that it was told (250 ms to 8 s).
+    most = 8 + 6 + effort.OUTAGE_SECONDS / 4 + 1
+    t.check(told <= most, f"one client was told {told} times, and not at most {most:.0f}")
+    store.launch()
+    back = time.monotonic()
+    gateway.wait_ready(200, 30 * t.scale)
+    t.note(f"ready {time.monotonic() - back:.1f} s after PostgreSQL was")
+    judge(t, crowd, store, seconds=120)
+    t.note(f"everything was stored and shown {time.monotonic() - back:.1f} s after PostgreSQL was back")
+    t.check(crowd.reconnects == 0, f"{crowd.reconnects} connections were lost after the outage")
+
+
+def ended(t, seconds):
+    """Waits for the gateway's end; its status and the seconds it took."""
+    begin = time.monotonic()
+    try:
+        status = t.gateway.process.wait(seconds)
+    except Exception:
+        t.gateway.kill()
+        raise Failure(f"the gateway did not end in {seconds:.0f} s") from None
+    return status, time.monotonic() - begin
+
+
+@row("R12", "SIGTERM under load: no new connections, clients are told when to come, the batch is stored, status 0",
+     counts("committed", 20), profile="stage", stage={"drain": 10}, seconds=22, memory=8 * MIB)
+def drained(t):
+    gateway = t.gateway
+    crowd = crowded(t)
+    watcher = t.chat()
+    kept = t.peer()
+    kept.send(f"GET /healthz HTTP/1.1\r\nHost: {kept.host}\r\n\r\n".encode())
+    t.check(kept.response().status == 200, "/healthz is not 200")
+    gateway.process.terminate()
+    notice = watcher.until("drain", 10 * t.scale)
+    t.check(0 <= notice["min_ms"] < notice["max_ms"] <= 10_000, f"told to come back in {notice}")
+    kept.send(f"GET /readyz HTTP/1.1\r\nHost: {kept.host}\r\n\r\n".encode())
+    answer = kept.response()
+    t.check(answer.status == 503 and b"draining" in answer.body, f"/readyz says {answer.status} {answer.body!r}")
+    try:
+        late = Peer(gateway.address, 5)
+        late.send(late.handshake_bytes())
+        t.check(late.response().status == 503, "a new connection is served")
+        late.close()
+    except (OSError, Failure):
+        pass
+    status, seconds = ended(t, 30 * t.scale)
+    t.note(f"ended after {seconds:.1f} s")
+    t.check(status == 0, f"status {status}")
+    t.check(seconds < 11 * t.scale, f"it took {seconds:.1f} s")
+    t.check(crowd.closes().keys() == {4000}, f"clients were closed with {dict(crowd.closes())}")
+    gateway.launch()
+    gateway.wait_ready(200)
+    t.restarted()
+    judge(t, crowd, gateway.store)
+
+
+@row("R12a", "SIGTERM while PostgreSQL stands still: it ends in its time all the same, and says what is not stored",
+     counts("committed", 20), profile="stage", stage={"drain": 4}, seconds=20, memory=8 * MIB)
+def drained_without_store(t):
+    gateway, store = t.gateway, t.gateway.store
+    crowd, start = crowded(t), len(gateway.log_text())
+    store.freeze()
+    try:
+        held = crowd.total("acks") + 5
+        crowd.wait(lambda: crowd.total("made") > held, 20 * t.scale, "some messages wait for PostgreSQL")
+        gateway.process.terminate()
+        status, seconds = ended(t, 30 * t.scale)
+    finally:
+        store.thaw()
+    t.note(f"ended after {seconds:.1f} s")
+    t.check(status == 0, f"status {status}")
+    t.check(seconds < 6 * t.scale, f"it took {seconds:.1f} s where 4 are allowed")
+    told = lines_since(t, start, "not stored")
+    t.check(1 <= told <= 8, f"the log says {told} times that messages are not stored")
+    gateway.launch()
+    gateway.wait_ready(200)
+    t.restarted()
+    judge(t, crowd, store)
