@@ -246,7 +246,7 @@ def fill_connections(store):
 
 
 @row("R09a", "a stranger holds a session's row: its senders are told to come again, all others are served, none is closed",
-     counts("committed", 8), refused("unavailable", 1), profile="stage",
+     counts("committed", 5), refused("unavailable", 1), profile="stage",
      stage={"arguments": ["--loops", "1"], "options": {"deadlock_timeout": "150ms"}}, seconds=14, memory=4 * MIB)
 def locks(t):
     gateway, store = t.gateway, t.gateway.store
