@@ -1,12 +1,12 @@
 """A gateway with a PostgreSQL of its own, for one row: both may be stopped and started again by the row."""
 
 import os
-import socket
 import subprocess
 import time
 
 from .gateway import Gateway
 from .peer import Failure
+from .ports import free_port
 from .store import Store, template
 
 #: Seconds a gateway may take to say that it is ready, on any machine.
@@ -23,9 +23,7 @@ class Staged(Gateway):
         super().__init__(binary, store, folder, "stage", name)
         self.store = store
         self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.address = free.getsockname()
+        self.address = ("127.0.0.1", free_port())
         self.front = None
 
     def start(self):
