@@ -7,10 +7,14 @@ PATH=$PATH:/usr/sbin
 
 start_pgbouncer() {
   as_postgres "$(command -v pgbouncer)" --quiet "$work/pgbouncer.ini" >/dev/null 2>&1 &
-  pgbouncer_pid=$!
-  pids+=("$pgbouncer_pid")
   await 10 "pgbouncer" psql --no-psqlrc --quiet --command 'SELECT 1' "$pooled" || die "pgbouncer does not start"
+  # Not the shell that has started it as another user.
+  pgbouncer_pid=$(cat "$cluster/pgbouncer.pid")
+  pids+=("$pgbouncer_pid")
 }
+
+outages() { grep -c 'PostgreSQL does not answer' "$log" || true; }
+felt() { [ "$(outages)" -gt "$1" ]; }
 
 new_folder
 create_cluster
@@ -29,6 +33,7 @@ pool_mode = transaction
 default_pool_size = 2
 server_round_robin = 1
 logfile = $cluster/pgbouncer.log
+pidfile = $cluster/pgbouncer.pid
 END
 chmod 644 "$work/pgbouncer.ini"
 start_pgbouncer
@@ -45,9 +50,11 @@ start_load "$port" --visitors 200 --operators 4 --rate 300 --seconds 900 --opera
 rounds=${1:-3}
 for round in $(seq "$rounds"); do
   await_acks 300
+  before=$(outages)
   kill -KILL "$pgbouncer_pid"
   await 60 "its end" process_is_gone "$pgbouncer_pid"
-  rm -f "$cluster/.s.PGSQL.6432" "$cluster/.s.PGSQL.6432.lock"
+  rm -f "$cluster/.s.PGSQL.6432" "$cluster/.s.PGSQL.6432.lock" "$cluster/pgbouncer.pid"
+  check "the gateway has felt it, round $round" await 60 "word of it" felt "$before"
   check "the gateway is alive without its pooler, round $round" \
     curl --silent --fail --output /dev/null "$url/healthz"
   start_pgbouncer
