@@ -3,7 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { nesting_max = 8, names_max = 26 * 3 };
+#include "shorten.h"
+
+enum { nesting_max = 8, names_max = 26 * 4, lists_max = 8 };
 
 /// What a place in a source can be inside of. `braces` counts the open ones of the code in each
 /// `${…}`.
@@ -21,6 +23,13 @@ typedef struct {
   unsigned long count;
   chirrup_part of[names_max];
 } names;
+
+/// Lists of constants, `names(`…`)` or `{ name: 1, … }`. Each use is replaced by its value, so the
+/// lists themselves can go.
+typedef struct {
+  unsigned long count;
+  chirrup_part names[lists_max], values[lists_max];
+} lists;
 
 static bool begins(const lexer *source, const char *word) {
   const unsigned long length = strlen(word);
@@ -55,16 +64,16 @@ static unsigned char *copy_quoted(lexer *source, unsigned char *out) {
   return out;
 }
 
-/// Copies `#name` as `#a`, `#b`, …, `#a1`, the same one for the same name.
-static unsigned char *copy_private(lexer *source, names *known, unsigned char *out) {
-  chirrup_part name = {.bytes = ++source->at};
-  while (source->at < source->end && is_word(*source->at)) source->at += 1;
+/// Copies a name as `a`, `b`, …, `a1`, the same one for the same name.
+static unsigned char *copy_name(
+    lexer *source, bool (*is_part)(unsigned char), names *known, unsigned char *out) {
+  chirrup_part name = {.bytes = source->at};
+  while (source->at < source->end && is_part(*source->at)) source->at += 1;
   name.length = (unsigned long)(source->at - name.bytes);
   unsigned long i = 0;
   while (i < known->count && !(known->of[i].length == name.length &&
                                memcmp(known->of[i].bytes, name.bytes, name.length) == 0)) i += 1;
   if (i == known->count && i < names_max) known->of[known->count++] = name;
-  *out++ = '#';
   if (i == names_max) {
     memcpy(out, name.bytes, name.length);
     return out + name.length;
@@ -74,9 +83,14 @@ static unsigned char *copy_private(lexer *source, names *known, unsigned char *o
   return out;
 }
 
-/// Copies one byte of code that is neither space nor comment.
-static unsigned char *copy_code(lexer *source, unsigned char *out) {
+/// Copies one byte of code that is neither space nor comment. A comma before a bracket and a
+/// semicolon before a brace say nothing.
+static unsigned char *copy_code(lexer *source, const unsigned char *begin, unsigned char *out) {
   const unsigned char byte = *source->at++;
+  const bool is_needless =
+      out > begin && (out[-1] == ',' ? memchr(")]}", byte, 3) != NULL
+                                     : out[-1] == ';' && byte == '}');
+  if (is_needless) out -= 1;
   if (byte == '\'' || byte == '"' || byte == '`') source->quote = byte;
   if (source->nesting > 0) {
     if (byte == '{') source->braces[source->nesting] += 1;
@@ -92,6 +106,58 @@ static unsigned char *copy_code(lexer *source, unsigned char *out) {
   return out;
 }
 
+static const char list_start[] = "export const ";
+static const char list_maker[] = "const names = ";
+
+/// Moves behind a list of constants and keeps it. What follows the `=` shows that it is one.
+static bool take_list(lexer *source, lists *known) {
+  lexer ahead = *source;
+  ahead.at += strlen(list_start);
+  const unsigned char *const name = ahead.at;
+  while (ahead.at < ahead.end && is_word(*ahead.at)) ahead.at += 1;
+  const unsigned char *const name_end = ahead.at;
+  const bool is_list =
+      *name >= 'A' && *name <= 'Z' && (begins(&ahead, " = names(") || begins(&ahead, " = {\n"));
+  if (!is_list || known->count == lists_max) return false;
+  const unsigned char *const value = ahead.at;
+  skip_past(&ahead, ";\n");
+  known->names[known->count] = (chirrup_part){name, (unsigned long)(name_end - name)};
+  known->values[known->count++] = (chirrup_part){value, (unsigned long)(ahead.at - value)};
+  source->at = ahead.at - 1;
+  return true;
+}
+
+/// Copies the value of `List.name`: the number behind it in the list, or the name as a string.
+static unsigned char *copy_constant(lexer *source, const lists *known, unsigned char *out) {
+  for (unsigned long i = 0; i < known->count; i += 1) {
+    const chirrup_part list = known->names[i];
+    const unsigned char *name = source->at + list.length;
+    if ((unsigned long)(source->end - source->at) <= list.length || *name++ != '.' ||
+        memcmp(source->at, list.bytes, list.length) != 0) {
+      continue;
+    }
+    source->at = name;
+    while (source->at < source->end && is_word(*source->at)) source->at += 1;
+    const unsigned long length = (unsigned long)(source->at - name);
+    lexer value = {.at = known->values[i].bytes,
+                   .end = known->values[i].bytes + known->values[i].length};
+    if (begins(&value, " = {")) {
+      while (value.at + length < value.end &&
+             !(!is_word(value.at[-1]) && memcmp(value.at, name, length) == 0 &&
+               value.at[length] == ':')) value.at += 1;
+      value.at += length + strlen(": ");
+      while (value.at < value.end && is_word(*value.at)) *out++ = *value.at++;
+    } else {
+      *out++ = '\'';
+      memcpy(out, name, length);
+      out += length;
+      *out++ = '\'';
+    }
+    return out;
+  }
+  return NULL;
+}
+
 typedef struct {
   bool (*parts)(unsigned char before, unsigned char after);  // whether a space between them matters
   bool (*breaks)(unsigned char before, unsigned char after);  // whether a line break does
@@ -101,10 +167,11 @@ static bool script_parts(unsigned char before, unsigned char after) {
   return (is_word(before) && is_word(after)) || (before == after && (after == '+' || after == '-'));
 }
 
-/// Where a statement may end without a semicolon (ECMA-262 §12.10), the line break is one. Behind a
-/// brace of ours it never does: what ends with one and needs a semicolon has it.
+/// Where a statement may end without a semicolon (ECMA-262 §12.10), the line break is one. Next to
+/// these signs it cannot end or begin. Behind a brace of ours it never does: what ends with one and
+/// needs a semicolon has it.
 static bool script_breaks(unsigned char before, unsigned char after) {
-  return !memchr(";{,(}", before, 5) && after != '}';
+  return !memchr(";{,([}=?:&|>", before, 12) && !memchr("})],.?:&|", after, 9);
 }
 
 /// A space is a combinator in a selector and an operator in a value; next to these signs it is
@@ -117,8 +184,13 @@ static bool style_breaks(unsigned char before, unsigned char after) {
   return style_parts(before, after);
 }
 
+/// Every accent begins with it, and a workspace sets its own.
+static const char public_property[] = "--c-accent";
+
 static const language script = {script_parts, script_breaks};
 static const language style = {style_parts, style_breaks};
+
+static bool is_property(unsigned char byte) { return is_word(byte) || byte == '-'; }
 
 /// A run of blanks becomes one line break, one space or nothing.
 static unsigned char *copy_blank(
@@ -140,13 +212,22 @@ static unsigned char *copy_blank(
 unsigned long chirrup_pack_modules(
     const chirrup_part *parts, unsigned long count, unsigned char *out) {
   unsigned char *const begin = out;
-  names known = {0};
+  lists constants = {0};
   for (unsigned long i = 0; i < count; i += 1) {
     lexer source = {.at = parts[i].bytes, .end = parts[i].bytes + parts[i].length};
     while (source.at < source.end) {
       const bool is_line = source.at == parts[i].bytes || source.at[-1] == '\n';
-      if (source.quote) {
+      const bool is_first = is_line || !(is_word(source.at[-1]) || source.at[-1] == '.');
+      unsigned char *const behind =
+          source.quote || !is_first ? NULL : copy_constant(&source, &constants, out);
+      if (behind) {
+        out = behind;
+      } else if (source.quote) {
         out = copy_quoted(&source, out);
+      } else if (is_line && begins(&source, list_maker)) {
+        skip_past(&source, ";\n");
+      } else if (is_line && begins(&source, list_start) && take_list(&source, &constants)) {
+        continue;
       } else if (begins(&source, "//") || (is_line && begins(&source, "import "))) {
         skip_past(&source, "\n");
         source.at -= 1;
@@ -156,10 +237,12 @@ unsigned long chirrup_pack_modules(
         source.at += strlen("export ");
       } else if (*source.at == ' ' || *source.at == '\n') {
         out = copy_blank(&source, &script, begin, out);
-      } else if (*source.at == '#') {
-        out = copy_private(&source, &known, out);
+      } else if (is_first && begins(&source, "const ")) {  // the same in a program that is right
+        source.at += strlen("const");
+        memcpy(out, "let", 3);
+        out += 3;
       } else {
-        out = copy_code(&source, out);
+        out = copy_code(&source, begin, out);
       }
     }
     *out++ = '\n';
@@ -170,6 +253,7 @@ unsigned long chirrup_pack_modules(
 unsigned long chirrup_pack_styles(
     const chirrup_part *parts, unsigned long count, unsigned char *out) {
   unsigned char *const begin = out;
+  names known = {0};
   for (unsigned long i = 0; i < count; i += 1) {
     lexer source = {.at = parts[i].bytes, .end = parts[i].bytes + parts[i].length};
     while (source.at < source.end) {
@@ -177,10 +261,15 @@ unsigned long chirrup_pack_styles(
         skip_past(&source, "*/");
       } else if (*source.at == ' ' || *source.at == '\n') {
         out = copy_blank(&source, &style, begin, out);
+      } else if (begins(&source, "--") && !begins(&source, public_property)) {
+        *out++ = *source.at++;
+        *out++ = *source.at++;
+        out = copy_name(&source, is_property, &known, out);
       } else {
+        if (*source.at == '}' && out > begin && out[-1] == ';') out -= 1;
         *out++ = *source.at++;
       }
     }
   }
-  return (unsigned long)(out - begin);
+  return chirrup_inline(begin, (unsigned long)(out - begin), public_property);
 }

@@ -88,6 +88,7 @@ else
   beside "database crash" ./crash_postgres.sh 1
 fi
 beside "browser" ./browser.sh
+beside "outbox" ./outbox.sh
 join
 part "durable" ./durable.sh
 if $full; then part "load" ./load.sh 60; else part "load" ./load.sh; fi

@@ -49,6 +49,19 @@ struct Asset: Sendable {
 func packed(modules: [String]) -> String { unsafe pack(modules, with: chirrup_pack_modules) }
 func packed(styles: [String]) -> String { unsafe pack(styles, with: chirrup_pack_styles) }
 
+/// A packed script with short names.
+func withShortNames(_ script: String) -> String {
+  let bytes = Array(script.utf8)
+  var room = [UInt8](repeating: 0, count: 2 * bytes.count)
+  let length = unsafe bytes.withUnsafeBufferPointer { bytes in
+    // SAFETY: it reads `bytes` and writes at most twice as many (shorten.h).
+    unsafe room.withUnsafeMutableBufferPointer { room in
+      unsafe chirrup_shorten(bytes.baseAddress, UInt(bytes.count), room.baseAddress)
+    }
+  }
+  return String(decoding: room.prefix(Int(length)), as: UTF8.self)
+}
+
 private func pack(
   _ sources: [String],
   with join: (UnsafePointer<chirrup_part>?, UInt, UnsafeMutablePointer<UInt8>?) -> UInt

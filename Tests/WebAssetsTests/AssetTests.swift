@@ -7,7 +7,7 @@ struct AssetTests {
   @Test("every page and its parts are there")
   func pages() {
     for path in [
-      "/widget.js", "/assets/widget/app.js", "/assets/widget/app.css", "/demo", "/console",
+      "/widget.js", "/assets/widget/app.js", "/demo", "/console",
     ] {
       #expect(Asset.at(path) != nil, "\(path)")
     }
@@ -16,7 +16,7 @@ struct AssetTests {
 
   @Test("the widget has less than 15 KB gzipped in all (issue 2)")
   func weight() throws {
-    let parts = ["/widget.js", "/assets/widget/app.js", "/assets/widget/app.css"]
+    let parts = ["/widget.js", "/assets/widget/app.js"]
     let total = try parts.reduce(0) { try $0 + (Asset.at($1)?.gzipped() ?? 0) }
     #expect(total > 0 && total < 15 * 1024, "\(total) bytes")
   }

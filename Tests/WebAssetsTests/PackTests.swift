@@ -13,14 +13,14 @@ struct PackTests {
       }
 
       """
-    #expect(packed(modules: [source]) == "function f(a,b){const text=a+b;return text;}\n")
+    #expect(packed(modules: [source]) == "function f(a,b){let text=a+b;return text}\n")
   }
 
   @Test("strings and templates stay as they are")
   func strings() {
     let source = "const a = 'x // y  \\' /* z */', b = `p  ${ c + `q  ${ d }` } // r`;\n"
     #expect(
-      packed(modules: [source]) == "const a='x // y  \\' /* z */',b=`p  ${c+`q  ${d}`} // r`;\n")
+      packed(modules: [source]) == "let a='x // y  \\' /* z */',b=`p  ${c+`q  ${d}`} // r`;\n")
   }
 
   @Test("signs that would melt into others keep their space")
@@ -33,7 +33,53 @@ struct PackTests {
     #expect(packed(modules: ["a = b\n\n  c()\n"]) == "a=b\nc()\n")
   }
 
-  @Test("modules become one: imports go, only the last exports, private names are shared")
+  @Test("a comma before a bracket and a semicolon before a brace go")
+  func needless() {
+    #expect(
+      packed(modules: ["f([1, 2,], { a, }); if (a) { b(); }\n"]) == "f([1,2],{a});if(a){b()}\n")
+  }
+
+  @Test("constants of a list become their values, and the list goes")
+  func constants() {
+    let list = """
+      const names = (list) => list.split(' ');
+      export const Ask = names(`send read`);
+      export const Close = {
+        silent: 4102, hole: 4190,
+      };
+
+      """
+    let use = "f(Ask.send, Close.hole, Close.silent, that.Ask.send, [Ask.read]);\n"
+    #expect(
+      packed(modules: [list, use]).hasSuffix("f('send',4190,4102,that.Ask.send,['read']);\n"))
+    #expect(!packed(modules: [list, use]).contains("names"))
+  }
+
+  @Test("variables get short names wherever they stand, properties and globals keep theirs")
+  func shortened() {
+    let source = """
+      const answer = (item) => document.title + item.name;
+      class Box { #inner = answer; size = 1; get() { return this.#inner({ name: answer }); } }
+      const { kind, other: another = `${answer} item` } = new Box();
+      export function start(options) { return [answer, another, another, { kind }, options.kind]; }
+
+      """
+    #expect(
+      withShortNames(packed(modules: [source]))
+        == "let a=(c)=>document.title+c.name;class d{#a=a;size=1;get(){return this.#a({name:a})}}"
+        + "let{kind,other:b=`${a} item`}=new d();"
+        + "export function start(e){return[a,b,b,{kind},e.kind]}\n")
+  }
+
+  @Test("declarations that follow each other become one")
+  func declarations() {
+    #expect(
+      withShortNames(
+        "let one=1;let two=()=>{let inner=one;fetch(inner)};let{three}=two;two();let four=three;\n")
+        == "let b=1,a=()=>{let c=b;fetch(c)},{three}=a;a();let d=three;\n")
+  }
+
+  @Test("modules become one: imports go, only the last exports")
   func joined() {
     let first =
       "export const one = 1;\nexport class A { #name = 1; other() { return this.#name; } }\n"
@@ -45,7 +91,8 @@ struct PackTests {
       """
     #expect(
       packed(modules: [first, last])
-        == "const one=1;class A{#a=1;other(){return this.#a;}}\nexport class B{#a=one;#b;}\n")
+        == "let one=1;class A{#name=1;other(){return this.#name}}\nexport class B{#name=one;#more}\n"
+    )
   }
 
   @Test("a sheet keeps the spaces that mean something")
@@ -53,11 +100,26 @@ struct PackTests {
     let source = """
       /* Both themes. */
       :host { --l: initial; --d: ; }
-      .a .b:hover, .c > .d { margin: calc(-1 * var(--s4)) auto; }
+      .a .b:hover, .c > .d { margin: calc(-1 * var(--s4)) auto; color: var(--c-accent); }
 
       """
     #expect(
       packed(styles: [source])
-        == ":host{--l:initial;--d: ;}.a .b:hover,.c>.d{margin:calc(-1 * var(--s4)) auto;}")
+        == ":host{--a:initial;--b: }.a .b:hover,.c>.d{margin:calc(-1 * var(--c)) auto;"
+        + "color:var(--c-accent)}")
+  }
+
+  @Test("a property that is used once or short becomes its value, unless something overrides it")
+  func inlined() {
+    let source = """
+      :host { --once: 1px solid red; --short: 4px; --often: 1px solid blue; --set: 1px; --end: 0; }
+      .a { border: var(--once); margin: var(--short) var(--short); outline: var(--often) }
+      .b { outline: var(--often); --set: 2px; padding: var(--set) }
+
+      """
+    #expect(
+      packed(styles: [source])
+        == ":host{--c:1px solid blue;--d:1px;--e:0}.a{border:1px solid red;margin:4px 4px;"
+        + "outline:var(--c)}.b{outline:var(--c);--d:2px;padding:var(--d)}")
   }
 }

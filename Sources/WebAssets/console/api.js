@@ -10,6 +10,8 @@ export class Problem extends Error {
   constructor(status, body) {
     super(body?.detail ?? body?.title ?? `HTTP ${status}`);
     this.status = status;
+    /** The name a program knows it by, unless asking again may help. */
+    this.code = status < 500 && status !== 429 ? body?.type?.split(':').at(-1) : undefined;
     this.body = body ?? {};
     /** The link stops for it: asking again changes nothing. */
     this.final = status === 401 || status === 403;

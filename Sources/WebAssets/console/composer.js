@@ -11,7 +11,7 @@ export class Composer {
   #on; #id = ''; #kind = Kind.text; #modes; #hint; #text;
 
   /**
-   * @param {{send: (body: string, kind: string, close: boolean) => void, typed: (text: string) =>
+   * @param {{send: (body: string, kind: string, close: boolean) => boolean, typed: (text: string) =>
    *   void}} on
    */
   constructor(on) {
@@ -75,6 +75,14 @@ export class Composer {
 
   focus() { this.#text.focus(); }
 
+  /** Something to be written anew, before what already stands there. */
+  write(words, kind) {
+    this.#text.value = [words, this.#text.value].filter(Boolean).join('\n');
+    this.mode(kind);
+    this.#typed();
+    this.focus();
+  }
+
   #typed() {
     this.#fit();
     const { value } = this.#text;
@@ -97,9 +105,9 @@ export class Composer {
   #send(close) {
     const body = this.#text.value.trim();
     if (!body || new TextEncoder().encode(body).length > LIMIT) return;
+    if (!this.#on.send(body, this.#kind, close)) return;
     this.#text.value = '';
     this.#typed();
-    this.#on.send(body, this.#kind, close);
     this.mode(Kind.text);
   }
 

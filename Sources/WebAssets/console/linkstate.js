@@ -2,6 +2,7 @@
 // something is wrong.
 
 import { el, icon } from '../shared/dom.js';
+import { nameOf } from './inbox.js';
 
 const SILENT = 3000; // a shorter gap shows nothing
 
@@ -48,7 +49,10 @@ export class LinkState {
     const waiting = outbox.waiting.length;
     const paused = this.live && waiting > 0 && outbox.pausedUntil > now - 1000 && outbox.cause;
     const heard = now - link.heard < 1000 ? 'heard just now' : `heard ${age(now - link.heard)} ago`;
-    const tail = waiting
+    const refused = outbox.items.length - waiting;
+    const tail = refused
+      ? `${refused} ${refused === 1 ? 'was' : 'were'} not sent`
+      : waiting
       ? `${waiting} ${waiting === 1 ? 'waits' : 'wait'} to be sent`
       : 'nothing waits to be sent';
     const [dot, name, what, end] = paused
@@ -98,7 +102,9 @@ export class LinkState {
           'p',
           {},
           el('b', {}, `Connection lost. ${when}`),
-          ` You see the state of ${asOf}; write on, replies go out in order.`,
+          ` You see the state of ${asOf}; write on, replies go out in order${
+            outbox.kept ? '' : ' if you leave this page open'
+          }.`,
         ),
         el('button.button', { type: 'button', click: () => link.nudge() }, 'Try now'),
       ];
@@ -109,13 +115,25 @@ export class LinkState {
           'p',
           {},
           el('b', {}, 'The server cannot store at the moment. Messages wait, nothing is lost.'),
-          ' Replies stay on this device until it can.',
+          outbox.kept
+            ? ' Replies stay on this device until it can.'
+            : ' This browser keeps nothing: leave this page open.',
         ),
         el('span.meta.num', {}, `next try in ${left(outbox.pausedUntil)}\u00a0s`),
       ];
     }
     this.banner.hidden = !parts.length;
     swap(this.banner, parts);
+  }
+
+  /** Each conversation in which something was refused, as a way to it. */
+  #refused() {
+    const { outbox, inbox } = this.#on;
+    const ids = outbox.items.filter((item) => item.failed).map((item) => item.session);
+    return [...new Set(ids)].map((id) => {
+      const row = inbox.rows.get(id);
+      return ['Not sent', el('a', { href: `#${id}` }, row ? nameOf(row) : 'a conversation')];
+    });
   }
 
   #details(now, waiting) {
@@ -129,6 +147,7 @@ export class LinkState {
         talk ? `entry ${Math.max(0, talk.next - 1)} of ${talk.head}` : 'none is open',
       ],
       ['Waiting to be sent', String(waiting)],
+      ...this.#refused(),
       ['Round trip', link.roundTrip ? `${link.roundTrip} ms` : 'not measured yet'],
       ['Node', link.welcome?.node ?? 'unknown'],
     ];

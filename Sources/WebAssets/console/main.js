@@ -4,7 +4,7 @@
 import './icons.js';
 import { el, icon } from '../shared/dom.js';
 import { Outbox } from '../shared/outbox.js';
-import { Ask, Kind, Tell } from '../shared/protocol.js';
+import { Ask, Fault, Kind, Tell } from '../shared/protocol.js';
 import { Link } from '../shared/socket.js';
 import { face } from '../shared/thread.js';
 import { api } from './api.js';
@@ -44,10 +44,11 @@ function run(session) {
   });
   const outbox = new Outbox(
     `chirrup:console:${me.id}:out:`,
-    link,
     {
       changed,
       acked: (item, ack) => pane.id === item.session && pane.talk?.commit(item, ack, me.name),
+      home: (item) => item.session,
+      route,
     },
   );
   const inbox = new Inbox(me, changed);
@@ -124,19 +125,29 @@ function run(session) {
     link.ask({ type: Ask.watch, inbox: true });
     inbox.load();
     pane.opened();
-    orphans();
+    outbox.run();
   }
 
   /**
-   * What was written in a conversation that is not open any more goes out by REST, under the same
-   * ids.
+   * What was written in a conversation that is not open any more goes out by REST, one by one and
+   * under the same ids.
+   * @returns {import('../shared/outbox.js').Route?}
    */
-  async function orphans() {
-    for (const item of outbox.waiting.filter(({ session: id }) => id !== pane.id)) {
-      try {
-        await api.say(item.session, { id: item.id, kind: item.kind, body: item.body });
-        outbox.remove(item.id);
-      } catch { return; }
+  function route(id) {
+    if (id === pane.id) return pane.talk?.route() ?? null;
+    if (link.state !== 'open') return null;
+    let last = Promise.resolve(/** @type {any} */ (null));
+    // behind one that has to come again nothing goes out
+    return (item) => last = last.then((answer) => (answer?.retry ? answer : say(id, item)));
+  }
+
+  async function say(session, { id, kind, body }) {
+    try {
+      return { type: Tell.ack, ...await api.say(session, { id, kind, body }) };
+    } catch (error) {
+      // 401 says something about the operator, not about the message
+      const retry = !error.code || error.status === 401;
+      return { type: Tell.error, code: error.code ?? Fault.unavailable, retry };
     }
   }
 
@@ -192,9 +203,11 @@ function run(session) {
   }
 
   async function leave() {
+    const { length } = outbox.waiting;
     await api.logout().catch(() => {});
     api.know(false);
-    end('You are logged out.');
+    const words = length === 1 ? 'One reply waits' : `${length} replies wait`;
+    end(`You are logged out.${length ? ` ${words} on this device until you log in again.` : ''}`);
   }
 
   function end(told) {
@@ -202,6 +215,7 @@ function run(session) {
     over = true;
     clearInterval(clock);
     link.stop();
+    outbox.close();
     controls.abort();
     boot(told);
   }

@@ -12,9 +12,15 @@ import { eventLine, hint, nothing, opened, preview } from './lines.js';
 
 const CAUSES = {
   [Fault.session_closed]: 'This conversation is closed.',
-  [Fault.too_large]: 'Too long.',
+  [Fault.no_such_session]: 'This conversation does not exist any more, or is not yours to see.',
+  [Fault.too_large]: 'Too long, the limit is 16 KB.',
   [Fault.rejected]: 'This text cannot be stored.',
+  old: 'Not sent for a week.',
+  full: 'Too much waits to be sent. Wait, or delete some of it.',
 };
+
+/** Another text would be taken; an id that is in use cannot be kept either. */
+const EDIT = [Fault.rejected, Fault.too_large, Fault.id_conflict];
 
 export class Pane {
   id = '';
@@ -74,7 +80,7 @@ export class Pane {
     this.root = el('main.thread', { 'aria-label': 'Thread' }, this.full, this.none);
     this.thread = new Thread(this.log, {
       me: on.me,
-      online: () => on.link.state === 'open',
+      state: (item) => on.outbox.state(item),
       older: () => this.talk?.older(),
       event: (entry) => eventLine(entry, on.me()),
       failed: (model) => this.#failed(model),
@@ -97,6 +103,7 @@ export class Pane {
       this.thread.toEnd();
       if (this.#on.link.state === 'open') this.opened();
     }
+    this.#on.outbox.run(); // what was written before goes its own way
     this.#on.changed();
   }
 
@@ -124,9 +131,10 @@ export class Pane {
   }
 
   #heard(what, entry) {
-    if (what === 'ready') { this.#on.outbox.pump(this.id); if (!this.#row) this.#fetch(); }
-    if (what === 'message' && entry) this.#on.outbox.remove(entry.id);
+    if (what === 'ready') { this.#on.outbox.run(); if (!this.#row) this.#fetch(); }
+    if (what === 'message' && entry) this.#on.outbox.remove(entry.id, entry);
     if (what === 'lost') {
+      this.#on.outbox.refuse(this.talk?.lost, ({ session }) => session === this.id);
       this.#told = 'This conversation does not exist, or it is not yours to see.';
     }
     this.#on.changed();
@@ -213,25 +221,28 @@ export class Pane {
     this.#on.changed();
   }
 
+  /** Whether the outbox took it. */
   #send(body, kind, close) {
-    this.#on.outbox.add(this.id, body, kind);
+    this.#told = CAUSES[this.#on.outbox.add(this.id, body, kind)] ?? '';
+    this.#on.changed();
+    if (this.#told) return false;
     this.talk?.typing.type('');
     this.thread.toEnd();
-    if (this.talk?.ready) this.#on.outbox.pump(this.id);
     if (close) this.close();
+    return true;
   }
 
   #failed({ key, failed }) {
     const { outbox } = this.#on;
     const item = outbox.items.find(({ id }) => id === key);
+    const way = (words, click) => el('button.link', { type: 'button', click }, words);
+    const edit = () => { outbox.remove(key); this.composer.write(item.body, item.kind); };
     return [
       el('span', { role: 'alert' }, CAUSES[failed] ?? 'Not sent.'),
-      el(
-        'button.link',
-        { type: 'button', click: () => { outbox.retry(item); outbox.pump(this.id); } },
-        'Try again',
-      ),
-      el('button.link', { type: 'button', click: () => outbox.remove(key) }, 'Delete'),
+      EDIT.includes(failed)
+        ? way('Edit', edit)
+        : way('Try again', () => outbox.retry(item)),
+      way('Delete', () => outbox.remove(key)),
     ];
   }
 }

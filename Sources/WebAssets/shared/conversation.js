@@ -46,6 +46,14 @@ export class Conversation {
     );
   }
 
+  /** How the outbox sends here, null while it cannot. */
+  route() {
+    const { session } = this;
+    return this.ready && this.#link.state === 'open' ? ({ id, kind, body }) => new Promise(
+      (done) => { this.#link.ask({ type: Ask.send, session, id, kind, body }, done); }
+    ) : null;
+  }
+
   leave() {
     this.typing.type('');
     this.ready = false;

@@ -1,8 +1,6 @@
 // How far everybody has come in one session, and how far we have. Marks only grow; ours go out
 // cumulative, at most one frame a second for each kind.
 
-import { Ask } from './protocol.js';
-
 const MARKS_EVERY = 1000;
 
 export class Marks {
@@ -68,7 +66,7 @@ export class Marks {
     this.#timer = 0;
     for (const what of /** @type {const} */ (['delivered', 'read'])) {
       const seq = this.#due[what];
-      if (seq <= this.#sent[what] || !this.#tell({ type: Ask[what], seq })) continue;
+      if (seq <= this.#sent[what] || !this.#tell({ type: what, seq })) continue;
       this.#sent[what] = seq;
       this.#timer = setTimeout(() => this.#flush(), MARKS_EVERY);
     }

@@ -1,110 +1,221 @@
-// What was written and is not yet committed. Each message is one key of the store, so two tabs
-// never write over each other; both may send it, under the same id, and the gateway stores it once.
-// Invariant: within a session, messages go out in the order they were written, and an item leaves
-// only by its ack, by its own message frame, or by its writer's hand.
+// What was written and is not yet committed, one for all tabs of a person. Each item lies on the
+// shelf before its frame goes out, and leaves it only by its ack, by its own message frame or by
+// its writer's hand.
+// Invariant: within a session, items go out in the order they were written. A tab sends everything
+// that lies on the shelf, oldest first, and nothing while an earlier one has no answer. So the order
+// holds even where two tabs send at once; the lock only spares the second sending.
 
-import { Ask, Fault, Tell } from './protocol.js';
-import { store } from './store.js';
+import { Fault, Tell } from './protocol.js';
+import { Shelf } from './shelf.js';
 import { uuid } from './uuid.js';
 
+const AT_ONCE = 8; // sends under way; the gateway takes 16 (`limits.in_flight`)
+const ITEMS_MAX = 100;
+const BYTES_MAX = 1 << 19; // of all bodies
+const BODY_MAX = 16_384; // bytes the gateway takes, and what their escaped form may be: a frame that
+const ESCAPED_MAX = 60_000; // is too large would end the connection, again and again
+const AGE_MAX = 7 * 86_400_000; // ms; what is older goes out only when its writer says so again
+const GONE_MAX = 1000; // ids remembered, so that no tab brings back what another has finished
+const LOCK_MAX = 10_000; // ms for another tab, which may be frozen
+const PAUSE_MAX = 30_000; // ms, where the gateway names no time
+
+/** They say something about the connection, not about the message. */
+const PASSING = [Fault.not_subscribed, Fault.unauthenticated, Fault.token_expired];
+
 /**
- * @typedef {{id: string, session: string|null, kind: string, body: string, at: number, failed?:
- *   string}} Item
+ * `session` is null until there is one, and then it may be any but `not`. `n` is its place in the
+ * order, whatever the clocks said. `tries` counts attempts: with one and no answer it may be stored.
+ * @typedef {{id: string, session: string|null, not?: string, kind: string, body: string,
+ *   at: number, n?: number, tries: number, failed?: string}} Item
  */
+/** @typedef {(item: Item) => Promise<any>} Route sends in the order of its calls */
 
 export class Outbox {
   /** @type {Item[]} */ items;
   /** Until when the gateway asked us to wait, and why. */ pausedUntil = 0; cause = '';
-  #prefix; #link; #on; #flying = new Set(); #timer = 0; #failures = 0; #halted = false;
+  /** Whether everything here would outlive this page. */ kept = true;
+  #name; #shelf; #on; #channel = /** @type {BroadcastChannel?} */ (null); #gone = new Set();
+  #turn; #timer = 0; #failures = 0;
 
-  /** @param {string} prefix @param {import('./socket.js').Link} link
-   *  @param {{changed: () => void, acked: (item: Item, ack: any) => void}} on */
-  constructor(prefix, link, on) {
-    this.#prefix = prefix;
-    this.#link = link;
+  /**
+   * @param {string} name
+   * @param {{changed: () => void, acked: (item: Item, ack: any) => void,
+   *   home: (item: Item) => string?, route: (session: string) => Route?}} on `home` says where an
+   *   item belongs, `route` how to get there now, if at all
+   */
+  constructor(name, on) {
+    this.#name = name;
     this.#on = on;
-    this.items = store.keys(prefix).map(store.get).filter(Boolean);
+    this.#shelf = new Shelf(name, () => this.#sync());
+    this.items = this.#shelf.local;
+    try {
+      this.#channel = new BroadcastChannel(name);
+      this.#channel.onmessage = ({ data }) => this.#heard(data);
+    } catch { /* then tabs meet on the shelf only */ }
+    this.#turn = this.#sync();
+    this.run();
   }
 
-  /** Not failed, so they go out by themselves. */
+  /** Not refused, so they go out by themselves. */
   get waiting() { return this.items.filter((item) => !item.failed); }
 
-  add(session, body, kind = 'text') {
-    this.#keep({ id: uuid(), session, kind, body, at: Date.now() });
+  /** What may be said of an item. Tried without an answer: nobody knows. @param {Item} item */
+  state(item) {
+    if (item.failed) return 'failed';
+    if (this.#route(item)) return 'sending';
+    return item.tries ? 'unsure' : 'waiting';
   }
 
-  /** A conflict of ids can only be solved by a new one. */
-  retry(item, session = item.session) {
-    this.remove(item.id);
-    this.#keep({
-      ...item,
-      session,
-      failed: undefined,
-      ...(item.failed === Fault.id_conflict && { id: uuid() })
-    });
+  /** Says why it was not taken, or nothing. Nothing leaves to make room. */
+  add(session, body, kind, not) {
+    const size = (bodies) => new Blob(bodies).size;
+    if (size([body]) > BODY_MAX || JSON.stringify(body).length > ESCAPED_MAX) {
+      return Fault.too_large;
+    }
+    const bodies = this.items.map((item) => item.body);
+    if (bodies.length >= ITEMS_MAX || size([body, ...bodies]) > BYTES_MAX) return 'full';
+    this.items.push({ id: uuid(), session, not, kind, body, at: Date.now(), tries: 0 });
+    this.#sync();
+    this.run();
+    return '';
   }
 
-  remove(id) {
+  /** Behind everything else. */
+  retry({ id }, more) {
+    this.#sync((items) => items.filter((item) => item.id === id).map((item) => Object.assign(
+      item,
+      { n: items.at(-1).n + 1, at: Date.now(), failed: undefined },
+      more,
+    )));
+    this.run();
+  }
+
+  /** Those will never be taken. @param {(item: Item) => boolean} which */
+  refuse(failed, which) {
+    this.#sync((items) => items.filter((item) => !item.failed && which(item)).map(
+      (item) => Object.assign(item, { failed })
+    ));
+  }
+
+  remove(id, ack) {
+    const item = this.items.find((it) => it.id === id);
+    if (!item) return;
+    this.#drop(id);
+    this.#channel?.postMessage({ item, ack });
+    this.#sync();
+  }
+
+  /** Nothing of it goes out from here any more; it stays on the shelf. */
+  close() {
+    this.#channel?.close();
+    clearTimeout(this.#timer);
+  }
+
+  /** Sends what may be sent now. Whoever changes that calls it. */
+  run() { this.#turn = this.#turn.then(() => this.#round()); }
+
+  #route(item) {
+    const home = this.#on.home(item);
+    return home && !this.pausedUntil && this.#on.route(home);
+  }
+
+  /** One at a time, in all tabs. */
+  async #round() {
+    if (!this.waiting.some((item) => this.#route(item))) return;
+    const work = () => this.#send();
+    try {
+      const signal = AbortSignal.timeout(LOCK_MAX);
+      await navigator.locks.request(this.#name, { signal }, work);
+    } catch { await work(); }
+  }
+
+  async #send() {
+    for (;;) {
+      let batch = /** @type {Item[]} */ ([]);
+      await this.#sync((items) => {
+        const due = items.filter((item) => !item.failed && this.#route(item));
+        const session = due[0] && this.#on.home(due[0]);
+        batch = due.filter((item) => this.#on.home(item) === session).slice(0, AT_ONCE);
+        for (const item of batch) {
+          item.session = session;
+          if (Date.now() - item.at > AGE_MAX) item.failed = 'old'; else item.tries += 1;
+        }
+        return batch;
+      });
+      const ask = batch[0] && this.#route(batch[0]);
+      if (!ask) return;
+      const gone = await Promise.all(batch.filter((item) => !item.failed).map(
+        async (item) => this.#answered(item, await ask(item))
+      ));
+      if (this.pausedUntil) this.#failures += 1;
+      if (gone.some(Boolean)) return; // the next connection begins again
+    }
+  }
+
+  /** Whether there was no answer. */
+  #answered({ id, ...item }, answer) {
+    const { type, code, retry, retry_after_ms: after } = answer;
+    if (type === Tell.ack) {
+      this.#failures = 0;
+      this.#on.acked({ id, ...item }, answer);
+      this.remove(id, answer);
+    } else if (retry || PASSING.includes(code)) {
+      if (code === Fault.disconnected) return true;
+      const wait = after ?? Math.min(PAUSE_MAX, 500 * 2 ** this.#failures);
+      this.#pause(wait, code);
+      this.#channel?.postMessage({ wait, code });
+    } else {
+      this.refuse(code, (it) => it.id === id);
+    }
+  }
+
+  #pause(wait, cause) {
+    this.cause = cause;
+    this.pausedUntil = Date.now() + wait;
+    clearTimeout(this.#timer); // which alone ends it: the clock may be set meanwhile
+    this.#timer = setTimeout(() => { this.pausedUntil = 0; this.run(); }, wait);
+    this.#on.changed();
+  }
+
+  /** From another tab: what is finished, that the gateway pauses, or that the shelf has changed. */
+  #heard({ item, ack, wait, code }) {
+    if (wait) return this.#pause(wait, code);
+    if (item) this.#drop(item.id);
+    if (ack) this.#on.acked(item, ack);
+    this.#sync();
+    this.run();
+  }
+
+  #drop(id) {
     this.items = this.items.filter((item) => item.id !== id);
-    this.#flying.delete(id);
-    store.remove(this.#prefix + id);
+    if (this.#gone.size > GONE_MAX) this.#gone.clear();
+    this.#gone.add(id);
     this.#on.changed();
   }
 
   /**
-   * Sends what may be sent now: `session` is subscribed, nothing failed before, the window has
-   * room.
+   * One change of the shelf: what others wrote comes in; what is new here, or was cleared there,
+   * goes out; what is finished goes away. `work` changes items and returns those.
+   * @param {((items: Item[]) => Item[])=} work
    */
-  pump(session) {
-    const wait = this.pausedUntil - Date.now();
-    clearTimeout(this.#timer);
-    if (this.#halted || this.#link.state !== 'open') return;
-    if (wait > 0) { this.#timer = setTimeout(() => this.pump(session), wait); return; }
-    for (const item of this.items) {
-      if (this.#flying.size >= this.#link.welcome.limits.in_flight) return;
-      if (item.failed || this.#flying.has(item.id)) continue;
-      item.session ??= session;
-      if (item.session !== session) continue;
-      const { id, kind, body } = item;
-      this.#flying.add(id);
-      this.#link.ask({ type: Ask.send, session, id, kind, body }, (answer) => this.#answered(
-        item,
-        answer,
-      ));
-    }
-  }
-
-  #answered(item, answer) {
-    this.#flying.delete(item.id);
-    if (answer.type === Tell.ack) {
-      this.#failures = 0;
-      this.cause = '';
-      this.#on.acked(item, answer);
-      this.remove(item.id);
-    } else if (answer.code === Fault.disconnected) {
-      this.#halted = false;
-      return; // the next connection begins again
-    } else if (answer.retry) {
-      // The rest of the pipeline is answered the same way: wait for that, then begin again in
-      // order.
-      this.#halted = true;
-      this.cause = answer.code;
-      this.pausedUntil = Date.now() + (answer.retry_after_ms ?? Math.min(
-        30_000,
-        500 * 2 ** this.#failures,
-      ));
-    } else {
-      item.failed = answer.code;
-      this.#keep(item);
-    }
-    if (this.#halted && !this.#flying.size) { this.#halted = false; this.#failures += 1; }
-    this.#on.changed();
-    this.pump(item.session);
-  }
-
-  #keep(item) {
-    if (!this.items.includes(item)) this.items.push(item);
-    store.set(this.#prefix + item.id, item);
+  async #sync(work) {
+    let news = 0;
+    this.kept = await this.#shelf.change((all) => {
+      const stored = new Map(all.map((item) => [item.id, item]));
+      const drop = [...this.#gone].filter((id) => stored.delete(id));
+      const ours = this.items.filter(({ id }) => !stored.has(id));
+      const items = [...stored.values(), ...ours].sort(
+        (a, b) => (a.n ?? Infinity) - (b.n ?? Infinity) || 0
+      );
+      let last = Math.max(0, ...items.map(({ n }) => n ?? 0));
+      const put = items.filter(({ id, n }) => !n || !stored.has(id));
+      for (const item of put) item.n ??= ++last;
+      this.items = items;
+      put.push(...work?.(items) ?? []);
+      news = put.length + drop.length;
+      return { put, drop };
+    });
+    if (news) this.#channel?.postMessage({});
     this.#on.changed();
   }
 }

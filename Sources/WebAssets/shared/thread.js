@@ -12,6 +12,7 @@ const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
 const words = {
   sending: 'Sending',
   waiting: 'Waiting to be sent',
+  unsure: 'Not confirmed yet',
   sent: 'Sent',
   delivered: 'Delivered',
   read: 'Read',
@@ -41,9 +42,9 @@ export class Thread {
   #log; #on; #end = true; #size = 0;
 
   /** @param {HTMLElement} log
-   * @param {{me: () => any, online: () => boolean, event: (entry: any) => any, older: () => void,
-   *  lead?: () => any, drawLead?: (lead: any) => Element, typing: (typist: any) => Element,
-   *  failed: (item: any) => Element[]}} on */
+   * @param {{me: () => any, state: (item: any) => string, event: (entry: any) => any,
+   *  older: () => void, lead?: () => any, drawLead?: (lead: any) => Element,
+   *  typing: (typist: any) => Element, failed: (item: any) => Element[]}} on */
   constructor(log, on) {
     this.#log = log;
     this.#on = on;
@@ -116,8 +117,7 @@ export class Thread {
   #model(entry, far) {
     const who = entry.sender ?? this.#on.me();
     let state = '';
-    if (entry.failed) state = 'failed';
-    else if (!entry.seq) state = this.#on.online() ? 'sending' : 'waiting';
+    if (!entry.seq) state = this.#on.state(entry);
     else if (entry.seq <= far?.read) state = 'read';
     else state = entry.seq <= far?.delivered ? 'delivered' : 'sent';
     return {
@@ -128,6 +128,7 @@ export class Thread {
       who,
       body: entry.body,
       at: entry.at,
+      seq: entry.seq,
       state,
       failed: entry.failed,
       session: entry.session,
@@ -137,7 +138,7 @@ export class Thread {
   }
 
   #say(model, node, fresh) {
-    const pending = model.state === 'sending' || model.state === 'waiting';
+    const pending = !model.seq && !model.failed;
     if (!node) {
       const name = model.who.id === this.#on.me().id ? 'You' : model.who.name || model.who.kind;
       node = el(
@@ -163,13 +164,9 @@ export class Thread {
     const at = time(model.at);
     const name = model.who.name && model.who.id !== this.#on.me().id ? `${model.who.name} · ` : '';
     if (!model.out) return [(model.who.kind === 'visitor' ? '' : name) + at];
-    if (model.noted) {
-      return [
-        pending ? words[model.state] : `${model.who.name} · ${at} · note, only the team sees it`,
-      ];
-    }
+    if (model.noted && !pending) return [`${model.who.name} · ${at} · note, only the team sees it`];
     return [
-      el('span', {}, pending ? words[model.state] : `${name}${at} · ${words[model.state]}`),
+      el('span', {}, `${name}${at} · ${words[model.state]}`),
       tick(pending ? 'sending' : model.state),
     ];
   }

@@ -2,10 +2,7 @@
 // were made. Without crypto.randomUUID, which is missing outside secure contexts.
 
 export function uuid() {
-  const random = crypto.getRandomValues(new Uint8Array(10));
-  const digits = [
-    Date.now().toString(16).padStart(12, '0'),
-    ...Array.from(random, (byte) => byte.toString(16).padStart(2, '0'))
-  ];
-  return digits.join('').replace(/(.{8})(.{4}).(.{3}).(.{3})(.*)/, '$1-$2-7$3-8$4-$5');
+  const time = Date.now().toString(16).padStart(12, '0');
+  const digit = () => (crypto.getRandomValues(new Uint8Array(1))[0] % 16).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7xxx-8xxx-xxxxxxxxxxxx`.replace(/x/g, digit);
 }

@@ -4,7 +4,7 @@
 import { Conversation } from '../shared/conversation.js';
 import { el, icon, paths } from '../shared/dom.js';
 import { Outbox } from '../shared/outbox.js';
-import { Fault } from '../shared/protocol.js';
+import { Fault, Kind } from '../shared/protocol.js';
 import { Link } from '../shared/socket.js';
 import { Thread, face } from '../shared/thread.js';
 import { panel } from './panel.js';
@@ -13,9 +13,17 @@ import { Visitor } from './visitor.js';
 
 const CAUSES = {
   [Fault.session_closed]: 'This conversation is closed.',
+  [Fault.no_such_session]: 'From an earlier conversation, perhaps not sent.',
   [Fault.too_large]: 'Too long, the limit is 16 KB.',
   [Fault.rejected]: 'This text cannot be sent.',
+  old: 'Not sent for a week.',
+  full: 'Too much waits to be sent. Wait, or delete some of it.',
 };
+
+/** Another text would be taken; an id that is in use cannot be kept either. */
+const EDIT = [Fault.rejected, Fault.too_large, Fault.id_conflict];
+/** Another conversation would take it. */
+const OVER = [Fault.session_closed, Fault.no_such_session];
 
 export function start({ host, root, launcher, origin, workspace }) {
   paths.swift = launcher.querySelector('path').getAttribute('d');
@@ -28,9 +36,11 @@ export function start({ host, root, launcher, origin, workspace }) {
   let talk = /** @type {Conversation?} */ (null);
   let config = null;
   let fresh = false; // the next token is for a new conversation
+  let not = /** @type {string?} */ (null); // the conversation that is over
+  let trouble = ''; // why the outbox did not take the last text
   let queued = 0;
 
-  const view = panel({ close, send, typed: (text) => talk?.typing.type(text) });
+  const view = panel({ close, send, typed });
   const link = new Link({
     origin,
     client: 'widget',
@@ -41,13 +51,17 @@ export function start({ host, root, launcher, origin, workspace }) {
   });
   const outbox = new Outbox(
     `chirrup:${workspace}:out:`,
-    link,
-    { changed, acked: (item, ack) => item.session === talk?.session && talk.commit(item, ack) },
+    {
+      changed,
+      acked: (item, ack) => item.session === talk?.session && talk.commit(item, ack),
+      home,
+      route: (session) => session === talk?.session ? talk.route() : null,
+    },
   );
-  const status = statusLine(view.status, link, outbox);
+  const status = statusLine(view.status, link, outbox, () => trouble);
   const thread = new Thread(view.log, {
     me: () => me,
-    online: () => link.state === 'open',
+    state: (item) => outbox.state(item),
     event: ({ body }) => body,
     failed,
     older: () => talk?.older(),
@@ -56,6 +70,11 @@ export function start({ host, root, launcher, origin, workspace }) {
     typing,
   });
   const shown = () => !view.root.hidden;
+
+  /** A conversation that is about to begin has no name yet. */
+  function home({ session, not }) {
+    return session ?? (talk && talk.session !== not ? talk.session : null);
+  }
 
   async function token(renew) {
     const got = await visitor.token(renew, fresh);
@@ -71,10 +90,11 @@ export function start({ host, root, launcher, origin, workspace }) {
   }
 
   function told(what, entry) {
-    if (what === 'ready') outbox.pump(talk.session);
-    if (entry) outbox.remove(entry.id);
+    if (what === 'ready') outbox.run();
+    if (what === 'lost') outbox.refuse(talk.lost, ({ session }) => session === talk.session);
+    if (entry) outbox.remove(entry.id, entry);
     if (entry?.sender?.kind === 'operator' && talk.live && !shown()) tease(entry);
-    if (what !== 'typing') visitor.keep(talk.status !== 'closed');
+    if (what !== 'typing') visitor.keep(talk.status !== 'closed' || outbox.items.length > 0);
     changed();
   }
 
@@ -82,13 +102,15 @@ export function start({ host, root, launcher, origin, workspace }) {
   function changed() { queued ||= requestAnimationFrame(() => { queued = 0; render(); }); }
 
   function render() {
-    const closed = talk?.status === 'closed';
+    const closed = talk?.status === 'closed' || !!talk?.lost;
     const unread = talk?.unread().length ?? 0;
     // arriving history is not read out
     view.log.setAttribute('aria-live', talk?.live ? 'polite' : 'off');
-    thread.render(talk, outbox.items.filter(
-      (item) => !item.session || !talk || item.session === talk.session
-    ));
+    thread.render(talk, outbox.items.map((item) => (
+      talk && item.session && item.session !== talk.session
+        ? { ...item, failed: Fault.no_such_session }
+        : item
+    )));
     status();
     view.form.hidden = closed;
     view.again.hidden = !closed;
@@ -141,11 +163,16 @@ export function start({ host, root, launcher, origin, workspace }) {
   function failed({ key, failed: code }) {
     const item = outbox.items.find(({ id }) => id === key);
     const way = (words, click) => el('button.link', { click }, words);
-    const cause = el('span', { role: 'alert' }, CAUSES[code] ?? 'Not sent.');
-    if (code === Fault.session_closed) return [cause, way('Start a new one', () => renew(item))];
+    const edit = () => { outbox.remove(key); view.write(item.body); };
     return [
-      cause,
-      way('Try again', () => { outbox.retry(item); outbox.pump(talk?.session); }),
+      el('span', { role: 'alert' }, CAUSES[code] ?? 'Not sent.'),
+      talk && item.session !== talk.session
+        ? way('Send here', () => outbox.retry(item, { session: null }))
+        : OVER.includes(code)
+        ? way('Start a new one', renew)
+        : EDIT.includes(code)
+        ? way('Edit', edit)
+        : way('Try again', () => outbox.retry(item)),
       way('Delete', () => outbox.remove(key)),
     ];
   }
@@ -154,24 +181,34 @@ export function start({ host, root, launcher, origin, workspace }) {
    * A new conversation, with what could not be said in the old one. It begins with its first
    * message.
    */
-  function renew(item) {
+  function renew() {
+    const old = talk?.session ?? visitor.identity?.session;
+    const items = outbox.items.filter((item) => OVER.includes(item.failed));
     link.stop();
-    fresh = true;
+    fresh = visitor.identity?.session === old; // or another tab has begun it
+    not = old;
     talk = null;
-    if (item) { outbox.retry(item, null); link.start(); }
+    for (const item of items) outbox.retry(item, { session: null, not: old });
+    if (items.length || !fresh) link.start();
     changed();
     view.text.focus();
   }
 
   function send(text) {
-    if (new TextEncoder().encode(text).length > 16_384) return false;
+    trouble = CAUSES[outbox.add(talk?.session ?? null, text, Kind.text, not)] ?? '';
+    changed();
+    if (trouble) return false;
     talk?.typing.type('');
-    outbox.add(talk?.session ?? null, text);
     visitor.keep(true);
     thread.toEnd();
     link.start();
-    if (talk?.ready) outbox.pump(talk.session);
     return true;
+  }
+
+  function typed(text) {
+    trouble = '';
+    status();
+    talk?.typing.type(text);
   }
 
   function tease({ sender, body }) {
@@ -215,7 +252,7 @@ export function start({ host, root, launcher, origin, workspace }) {
 
   launcher.append(badge);
   root.prepend(view.root, teaser);
-  view.again.onclick = () => renew();
+  view.again.onclick = renew;
   view.log.addEventListener('scroll', changed, { passive: true });
   addEventListener('online', () => link.nudge());
   document.addEventListener('visibilitychange', () => { link.nudge(); changed(); });

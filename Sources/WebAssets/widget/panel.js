@@ -83,5 +83,12 @@ export function panel(on) {
     (event.shiftKey ? stops.at(-1) : stops[0]).focus();
   }
 
-  return { root, name, about, mark, log, status, text, form, again };
+  /** Something to be written anew, before what already stands there. */
+  function write(words) {
+    text.value = [words, text.value].filter(Boolean).join('\n');
+    fit();
+    text.focus();
+  }
+
+  return { write, root, name, about, mark, log, status, text, form, again };
 }

@@ -9,41 +9,37 @@ const FAREWELL = 4000; // "back online" leaves after this
 export const dots = () => el('span.dots', { 'aria-hidden': 'true' }, el('i'), el('i'), el('i'));
 
 /** Draws into `line`, from what `link` and `outbox` know at the moment. */
-export function statusLine(line, link, outbox) {
+export function statusLine(line, link, outbox, trouble) {
   let told = false;
   let until = 0;
 
-  /** Text, icon, whether it asks for attention. @returns {[string, any?, boolean?]} */
+  /** Text, and a look unless it asks for attention. @returns {[string, any?]} */
   function words(now, waiting) {
-    if (link.state === 'stopped') return ['This chat is not available now.', icon('clock'), true];
+    const what = `What you wrote (${waiting}) goes out ${
+      outbox.kept ? 'by itself' : 'if you leave this page open'
+    }.`;
+    if (trouble()) return [trouble()];
+    if (link.state === 'stopped') return ['This chat is not available now.'];
     if (link.lostAt) {
       if (now - link.lostAt < SILENT) return [''];
       told = true;
-      if (!waiting) return ['Reconnecting. You can keep writing.', dots()];
-      return [
-        `No connection. What you wrote (${waiting}) goes out by itself.`,
-        icon('clock'),
-        true,
-      ];
+      return waiting ? [`No connection. ${what}`] : ['Reconnecting. You can keep writing.', dots()];
     }
     const left = Math.ceil((outbox.pausedUntil - now) / 1000);
     if (waiting && left > 0) {
-      return [
-        `The server is busy. What you wrote (${waiting}) goes out in ${left}\u00a0s.`,
-        icon('clock'),
-        true,
-      ];
+      return [`The server is busy. ${what} Next try in ${left}\u00a0s.`];
     }
+    if (waiting && !outbox.kept) return [`This browser keeps nothing. ${what}`];
     if (told) until = now + FAREWELL;
     told = false;
     return now < until ? ['Back online. Nothing was missed.', icon('check')] : [''];
   }
 
   return () => {
-    const [text, look, warn] = words(Date.now(), outbox.waiting.length);
+    const [text, look] = words(Date.now(), outbox.waiting.length);
     line.hidden = !text;
     if (line.textContent === text) return;
-    line.classList.toggle('warn', !!warn);
-    line.replaceChildren(look ?? '', text);
+    line.classList.toggle('warn', !look);
+    line.replaceChildren(look ?? icon('clock'), text);
   };
 }

@@ -13,7 +13,7 @@ const SPARE = 90_000; // a token with less than this left is not worth a connect
  */
 
 export class Visitor {
-  #base; #workspace; #key; #used = '';
+  #base; #workspace; #key; #used = ''; #known = /** @type {Identity?} */ (null);
 
   constructor(origin, workspace) {
     this.#base = `${origin}/api/v1/widget/`;
@@ -21,8 +21,8 @@ export class Visitor {
     this.#key = `chirrup:${workspace}`;
   }
 
-  /** @returns {Identity?} */
-  get identity() { return store.get(this.#key); }
+  /** Who clears the storage of an open page goes on in it. @returns {Identity?} */
+  get identity() { return this.#known = store.get(this.#key) ?? this.#known; }
 
   /** Remembers whether there is a conversation to come back to. */
   keep(talk) {

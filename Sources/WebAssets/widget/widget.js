@@ -20,9 +20,8 @@
   }
 
   async function load() {
-    const [module, response] = await Promise.all([
-      import(`${origin}/assets/widget/app.js`), fetch(`${origin}/assets/widget/app.css`)]);
-    style(await response.text());
+    const module = await import(`${origin}/assets/widget/app.js`);
+    style(module.css);
     return module.start({ host, root, launcher, origin, workspace });
   }
 
@@ -43,8 +42,8 @@
   }
 
   function place() {
-    style(`:host { all: initial !important; display: block !important; position: fixed !important; inset-block: auto 20px !important; inset-inline: auto 20px !important; z-index: 2147483000 !important }
-.launcher { width: 56px; height: 56px; padding: 13px; border: 0; border-radius: 28px; background: #0b6e63; color: #fff; cursor: pointer; box-shadow: 0 8px 24px rgb(13 32 34 / .2) }`);
+    style(`:host{all:initial!important;display:block!important;position:fixed!important;inset-block:auto 20px!important;inset-inline:auto 20px!important;z-index:2147483000!important}
+.launcher{width:56px;height:56px;padding:13px;border:0;border-radius:28px;background:#0b6e63;color:#fff;cursor:pointer;box-shadow:0 8px 24px rgb(13 32 34/.2)}`);
     launcher.className = 'launcher';
     launcher.setAttribute('aria-label', 'Open chat');
     const node = (name, attributes) => {
