@@ -91,7 +91,8 @@ struct PackTests {
       """
     #expect(
       packed(modules: [first, last])
-        == "let one=1;class A{#name=1;other(){return this.#name}}\nexport class B{#name=one;#more}\n"
+        == "let one=1;class A{#name=1;other(){return this.#name}}\n"
+        + "export class B{#name=one;#more}\n"
     )
   }
 
