@@ -221,6 +221,7 @@ public final class Cluster {
       path: binaries.postgres, arguments: ["--single", "-D", fresh, "postgres"], account: account,
       input: "CREATE DATABASE chirrup\n"
     ).runChecked(seconds: 60)
+    if survivesPowerLoss { try Tuning.append(to: fresh + "/postgresql.conf") }
     // SAFETY: the paths are copied into C strings for the call.
     guard unsafe rename(fresh, data) == 0 else {
       throw .system(operation: "rename", path: fresh, reason: systemText(errno))

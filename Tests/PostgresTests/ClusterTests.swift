@@ -30,7 +30,9 @@ import Testing
       try connection.execute(script: "CREATE TABLE t (n int); INSERT INTO t VALUES (42)")
       #expect(try connection.run(Query("SHOW fsync")).text(0, 0) == "on")
       #expect(try connection.run(Query("SHOW synchronous_commit")).text(0, 0) == "on")
+      #expect(try connection.run(Query("SHOW full_page_writes")).text(0, 0) == "on")
       #expect(try connection.run(Query("SHOW listen_addresses")).text(0, 0) == "")
+      #expect(try connection.run(Query("SHOW max_wal_size")).text(0, 0) == "2GB")
       first.stop()
       #expect(throws: ClusterFailure.notRunning(directory: folder)) {
         try Cluster.attach(dataDirectory: folder)
@@ -42,6 +44,12 @@ import Testing
       #expect(try again.run(Query("SELECT n FROM t")).int(0, 0) == 42)
       second.stop()
     }
+  }
+
+  @Test func `its buffers fit the machine`() {
+    #expect(Tuning.sharedBuffers(memory: 256 << 20) == 128)
+    #expect(Tuning.sharedBuffers(memory: 2 << 30) == 512)
+    #expect(Tuning.sharedBuffers(memory: 64 << 30) == 1_024)
   }
 
   @Test func `a second gateway on the same folder is refused, a command beside it is not`() throws {
