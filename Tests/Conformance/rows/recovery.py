@@ -159,16 +159,22 @@ def standstill(t):
         first = time.monotonic() - begin
         t.note(f"the first answer came after {first:.1f} s")
         t.check(first > 3, f"told after {first:.1f} s: a short pause would be felt")
-        turns = 0
+        turns = pings = 0
         while time.monotonic() - begin < effort.STILL_SECONDS:
             turns += 1
             writer.say(type="typing", session=writer.session, active=turns % 2 == 1)
             reader.until("typing", 5 * t.scale, active=turns % 2 == 1)
+            # Whoever has nothing to say is still asked whether it is there, and answers.
+            if not silent.peer.is_silent(0.01):
+                silent.say(type="pong")
+                silent.peer.message(5 * t.scale)
+                pings += 1
             t.check(t.gateway.figure("queued_records") <= 2 * 8_192, "the queue has no bound")
             time.sleep(0.5)
         t.check(t.gateway.readiness()[0] == 503, "/readyz does not say 503")
         grown = gateway.memory() - memory
-        t.note(f"{grown / 1024:.0f} KiB more after {time.monotonic() - begin:.0f} s, {turns} times typing shown")
+        t.note(f"{grown / 1024:.0f} KiB more after {time.monotonic() - begin:.0f} s, {turns} times typing shown, "
+               f"{pings} pings answered")
         t.check(grown < 4 * MIB + (320 * MIB if gateway.is_sanitized else 0), f"{grown} bytes more")
     finally:
         store.thaw()
