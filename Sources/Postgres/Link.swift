@@ -58,13 +58,14 @@ import Glibc
   ) -> OpaquePointer? {
     // What stands before `dbname` gives way to the URL, what stands after it wins (manual 34.1.1).
     // A peer that silently went away is noticed by TCP after 10 seconds.
+    let readWriteOnly = ("target_session_attrs", "read-write")
     let pairs: [(String, String)] =
-      [
+      (SeveralHosts.areNamed(in: url) ? [readWriteOnly] : []) + [
         ("fallback_application_name", "chirrup"), ("connect_timeout", "10"),
         ("keepalives_idle", "10"),
         ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "10000"),
         ("dbname", url), ("client_encoding", "UTF8"),
-      ] + (readWrite ? [("target_session_attrs", "read-write")] : [])
+      ] + (readWrite ? [readWriteOnly] : [])
     let names = unsafe pairs.map { unsafe strdup($0.0) }
     let texts = unsafe pairs.map { unsafe strdup($0.1) }
     defer {

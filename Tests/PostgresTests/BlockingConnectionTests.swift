@@ -80,4 +80,17 @@ import Testing
     try connection.execute(script: "CREATE TABLE t (n int); INSERT INTO t VALUES (1), (2), (3)")
     #expect(try connection.run(Query("DELETE FROM t WHERE n > 1")).affected == 2)
   }
+
+  @Test func `of several hosts the one that takes writes is meant, one host is taken as it is`()
+    throws
+  {
+    let folder = try #require(database.url.firstMatch(of: /host=([^&]+)/)).1
+    let readOnly = database.url + "&options=-c%20default_transaction_read_only%3Don"
+    let several = readOnly.replacing("host=\(folder)", with: "host=\(folder),\(folder)")
+    _ = try BlockingConnection(readOnly).run(Query("SELECT 1"))
+    #expect(throws: QueryFailure.self) { try BlockingConnection(several) }
+    _ = try BlockingConnection(several + "&target_session_attrs=any").run(Query("SELECT 1"))
+    let takesWrites = database.url.replacing("host=\(folder)", with: "host=\(folder),\(folder)")
+    _ = try BlockingConnection(takesWrites).run(Query("SELECT 1"))
+  }
 }
