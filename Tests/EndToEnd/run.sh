@@ -77,6 +77,7 @@ beside "verdict" ./verdict.sh
 beside "migrations" ./migrate.sh
 beside "quarantine" ./quarantine.sh
 beside "pgbouncer" ./pgbouncer.sh
+beside "fail-over" ./failover.sh
 join
 if $full; then
   beside "torture" ./torture.sh 20
