@@ -38,6 +38,8 @@ public struct Engine: ~Copyable {
   /// Whether the store answers, set by the driver before it tells outcomes; decides between waiting
   /// and `unavailable`.
   public var isStoreReachable = true
+  /// Names the database that this loop's writer has reached, as its pages must; empty before that.
+  public var store = ""
 
   var connections: Slab<Connection>
   var sessions: Slab<Session>

@@ -16,7 +16,8 @@ public enum Mail: Sendable {
   case typingRequest(TypingMail)
 
   // From the owner of a session.
-  case snapshot(session: Identifier, Result<SessionSnapshot, LoadFault>)
+  /// With the name of the database that the owner knows it from.
+  case snapshot(session: Identifier, Result<SessionSnapshot, LoadFault>, store: String)
   case log(session: Identifier, LogPart)
   case state(SessionSnapshot)
   case mark(session: Identifier, Mark)

@@ -22,7 +22,7 @@ extension Engine {
     case .typingRequest(let item):
       guard let index = sessionIndex[item.session], sessions[index].phase == .ready else { return }
       spread(item, index)
-    case .snapshot(let session, let result): sessionLoaded(session, result)
+    case .snapshot(let session, let result, let store): followed(session, result, from: store)
     case .log(let session, let part): followerLog(session, part)
     case .state(let snapshot): followerState(snapshot)
     case .mark(let session, let mark):
@@ -40,7 +40,7 @@ extension Engine {
 
   private mutating func follow(_ session: Identifier, _ workspace: Identifier?, _ loop: Int) {
     guard let index = warm(session, of: workspace) else {
-      post(.snapshot(session: session, .failure(.unavailable)), to: loop)
+      post(.snapshot(session: session, .failure(.unavailable), store: store), to: loop)
       return
     }
     let bit: UInt64 = 1 << UInt64(loop)
@@ -53,7 +53,7 @@ extension Engine {
     postLog(index)
     sessions[index].followers |= bit
     followersChanged(index)
-    post(.snapshot(session: session, .success(sessions[index].snapshot)), to: loop)
+    post(.snapshot(session: session, .success(sessions[index].snapshot), store: store), to: loop)
   }
 
   /// The database holds something that this loop did not write: a claim, a close, another node's

@@ -21,6 +21,21 @@ extension Engine {
     forgetSessions { engine, session in engine.owner(of: session) == other }
   }
 
+  /// A follower shows the owner's head and its own reader's pages: they must come from the same
+  /// database. Two loops learn of another one at different moments; until both have, nothing is
+  /// shown. What comes later is in order: the owner says so before it shows anything new, and this
+  /// loop forgets all it follows.
+  mutating func followed(
+    _ session: Identifier, _ result: Result<SessionSnapshot, LoadFault>, from store: String
+  ) {
+    guard case .success = result, store != self.store else {
+      sessionLoaded(session, result)
+      return
+    }
+    post(.unfollow(session: session, loop: loop), to: owner(of: session))
+    sessionLoaded(session, .failure(.unavailable))
+  }
+
   private mutating func forgetSessions(
     where isConcerned: (borrowing Engine, Identifier) -> Bool
   ) {
@@ -34,7 +49,8 @@ extension Engine {
         close(Int(item.connection.index), .rebalance, "the database has changed")
       }
       forEachLoop(session.waitingFollowers) { engine, loop in
-        engine.post(.snapshot(session: session.id, .failure(.unavailable)), to: loop)
+        engine.post(
+          .snapshot(session: session.id, .failure(.unavailable), store: engine.store), to: loop)
       }
     }
   }

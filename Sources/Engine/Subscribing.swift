@@ -211,7 +211,8 @@ extension Engine {
     sessions[index].waitingFollowers = 0
     sessions[index].followers |= followers
     forEachLoop(followers) { engine, loop in
-      engine.post(.snapshot(session: snapshot.id, .success(snapshot)), to: loop)
+      engine.post(
+        .snapshot(session: snapshot.id, .success(snapshot), store: engine.store), to: loop)
     }
     let waiting = sessions[index].waiting
     sessions[index].waiting = []
@@ -231,7 +232,8 @@ extension Engine {
     }
     let session = forget(index)
     forEachLoop(session.followers) { engine, loop in
-      engine.post(.snapshot(session: session.id, .failure(.noSuchSession)), to: loop)
+      engine.post(
+        .snapshot(session: session.id, .failure(.noSuchSession), store: engine.store), to: loop)
     }
   }
 
@@ -250,7 +252,7 @@ extension Engine {
     }
     for item in session.waiting { performHeld(item) }
     forEachLoop(session.waitingFollowers) { engine, loop in
-      engine.post(.snapshot(session: session.id, .failure(fault)), to: loop)
+      engine.post(.snapshot(session: session.id, .failure(fault), store: engine.store), to: loop)
     }
   }
 

@@ -127,6 +127,7 @@ extension EventLoop {
     guard writer.store != storeSockets.store else { return }
     let isFirst = storeSockets.store.isEmpty
     storeSockets.store = writer.store
+    engine.store = writer.store
     if !reader.store.isEmpty, reader.store != writer.store { reader.reconnect(now: now) }
     guard !isFirst else { return }
     logger.warning(

@@ -37,6 +37,29 @@ struct StoreReplacedTests {
     #expect(field("epoch", of: heard[1]) == "e2")
   }
 
+  @Test("a session whose owner still knows another database is not shown")
+  func ownersThatDoNotKnowYet() {
+    let world = World(loops: 2)
+    let session = world.makeSession(entries: 3, ownedBy: 1)
+    world.loops[0].engine.store = "new"
+    world.loops[1].engine.store = "old"
+    let mika = world.connect(loop: 0)
+    mika.say(#"{"type":"hello","ref":1,"token":"operator"}"#)
+    mika.say(#"{"type":"subscribe","ref":2,"session":"\#(session)","after":0}"#)
+    world.settle()
+    let refused = mika.texts()
+    #expect(refused.map { field("type", of: $0) } == ["welcome", "error"])
+    #expect(refused.last.map { field("code", of: $0) } == "unavailable")
+
+    world.loops[1].engine.store = "new"
+    world.loops[1].engine.storeReplaced()
+    mika.say(#"{"type":"subscribe","ref":3,"session":"\#(session)","after":0}"#)
+    world.settle()
+    #expect(
+      mika.texts().map { field("type", of: $0) }
+        == ["subscribed", "message", "message", "message", "live"])
+  }
+
   @Test("subscribes that wait for their session end too")
   func waiting() {
     let world = World()

@@ -268,6 +268,7 @@ final class GatewayLoop {
     guard writer.store != store else { return }
     let isFirst = store.isEmpty
     store = writer.store
+    engine.store = store
     guard !isFirst, run.bug != .blindFailover else { return }
     engine.storeReplaced()
   }
