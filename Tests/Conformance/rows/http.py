@@ -47,7 +47,7 @@ def handshake(t, headers=(), drop=(), path=ECHO):
 @row("H01", "a handshake in single bytes, with the key of the RFC", counts("http_requests"))
 def bytewise(t):
     peer = t.peer()
-    peer.send_bytewise(peer.handshake_bytes(ECHO, [("X-Canary", t.canary)], key=KEY), 0.005)
+    peer.send_bytewise(peer.handshake_bytes(ECHO, [("X-Canary", t.canary)], key=KEY), 0.005, pausing_for=4)
     response = peer.response()
     peer.check_accept(response)
     t.check(response.get("sec-websocket-accept") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", "not the RFC's answer")

@@ -80,6 +80,9 @@ def bad_lines(t):
         crowd.wait_acks(40, 90 * t.scale)
         time.sleep(1)
         t.note(f"{name}: {crowd.total('acks') - acked} acked, {crowd.reconnects - reconnects} reconnects")
+    deadline = time.monotonic() + 90 * t.scale
+    while proxy.losses <= 20 and time.monotonic() < deadline:
+        time.sleep(0.5)
     t.check(proxy.losses > 20, f"only {proxy.losses} losses")
     t.check(crowd.reconnects > 5, f"only {crowd.reconnects} reconnects")
     for fault in ("loss", "latency", "jitter", "reset", "rate"):
