@@ -1,10 +1,10 @@
 import CLibpq
 import Glibc
 
-/// A URL with several hosts names a primary and its standbys (manual 34.1.1.3). Migrations, sessions
-/// and logins belong on the one that takes writes, whichever that is at the moment, so that every
-/// connection asks for it unless the URL says otherwise. With one host there is nothing to choose,
-/// and a standby may be looked at.
+/// A URL with several hosts names a primary and its standbys (manual 34.1.1.3). Migrations,
+/// sessions and logins belong on the one that takes writes, whichever that is at the moment, so
+/// every connection asks for it unless the URL says otherwise. With one host there is nothing to
+/// choose, and a standby may be looked at.
 enum SeveralHosts {
   static func areNamed(in url: String) -> Bool {
     // SAFETY: libpq copies the text; what it returns is freed below.

@@ -53,6 +53,7 @@ struct StoreReplacedTests {
 
     world.loops[1].engine.store = "new"
     world.loops[1].engine.storeReplaced()
+    world.settle()
     mika.say(#"{"type":"subscribe","ref":3,"session":"\#(session)","after":0}"#)
     world.settle()
     #expect(
