@@ -13,8 +13,10 @@ struct ExhaustionTests {
     // In a process of its own, since the limit is the process's.
     await #expect(processExitsWith: .success) {
       let gateway = try await RunningGateway()
+      // The token first: who has connected must say hello within 10 seconds.
+      let token = try gateway.operatorToken()
       let client = try SocketClient(port: gateway.port)
-      try client.say(#"{"type":"hello","ref":1,"token":"\#(try gateway.operatorToken())"}"#)
+      try client.say(#"{"type":"hello","ref":1,"token":"\#(token)"}"#)
       _ = try client.hear(#""welcome""#)
       let limit = DescriptorLimit.current
       // Two descriptors are left: the knocking client's epoll and its socket.

@@ -52,7 +52,10 @@ import Testing
     #expect(try stranger.isPooled())
     #expect(try !database.sql.isPooled())
     var servers: Set<Int64> = []
-    for _ in 0..<8 {
+    let holder = try BlockingConnection(pooler.url)
+    for round in 0..<8 {
+      // Holds the connection that was used last, so that the other one answers from now on.
+      if round == 4 { try holder.execute(script: "BEGIN") }
       let rows = try stranger.run(
         Query(
           """
