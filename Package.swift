@@ -36,6 +36,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
     .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
   targets: [
     // System libraries: each has exactly one Swift importer.
@@ -47,6 +48,9 @@ let package = Package(
       name: "CLibpq", path: "Sources/CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
       name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(
+      name: "CCurl", path: "Sources/CCurl", pkgConfig: "libcurl",
+      providers: [.apt(["libcurl4-openssl-dev"])]),
     // Files embedded by C23 #embed.
     .target(name: "CMigrations", path: "Sources/CMigrations", exclude: ["sql"]),
     .target(
@@ -67,18 +71,27 @@ let package = Package(
     layer("Cluster"),
     layer("Journal", ["Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
-    layer("Archive", ["Migrator", "Postgres", "Primitives"]),
     layer(
-      "Tokens", ["Primitives", "OpenSSL", .product(name: "JWTKit", package: "jwt-kit")]),
-    layer("Directory", ["Postgres", "OpenSSL", "Primitives"]),
-    layer("API", ["Directory", "Tokens", "Postgres", "OpenSSL", "Chat", "Wire", "Primitives"]),
+      "Tokens", ["Primitives", "Chat", "OpenSSL", .product(name: "JWTKit", package: "jwt-kit")]),
+    layer("Directory", ["Postgres", "OpenSSL", "Chat", "Primitives"]),
+    layer("Archive", ["Migrator", "Directory", "Postgres", "Primitives"]),
+    layer("HTTPClient", ["CCurl", "Kernel"]),
+    layer(
+      "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
+    layer("Automation", ["Directory", "Chat", "Postgres", "OpenSSL", "Primitives"]),
+    layer(
+      "API",
+      [
+        "Webhooks", "Automation", "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat",
+        "Wire", "Primitives",
+      ]),
     layer("Settings", [.product(name: "Configuration", package: "swift-configuration")]),
     layer(
       "Gateway",
       [
         "Engine", "Wire", "Chat", "Compression", "Primitives", "Kernel", "OpenSSL", "Postgres",
         "Journal",
-        "Directory", "API", "Tokens", "Settings", "WebAssets",
+        "Webhooks", "Directory", "Automation", "API", "Tokens", "Settings", "WebAssets",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -96,7 +109,15 @@ let package = Package(
         "Cluster",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
+        .product(name: "Yams", package: "Yams"),
       ], path: "LoadTests/Harness", swiftSettings: strict),
+    // Pieces of the hot path, to be counted (LoadTests/Costs) and timed (LoadTests/Benchmarks).
+    .target(
+      name: "Workloads", dependencies: ["Engine", "Wire", "Chat", "Primitives"],
+      path: "LoadTests/Benchmarks/Workloads", swiftSettings: strict),
+    .executableTarget(
+      name: "chirrup-bench", dependencies: ["Workloads"], path: "LoadTests/Benchmarks/Counted",
+      swiftSettings: strict),
     .executableTarget(
       name: "chirrup-simulate",
       dependencies: [
@@ -122,10 +143,20 @@ let package = Package(
     suite("MigratorTests", ["Migrator", "Postgres", "Cluster", "Fixtures", "Primitives"]),
     suite("ArchiveTests", ["Archive", "Migrator", "Postgres", "Fixtures", "Primitives"]),
     suite("TokensTests", ["Tokens", "Primitives"]),
+    suite("HTTPClientTests", ["HTTPClient", "Kernel", "Primitives"]),
+    suite(
+      "WebhooksTests",
+      [
+        "Webhooks", "HTTPClient", "Directory", "Postgres", "Migrator", "Cluster", "OpenSSL",
+        "Kernel", "Primitives",
+      ]),
+    suite("AutomationTests", ["Automation", "Directory", "Chat", "Primitives"]),
     suite(
       "APITests",
       [
-        "API", "Directory", "Tokens", "Postgres", "OpenSSL", "Chat", "Migrator", "Cluster",
+        "API", "Automation", "Webhooks", "Directory", "Tokens", "Postgres", "OpenSSL", "Chat",
+        "Migrator",
+        "Cluster",
         "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),
@@ -136,7 +167,13 @@ let package = Package(
         "Tokens", "Settings", "Postgres", "Kernel", "OpenSSL", "Wire", "Compression", "Primitives",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    suite("LoadTests", ["chirrup-load", "Kernel", "Primitives"]),
+    suite(
+      "LoadTests",
+      [
+        "chirrup-load", "Workloads", "Kernel", "Wire", "Primitives",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
+      ]),
     suite("WebAssetsTests", ["WebAssets", "Chat", "Wire"]),
     suite(
       "CommandLineTests",

@@ -75,6 +75,7 @@ require_elsewhere() {
     libssl-dev) pkg-config --exists 'openssl >= 3' 2>/dev/null || missing+=("OpenSSL 3 with headers") ;;
     libpq-dev) pkg-config --exists 'libpq >= 14' 2>/dev/null || missing+=("libpq 14 with headers") ;;
     zlib1g-dev) pkg-config --exists zlib 2>/dev/null || missing+=("zlib with headers") ;;
+    libcurl4-openssl-dev) pkg-config --exists 'libcurl >= 7.66' 2>/dev/null || missing+=("libcurl with headers") ;;
     postgresql) have_postgresql || missing+=("a PostgreSQL 14 server") ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=("Python 3 with venv") ;;
     chromium) [ -n "$(find_chromium)" ] || missing+=("Chromium") ;;

@@ -4,7 +4,7 @@ import Foundation
 import Primitives
 
 struct Arrivals {
-  enum Spacing: String, CaseIterable, ExpressibleByArgument, Sendable {
+  enum Spacing: String, CaseIterable, ExpressibleByArgument, Sendable, Codable {
     /// Independent people: exponential gaps (a Poisson process).
     case poisson
     /// A metronome.

@@ -58,6 +58,8 @@ struct Audit {
   let stamp: Stamp
   let bodies: Bodies
   private(set) var rowCount = 0
+  /// Of them, this run's own.
+  private(set) var ownRowCount = 0
   private(set) var sessionCount = 0
   var violations = Violations()
 
@@ -97,6 +99,7 @@ struct Audit {
     var stored: [Identifier: [StoredMessage]] = [:]
     for row in 0..<rows.count {
       guard let session = rows.uuid(row, 0), let id = rows.uuid(row, 2) else { continue }
+      if stamp.isOwn(id) { ownRowCount += 1 }
       stored[session, default: []].append(
         StoredMessage(
           seq: Int(rows.int(row, 1) ?? 0), id: id, body: rows.bytes(row, 3) ?? []))

@@ -3,8 +3,8 @@
 import Primitives
 
 /// What `chirrup token` printed about one person.
-struct Credential: Equatable, Sendable {
-  enum Kind { case visitor, operator_ }
+struct Credential: Equatable, Sendable, Codable {
+  enum Kind: String, Codable { case visitor, operator_ }
 
   var kind: Kind
   var token: String
@@ -13,8 +13,8 @@ struct Credential: Equatable, Sendable {
 }
 
 /// The clients of one loop.
-struct Cast: Sendable {
-  struct Part: Sendable {
+struct Cast: Sendable, Codable {
+  struct Part: Sendable, Codable {
     var number: Int
     var role: Client.Role
     var token: String
@@ -24,7 +24,7 @@ struct Cast: Sendable {
   }
 
   /// What a client does besides talking.
-  enum Habit {
+  enum Habit: String, Codable {
     case plain
     /// Offers permessage-deflate.
     case deflating
@@ -32,6 +32,8 @@ struct Cast: Sendable {
     case slow
     /// Leaves and comes back late.
     case wandering
+    /// Ceases to read, when it is told to; the kernel keeps little for it.
+    case stopping
   }
 
   var sessions: [Identifier] = []

@@ -14,8 +14,8 @@ struct Chat: ParsableCommand {
     discussion: """
       Messages become due at a rate that does not wait for the gateway, and latencies count from \
       the due time. At the end every ack must be in the database once, and every subscriber must \
-      have been shown 1, 2, 3, … to the last message. Ends with 1 if a promise was broken, with 2 \
-      if it could not run.
+      have been shown 1, 2, 3, … to the last message. Ends with 1 if a promise was broken, with 3 \
+      if a threshold was missed, with 2 if it could not run.
       """)
 
   @Option(help: "The gateway: ws://ADDRESS:PORT[/PATH], or wss:// for TLS.")
@@ -60,14 +60,14 @@ struct Chat: ParsableCommand {
   var drainSeconds = 30
   @Option(help: "Seconds that a client waits at most before it reconnects.")
   var backoffSeconds = 5
-  @Option(help: "Process id of the gateway, to report its processor time and memory.")
+  @Option(help: "Process id of the gateway, for its processor time and memory (of --data-dir's).")
   var pid: Int?
   @Option(help: "Seconds between two lines of progress where there is no terminal.")
   var progressSeconds = 5
   @Option(help: "Repeats the senders, gaps and delays of an earlier run.")
   var seed: UInt64?
-  @Option(help: "Writes the report there as JSON.")
-  var json: String?
+  @OptionGroup(title: "Report")
+  var report: ReportOptions
 
   func validate() throws {
     guard Target(url) != nil else {
@@ -89,26 +89,33 @@ struct Chat: ParsableCommand {
     }
   }
 
-  private func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
-    guard range.contains(value) else {
-      throw ValidationError("\(name) must be \(range.lowerBound) to \(range.upperBound)")
-    }
-  }
-
   func run() throws {
-    var report: Report
-    do {
-      report = try measure()
-    } catch {
-      FileHandle.standardError.write(Data("chirrup-load: \(error)\n".utf8))
-      throw ExitCode(2)
+    try report.run {
+      var record = RunRecord(command: "chat", title: headline)
+      let found = try measure(&record)
+      found.fill(&record)
+      print(found)
+      return record
     }
-    print(report)
-    if let json { try report.json().write(to: URL(filePath: json)) }
-    if !report.passed { throw ExitCode(1) }
   }
 
-  private func measure() throws -> Report {
+  var headline: String {
+    "Chat: \(Format.count(visitors)) visitors, \(Format.number(rate)) messages a second"
+  }
+
+  private func describe(_ record: inout RunRecord, seed: UInt64, connections: Int) {
+    record.meta.seed = seed
+    record.add(setup: "Visitors", "\(Format.count(visitors)), each with a session of its own")
+    record.add(setup: "Operators", Format.count(operators))
+    record.add(setup: "Connections", Format.count(connections))
+    record.add(
+      setup: "Arrivals", "\(Format.number(rate)) a second, \(arrivals.rawValue), open loop")
+    record.add(setup: "Bodies", "\(Format.count(bodyBytes)) bytes")
+    record.add(setup: "Length", "\(Format.seconds(Double(seconds)))")
+    record.add(setup: "Generator", threads == 1 ? "1 thread" : "\(threads) threads")
+  }
+
+  private func measure(_ record: inout RunRecord) throws -> Report {
     let credentials = try gatherCredentials()
     let seed = seed ?? Random.uint64()
     let stamp = Stamp(
@@ -119,7 +126,11 @@ struct Chat: ParsableCommand {
       throw ValidationError(
         "\(descriptors) descriptors are needed, \(DescriptorLimit.current) allowed (ulimit -n)")
     }
-    let (results, gateway) = try runLoops(casts, stamp: stamp, seed: seed)
+    let connections = casts.reduce(0) { $0 + $1.parts.count }
+    describe(&record, seed: seed, connections: connections)
+    let database = try databaseURL()
+    record.meta.ask(chirrup: chirrup, database: database)
+    let (results, recorder) = try runLoops(casts, stamp: stamp, seed: seed)
 
     var counters = Counters()
     var latencies = Latencies()
@@ -130,27 +141,30 @@ struct Chat: ParsableCommand {
     let nanoseconds = results.map(\.activeNanoseconds).max() ?? 0
     var report = Report(
       counters: counters, latencies: latencies, seconds: Double(nanoseconds) / 1e9)
-    if let (begin, end) = gateway {
-      report.gateway = GatewayUse(from: begin, to: end, acks: counters.acked)
-    }
-    report.command = CommandLine.arguments.joined(separator: " ")
+    report.gateway = recorder.gatewayUse
+    report.command = record.meta.commandLine
+    report.shownToAll = results.reduce(0) { $0 + $1.shownToAll }
     report.visitors = visitors
     report.operators = operators
-    report.connections = casts.reduce(0) { $0 + $1.parts.count }
+    report.connections = connections
     report.unacknowledged = results.reduce(0) { $0 + $1.unsettled }
     report.generatorLoad = results.map(\.load).max() ?? 0
     for result in results {
       report.add(result.violations)
       if let problem = result.problem { report.problems.append(problem) }
     }
-    if let database = try databaseURL() {
+    if let database {
       var audit = Audit(stamp: stamp, bodies: Bodies(byteCount: bodyBytes))
       let connection = try BlockingConnection(database)
       for result in results { try audit.run(result.logs, on: connection) }
       report.add(audit.violations)
-      report.database = .init(rows: audit.rowCount, sessions: audit.sessionCount)
+      report.database = .init(
+        rows: audit.rowCount, ownRows: audit.ownRowCount, sessions: audit.sessionCount)
     }
     report.judge()
+    record.add(latency: "ack", latencies.ack)
+    record.add(latency: "delivery", latencies.delivery)
+    recorder.fill(&record, messages: counters.acked, deliveries: counters.delivered)
     return report
   }
 

@@ -41,7 +41,7 @@ struct Client {
     var isLive = false
   }
 
-  enum Role: Equatable { case visitor, operator_ }
+  enum Role: String, Equatable, Codable { case visitor, operator_ }
 
   let number: Int
   let role: Role
@@ -55,6 +55,8 @@ struct Client {
   let positions: [Identifier: Int]
   var attempt = 0
   var wasOnline = false
+  /// Whether what it is shown counts for the latencies.
+  var isTimed = true
   private let backoffMaxMilliseconds: Int
   var inFlightMax = 1
   private var absentCount = 0

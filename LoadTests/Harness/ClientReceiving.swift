@@ -109,7 +109,7 @@ extension Client {
       if unescaped(event.body, in: text).map({ book.bodies.isBody($0, of: id) }) != true {
         book.ledger.violations.note(.mismatched, "\(place(event)) sees another body than \(id)'s")
       }
-      if book.stamp.client(of: id) != number {
+      if isTimed, book.stamp.client(of: id) != number {
         book.latencies.delivery(from: book.stamp.due(of: id), to: now)
       }
     }

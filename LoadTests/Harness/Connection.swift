@@ -38,9 +38,12 @@ final class Connection {
   private var keepsContext = false
   /// Messages that came deflated.
   private(set) var inflatedCount = 0
+  private var pongs: [UInt64] = []
   private var output: [UInt8] = []
   private var written = 0
   private(set) var waitsForRoom = false
+  /// False for a client that has stopped reading.
+  private var isReading = true
 
   private static let limits = MessageLimits(messageBytes: 4 << 20, fragments: 1024)
 
@@ -54,7 +57,7 @@ final class Connection {
       random: (random.next(), random.next()))
     request.offersDeflate = offersDeflate
     self.request = request
-    transport = try Transport(target, workspace)
+    transport = try Transport(target, from: target.source(of: client), workspace)
     request.append(to: &output)
   }
 
@@ -71,8 +74,25 @@ final class Connection {
       || transport.isEstablished && written < output.count
     if isBlocked == waitsForRoom { return }
     waitsForRoom = isBlocked
-    try transport.update(in: epoll, isBlocked ? [.read, .write] : .read, datum: datum)
+    try tellInterest(epoll, datum)
   }
+
+  private func tellInterest(_ epoll: borrowing Epoll, _ datum: UInt64) throws(Errno) {
+    let interest: Interest = isReading ? .read : []
+    try transport.update(in: epoll, waitsForRoom ? interest.union(.write) : interest, datum: datum)
+  }
+
+  /// Stops or goes on reading what the gateway sends.
+  func setReading(_ reads: Bool, in epoll: borrowing Epoll, datum: UInt64) throws(Errno) {
+    guard reads != isReading else { return }
+    isReading = reads
+    try tellInterest(epoll, datum)
+  }
+
+  func keepLittle() throws(Errno) { try transport.keepLittle() }
+
+  /// Ends without a word: the gateway gets a RST.
+  func reset() { try? transport.resetOnClose() }
 
   /// Frames and masks each text; `flush` sends them.
   func queue(_ commands: CommandBuffer, random: inout RandomStream) {
@@ -87,10 +107,27 @@ final class Connection {
     }
   }
 
+  /// A ping whose payload is a number, see `takePongs`.
+  func queuePing(_ number: UInt64, random: inout RandomStream) {
+    let payload = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
+    payload.withRawSpan {
+      FrameEncoder.appendMaskedFrame(
+        .ping, payload: $0, maskKey: UInt32(truncatingIfNeeded: random.next()), to: &output)
+    }
+  }
+
+  /// The numbers of the pings that were answered since the last call.
+  func takePongs() -> [UInt64] {
+    defer { pongs.removeAll() }
+    return pongs
+  }
+
   func queueClose(_ code: UInt16, random: inout RandomStream) {
     FrameEncoder.appendMaskedClose(
       CloseCode(rawValue: code), maskKey: UInt32(truncatingIfNeeded: random.next()), to: &output)
   }
+
+  var hasUnsent: Bool { written < output.count || transport.hasUnsent }
 
   func flush() -> Outcome {
     if phase == .connecting { return .going }
@@ -192,7 +229,7 @@ final class Connection {
       case .message, .deflatedMessage:
         return .ended(ConnectionEnd(code: nil, label: "broken: binary message"))
       case .ping(let location): pong(location, span.bytes)
-      case .pong: break
+      case .pong(let location): pongs += [word(location, span.bytes)].compactMap(\.self)
       case .close(let code, _):
         let label = code.map { String($0.rawValue) } ?? "1005"
         return .ended(ConnectionEnd(code: code?.rawValue, label: label))
@@ -233,5 +270,11 @@ final class Connection {
         FrameEncoder.appendMaskedFrame(.pong, payload: $0, maskKey: 0, to: &output)
       }
     }
+  }
+
+  /// The number of a ping of ours; nil for a pong that nobody asked for.
+  private func word(_ location: MessageDecoder.Location, _ bytes: RawSpan) -> UInt64? {
+    guard case .inPlace(let range) = location, range.count == 8 else { return nil }
+    return range.reversed().reduce(0) { $0 << 8 | UInt64(bytes.byte(at: $1)) }
   }
 }

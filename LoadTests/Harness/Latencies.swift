@@ -6,16 +6,15 @@
 import Histogram
 import Primitives
 
-struct Latencies {
+struct Latencies: Sendable {
   private(set) var ack = Latencies.empty
   private(set) var delivery = Latencies.empty
-  /// Acks of the current second: for the progress line.
-  private var recent = Latencies.empty
-  private var recentEnds = Instant.zero
-  private var lastP99: Double?
+  /// Not handed over yet, see `hand`.
+  private var recentAck = Intervals.empty
+  private var recentDelivery = Intervals.empty
   private(set) var lastRecorded = Instant.zero
 
-  private static var empty: Histogram<UInt64> {
+  static var empty: Histogram<UInt64> {
     Histogram(
       lowestDiscernibleValue: 1, highestTrackableValue: maxMicroseconds,
       numberOfSignificantValueDigits: .three)
@@ -27,22 +26,20 @@ struct Latencies {
     let value = Latencies.microseconds(from: due, to: now)
     ack.record(value)
     lastRecorded = now
-    recent.record(value)
+    recentAck.record(value)
   }
 
   mutating func delivery(from due: Instant, to now: Instant) {
-    delivery.record(Latencies.microseconds(from: due, to: now))
+    let value = Latencies.microseconds(from: due, to: now)
+    delivery.record(value)
     lastRecorded = now
+    recentDelivery.record(value)
   }
 
-  /// The 99th percentile of the acks of the last whole second, in milliseconds.
-  mutating func recentP99(_ now: Instant) -> Double? {
-    if now >= recentEnds {
-      recentEnds = now.advanced(byMilliseconds: 1000)
-      lastP99 = recent.totalCount == 0 ? nil : Double(recent.valueAtPercentile(99)) / 1000
-      recent.reset()
-    }
-    return lastP99
+  /// What was recorded since the last time, for the figures of this second.
+  mutating func hand(to intervals: Intervals) {
+    intervals.hand("ack", &recentAck)
+    intervals.hand("delivery", &recentDelivery)
   }
 
   mutating func add(_ other: Latencies) {
@@ -50,7 +47,25 @@ struct Latencies {
     delivery.add(other.delivery)
   }
 
-  private static func microseconds(from due: Instant, to now: Instant) -> UInt64 {
+  static func microseconds(from due: Instant, to now: Instant) -> UInt64 {
     min(UInt64(max(0, now.nanoseconds - due.nanoseconds) / 1000), maxMicroseconds)
+  }
+}
+
+/// Both histograms whole; the figure of the current second stays behind.
+extension Latencies: Codable {
+  private enum CodingKeys: CodingKey { case ack, delivery }
+
+  init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init()
+    ack = try fields.decode(Histogram<UInt64>.self, forKey: .ack)
+    delivery = try fields.decode(Histogram<UInt64>.self, forKey: .delivery)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(ack, forKey: .ack)
+    try fields.encode(delivery, forKey: .delivery)
   }
 }

@@ -5,8 +5,8 @@
 /// report of a seq fills its slot, and every later report must agree.
 import Primitives
 
-struct Violations: Sendable, Equatable {
-  enum Kind: String, CaseIterable, Sendable {
+struct Violations: Sendable, Equatable, Codable {
+  enum Kind: String, CaseIterable, Sendable, Codable {
     /// Acknowledged or committed, and missing: in the database, or at a subscriber when all was
     /// quiet.
     case lost
@@ -30,6 +30,11 @@ struct Violations: Sendable, Equatable {
   var isEmpty: Bool { counts.isEmpty }
 
   var total: Int { counts.values.reduce(0, +) }
+
+  /// Every kind, also those that did not happen.
+  var byName: [String: Int] {
+    Dictionary(uniqueKeysWithValues: Kind.allCases.map { ($0.rawValue, self[$0]) })
+  }
 
   mutating func note(_ kind: Kind, count: Int = 1, _ text: @autoclosure () -> String) {
     counts[kind, default: 0] += count

@@ -5,8 +5,9 @@
 import Kernel
 import OpenSSL
 import Primitives
+import Synchronization
 
-struct LoadPlan: Sendable {
+struct LoadPlan: Sendable, Codable {
   var target: Target
   /// Where those connect who read in fits.
   var slowTarget: Target?
@@ -21,30 +22,8 @@ struct LoadPlan: Sendable {
   var drainSeconds: Int
   var backoffMaxMilliseconds: Int
   var seed: UInt64
-}
-
-/// What a loop hands over at its end.
-struct LoopResult: Sendable {
-  var counters: Counters
-  var violations: Violations
-  var latencies: Latencies
-  var logs: [Ledger.Log]
-  /// Messages nobody answered until the end, and whether everybody had connected at the start.
-  var unsettled = 0
-  var didSettle = true
-  var loadNanoseconds: Int64 = 0
-  /// From the begin of the load to its end, or to the last ack or delivery if that came later.
-  var activeNanoseconds: Int64 = 0
-  /// Processor time while the load lasted.
-  var busyNanoseconds: Int64 = 0
-
-  var load: Double {
-    loadNanoseconds > 0 ? Double(busyNanoseconds) / Double(loadNanoseconds) : 0
-  }
-
-  var problem: String? {
-    didSettle ? nil : "not everybody could connect and subscribe: \(counters.closes)"
-  }
+  /// Connections of one loop that are under way at once.
+  var connectingMax = 256
 }
 
 final class LoadLoop {
@@ -65,6 +44,20 @@ final class LoadLoop {
   let habits: [Cast.Habit]
   /// One message is shown twice or not at all, to prove that somebody notices.
   var tamper: Tamper?
+  /// Set before the begin: it is told once everybody talks.
+  var plannedTamper: Tamper?
+  /// Messages that become due whatever else goes on, and the sessions they are of: the first ones.
+  var traffic: Arrivals?
+  var talkingSessions: Int
+  /// Those who were cut off, while they come back.
+  var recovery: Recovery?
+  /// What is counted now, and what was counted in the phases before.
+  var phases: [LoopPhase] = []
+  /// What went wrong without being a broken promise.
+  var problems: [String] = []
+  private(set) var stepCount = 0
+  /// Who takes part; the others were never asked to connect.
+  private(set) var activeCount = 0
 
   private let epoll: Epoll
   private let workspace = TLSWorkspace()
@@ -76,7 +69,6 @@ final class LoadLoop {
   private var generations: [UInt32]
   private var connectingCount = 0
   private var connectQueue: [Int] = []
-  private static let connectingMax = 256
 
   init(plan: LoadPlan, cast: Cast, shared: Shared, index: Int) throws(Errno) {
     self.plan = plan
@@ -88,17 +80,21 @@ final class LoadLoop {
       repeating: [(client: Int, subscription: Int)](), count: cast.sessions.count)
     clients = cast.parts.enumerated().map { position, part in
       for (subscription, session) in part.sessions.enumerated() {
+        if part.habit == .stopping { continue }
         if part.role == .visitor {
           visitors[session].append(position)
         } else {
           operators[session].append((position, subscription))
         }
       }
-      return Client(
+      var client = Client(
         number: part.number, role: part.role, token: part.token,
         sessions: part.sessions.map { ($0, cast.sessions[$0]) },
         backoffMaxMilliseconds: plan.backoffMaxMilliseconds)
+      client.isTimed = part.habit != .stopping
+      return client
     }
+    talkingSessions = cast.sessions.count
     self.visitors = visitors
     self.operators = operators
     habits = cast.parts.map(\.habit)
@@ -137,9 +133,29 @@ final class LoadLoop {
     try transmit(client)
   }
 
-  func startAll() throws(Errno) {
-    for client in clients.indices { deadlines.schedule(client, clients[client].deadline) }
+  func startAll() throws(Errno) { start(clients.count) }
+
+  /// The first so many take part.
+  func start(_ count: Int) {
+    for client in activeCount..<max(activeCount, count) {
+      deadlines.schedule(client, clients[client].deadline)
+    }
+    activeCount = max(activeCount, count)
   }
+
+  /// Goes on until every loop of every process has come to this step, and returns the moment at
+  /// which all take it; nil when the run was ended.
+  func meet() throws(Errno) -> Instant? {
+    shared.arrive()
+    defer { stepCount += 1 }
+    while !isStopped {
+      if let moment = shared.moment(of: stepCount) { return moment }
+      try step(until: SystemClock.now().advanced(byMilliseconds: 2))
+    }
+    return nil
+  }
+
+  var isStopped: Bool { shared.stop.load(ordering: .relaxed) }
 
   // MARK: connections
 
@@ -154,7 +170,7 @@ final class LoadLoop {
   private func connect(_ client: Int) throws(Errno) {
     let now = SystemClock.now()
     clients[client].connecting(now: now)
-    if connectingCount >= LoadLoop.connectingMax {
+    if connectingCount >= plan.connectingMax {
       connectQueue.append(client)
       return
     }
@@ -164,6 +180,7 @@ final class LoadLoop {
         client: client, target: habit == .slow ? plan.slowTarget ?? plan.target : plan.target,
         offersDeflate: habit == .deflating, workspace, random: &book.random)
       generations[client] &+= 1
+      if habit == .stopping { try connection.keepLittle() }
       try connection.register(in: epoll, datum: datum(client))
       connections[client] = connection
       connectingCount += 1
@@ -214,6 +231,9 @@ final class LoadLoop {
         if event.kind == .message, isSwallowed(client, event, text, now) { continue }
         let action = clients[client].receive(event, text, now: now, &book, &commands)
         if action != .none { return action }
+        if event.kind == .live, recovery != nil, clients[client].isSettled {
+          recovery?.cameBack(client, at: now)
+        }
       } catch {
         book.ledger.violations.note(.mismatched, "not JSON: \(text.string.prefix(200))")
         return .close(1007)
@@ -232,6 +252,22 @@ final class LoadLoop {
       _ = clients[client].receive(event, text, now: now, &book, &commands)
     }
     return lie == .dropDelivery
+  }
+
+  /// The client's connection is gone from one moment to the next, and the gateway is told by a RST.
+  func cutOff(_ client: Int) throws(Errno) {
+    guard let connection = connections[client] else { return }
+    connection.reset()
+    try follow(connection, .ended(ConnectionEnd(code: nil, label: "own reset")))
+  }
+
+  /// The client stops or goes on reading; meanwhile it misses nobody's pings.
+  func setReading(_ client: Int, _ reads: Bool) throws(Errno) {
+    try connections[client]?.setReading(reads, in: epoll, datum: datum(client))
+    clients[client].silenceEnds =
+      reads
+      ? SystemClock.now().advanced(byMilliseconds: clients[client].silenceMilliseconds) : .never
+    deadlines.schedule(client, clients[client].deadline)
   }
 
   /// The client leaves and does not come back before `until`.

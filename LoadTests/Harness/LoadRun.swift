@@ -10,13 +10,10 @@ extension LoadLoop {
     try startAll()
     let didSettle = try settle(
       until: begin.advanced(byMilliseconds: Int64(plan.settleSeconds) * 1000))
-    shared.ready.add(1, ordering: .sequentiallyConsistent)
-    // Nobody starts while another loop still connects.
-    while didSettle, !isStopped,
-      shared.ready.load(ordering: .sequentiallyConsistent) < shared.loopCount
-    {
-      try step(until: SystemClock.now().advanced(byMilliseconds: 5))
-    }
+    // Nobody starts while another loop still connects, and nobody waits for one that cannot.
+    if !didSettle { shared.stop.store(true, ordering: .relaxed) }
+    let moment = didSettle ? try meet() : nil
+    while let moment, SystemClock.now() < moment { try step(until: moment) }
     let start = SystemClock.now()
     let busy = SystemClock.threadTimeNanoseconds()
     if didSettle, !isStopped { try load(from: start) }
@@ -28,19 +25,22 @@ extension LoadLoop {
     result.activeNanoseconds =
       max(loadEnd, book.latencies.lastRecorded).nanoseconds - start.nanoseconds
     result.busyNanoseconds = busyNanoseconds
+    try sayGoodbye()
+    return result
+  }
+
+  func sayGoodbye() throws(Errno) {
     try closeAll()
     let goodbye = SystemClock.now().advanced(byMilliseconds: 2000)
     while openCount > 0, SystemClock.now() < goodbye {
       try step(until: goodbye)
     }
     shared.finished.add(1, ordering: .sequentiallyConsistent)
-    return result
   }
 
-  private var isStopped: Bool { shared.stop.load(ordering: .relaxed) }
-
-  private func settle(until limit: Instant) throws(Errno) -> Bool {
-    while !clients.allSatisfy({ $0.isSettled }) {
+  /// Until all who take part are subscribed and at the end of the log.
+  func settle(until limit: Instant) throws(Errno) -> Bool {
+    while !clients[..<activeCount].allSatisfy({ $0.isSettled }) {
       if isStopped || SystemClock.now() >= limit { return false }
       try step(until: SystemClock.now().advanced(byMilliseconds: 10))
     }
@@ -50,21 +50,24 @@ extension LoadLoop {
   private func load(from start: Instant) throws(Errno) {
     phase = .loading
     guard !visitors.isEmpty else { return }
-    var arrivals = Arrivals(
-      perSecond: plan.ratePerSecond, spacing: plan.spacing, from: start, seconds: plan.seconds,
-      seed: plan.seed &+ 1000 &+ UInt64(index))
-    while !arrivals.isOver, !isStopped {
-      while let due = arrivals.take(SystemClock.now()) {
-        let (client, subscription) = pickSender()
-        try compose(client, subscription: subscription, due: due)
-      }
-      try step(until: min(arrivals.next, arrivals.ends))
+    talk(from: start, seconds: plan.seconds)
+    while let traffic, !traffic.isOver, !isStopped {
+      try step(until: traffic.ends)
     }
+    traffic = nil
+  }
+
+  /// From now on messages become due, until the time is over or `traffic` is cleared.
+  func talk(from start: Instant, seconds: Int = 1_000_000) {
+    tamper = plannedTamper.take()
+    traffic = Arrivals(
+      perSecond: plan.ratePerSecond, spacing: plan.spacing, from: start, seconds: seconds,
+      seed: plan.seed &+ 1000 &+ UInt64(index))
   }
 
   /// A session by chance, and who of it writes: an operator answers whoever waits longest.
   func pickSender() -> (client: Int, subscription: Int) {
-    let session = Int.random(in: 0..<visitors.count, using: &book.random)
+    let session = Int.random(in: 0..<talkingSessions, using: &book.random)
     if Double.random(in: 0..<1, using: &book.random) < plan.operatorShare,
       let answerer = operators[session].randomElement(using: &book.random)
     {
@@ -77,7 +80,7 @@ extension LoadLoop {
 
   /// Until every message is answered and every subscriber has been shown the last one. Gives up
   /// when nothing has moved for the time of the plan.
-  private func drain() throws(Errno) {
+  func drain() throws(Errno) {
     phase = .draining
     publishProgress()
     var moved = (acked: -1, delivered: -1, reconnects: -1)
@@ -95,25 +98,29 @@ extension LoadLoop {
   }
 
   var isQuiet: Bool {
-    clients.allSatisfy { client in
+    clients[..<activeCount].allSatisfy { client in
       client.stage == .stopped
         || client.isSettled && client.outbox.unsettled == 0
           && client.subscriptions.allSatisfy { $0.next > book.ledger.logs[$0.log].head }
     }
   }
 
-  private func step(until wake: Instant) throws(Errno) {
-    try turn(until: min(wake, nextDeadline))
+  func step(until wake: Instant) throws(Errno) {
+    while let due = traffic?.take(SystemClock.now()) {
+      let (client, subscription) = pickSender()
+      try compose(client, subscription: subscription, due: due)
+    }
+    try turn(until: min(wake, min(nextDeadline, traffic?.next ?? .never)))
     publishProgress()
   }
 
-  private func publishProgress() {
+  func publishProgress() {
     let now = SystemClock.now()
     if now < nextProgress { return }
     nextProgress = now.advanced(byMilliseconds: 100)
     let counters = book.counters
-    var snapshot = Shared.Snapshot(phase: phase, clients: clients.count)
-    for client in clients {
+    var snapshot = Shared.Snapshot(phase: phase, clients: activeCount)
+    for client in clients[..<activeCount] {
       if client.stage == .online { snapshot.online += 1 }
       snapshot.unsettled += client.outbox.unsettled
     }
@@ -121,19 +128,22 @@ extension LoadLoop {
     snapshot.sent = counters.sent
     snapshot.acked = counters.acked
     snapshot.delivered = counters.delivered
-    snapshot.violations = book.ledger.violations.total
-    snapshot.ackP99 = book.latencies.recentP99(now)
+    snapshot.reconnects = counters.reconnects
+    snapshot.violations = book.ledger.violations.counts
+    book.latencies.hand(to: shared.intervals)
     shared.publish(snapshot, loop: index)
   }
 
-  private func conclude(didSettle: Bool) -> LoopResult {
+  func conclude(didSettle: Bool) -> LoopResult {
     var made: [Int: Int] = [:]
     var unsettled = 0
-    for client in clients {
+    var shownToAll = book.ledger.logs.map(\.head)
+    for client in clients[..<activeCount] {
       made[client.number] = client.outbox.made
       unsettled += client.outbox.unsettled
       guard didSettle else { continue }
       for subscription in client.subscriptions {
+        shownToAll[subscription.log] = min(shownToAll[subscription.log], subscription.next - 1)
         let head = book.ledger.logs[subscription.log].head
         let missing = head - subscription.next + 1
         guard missing > 0 else { continue }
@@ -144,8 +154,11 @@ extension LoadLoop {
       }
     }
     book.ledger.close(stamp: book.stamp) { made[$0] ?? 0 }
+    let shown = zip(book.ledger.logs, shownToAll).reduce(0) { sum, pair in
+      sum + pair.0.slots.prefix(max(0, pair.1 - pair.0.first + 1)).count { book.stamp.isOwn($0.id) }
+    }
     return LoopResult(
       counters: book.counters, violations: book.ledger.violations, latencies: book.latencies,
-      logs: book.ledger.logs, unsettled: unsettled, didSettle: didSettle)
+      logs: book.ledger.logs, unsettled: unsettled, shownToAll: shown, didSettle: didSettle)
   }
 }

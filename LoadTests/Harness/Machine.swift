@@ -5,18 +5,29 @@ enum Machine {
   static var description: String {
     let cores = ProcessInfo.processInfo.activeProcessorCount
     let memory = ProcessInfo.processInfo.physicalMemory >> 20
-    let kernel = text("/proc/sys/kernel/osrelease") ?? "unknown"
-    return "\(cores) × \(processor), \(memory) MiB, Linux \(kernel)"
+    return "\(cores) × \(processor), \(memory) MiB, \(kernel)"
   }
 
-  private static var processor: String {
-    for line in (text("/proc/cpuinfo") ?? "").split(separator: "\n") {
-      let parts = line.split(separator: ":", maxSplits: 1)
-      if parts.count == 2, parts[0].hasPrefix("model name") {
+  static var kernel: String { "Linux \(text("/proc/sys/kernel/osrelease") ?? "unknown")" }
+
+  /// The distribution's own name for itself, os-release(5).
+  static var system: String {
+    value(of: "PRETTY_NAME", in: "/etc/os-release", separator: "=")?
+      .trimmingCharacters(in: ["\"", "'"]) ?? "unknown system"
+  }
+
+  static var processor: String {
+    value(of: "model name", in: "/proc/cpuinfo", separator: ":") ?? "unknown processor"
+  }
+
+  private static func value(of name: String, in path: String, separator: Character) -> String? {
+    for line in (text(path) ?? "").split(separator: "\n") {
+      let parts = line.split(separator: separator, maxSplits: 1)
+      if parts.count == 2, parts[0].hasPrefix(name) {
         return parts[1].trimmingCharacters(in: .whitespaces)
       }
     }
-    return "unknown processor"
+    return nil
   }
 
   private static func text(_ path: String) -> String? {

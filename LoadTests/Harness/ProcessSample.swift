@@ -12,7 +12,9 @@ struct ProcessSample {
   /// Of it, what is the process's own: heap and stacks; 0 where the kernel does not say.
   var anonymousBytes: Int
 
-  init?(process: Int) {
+  /// - Parameter isBrief: without `anonymousBytes`, for which the kernel walks all of the memory:
+  ///   for whoever looks often.
+  init?(process: Int, isBrief: Bool = false) {
     guard let stat = ProcessSample.text("/proc/\(process)/stat"),
       let memory = ProcessSample.text("/proc/\(process)/statm")
     else { return nil }
@@ -29,7 +31,7 @@ struct ProcessSample {
     secondsWithChildren = seconds + (childUser + childSystem) / ticks
     self.parent = parent
     bytes = resident * sysconf(Int32(_SC_PAGESIZE))
-    anonymousBytes = ProcessSample.anonymous(process)
+    anonymousBytes = isBrief ? 0 : ProcessSample.anonymous(process)
   }
 
   /// proc_pid_smaps(5): a line like `Anonymous:  1234 kB`.
@@ -42,20 +44,5 @@ struct ProcessSample {
 
   private static func text(_ path: String) -> String? {
     FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
-  }
-}
-
-/// The gateway between the begin and the end of the load.
-struct GatewayUse: Encodable {
-  var processorSeconds: Double
-  var microsecondsPerAck: Double
-  var residentBytesBefore: Int
-  var residentBytesAfter: Int
-
-  init(from begin: ProcessSample, to end: ProcessSample, acks: Int) {
-    processorSeconds = end.seconds - begin.seconds
-    microsecondsPerAck = acks > 0 ? processorSeconds * 1e6 / Double(acks) : 0
-    residentBytesBefore = begin.bytes
-    residentBytesAfter = end.bytes
   }
 }

@@ -1,5 +1,5 @@
-/// One line about the run, renewed in place on a terminal, appended every few seconds elsewhere;
-/// and the place where Ctrl-C is heard.
+/// Shows how a run goes: some lines renewed in place on a terminal, a line every few seconds
+/// elsewhere; and the place where Ctrl-C is heard.
 import Foundation
 import Kernel
 import Primitives
@@ -8,93 +8,104 @@ import Synchronization
 struct Progress: ~Copyable {
   private let shared: Shared
   private let signals: SignalDescriptor
-  private let isTerminal = isatty(STDERR_FILENO) == 1
+  private let title: String
+  private let plannedSeconds: Double?
   private let interval: Int64
-  private let gateway: Int?
-  private var begin: ProcessSample?
-  private var end: ProcessSample?
+  private var terminal: Terminal?
   private let start = SystemClock.now()
   private var lastShown = SystemClock.now()
-  private var lastCounted = (at: SystemClock.now(), acked: 0, delivered: 0)
-  private var rates = (acked: 0.0, delivered: 0.0)
+
+  private static let redrawMilliseconds: Int64 = 200
+  private static let sparkSeconds = 60
 
   /// Make it before any thread starts: it blocks the signals it wants to read.
-  init(_ shared: Shared, everySeconds seconds: Int, gateway: Int?) throws(Errno) {
+  init(
+    _ shared: Shared, everySeconds seconds: Int, title: String = "", plannedSeconds: Int? = nil
+  ) throws(Errno) {
     self.shared = shared
-    self.gateway = gateway
-    interval = isTerminal ? 200 : Int64(seconds) * 1000
+    self.title = title
+    self.plannedSeconds = plannedSeconds.map { Double($0) }
+    terminal = Terminal()
+    interval = terminal == nil ? Int64(seconds) * 1000 : Progress.redrawMilliseconds
     signals = try SignalDescriptor([.interrupt, .terminate])
   }
 
   /// Until every loop is done. The first Ctrl-C ends the load and awaits what is in flight, a
   /// second one the process.
-  mutating func watch() {
+  mutating func watch(_ recorder: Recorder) {
     while shared.finished.load(ordering: .sequentiallyConsistent) < shared.loopCount {
       usleep(50_000)
-      if signals.next() != nil {
-        if shared.stop.load(ordering: .relaxed) { exit(130) }
-        shared.stop.store(true, ordering: .relaxed)
+      tick(recorder)
+    }
+    finish(recorder)
+  }
+
+  /// A look at the signals, the gateway and the time: call it often.
+  mutating func tick(_ recorder: Recorder) {
+    if signals.next() != nil {
+      if shared.stop.load(ordering: .relaxed) {
+        terminal?.clear()
+        exit(130)
       }
-      sample()
-      let now = SystemClock.now()
-      if now.milliseconds(since: lastShown) >= interval { show(now) }
+      shared.stop.store(true, ordering: .relaxed)
     }
-    // The goodbye may be over before anybody looks.
-    if end == nil, begin != nil { end = gateway.flatMap { ProcessSample(process: $0) } }
-    if isTerminal { write("\r\u{1B}[K") }
-  }
-
-  /// The gateway's process when the load began and when all was quiet, if both could be read.
-  var samples: (ProcessSample, ProcessSample)? {
-    if let begin, let end { (begin, end) } else { nil }
-  }
-
-  private mutating func sample() {
-    guard let gateway else { return }
-    let phase = shared.total().phase
-    if begin == nil, phase == .loading { begin = ProcessSample(process: gateway) }
-    if begin != nil, end == nil, phase == .closing {
-      end = ProcessSample(process: gateway)
-    }
-  }
-
-  private mutating func show(_ now: Instant) {
-    lastShown = now
     let total = shared.total()
-    let elapsed = now.milliseconds(since: lastCounted.at)
-    if elapsed >= 1000 {
-      let seconds = Double(elapsed) / 1000
-      rates.acked = Double(total.acked - lastCounted.acked) / seconds
-      rates.delivered = Double(total.delivered - lastCounted.delivered) / seconds
-      lastCounted = (now, total.acked, total.delivered)
+    record(total, in: recorder)
+    let now = SystemClock.now()
+    if now.milliseconds(since: lastShown) >= interval { show(now, total, recorder) }
+  }
+
+  mutating func finish(_ recorder: Recorder) {
+    // The goodbye may be over before anybody looks.
+    recorder.end(shared.total().counts)
+    terminal?.clear()
+  }
+
+  private func record(_ total: Shared.Snapshot, in recorder: Recorder) {
+    switch total.phase {
+    case .connecting: break
+    case .loading, .draining:
+      recorder.begin(total.counts)
+      recorder.tick(total.counts)
+    case .closing: recorder.end(total.counts)
     }
-    let line = [
-      "\(seconds(now)) \(total.phase.name)",
+  }
+
+  private mutating func show(_ now: Instant, _ total: Shared.Snapshot, _ recorder: Recorder) {
+    lastShown = now
+    guard let hasColour = terminal?.hasColour, let columns = terminal?.columns else {
+      return FileHandle.standardError.write(Data((line(now, total, recorder.lastRow) + "\n").utf8))
+    }
+    let columnsOfSeries = recorder.series.columns
+    let state = LiveView.State(
+      title: title, snapshot: total, seconds: recorder.liveSeconds, plannedSeconds: plannedSeconds,
+      row: recorder.lastRow,
+      ackedPerSecond: Array((columnsOfSeries["acked_per_second"] ?? []).suffix(Self.sparkSeconds)),
+      ackP99: Array((columnsOfSeries["ack_p99_ms"] ?? []).suffix(Self.sparkSeconds)),
+      isEnding: shared.stop.load(ordering: .relaxed))
+    terminal?.draw(LiveView(hasColour: hasColour).lines(state, columns: columns))
+  }
+
+  private func line(_ now: Instant, _ total: Shared.Snapshot, _ row: [String: Double]) -> String {
+    let violations = total.violations.values.reduce(0, +)
+    return [
+      "\(now.milliseconds(since: start) / 1000) s \(total.phase.name)",
       "online \(total.online)/\(total.clients)",
-      total.violations == 0 ? "" : "VIOLATIONS \(total.violations)",
+      violations == 0 ? "" : "VIOLATIONS \(violations)",
       "sent \(total.made)",
-      "acked \(total.acked) (\(Int(rates.acked))/s)",
+      "acked \(total.acked) (\(Int(row["acked_per_second"] ?? 0))/s)",
       "in flight \(total.unsettled)",
-      "p99 \(total.ackP99.map { milliseconds($0) + " ms" } ?? "–")",
-      "delivered \(total.delivered) (\(Int(rates.delivered))/s)",
+      "p99 \(row["ack_p99_ms"].map { milliseconds($0) + " ms" } ?? "–")",
+      "delivered \(total.delivered) (\(Int(row["delivered_per_second"] ?? 0))/s)",
     ].filter { !$0.isEmpty }.joined(separator: " · ")
-    write(isTerminal ? "\r\u{1B}[K\(line.prefix(columns - 1))" : "\(line)\n")
   }
+}
 
-  /// A line that wraps could not be renewed in place.
-  private var columns: Int {
-    var size = winsize()
-    // SAFETY: the kernel writes a winsize.
-    let result = unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size)
-    return result == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
-  }
-
-  private func seconds(_ now: Instant) -> String {
-    "\(now.milliseconds(since: start) / 1000) s"
-  }
-
-  private func write(_ text: String) {
-    FileHandle.standardError.write(Data(text.utf8))
+extension Shared.Snapshot {
+  var counts: Recorder.Counts {
+    Recorder.Counts(
+      totals: ["sent": made, "acked": acked, "delivered": delivered],
+      gauges: ["in_flight": Double(unsettled)])
   }
 }
 

@@ -1,10 +1,10 @@
-/// What a run found, for people and as JSON.
+/// What a run of `chat` found: its verdict, its text on a terminal, and its record.
 import Foundation
 import Histogram
 import Primitives
 
-struct Report: Encodable {
-  struct Latency: Encodable {
+struct Report {
+  struct Latency {
     var count: Int
     var p50 = 0.0
     var p99 = 0.0
@@ -21,8 +21,9 @@ struct Report: Encodable {
     }
   }
 
-  struct Database: Encodable {
+  struct Database {
     var rows: Int
+    var ownRows: Int
     var sessions: Int
   }
 
@@ -57,7 +58,9 @@ struct Report: Encodable {
   /// Processor time of the generator's busiest loop during the run, of one core: near 1 it
   /// measures itself.
   var generatorLoad = 0.0
-  var gateway: GatewayUse?
+  /// Messages of this run that every subscriber was shown.
+  var shownToAll = 0
+  var gateway: Recorder.GatewayUse?
   var database: Database?
   var problems: [String] = []
 
@@ -102,13 +105,6 @@ struct Report: Encodable {
       problems.isEmpty && lost + duplicated + reordered + holes + mismatched == 0
       && acked + refusals.values.reduce(0, +) >= sent
   }
-
-  func json() throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    return try encoder.encode(self) + Data("\n".utf8)
-  }
 }
 
 extension Report: CustomStringConvertible {
@@ -139,7 +135,7 @@ extension Report: CustomStringConvertible {
       let memory = [gateway.residentBytesBefore, gateway.residentBytesAfter].map { $0 >> 20 }
       lines.append(
         "gateway      \(milliseconds(gateway.processorSeconds)) s of processor time, "
-          + "\(milliseconds(gateway.microsecondsPerAck)) µs an ack; "
+          + "\(milliseconds(gateway.processorSeconds * 1e6 / Double(max(1, acked)))) µs an ack; "
           + "\(memory[0]) MiB before, \(memory[1]) after")
     }
     let incidents =
@@ -171,4 +167,47 @@ private func table(_ header: [String], _ rows: [[String]]) -> String {
         ? row[0] + String(repeating: " ", count: max(0, 12 - row[0].count)) : space + row[column]
     }.joined(separator: "  ")
   }.joined(separator: "\n")
+}
+
+extension Report {
+  /// Everything that the verdict is about, and the figures beside it.
+  func fill(_ record: inout RunRecord) {
+    record.verdict = passed ? .passed : .failed
+    record.problems = problems
+    record.meta.loadSeconds = rounded(loadSeconds)
+    record.add([
+      "lost": lost, "duplicated": duplicated, "reordered": reordered, "holes": holes,
+      "mismatched": mismatched,
+    ])
+    for (name, value) in [
+      ("sent", sent), ("acked", acked), ("delivered", delivered), ("connections", connections),
+      ("unacknowledged", unacknowledged), ("resent", resent), ("duplicate_acks", duplicateAcks),
+      ("reconnects", reconnects), ("resyncs", resyncs),
+      ("refused", refusals.values.reduce(0, +)),
+    ] {
+      record.set(name, value)
+    }
+    record.set("load_seconds", rounded(loadSeconds))
+    record.set("acked_per_second", rounded(ackedPerSecond))
+    record.set("delivered_per_second", rounded(deliveredPerSecond))
+    record.set("generator_cores", rounded(generatorLoad))
+    record.outcomes = ["retries": retries, "refusals": refusals, "closes": closes]
+      .filter { !$0.value.isEmpty }
+    record.proof = [
+      .init(
+        label: "Sent", count: sent,
+        note: "by \(Format.count(visitors)) visitors, \(Format.count(operators)) operators"),
+      .init(label: "Acknowledged", count: acked, note: "each ack of a message that was sent"),
+    ]
+    if let database {
+      record.set("rows_compared", database.rows)
+      record.proof.append(
+        .init(
+          label: "Stored", count: database.ownRows, note: "rows in PostgreSQL, each body compared"))
+    }
+    record.proof.append(
+      .init(
+        label: "Shown to everybody", count: shownToAll,
+        note: "\(Format.count(delivered)) receipts, each id checked"))
+  }
 }

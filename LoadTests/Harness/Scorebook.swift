@@ -2,7 +2,7 @@
 /// took.
 import Primitives
 
-struct Counters: Sendable {
+struct Counters: Sendable, Codable {
   /// Messages that were due and made, each counted once however often it was sent.
   var made = 0
   /// Sends on the wire, resends with them.

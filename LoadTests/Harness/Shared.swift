@@ -3,7 +3,7 @@ import Primitives
 import Synchronization
 
 final class Shared: Sendable {
-  struct Snapshot: Sendable {
+  struct Snapshot: Sendable, Codable {
     var phase = Phase.connecting
     var clients = 0
     var online = 0
@@ -12,12 +12,11 @@ final class Shared: Sendable {
     var acked = 0
     var delivered = 0
     var unsettled = 0
-    var violations = 0
-    /// Milliseconds, of the acks since the last snapshot.
-    var ackP99: Double?
+    var reconnects = 0
+    var violations: [Violations.Kind: Int] = [:]
   }
 
-  enum Phase: Int, Sendable {
+  enum Phase: Int, Sendable, Codable {
     case connecting, loading, draining, closing
 
     var name: String {
@@ -32,22 +31,48 @@ final class Shared: Sendable {
 
   /// Set to end the load early; what is in flight is still awaited.
   let stop = Atomic(false)
-  /// How many loops are ready: the load begins when all are.
-  let ready = Atomic(0)
   let finished = Atomic(0)
   let loopCount: Int
+  /// The latencies of this second.
+  let intervals = Intervals()
+  /// How often loops have come to a step which all of them take at once, and how many steps may be
+  /// taken.
+  private let arrivals = Atomic(0)
+  private let steps = Mutex<[Instant]>([])
+  /// False where somebody else, who knows of more loops than these, calls `take`.
+  private let decidesAlone: Bool
   private let snapshots: Mutex<[Snapshot]>
 
-  init(loops: Int) {
+  init(loops: Int, decidesAlone: Bool = true) {
     loopCount = loops
+    self.decidesAlone = decidesAlone
     snapshots = Mutex(Array(repeating: Snapshot(), count: loops))
+  }
+
+  // MARK: steps that all loops take at one moment
+
+  /// A loop is as far as its next step.
+  func arrive() {
+    let count = arrivals.add(1, ordering: .sequentiallyConsistent).newValue
+    if decidesAlone, count % loopCount == 0 { take(at: .zero) }
+  }
+
+  /// Steps at which all loops have arrived.
+  var stepsReached: Int { arrivals.load(ordering: .sequentiallyConsistent) / loopCount }
+
+  /// The next step is taken at the moment.
+  func take(at moment: Instant) { steps.withLock { $0.append(moment) } }
+
+  /// When the step is taken; nil while it is not known.
+  func moment(of step: Int) -> Instant? {
+    steps.withLock { step < $0.count ? $0[step] : nil }
   }
 
   func publish(_ snapshot: Snapshot, loop: Int) {
     snapshots.withLock { $0[loop] = snapshot }
   }
 
-  /// All loops together; the phase is the slowest one's, the p99 the worst.
+  /// All loops together; the phase is the slowest one's.
   func total() -> Snapshot {
     snapshots.withLock { all in
       var sum = Snapshot(phase: .closing)
@@ -60,8 +85,8 @@ final class Shared: Sendable {
         sum.acked += one.acked
         sum.delivered += one.delivered
         sum.unsettled += one.unsettled
-        sum.violations += one.violations
-        if let p99 = one.ackP99 { sum.ackP99 = max(p99, sum.ackP99 ?? 0) }
+        sum.reconnects += one.reconnects
+        sum.violations.merge(one.violations, uniquingKeysWith: +)
       }
       return sum
     }

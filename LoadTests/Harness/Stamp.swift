@@ -10,7 +10,7 @@
 ///     low:  variant 10 | 12 bits nonce of the run | 22 bits client | 28 bits number
 import Primitives
 
-struct Stamp: Sendable {
+struct Stamp: Sendable, Codable {
   /// Tells this run's ids from those of other runs on the same database.
   let nonce: UInt64
   /// Wall clock minus monotonic clock at the start, in nanoseconds: ids follow the monotonic

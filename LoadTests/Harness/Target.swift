@@ -3,6 +3,8 @@ import Kernel
 import OpenSSL
 
 struct Target: Sendable {
+  /// As it was given.
+  let url: String
   /// Of the Host field, with the port.
   let host: String
   /// As the certificate has it.
@@ -13,13 +15,19 @@ struct Target: Sendable {
   let isSecure: Bool
   /// Set for `wss://`, see `prepare`.
   private(set) var tls: TLSContext?
+  private var verifies = true
+  private var authority: String?
+  /// The local addresses that connections come from in turn, since each has some 28,000 ports for
+  /// one gateway; empty for the system's choice.
+  var sources: [IPAddress] = []
 
-  /// The gateway's echo, which knows no subprotocol.
-  var isEcho: Bool { path.hasPrefix("/debug/echo") }
+  /// The gateway's echo or a peer's, which know no subprotocol: whatever is not the chat.
+  var isEcho: Bool { !isChat }
 
   /// Nil when the text is not `ws[s]://ADDRESS[:PORT][/PATH]`; names other than `localhost` are not
   /// looked up.
   init?(_ url: String) {
+    self.url = url
     isSecure = url.hasPrefix("wss://")
     guard isSecure || url.hasPrefix("ws://") else { return nil }
     let rest = url.dropFirst(isSecure ? 6 : 5)
@@ -44,7 +52,41 @@ struct Target: Sendable {
 
   /// Makes what TLS needs: `authority` is a file of certificates to trust besides the system's.
   mutating func prepare(verifies: Bool, authority: String?) throws(TLSLoadFailure) {
+    self.verifies = verifies
+    self.authority = authority
     guard isSecure else { return }
     tls = try TLSContext(clientVerifying: verifies, authority: authority)
+  }
+
+  func source(of connection: Int) -> IPAddress? {
+    sources.isEmpty ? nil : sources[connection % sources.count]
+  }
+}
+
+/// For another process, which reads the certificates itself.
+extension Target: Codable {
+  private enum CodingKeys: CodingKey { case url, verifies, authority, sources }
+
+  init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    let url = try fields.decode(String.self, forKey: .url)
+    guard var target = Target(url) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .url, in: fields, debugDescription: "not ws[s]://ADDRESS[:PORT][/PATH]")
+    }
+    try target.prepare(
+      verifies: try fields.decode(Bool.self, forKey: .verifies),
+      authority: try fields.decodeIfPresent(String.self, forKey: .authority))
+    target.sources = try fields.decode([UInt32].self, forKey: .sources)
+      .map { IPAddress(version4: $0) }
+    self = target
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(url, forKey: .url)
+    try fields.encode(verifies, forKey: .verifies)
+    try fields.encodeIfPresent(authority, forKey: .authority)
+    try fields.encode(sources.map { UInt32(truncatingIfNeeded: $0.low) }, forKey: .sources)
   }
 }

@@ -5,7 +5,7 @@ import Kernel
 import OpenSSL
 import Primitives
 
-final class Transport {
+struct Transport: ~Copyable {
   enum Received: Equatable {
     /// Everything that came was handed over.
     case some
@@ -17,10 +17,13 @@ final class Transport {
   private let session: TLSSession?
   private let workspace: TLSWorkspace
 
-  /// Begins to connect.
-  init(_ target: Target, _ workspace: TLSWorkspace) throws(Errno) {
-    socket = try Sockets.connect(to: target.address, port: target.port)
+  /// Begins to connect, from that address of this machine if one is given.
+  init(
+    _ target: Target, from source: IPAddress? = nil, _ workspace: TLSWorkspace
+  ) throws(Errno) {
+    let socket = try Sockets.connect(to: target.address, port: target.port, from: source)
     try socket.setNoDelay()
+    self.socket = socket
     self.workspace = workspace
     if let context = target.tls {
       session = TLSSession(client: context, name: target.name, workspace)
@@ -37,6 +40,12 @@ final class Transport {
     try epoll.modify(socket, interest, datum: datum)
   }
 
+  /// The kernel keeps little of what is not read, so that the peer soon feels it.
+  func keepLittle() throws(Errno) { try socket.setReceiveBuffer(byteCount: 4_096) }
+
+  /// What is closed next ends with a RST.
+  func resetOnClose() throws(Errno) { try socket.setResetOnClose() }
+
   func pendingError() throws(Errno) -> Errno? { try socket.pendingError() }
 
   /// Sealed bytes wait for room in the socket.
@@ -49,13 +58,17 @@ final class Transport {
 
   /// Sends bytes from `offset` on; those before the end of the handshake wait for it.
   func send(_ bytes: [UInt8], from offset: Int) -> WriteOutcome {
-    guard isSecure else { return bytes.withRawSpan { socket.send($0, from: offset) } }
+    bytes.withRawSpan { send($0, from: offset) }
+  }
+
+  func send(_ bytes: RawSpan, from offset: Int = 0) -> WriteOutcome {
+    guard isSecure else { return socket.send(bytes, from: offset) }
     switch sendUnsent() {
     case .bytes: break
     case let other: return other
     }
     guard isEstablished else { return .wouldBlock }
-    let count = bytes.withRawSpan { session?.seal($0, from: offset, workspace) ?? nil }
+    let count = session?.seal(bytes, from: offset, workspace) ?? nil
     guard let count else { return .reset }
     let outcome = workspace.withSealed { socket.send($0) }
     switch outcome {

@@ -19,6 +19,7 @@ public final class API: Sendable {
   let widgetTokens: Mutex<RateTable<String>>
   let widgetConfigs: Mutex<RateTable<String>>
   let passwordChecks = Mutex<Int>(0)
+  let settingsCache = Mutex(SettingsCache())
 
   public init(
     database: any Database, sessions: any Sessions, tokens: TokenAuthority,
@@ -40,10 +41,10 @@ public final class API: Sendable {
     // RFC 9110 §9.3.2: HEAD is answered as GET; the gateway leaves the body out.
     if request.method == "HEAD" { request.method = "GET" }
     var response: APIResponse
-    let (route, session, allowed, isWidget) = find(request)
+    let (route, parameters, allowed, isWidget) = find(request)
     if let route {
       do throws(Problem) {
-        response = try await run(route, request, session)
+        response = try await run(route, request, parameters)
       } catch {
         response = error.response()
       }
@@ -60,37 +61,43 @@ public final class API: Sendable {
     return response
   }
 
-  /// The route, the conversation its path names, and for a wrong method the methods this path has.
+  /// The route, what its path names, and for a wrong method the methods this path has.
   private func find(
     _ request: APIRequest
-  ) -> (route: Route?, session: Identifier, allowed: [String], isWidget: Bool) {
-    guard request.path.utf8.count <= 256, request.path.hasPrefix("/") else {
-      return (nil, .zero, [], false)
+  ) -> (route: Route?, parameters: PathParameters, allowed: [String], isWidget: Bool) {
+    guard request.path.utf8.count <= APILimits.pathBytes, request.path.hasPrefix("/") else {
+      return (nil, PathParameters(), [], false)
     }
     let path = request.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     var allowed: [String] = []
     var isWidget = false
     for route in API.routes {
-      guard let match = route.match(path) else { continue }
+      guard let parameters = route.match(path) else { continue }
       isWidget = isWidget || route.isWidget
-      if route.method == request.method { return (route, match ?? .zero, [], isWidget) }
+      if route.method == request.method { return (route, parameters, [], isWidget) }
       allowed.append(route.method)
       if route.method == "GET" { allowed.append("HEAD") }
     }
-    return (nil, .zero, allowed, isWidget)
+    return (nil, PathParameters(), allowed, isWidget)
   }
 
   private func run(
-    _ route: Route, _ request: APIRequest, _ session: Identifier
+    _ route: Route, _ request: APIRequest, _ parameters: PathParameters
   ) async throws(Problem) -> APIResponse {
     guard request.body.count <= APILimits.bodyBytes else { throw .bodyTooLarge }
     switch route.handler {
     case .widget(let handler): return try await handler(self)(request)
     case .open(let handler): return try await handler(self)(request)
-    case .member(let handler):
-      let member = try await authenticate(request)
-      return try await handler(self)(
-        MemberCall(request: request, member: member, session: session))
+    case .visitor(let handler):
+      return try await handler(self)(try await visitorCall(request, parameters))
+    case .member(let least, let scope, let handler):
+      let caller = try await authenticate(request)
+      try admit(caller, from: least, scope)
+      let call = Call(request: request, caller: caller, parameters: parameters)
+      guard route.method != "GET" else { return try await handler(self)(call) }
+      return try await once(call) { () async throws(Problem) in
+        try await handler(self)(call)
+      }
     }
   }
 
@@ -103,7 +110,7 @@ public final class API: Sendable {
     }
   }
 
-  private func problem(for failure: QueryFailure) -> Problem {
+  func problem(for failure: QueryFailure) -> Problem {
     let problem = Problem.database(failure)
     if case .refused(let state, let message) = failure, problem.status == 500 {
       options.report("the database refused a statement: \(state.code) \(message)")

@@ -1,5 +1,8 @@
 /// What an administrator may choose about the REST API, and the bounds that nobody chooses.
+public import Directory
+import OpenSSL
 import Primitives
+public import Webhooks
 
 public struct APIOptions: Sendable {
   /// The origin under which browsers reach the gateway, for example `https://chat.example.com`;
@@ -14,6 +17,11 @@ public struct APIOptions: Sendable {
   /// How long a visitor may stay away and still find the own conversation.
   public var refreshSeconds: Int64 = 90 * 86_400
   public var rates = Rates()
+  /// Encrypts secrets of other services and of webhooks. Until a gateway sets its own, with a key
+  /// that nobody has.
+  public var secrets = SecretBox(configured: [], signingKey: SecureRandom.bytes(32))
+  /// Where webhooks may lead.
+  public var webhookGuard = AddressGuard()
   /// Told about failures that are ours, for the log. Never about a peer's mistakes, never with
   /// their texts.
   public var report: @Sendable (String) -> Void = { _ in }
@@ -46,12 +54,18 @@ public struct APIOptions: Sendable {
 enum APILimits {
   /// Bytes of a request's body.
   static let bodyBytes = 65_536
+  /// Bytes of a request's path, decoded: a name of 50 characters of 4 bytes fits.
+  static let pathBytes = 512
   /// Passwords that are checked at the same time; each takes 32 MiB and a core for some 250 ms.
   static let passwordChecks = 4
   /// Rows of one page of conversations.
   static let conversations = 100
   static let conversationsDefault = 50
   static let messagesDefault = 50
+  /// Rows of one page of any other list.
+  static let list = 200
+  static let listDefault = 100
+  static let cursorBytes = 1_024
   /// Bytes of a search text.
   static let searchBytes = 200
   static let emailBytes = 320
@@ -59,6 +73,16 @@ enum APILimits {
   static let nameBytes = 200
   static let secretBytes = 128
   static let originBytes = 255
+  /// Why a conversation was transferred or closed.
+  static let reasonBytes = 1_000
   /// Bytes of one text of a visitor's context, as it is kept.
   static let contextTextBytes = 2_048
+  /// Bytes of a visitor's attributes in one request, of a name and of a text among them.
+  static let attributesBytes = 8_192
+  static let attributeNameBytes = 64
+  static let attributeTextBytes = 512
+  /// Bytes of the comment with a rating; the table counts at most so many characters.
+  static let commentBytes = 2_000
+  /// Bytes of a transcript from which on it takes no further page.
+  static let transcriptBytes = 1_048_576
 }

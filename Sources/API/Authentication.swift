@@ -1,18 +1,25 @@
-/// Who calls: an operator by bearer token, or by the console's cookie.
+/// Who calls: an operator by bearer token or by the console's cookie, a server by its API key, a
+/// visitor by the widget's token.
 ///
-/// Both are looked up in the database each time, so an account that is disabled or leaves its
-/// workspace is out at once, whatever its token says.
+/// All are looked up in the database each time, so an account that is disabled or leaves its
+/// workspace, a key that is revoked and a visitor who is banned are out at once, whatever their
+/// token says.
 import Directory
 import OpenSSL
 import Primitives
 import Tokens
+import Wire
 
 extension API {
   public static let cookieName = "chirrup_session"
+  /// What every API key begins with, so that a leaked one is recognised by scanners.
+  static let keyPrefix = "ck_"
 
-  func authenticate(_ request: APIRequest) async throws(Problem) -> Operator {
+  func authenticate(_ request: APIRequest) async throws(Problem) -> Caller {
     if let authorization = request.header("Authorization") {
-      return try await bearer(authorization, request)
+      let secret = try bearerSecret(authorization)
+      if secret.hasPrefix(API.keyPrefix) { return .key(try await key(secret, request)) }
+      return .member(try await member(secret, request))
     }
     // A browser adds the cookie to whatever a page asks for, so a write needs proof of our own
     // page.
@@ -20,23 +27,50 @@ extension API {
       throw .crossSite
     }
     guard let member = try await loggedIn(request) else { throw .unauthenticated }
-    return member
+    return .member(member)
   }
 
-  /// RFC 6750 §2.1.
-  private func bearer(
-    _ authorization: String, _ request: APIRequest
-  ) async throws(Problem) -> Operator {
+  /// The one place where roles and scopes are enforced, by what the table says about a route.
+  func admit(_ caller: Caller, from least: Membership, _ scope: KeyScope?) throws(Problem) {
+    switch caller {
+    case .member:
+      guard caller.membership >= least else { throw .forbidden(least) }
+    case .key(let key):
+      guard let scope else { throw .operatorsOnly }
+      guard key.scopes.contains(scope.rawValue) else { throw .insufficientScope(scope) }
+    }
+  }
+
+  /// What follows `Bearer` (RFC 6750 §2.1).
+  private func bearerSecret(_ authorization: String) throws(Problem) -> String {
     let parts = authorization.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, equalIgnoringCase(String(parts[0]), "Bearer") else {
       throw .unauthenticated
     }
-    let token: VerifiedToken
+    return trimmed(parts[1])
+  }
+
+  private func verified(
+    _ token: String, _ request: APIRequest
+  ) throws(Problem) -> VerifiedToken {
     do throws(TokenFault) {
-      token = try tokens.verify(Array(trimmed(parts[1]).utf8), now: request.now)
+      return try tokens.verify(Array(token.utf8), now: request.now)
     } catch {
       throw .unauthenticated
     }
+  }
+
+  private func key(_ secret: String, _ request: APIRequest) async throws(Problem) -> APIKey {
+    guard secret.utf8.count <= APILimits.secretBytes,
+      let key = try await run(APIKey.find(tokenHash: hash(secret), now: request.now))
+    else { throw .unauthenticated }
+    return key
+  }
+
+  private func member(
+    _ secret: String, _ request: APIRequest
+  ) async throws(Problem) -> Operator {
+    let token = try verified(secret, request)
     guard case .operator(let id, let workspace, _, let role) = token.principal else {
       throw .forbidden(
         "forbidden", "This is for operators; a visitor's token opens the widget only.")
@@ -48,6 +82,30 @@ extension API {
       throw .unauthenticated
     }
     return member
+  }
+
+  /// A visitor who is not banned, on a page that the token was issued for (as for the socket, a
+  /// program that sends no Origin has the token itself).
+  func visitorCall(
+    _ request: APIRequest, _ parameters: PathParameters
+  ) async throws(Problem) -> VisitorCall {
+    guard let authorization = request.header("Authorization") else { throw .unauthenticated }
+    let token = try verified(try bearerSecret(authorization), request)
+    guard case .visitor(let id, let workspace, let sessions, let name) = token.principal else {
+      throw .forbidden("forbidden", "This is for visitors, with the token of their widget.")
+    }
+    if let bound = token.binding.origin, let origin = request.header("Origin"),
+      WebOrigin.normalize(origin) != bound
+    {
+      throw .forbidden("origin", "This token was issued for pages of another site.")
+    }
+    guard let isBanned = try await run(Visitor.isBanned(id, workspace: workspace)) else {
+      throw .unauthenticated
+    }
+    guard !isBanned else { throw .banned }
+    return VisitorCall(
+      request: request, visitor: id, workspace: workspace, sessions: sessions, name: name,
+      parameters: parameters)
   }
 
   /// The member whose login the cookie belongs to; nil when there is none, or it ended.
@@ -99,5 +157,22 @@ extension API {
 
   func after(_ seconds: Int64, _ now: WallTime) -> WallTime {
     WallTime(microseconds: now.microseconds + seconds * 1_000_000)
+  }
+}
+
+extension Problem {
+  static func forbidden(_ least: Membership) -> Problem {
+    .forbidden(
+      "forbidden",
+      least == .owner
+        ? "This takes an owner of the workspace."
+        : "This takes an administrator of the workspace; ask one to do it, or to change your role.")
+  }
+
+  static let operatorsOnly = Problem.forbidden(
+    "operators_only", "This is for operators who are logged in; no API key may do it.")
+
+  static func insufficientScope(_ scope: KeyScope) -> Problem {
+    .forbidden("insufficient_scope", "The API key lacks the scope “\(scope.rawValue)”.")
   }
 }

@@ -28,6 +28,9 @@ public struct Conversation: Sendable, Equatable {
   public var closedAt: WallTime?
   /// A JSON object as text.
   public var context: [UInt8]
+  public var tags: [String]
+  /// 1 is next; nil for who does not stand in line, or behind a thousand others.
+  public var queuePosition: Int64?
 }
 
 /// The conversation with this id, if the workspace has one.
@@ -47,7 +50,13 @@ public func conversationsQuery(_ ids: [Identifier], of workspace: Identifier) ->
         WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'operator'),
       (SELECT max(m.read_seq) FROM read_marks m
         WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'),
-      s.created_at, s.updated_at, s.waiting_since, s.claimed_at, s.closed_at, s.context::text
+      s.created_at, s.updated_at, s.waiting_since, s.claimed_at, s.closed_at, s.context::text,
+      (SELECT string_agg(t.tag, E'\\n' ORDER BY t.tag) FROM session_tags t
+        WHERE t.workspace_id = $2::uuid AND t.session_id = s.id),
+      CASE WHEN s.status = 'waiting' AND s.waiting_since IS NOT NULL THEN nullif((
+        SELECT count(*) FROM (SELECT FROM chat_sessions w
+          WHERE w.workspace_id = $2::uuid AND w.status = 'waiting' AND w.deleted_at IS NULL
+            AND (w.waiting_since, w.id) <= (s.waiting_since, s.id) LIMIT 1001) AS line), 1001) END
     FROM chat_sessions s
     WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
     """, [.uuids(ids), .uuid(workspace)])
@@ -67,17 +76,26 @@ public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
     lastAt: rows.time(row, 11), readSeq: rows.int(row, 12) ?? 0,
     visitorReadSeq: rows.int(row, 13) ?? 0, createdAt: createdAt, updatedAt: updatedAt,
     waitingSince: rows.time(row, 16), claimedAt: rows.time(row, 17), closedAt: rows.time(row, 18),
-    context: rows.bytes(row, 19) ?? Array("{}".utf8))
+    context: rows.bytes(row, 19) ?? Array("{}".utf8),
+    tags: (rows.text(row, 20) ?? "").split(separator: "\n").map { String($0) },
+    queuePosition: rows.int(row, 21))
 }
 
-public func appendConversationJSON(_ conversation: Conversation, to json: inout [UInt8]) {
+/// - Parameter person: what stands as the visitor, as JSON; nil: id and name.
+public func appendConversationJSON(
+  _ conversation: Conversation, visitor person: [UInt8]? = nil, to json: inout [UInt8]
+) {
   // `append` instead of `appendObject`: the object may stand as an element or after a key.
   json.append(
     contentsOf: [UInt8].object { json in
       json.appendMember("id", conversation.id)
       json.appendMember("title", conversation.title)
       json.appendMember("status", conversation.status)
-      appendPerson("visitor", conversation.visitor, conversation.visitorName, to: &json)
+      if let person {
+        json.appendMember("visitor", json: person)
+      } else {
+        appendPerson("visitor", conversation.visitor, conversation.visitorName, to: &json)
+      }
       appendPerson("assignee", conversation.assignee, conversation.assigneeName, to: &json)
       json.appendMember("last_seq", conversation.lastSeq)
       if let at = conversation.lastAt {
@@ -94,9 +112,21 @@ public func appendConversationJSON(_ conversation: Conversation, to json: inout 
       json.appendMember("created_at", conversation.createdAt)
       json.appendMember("updated_at", conversation.updatedAt)
       json.appendMember("waiting_since", conversation.waitingSince)
+      if let position = conversation.queuePosition {
+        json.appendMember("queue_position", position)
+      } else {
+        json.appendMember("queue_position", json: "null")
+      }
       json.appendMember("claimed_at", conversation.claimedAt)
       json.appendMember("closed_at", conversation.closedAt)
       json.appendMember("context", json: conversation.context)
+      json.appendKey("tags")
+      json.append(UInt8(ascii: "["))
+      for tag in conversation.tags {
+        json.appendComma()
+        JSONText.append(quoted: Array(tag.utf8), to: &json)
+      }
+      json.append(UInt8(ascii: "]"))
     })
 }
 

@@ -7,24 +7,30 @@ import Primitives
 ///
 /// A page begins after a cursor, the position of the last row before it (its time and id), so that
 /// a row that moves meanwhile is neither a duplicate nor a hole of the others. Newest activity
-/// comes first; of the waiting ones, who has waited longest.
+/// comes first; of the waiting ones, who has waited longest; of the closed ones, the last to be
+/// closed.
 struct ConversationList {
   var status: String?
   var assignee: Identifier?
   var isUnassigned = false
+  var tag: String?
+  var visitor: Identifier?
   var search: String?
   var limit = APILimits.conversationsDefault
   var position: Position?
 
   struct Position: Equatable, Sendable {
-    /// Of the last change (`updated_at`, by which clients sort too), or since when it waits.
+    /// Of the last change (`updated_at`, by which clients sort too), since when it waits, or when
+    /// it was closed.
     var at: WallTime
     var id: Identifier
   }
 
   var isOldestFirst: Bool { status == "waiting" }
 
-  init(_ query: QueryString, member: Operator) throws(Problem) {
+  init(
+    _ query: QueryString, me: Identifier, workspace: Identifier
+  ) throws(Problem) {
     if let text = query["status"] {
       guard ["waiting", "active", "closed", "open", "all"].contains(text) else {
         throw .invalid("The parameter “status” must be waiting, active, closed, open or all.")
@@ -33,13 +39,20 @@ struct ConversationList {
     }
     switch query["assignee"] {
     case nil: break
-    case "me"?: assignee = member.id
+    case "me"?: assignee = me
     case "none"?: isUnassigned = true
     case let text?:
       guard let id = Identifier(text) else {
         throw .invalid("The parameter “assignee” must be me, none or an operator's id.")
       }
       assignee = id
+    }
+    tag = query["tag"]
+    if let text = query["visitor"] {
+      guard let id = Identifier(text) else {
+        throw .invalid("The parameter “visitor” must be a visitor's id.")
+      }
+      visitor = id
     }
     search = query["q"]
     guard (search?.utf8.count ?? 0) <= APILimits.searchBytes else {
@@ -49,7 +62,7 @@ struct ConversationList {
       self.limit = Int(limit)
     }
     if let cursor = query["cursor"] {
-      guard let position = decodeCursor(cursor, workspace: member.workspace) else {
+      guard let position = decodeCursor(cursor, workspace: workspace) else {
         throw .invalid(
           "The cursor is not one of this list; start again without it, with the same filters.")
       }
@@ -57,17 +70,41 @@ struct ConversationList {
     }
   }
 
-  /// One position more than `limit`, which says whether a page follows. The two orders are two
-  /// texts, so that the planner knows what it sorts; those who wait are found by the index of open
-  /// conversations.
+  /// The statuses that `status` means, as they stand in the statements: with the values known, the
+  /// planner sees which index finds them.
+  var statuses: String {
+    switch status {
+    case nil: "waiting,active,closed"
+    case "open": "waiting,active"
+    case let status?: status
+    }
+  }
+
+  /// One position more than `limit`, which says whether a page follows. The orders are texts of
+  /// their own, so that the planner knows what it sorts: those who wait and the others that are
+  /// open are found by the index of statuses and sorted, the closed ones come sorted out of theirs.
   func page(of workspace: Identifier) -> Statement<[Position]> {
     let parameters: [Parameter] = [
-      .uuid(workspace), .text(status), .uuid(assignee), .bool(isUnassigned), .text(pattern),
-      .time(position?.at), .uuid(position?.id), .int(Int64(limit) + 1),
+      .uuid(workspace), .text(statuses), .uuid(assignee), .bool(isUnassigned), .text(pattern),
+      .time(position?.at), .uuid(position?.id), .int(Int64(limit) + 1), .text(tag),
     ]
-    return Statement(
-      Query(isOldestFirst ? ConversationList.oldest : ConversationList.newest, parameters)
-    ) { rows in
+    if let visitor {
+      return positions(ConversationList.ofVisitor, parameters + [.uuid(visitor)])
+    }
+    let sql =
+      switch status {
+      case "waiting": ConversationList.oldest
+      case "closed": ConversationList.closed
+      case "open", "active": ConversationList.open
+      default: ConversationList.newest
+      }
+    return positions(sql, parameters)
+  }
+
+  private func positions(
+    _ sql: StaticString, _ parameters: [Parameter]
+  ) -> Statement<[Position]> {
+    Statement(Query(sql, parameters)) { rows in
       (0..<rows.count).compactMap { row in
         guard let at = rows.time(row, 0), let id = rows.uuid(row, 1) else { return nil }
         return Position(at: at, id: id)
@@ -79,12 +116,51 @@ struct ConversationList {
     SELECT s.updated_at AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
-      AND ($2::text IS NULL OR s.status = $2::text OR ($2::text = 'open' AND s.status <> 'closed'))
+      AND s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR (SELECT v.name FROM visitors v
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
+      AND ($6::timestamptz IS NULL
+        OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
+    ORDER BY at DESC, s.id DESC LIMIT $8::bigint
+    """
+
+  /// One visitor's: a handful, by `idx_chat_sessions_user_id`.
+  private static let ofVisitor: StaticString = """
+    SELECT s.updated_at AS at, s.id
+    FROM chat_sessions s
+    WHERE s.workspace_id = $1::uuid AND s.user_id = $10::uuid AND s.deleted_at IS NULL
+      AND s.status = ANY (string_to_array($2::text, ','))
+      AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
+      AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
+        OR (SELECT v.name FROM visitors v
+          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
+      AND ($6::timestamptz IS NULL
+        OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
+    ORDER BY at DESC, s.id DESC LIMIT $8::bigint
+    """
+
+  /// The statuses are written out too, so that the planner knows how few these are: a plan for a
+  /// hundred thousand rows would be compiled (JIT) for longer than the few take.
+  private static let open: StaticString = """
+    SELECT s.updated_at AS at, s.id
+    FROM chat_sessions s
+    WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
+      AND s.status IN ('waiting', 'active') AND s.status = ANY (string_to_array($2::text, ','))
+      AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
+      AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
+        OR (SELECT v.name FROM visitors v
+          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
       AND ($6::timestamptz IS NULL
         OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
@@ -101,61 +177,34 @@ struct ConversationList {
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR (SELECT v.name FROM visitors v
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
       AND ($6::timestamptz IS NULL
         OR (coalesce(s.waiting_since, s.created_at), s.id) > ($6::timestamptz, $7::uuid))
     ORDER BY at, s.id LIMIT $8::bigint
     """
 
-  /// The figures of the whole workspace, and `total` of this list.
-  struct Counts: Sendable {
-    var total: Int64
-    var waiting: Int64
-    var active: Int64
-    var closed: Int64
-    var mine: Int64
-  }
+  /// Latest closed first, as `chat_sessions_closed_at` has them. The first page has a bound too,
+  /// which nothing reaches, so that a plan made once for all pages begins each where it begins.
+  private static let closed: StaticString = """
+    SELECT coalesce(s.closed_at, s.created_at) AS at, s.id
+    FROM chat_sessions s
+    WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
+      AND s.status = 'closed' AND $2::text = 'closed'
+      AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
+      AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
+        OR (SELECT v.name FROM visitors v
+          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
+      AND (coalesce(s.closed_at, s.created_at), s.id) < (
+        coalesce($6::timestamptz, 'infinity'),
+        coalesce($7::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+    ORDER BY at DESC, s.id DESC LIMIT $8::bigint
+    """
 
-  func counts(of workspace: Identifier, me: Identifier) -> Statement<Counts> {
-    Statement(
-      Query(
-        """
-        SELECT
-          count(*) FILTER (WHERE ($2::text IS NULL OR s.status = $2::text
-              OR ($2::text = 'open' AND s.status <> 'closed'))
-            AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
-            AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
-            AND ($5::text IS NULL OR s.title ILIKE $5::text
-              OR s.last_message_preview ILIKE $5::text
-              OR (SELECT v.name FROM visitors v
-          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)),
-          count(*) FILTER (WHERE s.status = 'waiting'),
-          count(*) FILTER (WHERE s.status = 'active'),
-          count(*) FILTER (WHERE s.status = 'closed'),
-          count(*) FILTER (WHERE s.assigned_operator_id = $6::uuid AND s.status <> 'closed')
-        FROM chat_sessions s
-        WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
-        """,
-        [
-          .uuid(workspace), .text(status), .uuid(assignee), .bool(isUnassigned), .text(pattern),
-          .uuid(me),
-        ])
-    ) { rows in
-      Counts(
-        total: rows.int(0, 0) ?? 0, waiting: rows.int(0, 1) ?? 0, active: rows.int(0, 2) ?? 0,
-        closed: rows.int(0, 3) ?? 0, mine: rows.int(0, 4) ?? 0)
-    }
-  }
-
-  /// The search text as a pattern of `ILIKE`, in which it means itself.
-  var pattern: String? {
-    guard let search else { return nil }
-    var pattern = "%"
-    for character in search.unicodeScalars {
-      if character == "\\" || character == "%" || character == "_" { pattern += "\\" }
-      pattern.unicodeScalars.append(character)
-    }
-    return pattern + "%"
-  }
+  var pattern: String? { search.map { likePattern($0) } }
 }
 
 /// Cursors: 8 bytes of a check, 8 of the time, 16 of the id, in base64url. The check covers the
@@ -189,7 +238,10 @@ extension ConversationList {
   private func check(_ content: [UInt8], _ workspace: Identifier) -> [UInt8] {
     var bytes = content
     workspace.appendBytes(to: &bytes)
-    for part in [status, assignee?.description, isUnassigned ? "none" : nil, search] {
+    let filters = [
+      status, assignee?.description, isUnassigned ? "none" : nil, search, tag, visitor?.description,
+    ]
+    for part in filters {
       bytes.append(part ?? "")
       bytes.append(0)
     }

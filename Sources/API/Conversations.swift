@@ -5,14 +5,19 @@ import Postgres
 import Primitives
 
 extension API {
-  func listConversations(_ call: MemberCall) async throws(Problem) -> APIResponse {
-    let workspace = call.member.workspace
-    let list = try ConversationList(QueryString(call.request.query), member: call.member)
+  func listConversations(_ call: Call) async throws(Problem) -> APIResponse {
+    let workspace = call.workspace
+    let list = try ConversationList(
+      QueryString(call.request.query), me: call.caller.id, workspace: workspace)
     let positions = try await run(list.page(of: workspace).scoped(to: workspace))
     let page = positions.prefix(list.limit)
     let rows = try await conversations(page.map(\.id), of: workspace)
     let counts = try await run(
-      list.counts(of: workspace, me: call.member.id).scoped(to: workspace))
+      ConversationCounts.of(workspace, me: call.caller.id).scoped(to: workspace))
+    var total = list.total(counts)
+    if total == nil {
+      total = try await run(list.countMatches(in: workspace).scoped(to: workspace))
+    }
     var json = Array("{\"conversations\":[".utf8)
     for position in page {
       guard let conversation = rows[position.id] else { continue }
@@ -20,7 +25,7 @@ extension API {
       appendConversationJSON(conversation, to: &json)
     }
     json.append(UInt8(ascii: "]"))
-    json.appendMember("total", counts.total)
+    json.appendMember("total", total ?? 0)
     json.appendMember("waiting_count", counts.waiting)
     json.appendMember("active_count", counts.active)
     json.appendMember("mine_count", counts.mine)
@@ -34,14 +39,15 @@ extension API {
     return .json(json)
   }
 
-  func showConversation(_ call: MemberCall) async throws(Problem) -> APIResponse {
-    let found = try await conversations(
-      [call.session], of: call.member.workspace)[call.session]
-    guard let found, found.workspace == call.member.workspace else { throw .noSuchSession }
+  func showConversation(_ call: Call) async throws(Problem) -> APIResponse {
+    let found = try await conversations([call.session], of: call.workspace)[call.session]
+    guard let found, found.workspace == call.workspace else { throw .noSuchSession }
+    var visitor: [UInt8]?
+    if let id = found.visitor { visitor = try await visitorDetail(id, of: call.workspace) }
     return .json(
       [UInt8].object { json in
         json.appendKey("conversation")
-        appendConversationJSON(found, to: &json)
+        appendConversationJSON(found, visitor: visitor, to: &json)
       })
   }
 
@@ -54,50 +60,5 @@ extension API {
         let found = (0..<rows.count).compactMap { decodeConversation(rows, row: $0) }
         return Dictionary(found.map { ($0.id, $0) }) { first, _ in first }
       })
-  }
-
-  func claim(_ call: MemberCall) async throws(Problem) -> APIResponse {
-    let result = try await apply(.claimed, call)
-    if !result.isApplied, result.status == "closed" { throw .closed }
-    if !result.isApplied, let assignee = result.assignee, assignee != call.member.id {
-      throw .claimed(by: (assignee, result.assigneeName))
-    }
-    return try await showConversation(call)
-  }
-
-  func close(_ call: MemberCall) async throws(Problem) -> APIResponse {
-    _ = try await apply(.closed, call)
-    return try await showConversation(call)
-  }
-
-  func reopen(_ call: MemberCall) async throws(Problem) -> APIResponse {
-    _ = try await apply(.reopened, call)
-    return try await showConversation(call)
-  }
-
-  private func apply(
-    _ change: StateChange, _ call: MemberCall
-  ) async throws(Problem) -> StateChange.Result {
-    // No member of the body is of interest yet, but what claims to be JSON must be.
-    _ = try declaredObject(call.request)
-    let statement = change.statement(
-      session: call.session, by: call.member, line: identifier(call.request.now))
-    guard let result = try await run(statement) else { throw .noSuchSession }
-    if result.isApplied { sessions.changed(session: call.session) }
-    return result
-  }
-}
-
-extension Problem {
-  static let closed = Problem(
-    status: 409, type: "session_closed", title: "Conversation closed",
-    detail: "This conversation is closed; reopen it first.")
-
-  static func claimed(by winner: (id: Identifier, name: String)) -> Problem {
-    Problem(
-      status: 409, type: "already_claimed", title: "Already claimed",
-      detail:
-        "\(winner.name) has claimed this conversation; choose another, or ask for a transfer.",
-      winner: winner)
   }
 }

@@ -12,7 +12,7 @@ extension API {
       status: 204,
       headers: [
         ("Access-Control-Allow-Methods", allowed.joined(separator: ", ")),
-        ("Access-Control-Allow-Headers", "Content-Type"),
+        ("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key"),
         ("Access-Control-Max-Age", "7200"),
         ("Allow", (allowed + ["OPTIONS"]).joined(separator: ", ")),
       ])

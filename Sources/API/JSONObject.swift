@@ -12,11 +12,17 @@ struct JSONObject {
     case tooManyKeys
   }
 
-  private let text: [UInt8]
-  private var members: [String: JSONScanner.Token] = [:]
+  let text: [UInt8]
+  private(set) var members: [String: JSONScanner.Token] = [:]
 
   /// Without members.
   init() { text = [] }
+
+  /// Some values of a text that was checked.
+  init(text: [UInt8], members: [String: JSONScanner.Token]) {
+    self.text = text
+    self.members = members
+  }
 
   init(_ text: [UInt8]) throws(Fault) {
     self.text = text
@@ -64,7 +70,7 @@ struct JSONObject {
     return String(decoding: characters, as: UTF8.self)
   }
 
-  private func member(_ name: String) -> JSONScanner.Token? {
+  func member(_ name: String) -> JSONScanner.Token? {
     guard let token = members[name], token.kind != .null else { return nil }
     return token
   }
@@ -101,6 +107,15 @@ struct JSONObject {
     case .false_: return false
     default: throw .wrongType(name, "true or false")
     }
+  }
+
+  /// A whole number; nil when the member is missing or null.
+  func int(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+    guard let token = member(name) else { return nil }
+    guard token.kind == .number,
+      let value = Int64(String(decoding: text[token.range], as: UTF8.self)), range.contains(value)
+    else { throw .wrongType(name, "a whole number, \(range.lowerBound) to \(range.upperBound)") }
+    return value
   }
 
   /// An object as the text that came, ready for `jsonb`; nil when the member is missing or null.

@@ -69,17 +69,7 @@ extension API {
       [UInt8].object { json in
         json.appendMember("token", token)
         json.appendMember("expires_at", expiresAt)
-        json.appendObject("operator") {
-          $0.appendMember("id", member.id)
-          $0.appendMember("name", member.name)
-          $0.appendMember("email", member.email)
-          $0.appendMember("role", member.membership)
-        }
-        json.appendObject("workspace") {
-          $0.appendMember("id", member.workspace)
-          $0.appendMember("name", workspaceName)
-          $0.appendMember("public_key", publicKey)
-        }
+        appendAccount(member, workspaceName: workspaceName, publicKey: publicKey, to: &json)
       })
   }
 
@@ -104,9 +94,23 @@ extension API {
     if seconds > 0 { throw .rateLimited(afterSeconds: seconds) }
   }
 
-  /// Checks a password away from the caller's executor: scrypt is slow on purpose. Without a hash
-  /// it takes as long and is wrong.
-  private func isRight(_ password: String, _ hash: String?) async throws(Problem) -> Bool {
+  /// Checks a password. Without a hash it takes as long and is wrong.
+  func isRight(_ password: String, _ hash: String?) async throws(Problem) -> Bool {
+    try await derive { () throws(CryptoFault) in
+      if let hash { return try Password.verify(password, against: hash) }
+      try Password.verifyNothing(password)
+      return false
+    }
+  }
+
+  func hashed(_ password: String) async throws(Problem) -> String {
+    try await derive { () throws(CryptoFault) in try Password.hash(password) }
+  }
+
+  /// Works away from the caller's executor: scrypt is slow on purpose.
+  private func derive<Answer: Sendable>(
+    _ work: @escaping @Sendable () throws(CryptoFault) -> Answer
+  ) async throws(Problem) -> Answer {
     let isAdmitted = passwordChecks.withLock { running in
       guard running < APILimits.passwordChecks else { return false }
       running += 1
@@ -114,17 +118,15 @@ extension API {
     }
     guard isAdmitted else { throw .rateLimited(afterSeconds: 1) }
     defer { passwordChecks.withLock { $0 -= 1 } }
-    let verdict = await Task.detached { () -> Result<Bool, CryptoFault> in
+    let verdict = await Task.detached { () -> Result<Answer, CryptoFault> in
       do throws(CryptoFault) {
-        if let hash { return .success(try Password.verify(password, against: hash)) }
-        try Password.verifyNothing(password)
-        return .success(false)
+        return .success(try work())
       } catch {
         return .failure(error)
       }
     }.value
     switch verdict {
-    case .success(let isRight): return isRight
+    case .success(let answer): return answer
     case .failure(let fault):
       options.report("a password could not be checked: \(fault)")
       throw .unavailable

@@ -88,21 +88,24 @@ private func entry(_ rows: Rows, _ row: Int) -> Entry? {
 }
 
 extension API {
-  func listMessages(_ call: MemberCall) async throws(Problem) -> APIResponse {
+  func listMessages(_ call: Call) async throws(Problem) -> APIResponse {
     let query = try QueryString(call.request.query)
     let after = try query.int("after", in: 0...CommandDecoder.integerMax)
     let before = try query.int("before", in: 0...CommandDecoder.integerMax)
-    guard after == nil || before == nil else {
-      throw .invalid("Give “after” or “before”, not both.")
+    let around = try query.int("around", in: 0...CommandDecoder.integerMax)
+    guard [after, before, around].compactMap({ $0 }).count <= 1 else {
+      throw .invalid("Give one of “after”, “before” and “around”.")
     }
-    let limit = try query.int("limit", in: 1...Int64(Limits.pageEntries))
-    let range = after.map { MessageRange.after($0) } ?? .before(before ?? .max)
-    let page = try await run(
-      range.page(
-        of: call.session, workspace: call.member.workspace,
-        limit: limit.map { Int($0) } ?? APILimits.messagesDefault
-      ).scoped(to: call.member.workspace))
-    guard let page else { throw .noSuchSession }
+    let limit = Int(
+      try query.int("limit", in: 1...Int64(Limits.pageEntries))
+        ?? Int64(APILimits.messagesDefault))
+    let range = after.map { MessageRange.after($0) } ?? .before(before ?? around ?? .max)
+    var page = try await messages(range, around == nil ? limit : max(1, limit / 2), call)
+    if let around {
+      // What is asked for and what follows, behind what came before; `more` is about the latter.
+      let rest = max(1, limit - page.entries.count)
+      page.entries += try await messages(.after(around - 1), rest, call).entries
+    }
     var json = Array("{\"messages\":[".utf8)
     for entry in page.entries {
       json.appendComma()
@@ -114,6 +117,16 @@ extension API {
     json.appendMember("epoch", page.epoch)
     json.append(UInt8(ascii: "}"))
     return .json(json)
+  }
+
+  private func messages(
+    _ range: MessageRange, _ limit: Int, _ call: Call
+  ) async throws(Problem) -> MessagePage {
+    let page = try await run(
+      range.page(of: call.session, workspace: call.workspace, limit: limit)
+        .scoped(to: call.workspace))
+    guard let page else { throw .noSuchSession }
+    return page
   }
 
   /// A message as on the socket, without its `type`.
@@ -133,7 +146,7 @@ extension API {
     json.append(UInt8(ascii: "}"))
   }
 
-  func postMessage(_ call: MemberCall) async throws(Problem) -> APIResponse {
+  func postMessage(_ call: Call) async throws(Problem) -> APIResponse {
     let object = try declaredObject(call.request)
     let id = try object.identifier("id") ?? identifier(call.request.now)
     let body = try object.string("body", bytesMax: Limits.bodyBytes) ?? ""
@@ -145,11 +158,18 @@ extension API {
     case "note": kind = .note
     default: throw .wrongType("kind", "text or note")
     }
+    return try await append(kind, id: id, body: body, payload: payload, to: call)
+  }
+
+  /// What the caller writes, as an entry of the log: committed when this answers.
+  func append(
+    _ kind: Kind, id: Identifier, body: String, payload: [UInt8], to call: Call
+  ) async throws(Problem) -> APIResponse {
     // The loop that owns the session is asked only about sessions of the caller's workspace.
     _ = try await showConversation(call)
     let outcome = await sessions.append(
-      session: call.session, workspace: call.member.workspace, id: id, role: .operator_,
-      kind: kind, sender: call.member.id, senderName: Array(call.member.name.utf8),
+      session: call.session, workspace: call.workspace, id: id, role: call.caller.role,
+      kind: kind, sender: call.caller.id, senderName: Array(call.caller.name.utf8),
       body: Array(body.utf8), payload: payload)
     let status =
       switch outcome.verdict {

@@ -15,6 +15,8 @@ struct Problem: Error {
   var headers: [(name: String, value: String)] = []
   /// The operator who was faster.
   var winner: (id: Identifier, name: String)?
+  /// How many conversations an operator may have.
+  var capacity: Int64?
 
   func response() -> APIResponse {
     let body = [UInt8].object { json in
@@ -28,6 +30,7 @@ struct Problem: Error {
           $0.appendMember("name", winner.name)
         }
       }
+      if let capacity { json.appendMember("capacity", capacity) }
     }
     return APIResponse(
       status: status, headers: [("Content-Type", "application/problem+json")] + headers, body: body)
@@ -62,6 +65,21 @@ extension Problem {
   static func forbidden(_ type: String, _ detail: String) -> Problem {
     Problem(status: 403, type: type, title: "Forbidden", detail: detail)
   }
+
+  static func conflict(_ detail: String) -> Problem {
+    Problem(status: 409, type: "conflict", title: "Conflict", detail: detail)
+  }
+
+  /// A workspace has as many of these as it may.
+  static func tooMany(_ what: String, _ most: Int64) -> Problem {
+    Problem(
+      status: 409, type: "too_many", title: "Too many",
+      detail: "A workspace may have at most \(most) \(what); delete some first.")
+  }
+
+  static let refusedValue = Problem(
+    status: 422, type: "rejected", title: "Rejected",
+    detail: "The database cannot store a value of this request; change it before trying again.")
 
   static let notFound = Problem(
     status: 404, type: "not_found", title: "Not found",
@@ -104,11 +122,14 @@ extension Problem {
       case "08", "53", "57", "40", "55": return .unavailable
       // Data that PostgreSQL will never take.
       case "22":
-        return Problem(
-          status: 422, type: "rejected", title: "Rejected",
-          detail:
-            "The database cannot store a value of this request; change it before trying again.")
+        return .refusedValue
       case "25": return .unavailable
+      // What the tables refuse and no reader of the body has: somebody else was faster, or a value
+      // that a constraint forbids.
+      case "23":
+        return state.code == "23505" || state.code == "23503"
+          ? .conflict("Something of this name exists already, or is gone by now; look again.")
+          : .refusedValue
       default: return .internalError
       }
     }

@@ -1,78 +1,128 @@
+/// The table of the REST API: which method and path means which handler, who may call it, and what
+/// the OpenAPI document says about it. The lines stand in one file for each area
+/// (`Routes+Conversations.swift`, …).
+///
+/// Who may call is decided here and in `API.admit`, nowhere else: a handler of `.member` runs only
+/// for a member of at least that role, or for an API key with that scope.
 import Directory
 import Primitives
 
-/// The table of the REST API: which method and path means which handler, and who may call it.
 struct Route: Sendable {
-  /// A part of a path: a fixed word, or the id of a conversation.
+  /// A part of a path: a fixed word, an id (`{id}`), or any text (`{name:text}`).
   enum Part: Sendable, Equatable {
     case word(String)
-    case session
+    case id(String)
+    case text(String)
   }
 
   enum Handler: Sendable {
     /// Pages of foreign sites may call it: their Origin is echoed (Fetch §3.3), without
     /// credentials.
     case widget(@Sendable (API) -> (APIRequest) async throws(Problem) -> APIResponse)
+    /// The same, for a visitor by bearer token.
+    case visitor(@Sendable (API) -> (VisitorCall) async throws(Problem) -> APIResponse)
     /// Anybody; the handler checks who it is.
     case open(@Sendable (API) -> (APIRequest) async throws(Problem) -> APIResponse)
-    /// Members of a workspace.
-    case member(@Sendable (API) -> (MemberCall) async throws(Problem) -> APIResponse)
+    /// Members of a workspace from this role on, and API keys with this scope; without a scope no
+    /// key may call it.
+    case member(
+      Membership, KeyScope?, @Sendable (API) -> (Call) async throws(Problem) -> APIResponse)
   }
 
   var method: String
+  /// As the OpenAPI document writes it: `/api/v1/admin/tags/{name}`.
+  var path: String
   var parts: [Part]
   var handler: Handler
+  /// What it does, in a few words.
+  var summary: String
+  /// Parameters of the query, by their names in `API.queryParameters`.
+  var query: [String]
+  /// The schema of the body, by its name in `API.schemas`; nil: it takes none.
+  var body: String?
+  var status: Int
+  /// The schema of the answer; nil: it is empty (204), or any object.
+  var answer: String?
+
+  init(
+    _ method: String, _ pattern: String, _ handler: Handler, _ summary: String,
+    query: [String] = [], body: String? = nil, status: Int = 200, answer: String? = nil
+  ) {
+    self.method = method
+    path = pattern.replacing(":text}", with: "}")
+    parts = pattern.split(separator: "/").map { Part(String($0)) }
+    self.handler = handler
+    self.summary = summary
+    self.query = query
+    self.body = body
+    self.status = status
+    self.answer = answer
+  }
 
   var isWidget: Bool {
-    if case .widget = handler { return true }
-    return false
+    switch handler {
+    case .widget, .visitor: true
+    case .open, .member: false
+    }
   }
 
-  init(_ method: String, _ pattern: String, _ handler: Handler) {
-    self.method = method
-    parts = pattern.split(separator: "/").map { $0 == "{id}" ? .session : .word(String($0)) }
-    self.handler = handler
-  }
-
-  /// The id in the path if it has one, `.some(nil)` if it fits without, nil if it does not fit.
-  func match(_ path: [Substring]) -> Identifier?? {
+  /// What the parameters of the path are; nil when the path does not fit.
+  func match(_ path: [Substring]) -> PathParameters? {
     guard path.count == parts.count else { return nil }
-    var session: Identifier?
+    var found = PathParameters()
     for (part, text) in zip(parts, path) {
       switch part {
       case .word(let word): guard word == text else { return nil }
-      case .session:
+      case .id(let name):
         guard let id = Identifier(String(text)) else { return nil }
-        session = id
+        found.ids[name] = id
+      case .text(let name):
+        guard !text.isEmpty, !text.utf8.contains(0) else { return nil }
+        found.texts[name] = String(text)
       }
     }
-    return .some(session)
+    return found
   }
 }
 
-/// A request of a member, with what the route and the authentication found out.
-struct MemberCall: Sendable {
-  var request: APIRequest
-  var member: Operator
-  /// The conversation that the path names; zero where the route has none.
-  var session: Identifier
+extension Route.Part {
+  fileprivate init(_ text: String) {
+    guard text.hasPrefix("{"), text.hasSuffix("}") else {
+      self = .word(text)
+      return
+    }
+    let name = String(text.dropFirst().dropLast())
+    self = name.hasSuffix(":text") ? .text(String(name.dropLast(5))) : .id(name)
+  }
+}
+
+/// What a path names.
+struct PathParameters: Sendable, Equatable {
+  var ids: [String: Identifier] = [:]
+  var texts: [String: String] = [:]
+
+  func id(_ name: String) -> Identifier {
+    guard let id = ids[name] else { preconditionFailure("the route's path has no {\(name)}") }
+    return id
+  }
+
+  func text(_ name: String) -> String {
+    guard let text = texts[name] else {
+      preconditionFailure("the route's path has no {\(name):text}")
+    }
+    return text
+  }
 }
 
 extension API {
-  static let routes: [Route] = [
-    Route("GET", "/api/v1/widget/config", .widget(API.widgetConfig)),
-    Route("POST", "/api/v1/widget/token", .widget(API.widgetToken)),
-    Route("POST", "/api/v1/auth/login", .open(API.login)),
-    Route("POST", "/api/v1/auth/token", .open(API.renewToken)),
-    Route("POST", "/api/v1/auth/logout", .open(API.logout)),
-    Route("GET", "\(conversations)", .member(API.listConversations)),
-    Route("GET", "\(conversations)/{id}", .member(API.showConversation)),
-    Route("GET", "\(conversations)/{id}/messages", .member(API.listMessages)),
-    Route("POST", "\(conversations)/{id}/messages", .member(API.postMessage)),
-    Route("POST", "\(conversations)/{id}/claim", .member(API.claim)),
-    Route("POST", "\(conversations)/{id}/close", .member(API.close)),
-    Route("POST", "\(conversations)/{id}/reopen", .member(API.reopen)),
-  ]
+  static let routes: [Route] =
+    widgetRoutes + loginRoutes + conversationRoutes + queueRoutes + analyticsRoutes
+    + workspaceRoutes + automationRoutes + visitorRoutes + webhookRoutes
+    + [
+      Route(
+        "GET", "/api/v1/openapi.json", .open(API.openAPI), "This document", answer: "Document")
+    ]
 
-  private static let conversations = "/api/v1/admin/live-chat/conversations"
+  static let admin = "/api/v1/admin"
+  static let conversations = "/api/v1/admin/live-chat/conversations"
 }

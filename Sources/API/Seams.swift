@@ -22,6 +22,13 @@ public protocol Sessions: Sendable {
   /// A hint that the database holds something new for this session: its owner reads the state and
   /// the new entries, and shows them to subscribers and inboxes.
   func changed(session: Identifier)
+
+  /// Something of which work follows that nobody waits for: see `WorkspaceNews`.
+  func happened(_ news: WorkspaceNews)
+}
+
+extension Sessions {
+  public func happened(_ news: WorkspaceNews) {}
 }
 
 extension Database {

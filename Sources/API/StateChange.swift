@@ -2,30 +2,38 @@ import Directory
 import Postgres
 import Primitives
 
-/// What an operator does to the state of a conversation. Each is one statement and so one
-/// transaction: it locks the session's row, as a batch of messages does, decides, changes the row,
-/// and writes the line of the log that everybody reads. Raced by several operators it happens once,
-/// and everybody learns who it was.
+/// The end of a conversation, and its return. One statement and so one transaction: it locks the
+/// session's row, as a batch of messages does, decides, changes the row, and writes the line of the
+/// log that everybody reads. Raced by several operators it happens once, and everybody learns who
+/// it was. See `Claim` and `Transfer` for the others.
 enum StateChange: String {
-  case claimed, closed, reopened
+  case closed, reopened
 
   struct Result: Sendable {
-    /// False: it was so already, or it is not allowed; the rest says how it stands.
+    /// False: it was so already.
     var isApplied: Bool
     var status: String
     var assignee: Identifier?
     var assigneeName: String
   }
 
+  /// The ids of the line in the log, and of the note with the reason.
+  struct Lines: Sendable {
+    var event: Identifier
+    var note: Identifier
+  }
+
+  /// - Parameter reason: for the other operators; it becomes a note, which visitors never see.
   func statement(
-    session: Identifier, by member: Operator, line: Identifier
+    session: Identifier, by member: Operator, reason: String? = nil, _ lines: Lines
   ) -> Statement<Result?> {
     Statement(
       Query(
         StateChange.sql,
         [
-          .uuid(session), .uuid(member.workspace), .text(rawValue), .uuid(line),
+          .uuid(session), .uuid(member.workspace), .text(rawValue), .uuid(lines.event),
           .text(sentence(member)), .json(payload(member)), .uuid(member.id), .text(member.name),
+          .text(reason), .uuid(lines.note),
         ])
     ) { rows in
       guard !rows.isEmpty, let isApplied = rows.bool(0, 0), let status = rows.text(0, 1)
@@ -38,7 +46,6 @@ enum StateChange: String {
 
   private func sentence(_ member: Operator) -> String {
     switch self {
-    case .claimed: "\(member.name) joined"
     case .closed: "\(member.name) closed the conversation"
     case .reopened: "\(member.name) reopened the conversation"
     }
@@ -47,15 +54,15 @@ enum StateChange: String {
   private func payload(_ member: Operator) -> [UInt8] {
     .object { json in
       json.appendMember("event", rawValue)
-      json.appendObject(self == .claimed ? "operator" : "by") {
+      json.appendObject("by") {
         $0.appendMember("id", member.id)
         $0.appendMember("name", member.name)
       }
     }
   }
 
-  /// A reopened conversation goes back to its operator, or to the queue if it had none. The row
-  /// that the lock returns is the newest one, also when this statement had to wait for it.
+  /// A reopened conversation goes back to its operator, or to the end of the line if it had none.
+  /// The row that the lock returns is the newest one, also when this statement had to wait for it.
   private static let sql: StaticString = """
     WITH target AS (
       SELECT id, status, assigned_operator_id, operator_name, last_seq
@@ -64,27 +71,31 @@ enum StateChange: String {
       FOR UPDATE
     ), decided AS (
       SELECT t.*, clock_timestamp() AS at, CASE $3::text
-        WHEN 'claimed' THEN t.status <> 'closed' AND t.assigned_operator_id IS NULL
         WHEN 'closed' THEN t.status <> 'closed'
         WHEN 'reopened' THEN t.status = 'closed' END AS applies
       FROM target t
-    ), line AS (
-      INSERT INTO chats
-        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
-      SELECT $4::uuid, $2::uuid, d.id, d.last_seq + 1, 'system', 'event', $5::text, $6::jsonb,
-        sha256(convert_to('event' || E'\\n' || $6::jsonb::text || E'\\n' || $5::text, 'UTF8')), d.at
+    ), lines AS (
+      SELECT d.id, d.at, d.last_seq + 1 AS seq, $4::uuid AS line, 'system' AS role,
+        'event' AS kind, $5::text AS content, $6::jsonb AS payload, NULL::uuid AS author,
+        NULL::text AS author_name
       FROM decided d WHERE d.applies
+      UNION ALL
+      SELECT d.id, d.at, d.last_seq + 2, $10::uuid, 'operator', 'note', $9::text, NULL, $7::uuid,
+        $8::text
+      FROM decided d WHERE d.applies AND $9::text IS NOT NULL
+    ), written AS (
+      INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, payload,
+        operator_id, operator_name, content_hash, created_at)
+      SELECT l.line, $2::uuid, l.id, l.seq, l.role, l.kind, l.content, l.payload, l.author,
+        l.author_name, sha256(convert_to(l.kind || E'\\n' || coalesce(l.payload::text, '')
+          || E'\\n' || l.content, 'UTF8')), l.at
+      FROM lines l
     ), changed AS (
       UPDATE chat_sessions s SET
-        last_seq = d.last_seq + 1,
-        status = CASE $3::text
-          WHEN 'claimed' THEN 'active'
-          WHEN 'closed' THEN 'closed'
+        last_seq = (SELECT max(seq) FROM lines),
+        status = CASE $3::text WHEN 'closed' THEN 'closed'
           ELSE CASE WHEN d.assigned_operator_id IS NULL THEN 'waiting' ELSE 'active' END END,
-        assigned_operator_id = CASE $3::text
-          WHEN 'claimed' THEN $7::uuid ELSE d.assigned_operator_id END,
-        operator_name = CASE $3::text WHEN 'claimed' THEN $8::text ELSE d.operator_name END,
-        claimed_at = CASE $3::text WHEN 'claimed' THEN d.at ELSE s.claimed_at END,
+        queued_at = coalesce(s.waiting_since, s.queued_at),
         waiting_since = CASE
           WHEN $3::text = 'reopened' AND d.assigned_operator_id IS NULL THEN d.at END,
         closed_at = CASE $3::text WHEN 'closed' THEN d.at END,

@@ -1,49 +1,14 @@
-/// What the widget asks for on a customer's page: how it should look, and a token for its visitor.
+/// A token for the widget's visitor: a stranger, one who comes back with a refresh secret, or one
+/// whom the host site has signed.
 import Directory
 import OpenSSL
+import Postgres
 import Primitives
 import Synchronization
 import Tokens
 
 extension API {
-  func widgetConfig(_ request: APIRequest) async throws(Problem) -> APIResponse {
-    if !request.isExempt { try takeRate(widgetConfigs, request.peer, request.now) }
-    guard let key = try QueryString(request.query)["workspace"] else {
-      throw .invalid("The parameter “workspace” is missing; give the workspace's public key.")
-    }
-    let (workspace, _) = try await self.workspace(key, request)
-    let settings = (try? JSONObject(workspace.settings)) ?? JSONObject()
-    let accent = try? settings.string("accent", bytesMax: 7)
-    let locale = try? settings.string("locale", bytesMax: 35)
-    let name = try? settings.string("name", bytesMax: APILimits.nameBytes)
-    return .json(
-      [UInt8].object { json in
-        json.appendObject("workspace") { $0.appendMember("name", name ?? workspace.name) }
-        json.appendMember("greeting", json: greeting(settings))
-        if let accent, isColour(accent) {
-          json.appendMember("accent", accent)
-        } else {
-          json.appendMember("accent", json: "null")
-        }
-        json.appendMember("locale", locale ?? "en")
-      })
-  }
-
-  private func greeting(_ settings: JSONObject) -> [UInt8] {
-    guard let greeting = try? settings.nested("greeting") else { return Array("null".utf8) }
-    return .object { json in
-      json.appendMember("title", (try? greeting.string("title", bytesMax: 1_024)) ?? "")
-      json.appendMember("text", (try? greeting.string("text", bytesMax: 4_096)) ?? "")
-    }
-  }
-
-  /// `#rrggbb`.
-  private func isColour(_ text: String) -> Bool {
-    text.utf8.count == 7 && text.utf8.first == UInt8(ascii: "#")
-      && text.utf8.dropFirst().allSatisfy { hexadecimalValue($0) != nil }
-  }
-
-  private func workspace(
+  func workspace(
     _ key: String, _ request: APIRequest
   ) async throws(Problem) -> (workspace: Workspace, origin: String?) {
     guard let workspace = try await run(Workspace.withPublicKey(key)) else {
@@ -63,34 +28,105 @@ extension API {
     let isNewWanted = try object.bool("new_session") ?? false
     let opening = Visit.Opening(
       id: identifier(request.now), context: try visitorContext(object))
+    let attributes = try visitorAttributes(object)
     let (workspace, origin) = try await self.workspace(key, request)
+    let identity = try await signedIdentity(object, of: workspace.id, now: request.now)
 
-    let secret = SecureRandom.token()
-    let next = Visit.Refresh(
-      hash: hash(secret), expiresAt: after(options.refreshSeconds, request.now))
+    var secret = SecureRandom.token()
     var visit: Visit?
     if let refresh {
       let resumption = try await run(
         Visit.resume(
           presented: hash(refresh), workspace: workspace.id, wanted: wanted,
-          isNewWanted: isNewWanted, opening: opening, refresh: next, now: request.now))
-      switch resumption {
-      case .resumed(let resumed): visit = resumed
-      case .banned: throw .banned
-      case .refused: break
-      }
+          isNewWanted: isNewWanted, opening: opening, refresh: next(secret, request),
+          now: request.now))
+      visit = try visiting(resumption)
     }
-    let isFresh = refresh != nil && visit == nil
-    if visit == nil {
+    let resumed = visit
+    if let identity {
+      visit = try await adopt(identity, visit, workspace.id)
+      if visit == nil {
+        // Another secret: the first may belong to the visitor who was here before.
+        secret = SecureRandom.token()
+        visit = try visiting(
+          try await run(
+            Visit.identified(
+              identity, visitor: identifier(request.now), workspace: workspace.id,
+              isNewWanted: isNewWanted,
+              opening: Visit.Opening(id: identifier(request.now), context: opening.context),
+              refresh: next(secret, request), family: identifier(request.now), now: request.now)))
+      }
+    } else if visit == nil {
       visit = try await run(
         Visit.begin(
           visitor: Visitor(id: identifier(request.now), name: ""), workspace: workspace.id,
-          opening: opening, refresh: next, now: request.now))
+          opening: opening, refresh: next(secret, request), now: request.now))
     }
     guard let visit else { throw .internalError }
-    if visit.isNews { sessions.changed(session: visit.session.id) }
+    if let attributes {
+      _ = try await run(
+        VisitorProfile.update(
+          visit.visitor.id, workspace: workspace.id, name: nil, email: nil,
+          attributes: attributes))
+    }
+    if visit.isNews || attributes != nil { sessions.changed(session: visit.session.id) }
+    let isFresh = refresh != nil && visit.visitor.id != resumed?.visitor.id
     return try visitorToken(
       visit, workspace: workspace.id, origin: origin, refresh: secret, isFresh: isFresh, request)
+  }
+
+  private func next(_ secret: String, _ request: APIRequest) -> Visit.Refresh {
+    Visit.Refresh(hash: hash(secret), expiresAt: after(options.refreshSeconds, request.now))
+  }
+
+  private func visiting(_ resumption: Resumption) throws(Problem) -> Visit? {
+    switch resumption {
+    case .resumed(let visit): visit
+    case .banned: throw .banned
+    case .refused: nil
+    }
+  }
+
+  /// What the host site says by its signature; nil when it says nothing. What is not signed right
+  /// is refused, never taken for a stranger: the visitor would lose the conversation unnoticed.
+  private func signedIdentity(
+    _ object: JSONObject, of workspace: Identifier, now: WallTime
+  ) async throws(Problem) -> SignedIdentity? {
+    guard let token = try object.string("identity", bytesMax: TokenAuthority.tokenBytesMax) else {
+      return nil
+    }
+    let secret = try await run(Workspace.identitySecret(workspace)) ?? ""
+    do throws(TokenFault) {
+      let identity = try VisitorIdentity(
+        token: Array(token.utf8), secret: Array(secret.utf8), now: now)
+      return SignedIdentity(
+        externalID: identity.externalID, name: identity.name, email: identity.email)
+    } catch {
+      throw .badIdentity(isExpired: error == .expired)
+    }
+  }
+
+  /// The visit of the visitor who came back, now by the name that the host site has signed; nil
+  /// when that is somebody else, as on a computer that two people use.
+  private func adopt(
+    _ identity: SignedIdentity, _ visit: Visit?, _ workspace: Identifier
+  ) async throws(Problem) -> Visit? {
+    guard var visit else { return nil }
+    let profile: VisitorProfile?
+    do throws(QueryFailure) {
+      profile = try await database.run(
+        VisitorProfile.adopt(visit.visitor.id, identity, workspace: workspace))
+    } catch {
+      // Another request has made somebody this one in the same moment.
+      guard case .refused(let state, _) = error, state.errorClass == "23" else {
+        throw problem(for: error)
+      }
+      return nil
+    }
+    guard let profile else { return nil }
+    visit.isNews = visit.isNews || visit.visitor.name != profile.name
+    visit.visitor.name = profile.name
+    return visit
   }
 
   private func visitorToken(
@@ -121,7 +157,7 @@ extension API {
   /// What operators see about where a visitor comes from: known texts only, each cut to its bound.
   /// A page's address may be of any length, and a script that cuts a title may leave half a
   /// character: such a text is left out, since it is no reason to refuse a visitor.
-  private func visitorContext(_ object: JSONObject) throws(Problem) -> [UInt8] {
+  func visitorContext(_ object: JSONObject) throws(Problem) -> [UInt8] {
     guard let given = try object.nested("context") else { return Array("{}".utf8) }
     return .object { json in
       for name in API.contextNames {
@@ -150,5 +186,13 @@ extension Problem {
   static let noSuchWorkspace = Problem(
     status: 404, type: "no_such_workspace", title: "No such workspace",
     detail: "No workspace has this public key; copy the snippet from the console again.")
+  /// Why is the host site's developer to know, who reads the console: a visitor cannot mend it.
+  static func badIdentity(isExpired: Bool) -> Problem {
+    .forbidden(
+      "bad_identity",
+      isExpired
+        ? "The identity has expired; sign a new one for this visitor."
+        : "The identity is no JWT of HS256 with “sub” and “exp” under this workspace's secret.")
+  }
   static let banned = Problem.forbidden("banned", "This visitor may not write here any more.")
 }

@@ -33,6 +33,24 @@ static const unsigned char create_database_epoch[] = {
 static const unsigned char create_quarantine[] = {
 #embed "sql/20261122_create_quarantine.sql"
 };
+static const unsigned char webhook_outbox[] = {
+#embed "sql/20261126_webhook_outbox.sql"
+};
+static const unsigned char create_idempotency[] = {
+#embed "sql/20261125_create_idempotency.sql"
+};
+static const unsigned char create_queue[] = {
+#embed "sql/20261123_create_queue.sql"
+};
+static const unsigned char count_closed[] = {
+#embed "sql/20261127_count_closed.sql"
+};
+static const unsigned char count_analytics[] = {
+#embed "sql/20261124_count_analytics.sql"
+};
+static const unsigned char create_bot_progress[] = {
+#embed "sql/20261128_create_bot_progress.sql"
+};
 
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
 static const chirrup_migration table[] = {
@@ -47,6 +65,12 @@ static const chirrup_migration table[] = {
   {"20261122_create_row_security", create_row_security, sizeof create_row_security},
   {"20261122_create_database_epoch", create_database_epoch, sizeof create_database_epoch},
   {"20261122_create_quarantine", create_quarantine, sizeof create_quarantine},
+  {"20261126_webhook_outbox", webhook_outbox, sizeof webhook_outbox},
+  {"20261123_create_queue", create_queue, sizeof create_queue},
+  {"20261127_count_closed", count_closed, sizeof count_closed},
+  {"20261125_create_idempotency", create_idempotency, sizeof create_idempotency},
+  {"20261124_count_analytics", count_analytics, sizeof count_analytics},
+  {"20261128_create_bot_progress", create_bot_progress, sizeof create_bot_progress},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

@@ -49,6 +49,14 @@ static inline int chirrup_ticket_mac(EVP_MAC_CTX *context, unsigned char *key, s
   return EVP_MAC_CTX_set_params(context, parameters);
 }
 
+/// A context's key and digest (RFC 2104).
+static inline int chirrup_hmac_sha256(EVP_MAC_CTX *context, const unsigned char *key, size_t count) {
+  OSSL_PARAM parameters[2];
+  parameters[0] = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0);
+  parameters[1] = OSSL_PARAM_construct_end();
+  return EVP_MAC_init(context, key, count, parameters);
+}
+
 /// The certificate's DNS names, each followed by a line feed, as many as there is room for. Returns the bytes written.
 static inline size_t chirrup_dns_names(const X509 *certificate, char *text, size_t room) {
   size_t used = 0;

@@ -3,7 +3,7 @@ public import Primitives
 /// What a client asks for.
 public enum CommandType: UInt8, Sendable, Named {
   case hello, authenticate, subscribe, unsubscribe, send, history, read, delivered, typing, watch
-  case pong
+  case viewing, available, pong
 
   public var text: StaticString {
     switch self {
@@ -17,6 +17,8 @@ public enum CommandType: UInt8, Sendable, Named {
     case .delivered: "delivered"
     case .typing: "typing"
     case .watch: "watch"
+    case .viewing: "viewing"
+    case .available: "available"
     case .pong: "pong"
     }
   }
@@ -26,8 +28,8 @@ extension CommandType {
   /// Whether it is about a session that the connection follows.
   public var needsSubscription: Bool {
     switch self {
-    case .send, .history, .read, .delivered, .typing, .unsubscribe: true
-    case .hello, .authenticate, .subscribe, .watch, .pong: false
+    case .send, .history, .read, .delivered, .typing, .viewing, .unsubscribe: true
+    case .hello, .authenticate, .subscribe, .watch, .available, .pong: false
     }
   }
 }
@@ -57,6 +59,7 @@ public struct Command: Sendable {
   public var seq: Int64?
   public var active: Bool?
   public var inbox: Bool?
+  public var available: Bool?
 
   public init() {}
 }
@@ -70,7 +73,7 @@ public enum CommandFault: Error, Equatable {
 
   public enum Field: UInt8, Sendable, Equatable {
     case type, ref, session, id, kind, body, payload, token, preview, epoch, subscribe, after
-    case before, tail, limit, seq, active, inbox
+    case before, tail, limit, seq, active, inbox, available
 
     public var text: StaticString {
       switch self {
@@ -92,6 +95,7 @@ public enum CommandFault: Error, Equatable {
       case .seq: "seq"
       case .active: "active"
       case .inbox: "inbox"
+      case .available: "available"
       }
     }
   }

@@ -134,6 +134,8 @@ public struct CommandDecoder {
       if value.kind == .null { return }
       guard value.kind == .object else { throw .field(.payload) }
       command.payload = value
+    case 9 where key.equals("available"):
+      command.available = try bool(value, .available)
     case 9 where key.equals("subscribe"):
       if value.kind == .null { return }
       guard value.kind == .array else { throw .field(.subscribe) }

@@ -20,7 +20,7 @@ public enum Role: UInt8, Sendable, Named {
 /// What an entry is, as stored in `chats.kind`. A note is shown to operators only; an event is a
 /// line of the log that people read but nobody wrote (“Mika joined”).
 public enum Kind: UInt8, Sendable, Named {
-  case text, note, card, event
+  case text, note, card, event, buttons, carousel
 
   public var text: StaticString {
     switch self {
@@ -28,6 +28,8 @@ public enum Kind: UInt8, Sendable, Named {
     case .note: "note"
     case .card: "card"
     case .event: "event"
+    case .buttons: "buttons"
+    case .carousel: "carousel"
     }
   }
 }

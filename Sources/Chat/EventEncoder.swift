@@ -274,6 +274,36 @@ public enum EventEncoder {
     json.append(UInt8(ascii: "}"))
   }
 
+  /// What is left out is not said.
+  public static func presence(
+    session: Identifier, who: Person, isOnline: Bool?, isViewing: Bool?, to json: inout [UInt8]
+  ) {
+    open("presence", .none, to: &json)
+    field(",\"session\":\"", session, to: &json)
+    json.append(",\"who\":")
+    person(who, to: &json)
+    if let isOnline { json.append(isOnline ? ",\"online\":true" : ",\"online\":false") }
+    if let isViewing { json.append(isViewing ? ",\"viewing\":true" : ",\"viewing\":false") }
+    json.append(UInt8(ascii: "}"))
+  }
+
+  /// A visitor's place in line: 1 is next, 0 waits no longer.
+  public static func queue(
+    session: Identifier, position: Int64, waitMilliseconds: Int64?, to json: inout [UInt8]
+  ) {
+    open("queue", .none, to: &json)
+    field(",\"session\":\"", session, to: &json)
+    json.append(",\"position\":")
+    json.append(decimal: position)
+    json.append(",\"wait_ms\":")
+    if let waitMilliseconds {
+      json.append(decimal: waitMilliseconds)
+    } else {
+      json.append("null")
+    }
+    json.append(UInt8(ascii: "}"))
+  }
+
   /// The session's state changed.
   public static func session(_ snapshot: SessionSnapshot, to json: inout [UInt8]) {
     open("session", .none, to: &json)

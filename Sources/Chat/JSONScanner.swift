@@ -88,19 +88,17 @@ public struct JSONScanner {
     let start = offset
     var hasEscapes = false
     while offset < text.byteCount {
+      offset = JSONText.plainEnd(text, offset..<text.byteCount)
+      guard offset < text.byteCount else { break }
       let byte = text.byte(at: offset)
       if byte == UInt8(ascii: "\"") {
         offset += 1
         return Token(kind: .string, range: start..<(offset - 1), hasEscapes: hasEscapes)
       }
       // RFC 8259 §7: control characters must be escaped.
-      guard byte >= 0x20 else { throw .syntax }
-      if byte == UInt8(ascii: "\\") {
-        hasEscapes = true
-        try escape(text)
-      } else {
-        offset += 1
-      }
+      guard byte == UInt8(ascii: "\\") else { throw .syntax }
+      hasEscapes = true
+      try escape(text)
     }
     throw .syntax
   }

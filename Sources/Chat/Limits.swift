@@ -57,6 +57,12 @@ public enum Limits {
   /// A record that has waited this long for the store is answered `unavailable`.
   public static let sendWaitMilliseconds: Int64 = 5_000
 
+  /// Operators who look at one session, as others are told.
+  public static let viewers = 16
+  /// News of one iteration for those who work behind the scenes; what is beyond is found by their
+  /// sweep.
+  public static let newsItems = 65_536
+
   // Output.
   /// Above this many queued bytes ephemeral events are dropped for a connection.
   public static let outputSoftBytes = 262_144
@@ -66,12 +72,19 @@ public enum Limits {
   public static let outputAgeMilliseconds: Int64 = 30_000
   /// The next part of a backlog is sent only while less than this is queued.
   public static let backlogBytes = 65_536
+  /// Output of one iteration that is copied into the loop's buffer rather than sent from its own.
+  public static let copiedOutputBytes = 8_192
+  /// Buffers for output that a loop keeps for the next iteration, in all.
+  public static let spareOutputBytes = 8_388_608
 
   // Memory of one session.
   /// Encoded bytes of recent entries kept for live subscribers and short resumes.
   public static let recentBytes = 65_536
   /// Entries kept likewise.
   public static let recentEntries = 256
+
+  /// Likewise of all sessions of one loop together, unless it is set otherwise.
+  public static let recentLogsBytes = 134_217_728
 
   /// Sessions that are looked at for one that may leave memory.
   public static let evictionCandidates = 64

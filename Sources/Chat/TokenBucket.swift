@@ -1,27 +1,31 @@
 public import Primitives
 
-/// A rate limit: so many events a second, so many at once. Held in 16 bytes for each connection.
+/// A rate limit: so many events a second, so many at once. Held in 8 bytes for each connection.
 public struct TokenBucket: Sendable {
   /// Thousandths of an event that may still happen now.
-  private var milliTokens: Int64
-  private var filledAt: Instant
+  private var milliTokens: Int32
+  /// Milliseconds; they wrap, which may cost an idle client some tokens every 49 days.
+  private var filledAt: UInt32
 
   public init(burst: Int, now: Instant) {
-    milliTokens = Int64(burst) * 1000
-    filledAt = now
+    milliTokens = Int32(burst) * 1000
+    filledAt = UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000)
   }
 
   /// Takes one event and returns 0, or the milliseconds after which one is free.
   public mutating func take(perSecond: Int, burst: Int, now: Instant) -> Int64 {
-    let elapsed = max(0, min(now.milliseconds(since: filledAt), 3_600_000))
+    let milliseconds = UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000)
+    // Negative where the clock stands behind: then nothing is due.
+    let elapsed = Int32(bitPattern: milliseconds &- filledAt)
     if elapsed > 0 {
-      milliTokens = min(Int64(burst) * 1000, milliTokens + elapsed * Int64(perSecond))
-      filledAt = now
+      let filled = Int64(milliTokens) + Int64(elapsed) * Int64(perSecond)
+      milliTokens = Int32(min(Int64(burst) * 1000, filled))
+      filledAt = milliseconds
     }
     if milliTokens >= 1000 {
       milliTokens -= 1000
       return 0
     }
-    return (1000 - milliTokens + Int64(perSecond) - 1) / Int64(perSecond)
+    return (1000 - Int64(milliTokens) + Int64(perSecond) - 1) / Int64(perSecond)
   }
 }

@@ -19,8 +19,8 @@ public struct Statement<Answer>: Sendable {
 
 extension Statement {
   /// Bound to one workspace by row security too, not only by its own words.
-  public func scoped(to workspace: Identifier) -> Statement {
-    Statement(query.scoped(to: workspace), answer: answer)
+  public func scoped(to workspace: Identifier, user: Identifier? = nil) -> Statement {
+    Statement(query.scoped(to: workspace, user: user), answer: answer)
   }
 }
 

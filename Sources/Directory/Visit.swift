@@ -35,7 +35,8 @@ extension Visit {
     }
   }
 
-  /// The conversation to open if there is none, or a new one is wanted.
+  /// The conversation to open if there is none, or a new one is wanted. It stands in line from its
+  /// first message on.
   public struct Opening: Sendable {
     public var id: Identifier
     /// A JSON object: the page the visitor is on, the referrer, the locale, …
@@ -55,11 +56,15 @@ extension Visit {
       Query(
         """
         WITH visitor AS (
-          INSERT INTO visitors (id, workspace_id, name) VALUES ($1::uuid, $2::uuid, $3::text)
+          INSERT INTO visitors (id, workspace_id, name, last_seen_at)
+          VALUES ($1::uuid, $2::uuid, $3::text, $7::timestamptz)
           RETURNING id, name
+        ), followed AS (
+          INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
+          SELECT $2::uuid, id, 'widget', 'follow', $7::timestamptz FROM visitor
         ), opened AS (
-          INSERT INTO chat_sessions (id, workspace_id, user_id, context)
-          SELECT $4::uuid, $2::uuid, id, $5::jsonb FROM visitor
+          INSERT INTO chat_sessions (id, workspace_id, user_id, context, waiting_since)
+          SELECT $4::uuid, $2::uuid, id, $5::jsonb, NULL FROM visitor
           RETURNING id, status
         ), issued AS (
           INSERT INTO refresh_tokens
@@ -128,18 +133,29 @@ extension Visit {
       SET rotated_at = coalesce(t.rotated_at, $3::timestamptz),
           expires_at = least(t.expires_at, $3::timestamptz + interval '7 days')
       FROM judged j WHERE j.verdict = 'good' AND t.token_hash = j.token_hash
+    ), known AS (
+      SELECT v.id, v.last_seen_at FROM visitors v JOIN judged j ON v.id = j.visitor_id
+      WHERE j.verdict = 'good' AND v.workspace_id = $2::uuid AND v.banned_at IS NULL
+      FOR UPDATE OF v
     ), visitor AS (
-      UPDATE visitors v SET last_seen_at = $3::timestamptz
-      FROM judged j WHERE j.verdict = 'good' AND v.id = j.visitor_id AND v.banned_at IS NULL
+      UPDATE visitors v SET last_seen_at = greatest(v.last_seen_at, $3::timestamptz)
+      FROM known k WHERE v.id = k.id
       RETURNING v.id, v.name
+    ), refollowed AS (
+      INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
+      SELECT $2::uuid, k.id, 'widget', 'refollow', $3::timestamptz FROM known k
+      WHERE k.last_seen_at <= $3::timestamptz - interval '30 days' OR 'unblock' = (
+        SELECT e.event FROM friend_events e
+        WHERE e.workspace_id = $2::uuid AND e.visitor_id = k.id
+        ORDER BY e.created_at DESC LIMIT 1)
     ), found AS (
       SELECT s.id, s.status, s.context
       FROM chat_sessions s JOIN visitor v ON s.user_id = v.id
       WHERE s.workspace_id = $2::uuid AND s.deleted_at IS NULL AND NOT $6::boolean
       ORDER BY s.id = $5::uuid DESC NULLS LAST, s.created_at DESC, s.id DESC LIMIT 1
     ), opened AS (
-      INSERT INTO chat_sessions (id, workspace_id, user_id, context)
-      SELECT $7::uuid, $2::uuid, v.id, $8::jsonb FROM visitor v
+      INSERT INTO chat_sessions (id, workspace_id, user_id, context, waiting_since)
+      SELECT $7::uuid, $2::uuid, v.id, $8::jsonb, NULL FROM visitor v
       WHERE NOT EXISTS (SELECT FROM found)
       RETURNING id, status
     ), moved AS (
@@ -160,7 +176,7 @@ extension Visit {
     """
 
   /// Columns: visitor, name, session, status, news.
-  private init?(_ rows: Rows, from column: Int) {
+  init?(_ rows: Rows, from column: Int) {
     guard !rows.isEmpty, let visitor = rows.uuid(0, column), let session = rows.uuid(0, column + 2),
       let status = rows.text(0, column + 3)
     else { return nil }

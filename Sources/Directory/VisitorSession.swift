@@ -22,8 +22,8 @@ extension VisitorSession {
     Statement(
       Query(
         """
-        INSERT INTO chat_sessions (id, workspace_id, user_id, title, context)
-        SELECT $1::uuid, v.workspace_id, v.id, coalesce($4::text, ''), $5::jsonb
+        INSERT INTO chat_sessions (id, workspace_id, user_id, title, context, waiting_since)
+        SELECT $1::uuid, v.workspace_id, v.id, coalesce($4::text, ''), $5::jsonb, NULL
         FROM visitors v WHERE v.id = $3::uuid AND v.workspace_id = $2::uuid
         RETURNING id, status
         """,

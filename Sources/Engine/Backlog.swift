@@ -7,7 +7,7 @@ import Wire
 extension Engine {
   mutating func history(_ slot: Int, _ command: Command) {
     guard let id = command.session, let index = sessionIndex[id],
-      connections[slot].subscription(of: index) != nil
+      subscription(slot, of: index) != nil
     else {
       refuse(slot, command.ref, .notSubscribed)
       return
@@ -50,13 +50,13 @@ extension Engine {
   ) {
     guard connections.contains(connection), let index = sessionIndex[session] else { return }
     let slot = Int(connection.index)
-    guard let position = connections[slot].subscription(of: index) else { return }
+    guard let position = subscription(slot, of: index) else { return }
     connections[slot].subscriptions[position].isPageInFlight = false
     guard let entries else {
       // The sweep of the timers asks again: see `retryBacklogs`.
       return
     }
-    let isOperator = connections[slot].member?.isOperator ?? false
+    let isOperator = connections[slot].isOperator
     var next = connections[slot].subscriptions[position].next
     let start = next
     // The rest of a page of large messages is read again when these have left. What the page holds
@@ -83,13 +83,14 @@ extension Engine {
     }
     // A page that brought nothing (the subscription moved, or the store is behind) waits for the
     // sweep, so that it cannot become a busy loop.
-    if next > start { markDirty(slot) }
+    if next > start { markNews(slot, position) }
   }
 
   /// Connections whose backlog stands still because the store did not answer try again.
   mutating func retryBacklogs(_ slot: Int) {
     for subscription in connections[slot].subscriptions
     where !subscription.isPageInFlight && subscription.next <= sessions[subscription.session].head {
+      connections[slot].mustPumpAll = true
       markDirty(slot)
       return
     }
@@ -102,7 +103,7 @@ extension Engine {
     guard connections.contains(connection) else { return }
     let slot = Int(connection.index)
     connections[slot].hasHistoryInFlight = false
-    guard connections[slot].isOpen, let member = connections[slot].member else { return }
+    guard isOpen(slot), let member = connections[slot].member else { return }
     guard let entries else {
       refuse(slot, ref, .unavailable, retryAfter: breaker.wait(salt: name(slot), now: now))
       return
@@ -129,7 +130,7 @@ extension Engine {
     }
     if member.isOperator && page.contains(where: { $0.kind == .note }) {
       // What visitors must not read is not compressed together with their texts: see Deflating.
-      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox, body: encode)
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: slot], body: encode)
     } else {
       appendConversation(slot, encode)
     }

@@ -4,7 +4,7 @@ import Wire
 
 /// One WebSocket as the engine sees it: no descriptor, no clock. Nothing on the heap while it is
 /// idle, except its member and its subscriptions.
-struct Connection {
+struct Connection: ~Copyable {
   enum Purpose: UInt8 { case chat, echo }
 
   enum Phase: UInt8 {
@@ -24,7 +24,15 @@ struct Connection {
   var purpose: Purpose
   var phase: Phase
   var decoder: MessageDecoder
-  var member: Member?
+  var member: Member? {
+    didSet {
+      isOperator = member?.isOperator ?? false
+      isVisitor = member != nil && !isOperator
+    }
+  }
+  /// Of the member, kept beside it: to ask it would copy it with all its references.
+  private(set) var isVisitor = false
+  private(set) var isOperator = false
   /// permessage-deflate as it was agreed, and the contexts where it is with takeover.
   var deflate: DeflateAgreement?
   var contexts: DeflateContexts?
@@ -39,13 +47,17 @@ struct Connection {
   var isDirty = false
   /// Input is not read: a token is verified, or the peer does not read its answers.
   var isPaused = false
-  /// The hello while its token is verified, and what came behind it.
-  var hello: [UInt8] = []
-  var held: [UInt8] = []
+  /// What few connections have, and only for a moment.
+  private var passing = Aside<Passing>()
 
   var subscriptions: [Subscription] = []
+  /// The first of the subscriptions that have something to send; the others follow it by
+  /// `nextWithNews`. An operator follows hundreds of sessions, and few have news at once.
+  var firstWithNews = Subscription.noIndex
+  /// All subscriptions have to be looked at instead, and the list is void.
+  var mustPumpAll = false
   var isWatching = false
-  var inFlight = 0
+  var inFlight: Int32 = 0
   /// Sends that came so far; it wraps.
   var sendCount: UInt32 = 0
   var hasHistoryInFlight = false
@@ -54,18 +66,15 @@ struct Connection {
 
   var commandBucket: TokenBucket
   var sendBucket: TokenBucket
-  var badFrames = 0
+  var badFrames: Int32 = 0
   /// Commands refused for their rate, less those accepted since.
-  var overRate = 0
+  var overRate: Int32 = 0
 
   var openedAt: Instant
   var lastHeard: Instant
   var pingedAt = Instant.zero
-  var closeDeadline = Instant.never
   var tokenExpires = Instant.never
   var isTokenWarned = false
-  /// The `ref` of an `authenticate` that is being verified.
-  var renewal: Reference?
   /// The code of the close frame that was sent or received, for the log.
   var closeCode: CloseCode?
 
@@ -86,11 +95,76 @@ struct Connection {
     openedAt = now
     lastHeard = now
   }
+}
 
-  var isOpen: Bool { phase == .open }
+/// The parts of a connection that wait for an answer.
+private struct Passing {
+  /// The hello while its token is verified, and what came behind it.
+  var hello: [UInt8] = []
+  var held: [UInt8] = []
+  /// The `ref` of an `authenticate` that is being verified.
+  var renewal: Reference?
+  var closeDeadline = Instant.never
+}
 
-  func subscription(of session: Int) -> Int? {
-    subscriptions.firstIndex { $0.session == session }
+extension Connection {
+  var hello: [UInt8] {
+    get { passing.isEmpty ? [] : passing.value.hello }
+    _modify {
+      if passing.isEmpty { beginPassing() }
+      yield &passing.value.hello
+    }
+  }
+
+  var held: [UInt8] {
+    get { passing.isEmpty ? [] : passing.value.held }
+    _modify {
+      if passing.isEmpty { beginPassing() }
+      yield &passing.value.held
+    }
+  }
+
+  var renewal: Reference? {
+    get { passing.isEmpty ? nil : passing.value.renewal }
+    _modify {
+      if passing.isEmpty { beginPassing() }
+      yield &passing.value.renewal
+    }
+  }
+
+  /// When a peer that was told to close is cut off.
+  var closeDeadline: Instant {
+    get { passing.isEmpty ? .never : passing.value.closeDeadline }
+    _modify {
+      if passing.isEmpty { beginPassing() }
+      yield &passing.value.closeDeadline
+    }
+  }
+
+  /// Apart from the path of messages.
+  @inline(never)
+  private mutating func beginPassing() { passing.put(Passing()) }
+
+  /// The token is verified, and what waited for that is taken.
+  mutating func endPassing() { passing.remove() }
+}
+
+extension Engine {
+  /// The index of a connection's subscription of a session, looked for in the shorter of the two
+  /// lists that know it: an operator follows many sessions, and a session may have many followers.
+  func subscription(_ slot: Int, of session: Int) -> Int? {
+    let count = connections[slot].subscriptions.count
+    if count <= sessions[session].subscribers.count {
+      for index in 0..<count where connections[slot].subscriptions[index].session == session {
+        return index
+      }
+    } else {
+      for index in 0..<sessions[session].subscribers.count
+      where sessions[session].subscribers[index].connection == slot {
+        return sessions[session].subscribers[index].subscription
+      }
+    }
+    return nil
   }
 }
 
@@ -99,16 +173,45 @@ struct Connection {
 /// The only rule that sends: if the entry `next` is known, in memory or from the database, send it
 /// and increment. Whatever a subscriber missed is simply still ahead of its `next`.
 struct Subscription {
-  /// Slot of the session on this loop.
-  var session: Int
-  /// Index in the session's list of subscribers.
-  var position: Int
+  private var sessionSlot: UInt32
+  private var subscriberIndex: UInt32
   var next: Int64
+  /// The next one in the connection's list of those with news.
+  var nextWithNews = Subscription.notListed
+  private var pageCount = UInt16(Limits.backlogPage)
   /// `live` was sent: the backlog is finished.
   var isLive = false
   var isPageInFlight = false
+  /// An operator looks at the session, and hears who else does: see Presence.
+  var isViewing = false
+  var hearsPresence = false
+  /// One at most; few have one.
+  private var held: [HeldSend] = []
+
+  init(session: Int, position: Int, next: Int64) {
+    sessionSlot = UInt32(session)
+    subscriberIndex = UInt32(position)
+    self.next = next
+  }
+
+  /// Slot of the session on this loop.
+  var session: Int { Int(sessionSlot) }
+  /// Index in the session's list of subscribers.
+  var position: Int {
+    get { Int(subscriberIndex) }
+    set { subscriberIndex = UInt32(newValue) }
+  }
   /// Entries that the next page asks for: as many as the last one could hand on, so that large
   /// messages are not read again and again for the few that fit into the output.
-  var pageEntries = Limits.backlogPage
-  var heldSend: HeldSend?
+  var pageEntries: Int {
+    get { Int(pageCount) }
+    set { pageCount = UInt16(newValue) }
+  }
+  var heldSend: HeldSend? {
+    get { held.first }
+    @inline(never) set { held = newValue.map { [$0] } ?? [] }
+  }
+
+  static let noIndex: Int32 = -1
+  static let notListed: Int32 = -2
 }

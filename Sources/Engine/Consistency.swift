@@ -15,6 +15,11 @@ extension Engine {
     }
     guard sessionIndex.count == warm else { return "the index has another number of sessions" }
     guard warm <= configuration.sessionsMax else { return "more sessions than may be warm" }
+    var recentBytes = 0
+    for index in 0..<sessions.endIndex where sessions.isOccupied(index) {
+      recentBytes += sessions[index].log.countedByteCount
+    }
+    guard recentBytes == recent.byteCount else { return "recent messages of another size" }
     return inconsistencyOfUnfollowed()
   }
 
@@ -49,7 +54,24 @@ extension Engine {
       guard subscription.next >= 1, subscription.next <= sessions[subscription.session].head + 1
       else { return "a subscription past the head" }
     }
+    if let text = inconsistencyOfNews(slot) { return text }
     return connections[slot].inFlight >= 0 ? nil : "fewer than no sends in flight"
+  }
+
+  private func inconsistencyOfNews(_ slot: Int) -> String? {
+    guard !connections[slot].mustPumpAll else { return nil }
+    let subscriptions = connections[slot].subscriptions
+    let listed = subscriptions.count { $0.nextWithNews != Subscription.notListed }
+    var walked = 0
+    var index = connections[slot].firstWithNews
+    while index != Subscription.noIndex {
+      guard walked < listed, index >= 0, index < subscriptions.count else {
+        return "a broken list of subscriptions with news"
+      }
+      walked += 1
+      index = subscriptions[Int(index)].nextWithNews
+    }
+    return walked == listed ? nil : "subscriptions with news that are not listed"
   }
 
   private func inconsistency(ofSession index: Int) -> String? {

@@ -20,7 +20,7 @@ extension Engine {
   func deflatePeer(_ slot: Int) -> DeflatePeer? {
     guard let agreement = connections[slot].deflate else { return nil }
     let isOneReader =
-      connections[slot].purpose == .echo || connections[slot].member?.isOperator == false
+      connections[slot].purpose == .echo || connections[slot].isVisitor
     return DeflatePeer(
       windowBits: Int(agreement.serverWindowBits),
       contexts: isOneReader && !agreement.serverForgets ? connections[slot].contexts : nil)
@@ -59,14 +59,14 @@ extension Engine {
   mutating func echoDeflated(_ slot: Int, _ opcode: Opcode, _ message: RawSpan) {
     guard let peer = deflatePeer(slot) else { return }
     _ = compressor.appendFrame(
-      opcode, message, for: peer, isForced: true, to: &connections[slot].outbox)
+      opcode, message, for: peer, isForced: true, to: &connections[outbox: slot])
   }
 
   /// Appends a text of the conversation for this connection alone, compressed where that was
   /// agreed and is worth it. See the rule above for what may come here.
   mutating func appendConversation(_ slot: Int, _ encode: (inout [UInt8]) -> Void) {
     guard let peer = deflatePeer(slot) else {
-      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox, body: encode)
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: slot], body: encode)
       return
     }
     var text = compressor.takeBuffer()
@@ -74,13 +74,13 @@ extension Engine {
     let isDeflated =
       text.count >= compressor.options.thresholdBytes
       && text.withRawSpan {
-        compressor.appendFrame(.text, $0, for: peer, to: &connections[slot].outbox)
+        compressor.appendFrame(.text, $0, for: peer, to: &connections[outbox: slot])
       }
     if isDeflated {
       counters.deflated += 1
     } else {
       text.withRawSpan {
-        FrameEncoder.appendFrame(.text, payload: $0, to: &connections[slot].outbox)
+        FrameEncoder.appendFrame(.text, payload: $0, to: &connections[outbox: slot])
       }
     }
     compressor.giveBack(text)
@@ -90,7 +90,7 @@ extension Engine {
   mutating func append(_ frame: inout SharedFrame, _ slot: Int) {
     guard let peer = deflatePeer(slot), frame.textByteCount >= compressor.options.thresholdBytes
     else {
-      connections[slot].outbox.append(contentsOf: frame.plain)
+      connections[outbox: slot].append(contentsOf: frame.plain)
       return
     }
     if peer.contexts == nil, frame.textByteCount <= 1 << peer.windowBits {
@@ -98,13 +98,13 @@ extension Engine {
         frame.deflated = deflatedCopy(of: frame.plain, peer)
         counters.deflated += 1
       }
-      connections[slot].outbox.append(contentsOf: frame.deflated ?? frame.plain)
+      connections[outbox: slot].append(contentsOf: frame.deflated ?? frame.plain)
     } else {
       let isDeflated = frame.plain.withRawSpan { bytes in
-        compressor.append(frame: bytes, for: peer, to: &connections[slot].outbox)
+        compressor.append(frame: bytes, for: peer, to: &connections[outbox: slot])
       }
       counters.deflated += 1
-      if !isDeflated { connections[slot].outbox.append(contentsOf: frame.plain) }
+      if !isDeflated { connections[outbox: slot].append(contentsOf: frame.plain) }
     }
   }
 
@@ -122,7 +122,7 @@ extension Engine {
     _ slot: Int, _ session: Int, _ peer: DeflatePeer, from first: Int64, budget: Int,
     into output: inout [UInt8]
   ) -> Int64 {
-    let isOperator = connections[slot].member?.isOperator ?? false
+    let isOperator = connections[slot].isOperator
     let id = sessions[session].id
     var next = first
     while next <= sessions[session].log.last && output.count < budget {
@@ -136,6 +136,7 @@ extension Engine {
       }
       next += 1
     }
+    countLog(session)
     return next
   }
 }

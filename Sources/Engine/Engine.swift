@@ -17,16 +17,19 @@ public struct Engine: ~Copyable {
     public var connectionsMax: Int
     /// Sessions in memory: see WarmSessions.
     public var sessionsMax: Int
+    /// Bytes of recent messages in memory: see RecentLogs.
+    public var recentBytesMax: Int
     /// Shown in `welcome.node`.
     public var node: StaticString
     public var compression: CompressionOptions
 
     public init(
-      connectionsMax: Int, sessionsMax: Int, node: StaticString,
-      compression: CompressionOptions = CompressionOptions()
+      connectionsMax: Int, sessionsMax: Int, recentBytesMax: Int? = nil,
+      node: StaticString, compression: CompressionOptions = CompressionOptions()
     ) {
       self.connectionsMax = connectionsMax
       self.sessionsMax = sessionsMax
+      self.recentBytesMax = recentBytesMax ?? Limits.recentLogsBytes
       self.node = node
       self.compression = compression
     }
@@ -41,10 +44,13 @@ public struct Engine: ~Copyable {
   /// Names the database that this loop's writer has reached, as its pages must; empty before that.
   public var store = ""
 
-  var connections: Slab<Connection>
+  var connections: Connections
   var sessions: Slab<Session>
   var sessionIndex: [Identifier: Int] = [:]
   var unfollowed = UnfollowedList()
+  var recent = RecentLogs()
+  /// The epoch of the session that was loaded last.
+  var epoch: [UInt8] = []
   var queue = BatchQueue()
   var breaker = Breaker()
   /// Where `send` decodes a body, used again for the next one.
@@ -52,7 +58,13 @@ public struct Engine: ~Copyable {
   /// Sends of other loops' connections that failed here.
   var remoteHeld: [RemoteSender: HeldSend] = [:]
   var inbox = Inbox()
+  var audience = Audience()
+  /// Operators who look at a session, by session. Only on its owner.
+  var viewers: [Identifier: [Viewer]] = [:]
   var compressor: Compressor
+  /// Workspaces that want to hear of every message of a visitor whom no operator serves: those with
+  /// bots. Set by the driver.
+  public var listeners: Set<Identifier> = []
 
   // What the driver has to do, in the order of an iteration.
   var reads = Fifo<ReadRequest>()
@@ -60,7 +72,12 @@ public struct Engine: ~Copyable {
   var departures: [(slot: SlotID, loop: Int)] = []
   var mail: [[Mail]]
   var requestOutcomes: [OutcomeMail] = []
+  var news: [WorkspaceNews] = []
   var dirtyConnections: [Int] = []
+  /// Of each slot, until when the sweep need not look at it; see Timers.
+  var rests: [Instant] = []
+  /// Connections that the last sweep looked at.
+  public internal(set) var sweepChecks = 0
   var doomed: [Int] = []
   var pauseChanges: [Int] = []
 
@@ -77,7 +94,7 @@ public struct Engine: ~Copyable {
     self.configuration = configuration
     self.now = now
     self.wall = wall
-    connections = Slab(limit: configuration.connectionsMax)
+    connections = Connections(limit: configuration.connectionsMax)
     sessions = Slab(limit: configuration.sessionsMax)
     mail = Array(repeating: [], count: loopCount)
     compressor = Compressor(options: configuration.compression)
@@ -86,6 +103,10 @@ public struct Engine: ~Copyable {
   /// The loop that owns a session: the same on every loop, for ever the same for one count of
   /// loops.
   public func owner(of session: Identifier) -> Int {
+    Engine.owner(of: session, loopCount: loopCount)
+  }
+
+  public static func owner(of session: Identifier, loopCount: Int) -> Int {
     // The low word of a version 7 id is random; multiplied, so that a poor client's ids spread too.
     let mixed = (session.low ^ session.high) &* 0x9E37_79B9_7F4A_7C15
     return Int(truncatingIfNeeded: (mixed >> 33) % UInt64(loopCount))
@@ -153,11 +174,26 @@ public struct Counters: Sendable {
   /// Texts that were deflated: once for each fan-out, however many get it.
   public var deflated: UInt64 = 0
   public var batches: UInt64 = 0
+  public var batchMessages: UInt64 = 0
+  /// By size: element n counts batches of 2ⁿ to 2ⁿ⁺¹ - 1 messages, the last one larger ones too.
+  public var batchSizes: [UInt64] = Array(repeating: 0, count: Counters.batchSizeCount)
   /// Sessions that were read into memory, and that left it because others needed the room.
   public var sessionLoads: UInt64 = 0
   public var sessionEvictions: UInt64 = 0
+  /// Recent messages of a session that left memory because others needed the room.
+  public var recentDrops: UInt64 = 0
+
+  /// Enough for `Limits.batchRecords`.
+  public static let batchSizeCount = 11
 
   public init() {}
+
+  mutating func countBatch(_ size: Int) {
+    batches += 1
+    batchMessages += UInt64(size)
+    let power = Int.bitWidth - 1 - max(1, size).leadingZeroBitCount
+    batchSizes[min(power, Counters.batchSizeCount - 1)] += 1
+  }
 }
 
 /// A queue that is filled at one end and emptied at the other.

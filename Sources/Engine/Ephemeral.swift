@@ -15,7 +15,7 @@ extension Engine {
       return
     }
     guard let member = connections[slot].member, let index = sessionIndex[session],
-      connections[slot].subscription(of: index) != nil
+      subscription(slot, of: index) != nil
     else {
       refuse(slot, command.ref, .notSubscribed)
       return
@@ -116,7 +116,7 @@ extension Engine {
 
   mutating func typing(_ slot: Int, _ command: Command, _ text: RawSpan) {
     guard let member = connections[slot].member, let session = command.session,
-      let index = sessionIndex[session], connections[slot].subscription(of: index) != nil
+      let index = sessionIndex[session], subscription(slot, of: index) != nil
     else {
       refuse(slot, command.ref, .notSubscribed)
       return
@@ -148,7 +148,8 @@ extension Engine {
   mutating func show(_ item: TypingMail, _ index: Int) {
     let isHere = item.loop == loop
     func wants(_ engine: borrowing Engine, _ slot: Int, isOperator: Bool) -> Bool {
-      engine.connections[slot].member?.isOperator == isOperator
+      engine.connections[slot].member != nil
+        && engine.connections[slot].isOperator == isOperator
         && !engine.connections[slot].isBlocked
         && engine.connections[slot].outbox.count < Limits.outputSoftBytes
         && !(isHere && engine.connections.id(at: slot) == item.slot)

@@ -81,11 +81,21 @@ extension Engine {
     close(slot, refusal.closeCode, refusal.reason)
   }
 
-  /// Ends a connection whose login has ended.
-  public mutating func revoke(_ slot: Int) {
-    guard connections.isOccupied(slot), connections[slot].isOpen else { return }
-    refuse(slot, .none, TokenRefusal.revoked.refusal, sentence: TokenRefusal.revoked.sentence)
-    close(slot, TokenRefusal.revoked.closeCode, TokenRefusal.revoked.reason)
+  /// Ends the connections of visitors who may not be here any more.
+  public mutating func expel(_ visitors: Set<Identifier>) {
+    for slot in 0..<connections.endIndex where connections.isOccupied(slot) {
+      guard let person = connections[slot].member?.person, person.role == .visitor,
+        visitors.contains(person.id)
+      else { continue }
+      revoke(slot, .banned)
+    }
+  }
+
+  /// Ends a connection whose login has ended, or whose visitor may not be here any more.
+  public mutating func revoke(_ slot: Int, _ reason: TokenRefusal = .revoked) {
+    guard connections.isOccupied(slot), isOpen(slot) else { return }
+    refuse(slot, .none, reason.refusal, sentence: reason.sentence)
+    close(slot, reason.closeCode, reason.reason)
   }
 
   /// Removes a connection that moves, for `adopt` on the other loop.
@@ -110,8 +120,10 @@ extension Engine {
     connections[slot].contexts = departure.contexts
     connections[slot].member = departure.member
     connections[slot].hello = departure.hello
-    connections[slot].held = departure.held
-    connections[slot].outbox = departure.outbox
+    if !departure.held.isEmpty { connections[slot].held = departure.held }
+    if !departure.outbox.isEmpty {
+      connections[outbox: slot].append(contentsOf: departure.outbox)
+    }
     connections[slot].openedAt = departure.openedAt
     connections[slot].phase = .authenticating
     return id
@@ -127,7 +139,8 @@ extension Engine {
   private mutating func welcome(_ slot: Int) {
     guard let member = connections[slot].member else { return }
     let hello = connections[slot].hello
-    connections[slot].hello = []
+    var held = connections[slot].held
+    connections[slot].endPassing()
     connections[slot].phase = .open
     // Until now a message could have `Limits.helloBytes` only.
     connections[slot].decoder.limits.messageBytes = Limits.messageBytes
@@ -137,7 +150,7 @@ extension Engine {
       var decoder = CommandDecoder()
       guard let command = try? decoder.next(text) else { return }
       let name = connections[slot].name
-      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
         EventEncoder.welcome(
           ref: command.ref, connection: name, node: configuration.node, now: wall,
           expiresAt: member.expiresAt, you: member.person, to: &$0)
@@ -146,8 +159,6 @@ extension Engine {
       subscribeFromHello(slot, command, text)
       process(slot, text, skippingFirst: true)
     }
-    var held = connections[slot].held
-    connections[slot].held = []
     guard !held.isEmpty else { return }
     held.withMutableRawSpan { receive(slot, &$0) }
   }
@@ -206,7 +217,7 @@ extension Engine {
       }
       connections[slot].member = member
       applyExpiry(slot, member)
-      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
         EventEncoder.ok(ref: ref, to: &$0)
       }
       markDirty(slot)

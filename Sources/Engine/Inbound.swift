@@ -13,9 +13,11 @@ extension Engine {
       isEcho
       ? MessageLimits(messageBytes: EchoLimits.messageBytes, fragments: EchoLimits.fragments)
       : MessageLimits(messageBytes: Limits.helloBytes, fragments: Limits.messageFragments)
-    return connections.insert(
+    let id = connections.insert(
       Connection(
         name: name, purpose: isEcho ? .echo : .chat, limits: limits, deflate: deflate, now: now))
+    if let id { endRest(Int(id.index)) }
+    return id
   }
 
   /// Takes what the socket gave. The buffer is unmasked in place and may be reused afterwards.
@@ -66,7 +68,7 @@ extension Engine {
   /// nothing is not read either while its answers wait (faults F27).
   private mutating func pong(_ slot: Int, _ payload: RawSpan) {
     guard connections[slot].phase != .closing, connections[slot].phase != .finished else { return }
-    FrameEncoder.appendFrame(.pong, payload: payload, to: &connections[slot].outbox)
+    FrameEncoder.appendFrame(.pong, payload: payload, to: &connections[outbox: slot])
     markDirty(slot)
   }
 
@@ -75,7 +77,7 @@ extension Engine {
   private mutating func peerSentClose(_ slot: Int, _ code: CloseCode?) {
     if connections[slot].phase != .closing {
       connections[slot].closeCode = code ?? .noStatus
-      FrameEncoder.appendClose(code ?? .normal, to: &connections[slot].outbox)
+      FrameEncoder.appendClose(code ?? .normal, to: &connections[outbox: slot])
     }
     connections[slot].phase = .finished
     markDirty(slot)
@@ -93,7 +95,7 @@ extension Engine {
       if isDeflated {
         echoDeflated(slot, opcode, payload)
       } else {
-        FrameEncoder.appendFrame(opcode, payload: payload, to: &connections[slot].outbox)
+        FrameEncoder.appendFrame(opcode, payload: payload, to: &connections[outbox: slot])
       }
       markDirty(slot)
       return
@@ -114,7 +116,7 @@ extension Engine {
     var decoder = CommandDecoder()
     var isFirst = true
     var isEmpty = true
-    while connections[slot].isOpen {
+    while isOpen(slot) {
       do throws(CommandFault) {
         guard let command = try decoder.next(text) else { break }
         isEmpty = false
@@ -174,6 +176,8 @@ extension Engine {
     case .delivered: mark(slot, command, isRead: false)
     case .typing: typing(slot, command, text)
     case .watch: watch(slot, command)
+    case .viewing: viewing(slot, command)
+    case .available: available(slot, command)
     case .pong: break
     }
   }
@@ -187,10 +191,12 @@ extension Engine {
       return
     }
     switch command.type {
-    case .typing, .read, .delivered, .pong: return
+    case .typing, .viewing, .read, .delivered, .pong: return
     case .send:
       if let session = command.session, let id = command.id {
-        suspend(slot, session, behind: id, ordinal: ordinal(slot, session, id))
+        let index = sessionIndex[session]
+        let place = index.flatMap { self.subscription(slot, of: $0) }
+        suspend(slot, session, behind: id, ordinal: ordinal(slot, place, id))
       }
       refuse(slot, command.ref, .rateLimited, retryAfter: wait)
     default: refuse(slot, command.ref, .rateLimited, retryAfter: wait)

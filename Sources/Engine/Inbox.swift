@@ -14,6 +14,8 @@ struct Inbox {
   var due = Fifo<(session: Identifier, workspace: Identifier, at: Instant)>()
   var isDue: Set<Identifier> = []
   var readsInFlight = 0
+  /// An operator of this loop has opened it since the driver looked last.
+  var hasNewWatcher = false
 
   /// Rows that are read at once.
   static let readsMax = 32
@@ -32,12 +34,13 @@ extension Engine {
       stopWatching(slot)
     } else if !connections[slot].isWatching {
       connections[slot].isWatching = true
+      inbox.hasNewWatcher = true
       if inbox.watchers[member.workspace, default: []].isEmpty {
         announceWatch(member.workspace, true)
       }
       inbox.watchers[member.workspace, default: []].append(connections.id(at: slot))
     }
-    FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+    FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
       EventEncoder.ok(ref: command.ref, to: &$0)
     }
     markDirty(slot)
@@ -136,7 +139,7 @@ extension Engine {
   mutating func showInbox(_ workspace: Identifier, _ frame: [UInt8]) {
     for id in inbox.watchers[workspace] ?? [] where connections.contains(id) {
       let slot = Int(id.index)
-      connections[slot].outbox.append(contentsOf: frame)
+      connections[outbox: slot].append(contentsOf: frame)
       markDirty(slot)
     }
   }

@@ -14,6 +14,9 @@ public enum Mail: Sendable {
   case changed(session: Identifier)
   case markRequest(session: Identifier, workspace: Identifier, Mark)
   case typingRequest(TypingMail)
+  case presenceRequest(PresenceMail)
+  /// A connection of another loop has begun to follow: who else is there?
+  case presenceQuery(session: Identifier, loop: Int, slot: SlotID)
 
   // From the owner of a session.
   /// With the name of the database that the owner knows it from.
@@ -22,6 +25,7 @@ public enum Mail: Sendable {
   case state(SessionSnapshot)
   case mark(session: Identifier, Mark)
   case typing(TypingMail)
+  case presence(PresenceMail)
   case outcome(OutcomeMail)
 
   /// The owner's database is another one: nothing that it said before counts.
@@ -30,6 +34,7 @@ public enum Mail: Sendable {
   // About a workspace.
   case watch(workspace: Identifier, loop: Int, isOn: Bool)
   case inbox(workspace: Identifier, frame: [UInt8])
+  case line(LineMail)
 }
 
 extension Mail {
@@ -37,7 +42,9 @@ extension Mail {
   /// database.
   public var heals: Bool {
     switch self {
-    case .log, .mark, .markRequest, .typing, .typingRequest, .inbox: true
+    case .log, .mark, .markRequest, .typing, .typingRequest, .inbox, .presence, .presenceRequest,
+      .presenceQuery, .line:
+      true
     default: false
     }
   }

@@ -9,7 +9,9 @@ extension Engine {
     case .unfollow(let session, let loop):
       guard let index = sessionIndex[session] else { return }
       sessions[index].followers &= ~(1 << UInt64(loop))
-      sessions[index].waitingFollowers &= ~(1 << UInt64(loop))
+      if sessions[index].phase == .loading {
+        sessions[index].waitingFollowers &= ~(1 << UInt64(loop))
+      }
       sessions[index].idleSince = now
       followersChanged(index)
     case .append(let item): append(item)
@@ -31,6 +33,11 @@ extension Engine {
     case .typing(let item):
       guard let index = sessionIndex[item.session], sessions[index].phase == .ready else { return }
       show(item, index)
+    case .presenceRequest(let item): spread(item)
+    case .presenceQuery(let session, let loop, let slot):
+      answerPresence(session, loop: loop, slot: slot)
+    case .presence(let item): show(item)
+    case .line(let item): showLine(item)
     case .outcome(let reply): deliver(reply)
     case .storeReplaced(let loop): storeReplaced(ofLoop: loop)
     case .watch(let workspace, let loop, let isOn): noteWatch(workspace, loop: loop, isOn)

@@ -9,6 +9,19 @@ extension Engine {
     guard !connections[slot].isDirty else { return }
     connections[slot].isDirty = true
     dirtyConnections.append(slot)
+    endRest(slot)
+  }
+
+  func isOpen(_ slot: Int) -> Bool { connections[slot].phase == .open }
+
+  /// A subscription has something to send.
+  mutating func markNews(_ slot: Int, _ subscription: Int) {
+    markDirty(slot)
+    guard !connections[slot].mustPumpAll,
+      connections[slot].subscriptions[subscription].nextWithNews == Subscription.notListed
+    else { return }
+    connections[slot].subscriptions[subscription].nextWithNews = connections[slot].firstWithNews
+    connections[slot].firstWithNews = Int32(subscription)
   }
 
   mutating func refuse(
@@ -16,7 +29,7 @@ extension Engine {
     field: StaticString? = nil, retryAfter: Int64? = nil
   ) {
     counters.refused[Int(refusal.rawValue)] += 1
-    FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+    FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
       EventEncoder.error(
         ref: ref, refusal, sentence: sentence, field: field, retryAfterMilliseconds: retryAfter,
         to: &$0)
@@ -28,7 +41,7 @@ extension Engine {
   mutating func close(_ slot: Int, _ code: CloseCode, _ reason: StaticString) {
     guard connections[slot].phase != .closing, connections[slot].phase != .finished else { return }
     if code.isFault { counters.faults.count(.conversation, reason) }
-    FrameEncoder.appendClose(code, reason: reason, to: &connections[slot].outbox)
+    FrameEncoder.appendClose(code, reason: reason, to: &connections[outbox: slot])
     connections[slot].closeCode = code
     connections[slot].phase = .closing
     connections[slot].closeDeadline = now.advanced(byMilliseconds: Limits.closeTimeoutMilliseconds)
@@ -49,7 +62,7 @@ extension Engine {
     guard connections[slot].phase != .finished else { return }
     counters.faults.count(stage, reason)
     if connections[slot].phase != .closing {
-      FrameEncoder.appendClose(code, reason: reason, to: &connections[slot].outbox)
+      FrameEncoder.appendClose(code, reason: reason, to: &connections[outbox: slot])
       connections[slot].closeCode = code
     }
     connections[slot].decoder.finish()
@@ -84,11 +97,14 @@ extension Engine {
     for index in dirtySessions where sessions.isOccupied(index) {
       sessions[index].isDirty = false
       for position in 0..<sessions[index].subscribers.count {
-        markDirty(sessions[index].subscribers[position].connection)
+        let subscriber = sessions[index].subscribers[position]
+        markNews(subscriber.connection, subscriber.subscription)
       }
       postLog(index)
+      countLog(index)
     }
     dirtySessions.removeAll(keepingCapacity: true)
+    dropRecent()
   }
 
   /// The slots to flush, in the order they became dirty.
@@ -99,25 +115,51 @@ extension Engine {
 
   public var hasDirty: Bool { !dirtyConnections.isEmpty || !dirtySessions.isEmpty }
 
+  /// What waits for the socket already, without what `collect` adds from the logs.
+  public func outputByteCount(_ slot: Int) -> Int { connections[slot].outbox.count }
+
   /// Appends what the connection may send now. Call it only while the socket takes bytes.
   public mutating func collect(_ slot: Int, into output: inout [UInt8]) {
     guard connections.isOccupied(slot) else { return }
     connections[slot].isDirty = false
     guard !connections[slot].isBlocked else { return }
-    if !connections[slot].outbox.isEmpty {
-      output.append(contentsOf: connections[slot].outbox)
-      connections[slot].outbox = []
-    }
+    if !connections[slot].outbox.isEmpty { connections.takeOutbox(slot, into: &output) }
     guard connections[slot].phase == .open else { return }
     let budget = output.count + Limits.backlogBytes
+    let isDone =
+      connections[slot].mustPumpAll
+      ? pumpAll(slot, budget, into: &output) : pumpNews(slot, budget, into: &output)
+    // The rest follows in the next iteration, behind everybody else's share of this one.
+    if !isDone { markDirty(slot) }
+  }
+
+  private mutating func pumpNews(
+    _ slot: Int, _ budget: Int, into output: inout [UInt8]
+  ) -> Bool {
+    while connections[slot].firstWithNews != Subscription.noIndex {
+      let index = Int(connections[slot].firstWithNews)
+      pump(slot, index, budget: budget, into: &output)
+      // What did not fit keeps its place.
+      if output.count >= budget { return false }
+      connections[slot].firstWithNews = connections[slot].subscriptions[index].nextWithNews
+      connections[slot].subscriptions[index].nextWithNews = Subscription.notListed
+    }
+    return true
+  }
+
+  private mutating func pumpAll(
+    _ slot: Int, _ budget: Int, into output: inout [UInt8]
+  ) -> Bool {
     for index in 0..<connections[slot].subscriptions.count {
       pump(slot, index, budget: budget, into: &output)
-      if output.count >= budget {
-        // The rest follows in the next iteration, behind everybody else's share of this one.
-        markDirty(slot)
-        return
-      }
+      if output.count >= budget { return false }
     }
+    connections[slot].mustPumpAll = false
+    connections[slot].firstWithNews = Subscription.noIndex
+    for index in 0..<connections[slot].subscriptions.count {
+      connections[slot].subscriptions[index].nextWithNews = Subscription.notListed
+    }
+    return true
   }
 
   /// The only rule that sends entries: see `Subscription`.
@@ -126,11 +168,12 @@ extension Engine {
   ) {
     let session = connections[slot].subscriptions[index].session
     var next = connections[slot].subscriptions[index].next
-    let head = sessions[session].head
-    let peer = deflatePeer(slot)
+    let head = sessions[at: session].snapshot.head
+    guard next <= head || !connections[slot].subscriptions[index].isLive else { return }
+    let peer = connections[slot].deflate == nil ? nil : deflatePeer(slot)
     let start = next
     while next <= head && output.count < budget {
-      guard next >= sessions[session].log.first, next <= sessions[session].log.last else {
+      guard next >= sessions[at: session].log.first, next <= sessions[at: session].log.last else {
         requestPage(slot, index, after: next - 1)
         break
       }
@@ -138,9 +181,9 @@ extension Engine {
         next = copyDeflated(slot, session, peer, from: next, budget: budget, into: &output)
         continue
       }
-      next = sessions[session].log.copy(
-        from: next, session: sessions[session].id,
-        isOperator: connections[slot].member?.isOperator ?? false, budget: budget, to: &output)
+      next = sessions[at: session].log.copy(
+        from: next, session: sessions[at: session].id,
+        isOperator: connections[slot].isOperator, budget: budget, to: &output)
     }
     counters.delivered += UInt64(next - start)
     connections[slot].subscriptions[index].next = next
@@ -175,7 +218,8 @@ extension Engine {
   /// The socket is full; `rest` waits for `writable`. A peer that does not read is not read from
   /// either.
   public mutating func blocked(_ slot: Int, rest: ArraySlice<UInt8>) {
-    connections[slot].outbox = Array(rest)
+    connections[outbox: slot].removeAll(keepingCapacity: true)
+    connections[outbox: slot].append(contentsOf: rest)
     if !connections[slot].isBlocked {
       stopHolds(slot)
       connections[slot].isBlocked = true
@@ -189,6 +233,7 @@ extension Engine {
     guard connections.isOccupied(slot), connections[slot].isBlocked else { return }
     connections[slot].isBlocked = false
     connections[slot].blockedSince = now
+    connections[slot].mustPumpAll = true
     markDirty(slot)
   }
 
@@ -210,6 +255,7 @@ extension Engine {
   public mutating func release(_ slot: Int) -> CloseCode? {
     guard connections.isOccupied(slot) else { return nil }
     leaveEverything(slot)
+    connections.dropOutbox(slot)
     let gone = connections.remove(slot)
     return gone.closeCode
   }
@@ -218,7 +264,7 @@ extension Engine {
 extension Engine {
   /// Puts bytes in front of everything: the answer to the upgrade.
   public mutating func preface(_ slot: Int, _ bytes: [UInt8]) {
-    connections[slot].outbox = bytes + connections[slot].outbox
+    connections[outbox: slot].insert(contentsOf: bytes, at: 0)
     markDirty(slot)
   }
 }

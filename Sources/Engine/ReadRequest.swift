@@ -15,6 +15,11 @@ public enum ReadRequest: Sendable {
   /// Answered by `Engine.markStored`; one that was not stored is told again.
   case storeMark(session: SlotID, Identifier, workspace: Identifier, Mark)
 
+  /// What an operator has said about taking conversations; answered by
+  /// `Engine.availabilityStored`.
+  case storeAvailability(
+    connection: SlotID, ref: Reference, operator: Identifier, workspace: Identifier, Bool)
+
   public enum Purpose: Sendable {
     /// The part of the log that a subscriber has not seen.
     case backlog(connection: SlotID)

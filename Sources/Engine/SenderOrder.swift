@@ -59,10 +59,9 @@ extension Engine {
   }
 
   /// The number of a send on its connection. One that is held keeps the number it had.
-  mutating func ordinal(_ slot: Int, _ session: Identifier, _ id: Identifier) -> UInt32 {
-    if let index = sessionIndex[session],
-      let subscription = connections[slot].subscription(of: index),
-      let held = connections[slot].subscriptions[subscription].heldSend, held.id == id
+  mutating func ordinal(_ slot: Int, _ subscription: Int?, _ id: Identifier) -> UInt32 {
+    if let subscription, let held = connections[slot].subscriptions[subscription].heldSend,
+      held.id == id
     {
       return held.ordinal
     }
@@ -74,7 +73,7 @@ extension Engine {
     _ slot: Int, _ session: Identifier, behind id: Identifier, ordinal: UInt32
   ) {
     guard let index = sessionIndex[session],
-      let subscription = connections[slot].subscription(of: index)
+      let subscription = subscription(slot, of: index)
     else { return }
     // The time to come again begins when the sender can have heard of it: a slow link may take
     // longer for the answers before this one than the whole of it.

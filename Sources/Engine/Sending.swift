@@ -5,21 +5,19 @@ import Wire
 /// The path of a message: command → batch → commit → ack and fan-out.
 extension Engine {
   mutating func send(_ slot: Int, _ command: Command, _ text: RawSpan) {
-    guard let member = connections[slot].member else { return }
+    let isOperator = connections[slot].isOperator
     guard let session = command.session, let id = command.id, let body = command.body else {
       refuse(
         slot, command.ref, .badFrame, sentence: "The command needs session, id and body.",
         field: command.session == nil ? "session" : command.id == nil ? "id" : "body")
       return
     }
-    guard let index = sessionIndex[session],
-      let subscription = connections[slot].subscription(of: index)
-    else {
+    guard let index = sessionIndex[session], let subscription = subscription(slot, of: index) else {
       refuse(slot, command.ref, .notSubscribed)
       return
     }
     let kind = command.kind ?? .text
-    guard kind == .text || member.isOperator && kind != .event else {
+    guard kind == .text || isOperator && kind != .event else {
       refuse(slot, command.ref, kind == .event ? .rejected : .forbidden)
       return
     }
@@ -48,31 +46,46 @@ extension Engine {
       refuse(slot, command.ref, .rejected, sentence: "A message needs a body or a payload.")
       return
     }
-    let ordinal = ordinal(slot, session, id)
+    let ordinal = ordinal(slot, subscription, id)
     if let wait = waitBeforeSend(slot, subscription, id) {
       suspend(slot, session, behind: id, ordinal: ordinal)
       refuse(slot, command.ref, wait.refusal, retryAfter: wait.milliseconds)
       return
     }
-    accept(slot, member, command.ref, ordinal, session, id, kind, content, payload)
+    accept(slot, command.ref, ordinal, session, id, kind, content, payload)
   }
 
   private mutating func accept(
-    _ slot: Int, _ member: Member, _ ref: Reference, _ ordinal: UInt32, _ session: Identifier,
-    _ id: Identifier, _ kind: Kind, _ content: [UInt8], _ payload: [UInt8]
+    _ slot: Int, _ ref: Reference, _ ordinal: UInt32, _ session: Identifier, _ id: Identifier,
+    _ kind: Kind, _ content: borrowing [UInt8], _ payload: borrowing [UInt8]
   ) {
+    guard let workspace = connections[slot].member?.workspace,
+      let role = connections[slot].member?.person.role,
+      let sender = connections[slot].member?.person.id
+    else { return }
     let slotID = connections.id(at: slot)
     let record = Record(
-      workspace: member.workspace, session: session, id: id, role: member.person.role, kind: kind,
-      sender: member.person.id,
+      workspace: workspace, session: session, id: id, role: role, kind: kind, sender: sender,
       origin: Origin(
         loop: UInt16(loop), slot: slotID.index, generation: slotID.generation, isRequest: false,
         ref: ref, ordinal: ordinal))
     connections[slot].inFlight += 1
     counters.sendsAccepted += 1
-    append(
-      AppendMail(
-        record: record, senderName: member.person.name, body: content, payload: payload))
+    guard owner(of: session) == loop else {
+      append(
+        AppendMail(
+          record: record, senderName: connections[slot].member?.person.name ?? [],
+          body: copy content, payload: copy payload))
+      return
+    }
+    guard isAdmitted(record) else { return }
+    connections[slot].member?.person.name.withRawSpan { name in
+      content.withRawSpan { body in
+        payload.withRawSpan { payload in
+          queue.append(record, senderName: name, body: body, payload: payload, now: now)
+        }
+      }
+    }
   }
 
   /// Puts a record into the batch of the loop that owns its session. Also for REST requests and
@@ -83,10 +96,7 @@ extension Engine {
       post(.append(item), to: owner)
       return
     }
-    guard !isHeld(item.record), !queue.isFull, !isStoreGivenUp else {
-      answer(item.record, Outcome(verdict: .unavailable))
-      return
-    }
+    guard isAdmitted(item.record) else { return }
     item.senderName.withRawSpan { name in
       item.body.withRawSpan { body in
         item.payload.withRawSpan { payload in
@@ -94,6 +104,13 @@ extension Engine {
         }
       }
     }
+  }
+
+  /// Whether a record may wait for the store; its sender has been told otherwise if not.
+  private mutating func isAdmitted(_ record: Record) -> Bool {
+    if !isHeld(record), !queue.isFull, !isStoreGivenUp { return true }
+    answer(record, Outcome(verdict: .unavailable))
+    return false
   }
 
   /// The store is down and sends were given up already: later ones are told at once.
@@ -107,7 +124,7 @@ extension Engine {
   /// Lends the oldest batch to the journal, which takes its records.
   public mutating func submitBatch(_ submit: (inout Batch) -> Void) {
     guard let box = queue.take() else { return }
-    counters.batches += 1
+    counters.countBatch(box.batch.count)
     submit(&box.batch)
     queue.recycle(box)
   }
@@ -177,6 +194,9 @@ extension Engine {
       }
     }
     sessions[index].snapshot.head = outcome.seq
+    if record.role == .visitor, outcome.seq == 1 || !listeners.isEmpty {
+      noteVisitorMessage(index, seq: outcome.seq)
+    }
     touch(index)
   }
 
@@ -240,11 +260,11 @@ extension Engine {
     guard connections.contains(id) else { return }
     let slot = Int(id.index)
     connections[slot].inFlight -= 1
-    guard connections[slot].isOpen else { return }
+    guard isOpen(slot) else { return }
     let ref = reply.origin.ref
     switch reply.outcome.verdict {
     case .stored, .duplicate:
-      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
         EventEncoder.ack(
           ref: ref, session: reply.session, id: reply.id, seq: reply.outcome.seq,
           at: reply.outcome.at, isDuplicate: reply.outcome.verdict == .duplicate, to: &$0)

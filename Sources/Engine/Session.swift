@@ -3,11 +3,11 @@ import Primitives
 
 /// A warm session on one loop: on the loop that owns it, and as a follower on every other loop that
 /// has a subscriber (an operator). Both are the same: only where news comes from differs.
-struct Session {
+struct Session: ~Copyable {
   enum Phase: UInt8 { case loading, ready }
 
-  var id: Identifier
-  var isOwned: Bool
+  var id: Identifier { snapshot.id }
+  let isOwned: Bool
   var phase = Phase.loading
   /// Valid when `phase` is `.ready`. Its `head` is the highest committed seq that this loop knows.
   var snapshot: SessionSnapshot
@@ -15,10 +15,7 @@ struct Session {
   var subscribers: [Subscriber] = []
   /// Loops that follow, as bits. Only on the owner.
   var followers: UInt64 = 0
-  /// Subscribe commands that wait for the session to load.
-  var waiting: [WaitingSubscribe] = []
-  /// Loops whose `follow` waits likewise.
-  var waitingFollowers: UInt64 = 0
+  private var loading: Aside<Loading>
   /// The database knows more than this loop; a read is under way.
   var isReading = false
   /// It changed again while it was read.
@@ -39,13 +36,8 @@ struct Session {
   var marksUnderWay = 0
   var marksStoredAt = Instant.zero
 
-  /// Where the session is looked for while it loads: the workspace of who asked. Only a hint, since
-  /// anybody may ask for any session.
-  let workspaceHint: Identifier?
-
   init(id: Identifier, workspaceHint: Identifier?, isOwned: Bool, now: Instant) {
-    self.id = id
-    self.workspaceHint = workspaceHint
+    loading = Aside(Loading(workspaceHint: workspaceHint))
     self.isOwned = isOwned
     snapshot = SessionSnapshot(
       id: id, workspace: .zero, visitor: nil, epoch: [], head: 0, status: .waiting,
@@ -65,11 +57,60 @@ struct Session {
   }
 }
 
+/// What a session needs until it has loaded.
+private struct Loading {
+  var workspaceHint: Identifier?
+  var waiting: [WaitingSubscribe] = []
+  var waitingFollowers: UInt64 = 0
+}
+
+extension Session {
+  /// Where the session is looked for while it loads: the workspace of who asked. Only a hint, since
+  /// anybody may ask for any session.
+  var workspaceHint: Identifier? { loading.isEmpty ? nil : loading.value.workspaceHint }
+
+  /// Subscribe commands that wait for the session to load.
+  var waiting: [WaitingSubscribe] {
+    get { loading.isEmpty ? [] : loading.value.waiting }
+    _modify {
+      if loading.isEmpty { beginLoading() }
+      yield &loading.value.waiting
+    }
+  }
+
+  /// Loops whose `follow` waits likewise.
+  var waitingFollowers: UInt64 {
+    get { loading.isEmpty ? 0 : loading.value.waitingFollowers }
+    _modify {
+      if loading.isEmpty { beginLoading() }
+      yield &loading.value.waitingFollowers
+    }
+  }
+
+  /// Apart from the path of messages.
+  @inline(never)
+  private mutating func beginLoading() { loading.put(Loading()) }
+
+  /// Nothing waits any more.
+  mutating func endLoading() { loading.remove() }
+}
+
 struct Subscriber {
+  private var connectionSlot: UInt32
+  private var subscriptionIndex: UInt32
+
+  init(connection: Int, subscription: Int) {
+    connectionSlot = UInt32(connection)
+    subscriptionIndex = UInt32(subscription)
+  }
+
   /// Slot of the connection on this loop.
-  var connection: Int
+  var connection: Int { Int(connectionSlot) }
   /// Index in the connection's list of subscriptions.
-  var subscription: Int
+  var subscription: Int {
+    get { Int(subscriptionIndex) }
+    set { subscriptionIndex = UInt32(newValue) }
+  }
 }
 
 struct WaitingSubscribe {

@@ -22,12 +22,12 @@ extension Engine {
     guard let member = connections[slot].member else { return }
     // A visitor learns nothing about a session that its token does not name, not even whether it
     // exists.
-    guard member.isOperator || member.sessions.contains(request.session) else {
+    guard member.mayName(request.session) else {
       refuse(slot, request.ref, .noSuchSession)
       return
     }
     let isKnown =
-      sessionIndex[request.session].flatMap { connections[slot].subscription(of: $0) } != nil
+      sessionIndex[request.session].flatMap { subscription(slot, of: $0) } != nil
     guard isKnown || connections[slot].subscriptions.count < Limits.subscriptions else {
       refuse(slot, request.ref, .rateLimited, sentence: "Too many subscriptions on one connection.")
       return
@@ -84,38 +84,57 @@ extension Engine {
   private mutating func finishSubscribe(
     _ slot: Int, _ index: Int, _ request: SubscribeRequest
   ) {
-    guard let member = connections[slot].member, connections[slot].isOpen else { return }
-    guard member.mayUse(sessions[index].snapshot) else {
+    guard isOpen(slot) else { return }
+    let isOperator = connections[slot].isOperator
+    let snapshot = sessions[index].snapshot
+    guard connections[slot].member?.mayUse(snapshot) == true else {
       refuse(slot, request.ref, .noSuchSession)
       return
     }
-    let head = sessions[index].head
+    if let visitor = snapshot.visitor, visitor == connections[slot].member?.person {
+      // One copy of the name for both.
+      connections[slot].member?.person.name = visitor.name
+    }
+    let head = snapshot.head
     let tail = min(request.tail ?? Int64(Limits.tailDefault), Int64(Limits.pageEntries))
     var from = request.after.map { $0 + 1 } ?? max(1, head - tail + 1)
-    let isOtherEpoch = !request.epoch.isEmpty && request.epoch != sessions[index].snapshot.epoch
+    let isOtherEpoch = !request.epoch.isEmpty && request.epoch != snapshot.epoch
+    if !isOtherEpoch, from > head + 1, isBehind(index) {
+      refuse(
+        slot, request.ref, .unavailable, retryAfter: breaker.wait(salt: name(slot), now: now))
+      return
+    }
     if isOtherEpoch || from > head + 1 {
       // The log went back behind what the client holds: it drops its copy and starts from the tail.
-      FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
         EventEncoder.resync(
-          ref: .none, session: request.session, epoch: sessions[index].snapshot.epoch, head: head,
+          ref: .none, session: request.session, epoch: snapshot.epoch, head: head,
           reason: isOtherEpoch ? "epoch" : "ahead", to: &$0)
       }
       from = max(1, head - Int64(Limits.tailDefault) + 1)
     }
     place(slot, index, next: from)
-    FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+    FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
       EventEncoder.subscribed(
-        ref: request.ref, sessions[index].snapshot, from: from, isOperator: member.isOperator,
-        to: &$0)
+        ref: request.ref, snapshot, from: from, isOperator: isOperator, to: &$0)
     }
     markDirty(slot)
+    if !isOperator { visitorBegins(slot, session: index) }
+  }
+
+  /// More may be committed than this loop has heard of: the answer to a commit was lost, or the
+  /// store cannot be asked. Another loop may have read and shown it meanwhile, so that a client is
+  /// ahead of this one without a sign that the log went back.
+  private func isBehind(_ index: Int) -> Bool {
+    !isStoreReachable || sessions[index].isStale || sessions[index].isReading
   }
 
   /// Puts the subscription into both lists, or moves the one that is there.
   private mutating func place(_ slot: Int, _ index: Int, next: Int64) {
-    if let existing = connections[slot].subscription(of: index) {
+    if let existing = subscription(slot, of: index) {
       connections[slot].subscriptions[existing].next = next
       connections[slot].subscriptions[existing].isLive = false
+      markNews(slot, existing)
       // A page that is under way belongs to the old place; its entries no longer fit and are
       // dropped.
       return
@@ -125,18 +144,19 @@ extension Engine {
     sessions[index].subscribers.append(
       Subscriber(connection: slot, subscription: connections[slot].subscriptions.count))
     connections[slot].subscriptions.append(subscription)
+    markNews(slot, connections[slot].subscriptions.count - 1)
     followersChanged(index)
   }
 
   mutating func unsubscribe(_ slot: Int, _ command: Command) {
     guard let id = command.session, let index = sessionIndex[id],
-      let subscription = connections[slot].subscription(of: index)
+      let subscription = subscription(slot, of: index)
     else {
       refuse(slot, command.ref, .notSubscribed)
       return
     }
     leave(slot, subscription)
-    FrameEncoder.appendFrame(.text, to: &connections[slot].outbox) {
+    FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
       EventEncoder.ok(ref: command.ref, to: &$0)
     }
     markDirty(slot)
@@ -151,6 +171,8 @@ extension Engine {
       connections[lastSubscriber.connection].subscriptions[lastSubscriber.subscription].position =
         gone.position
     }
+    // The list of those with news goes by their indices.
+    connections[slot].mustPumpAll = true
     let lastSubscription = connections[slot].subscriptions.removeLast()
     if subscription < connections[slot].subscriptions.count {
       connections[slot].subscriptions[subscription] = lastSubscription
@@ -158,6 +180,7 @@ extension Engine {
         subscription
     }
     sessions[gone.session].idleSince = now
+    presenceEnds(slot, gone)
     followersChanged(gone.session)
   }
 
@@ -201,21 +224,26 @@ extension Engine {
   private mutating func becomeReady(_ index: Int, _ snapshot: SessionSnapshot) {
     sessions[index].phase = .ready
     sessions[index].snapshot = snapshot
-    sessions[index].log = RecentLog(head: snapshot.head)
+    // The same for nearly all sessions of a database: one copy for all.
+    if snapshot.epoch == epoch {
+      sessions[index].snapshot.epoch = epoch
+    } else {
+      epoch = snapshot.epoch
+    }
+    emptyLog(index)
     sessions[index].postedSeq = snapshot.head
     if sessions[index].isInboxPending {
       sessions[index].isInboxPending = false
       touchInbox(index)
     }
     let followers = sessions[index].waitingFollowers
-    sessions[index].waitingFollowers = 0
+    let waiting = sessions[index].waiting
+    sessions[index].endLoading()
     sessions[index].followers |= followers
     forEachLoop(followers) { engine, loop in
       engine.post(
         .snapshot(session: snapshot.id, .success(snapshot), store: engine.store), to: loop)
     }
-    let waiting = sessions[index].waiting
-    sessions[index].waiting = []
     for item in waiting where connections.contains(item.connection) {
       finishSubscribe(Int(item.connection.index), index, item.request)
     }
@@ -241,7 +269,7 @@ extension Engine {
     let session = forget(index)
     for item in session.waiting where connections.contains(item.connection) {
       let slot = Int(item.connection.index)
-      guard connections[slot].isOpen else { continue }
+      guard isOpen(slot) else { continue }
       switch fault {
       case .noSuchSession: refuse(slot, item.request.ref, .noSuchSession)
       case .unavailable:
@@ -308,6 +336,7 @@ extension Engine {
       || snapshot.title != old.title
     {
       announceState(index)
+      if hasVisitor(index) { joinAudience(index) }
     }
     touchInbox(index)
     if snapshot.head > old.head { readNews(index) }
@@ -319,10 +348,10 @@ extension Engine {
     sessions[index].snapshot = snapshot
     // Positions in the old marks, which speak of a log that is gone.
     sessions[index].unstoredMarks.removeAll()
-    sessions[index].log = RecentLog(head: snapshot.head)
+    emptyLog(index)
     sessions[index].postedSeq = snapshot.head
     for subscriber in sessions[index].subscribers {
-      FrameEncoder.appendFrame(.text, to: &connections[subscriber.connection].outbox) {
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: subscriber.connection]) {
         EventEncoder.resync(
           ref: .none, session: snapshot.id, epoch: snapshot.epoch, head: snapshot.head,
           reason: "epoch", to: &$0)

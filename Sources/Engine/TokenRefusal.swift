@@ -14,12 +14,14 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
   case foreignOrigin
   /// The operator was disabled, left, logged out, or has another password or role (faults A16).
   case revoked
+  /// The visitor was blocked, or erased.
+  case banned
 
   var refusal: Refusal {
     switch self {
     case .expired: .tokenExpired
     case .invalid, .revoked: .unauthenticated
-    case .foreignOrigin: .forbidden
+    case .foreignOrigin, .banned: .forbidden
     case .tooFast, .tooManyConnections, .workspaceFull: .rateLimited
     }
   }
@@ -33,6 +35,7 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     case .workspaceFull: "The workspace has too many connections. Try again later."
     case .foreignOrigin: "The token was issued for another site."
     case .revoked: "The login has ended. Log in again."
+    case .banned: "This visitor may not write here any more."
     }
   }
 
@@ -44,6 +47,7 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     case .workspaceFull: .overloaded
     case .foreignOrigin: .originRefused
     case .revoked: .tokenRevoked
+    case .banned: .banned
     }
   }
 
@@ -56,6 +60,7 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     case .workspaceFull: "too many connections in the workspace"
     case .foreignOrigin: "the token is of another origin"
     case .revoked: "the login has ended"
+    case .banned: "the visitor is blocked"
     }
   }
 }

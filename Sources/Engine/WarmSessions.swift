@@ -12,8 +12,19 @@ struct UnfollowedList {
 
 /// A session's place in that list.
 struct UnfollowedPlace {
-  var older = -1
-  var newer = -1
+  private var olderSlot: Int32 = -1
+  private var newerSlot: Int32 = -1
+
+  init(older: Int) { self.older = older }
+
+  var older: Int {
+    get { Int(olderSlot) }
+    set { olderSlot = Int32(newValue) }
+  }
+  var newer: Int {
+    get { Int(newerSlot) }
+    set { newerSlot = Int32(newValue) }
+  }
 }
 
 /// Invariant: a session stands in the list exactly while it is loaded and has neither subscribers
@@ -74,8 +85,10 @@ extension Engine {
   /// Removes a session from memory and returns what it was.
   mutating func forget(_ index: Int) -> Session {
     unlist(index)
+    recent.byteCount -= sessions[at: index].log.countedByteCount
     let session = sessions.remove(index)
     sessionIndex[session.id] = nil
+    if !viewers.isEmpty { viewers[session.id] = nil }
     return session
   }
 

@@ -23,6 +23,8 @@ final class Board: Sendable {
     var bytesSent: UInt64 = 0
     var closed: [UInt16: UInt64] = [:]
     var queuedRecords = 0
+    /// Of messages in memory.
+    var recentBytes = 0
     /// Messages that PostgreSQL refused: kept in its table, and not.
     var quarantined: UInt64 = 0
     var quarantineDropped: UInt64 = 0

@@ -100,7 +100,6 @@ extension EventLoop {
       }
       return
     }
-    try? descriptor.setNoDelay()
     var link = Link(descriptor: descriptor, caller: caller, now: now)
     if isSecure, let tlsContext {
       link.tls = TLSSession(server: tlsContext)
@@ -195,6 +194,7 @@ extension EventLoop {
   mutating func remove(_ id: SlotID) {
     guard links.contains(id) else { return }
     let link = links.remove(Int(id.index))
+    link.tls?.forget(tlsWorkspace)
     if link.isRefused { refusedCount -= 1 }
     shared.admission.leave(link.caller.place)
   }

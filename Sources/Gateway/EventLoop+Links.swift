@@ -103,22 +103,43 @@ extension EventLoop {
 
   /// One write for every connection with something to say.
   mutating func flush() {
-    let served = httpDirty
-    httpDirty.removeAll(keepingCapacity: true)
-    for id in served where links.contains(id) { flushHTTP(Int(id.index)) }
+    flushAnswers()
     flushUnsent()
     engine.takeDirty(into: &dirty)
     for connection in dirty {
       guard let slot = link(ofConnection: connection) else { continue }
-      output.removeAll(keepingCapacity: true)
-      engine.collect(connection, into: &output)
-      guard !links[slot].isDoomed else { continue }
-      send(slot, connection)
+      flush(slot, connection)
     }
     // A burst of large answers is not kept for ever.
     if output.capacity > 4 * 1_048_576 { output = [] }
     applyPauses()
   }
+
+  private mutating func flushAnswers() {
+    guard !httpDirty.isEmpty else { return }
+    let served = httpDirty
+    httpDirty.removeAll(keepingCapacity: true)
+    for id in served where links.contains(id) { flushHTTP(Int(id.index)) }
+  }
+
+  private mutating func flush(_ slot: Int, _ connection: Int) {
+    output.removeAll(keepingCapacity: true)
+    engine.collect(connection, into: &output)
+    guard !links[slot].isDoomed else { return }
+    send(slot, connection)
+  }
+
+  /// A long answer to what was just received leaves while it is in the processor's cache. What a
+  /// connection is told after a commit waits for the flush, so that it leaves with one write.
+  mutating func answerEarly(_ slot: Int) {
+    guard links.isOccupied(slot), case .webSocket(let connection) = links[slot].phase,
+      engine.outputByteCount(connection) >= EventLoop.earlyBytes
+    else { return }
+    flush(slot, connection)
+  }
+
+  /// Bytes of an answer that is long.
+  private static let earlyBytes = 2_048
 
   private mutating func send(_ slot: Int, _ connection: Int) {
     guard !output.isEmpty || links[slot].hasUnsent else {
@@ -174,7 +195,7 @@ extension EventLoop {
   private mutating func linger(_ slot: Int) {
     closeSecure(slot)
     links[slot].isDoomed = false
-    links[slot].exchange = HTTPExchange(openedAt: now)
+    links[slot].beginHTTP(now)
     links[slot].phase = .lingering(
       until: now.advanced(byMilliseconds: EventLoop.lingerMilliseconds))
     endOutput(slot)

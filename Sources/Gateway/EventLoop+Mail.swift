@@ -2,6 +2,7 @@ import API
 import Chat
 import Engine
 import Kernel
+import OpenSSL
 import Primitives
 import Wire
 
@@ -56,6 +57,8 @@ extension EventLoop {
       item.record.origin.slot = appends.add(continuation)
       engine.append(item)
     case .response(let link, let response): respond(link, response)
+    case .news(let news): shared.chores.workspaceNews(news, loop: index, now: now)
+    case .listeners(let workspaces): engine.listeners = workspaces
     case .origins(let new): origins = new
     case .drain(let milliseconds): beginDrain(milliseconds)
     case .stop: drain.isOver = true
@@ -66,6 +69,12 @@ extension EventLoop {
     for loop in 0..<shared.loopCount where loop != index {
       let items = engine.takeMail(for: loop)
       if !items.isEmpty { shared.mailboxes[loop].post(items) }
+    }
+  }
+
+  mutating func passNews() {
+    for item in engine.takeNews() {
+      shared.chores.workspaceNews(item, loop: index, now: now)
     }
   }
 
@@ -85,6 +94,7 @@ extension EventLoop {
       else { continue }
       let linkID = links.id(at: slot)
       try? epoll.remove(links[slot].descriptor)
+      links[slot].tls?.forget(tlsWorkspace)
       let parcel = LinkParcel(links.remove(Int(linkID.index)))
       shared.mailboxes[loop].post(.arrival(departure, parcel))
     }

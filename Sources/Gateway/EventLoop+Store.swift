@@ -42,7 +42,9 @@ struct PendingQueries {
     case quarantine
     case changes
     case origins
+    case presence
     case logins([OperatorLogin])
+    case banned
     case task(CheckedContinuation<Result<Rows, QueryFailure>, Never>)
   }
 
@@ -208,6 +210,8 @@ extension EventLoop {
     case .storeMark(_, let session, let workspace, let mark):
       query = History.markQuery(
         session, of: workspace, mark.person, read: mark.read, delivered: mark.delivered)
+    case .storeAvailability(_, _, let member, let workspace, let isAvailable):
+      query = OperatorPresence.setAvailable(member, of: workspace, isAvailable).query
     }
     let ticket = queries.add(.engine(request))
     if !reader.enqueue(query, ticket: ticket, now: now) {
@@ -244,9 +248,15 @@ extension EventLoop {
     case .origins:
       note(result)
       finishOrigins((try? result.get()).map(Workspace.allOrigins(limit: Origins.listedMax).answer))
+    case .presence:
+      note(result)
+      finishBeat((try? result.get()).map(OperatorPresence.beat([]).answer))
     case .logins(let checked):
       note(result)
       finishCheck(of: checked, (try? result.get()).map(OperatorLogin.stillGood([]).answer))
+    case .banned:
+      note(result)
+      finishBans((try? result.get()).map(Visitor.bannedLately(seconds: 0).answer))
     case nil: preconditionFailure("the reader answered a question that nobody asked")
     }
   }
@@ -321,6 +331,8 @@ extension EventLoop {
       }
       engine.conversationLoaded(session, workspace, .success(json))
     case .storeMark: engine.markStored(request, isStored: isSettled(result, isSameStore))
+    case .storeAvailability:
+      engine.availabilityStored(request, isStored: isSettled(result, isSameStore))
     }
   }
 

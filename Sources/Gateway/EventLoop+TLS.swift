@@ -49,7 +49,7 @@ extension EventLoop {
       case .established:
         figures.handshakes &+= 1
         links[slot].phase = .http
-        links[slot].exchange = HTTPExchange(openedAt: now)
+        links[slot].beginHTTP(now)
       case .needMoreBytes: isGoing = false
       case .closed:
         // Our own close_notify follows with the end, see `linger`.
@@ -73,7 +73,7 @@ extension EventLoop {
     if fault == .plainHTTP {
       links[slot].tls = nil
       links[slot].phase = .http
-      links[slot].exchange = HTTPExchange(openedAt: now)
+      links[slot].beginHTTP(now)
       links[slot].exchange.fail()
       answer(slot, HTTPResponse.problem(400, "This port speaks HTTPS. Ask with https://."))
       return

@@ -81,7 +81,7 @@ extension EventLoop {
     links[slot].phase = .webSocket(connection)
     engine.preface(connection, links[slot].exchange.output + response)
     var rest = links[slot].exchange.takeRest()
-    links[slot].exchange = HTTPExchange(openedAt: now)
+    links[slot].endHTTP()
     guard !rest.isEmpty else { return }
     rest.withMutableRawSpan { engine.receive(connection, &$0) }
   }

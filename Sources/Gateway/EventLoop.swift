@@ -60,13 +60,15 @@ struct EventLoop: ~Copyable {
   var knownGeneration: Int64?
   var origins: Origins
   var nextOrigins: Instant
+  var nextUpkeep = Instant.zero
   /// What the operators' connections of this loop stand for, see `checkLogins`.
   var logins = Logins()
+  var beat = Beat()
   var drain = Drain()
   var random: RandomBlock
 
   /// Bytes read from one socket in one event: the next one's turn comes after that.
-  static let receiveBytes = 65_536
+  static let receiveBytes = 262_144
 
   /// Makes a loop and everything it waits for.
   static func make(
@@ -98,7 +100,8 @@ struct EventLoop: ~Copyable {
     engine = Engine(
       loop: index, loopCount: shared.loopCount,
       configuration: Engine.Configuration(
-        connectionsMax: 2 * connectionsMax, sessionsMax: shared.settings.warmSessionsMax, node: "1",
+        connectionsMax: 2 * connectionsMax, sessionsMax: shared.settings.warmSessionsMax,
+        recentBytesMax: shared.settings.recentMebibytesMax << 20 / shared.loopCount, node: "1",
         compression: shared.settings.compression.options),
       now: now, wall: SystemClock.wallTime())
     random = RandomBlock()
@@ -131,6 +134,7 @@ struct EventLoop: ~Copyable {
       driveStore()
       engine.settleSessions()
       postMail()
+      passNews()
       answerRequests()
       applyPauses()
       flush()
@@ -174,17 +178,26 @@ struct EventLoop: ~Copyable {
     guard links.contains(id) else { return }
     let slot = Int(id.index)
     if event.isWritable { becameWritable(slot) }
-    if event.isReadable || event.isHungUp { receive(slot) }
+    if event.isReadable || event.isHungUp {
+      receive(slot)
+      answerEarly(slot)
+    }
   }
 
   private mutating func sweep() {
     nextSweep = now.advanced(byMilliseconds: Engine.sweepMilliseconds)
     engine.sweep()
-    sweepLinks()
+    // A link is a connection of the engine, or speaks HTTP, or ends: where all are connections,
+    // which the engine's own sweep looks after, none has to be read.
+    if links.count > engine.connectionCount { sweepLinks() }
     keepHouse()
     askForChanges()
     refreshOrigins()
     checkLogins()
+    beatOperators()
+    checkBans()
+    if index == 0, !drain.isDraining { shared.chores.advance(loop: index, now: now) }
+    keepUp()
     resumeListeners()
     post(figures: true)
   }
@@ -198,6 +211,7 @@ struct EventLoop: ~Copyable {
     figures.connections = engine.connectionCount
     figures.sessions = engine.sessionCount
     figures.queuedRecords = engine.queuedRecords
+    figures.recentBytes = engine.recentByteCount
     figures.engine = engine.counters
     shared.board.post(figures, loop: index)
   }

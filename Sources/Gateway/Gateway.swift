@@ -4,6 +4,7 @@ import OpenSSL
 import Primitives
 public import Settings
 import Tokens
+import Webhooks
 
 /// What a gateway needs to run, settled before the first thread starts.
 public struct GatewayOptions: Sendable {
@@ -59,6 +60,8 @@ public enum Gateway {
     for warning in certificates?.first.warnings ?? [] { shared.logger.warning("\(warning)") }
     let (listeners, addresses) = try listen(shared)
     let loops = try LoopThreads.start(shared, listeners)
+    let deliveries = shared.deliveries
+    let deliverer = try Thread.spawn(name: "webhooks") { deliveries.run() }
     shared.logger.info(
       "listening",
       metadata: [
@@ -68,7 +71,21 @@ public enum Gateway {
     ready(addresses)
     try waitForEnd(signals, shared)
     loops.join()
+    try end(deliverer, shared)
     shared.logger.info("stopped")
+  }
+
+  /// A worker that waits for a PostgreSQL that does not answer is left behind: its leases end.
+  private static func end(_ deliverer: consuming Thread, _ shared: Shared) throws {
+    shared.deliveries.stop()
+    let epoll = try Epoll()
+    var events = Events(capacity: 1)
+    let limit = SystemClock.now().advanced(byMilliseconds: 3_000)
+    while !shared.deliveries.hasEnded {
+      guard SystemClock.now() < limit else { return }
+      try epoll.wait(into: &events, timeoutMilliseconds: 20)
+    }
+    deliverer.join()
   }
 
   /// Descriptors that are not connections: listeners, epoll, mailboxes, PostgreSQL, the log.
@@ -110,6 +127,8 @@ public enum Gateway {
         do throws(Errno) {
           let socket = try Sockets.listen(
             on: ip, port: port, backlog: 4096, sharesPort: listeners.count > 1)
+          // Every socket it accepts inherits this, without a call of its own (tcp(7)).
+          try? socket.setNoDelay()
           port = try socket.localPort()
           listeners[index].append(Listener(socket, isSecure: isSecure))
         } catch  where error == .addressInUse {
@@ -179,6 +198,7 @@ public enum Gateway {
             return
           }
           isDraining = true
+          shared.deliveries.stop()
           let milliseconds = Int64(shared.settings.drainSeconds) * 1000
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
           shared.logger.info("draining", metadata: ["signal": "\(signal)"])

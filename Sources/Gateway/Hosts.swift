@@ -27,13 +27,13 @@ struct Hosts: Sendable {
 
   /// Without the port, the brackets of IPv6 and the dot of a full name, in lower case.
   private static func name(ofHost host: String) -> String {
-    var name = Substring(host)
-    if name.first == "[", let end = name.firstIndex(of: "]") {
-      return name[name.index(after: name.startIndex)..<end].lowercased()
+    var name = host.utf8[...]
+    if name.first == UInt8(ascii: "["), let end = name.firstIndex(of: UInt8(ascii: "]")) {
+      return Substring(name[..<end].dropFirst()).lowercased()
     }
-    if let colon = name.firstIndex(of: ":") { name = name[..<colon] }
-    if name.last == "." { name = name.dropLast() }
-    return name.lowercased()
+    if let colon = name.firstIndex(of: UInt8(ascii: ":")) { name = name[..<colon] }
+    if name.last == UInt8(ascii: ".") { name = name.dropLast() }
+    return Substring(name).lowercased()
   }
 
   private static func name(ofURL url: String) -> String? {

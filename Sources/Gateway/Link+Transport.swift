@@ -25,9 +25,11 @@ extension Link {
   /// sent yet are the link's, see `hasUnsent`, and go out before anything else.
   mutating func send(_ bytes: RawSpan, _ workspace: TLSWorkspace) -> WriteOutcome {
     guard isSecure else { return descriptor.send(bytes) }
-    switch flushUnsent() {
-    case .bytes: if hasUnsent { return .wouldBlock }
-    case let other: return other
+    if hasUnsent {
+      switch flushUnsent() {
+      case .bytes: if hasUnsent { return .wouldBlock }
+      case let other: return other
+      }
     }
     var taken = 0
     while taken < bytes.byteCount {

@@ -34,7 +34,8 @@ struct Link: ~Copyable {
   var phase = Phase.http
   /// Nil for a plain socket.
   var tls: TLSSession?
-  var exchange: HTTPExchange
+  /// Not of a WebSocket: of these there are many, and the exchange is half of a link.
+  private var http: Aside<HTTPExchange>
   /// What epoll was told to watch.
   var interest: Interest = .read
   /// The socket is of no further use: it is closed at the end of the iteration.
@@ -47,8 +48,18 @@ struct Link: ~Copyable {
   init(descriptor: consuming FileDescriptor, caller: Caller, now: Instant) {
     self.descriptor = descriptor
     self.caller = caller
-    exchange = HTTPExchange(openedAt: now)
+    http = Aside(HTTPExchange(openedAt: now))
   }
+
+  /// Only of a link that speaks HTTP, or may begin to.
+  var exchange: HTTPExchange {
+    _read { yield http.value }
+    _modify { yield &http.value }
+  }
+
+  mutating func beginHTTP(_ now: Instant) { http.put(HTTPExchange(openedAt: now)) }
+
+  mutating func endHTTP() { http.remove() }
 }
 
 /// A link on its way to another loop: whoever takes it out owns it, and if nobody does, it is

@@ -39,4 +39,6 @@ final class LoopServices: Database, Sessions {
     // Any loop forwards it to the owner.
     mailbox.post(.engine(.changed(session: session)))
   }
+
+  func happened(_ news: WorkspaceNews) { mailbox.post(.news(news)) }
 }

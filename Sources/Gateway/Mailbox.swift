@@ -19,6 +19,10 @@ enum LoopMail: Sendable {
   case query(Query, CheckedContinuation<Result<Rows, QueryFailure>, Never>)
   case append(AppendMail, CheckedContinuation<OutcomeMail, Never>)
   case response(link: SlotID, APIResponse)
+  /// For the chores: from a REST handler, which runs on this loop.
+  case news(WorkspaceNews)
+  /// The workspaces with bots, as one loop has read them for all: see `Engine.listeners`.
+  case listeners(Set<Identifier>)
   /// The origins of all workspaces, as one loop has read them for all.
   case origins(Origins)
   /// Stop accepting, ask the clients to come back elsewhere, and end within so many milliseconds.

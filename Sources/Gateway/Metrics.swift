@@ -1,18 +1,21 @@
 import Chat
 import Engine
 import Primitives
+import Webhooks
 
 /// `/metrics`: the figures of all loops in the Prometheus text format, version 0.0.4.
 struct Metrics {
   private let loops: [Board.Figures]
   private var text = ""
 
-  static func text(_ loops: [Board.Figures]) -> String {
+  static func text(_ loops: [Board.Figures], _ webhooks: DeliveryFigures) -> String {
     var metrics = Metrics(loops: loops)
     metrics.gauges()
     metrics.traffic()
     metrics.messages()
+    metrics.batches()
     metrics.outcomes()
+    metrics.deliveries(webhooks)
     return metrics.text
   }
 
@@ -46,6 +49,7 @@ struct Metrics {
     gauge("sockets", "Open sockets, HTTP and WebSocket.") { $0.links }
     gauge("connections", "Open WebSocket connections.") { $0.connections }
     gauge("sessions_warm", "Sessions held in memory.") { $0.sessions }
+    gauge("recent_bytes", "Bytes of recent messages held in memory.") { $0.recentBytes }
     gauge("queued_records", "Records that wait for PostgreSQL.") { $0.queuedRecords }
   }
 
@@ -69,6 +73,9 @@ struct Metrics {
     counter("session_evictions", "Sessions that left memory for others.") {
       $0.engine.sessionEvictions
     }
+    counter("recent_drops", "Sessions whose recent messages left memory for others'.") {
+      $0.engine.recentDrops
+    }
     counter("batches", "Transactions submitted.") { $0.engine.batches }
     counter("deflated", "Texts compressed, once for each fan-out.") { $0.engine.deflated }
     counter("quarantined", "Messages that PostgreSQL refused, kept in quarantine.") {
@@ -78,6 +85,42 @@ struct Metrics {
       $0.quarantineDropped
     }
     counter("slow_consumers", "Connections closed with 4101.") { $0.engine.slowConsumers }
+  }
+
+  private mutating func deliveries(_ webhooks: DeliveryFigures) {
+    family(
+      "webhooks_pending", "gauge", "Deliveries of all gateways that wait, up to 100000.",
+      [("", UInt64(webhooks.pending))])
+    family(
+      "webhooks_under_way", "gauge", "Requests to webhooks under way.",
+      [("", UInt64(webhooks.underWay))])
+    family(
+      "webhooks_delivered_total", "counter", "Deliveries that were taken.",
+      [("", webhooks.delivered)])
+    family(
+      "webhooks_attempts_failed_total", "counter", "Attempts that failed.",
+      [("", webhooks.attemptsFailed)])
+    family(
+      "webhooks_failed_total", "counter", "Deliveries given up after the last attempt.",
+      [("", webhooks.failed)])
+  }
+
+  private mutating func batches() {
+    let lines = loops.enumerated().flatMap { loop, figures in
+      let engine = figures.engine
+      var upTo: UInt64 = 0
+      var lines: [(labels: String, value: UInt64)] = []
+      for (power, count) in engine.batchSizes.dropLast().enumerated() {
+        upTo += count
+        let limit = (2 << power) - 1
+        lines.append((#"_bucket{loop="\#(loop)",le="\#(limit)"}"#, upTo))
+      }
+      lines.append((#"_bucket{loop="\#(loop)",le="+Inf"}"#, engine.batches))
+      lines.append((#"_sum{loop="\#(loop)"}"#, engine.batchMessages))
+      lines.append((#"_count{loop="\#(loop)"}"#, engine.batches))
+      return lines
+    }
+    family("batch_messages", "histogram", "Messages of a transaction.", lines)
   }
 
   private mutating func outcomes() {

@@ -69,7 +69,6 @@ struct Origins: Sendable {
   private func isOwn(_ origin: String, host: String?, isSecure: Bool) -> Bool {
     if origin == own { return true }
     guard let host else { return false }
-    return origin == WebOrigin.normalize("https://\(host)")
-      || !isSecure && origin == WebOrigin.normalize("http://\(host)")
+    return WebOrigin.isOrigin(origin, ofHost: host, onlyTLS: isSecure)
   }
 }

@@ -26,6 +26,7 @@ struct Proxies: Sendable {
   /// was written by the client itself. An entry that is no address ends the search, so that the
   /// last proxy known is taken for the client.
   func client(of peer: IPAddress, _ head: RequestHead) -> IPAddress {
+    guard contains(peer) else { return peer }
     var client = peer
     var hops = 0
     for entry in head.fields.list(of: "x-forwarded-for").reversed() {

@@ -1,9 +1,11 @@
 import API
+import Directory
 import Kernel
 import Logging
 import Primitives
 import Settings
 import Tokens
+import Webhooks
 
 /// What all loops look at: immutable after the start, except the board on which each loop posts its
 /// figures.
@@ -15,6 +17,8 @@ final class Shared: Sendable {
   let assets: Assets
   let tokens: TokenAuthority
   let api: API
+  let chores: Chores
+  let upkeep: Upkeep
   let admission: Admission
   let proxies: Proxies
   let hosts: Hosts
@@ -22,6 +26,7 @@ final class Shared: Sendable {
   let certificates: Certificates?
   let board: Board
   let databaseURL: String
+  let deliveries: DeliveryWorker
   let logger: Logger
 
   init(
@@ -45,8 +50,25 @@ final class Shared: Sendable {
     apiOptions.rates.widgetTokens = APIOptions.Rate(
       burst: settings.tokensPerAddress, perMinute: settings.tokensPerAddress)
     let logger = options.logger
+    let secrets = SecretBox(
+      configured: settings.credentialsKeys, signingKey: options.signingSecret)
+    apiOptions.secrets = secrets
+    apiOptions.webhookGuard = AddressGuard(
+      allowsPrivate: settings.webhooks.allowsPrivate, ports: settings.webhooks.ports)
+    deliveries = DeliveryWorker(
+      DeliveryOptions(
+        databaseURL: options.databaseURL, addressGuard: apiOptions.webhookGuard, secrets: secrets,
+        timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,
+        schedule: RetrySchedule(
+          firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
+        report: { logger.warning("\($0)") }))
     apiOptions.report = { logger.error("\($0)") }
     api = API(database: services, sessions: services, tokens: tokens, options: apiOptions)
+    let botChore = BotChore(Bots(api))
+    chores = Chores(
+      [botChore, QueueChore(services: services, mailboxes: mailboxes) { logger.error("\($0)") }],
+      executors: executors)
+    upkeep = Upkeep(database: services, botChore: botChore, mailboxes: mailboxes)
     admission = Admission(settings)
     proxies = Proxies(settings)
     hosts = Hosts(settings)

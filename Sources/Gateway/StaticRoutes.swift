@@ -1,5 +1,6 @@
 import API
 import Settings
+import Webhooks
 import Wire
 
 /// The routes that need no database: pages, probes and figures.
@@ -19,7 +20,8 @@ enum StaticRoutes {
       return HTTPResponse.text(isReady ? 200 : 503, json + "\n", type: "application/json")
     case "/metrics":
       return HTTPResponse.text(
-        200, Metrics.text(shared.board.read()), type: "text/plain; version=0.0.4; charset=utf-8")
+        200, Metrics.text(shared.board.read(), shared.deliveries.figures),
+        type: "text/plain; version=0.0.4; charset=utf-8")
     case "/":
       return APIResponse(
         status: 302, headers: [("Location", shared.settings.demo ? "/demo" : "/console")])

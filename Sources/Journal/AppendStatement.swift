@@ -44,7 +44,7 @@ enum AppendStatement {
           WHEN s.status = 'closed' AND r.role IN ('visitor', 'user') THEN 4
           ELSE 0
         END AS verdict,
-        r.kind IN ('text', 'card') AS shown
+        r.kind NOT IN ('note', 'event') AS shown
       FROM (
         SELECT *, sha256(convert_to(
           kind || E'\\n' || coalesce(payload::text, '') || E'\\n' || body, 'UTF8')) AS hash
@@ -87,6 +87,8 @@ enum AppendStatement {
         last_message_role = CASE WHEN n.shown THEN n.role ELSE s.last_message_role END,
         first_response_at = CASE WHEN n.responses > 0
           THEN coalesce(s.first_response_at, statement_timestamp()) ELSE s.first_response_at END,
+        waiting_since = CASE WHEN s.waiting_since IS NULL AND s.status = 'waiting'
+          THEN statement_timestamp() ELSE s.waiting_since END,
         updated_at = statement_timestamp()
       FROM numbered AS n
       WHERE s.id = n.session_id AND s.workspace_id = n.workspace_id AND n.ordinal = n.last

@@ -11,12 +11,21 @@ public struct Command: Sendable {
     case file(String)
   }
 
+  public enum Input: Sendable {
+    /// /dev/null.
+    case nothing
+    /// A socket both ways, whose other end is `ChildProcess.takeSocket`. It ends with this process,
+    /// however that ends: the child's sign to end too.
+    case socket
+  }
+
   /// A path, or a name to be looked up in PATH.
   public var executable: String
   public var arguments: [String]
   /// `NAME=value` pairs; nil for the environment of this process.
   public var environment: [String]?
   public var workingDirectory: String?
+  public var input: Input = .nothing
   public var output: Output = .inherit
   public var errors: Output = .inherit
   /// A process group of its own, which a Ctrl-C at the terminal does not reach.
@@ -44,6 +53,7 @@ public struct ChildProcess: ~Copyable, Sendable {
   public let processIdentifier: Int32
   /// The read end for what is captured.
   private var pipe: FileDescriptor?
+  private var socket: FileDescriptor?
   private var status: ExitStatus?
 
   public static func spawn(_ command: Command) throws(Errno) -> ChildProcess {
@@ -61,9 +71,18 @@ public struct ChildProcess: ~Copyable, Sendable {
       childEnd = FileDescriptor(owning: ends[1])
     }
     var plan = SpawnPlan()
-    try plan.prepare(command, captureTo: childEnd?.rawValue ?? -1)
+    guard command.input == .socket else {
+      try plan.prepare(command, input: nil, captureTo: childEnd?.rawValue ?? -1)
+      let identifier = try plan.run(command)
+      return ChildProcess(
+        processIdentifier: identifier, pipe: pipe.take(), socket: nil, status: nil)
+    }
+    let ends = try Sockets.pair()
+    try plan.prepare(
+      command, input: ends.second.rawValue, captureTo: childEnd?.rawValue ?? -1)
     let identifier = try plan.run(command)
-    return ChildProcess(processIdentifier: identifier, pipe: pipe.take(), status: nil)
+    return ChildProcess(
+      processIdentifier: identifier, pipe: pipe.take(), socket: ends.giveFirst(), status: nil)
   }
 
   /// Runs a program to its end and returns what it captured.
@@ -79,6 +98,9 @@ public struct ChildProcess: ~Copyable, Sendable {
 
     public var text: String { String(decoding: output, as: UTF8.self) }
   }
+
+  /// This process's end of `Command.Input.socket`, once; non-blocking.
+  public mutating func takeSocket() -> FileDescriptor? { socket.take() }
 
   /// Everything captured until the last holder of the other end has closed it. Blocks.
   public mutating func readOutput() throws(Errno) -> [UInt8] {

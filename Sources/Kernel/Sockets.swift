@@ -37,13 +37,25 @@ public enum Sockets {
   }
 
   /// Begins to connect. Wait until the descriptor is writable, then ask `pendingError`.
-  public static func connect(to address: IPAddress, port: UInt16) throws(Errno) -> FileDescriptor {
+  ///
+  /// With `source` the connection comes from that address of this machine: a load test needs more
+  /// than one where it has more connections to a server than an address has ports.
+  public static func connect(
+    to address: IPAddress, port: UInt16, from source: IPAddress? = nil
+  ) throws(Errno) -> FileDescriptor {
     let raw = RawAddress(PeerAddress(ip: address, port: port))
-    return try connect(raw, Int32(raw.storage.ss_family))
+    let socket = try make(Int32(raw.storage.ss_family))
+    if let source {
+      // The port is chosen by connect, which knows the server: bind alone would have to find one
+      // that no connection to anybody has (ip(7)).
+      try socket.set(Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, 1)
+      try bind(socket, RawAddress(PeerAddress(ip: source, port: 0)))
+    }
+    return try connect(socket, raw)
   }
 
   public static func connect(path: String) throws(Errno) -> FileDescriptor {
-    try connect(try RawAddress(path: path), AF_UNIX)
+    try connect(try make(AF_UNIX), try RawAddress(path: path))
   }
 
   /// Two connected sockets, for tests and for talking to oneself.
@@ -67,23 +79,29 @@ public enum Sockets {
     return FileDescriptor(owning: number)
   }
 
-  private static func bindAndListen(
-    _ socket: borrowing FileDescriptor, _ address: RawAddress, _ backlog: Int32
+  private static func bind(
+    _ socket: borrowing FileDescriptor, _ address: RawAddress
   ) throws(Errno) {
     let number = socket.rawValue
     // SAFETY: the address is read during the call.
     _ = try retrying {
       unsafe address.withPointer { pointer, count in
-        unsafe bind(number, pointer, count)
+        unsafe CLinux.bind(number, pointer, count)
       }
     }
+  }
+
+  private static func bindAndListen(
+    _ socket: borrowing FileDescriptor, _ address: RawAddress, _ backlog: Int32
+  ) throws(Errno) {
+    try bind(socket, address)
+    let number = socket.rawValue
     _ = try retrying { CLinux.listen(number, backlog) }
   }
 
   private static func connect(
-    _ address: RawAddress, _ family: Int32
+    _ socket: consuming FileDescriptor, _ address: RawAddress
   ) throws(Errno) -> FileDescriptor {
-    let socket = try make(family)
     let number = socket.rawValue
     // SAFETY: the address is read during the call.
     let result = unsafe address.withPointer { pointer, count in
@@ -101,6 +119,9 @@ public enum Sockets {
 @frozen public struct SocketPair: ~Copyable {
   public var first: FileDescriptor
   public var second: FileDescriptor
+
+  /// The second is closed.
+  consuming func giveFirst() -> FileDescriptor { first }
 }
 
 extension FileDescriptor {

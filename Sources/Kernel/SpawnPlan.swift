@@ -20,10 +20,16 @@ import CLinux
     _ = unsafe posix_spawnattr_destroy(&attributes)
   }
 
-  mutating func prepare(_ command: Command, captureTo descriptor: Int32) throws(Errno) {
+  mutating func prepare(
+    _ command: Command, input: Int32?, captureTo descriptor: Int32
+  ) throws(Errno) {
     // SAFETY: `actions` and `attributes` are initialised; the calls copy the paths and sets they
     // are given.
-    unsafe try check(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0))
+    if let input {
+      unsafe try check(posix_spawn_file_actions_adddup2(&actions, input, 0))
+    } else {
+      unsafe try check(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0))
+    }
     try redirect(1, command.output, descriptor)
     try redirect(2, command.errors, descriptor)
     // After the redirections: whatever else is open without O_CLOEXEC stays here.

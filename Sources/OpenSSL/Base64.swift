@@ -1,3 +1,5 @@
+import Primitives
+
 /// Base64 without padding (RFC 4648): the URL alphabet for tokens, the standard one for password
 /// hashes.
 ///
@@ -9,10 +11,15 @@ public struct Base64: Sendable {
   public static let standard = Base64(lastLetters: "+/")
 
   private let letters: [UInt8]
+  /// Of each byte; 64 is no letter's.
+  private let values: [UInt8]
 
   private init(lastLetters: String) {
     letters = Array(
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\(lastLetters)".utf8)
+    var values = [UInt8](repeating: 64, count: 256)
+    for (value, letter) in letters.enumerated() { values[Int(letter)] = UInt8(value) }
+    self.values = values
   }
 
   public func encode(_ bytes: [UInt8]) -> String {
@@ -32,14 +39,20 @@ public struct Base64: Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  public func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+  public func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    Array(text).withRawSpan { decode($0) }
+  }
+
+  public func decode(_ text: RawSpan) -> [UInt8]? {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count * 3 / 4)
+    bytes.reserveCapacity(text.byteCount * 3 / 4)
     var pending: UInt32 = 0
     var bits = 0
-    for letter in text {
-      guard let value = value(of: letter) else { return nil }
-      pending = pending << 6 | value
+    let values = values.span
+    for offset in 0..<text.byteCount {
+      let value = values[Int(text.byte(at: offset))]
+      guard value < 64 else { return nil }
+      pending = pending << 6 | UInt32(value)
       bits += 6
       if bits >= 8 {
         bits -= 8
@@ -50,16 +63,5 @@ public struct Base64: Sendable {
     // bytes.
     guard bits < 6, pending & (1 << UInt32(bits) - 1) == 0 else { return nil }
     return bytes
-  }
-
-  private func value(of letter: UInt8) -> UInt32? {
-    switch letter {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(letter - UInt8(ascii: "A"))
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(letter - UInt8(ascii: "a")) + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(letter - UInt8(ascii: "0")) + 52
-    case letters[62]: 62
-    case letters[63]: 63
-    default: nil
-    }
   }
 }

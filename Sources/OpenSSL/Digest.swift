@@ -4,6 +4,7 @@
 /// they fail only when the library itself is broken, which is a fault of the installation, not an
 /// input's.
 import COpenSSL
+import Synchronization
 
 /// SHA-256 (FIPS 180-4).
 public enum SHA256 {
@@ -53,6 +54,51 @@ public enum HMACSHA256 {
   /// Whether `code` is the code of `bytes`, in constant time.
   public static func isValid(_ code: [UInt8], for bytes: [UInt8], key: [UInt8]) -> Bool {
     constantTimeEquals(code, HMACSHA256.code(for: bytes, key: key))
+  }
+}
+
+/// A key that verifies many codes of HMAC-SHA-256. The library looks its algorithm up and prepares
+/// the key once instead of each time, which costs it ten times as much as a token's code.
+@safe public final class HMACSHA256Key: Sendable {
+  /// The context is one thread's at a time: a lock held for a microsecond.
+  private let context: Mutex<OpaquePointer?>
+
+  public init(_ key: [UInt8]) {
+    precondition(!key.isEmpty, "a key has bytes")
+    // SAFETY: OpenSSL copies key and parameters; the context holds the algorithm itself, and is
+    // freed in `deinit`.
+    let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
+    let made = unsafe EVP_MAC_CTX_new(algorithm)
+    unsafe EVP_MAC_free(algorithm)
+    let isReady = unsafe key.withUnsafeBufferPointer { bytes in
+      unsafe chirrup_hmac_sha256(made, bytes.baseAddress, bytes.count)
+    }
+    precondition(isReady == 1, "OpenSSL cannot compute HMAC-SHA-256")
+    unsafe context = Mutex(made)
+  }
+
+  deinit {
+    // SAFETY: owned here; freeing overwrites the key.
+    unsafe context.withLock { unsafe EVP_MAC_CTX_free($0) }
+  }
+
+  /// Whether `code` is the code of the bytes, in constant time.
+  public func isValid(_ code: [UInt8], for bytes: RawSpan) -> Bool {
+    var computed = [UInt8](repeating: 0, count: HMACSHA256.byteCount)
+    var written = 0
+    let isComputed = unsafe context.withLock { context in
+      // SAFETY: both buffers live through the calls, and the code has exactly `byteCount` bytes.
+      unsafe bytes.withUnsafeBytes { input in
+        unsafe computed.withUnsafeMutableBufferPointer { output in
+          unsafe EVP_MAC_init(context, nil, 0, nil) == 1
+            && EVP_MAC_update(
+              context, input.baseAddress?.assumingMemoryBound(to: UInt8.self), input.count) == 1
+            && EVP_MAC_final(context, output.baseAddress, &written, output.count) == 1
+        }
+      }
+    }
+    precondition(isComputed && written == HMACSHA256.byteCount, "OpenSSL cannot compute HMAC")
+    return constantTimeEquals(code, computed)
   }
 }
 

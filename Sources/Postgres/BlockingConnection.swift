@@ -27,12 +27,13 @@ public final class BlockingConnection {
 
   @discardableResult
   public func run(_ query: Query) throws(QueryFailure) -> Rows {
-    guard let scope = query.scope, try perform(Query(Scope.isPossible)).bool(0, 0) == true else {
-      return try perform(query)
-    }
+    var scope = query.scope
+    if scope != nil, try perform(Query(Scope.isPossible)).bool(0, 0) != true { scope = nil }
+    guard scope != nil || !query.locks.isEmpty else { return try perform(query) }
     try perform(Query("BEGIN"))
     do throws(QueryFailure) {
-      try perform(Query(Scope.enter, scope.parameters))
+      if let scope { try perform(Query(Scope.enter, scope.parameters)) }
+      for lock in query.locks { try perform(Query(lock.sql, lock.parameters)) }
       let rows = try perform(query)
       try perform(Query("COMMIT"))
       return rows

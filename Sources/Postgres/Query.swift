@@ -7,8 +7,23 @@ public struct Query: Sendable {
   public var parameters: [Parameter]
   /// Binds the statement to one workspace by row security; nil: it runs as the tables' owner.
   public var scope: Scope?
+  /// Locks that are taken first, in the same transaction: what the statement then sees has been
+  /// committed before it, also by those for whom a lock had to wait (a statement sees what was
+  /// committed when it began, so one that takes its locks itself would decide on old news).
+  public var locks: [Lock] = []
 
   public init(_ sql: StaticString, _ parameters: [Parameter] = []) {
+    self.sql = sql
+    self.parameters = parameters
+  }
+}
+
+/// A statement of which only its locks are of interest.
+public struct Lock: Sendable {
+  public var sql: StaticString
+  public var parameters: [Parameter]
+
+  public init(_ sql: StaticString, _ parameters: [Parameter]) {
     self.sql = sql
     self.parameters = parameters
   }
@@ -43,6 +58,13 @@ public struct Scope: Sendable, Equatable {
 }
 
 extension Query {
+  /// After these locks, in this order.
+  public func after(_ locks: Lock...) -> Query {
+    var query = self
+    query.locks = locks
+    return query
+  }
+
   public func scoped(to workspace: Identifier, user: Identifier? = nil) -> Query {
     var query = self
     query.scope = Scope(workspace: workspace, user: user)

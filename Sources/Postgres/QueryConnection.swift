@@ -201,8 +201,10 @@ public struct QueryConnection: ~Copyable {
     let scope = canScope ? query.scope : nil
     var resultsBefore = scope == nil ? 0 : isPooled || isScopePrepared ? 1 : 2
     if isPooled { resultsBefore += 2 }
+    resultsBefore += query.locks.count
     let isGuarded = !isPooled || guardStore()
-    let isEntered = isGuarded && (scope.map { enter($0) } ?? true)
+    let isEntered =
+      isGuarded && (scope.map { enter($0) } ?? true) && query.locks.allSatisfy { take($0) }
     parameters.removeAll()
     for parameter in query.parameters { parameters.append(parameter) }
     // While the first use of a text is under way, others go without a name: should it fail, they
@@ -277,6 +279,13 @@ public struct QueryConnection: ~Copyable {
       }
     }
     return link?.execute("scope", parameters) ?? false
+  }
+
+  /// As text: a session keeps no plan for what is asked this seldom.
+  private mutating func take(_ lock: Lock) -> Bool {
+    parameters.removeAll()
+    for parameter in lock.parameters { parameters.append(parameter) }
+    return link?.execute(text: lock.sql, parameters) ?? false
   }
 
   private mutating func exchange(_ now: Instant) {

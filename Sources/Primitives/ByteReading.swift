@@ -14,6 +14,13 @@ extension RawSpan {
     UInt16(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
   }
 
+  /// Four bytes in the machine's own order.
+  @inlinable @inline(__always)
+  public func uint32(at offset: Int) -> UInt32 {
+    // SAFETY: `unsafeLoadUnaligned` checks the bounds, and every bit pattern is a valid UInt32.
+    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)
+  }
+
   /// Eight bytes, most significant first (network order).
   @inlinable @inline(__always)
   public func uint64(at offset: Int) -> UInt64 {
@@ -26,6 +33,13 @@ extension RawSpan {
   public func word(at offset: Int) -> UInt64 {
     // SAFETY: `unsafeLoadUnaligned` checks the bounds, and every bit pattern is a valid UInt64.
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+  }
+
+  /// 32 bytes as four such words.
+  @inlinable @inline(__always)
+  public func block(at offset: Int) -> SIMD4<UInt64> {
+    // SAFETY: `unsafeLoadUnaligned` checks the bounds, and every bit pattern is a valid vector.
+    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
   }
 
   @inlinable

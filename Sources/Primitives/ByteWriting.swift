@@ -13,6 +13,8 @@ extension Array where Element == UInt8 {
       contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
+  /// Disfavoured, or every literal would be a String and not a StaticString.
+  @_disfavoredOverload
   public mutating func append(_ text: String) {
     append(contentsOf: text.utf8)
   }

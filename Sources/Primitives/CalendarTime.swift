@@ -14,14 +14,18 @@ extension WallTime {
     let seconds = rest / 1_000_000
     // Composed in words, since every event has a time: 2026-11- 21T14:03 :07.042Z
     let year = twoDigits(date.year / 100 % 100) << 48 | twoDigits(date.year % 100) << 32
-    bytes.append(bigEndian: year | 0x2D << 24 | twoDigits(date.month) << 8 | 0x2D)
-    bytes.append(
-      bigEndian: twoDigits(date.day) << 48 | 0x54 << 40 | twoDigits(seconds / 3600) << 24
-        | 0x3A << 16 | twoDigits(seconds / 60 % 60))
+    let first = year | 0x2D << 24 | twoDigits(date.month) << 8 | 0x2D
+    let second =
+      twoDigits(date.day) << 48 | 0x54 << 40 | twoDigits(seconds / 3600) << 24 | 0x3A << 16
+      | twoDigits(seconds / 60 % 60)
     let milliseconds = rest / 1000 % 1000
-    bytes.append(
-      bigEndian: 0x3A << 56 | twoDigits(seconds % 60) << 40 | 0x2E << 32
-        | twoDigits(milliseconds / 10) << 16 | UInt64(0x30 + milliseconds % 10) << 8 | 0x5A)
+    let third =
+      0x3A << 56 | twoDigits(seconds % 60) << 40 | 0x2E << 32 | twoDigits(milliseconds / 10) << 16
+      | UInt64(0x30 + milliseconds % 10) << 8 | 0x5A
+    // SAFETY: three words without padding, only inside the closure.
+    unsafe withUnsafeBytes(of: (first.bigEndian, second.bigEndian, third.bigEndian)) {
+      unsafe bytes.append(contentsOf: $0)
+    }
   }
 }
 

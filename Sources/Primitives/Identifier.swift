@@ -24,25 +24,21 @@ public struct Identifier: Hashable, Comparable, Sendable {
   /// Reads the canonical text form, either case (RFC 9562 §4). Nothing else is an id: no braces, no
   /// `urn:uuid:`, no missing hyphens.
   public init?(text: RawSpan) {
-    guard text.byteCount == Identifier.textByteCount else { return nil }
-    var high: UInt64 = 0
-    var low: UInt64 = 0
-    var digits = 0
-    for offset in 0..<Identifier.textByteCount {
-      let byte = text.byte(at: offset)
-      if offset == 8 || offset == 13 || offset == 18 || offset == 23 {
-        guard byte == UInt8(ascii: "-") else { return nil }
-        continue
-      }
-      guard let value = hexadecimalValue(byte) else { return nil }
-      if digits < 16 {
-        high = high << 4 | UInt64(value)
-      } else {
-        low = low << 4 | UInt64(value)
-      }
-      digits += 1
-    }
-    self.init(high: high, low: low)
+    guard text.byteCount == Identifier.textByteCount, text.byte(at: 8) == UInt8(ascii: "-"),
+      text.byte(at: 13) == UInt8(ascii: "-"), text.byte(at: 18) == UInt8(ascii: "-"),
+      text.byte(at: 23) == UInt8(ascii: "-"),
+      let a = hexadecimalWord(text.uint64(at: 0)),
+      let b = hexadecimalWord(Identifier.digits(text, 9, 14)),
+      let c = hexadecimalWord(Identifier.digits(text, 19, 24)),
+      let d = hexadecimalWord(text.uint64(at: 28))
+    else { return nil }
+    self.init(high: UInt64(a) << 32 | UInt64(b), low: UInt64(c) << 32 | UInt64(d))
+  }
+
+  /// Two groups of four digits, most significant first.
+  private static func digits(_ text: RawSpan, _ first: Int, _ second: Int) -> UInt64 {
+    UInt64(UInt32(bigEndian: text.uint32(at: first))) << 32
+      | UInt64(UInt32(bigEndian: text.uint32(at: second)))
   }
 
   public init?(_ text: String) {
@@ -84,8 +80,10 @@ public struct Identifier: Hashable, Comparable, Sendable {
 
   /// Appends the 16 bytes, most significant first: PostgreSQL's binary form of `uuid`.
   public func appendBytes(to bytes: inout [UInt8]) {
-    bytes.append(bigEndian: high)
-    bytes.append(bigEndian: low)
+    // SAFETY: two words without padding, only inside the closure.
+    unsafe withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) {
+      unsafe bytes.append(contentsOf: $0)
+    }
   }
 }
 
@@ -106,6 +104,24 @@ public func hexadecimalValue(_ byte: UInt8) -> UInt8? {
   case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
   default: nil
   }
+}
+
+/// The value of eight hexadecimal digits of either case, the most significant in the highest byte;
+/// nil when one is none. All eight are looked at together: a sum's top bit says that a byte is at
+/// least 0x80 less the summand.
+private func hexadecimalWord(_ text: UInt64) -> UInt32? {
+  let ones: UInt64 = 0x0101_0101_0101_0101
+  let tops = ones &* 0x80
+  guard text & tops == 0 else { return nil }
+  let lower = text | ones &* 0x20
+  let isDigit = (text &+ ones &* 0x50) & ~(text &+ ones &* 0x46)  // "0" to "9"
+  let isLetter = (lower &+ ones &* 0x1F) & ~(lower &+ ones &* 0x19)  // "a" to "f"
+  guard (isDigit | isLetter) & tops == tops else { return nil }
+  // A letter has bit 6, and its low half counts from 1.
+  var value = (text & 0x0F0F_0F0F_0F0F_0F0F) &+ (text >> 6 & ones) &* 9
+  value = (value | value >> 4) & 0x00FF_00FF_00FF_00FF
+  value = (value | value >> 8) & 0x0000_FFFF_0000_FFFF
+  return UInt32(truncatingIfNeeded: value | value >> 16)
 }
 
 /// Eight half bytes as eight lower-case digits, the most significant in the highest byte.

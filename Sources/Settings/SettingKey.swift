@@ -15,6 +15,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case logFormat = "log.format"
   case connections = "limits.connections"
   case warmSessions = "limits.warm_sessions"
+  case recentMebibytes = "limits.recent_mebibytes"
   case connectionsPerAddress = "limits.connections_per_address"
   case connectionsPerVisitor = "limits.connections_per_visitor"
   case connectionsPerWorkspace = "limits.connections_per_workspace"
@@ -27,6 +28,11 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case allowedHosts = "allowed_hosts"
   case visitorTokenSeconds = "tokens.visitor_seconds"
   case operatorTokenSeconds = "tokens.operator_seconds"
+  case credentialsKey = "credentials_key"
+  case webhooksAllowPrivate = "webhooks.allow_private"
+  case webhooksPorts = "webhooks.ports"
+  case webhooksTimeoutSeconds = "webhooks.timeout_seconds"
+  case webhooksRetryMilliseconds = "webhooks.retry_milliseconds"
   case compressionEnabled = "compression.enabled"
   case compressionContextTakeover = "compression.context_takeover"
   case compressionWindowBits = "compression.window_bits"
@@ -49,7 +55,9 @@ public enum SettingKey: String, CaseIterable, Sendable {
   var flagName: String { "--" + String(rawValue.map { $0 == "_" || $0 == "." ? "-" : $0 }) }
 
   /// Whether a value must not be repeated in a message: it may hold a password.
-  var isSecret: Bool { self == .databaseURL || self == .databaseDirectURL }
+  var isSecret: Bool {
+    self == .databaseURL || self == .databaseDirectURL || self == .credentialsKey
+  }
 
   /// The range of a number.
   var range: ClosedRange<Int>? {
@@ -57,6 +65,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .loops: 0...64
     case .connections: 1...1_000_000
     case .warmSessions: 256...1_000_000
+    case .recentMebibytes: 1...65_536
     case .connectionsPerAddress, .connectionsPerVisitor, .connectionsPerWorkspace,
       .connectsPerAddress, .hellosPerAddress, .tokensPerAddress:
       0...1_000_000
@@ -64,6 +73,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .compressionWindowBits: 9...15
     case .compressionMemoryLevel, .compressionLevel: 1...9
     case .compressionThresholdBytes: 0...65_536
+    case .webhooksTimeoutSeconds: 1...60
+    case .webhooksRetryMilliseconds: 100...600_000
     case .drainSeconds: 0...300
     default: nil
     }
@@ -89,6 +100,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .allowedOrigins: "* or up to 64 origins like https://example.com or http://localhost:3000"
     case .trustedProxies, .exemptAddresses:
       "none, or up to 64 addresses or ranges like 10.0.0.0/8 or 2001:db8::/32"
+    case .credentialsKey: "up to 8 texts of 32 to 256 characters, the newest first"
+    case .webhooksPorts: "up to 16 ports or ranges like 443 or 8000-8999"
     case .allowedHosts: "* or up to 64 host names like chat.internal, without scheme and port"
     default: "true or false"
     }

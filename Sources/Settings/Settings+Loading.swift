@@ -44,6 +44,7 @@ extension Settings {
     check.value(.logFormat, into: &logFormat) { LogFormat(rawValue: $0.lowercased()) }
     check.number(.connections, into: &connectionsMax)
     check.number(.warmSessions, into: &warmSessionsMax)
+    check.number(.recentMebibytes, into: &recentMebibytesMax)
     check.number(.connectionsPerAddress, into: &connectionsPerAddressMax)
     check.number(.connectionsPerVisitor, into: &connectionsPerVisitorMax)
     check.number(.connectionsPerWorkspace, into: &connectionsPerWorkspaceMax)
@@ -56,6 +57,11 @@ extension Settings {
     check.list(.allowedHosts, into: &allowedHosts) { parseHost($0) }
     check.number(.visitorTokenSeconds, into: &visitorTokenSeconds)
     check.number(.operatorTokenSeconds, into: &operatorTokenSeconds)
+    check.list(.credentialsKey, into: &credentialsKeys) { parseKeyText($0) }
+    check.value(.webhooksAllowPrivate, into: &webhooks.allowsPrivate) { parseBoolean($0) }
+    check.list(.webhooksPorts, into: &webhooks.ports) { parsePorts($0) }
+    check.number(.webhooksTimeoutSeconds, into: &webhooks.timeoutSeconds)
+    check.number(.webhooksRetryMilliseconds, into: &webhooks.retryMilliseconds)
     check.value(.compressionEnabled, into: &compression.isEnabled) { parseBoolean($0) }
     check.value(.compressionContextTakeover, into: &compression.keepsContext) { parseBoolean($0) }
     check.number(.compressionWindowBits, into: &compression.windowBits)
@@ -113,6 +119,12 @@ extension Settings {
     for (key, count) in counts where count > 64 {
       check.refuse(key, because: "there are \(count)")
     }
+    if credentialsKeys.count > 8 {
+      check.refuse(.credentialsKey, because: "there are \(credentialsKeys.count)")
+    }
+    if webhooks.ports.count > 16 {
+      check.refuse(.webhooksPorts, because: "there are \(webhooks.ports.count)")
+    }
   }
 }
 
@@ -169,7 +181,8 @@ struct SettingsCheck {
     for element in found.text.split(separator: ",", omittingEmptySubsequences: false) {
       let text = String(element.trimmingBlanks)
       guard let value = parse(text) else {
-        return refuse(key, because: "\"\(text)\" is not accepted")
+        return refuse(
+          key, because: key.isSecret ? "a value is not accepted" : "\"\(text)\" is not accepted")
       }
       parsed.append(value)
     }

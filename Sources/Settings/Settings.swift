@@ -28,6 +28,9 @@ public struct Settings: Sendable, Equatable {
   public var connectionsMax = 50_000
   /// Sessions that one loop holds in memory.
   public var warmSessionsMax = 100_000
+  /// MiB of recent messages that all loops hold in memory; what is not there is read from the
+  /// database.
+  public var recentMebibytesMax = 256
   /// Connections open at once from one address (IPv6: from one /64). 0: no limit but
   /// `connectionsMax`.
   public var connectionsPerAddressMax = 1_000
@@ -51,6 +54,10 @@ public struct Settings: Sendable, Equatable {
   public var visitorTokenSeconds = 900
   /// Seconds for which an operator's token is valid.
   public var operatorTokenSeconds = 3_600
+  /// What encrypts secrets of other services in the database, the newest first. Empty: a key
+  /// derived from the one that signs tokens.
+  public var credentialsKeys: [String] = []
+  public var webhooks = WebhookSettings()
   public var compression = CompressionSettings()
   /// Origins that may open a connection, for a workspace that lists none of its own. `*` is any.
   public var allowedOrigins = ["*"]
@@ -65,6 +72,20 @@ public struct Settings: Sendable, Equatable {
   /// Whether the workspace `demo` exists, with its operator, and its login is shown on the
   /// console's page.
   public var demo = false
+
+  public init() {}
+}
+
+/// Deliveries to webhooks.
+public struct WebhookSettings: Sendable, Equatable {
+  /// Whether they may go to this machine and into private networks.
+  public var allowsPrivate = false
+  /// Ports they may go to.
+  public var ports: [ClosedRange<Int>] = [80...80, 443...443, 1_024...65_535]
+  /// Seconds for one attempt.
+  public var timeoutSeconds = 10
+  /// Milliseconds before the second attempt; the others follow at growing distances.
+  public var retryMilliseconds = 5_000
 
   public init() {}
 }

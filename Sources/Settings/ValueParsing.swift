@@ -63,6 +63,20 @@ func parseHost(_ text: String) -> String? {
   text == "*" || isAuthority(Substring(text)) && !text.contains(":") ? text.lowercased() : nil
 }
 
+/// A key is random, so what is too short, or one letter again and again, is none.
+func parseKeyText(_ text: String) -> String? {
+  (32...256).contains(text.utf8.count) && Set(text.utf8).count >= 8 ? text : nil
+}
+
+/// `443` or `8000-8999`.
+func parsePorts(_ text: String) -> ClosedRange<Int>? {
+  let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { decimal($0) }
+  guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1],
+    1 <= first, first <= last, last <= 65_535
+  else { return nil }
+  return first...last
+}
+
 func parsePath(_ text: String) -> String? { text.isEmpty || text.utf8.contains(0) ? nil : text }
 
 /// `http` or `https`, a host, perhaps a port and a path; the trailing slash is dropped.

@@ -24,8 +24,8 @@ typedef struct {
   chirrup_part of[names_max];
 } names;
 
-/// Lists of constants, `names(`…`)` or `{ name: 1, … }`. Each use is replaced by its value, so the
-/// lists themselves can go.
+/// Lists of constants, `names(`…`)`, `places(`…`)` or `{ name: 1, … }`. Each use is replaced by its
+/// value, so the lists themselves can go.
 typedef struct {
   unsigned long count;
   chirrup_part names[lists_max], values[lists_max];
@@ -107,7 +107,7 @@ static unsigned char *copy_code(lexer *source, const unsigned char *begin, unsig
 }
 
 static const char list_start[] = "export const ";
-static const char list_maker[] = "const names = ";
+static const char *const list_makers[] = {"const names = ", "const places = "};
 
 /// Moves behind a list of constants and keeps it. What follows the `=` shows that it is one.
 static bool take_list(lexer *source, lists *known) {
@@ -117,7 +117,8 @@ static bool take_list(lexer *source, lists *known) {
   while (ahead.at < ahead.end && is_word(*ahead.at)) ahead.at += 1;
   const unsigned char *const name_end = ahead.at;
   const bool is_list =
-      *name >= 'A' && *name <= 'Z' && (begins(&ahead, " = names(") || begins(&ahead, " = {\n"));
+      *name >= 'A' && *name <= 'Z' &&
+      (begins(&ahead, " = names(") || begins(&ahead, " = places(") || begins(&ahead, " = {\n"));
   if (!is_list || known->count == lists_max) return false;
   const unsigned char *const value = ahead.at;
   skip_past(&ahead, ";\n");
@@ -127,7 +128,25 @@ static bool take_list(lexer *source, lists *known) {
   return true;
 }
 
-/// Copies the value of `List.name`: the number behind it in the list, or the name as a string.
+/// How many names stand before this one in `places(`…`)`.
+static unsigned char *copy_place(
+    lexer *list, const unsigned char *name, unsigned long length, unsigned char *out) {
+  unsigned place = 0;
+  skip_past(list, "`");
+  while (list->at < list->end && *list->at != '`') {
+    const unsigned char *const word = list->at;
+    while (is_word(*list->at)) list->at += 1;
+    if ((unsigned long)(list->at - word) == length && memcmp(word, name, length) == 0) break;
+    while (*list->at == ' ' || *list->at == '\n') list->at += 1;
+    place += 1;
+  }
+  if (place >= 10) *out++ = (unsigned char)('0' + place / 10);
+  *out++ = (unsigned char)('0' + place % 10);
+  return out;
+}
+
+/// Copies the value of `List.name`: the number behind it in the list, its place there, or the name
+/// as a string.
 static unsigned char *copy_constant(lexer *source, const lists *known, unsigned char *out) {
   for (unsigned long i = 0; i < known->count; i += 1) {
     const chirrup_part list = known->names[i];
@@ -147,6 +166,8 @@ static unsigned char *copy_constant(lexer *source, const lists *known, unsigned 
                value.at[length] == ':')) value.at += 1;
       value.at += length + strlen(": ");
       while (value.at < value.end && is_word(*value.at)) *out++ = *value.at++;
+    } else if (begins(&value, " = places(")) {
+      out = copy_place(&value, name, length, out);
     } else {
       *out++ = '\'';
       memcpy(out, name, length);
@@ -224,7 +245,7 @@ unsigned long chirrup_pack_modules(
         out = behind;
       } else if (source.quote) {
         out = copy_quoted(&source, out);
-      } else if (is_line && begins(&source, list_maker)) {
+      } else if (is_line && (begins(&source, list_makers[0]) || begins(&source, list_makers[1]))) {
         skip_past(&source, ";\n");
       } else if (is_line && begins(&source, list_start) && take_list(&source, &constants)) {
         continue;

@@ -1,277 +1,289 @@
 #include "shorten.h"
 
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { nesting_max = 64, variables_max = 512, letters = 52 };
+#include "script.h"
 
-/// A stretch of the script: a word, a sign, a string.
+enum { variables_max = 1024, letters = 52, ordinals = 11, names_max = letters * ordinals,
+       depth_max = 64 };
+
+/// Everything in the script that has this name. `text` is the new one.
 typedef struct {
-  const unsigned char *at;
-  unsigned long length;
-} token;
-
-/// What the innermost open bracket encloses. Words in an object or a class may be names of
-/// properties, which are seen from outside and stay.
-typedef enum { place_list, place_block, place_object, place_class, place_template } place;
-
-typedef struct {
-  const unsigned char *at;
-  const unsigned char *end;
-  place places[nesting_max];
-  unsigned depth;
-  token last, last_but_one;  // neither counts spaces
-  bool is_class_ahead;
-} reader;
-
-typedef struct {
-  token name;
+  const chirrup_token *name;
   unsigned long uses, shorthands;
   unsigned char text[2];
-  unsigned long length;  // 0: keeps its name
+  unsigned long length;  // 0: none yet
+  bool is_exported, is_kept, is_property;
+  unsigned long *own;  // the scopes that name it themselves
+  unsigned long *all;  // those and all around them; in the end those below one of `own` only
 } variable;
 
 typedef struct {
   variable of[variables_max];
   unsigned long count;
+  unsigned long *bits, words;  // those of the scopes of all variables
 } variables;
 
-typedef enum { role_other, role_variable, role_shorthand } role;
+static bool is_private(const chirrup_token *word) { return *word->at == '#'; }
 
-/// What is no variable of ours: the language, and what we use of the platform. A global that is
-/// missing here becomes a name that nobody knows, so its first use fails and cannot be overlooked.
-static const char *const reserved[] = {
-    "AbortSignal", "Array", "Blob", "Boolean", "BroadcastChannel", "CSSStyleSheet", "Date", "Error",
-    "Infinity", "Intl", "JSON", "Map", "Math", "Number", "Object", "Promise", "ResizeObserver",
-    "Set", "String", "TextEncoder", "URL", "Uint8Array", "WebSocket", "addEventListener", "async",
-    "await", "break", "case", "catch", "class", "clearInterval", "clearTimeout", "console", "const",
-    "constructor", "continue", "crypto", "default", "delete", "do", "document", "else",
-    "encodeURIComponent", "export", "extends", "false", "fetch", "finally", "for", "function",
-    "get", "if", "import", "in", "indexedDB", "instanceof", "let", "localStorage", "location",
-    "matchMedia", "navigator", "new", "null", "of", "requestAnimationFrame", "return",
-    "sessionStorage", "set", "setInterval", "setTimeout", "static", "switch", "this", "throw",
-    "true", "try", "typeof", "undefined", "while", "window"};
-
-static bool is_start(unsigned char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' || byte == '$';
-}
-
-static bool is_word(unsigned char byte) { return is_start(byte) || (byte >= '0' && byte <= '9'); }
-
-static bool equals(token word, const char *text) {
-  return word.length == strlen(text) && memcmp(word.at, text, word.length) == 0;
-}
-
-static bool is_reserved(token word) {
-  for (unsigned long i = 0; i < sizeof reserved / sizeof *reserved; i += 1) {
-    if (equals(word, reserved[i])) return true;
-  }
-  return false;
-}
-
-static bool is_one_of(token sign, const char *signs) {
-  return sign.length == 1 && memchr(signs, *sign.at, strlen(signs)) != NULL;
-}
-
-static place innermost(const reader *in) {
-  return in->depth == 0 ? place_block : in->places[in->depth - 1];
-}
-
-static void enter(reader *in, place into) {
-  if (in->depth < nesting_max) in->places[in->depth] = into;
-  in->depth += 1;
-}
-
-/// Behind a string, or up to the code in a template.
-static void skip_quoted(reader *in, unsigned char quote) {
-  while (in->at < in->end) {
-    const unsigned char byte = *in->at++;
-    if (byte == '\\') in->at += 1;
-    else if (byte == quote) return;
-    else if (quote == '`' && byte == '$' && *in->at == '{') {
-      in->at += 1;
-      return enter(in, place_template);
-    }
-  }
-}
-
-static void skip_expression(reader *in) {
-  for (bool is_set = false; *in->at != '/' || is_set; in->at += 1) {
-    if (*in->at == '\\') in->at += 1;
-    else if (*in->at == '[') is_set = true;
-    else if (*in->at == ']') is_set = false;
-  }
-  in->at += 1;
-  while (is_word(*in->at)) in->at += 1;
-}
-
-/// What a brace opens shows in what stands before it.
-static place opened(reader *in) {
-  if (in->is_class_ahead) {
-    in->is_class_ahead = false;
-    return place_class;
-  }
-  const token last = in->last;
-  const bool is_arrow = is_one_of(last, ">") && is_one_of(in->last_but_one, "=");
-  const bool is_block = last.length == 0 || is_arrow || is_one_of(last, "){};\n") ||
-                        equals(last, "else") || equals(last, "try") || equals(last, "finally") ||
-                        equals(last, "catch") || equals(last, "do");
-  return is_block ? place_block : place_object;
-}
-
-/// Moves over one token and returns it; a string, a number or a private name counts as one.
-static token next(reader *in) {
-  const unsigned char *const begin = in->at;
-  const unsigned char byte = *in->at++;
-  if (is_start(byte) || byte == '#' || (byte >= '0' && byte <= '9')) {
-    while (in->at < in->end && is_word(*in->at)) in->at += 1;
-  } else if (byte == '\'' || byte == '"' || byte == '`') {
-    skip_quoted(in, byte);
-  } else if (byte == '/' && (is_one_of(in->last, "(,=:[!&|?{};") || equals(in->last, "return"))) {
-    skip_expression(in);
-  } else if (byte == '(' || byte == '[') {
-    enter(in, place_list);
-  } else if (byte == '{') {
-    enter(in, opened(in));
-  } else if (byte == ')' || byte == ']' || byte == '}') {
-    const bool is_template = innermost(in) == place_template;
-    if (in->depth > 0) in->depth -= 1;
-    if (is_template) skip_quoted(in, '`');
-  }
-  return (token){begin, (unsigned long)(in->at - begin)};
-}
-
-static void remember(reader *in, token word) {
-  if (is_one_of(word, " ")) return;
-  if (equals(word, "class")) in->is_class_ahead = true;
-  in->last_but_one = in->last;
-  in->last = word;
-}
-
-static bool is_private(token word) { return *word.at == '#'; }
-
-static role role_of(const reader *in, token word) {
-  if (is_private(word)) return role_variable;
-  if (!is_start(*word.at) || is_reserved(word)) return role_other;
-  const token last = in->last;
-  if (is_one_of(last, ".") && !is_one_of(in->last_but_one, ".")) return role_other;
-  const bool is_marked =
-      equals(last, "get") || equals(last, "set") || equals(last, "async") || equals(last, "static");
-  const place around = innermost(in);
-  if (around == place_class && (is_marked || is_one_of(last, "{};\n"))) return role_other;
-  if (around == place_object && (is_marked || is_one_of(last, "{,"))) {
-    const unsigned char after = in->at < in->end ? *in->at : 0;
-    return after == ',' || after == '}' || after == '=' ? role_shorthand : role_other;
-  }
-  return role_variable;
-}
-
-static variable *find(variables *known, token name) {
+static variable *find(variables *known, const chirrup_token *name, bool is_property) {
   for (unsigned long i = 0; i < known->count; i += 1) {
-    const token other = known->of[i].name;
-    if (other.length == name.length && memcmp(other.at, name.at, name.length) == 0) {
+    const chirrup_token *const other = known->of[i].name;
+    if (known->of[i].is_property != is_property) continue;
+    if (other->length == name->length && memcmp(other->at, name->at, name->length) == 0) {
       return &known->of[i];
     }
   }
   return NULL;
 }
 
-static void count(reader in, variables *known) {
-  bool is_exported = false;
-  while (in.at < in.end) {
-    const token word = next(&in);
-    const role is = role_of(&in, word);
-    if (equals(word, "export")) is_exported = true;
-    if (is != role_other) {
-      variable *it = find(known, word);
-      if (!it && known->count < variables_max) {
-        it = &known->of[known->count++];
-        *it = (variable){.name = word};
-      }
-      if (it) {
-        it->uses += 1;
-        // An exported name is seen from outside.
-        it->shorthands += is_exported ? variables_max : is == role_shorthand;
-      }
-      is_exported = false;
+static void set(unsigned long *bits, unsigned long at) { bits[at / 64] |= 1UL << at % 64; }
+
+static bool has(const unsigned long *bits, unsigned long at) {
+  return (bits[at / 64] >> at % 64 & 1) != 0;
+}
+
+/// Leaves in `all` the scopes that can see a declaration of the variable.
+static void see(const chirrup_script *script, variable *it) {
+  bool *const sees = calloc(script->scopes, sizeof *sees);
+  if (!sees) return;
+  for (unsigned i = 0; i < script->scopes; i += 1) {
+    sees[i] = has(it->own, i) || sees[script->parents[i]];
+    if (!sees[i]) it->all[i / 64] &= ~(1UL << i % 64);
+  }
+  free(sees);
+}
+
+/// Whether a word is one of `names`, which stand between spaces.
+static bool is_inner(const chirrup_token *word, const char *names) {
+  for (const char *at = names; at && *at; at += strcspn(at, " ") + 1) {
+    if (strcspn(at, " ") == word->length && memcmp(at, word->at, word->length) == 0) return true;
+    if (!at[strcspn(at, " ")]) break;
+  }
+  return false;
+}
+
+/// The inner properties. They are all in one scope with each other and with what is not ours.
+static void count_properties(const chirrup_script *script, variables *known, const char *names) {
+  for (unsigned long i = 0; i < script->count; i += 1) {
+    const chirrup_token *const word = &script->of[i];
+    if (word->is == role_variable || !is_inner(word, names)) continue;
+    variable *it = find(known, word, true);
+    if (!it && known->count < variables_max) {
+      unsigned long *const bits = known->bits + 2 * known->words * known->count;
+      it = &known->of[known->count++];
+      *it = (variable){.name = word, .is_property = true, .own = bits, .all = bits + known->words};
+      set(it->own, 0);
+      set(it->all, 0);
     }
-    remember(&in, word);
+    if (it) it->uses += 1;
   }
 }
 
-/// The most used get the shortest: `a` … `Z`, then `a0` … `Z9`. A name that often stands for a
-/// property too (`{ id }`) keeps it, since there the short one would come on top. Private names have
-/// letters of their own.
-static void name(variables *known, bool are_private) {
-  for (unsigned long given = 0;;) {
+/// Every name with its uses and the scopes that mention it.
+static void count(const chirrup_script *script, variables *known) {
+  bool is_exported = false;
+  for (unsigned long i = 0; i < script->count; i += 1) {
+    const chirrup_token *const word = &script->of[i];
+    if (chirrup_equals(word, "export")) is_exported = true;
+    if (word->is == role_other) continue;
+    variable *it = find(known, word, false);
+    if (!it && known->count < variables_max) {
+      unsigned long *const bits = known->bits + 2 * known->words * known->count;
+      it = &known->of[known->count++];
+      *it = (variable){.name = word, .own = bits, .all = bits + known->words};
+    }
+    if (!it) continue;
+    it->uses += 1;
+    it->shorthands += word->is == role_shorthand;
+    it->is_exported |= is_exported;
+    is_exported = false;
+    unsigned scope = is_private(word) ? word->class : word->scope;
+    set(it->own, scope);
+    for (; scope > 0; scope = script->parents[scope]) set(it->all, scope);
+    set(it->all, 0);
+  }
+  for (unsigned long i = 0; i < known->count; i += 1) see(script, &known->of[i]);
+}
+
+/// Whether two variables need different names. Where a scope declares one, it names it itself. If
+/// the other is named there or anywhere inside, and may have been declared there or around it, the
+/// one would be taken for the other.
+static bool meet(const variable *one, const variable *two, unsigned long words) {
+  for (unsigned long i = 0; i < words; i += 1) {
+    if ((one->own[i] & two->all[i]) | (two->own[i] & one->all[i])) return true;
+  }
+  return false;
+}
+
+/// `a` … `Z`, then `a0` … `Z9`.
+static void spell(variable *it, unsigned long number) {
+  const unsigned char letter = (unsigned char)(number % letters);
+  it->text[0] = (unsigned char)(letter < 26 ? 'a' + letter : 'A' + letter - 26);
+  it->text[1] = (unsigned char)('0' + number / letters - 1);
+  it->length = number < letters ? 1 : 2;
+}
+
+static void keep(variable *it) {
+  it->is_kept = true;
+  it->length = it->name->length;
+  memcpy(it->text, it->name->at, it->length < 2 ? it->length : 2);
+}
+
+/// The first name that no other variable has which it meets.
+static void name(const variables *known, variable *it) {
+  bool is_taken[names_max] = {false};
+  if (it->is_property) is_taken['n' - 'a'] = is_taken['d' - 'a'] = true;  // the platform and ours
+  for (unsigned long i = 0; i < known->count; i += 1) {
+    const variable *const other = &known->of[i];
+    if (other->length == 0 || other->is_property != it->is_property) continue;
+    if (is_private(other->name) != is_private(it->name)) continue;
+    if (!meet(it, other, known->words)) continue;
+    for (unsigned long n = 0; n < names_max; n += 1) {
+      variable as;
+      spell(&as, n);
+      is_taken[n] |= as.length == other->length && memcmp(as.text, other->text, as.length) == 0;
+    }
+  }
+  unsigned long n = 0;
+  while (n < names_max && is_taken[n]) n += 1;
+  if (n < names_max) spell(it, n);
+  else keep(it);
+}
+
+/// The most used get the shortest. A name that is exported, or often stands for a property too
+/// (`{ id }`), keeps it, since there the short one would come on top.
+static void name_all(variables *known) {
+  for (unsigned long i = 0; i < known->count; i += 1) {
+    variable *const it = &known->of[i];
+    if (it->is_exported || it->shorthands * 2 >= it->uses) keep(it);
+  }
+  for (;;) {
     variable *most = NULL;
     for (unsigned long i = 0; i < known->count; i += 1) {
-      variable *it = &known->of[i];
-      const bool is_free = it->length == 0 && it->shorthands * 8 < it->uses &&
-                           is_private(it->name) == are_private;
-      if (is_free && (!most || it->uses > most->uses)) most = it;
+      variable *const it = &known->of[i];
+      if (it->length == 0 && (!most || it->uses > most->uses)) most = it;
     }
-    if (!most || given >= letters * 11) return;
-    for (bool is_taken = true; is_taken; given += 1) {
-      const unsigned char letter = (unsigned char)(given % letters);
-      most->text[0] = (unsigned char)(letter < 26 ? 'a' + letter : 'A' + letter - 26);
-      most->text[1] = (unsigned char)('0' + given / letters - 1);
-      most->length = given < letters ? 1 : 2;
-      const variable *same = find(known, (token){most->text, most->length});
-      is_taken = same && same->length == 0;
-    }
+    if (!most) return;
+    name(known, most);
   }
 }
 
 /// For each open bracket, whether the statement is a declaration, and whether the last one was.
 typedef struct {
-  bool is_declaration[nesting_max + 1], was_declaration[nesting_max + 1];
+  bool is_declaration[depth_max + 1], was_declaration[depth_max + 1];
 } statements;
 
 /// `let a=1;let b=2` says the same as `let a=1,b=2`. Whether `word` is to be left out.
-static bool joins(reader *in, statements *all, token word, unsigned char *last) {
-  const unsigned at = in->depth < nesting_max ? in->depth : nesting_max;
-  if (is_one_of(word, "([{")) all->is_declaration[at] = all->was_declaration[at] = false;
-  if (is_one_of(word, ";")) {
+static bool joins(statements *all, const chirrup_token *word, unsigned char *last) {
+  const unsigned at = word->depth < depth_max ? word->depth : depth_max;
+  if (chirrup_is_one_of(word, "([{")) {
+    all->is_declaration[at + 1 < depth_max ? at + 1 : depth_max] = false;
+    all->was_declaration[at + 1 < depth_max ? at + 1 : depth_max] = false;
+  }
+  if (chirrup_is_one_of(word, ";")) {
     all->was_declaration[at] = all->is_declaration[at];
     all->is_declaration[at] = false;
   }
-  if (!equals(word, "let")) return false;
+  if (!chirrup_equals(word, "let")) return false;
   all->is_declaration[at] = true;
   if (!last || *last != ';' || !all->was_declaration[at]) return false;
   *last = ',';
-  if (*in->at == ' ') in->at += 1;
   return true;
 }
 
-unsigned long chirrup_shorten(
-    const unsigned char *script, unsigned long length, unsigned char *out) {
-  const unsigned char *const begin = out;
+static unsigned char *copy(unsigned char *out, const void *text, unsigned long length) {
+  memcpy(out, text, length);
+  return out + length;
+}
+
+/// A name, as it is called now.
+static unsigned char *copy_name(unsigned char *out, variables *known, const chirrup_token *word) {
+  const variable *const it = find(known, word, false);
+  const variable *const property = find(known, word, true);
+  if (word->is == role_shorthand && (property || (it && !it->is_kept))) {
+    out = property ? copy(out, property->text, property->length)
+                   : copy(out, word->at, word->length);
+    *out++ = ':';
+  }
+  if (!it || it->is_kept) return copy(out, word->at, word->length);
+  if (is_private(word)) *out++ = '#';
+  return copy(out, it->text, it->length);
+}
+
+/// Whether the parentheses that begin with `word` enclose one name or literal that needs none:
+/// `(a)=>` is `a=>`, and what only had its type noted is itself.
+static bool is_bare(const chirrup_script *script, const chirrup_token *word) {
+  const unsigned long at = (unsigned long)(word - script->of);
+  if (!chirrup_is_one_of(word, "(") || word->partner != at + 2 || at == 0) return false;
+  if (word[1].is == role_variable) {
+    return at + 4 < script->count && *word[3].at == '=' && *word[4].at == '>';
+  }
+  return chirrup_equals(&word[1], "null") && word[-1].length == 1 && *word[-1].at == '=';
+}
+
+/// `10_000` is `10000` and `1e4`, `true` is `!0`.
+static unsigned char *copy_literal(unsigned char *out, const chirrup_token *word) {
+  if (chirrup_equals(word, "true")) return copy(out, "!0", 2);
+  if (chirrup_equals(word, "false")) return copy(out, "!1", 2);
+  const bool is_number = *word->at >= '1' && *word->at <= '9';
+  if (!is_number) return copy(out, word->at, word->length);
+  unsigned char *const begin = out;
+  unsigned long zeros = 0;
+  for (unsigned long i = 0; i < word->length; i += 1) {
+    const unsigned char digit = word->at[i];
+    if (digit == '_') continue;
+    zeros = digit == '0' ? zeros + 1 : 0;
+    *out++ = digit;
+  }
+  if (zeros < 3 || zeros > 9 || (unsigned long)(out - begin) <= zeros) return out;
+  out -= zeros;
+  *out++ = 'e';
+  *out++ = (unsigned char)('0' + zeros);
+  return out;
+}
+
+static unsigned long write_out(
+    const chirrup_script *script, variables *known, unsigned char *const begin) {
+  unsigned char *out = begin;
   statements all = {0};
-  variables known = {0};
-  reader in = {.at = script, .end = script + length};
-  count(in, &known);
-  name(&known, false);
-  name(&known, true);
-  while (in.at < in.end) {
-    const token word = next(&in);
-    const role is = role_of(&in, word);
-    if (joins(&in, &all, word, out > begin ? out - 1 : NULL)) {
-      remember(&in, word);
-      continue;
+  for (unsigned long i = 0; i < script->count; i += 1) {
+    const chirrup_token *const word = &script->of[i];
+    if (joins(&all, word, out > begin ? out - 1 : NULL)) {
+      if (chirrup_is_one_of(word + 1, " ")) i += 1;
+    } else if (is_bare(script, word)) {
+      if (chirrup_equals(word - 1, "async")) *out++ = ' ';
+      out = word[1].is == role_variable ? copy_name(out, known, word + 1) : copy(out, "null", 4);
+      i += 2;
+    } else if (word->is == role_other) {
+      const variable *const property = find(known, word, true);
+      out = property ? copy(out, property->text, property->length) : copy_literal(out, word);
+    } else {
+      out = copy_name(out, known, word);
     }
-    const variable *it = is == role_other ? NULL : find(&known, word);
-    if (!it || it->length == 0 || is == role_shorthand) {
-      memcpy(out, word.at, word.length);
-      out += word.length;
-    }
-    if (it && it->length > 0) {
-      if (is == role_shorthand) *out++ = ':';
-      if (is_private(word)) *out++ = '#';
-      memcpy(out, it->text, it->length);
-      out += it->length;
-    }
-    remember(&in, word);
   }
   return (unsigned long)(out - begin);
+}
+
+unsigned long chirrup_shorten(
+    const unsigned char *script, unsigned long length, const char *inner, unsigned char *out) {
+  chirrup_script read = chirrup_read(script, length);
+  variables *const known = calloc(1, sizeof *known);
+  if (known) {
+    known->words = read.scopes / 64 + 1;
+    known->bits = calloc(2 * known->words * variables_max, sizeof *known->bits);
+  }
+  if (read.count > 0 && known && known->bits) {
+    count(&read, known);
+    count_properties(&read, known, inner);
+    name_all(known);
+    length = write_out(&read, known, out);
+  } else {
+    memcpy(out, script, length);  // no memory: longer, but right
+  }
+  if (known) free(known->bits);
+  free(known);
+  chirrup_forget(&read);
+  return length;
 }

@@ -2,11 +2,9 @@
 
 #include "web_assets.h"
 
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <threads.h>
-
-#include "pack.h"
-#include "shorten.h"
 
 static const unsigned char shared_protocol_js[] = {
 #embed "shared/protocol.js"
@@ -56,23 +54,11 @@ static const unsigned char shared_base_css[] = {
 static const unsigned char shared_icon_svg[] = {
 #embed "shared/icon.svg"
 };
-static const unsigned char widget_widget_js[] = {
-#embed "widget/widget.js"
+static const unsigned char console_actions_js[] = {
+#embed "console/actions.js"
 };
-static const unsigned char widget_visitor_js[] = {
-#embed "widget/visitor.js"
-};
-static const unsigned char widget_status_js[] = {
-#embed "widget/status.js"
-};
-static const unsigned char widget_panel_js[] = {
-#embed "widget/panel.js"
-};
-static const unsigned char widget_app_js[] = {
-#embed "widget/app.js"
-};
-static const unsigned char widget_widget_css[] = {
-#embed "widget/widget.css"
+static const unsigned char console_alerts_js[] = {
+#embed "console/alerts.js"
 };
 static const unsigned char console_api_js[] = {
 #embed "console/api.js"
@@ -122,6 +108,141 @@ static const unsigned char console_thread_css[] = {
 static const unsigned char console_visitor_js[] = {
 #embed "console/visitor.js"
 };
+static const unsigned char console_pages_js[] = {
+#embed "console/pages.js"
+};
+static const unsigned char console_rest_js[] = {
+#embed "console/rest.js"
+};
+static const unsigned char console_settings_appearance_js[] = {
+#embed "console/settings/appearance.js"
+};
+static const unsigned char console_settings_fields_js[] = {
+#embed "console/settings/fields.js"
+};
+static const unsigned char console_settings_form_js[] = {
+#embed "console/settings/form.js"
+};
+static const unsigned char console_settings_preview_js[] = {
+#embed "console/settings/preview.js"
+};
+static const unsigned char console_settings_rehearsal_css[] = {
+#embed "console/settings/rehearsal.css"
+};
+static const unsigned char console_settings_rehearsal_js[] = {
+#embed "console/settings/rehearsal.js"
+};
+static const unsigned char console_settings_settings_css[] = {
+#embed "console/settings/settings.css"
+};
+static const unsigned char console_settings_settings_js[] = {
+#embed "console/settings/settings.js"
+};
+static const unsigned char console_settings_workspace_js[] = {
+#embed "console/settings/workspace.js"
+};
+static const unsigned char console_settings_account_js[] = {
+#embed "console/settings/account.js"
+};
+static const unsigned char console_settings_audit_js[] = {
+#embed "console/settings/audit.js"
+};
+static const unsigned char console_settings_collection_js[] = {
+#embed "console/settings/collection.js"
+};
+static const unsigned char console_settings_credentials_js[] = {
+#embed "console/settings/credentials.js"
+};
+static const unsigned char console_settings_hours_js[] = {
+#embed "console/settings/hours.js"
+};
+static const unsigned char console_settings_intents_js[] = {
+#embed "console/settings/intents.js"
+};
+static const unsigned char console_settings_keys_js[] = {
+#embed "console/settings/keys.js"
+};
+static const unsigned char console_settings_members_js[] = {
+#embed "console/settings/members.js"
+};
+static const unsigned char console_settings_menus_js[] = {
+#embed "console/settings/menus.js"
+};
+static const unsigned char console_settings_messages_js[] = {
+#embed "console/settings/messages.js"
+};
+static const unsigned char console_settings_queue_js[] = {
+#embed "console/settings/queue.js"
+};
+static const unsigned char console_settings_replies_js[] = {
+#embed "console/settings/replies.js"
+};
+static const unsigned char console_settings_rows_js[] = {
+#embed "console/settings/rows.js"
+};
+static const unsigned char console_settings_times_js[] = {
+#embed "console/settings/times.js"
+};
+static const unsigned char console_settings_webhooks_js[] = {
+#embed "console/settings/webhooks.js"
+};
+static const unsigned char console_analytics_charts_js[] = {
+#embed "console/analytics-charts.js"
+};
+static const unsigned char console_analytics_marks_js[] = {
+#embed "console/analytics-marks.js"
+};
+static const unsigned char console_analytics_tables_js[] = {
+#embed "console/analytics-tables.js"
+};
+static const unsigned char console_analytics_css[] = {
+#embed "console/analytics.css"
+};
+static const unsigned char console_analytics_js[] = {
+#embed "console/analytics.js"
+};
+static const unsigned char console_canned_js[] = {
+#embed "console/canned.js"
+};
+static const unsigned char console_cards_js[] = {
+#embed "console/cards.js"
+};
+static const unsigned char console_excerpt_js[] = {
+#embed "console/excerpt.js"
+};
+static const unsigned char console_facts_js[] = {
+#embed "console/facts.js"
+};
+static const unsigned char console_head_js[] = {
+#embed "console/head.js"
+};
+static const unsigned char console_presence_js[] = {
+#embed "console/presence.js"
+};
+static const unsigned char console_row_js[] = {
+#embed "console/row.js"
+};
+static const unsigned char console_rows_js[] = {
+#embed "console/rows.js"
+};
+static const unsigned char console_search_js[] = {
+#embed "console/search.js"
+};
+static const unsigned char console_section_js[] = {
+#embed "console/section.js"
+};
+static const unsigned char console_sheet_js[] = {
+#embed "console/sheet.js"
+};
+static const unsigned char console_tags_js[] = {
+#embed "console/tags.js"
+};
+static const unsigned char console_transfer_js[] = {
+#embed "console/transfer.js"
+};
+static const unsigned char console_you_js[] = {
+#embed "console/you.js"
+};
 static const unsigned char demo_bike_svg[] = {
 #embed "demo/bike.svg"
 };
@@ -141,55 +262,13 @@ static const unsigned char demo_pads_svg[] = {
 #embed "demo/pads.svg"
 };
 
-#define PART(file) {file, sizeof file}
-
-// The widget in two answers, each in the order of its dependencies: small matters more here than
-// anywhere else. The styles come with the modules, as their export `css`.
-static const chirrup_part loader_parts[] = {
-    PART(widget_widget_js)};
-static const chirrup_part app_parts[] = {
-    PART(shared_protocol_js),
-    PART(shared_backoff_js),
-    PART(shared_uuid_js),
-    PART(shared_store_js),
-    PART(shared_socket_js),
-    PART(shared_shelf_js),
-    PART(shared_outbox_js),
-    PART(shared_marks_js),
-    PART(shared_typing_js),
-    PART(shared_conversation_js),
-    PART(shared_dom_js),
-    PART(shared_thread_js),
-    PART(widget_visitor_js),
-    PART(widget_status_js),
-    PART(widget_panel_js),
-    PART(widget_app_js)};
-static const chirrup_part style_parts[] = {
-    PART(shared_tokens_css),
-    PART(shared_base_css),
-    PART(widget_widget_css)};
-
-// Twice as much as the sources, as `chirrup_shorten` asks.
-static unsigned char loader[
-    2 * sizeof widget_widget_js];
-static unsigned char app[
-    2 * (sizeof shared_protocol_js + sizeof shared_backoff_js + sizeof shared_uuid_js +
-    sizeof shared_store_js + sizeof shared_socket_js + sizeof shared_shelf_js +
-    sizeof shared_outbox_js + sizeof shared_marks_js + sizeof shared_typing_js +
-    sizeof shared_conversation_js + sizeof shared_dom_js + sizeof shared_thread_js +
-    sizeof widget_visitor_js + sizeof widget_status_js + sizeof widget_panel_js +
-    sizeof widget_app_js +
-    sizeof shared_tokens_css + sizeof shared_base_css + sizeof widget_widget_css)];
-
 #define HTML "text/html; charset=utf-8"
 #define SCRIPT "text/javascript; charset=utf-8"
 #define STYLE "text/css; charset=utf-8"
 #define IMAGE "image/svg+xml"
 #define ASSET(file) file, sizeof file
 
-static chirrup_asset assets[] = {
-    {"/widget.js", SCRIPT, loader, 0},
-    {"/assets/widget/app.js", SCRIPT, app, 0},
+static const chirrup_asset own[] = {
     {"/demo", HTML, ASSET(demo_index_html)},
     {"/console", HTML, ASSET(console_index_html)},
     {"/assets/shared/protocol.js", SCRIPT, ASSET(shared_protocol_js)},
@@ -208,6 +287,8 @@ static chirrup_asset assets[] = {
     {"/assets/shared/pages.css", STYLE, ASSET(shared_pages_css)},
     {"/assets/shared/base.css", STYLE, ASSET(shared_base_css)},
     {"/assets/shared/icon.svg", IMAGE, ASSET(shared_icon_svg)},
+    {"/assets/console/actions.js", SCRIPT, ASSET(console_actions_js)},
+    {"/assets/console/alerts.js", SCRIPT, ASSET(console_alerts_js)},
     {"/assets/console/api.js", SCRIPT, ASSET(console_api_js)},
     {"/assets/console/composer.js", SCRIPT, ASSET(console_composer_js)},
     {"/assets/console/console.css", STYLE, ASSET(console_console_css)},
@@ -223,6 +304,51 @@ static chirrup_asset assets[] = {
     {"/assets/console/pane.js", SCRIPT, ASSET(console_pane_js)},
     {"/assets/console/thread.css", STYLE, ASSET(console_thread_css)},
     {"/assets/console/visitor.js", SCRIPT, ASSET(console_visitor_js)},
+    {"/assets/console/pages.js", SCRIPT, ASSET(console_pages_js)},
+    {"/assets/console/rest.js", SCRIPT, ASSET(console_rest_js)},
+    {"/assets/console/settings/appearance.js", SCRIPT, ASSET(console_settings_appearance_js)},
+    {"/assets/console/settings/fields.js", SCRIPT, ASSET(console_settings_fields_js)},
+    {"/assets/console/settings/form.js", SCRIPT, ASSET(console_settings_form_js)},
+    {"/assets/console/settings/preview.js", SCRIPT, ASSET(console_settings_preview_js)},
+    {"/assets/console/settings/rehearsal.css", STYLE, ASSET(console_settings_rehearsal_css)},
+    {"/assets/console/settings/rehearsal.js", SCRIPT, ASSET(console_settings_rehearsal_js)},
+    {"/assets/console/settings/settings.css", STYLE, ASSET(console_settings_settings_css)},
+    {"/assets/console/settings/settings.js", SCRIPT, ASSET(console_settings_settings_js)},
+    {"/assets/console/settings/workspace.js", SCRIPT, ASSET(console_settings_workspace_js)},
+    {"/assets/console/settings/account.js", SCRIPT, ASSET(console_settings_account_js)},
+    {"/assets/console/settings/audit.js", SCRIPT, ASSET(console_settings_audit_js)},
+    {"/assets/console/settings/collection.js", SCRIPT, ASSET(console_settings_collection_js)},
+    {"/assets/console/settings/credentials.js", SCRIPT, ASSET(console_settings_credentials_js)},
+    {"/assets/console/settings/hours.js", SCRIPT, ASSET(console_settings_hours_js)},
+    {"/assets/console/settings/intents.js", SCRIPT, ASSET(console_settings_intents_js)},
+    {"/assets/console/settings/keys.js", SCRIPT, ASSET(console_settings_keys_js)},
+    {"/assets/console/settings/members.js", SCRIPT, ASSET(console_settings_members_js)},
+    {"/assets/console/settings/menus.js", SCRIPT, ASSET(console_settings_menus_js)},
+    {"/assets/console/settings/messages.js", SCRIPT, ASSET(console_settings_messages_js)},
+    {"/assets/console/settings/queue.js", SCRIPT, ASSET(console_settings_queue_js)},
+    {"/assets/console/settings/replies.js", SCRIPT, ASSET(console_settings_replies_js)},
+    {"/assets/console/settings/rows.js", SCRIPT, ASSET(console_settings_rows_js)},
+    {"/assets/console/settings/times.js", SCRIPT, ASSET(console_settings_times_js)},
+    {"/assets/console/settings/webhooks.js", SCRIPT, ASSET(console_settings_webhooks_js)},
+    {"/assets/console/analytics-charts.js", SCRIPT, ASSET(console_analytics_charts_js)},
+    {"/assets/console/analytics-marks.js", SCRIPT, ASSET(console_analytics_marks_js)},
+    {"/assets/console/analytics-tables.js", SCRIPT, ASSET(console_analytics_tables_js)},
+    {"/assets/console/analytics.css", STYLE, ASSET(console_analytics_css)},
+    {"/assets/console/analytics.js", SCRIPT, ASSET(console_analytics_js)},
+    {"/assets/console/canned.js", SCRIPT, ASSET(console_canned_js)},
+    {"/assets/console/cards.js", SCRIPT, ASSET(console_cards_js)},
+    {"/assets/console/excerpt.js", SCRIPT, ASSET(console_excerpt_js)},
+    {"/assets/console/facts.js", SCRIPT, ASSET(console_facts_js)},
+    {"/assets/console/head.js", SCRIPT, ASSET(console_head_js)},
+    {"/assets/console/presence.js", SCRIPT, ASSET(console_presence_js)},
+    {"/assets/console/row.js", SCRIPT, ASSET(console_row_js)},
+    {"/assets/console/rows.js", SCRIPT, ASSET(console_rows_js)},
+    {"/assets/console/search.js", SCRIPT, ASSET(console_search_js)},
+    {"/assets/console/section.js", SCRIPT, ASSET(console_section_js)},
+    {"/assets/console/sheet.js", SCRIPT, ASSET(console_sheet_js)},
+    {"/assets/console/tags.js", SCRIPT, ASSET(console_tags_js)},
+    {"/assets/console/transfer.js", SCRIPT, ASSET(console_transfer_js)},
+    {"/assets/console/you.js", SCRIPT, ASSET(console_you_js)},
     {"/assets/demo/bike.svg", IMAGE, ASSET(demo_bike_svg)},
     {"/assets/demo/demo.css", STYLE, ASSET(demo_demo_css)},
     {"/assets/demo/hose.svg", IMAGE, ASSET(demo_hose_svg)},
@@ -230,21 +356,22 @@ static chirrup_asset assets[] = {
     {"/assets/demo/pads.svg", IMAGE, ASSET(demo_pads_svg)},
 };
 
-static void pack(void) {
-  static unsigned char packed[sizeof app / 2];
-  unsigned long length = chirrup_pack_modules(loader_parts, 1, packed);
-  assets[0].length = chirrup_shorten(packed, length, loader);
-  length = chirrup_pack_modules(app_parts, sizeof app_parts / sizeof *app_parts, packed);
-  unsigned char *end = app + chirrup_shorten(packed, length, app);
-  end += sprintf((char *)end, "export let css=`");
-  end += chirrup_pack_styles(style_parts, sizeof style_parts / sizeof *style_parts, end);
-  end += sprintf((char *)end, "`\n");
-  assets[1].length = (unsigned long)(end - app);
+enum { widget_max = 32 };
+static chirrup_asset assets[sizeof own / sizeof *own + widget_max];
+static unsigned long assets_count;
+
+static void gather(void) {
+  unsigned long widget_count;
+  const chirrup_asset *const widget = chirrup_widget_assets(&widget_count);
+  if (widget_count > widget_max) abort();
+  memcpy(assets, widget, widget_count * sizeof *widget);
+  memcpy(assets + widget_count, own, sizeof own);
+  assets_count = widget_count + sizeof own / sizeof *own;
 }
 
 const chirrup_asset *chirrup_assets(unsigned long *count) {
-  static once_flag packed = ONCE_FLAG_INIT;
-  call_once(&packed, pack);
-  *count = sizeof assets / sizeof *assets;
+  static once_flag gathered = ONCE_FLAG_INIT;
+  call_once(&gathered, gather);
+  *count = assets_count;
   return assets;
 }

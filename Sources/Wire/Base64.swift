@@ -1,10 +1,12 @@
 /// Base64 with padding (RFC 4648 §4): the form of `Sec-WebSocket-Key` and `Sec-WebSocket-Accept`.
 enum Base64 {
-  private static let alphabet = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
   static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
+    append(bytes, to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
     for start in stride(from: 0, to: bytes.count, by: 3) {
       var group: UInt32 = 0
       let count = min(3, bytes.count - start)
@@ -14,10 +16,20 @@ enum Base64 {
       for index in 0..<4 {
         let isPadding = index > count
         text.append(
-          isPadding ? UInt8(ascii: "=") : alphabet[Int(group >> UInt32(18 - 6 * index) & 0x3F)])
+          isPadding
+            ? UInt8(ascii: "=") : digit(UInt8(group >> UInt32(18 - 6 * index) & 0x3F)))
       }
     }
-    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    switch value {
+    case 0..<26: UInt8(ascii: "A") + value
+    case 26..<52: UInt8(ascii: "a") + value - 26
+    case 52..<62: UInt8(ascii: "0") + value - 52
+    case 62: UInt8(ascii: "+")
+    default: UInt8(ascii: "/")
+    }
   }
 
   static func isDigit(_ byte: UInt8) -> Bool {

@@ -1,3 +1,5 @@
+import Primitives
+
 /// What both sides have agreed about permessage-deflate (RFC 7692 §7.1), and the text that says it
 /// in a 101.
 public struct DeflateAgreement: Equatable, Sendable {
@@ -27,12 +29,23 @@ public struct DeflateAgreement: Equatable, Sendable {
 
   /// The value of `Sec-WebSocket-Extensions` in the answer.
   public var fieldValue: String {
-    var text = Self.extensionName
-    if serverForgets { text += "; server_no_context_takeover" }
-    if clientForgets { text += "; client_no_context_takeover" }
-    if namesServerWindow { text += "; server_max_window_bits=\(serverWindowBits)" }
-    if namesClientWindow { text += "; client_max_window_bits=\(clientWindowBits)" }
-    return text
+    var text: [UInt8] = []
+    appendFieldValue(to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  func appendFieldValue(to text: inout [UInt8]) {
+    text.append("permessage-deflate")
+    if serverForgets { text.append("; server_no_context_takeover") }
+    if clientForgets { text.append("; client_no_context_takeover") }
+    if namesServerWindow {
+      text.append("; server_max_window_bits=")
+      text.append(decimal: Int64(serverWindowBits))
+    }
+    if namesClientWindow {
+      text.append("; client_max_window_bits=")
+      text.append(decimal: Int64(clientWindowBits))
+    }
   }
 }
 

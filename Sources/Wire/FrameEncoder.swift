@@ -137,7 +137,7 @@ public enum FrameEncoder {
     bytes.append(bigEndian: maskKey.byteSwapped)
     let start = bytes.count
     bytes.append(payload)
-    bytes.withMutableRawSpan { (span: inout MutableRawSpan) in
+    _ = bytes.withMutableRawSpan { (span: inout MutableRawSpan) in
       Masking.apply(maskKey, to: &span, in: start..<span.byteCount)
     }
   }

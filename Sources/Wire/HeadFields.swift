@@ -1,7 +1,10 @@
 import Primitives
 
-/// The fields of a head: names in lower case, values without the white space around them, in the
-/// order of arrival and with duplicates. Reads and owns copies: heads are not the hot path.
+/// The fields of a head in the order of arrival, with duplicates: names in lower case, values
+/// without the white space around them.
+///
+/// They are one copy of their bytes, searched in place: an upgrade asks for a dozen fields by name
+/// and reads two of them, so texts are made only of what somebody wants as text.
 public struct HeadFields: Equatable, Sendable {
   public struct Field: Equatable, Sendable {
     public var name: String
@@ -13,42 +16,102 @@ public struct HeadFields: Equatable, Sendable {
     }
   }
 
-  public private(set) var all: [Field] = []
-
-  /// Several fields of one name are joined by ", " (RFC 9110 §5.2), so that a second `Origin`
-  /// cannot hide behind the first. The name is given in lower case.
-  public func value(of name: String) -> String? {
-    let found = values(of: name)
-    return found.count <= 1 ? found.first : found.joined(separator: ", ")
+  /// In `text`, which is shorter than `HeadLimits.headBytes`: the name, and the value behind it.
+  private struct Place: Equatable, Sendable {
+    var start: UInt16
+    var valueStart: UInt16
+    var end: UInt16
   }
 
-  public func values(of name: String) -> [String] {
-    all.lazy.filter { $0.name == name }.map(\.value)
-  }
+  private var text: [UInt8] = []
+  private var places: [Place] = []
 
-  /// The members of a comma-separated list over all fields of the name, empty ones left out (RFC
-  /// 9110 §5.6.1).
-  public func list(of name: String) -> [String] {
-    values(of: name).flatMap { value in
-      value.utf8.split(separator: UInt8(ascii: ",")).compactMap { member in
-        let text = trimmed(member)
-        return text.isEmpty ? nil : String(Substring(text))
+  public var all: [Field] {
+    text.withRawSpan { bytes in
+      places.map { place in
+        Field(
+          name: bytes.extracting(Int(place.start)..<Int(place.valueStart)).string,
+          value: bytes.extracting(Int(place.valueStart)..<Int(place.end)).string)
       }
     }
   }
 
-  /// Whether the list has this token, whatever its case.
-  public func list(of name: String, has token: String) -> Bool {
-    list(of: name).contains { $0.lowercased() == token }
+  /// Several fields of one name are joined by ", " (RFC 9110 §5.2), so that a second `Origin`
+  /// cannot hide behind the first. The name is given in lower case.
+  public func value(of name: StaticString) -> String? {
+    let found = values(of: name)
+    return found.count <= 1 ? found.first : found.joined(separator: ", ")
+  }
+
+  public func values(of name: StaticString) -> [String] {
+    var values: [String] = []
+    forEachValue(of: name) { values.append($0.string) }
+    return values
+  }
+
+  /// Whether there is one field of the name, and its value is this text.
+  public func value(of name: StaticString, is text: StaticString) -> Bool {
+    var count = 0
+    var isEqual = false
+    forEachValue(of: name) {
+      count += 1
+      isEqual = $0.equals(text)
+    }
+    return count == 1 && isEqual
+  }
+
+  public func has(_ name: StaticString) -> Bool {
+    var isThere = false
+    forEachValue(of: name) { _ in isThere = true }
+    return isThere
+  }
+
+  /// Lends the value of each field of the name.
+  func forEachValue(of name: StaticString, _ body: (RawSpan) -> Void) {
+    text.withRawSpan { bytes in
+      for place in places
+      where Int(place.valueStart - place.start) == name.utf8CodeUnitCount
+        && bytes.extracting(Int(place.start)..<Int(place.valueStart)).equals(name)
+      {
+        body(bytes.extracting(Int(place.valueStart)..<Int(place.end)))
+      }
+    }
+  }
+
+  /// Lends the members of a comma-separated list over all fields of the name, empty ones left out
+  /// (RFC 9110 §5.6.1).
+  func forEachMember(of name: StaticString, _ body: (RawSpan) -> Void) {
+    forEachValue(of: name) { value in
+      var start = 0
+      while start < value.byteCount {
+        var end = start
+        while end < value.byteCount, value.byte(at: end) != UInt8(ascii: ",") { end += 1 }
+        let member = trimmed(value, start..<end)
+        if !member.isEmpty { body(value.extracting(member)) }
+        start = end + 1
+      }
+    }
+  }
+
+  public func list(of name: StaticString) -> [String] {
+    var members: [String] = []
+    forEachMember(of: name) { members.append($0.string) }
+    return members
+  }
+
+  /// Whether the list has this token, whatever its case. The token is given in lower case.
+  public func list(of name: StaticString, has token: StaticString) -> Bool {
+    var isThere = false
+    forEachMember(of: name) { if $0.equalsIgnoringCase(token) { isThere = true } }
+    return isThere
   }
 
   /// Reads one line without its CRLF (RFC 9112 §5).
   mutating func append(line: RawSpan) throws(HeadFault) {
-    guard all.count < HeadLimits.fields else { throw .tooManyFields }
+    guard places.count < HeadLimits.fields else { throw .tooManyFields }
     // §5.2: a line that begins with white space once continued the one before it. Smugglers live on
     // it.
-    let first = line.byte(at: 0)
-    guard first != UInt8(ascii: " ") && first != UInt8(ascii: "\t") else { throw .fieldFolded }
+    guard !isBlank(line.byte(at: 0)) else { throw .fieldFolded }
     var colon = 0
     while colon < line.byteCount, line.byte(at: colon) != UInt8(ascii: ":") {
       // §5.1: no white space between name and colon; it is not a token character.
@@ -56,14 +119,30 @@ public struct HeadFields: Equatable, Sendable {
       colon += 1
     }
     guard colon > 0 && colon < line.byteCount else { throw .fieldInvalid }
-    var start = colon + 1
-    var end = line.byteCount
-    while start < end, isBlank(line.byte(at: start)) { start += 1 }
-    while end > start, isBlank(line.byte(at: end - 1)) { end -= 1 }
-    all.append(
-      Field(
-        name: line.extracting(0..<colon).string.lowercased(),
-        value: line.extracting(start..<end).string))
+    let start = text.count
+    guard start + line.byteCount <= HeadLimits.headBytes else { throw .headTooLong }
+    for offset in 0..<colon { text.append(lowercased(line.byte(at: offset))) }
+    text.append(line.extracting(trimmed(line, colon + 1..<line.byteCount)))
+    places.append(
+      Place(start: UInt16(start), valueStart: UInt16(start + colon), end: UInt16(text.count)))
+  }
+
+  /// Room for the fields of a head of so many bytes, and for as many as browsers send.
+  mutating func reserve(byteCount: Int) {
+    text.reserveCapacity(byteCount)
+    places.reserveCapacity(16)
+  }
+}
+
+extension RawSpan {
+  /// Whether this is the text, which is given in lower case, in any case.
+  func equalsIgnoringCase(_ text: StaticString) -> Bool {
+    guard text.utf8CodeUnitCount == byteCount else { return false }
+    for offset in 0..<byteCount {
+      // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes for ever.
+      guard unsafe lowercased(byte(at: offset)) == text.utf8Start[offset] else { return false }
+    }
+    return true
   }
 }
 
@@ -72,7 +151,14 @@ func isBlank(_ byte: UInt8) -> Bool {
   byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
 }
 
+/// Of ASCII letters only: no other text becomes one by it.
+@inline(__always)
+func lowercased(_ byte: UInt8) -> UInt8 {
+  byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+}
+
 /// RFC 9110 §5.6.2.
+@inline(__always)
 func isTokenCharacter(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -87,11 +173,11 @@ func isTokenCharacter(_ byte: UInt8) -> Bool {
   }
 }
 
-private func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
-  var text = text
-  while let first = text.first, isBlank(first) { text.removeFirst() }
-  while let last = text.last, isBlank(last) { text.removeLast() }
-  return text
+private func trimmed(_ bytes: RawSpan, _ range: Range<Int>) -> Range<Int> {
+  var (start, end) = (range.lowerBound, range.upperBound)
+  while start < end, isBlank(bytes.byte(at: start)) { start += 1 }
+  while end > start, isBlank(bytes.byte(at: end - 1)) { end -= 1 }
+  return start..<end
 }
 
 /// The lines of a head, each without its CRLF, the empty last one left out. The scanner has made
@@ -100,14 +186,19 @@ private func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
 func forEachLine(
   of head: RawSpan, _ body: (Int, RawSpan) throws(HeadFault) -> Void
 ) throws(HeadFault) {
-  var scanner = HeadScanner()
-  guard try scanner.scan(head) == head.byteCount else { throw .requestLineInvalid }
+  let count = head.byteCount
+  guard count <= HeadLimits.headBytes else { throw .headTooLong }
   // One empty line before the first one is allowed (RFC 9112 §2.2).
-  var start = head.byte(at: 0) == UInt8(ascii: "\r") ? 2 : 0
+  var start = count >= 2 && head.extracting(0..<2).equals("\r\n") ? 2 : 0
   var number = 0
-  while start < head.byteCount - 2 {
-    var end = start
-    while head.byte(at: end) != UInt8(ascii: "\r") { end += 1 }
+  while true {
+    let end = nextControl(in: head, from: start, to: count)
+    guard end + 2 <= count else { throw .requestLineInvalid }
+    guard head.extracting(end..<end + 2).equals("\r\n") else { throw .controlCharacter }
+    if end == start {
+      guard number > 0, end + 2 == count else { throw .requestLineInvalid }
+      return
+    }
     try body(number, head.extracting(start..<end))
     number += 1
     start = end + 2

@@ -38,9 +38,10 @@ public struct HeadScanner: Equatable, Sendable {
     let end = min(bytes.byteCount, HeadLimits.headBytes)
     var offset = Int(resume)
     while offset < end {
+      offset = nextControl(in: bytes, from: offset, to: end)
+      guard offset < end else { break }
       let byte = bytes.byte(at: offset)
       offset += 1
-      if byte >= 0x20 && byte != 0x7F || byte == UInt8(ascii: "\t") { continue }
       if byte == UInt8(ascii: "\r") {
         // Judged with the byte behind it, which may be in the next segment.
         guard offset < end else {
@@ -73,4 +74,29 @@ public struct HeadScanner: Equatable, Sendable {
     }
     return nil
   }
+}
+
+/// Where the next control character is, HTAB being none: below 0x20, or 0x7F.
+func nextControl(in bytes: RawSpan, from start: Int, to end: Int) -> Int {
+  let ones: UInt64 = 0x0101_0101_0101_0101
+  var offset = start
+  while offset < end {
+    if offset + 8 <= end {
+      // Eight bytes at a time; of the bytes that are marked the lowest is one in any case, since a
+      // borrow goes upwards only.
+      let word = UInt64(littleEndian: bytes.word(at: offset))
+      let deleted = word ^ ones &* 0x7F
+      let found = (word &- ones &* 0x20) & ~word | (deleted &- ones) & ~deleted
+      let marks = found & 0x8080_8080_8080_8080
+      guard marks != 0 else {
+        offset += 8
+        continue
+      }
+      offset += marks.trailingZeroBitCount / 8
+    }
+    let byte = bytes.byte(at: offset)
+    if byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F { return offset }
+    offset += 1
+  }
+  return end
 }

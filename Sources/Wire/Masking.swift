@@ -1,4 +1,4 @@
-/// Masking and unmasking, which are the same operation (RFC 6455 §5.3), in place and eight bytes a
+/// Masking and unmasking, which are the same operation (RFC 6455 §5.3), in place and 64 bytes a
 /// step.
 ///
 /// A key is four bytes, first byte lowest, whatever the machine's byte order.
@@ -11,35 +11,48 @@ enum Masking {
     return bits == 0 ? key : key &>> bits | key &<< (32 &- bits)
   }
 
+  /// Answers whether all bytes that were written are below 0x80: text that is, and nearly all text
+  /// is, needs no other look at its bytes.
   @_noAllocation
-  static func apply(_ key: UInt32, to bytes: inout MutableRawSpan, in range: Range<Int>) {
+  @discardableResult
+  static func apply(_ key: UInt32, to bytes: inout MutableRawSpan, in range: Range<Int>) -> Bool {
     precondition(
       range.lowerBound >= 0 && range.upperBound <= bytes.byteCount, "mask range outside the buffer")
-    if key == 0 || range.isEmpty { return }
     let twice = (UInt64(key) << 32 | UInt64(key)).littleEndian
     let wide = SIMD4<UInt64>(repeating: twice)
     // SAFETY: the range was checked above; every access below stays inside it, unaligned loads and
     // stores are asked for as such, and the pointer does not leave the closure.
-    unsafe bytes.withUnsafeMutableBytes { raw in
+    return unsafe bytes.withUnsafeMutableBytes { raw in
+      var seen = SIMD4<UInt64>(repeating: 0)
       var offset = range.lowerBound
       let end = range.upperBound
-      while offset &+ 32 <= end {
-        let block = unsafe raw.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
-        unsafe raw.storeBytes(of: block ^ wide, toByteOffset: offset, as: SIMD4<UInt64>.self)
-        offset &+= 32
+      while offset &+ 64 <= end {
+        let next = offset &+ 32
+        let first = unsafe raw.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self) ^ wide
+        let second = unsafe raw.loadUnaligned(fromByteOffset: next, as: SIMD4<UInt64>.self) ^ wide
+        unsafe raw.storeBytes(of: first, toByteOffset: offset, as: SIMD4<UInt64>.self)
+        unsafe raw.storeBytes(of: second, toByteOffset: next, as: SIMD4<UInt64>.self)
+        seen |= first | second
+        offset &+= 64
       }
+      let halves = seen.lowHalf | seen.highHalf
+      var bits = halves[0] | halves[1]
       while offset &+ 8 <= end {
-        let word = unsafe raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-        unsafe raw.storeBytes(of: word ^ twice, toByteOffset: offset, as: UInt64.self)
+        let word = unsafe raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self) ^ twice
+        unsafe raw.storeBytes(of: word, toByteOffset: offset, as: UInt64.self)
+        bits |= word
         offset &+= 8
       }
       // Whole steps of 8 leave the key where it was: its first byte is next.
       var rest = key
       while offset < end {
-        unsafe raw[offset] ^= UInt8(truncatingIfNeeded: rest)
+        let byte = unsafe raw[offset] ^ UInt8(truncatingIfNeeded: rest)
+        unsafe raw[offset] = byte
+        bits |= UInt64(byte)
         rest = rest &>> 8 | rest &<< 24
         offset &+= 1
       }
+      return bits & 0x8080_8080_8080_8080 == 0
     }
   }
 }

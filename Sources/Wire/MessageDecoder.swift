@@ -101,6 +101,13 @@ public struct MessageDecoder: Sendable {
   ) throws(FrameFault) -> Step {
     clearAssembled()
     do throws(FrameFault) {
+      if messageOpcode == .continuation, phase == .header, scratchCount == 0,
+        let message = try WholeMessage.read(
+          &buffer, at: offset, isMasked: role == .server, byteCountMax: limits.messageBytes)
+      {
+        offset = message.range.upperBound
+        return .message(message.opcode, .inPlace(message.range))
+      }
       while true {
         switch phase {
         case .finished:

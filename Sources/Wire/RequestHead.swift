@@ -28,9 +28,9 @@ public struct RequestHead: Equatable, Sendable {
   }
 
   /// See `HeadFields.value(of:)`: names in lower case, several values joined.
-  public func value(of name: String) -> String? { fields.value(of: name) }
+  public func value(of name: StaticString) -> String? { fields.value(of: name) }
 
-  public func values(of name: String) -> [String] { fields.values(of: name) }
+  public func values(of name: StaticString) -> [String] { fields.values(of: name) }
 
   /// RFC 9112 §9.3.
   public var isKeepAlive: Bool {
@@ -47,6 +47,7 @@ public struct RequestHead: Equatable, Sendable {
   public static func parse(_ head: RawSpan) throws(HeadFault) -> RequestHead {
     var request: RequestHead?
     var fields = HeadFields()
+    fields.reserve(byteCount: head.byteCount)
     try forEachLine(of: head) { (number, line) throws(HeadFault) in
       if number == 0 {
         request = try parseRequestLine(line)
@@ -92,40 +93,56 @@ public struct RequestHead: Equatable, Sendable {
 
   /// RFC 9112 §3.2: exactly one Host in HTTP/1.1, and nothing in it that is not a host and a port.
   private func checkHost() throws(HeadFault) {
-    let hosts = fields.values(of: "host")
-    guard hosts.count == 1 || hosts.isEmpty && minorVersion == 0 else { throw .hostInvalid }
-    for host in hosts {
-      guard !host.isEmpty && host.utf8.allSatisfy(isHostCharacter) else { throw .hostInvalid }
+    var count = 0
+    var isValid = true
+    fields.forEachValue(of: "host") { host in
+      count += 1
+      isValid = isValid && host.byteCount > 0
+      for offset in 0..<host.byteCount where !isHostCharacter(host.byte(at: offset)) {
+        isValid = false
+      }
     }
+    guard isValid, count == 1 || count == 0 && minorVersion == 0 else { throw .hostInvalid }
   }
 
   /// RFC 9112 §6: how long the body is must have one answer.
   private mutating func checkBody() throws(HeadFault) {
-    let lengths = fields.values(of: "content-length")
-    let codings = fields.values(of: "transfer-encoding")
-    if !codings.isEmpty {
+    var codingCount = 0
+    var isChunked = false
+    fields.forEachValue(of: "transfer-encoding") {
+      codingCount += 1
+      isChunked = $0.equalsIgnoringCase("chunked")
+    }
+    var lengthCount = 0
+    var length: Int?
+    fields.forEachValue(of: "content-length") {
+      lengthCount += 1
+      length = decimal($0)
+    }
+    if codingCount > 0 {
       // §6.1: both together, in HTTP/1.0, or anything that only resembles "chunked" is an attack.
-      guard lengths.isEmpty && minorVersion >= 1 && codings.count == 1 else {
+      guard lengthCount == 0 && minorVersion >= 1 && codingCount == 1 && isChunked else {
         throw .transferCodingInvalid
       }
-      guard codings[0].lowercased() == "chunked" else { throw .transferCodingInvalid }
       guard method != .get && method != .head else { throw .transferCodingInvalid }
       throw .transferCodingUnsupported
     }
-    guard !lengths.isEmpty else { return }
-    let digits = lengths[0].utf8
-    guard lengths.count == 1 && (1...15).contains(digits.count) else {
-      throw .contentLengthInvalid
-    }
-    var length = 0
-    for digit in digits {
-      guard digit >= UInt8(ascii: "0") && digit <= UInt8(ascii: "9") else {
-        throw .contentLengthInvalid
-      }
-      length = length * 10 + Int(digit - UInt8(ascii: "0"))
-    }
+    guard lengthCount > 0 else { return }
+    guard lengthCount == 1, let length else { throw .contentLengthInvalid }
     contentLength = length
   }
+}
+
+/// 1 to 15 digits; nil for anything else.
+private func decimal(_ digits: RawSpan) -> Int? {
+  guard (1...15).contains(digits.byteCount) else { return nil }
+  var number = 0
+  for offset in 0..<digits.byteCount {
+    let digit = digits.byte(at: offset)
+    guard digit >= UInt8(ascii: "0") && digit <= UInt8(ascii: "9") else { return nil }
+    number = number * 10 + Int(digit - UInt8(ascii: "0"))
+  }
+  return number
 }
 
 extension RequestHead.Method: CustomStringConvertible {
@@ -134,9 +151,14 @@ extension RequestHead.Method: CustomStringConvertible {
     for offset in 0..<token.byteCount {
       guard isTokenCharacter(token.byte(at: offset)) else { throw .requestLineInvalid }
     }
-    let known: [RequestHead.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
-    let text = token.string
-    return known.first { $0.description == text } ?? .other(text)
+    if token.equals("GET") { return .get }
+    if token.equals("HEAD") { return .head }
+    if token.equals("POST") { return .post }
+    if token.equals("PUT") { return .put }
+    if token.equals("PATCH") { return .patch }
+    if token.equals("DELETE") { return .delete }
+    if token.equals("OPTIONS") { return .options }
+    return .other(token.string)
   }
 
   public var description: String {

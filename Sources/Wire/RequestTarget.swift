@@ -28,15 +28,28 @@ struct RequestTarget: Equatable, Sendable {
       if byte == UInt8(ascii: "?") && queryStart == text.byteCount { queryStart = offset }
     }
     let path = try decode(text.extracting(0..<queryStart), isQuery: false)
-    for segment in path.utf8.split(separator: UInt8(ascii: "/")) {
-      guard !segment.elementsEqual(".".utf8) && !segment.elementsEqual("..".utf8) else {
-        throw .targetInvalid
-      }
-    }
+    guard !climbs(path) else { throw .targetInvalid }
     guard queryStart < text.byteCount else { return RequestTarget(path: path, parameters: []) }
     let query = text.extracting(queryStart + 1..<text.byteCount)
     return RequestTarget(
       path: path, query: query.string, parameters: try parseQuery(query))
+  }
+
+  /// Whether a segment is "." or "..".
+  private static func climbs(_ path: String) -> Bool {
+    var dots = 0
+    var isDotsOnly = true
+    for byte in path.utf8 {
+      if byte == UInt8(ascii: "/") {
+        if isDotsOnly, dots == 1 || dots == 2 { return true }
+        (dots, isDotsOnly) = (0, true)
+      } else if byte == UInt8(ascii: ".") {
+        dots += 1
+      } else {
+        isDotsOnly = false
+      }
+    }
+    return isDotsOnly && (dots == 1 || dots == 2)
   }
 
   private static func parseQuery(_ query: RawSpan) throws(HeadFault) -> [Parameter] {
@@ -65,9 +78,17 @@ struct RequestTarget: Equatable, Sendable {
   /// Percent-decodes once. Control characters and what is not UTF-8 are refused; so is an escaped
   /// slash or backslash in a path, which is one segment here and two elsewhere.
   private static func decode(_ text: RawSpan, isQuery: Bool) throws(HeadFault) -> String {
+    var offset = 0
+    while offset < text.byteCount, text.byte(at: offset) != UInt8(ascii: "%"),
+      text.byte(at: offset) != UInt8(ascii: "+")
+    {
+      offset += 1
+    }
+    // Nothing is escaped in most: `parse` has seen that they are ASCII.
+    if offset == text.byteCount { return text.string }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.byteCount)
-    var offset = 0
+    bytes.append(text.extracting(0..<offset))
     while offset < text.byteCount {
       var byte = text.byte(at: offset)
       offset += 1

@@ -130,7 +130,9 @@ public struct ResponseHead: Equatable, Sendable {
 
 /// RFC 9110 §5.5: CR, LF and NUL in a value are dangerous; every control character is replaced.
 func appendFieldValue(_ value: String, to bytes: inout [UInt8]) {
-  for byte in value.utf8 {
-    bytes.append(byte < 0x20 || byte == 0x7F ? UInt8(ascii: " ") : byte)
+  let start = bytes.count
+  bytes.append(value)
+  for index in start..<bytes.count where bytes[index] < 0x20 || bytes[index] == 0x7F {
+    bytes[index] = UInt8(ascii: " ")
   }
 }

@@ -25,18 +25,50 @@ public struct UTF8Validator: Equatable, Sendable {
       let byte = bytes.byte(at: offset)
       if missing == 0 && byte < 0x80 {
         offset &+= 1
-        // Text is mostly ASCII in runs: two words a step while no byte has its top bit set.
-        while offset &+ 16 <= end,
-          (bytes.word(at: offset) | bytes.word(at: offset &+ 8)) & 0x8080_8080_8080_8080 == 0
+        // Text is mostly ASCII in runs: 64 bytes a step while no byte has its top bit set.
+        while offset &+ 64 <= end,
+          isASCII(bytes.block(at: offset) | bytes.block(at: offset &+ 32))
         {
-          offset &+= 16
+          offset &+= 64
         }
+        while offset &+ 8 <= end, bytes.word(at: offset) & UTF8Validator.topBits == 0 {
+          offset &+= 8
+        }
+        continue
+      }
+      // A character whole in the range that has no rule of its own for its second byte.
+      if missing == 0, let next = plainCharacterEnd(bytes, byte, offset, end) {
+        offset = next
         continue
       }
       offset &+= 1
       guard missing == 0 ? begin(byte) : proceed(byte) else { return false }
     }
     return true
+  }
+
+  /// Where a character of two or three bytes ends; nil for all that `begin` and `proceed` have to
+  /// look at: the others, the special cases and what is wrong.
+  @inline(__always)
+  private func plainCharacterEnd(
+    _ bytes: RawSpan, _ first: UInt8, _ offset: Int, _ end: Int
+  ) -> Int? {
+    guard offset &+ 3 <= end else { return nil }
+    let second = bytes.byte(at: offset &+ 1)
+    guard second & 0xC0 == 0x80 else { return nil }
+    if first & 0xE0 == 0xC0 && first >= 0xC2 { return offset &+ 2 }
+    guard first & 0xF0 == 0xE0, first != 0xE0, first != 0xED,
+      bytes.byte(at: offset &+ 2) & 0xC0 == 0x80
+    else { return nil }
+    return offset &+ 3
+  }
+
+  private static let topBits: UInt64 = 0x8080_8080_8080_8080
+
+  @inline(__always)
+  private func isASCII(_ block: SIMD4<UInt64>) -> Bool {
+    let halves = block.lowHalf | block.highHalf
+    return (halves[0] | halves[1]) & UTF8Validator.topBits == 0
   }
 
   /// The whole of a text at once.

@@ -26,13 +26,13 @@ public enum Upgrade {
   /// `subprotocol` is echoed when the client offers it; a client that offers none, or only others,
   /// is accepted without one (§4.2.2). Without a `deflate` policy nothing is ever compressed.
   public static func evaluate(
-    _ head: RequestHead, subprotocol: String, deflate: DeflatePolicy? = nil
+    _ head: RequestHead, subprotocol: StaticString, deflate: DeflatePolicy? = nil
   ) -> Outcome {
     guard head.method == .get else {
       return refuse(405, "the WebSocket endpoint takes GET", ("Allow", "GET"))
     }
     guard head.minorVersion >= 1 else { return refuse(400, "WebSocket needs HTTP/1.1") }
-    guard head.value(of: "host") != nil else { return refuse(400, "missing host") }
+    guard head.fields.has("host") else { return refuse(400, "missing host") }
     guard head.contentLength == nil || head.contentLength == 0 else {
       return refuse(400, "body in an opening handshake")
     }
@@ -42,43 +42,64 @@ public enum Upgrade {
         426, "this endpoint speaks WebSocket", ("Upgrade", "websocket"), ("Connection", "Upgrade"))
     }
     // §4.4: the answer to another version names the one that is spoken.
-    guard head.value(of: "sec-websocket-version") == "13" else {
+    guard head.fields.value(of: "sec-websocket-version", is: "13") else {
       return refuse(
         426, "WebSocket version 13 only", ("Upgrade", "websocket"), ("Connection", "Upgrade"),
         ("Sec-WebSocket-Version", "13"))
     }
-    let keys = head.values(of: "sec-websocket-key")
-    guard keys.count == 1, isKey(keys[0]) else {
+    var keyCount = 0
+    var accept: [UInt8] = []
+    head.fields.forEachValue(of: "sec-websocket-key") { key in
+      keyCount += 1
+      if isKey(key) { appendAcceptValue(forKey: key, to: &accept) }
+    }
+    guard keyCount == 1, !accept.isEmpty else {
       return refuse(400, "missing or malformed Sec-WebSocket-Key")
     }
     var response: [UInt8] = []
-    ResponseHead.appendStatusLine(101, to: &response)
-    ResponseHead.appendField("Upgrade", "websocket", to: &response)
-    ResponseHead.appendField("Connection", "Upgrade", to: &response)
-    ResponseHead.appendField("Sec-WebSocket-Accept", acceptValue(forKey: keys[0]), to: &response)
+    response.reserveCapacity(256)
+    response.append("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n")
+    response.append("Connection: Upgrade\r\nSec-WebSocket-Accept: ")
+    response += accept
     // §11.3.4: protocol names are compared as they stand.
-    if head.fields.list(of: "sec-websocket-protocol").contains(subprotocol) {
-      ResponseHead.appendField("Sec-WebSocket-Protocol", subprotocol, to: &response)
+    var isOffered = false
+    head.fields.forEachMember(of: "sec-websocket-protocol") {
+      if $0.equals(subprotocol) { isOffered = true }
+    }
+    if isOffered {
+      response.append("\r\nSec-WebSocket-Protocol: ")
+      response.append(subprotocol)
     }
     let agreement = deflate?.agree(on: head.values(of: "sec-websocket-extensions"))
     if let agreement {
-      ResponseHead.appendField("Sec-WebSocket-Extensions", agreement.fieldValue, to: &response)
+      response.append("\r\nSec-WebSocket-Extensions: ")
+      agreement.appendFieldValue(to: &response)
     }
-    ResponseHead.appendEnd(to: &response)
+    response.append("\r\n\r\n")
     return .accept(response: response, deflate: agreement)
   }
 
   /// §4.2.2, step 5.4.
+  static func appendAcceptValue(forKey key: RawSpan, to bytes: inout [UInt8]) {
+    var message: [UInt8] = []
+    message.reserveCapacity(key.byteCount + 36)
+    message.append(key)
+    message.append("258EAFA5-E914-47DA-95CA-C5AB0DC85B11")
+    Base64.append(SHA1.digest(message), to: &bytes)
+  }
+
   public static func acceptValue(forKey key: String) -> String {
-    Base64.encode(SHA1.digest(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
+    var value: [UInt8] = []
+    Array(key.utf8).withRawSpan { appendAcceptValue(forKey: $0, to: &value) }
+    return String(decoding: value, as: UTF8.self)
   }
 
   /// §4.2.1: base64 that decodes to 16 bytes, so 22 digits and two signs of padding. The key is
   /// never decoded, so the four bits behind the last byte do not matter.
-  static func isKey(_ text: String) -> Bool {
-    let bytes = Array(text.utf8)
-    return bytes.count == 24 && bytes[..<22].allSatisfy(Base64.isDigit)
-      && bytes[22] == UInt8(ascii: "=") && bytes[23] == UInt8(ascii: "=")
+  static func isKey(_ text: RawSpan) -> Bool {
+    guard text.byteCount == 24, text.extracting(22..<24).equals("==") else { return false }
+    for offset in 0..<22 where !Base64.isDigit(text.byte(at: offset)) { return false }
+    return true
   }
 
   private static func refuse(

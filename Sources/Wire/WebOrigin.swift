@@ -1,3 +1,5 @@
+import Primitives
+
 /// Origins as browsers send them (RFC 6454 §6.2, RFC 6455 §10.2), in one form each, so that equal
 /// means the same.
 public enum WebOrigin {
@@ -10,16 +12,18 @@ public enum WebOrigin {
   /// Names beyond ASCII are compared as a browser sends them, which is `xn--…`.
   public static func normalize(_ text: String) -> String? {
     guard text.utf8.count <= byteCountMax else { return nil }
-    let lower = text.lowercased()
-    let parts = lower.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 3, parts[1].isEmpty, parts[0].utf8.last == UInt8(ascii: ":"),
-      isScheme(parts[0].dropLast())
-    else { return nil }
-    let scheme = parts[0].dropLast()
-    guard let (host, port) = split(parts[2]) else { return nil }
-    let isOwnPort =
-      port == nil || scheme == "https" && port == 443 || scheme == "http" && port == 80
-    return "\(scheme)://\(host)" + (isOwnPort ? "" : ":\(port ?? 0)")
+    var bytes = Array(text.utf8)
+    for index in bytes.indices { bytes[index] = lowercased(bytes[index]) }
+    return bytes.withRawSpan { span -> String? in
+      var colon = 0
+      while colon < span.byteCount, span.byte(at: colon) != UInt8(ascii: ":") { colon += 1 }
+      guard isScheme(span.extracting(0..<colon)), span.byteCount > colon + 3,
+        span.extracting(colon..<colon + 3).equals("://"),
+        let (hostEnd, port) = split(span, from: colon + 3)
+      else { return nil }
+      let isOwnPort = port == ownPort(of: span.extracting(0..<colon))
+      return span.extracting(0..<(isOwnPort ? hostEnd : span.byteCount)).string
+    }
   }
 
   /// Scheme, host and port of a URL.
@@ -28,46 +32,77 @@ public enum WebOrigin {
     return parts.count >= 3 ? normalize("\(parts[0])//\(parts[2])") : nil
   }
 
+  /// Whether an origin in its one form is that of the pages that a host serves, as its name stands
+  /// in a `Host` field: over TLS, and over plain HTTP unless that is ruled out.
+  public static func isOrigin(_ origin: String, ofHost host: String, onlyTLS: Bool) -> Bool {
+    let isTLS = origin.utf8.starts(with: "https://".utf8)
+    guard isTLS || !onlyTLS && origin.utf8.starts(with: "http://".utf8) else { return false }
+    let authority = origin.utf8.dropFirst(isTLS ? 8 : 7)
+    var bytes = Array(host.utf8)
+    for index in bytes.indices { bytes[index] = lowercased(bytes[index]) }
+    guard let (hostEnd, port) = bytes.withRawSpan({ split($0, from: 0) }) else { return false }
+    return bytes.prefix(port == (isTLS ? 443 : 80) ? hostEnd : bytes.count)
+      .elementsEqual(authority)
+  }
+
+  private static func ownPort(of scheme: RawSpan) -> Int? {
+    scheme.equals("https") ? 443 : scheme.equals("http") ? 80 : nil
+  }
+
   /// RFC 3986 §3.1.
-  private static func isScheme(_ text: Substring) -> Bool {
-    guard let first = text.utf8.first, isLetter(first) else { return false }
-    return text.utf8.allSatisfy {
+  private static func isScheme(_ text: RawSpan) -> Bool {
+    guard text.byteCount > 0, isLetter(text.byte(at: 0)) else { return false }
+    return text.allSatisfy {
       isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-")
         || $0 == UInt8(ascii: ".")
     }
   }
 
-  private static func split(_ authority: Substring) -> (host: Substring, port: Int?)? {
-    var host = authority
+  /// Where the host ends that begins at `start`, and the port behind it; nil when it is neither.
+  private static func split(_ text: RawSpan, from start: Int) -> (hostEnd: Int, port: Int?)? {
+    var hostEnd = text.byteCount
     var port: Int?
-    let hostEnd = authority.lastIndex(of: "]") ?? authority.startIndex
-    if let colon = authority[hostEnd...].lastIndex(of: ":") {
-      let digits = authority[authority.index(after: colon)...]
-      guard (1...5).contains(digits.utf8.count), digits.utf8.allSatisfy(isDigit),
-        digits.utf8.first != UInt8(ascii: "0"), let number = Int(digits), number <= 65_535
-      else { return nil }
-      port = number
-      host = authority[..<colon]
-    }
-    if host.first == "[", host.last == "]" {
-      let address = host.dropFirst().dropLast()
-      let isAddress =
-        !address.isEmpty
-        && address.utf8.allSatisfy {
-          isDigit($0) || (0x61...0x66).contains($0) || $0 == UInt8(ascii: ":")
-            || $0 == UInt8(ascii: ".")
-        }
-      return isAddress ? (host, port) : nil
-    }
-    let isName =
-      !host.isEmpty
-      && host.utf8.allSatisfy {
-        isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
-          || $0 == UInt8(ascii: "_")
+    var last = text.byteCount - 1
+    while last >= start, isDigit(text.byte(at: last)) { last -= 1 }
+    if last >= start, text.byte(at: last) == UInt8(ascii: ":") {
+      let digits = text.byteCount - last - 1
+      guard (1...5).contains(digits), text.byte(at: last + 1) != UInt8(ascii: "0") else {
+        return nil
       }
-    return isName ? (host, port) : nil
+      var number = 0
+      for offset in (last + 1)..<text.byteCount {
+        number = number * 10 + Int(text.byte(at: offset) - UInt8(ascii: "0"))
+      }
+      guard number <= 65_535 else { return nil }
+      (hostEnd, port) = (last, number)
+    }
+    return isHost(text.extracting(start..<hostEnd)) ? (hostEnd, port) : nil
+  }
+
+  /// An address of IPv6 in brackets, or a name or an address of IPv4.
+  private static func isHost(_ host: RawSpan) -> Bool {
+    guard host.byteCount > 0 else { return false }
+    if host.byteCount > 2, host.byte(at: 0) == UInt8(ascii: "["),
+      host.byte(at: host.byteCount - 1) == UInt8(ascii: "]")
+    {
+      return host.extracting(1..<host.byteCount - 1).allSatisfy {
+        isDigit($0) || (0x61...0x66).contains($0) || $0 == UInt8(ascii: ":")
+          || $0 == UInt8(ascii: ".")
+      }
+    }
+    return host.allSatisfy {
+      isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+        || $0 == UInt8(ascii: "_")
+    }
   }
 
   private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}
+
+extension RawSpan {
+  fileprivate func allSatisfy(_ holds: (UInt8) -> Bool) -> Bool {
+    for offset in 0..<byteCount where !holds(byte(at: offset)) { return false }
+    return true
+  }
 }

@@ -10,7 +10,7 @@ struct Chirrup: AsyncParsableCommand {
     subcommands: [
       ServeCommand.self, MigrateCommand.self, TokenCommand.self, WorkspaceCommand.self,
       OperatorCommand.self, VisitorCommand.self, ImportCommand.self, RetentionCommand.self,
-      QuarantineCommand.self, EpochCommand.self, VersionCommand.self,
+      QuarantineCommand.self, EpochCommand.self, DemoDataCommand.self, VersionCommand.self,
     ])
 }
 

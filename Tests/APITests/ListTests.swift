@@ -12,7 +12,7 @@ import Testing
     workspace: World.identifier())
 
   func list(_ query: String) throws -> ConversationList {
-    try ConversationList(QueryString(query), member: member)
+    try ConversationList(QueryString(query), me: member.id, workspace: member.workspace)
   }
 
   @Test("a cursor leads back to its position", arguments: [0, 1, 253_402_300_799_999_999])
@@ -120,6 +120,41 @@ import Testing
     _ = young
   }
 
+  @Test("closed ones are counted as they close, reopen, vanish and come by the thousand")
+  func closedCount() async throws {
+    let world = try await World()
+    let workspace = world.workspace.id
+    func counts() async throws -> [Int?] {
+      let answer = try await world.call("GET", "\(conversations)?status=closed&limit=1")
+      return [answer.int("closed_count"), answer.int("total")]
+    }
+    func run(_ sql: StaticString) async throws {
+      _ = try await world.database.ask(Statement(Query(sql, [.uuid(workspace)])) { $0.count })
+    }
+    let one = try await world.conversation(title: "one", messages: ["a"])
+    _ = try await world.conversation(title: "two", messages: ["b"])
+    #expect(try await counts() == [0, 0])
+    _ = try await world.call("POST", "\(conversations)/\(one)/close")
+    #expect(try await counts() == [1, 1])
+    _ = try await world.call("POST", "\(conversations)/\(one)/reopen")
+    #expect(try await counts() == [0, 0])
+    try await run("UPDATE chat_sessions SET status = 'closed' WHERE workspace_id = $1::uuid")
+    #expect(try await counts() == [2, 2])
+    try await run(
+      """
+      INSERT INTO chat_sessions (workspace_id, status, closed_at)
+      SELECT $1::uuid, CASE WHEN i % 5 = 0 THEN 'active' ELSE 'closed' END, now()
+      FROM generate_series(1, 1000) AS i
+      """)
+    #expect(try await counts() == [802, 802])
+    try await run(
+      "UPDATE chat_sessions SET deleted_at = now() WHERE workspace_id = $1::uuid AND title = 'one'")
+    #expect(try await counts() == [801, 801])
+    try await run("DELETE FROM chat_sessions WHERE workspace_id = $1::uuid AND title = ''")
+    #expect(try await counts() == [1, 1])
+    try await run("DELETE FROM workspaces WHERE id = $1::uuid")
+  }
+
   @Test("a conversation shows what the contract names")
   func row() async throws {
     let world = try await World()
@@ -130,7 +165,7 @@ import Testing
       Set(row.keys) == [
         "id", "title", "status", "visitor", "assignee", "last_seq", "last_message", "read_seq",
         "visitor_read_seq", "created_at", "updated_at", "waiting_since", "claimed_at", "closed_at",
-        "context",
+        "context", "tags", "queue_position",
       ])
     #expect(row["id"] as? String == session.description)
     #expect(row["last_seq"] as? Int == 2)

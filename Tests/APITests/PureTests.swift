@@ -179,14 +179,22 @@ import Testing
     let id = World.identifier()
     let member = Operator(
       id: id, email: "", name: "", membership: "agent", workspace: id)
-    let list = try ConversationList(QueryString("q=x"), member: member)
-    let waiting = try ConversationList(QueryString("status=waiting"), member: member)
+    let list = try ConversationList(QueryString("q=x"), me: member.id, workspace: member.workspace)
+    let waiting = try ConversationList(
+      QueryString("status=waiting"), me: member.id, workspace: member.workspace)
+    let lines = StateChange.Lines(event: id, note: id)
     let queries = [
       conversationQuery(id, of: id), list.page(of: id).query, waiting.page(of: id).query,
-      list.counts(of: id, me: id).query,
+      try ConversationList(QueryString("status=closed"), me: id, workspace: id).page(of: id).query,
+      try ConversationList(QueryString("status=open"), me: id, workspace: id).page(of: id).query,
+      try ConversationList(QueryString("visitor=\(id)"), me: id, workspace: id).page(of: id).query,
+      list.countMatches(in: id).query, ConversationCounts.of(id, me: id).query,
       MessageRange.after(1).page(of: id, workspace: id, limit: 1).query,
       MessageRange.before(1).page(of: id, workspace: id, limit: 1).query,
-      StateChange.claimed.statement(session: id, by: member, line: id).query,
+      StateChange.closed.statement(session: id, by: member, lines).query,
+      Claim(session: id, member: member, line: id).statement.query,
+      Claim(session: nil, member: member, line: id).statement.query,
+      Transfer(session: id, member: member, to: id, reason: nil, lines: lines).statement.query,
     ]
     for query in queries {
       let text = "\(query.sql)"

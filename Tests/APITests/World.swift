@@ -177,7 +177,13 @@ struct World {
         FROM target t ON CONFLICT (id) DO NOTHING RETURNING seq, created_at
       ), changed AS (
         UPDATE chat_sessions s SET last_seq = line.seq, last_message_at = line.created_at,
-          last_message_preview = left($8::text, 120), last_message_role = $4::text
+          last_message_preview = left($8::text, 120), last_message_role = $4::text,
+          waiting_since = CASE WHEN s.waiting_since IS NULL AND s.status = 'waiting'
+            THEN line.created_at ELSE s.waiting_since END,
+          message_count = s.message_count
+            + CASE WHEN $5::text IN ('note', 'event') THEN 0 ELSE 1 END,
+          first_response_at = CASE WHEN $4::text = 'operator' AND $5::text = 'text'
+            THEN coalesce(s.first_response_at, line.created_at) ELSE s.first_response_at END
         FROM target t, line WHERE s.id = t.id
       )
       SELECT seq, created_at, false FROM line UNION ALL

@@ -30,6 +30,20 @@ struct JSONTextTests {
     #expect(decode(#""\u0e01\u00e9\ud83d\ude00""#) == .success("กé😀"))
   }
 
+  @Test("a quote, an escape or a control character is found wherever it stands in a word")
+  func everyPlace() {
+    for count in 0..<40 {
+      let text = String(repeating: "é", count: count / 2) + String(repeating: "a", count: count % 2)
+      #expect(decode("\"\(text)\"") == .success(text))
+      #expect(decode("\"\(text)\" and more than eight bytes behind") == .success(text))
+      #expect(decode("\"\(text)\\\"b\\\\\"") == .success(text + "\"b\\"))
+      for control in ["\0", "\u{1}", "\u{1F}", "\n"] {
+        #expect(decode("\"\(text)\(control)and more bytes\"") == .success("(syntax)"))
+      }
+      #expect(decode("\"\(text)\u{7F}!#[]\u{80}\"") == .success(text + "\u{7F}!#[]\u{80}"))
+    }
+  }
+
   @Test("U+0000 and lone surrogates are refused (faults P07)")
   func refused() {
     #expect(decode(#""a\u0000""#) == .failure(.null))
@@ -47,6 +61,23 @@ struct JSONTextTests {
     ])
   func roundTrip(_ text: String) {
     #expect(decode(quote(text)) == .success(text))
+  }
+
+  @Test("every byte is found special or plain at every place of a word, beside letters of 8 bits")
+  func places() {
+    for byte in UInt8.min...UInt8.max {
+      for place in 0..<19 {
+        var text = [UInt8](repeating: 0x61, count: 19)
+        text[(place + 1) % 19] = 0xBF
+        text[place] = byte
+        var quoted: [UInt8] = []
+        JSONText.append(quoted: text, to: &quoted)
+        let isSpecial = byte < 0x20 || byte == 0x22 || byte == 0x5C
+        #expect((quoted.count > 21) == isSpecial, "byte \(byte) at \(place)")
+        #expect(quoted.prefix(place + 1) == [0x22] + text[..<place])
+        #expect(quoted.suffix(19 - place) == text[(place + 1)...] + [0x22])
+      }
+    }
   }
 
   @Test("a payload is copied without the space between its tokens, and so without line feeds")

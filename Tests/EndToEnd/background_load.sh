@@ -33,7 +33,9 @@ await_acks() {
 end_load() { kill -TERM "$load_pid"; }
 
 # figure NAME: a number of the load's report.
-figure() { sed -n "s/^  \"$1\" : \([0-9.]*\),*$/\1/p" "$work/load.json"; }
+figure() {
+  sed -n "/^  \"figures\"/,/^  }/s/^    \"$1\" : \([0-9.]*\),*$/\1/p" "$work/load.json"
+}
 
 # conclude WHAT: the load's own verdict.
 conclude() {

@@ -149,13 +149,17 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=folder / f"{name}.png", animations="disabled")
 
+    def serious(self, page: Page) -> list[str]:
+        for pause in (500, 2_000, 0):
+            found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+            found = [it for it in found if it["impact"] in ("serious", "critical")]
+            if not found or not pause:
+                break
+            page.wait_for_timeout(pause)  # What is fading in has less contrast.
+        return [f"{page.url}: {it['id']}: {it['nodes'][0]['html'][:160]}" for it in found]
+
     def accessible(self, page: Page, what: str) -> None:
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        serious = [
-            f"{it['id']}: {it['nodes'][0]['html'][:160]}"
-            for it in found
-            if it["impact"] in ("serious", "critical")
-        ]
+        serious = self.serious(page)
         self.promise(
             "\n      ".join([f"axe finds nothing serious in {what}", *serious]), not serious
         )
@@ -454,9 +458,11 @@ def foreign_server(body: str, policy: str) -> ThreadingHTTPServer:
     return server
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
+def begin(kind: type[Run], doc: str | None, name: str, more: tuple[str, ...] = ()) -> int:
+    options = argparse.ArgumentParser(description=doc)
     options.add_argument("--base-url", required=True)
+    for option in more:
+        options.add_argument(option, required=True)
     options.add_argument(
         "--console-email", help="without it the demo's own, which the page carries"
     )
@@ -471,12 +477,12 @@ def main() -> int:
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=sandbox)
         try:
-            run = Run(browser, arguments)
+            run = kind(browser, arguments)
             run.run()
         except (Failure, AssertionError, Error) as failure:
             if not isinstance(failure, Failure):
                 lines = [frame.lineno for frame in traceback.extract_tb(failure.__traceback__)
-                         if frame.filename == __file__]
+                         if frame.filename == sys.modules[kind.__module__].__file__]
                 words = str(failure).strip().splitlines() or [type(failure).__name__]
                 print(f"FAIL  {words[0]} (lines {lines})", *words[1:12], *run.watch.complaints, sep="\n      ")
             for number, context in enumerate(browser.contexts):
@@ -485,9 +491,9 @@ def main() -> int:
             return 1
         finally:
             browser.close()
-    print(f"browser: {run.count} promises kept")
+    print(f"{name}: {run.count} promises kept")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(begin(Run, __doc__, "browser"))

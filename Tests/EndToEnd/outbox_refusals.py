@@ -79,7 +79,7 @@ class Refusals(Run):
         place.switch.open(widget.page)
         failed = widget.own.locator(".state.failed")
         expect(failed).to_have_count(2)
-        expect(failed.first).to_contain_text("This conversation is closed.")
+        expect(failed.first).to_contain_text("Conversation closed")
         self.shot(widget.page, "outbox-closed")
         widget.page.reload()
         expect(failed).to_have_count(2)
@@ -179,6 +179,8 @@ class Refusals(Run):
         second = other.started("counter 0")
         desk = self.desk
         desk.page.reload()
+        # The list draws only what fits.
+        desk.page.set_viewport_size({"width": 1280, "height": 4_000})
         expect(desk.rows.filter(has_text="desk 0")).to_be_visible()
         desk.rows.filter(has_text="desk 0").click()
         expect(desk.theirs).to_have_text(["desk 0"])
@@ -193,6 +195,7 @@ class Refusals(Run):
         desk.rows.filter(has_text="counter 0").click()
         expect(desk.page.locator(".log .bubble.pending")).to_have_count(0)
         desk.say("counter 1")
+        self.kept_again(desk, 3)
         desk.page.reload()
         expect(desk.page.locator(".log .bubble.pending")).to_have_text(["counter 1"])
         self.promise("an operator's replies wait over a reload too")

@@ -74,8 +74,10 @@ class Outboxes(Refusals):
         place = Place(self)
         widget = place.started("reload 0")
         self.write_shut(widget, place, "reload 1", "reload 2", "reload 3")
+        self.kept_again(widget, 3)
         widget.page.reload()
         expect(widget.own).to_have_count(3)
+        expect(widget.own.last.locator(".state")).to_contain_text(WAITING)
         self.promise(
             "after a reload without a connection it is all there, and said to wait",
             widget.texts() == ["reload 1", "reload 2", "reload 3"]
@@ -121,6 +123,8 @@ class Outboxes(Refusals):
         place = Place(self)
         widget = place.started("crash 0")
         expected = ["crash 0", *self.write_shut(widget, place, "crash 1", "crash 2")]
+        # What is written is shown at once, and lies on the device some milliseconds later.
+        self.kept_again(widget, 2)
         try:
             widget.page.goto("chrome://crash")
         except Error:

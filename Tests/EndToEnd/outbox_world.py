@@ -156,7 +156,7 @@ class Place:
 def states(widget: Widget) -> list[str]:
     """What each message of one's own says about itself; '' where the next one says the same."""
     return [
-        re.sub(r"^\d+:\d+ · ", "", text) if shown else ""
+        re.sub(r"^\d+:\d+(\s[AP]M)? · ", "", text) if shown else ""
         for text, shown in zip(
             widget.own.locator(".state").all_text_contents(),
             [it.is_visible() for it in widget.own.locator(".state").all()],

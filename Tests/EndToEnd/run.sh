@@ -74,10 +74,13 @@ beside "http" ./http.sh
 beside "tls" ./tls.sh
 beside "clients" ./clients.sh
 beside "verdict" ./verdict.sh
+beside "report" ./report.sh
 beside "migrations" ./migrate.sh
 beside "quarantine" ./quarantine.sh
+beside "webhooks" ./webhooks.sh
 beside "pgbouncer" ./pgbouncer.sh
 beside "fail-over" ./failover.sh
+beside "crowds" ./crowds.sh
 join
 if $full; then
   beside "torture" ./torture.sh 20
@@ -88,8 +91,16 @@ else
   beside "gateway crash" ./crash_gateway.sh 1
   beside "database crash" ./crash_postgres.sh 1
 fi
-beside "browser" ./browser.sh
 beside "outbox" ./outbox.sh
+beside "workloads" ./workloads.sh
+join
+# Browsers keep a core busy each.
+beside "browser" ./browser.sh
+beside "console" ./console.sh
+join
+beside "widget" ./widget.sh
+beside "pages" ./pages.sh
+beside "hijack" ./hijack.sh
 join
 part "durable" ./durable.sh
 if $full; then part "load" ./load.sh 60; else part "load" ./load.sh; fi

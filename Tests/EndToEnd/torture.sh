@@ -37,7 +37,7 @@ convicts() {
 
 # violation KIND[|KIND]: how many of them, together.
 violation() {
-  sed -nE "/^  \"violations\"/,/\}/s/^    \"($1)\" : ([0-9]*),*$/\2/p" "$work/load.json" |
+  sed -nE "/^  \"invariants\"/,/\}/s/^    \"($1)\" : ([0-9]*),*$/\2/p" "$work/load.json" |
     awk '{ sum += $1 } END { print sum + 0 }'
 }
 

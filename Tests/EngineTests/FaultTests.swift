@@ -127,6 +127,26 @@ struct FaultTests {
     #expect(mika.texts().map { field("body", of: $0) } == ["survivor"])
   }
 
+  @Test("who was shown more by another loop comes again, and does not begin anew (faults R18)")
+  func ahead() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    send(world, ada, session, world.makeID())
+    world.commit(failing: true)
+    // It was committed all the same, and Mika has seen it elsewhere.
+    world.database[session]?.entries.append(world.entry(1, "survivor"))
+    world.database[session]?.snapshot.head = 1
+    let mika = world.member("operator", session, after: 1)
+    #expect(mika.texts().last.map { field("code", of: $0) } == "unavailable")
+    world.advance(milliseconds: 600)
+    world.settle()
+    mika.say(#"{"type":"subscribe","ref":"again","session":"\#(session)","after":1}"#)
+    world.settle()
+    #expect(mika.types() == ["subscribed", "live"])
+  }
+
   @Test("an entry that another node wrote is read from the database before the next one is shown")
   func gap() {
     let world = World()

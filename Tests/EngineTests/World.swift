@@ -21,6 +21,7 @@ final class World {
   var database: [Identifier: Stored] = [:]
   /// Entries that the database gave for backlogs and history.
   var entriesRead = 0
+  var availability: [Identifier: Bool] = [:]
   var storedMarks: [(session: Identifier, mark: Mark)] = []
   /// The database is there, but does not write marks.
   var failsMarks = false
@@ -36,14 +37,15 @@ final class World {
   let visitor = Person(role: .visitor, id: Identifier(high: 0xB, low: 1), name: Array("Ada".utf8))
   let clerk = Person(role: .operator_, id: Identifier(high: 0xC, low: 1), name: Array("Mika".utf8))
 
-  init(loops count: Int = 1, sessionsMax: Int = 1000) {
+  init(loops count: Int = 1, sessionsMax: Int = 1000, recentBytesMax: Int? = nil) {
     for index in 0..<count {
       loops.append(
         Loop(
           Engine(
             loop: index, loopCount: count,
             configuration: Engine.Configuration(
-              connectionsMax: 1000, sessionsMax: sessionsMax, node: "test"), now: now, wall: wall)))
+              connectionsMax: 1000, sessionsMax: sessionsMax, recentBytesMax: recentBytesMax,
+              node: "test"), now: now, wall: wall)))
     }
     members["operator"] = Member(
       person: clerk, workspace: workspace, sessions: [],
@@ -193,6 +195,9 @@ final class World {
       let isStored = isStoreUp && !failsMarks
       if isStored { storedMarks.append((session, mark)) }
       loop.engine.markStored(read, isStored: isStored)
+    case .storeAvailability(_, _, let member, _, let isAvailable):
+      if isStoreUp { availability[member] = isAvailable }
+      loop.engine.availabilityStored(read, isStored: isStoreUp)
     }
   }
 

@@ -292,7 +292,8 @@ final class World {
       let subscriptions = loop.engine.connections[slot].subscriptions
       precondition(subscriptions.count <= Limits.subscriptions, "too many subscriptions")
       precondition(
-        (0...Limits.inFlight).contains(loop.engine.connections[slot].inFlight), "sends under way")
+        (0...Limits.inFlight).contains(Int(loop.engine.connections[slot].inFlight)),
+        "sends under way")
       precondition(loop.engine.connections[slot].held.count <= 65_536, "too much held")
       precondition(
         loop.engine.connections[slot].hello.count <= Limits.helloBytes, "a hello too long")
@@ -304,9 +305,11 @@ final class World {
       }
     }
     for index in 0..<loop.engine.sessions.endIndex where loop.engine.sessions.isOccupied(index) {
-      let session = loop.engine.sessions[index]
-      precondition(session.log.last == session.head || session.phase == .loading, "log and head")
-      precondition(session.waiting.count <= 16, "more waiting than there are commands")
+      precondition(
+        loop.engine.sessions[index].log.last == loop.engine.sessions[index].head
+          || loop.engine.sessions[index].phase == .loading, "log and head")
+      precondition(
+        loop.engine.sessions[index].waiting.count <= 16, "more waiting than there are commands")
     }
     precondition(loop.engine.queuedRecords <= Limits.queuedRecords, "too many records")
   }

@@ -216,6 +216,7 @@ struct Store {
       engine.conversationLoaded(
         session, workspace, isUp ? .success(Array("{}".utf8)) : .failure(.unavailable))
     case .storeMark: engine.markStored(read, isStored: isUp)
+    case .storeAvailability: engine.availabilityStored(read, isStored: isUp)
     }
   }
 

@@ -18,7 +18,7 @@ final class RunningGateway {
   /// The TLS listener's, where there is one.
   let securePort: UInt16
   let tokens: TokenAuthority
-  private let shared: Shared
+  let shared: Shared
   private let loops: LoopThreads
   private let connection: BlockingConnection
   let workspace: Identifier

@@ -62,7 +62,8 @@ import Testing
           SELECT pg_backend_pid(), current_setting('enable_seqscan'),
             current_setting('statement_timeout'), current_setting('lock_timeout'),
             current_setting('plan_cache_mode'), (SELECT count(*) FROM pg_prepared_statements),
-            (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'), current_user::text
+            (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()),
+            current_user::text
           """))
       servers.insert(rows.int(0, 0) ?? 0)
       #expect((1...4).map { rows.text(0, $0) } == ["on", "0", "0", "auto"])

@@ -1,3 +1,4 @@
+import Foundation
 import Kernel
 import Primitives
 import Testing
@@ -79,6 +80,27 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(try wait(server, .read)?.isHungUp == true)
     var buffer = [UInt8](repeating: 0, count: 10)
     #expect(buffer.withMutableRawSpan { server.receive(into: &$0) } == .reset)
+  }
+
+  @Test("What is accepted inherits its listener's TCP_NODELAY, so the gateway sets it once")
+  func noDelay() throws {
+    let listener = try Sockets.listen(on: .loopback, port: 0)
+    try listener.setNoDelay()
+    let client = try Sockets.connect(to: .loopback, port: try listener.localPort())
+    #expect(try wait(listener, .read)?.isReadable == true)
+    guard case .accepted(let server, _) = listener.accept() else {
+      Issue.record("nothing to accept")
+      return
+    }
+    func hasNoDelay(_ number: Int32) -> Bool {
+      var value: Int32 = 0
+      var size = socklen_t(MemoryLayout<Int32>.size)
+      // SAFETY: the kernel writes an Int32.
+      let result = unsafe getsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &value, &size)
+      return result == 0 && value != 0
+    }
+    #expect(hasNoDelay(server.rawValue))
+    #expect(!hasNoDelay(client.rawValue))
   }
 
   @Test("Connecting to a port without a listener fails with its reason")

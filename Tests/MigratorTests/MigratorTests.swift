@@ -60,7 +60,9 @@ import Testing
     #expect(try tables(connection) == made)
   }
 
-  @Test func `the six indexes have their names and there are no others`() throws {
+  @Test func `the six indexes have their names, and beside them four of the queue and the inbox`()
+    throws
+  {
     let connection = try connect()
     try Migrator(connection).up()
     let rows = try connection.run(
@@ -71,7 +73,9 @@ import Testing
         """))
     #expect(
       (0..<rows.count).compactMap { rows.text($0, 0) } == [
-        "idx_chat_sessions_active", "idx_chat_sessions_created_at", "idx_chat_sessions_user_id",
+        "chat_sessions_closed_at", "idx_chat_sessions_active", "idx_chat_sessions_claimed_at",
+        "idx_chat_sessions_created_at",
+        "idx_chat_sessions_line", "idx_chat_sessions_load", "idx_chat_sessions_user_id",
         "idx_chat_sessions_workspace_id", "idx_chats_session_created", "idx_chats_session_id",
       ])
   }

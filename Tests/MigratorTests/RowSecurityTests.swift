@@ -191,6 +191,8 @@ import Testing
     let user = "plain_\(database.name)"
     try owner.execute(
       script: """
+        DO $$ BEGIN CREATE ROLE chirrup_reader NOLOGIN;
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
         CREATE ROLE \(user) LOGIN; GRANT CREATE ON SCHEMA public TO \(user);
         GRANT CREATE ON DATABASE \(database.name) TO \(user)
         """)

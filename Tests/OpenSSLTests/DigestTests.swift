@@ -1,5 +1,6 @@
 /// Known answers for the digests, and the properties that the rest of Chirrup relies on.
 import OpenSSL
+import Primitives
 import Testing
 
 @Suite struct DigestTests {
@@ -23,6 +24,19 @@ import Testing
       HMACSHA256.isValid(
         code, for: Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8)))
     #expect(!HMACSHA256.isValid(code, for: Array("what do ya want".utf8), key: Array("Jefe".utf8)))
+  }
+
+  @Test("a key that verifies many codes verifies each one as if it were the first")
+  func hmacKey() {
+    let key = HMACSHA256Key(Array("Jefe".utf8))
+    for count in [28, 0, 1, 64, 500, 28] {
+      let message = [UInt8](repeating: 7, count: count)
+      let code = HMACSHA256.code(for: message, key: Array("Jefe".utf8))
+      #expect(message.withRawSpan { key.isValid(code, for: $0) })
+      #expect(!message.withRawSpan { key.isValid(Array(code.dropLast()), for: $0) })
+      #expect(!message.withRawSpan { key.isValid([], for: $0) })
+      #expect(!(message + [7]).withRawSpan { key.isValid(code, for: $0) })
+    }
   }
 
   @Test("an empty key and an empty message are a key and a message like any other")

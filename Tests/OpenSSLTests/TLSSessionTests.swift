@@ -237,6 +237,21 @@ struct TLSLifeTests {
     #expect(count == Int(TLSRecords.keyUpdatesMax) + 1)
   }
 
+  @Test("each resumption brings the ticket of the next one, since a ticket is used once")
+  func resumptionAgain() throws {
+    let tickets = TLSTicketKeys()
+    let (serverContext, clientContext) = (try server(tickets: tickets), try client())
+    var ticket: TLSResumption?
+    for round in 0..<5 {
+      let pair = TLSPair(server: serverContext, client: clientContext, resuming: ticket)
+      pair.exchange()
+      pair.say([1], from: pair.server)
+      #expect(pair.client.isResumed == (round > 0))
+      ticket = pair.client.resumption()
+      pair.client.session.close(pair.client.workspace)
+    }
+  }
+
   @Test("a returning client resumes by its ticket, also after a reload and a rotation")
   func resumption() throws {
     let tickets = TLSTicketKeys()
@@ -286,6 +301,61 @@ struct TLSLifeTests {
       #expect(output.isEmpty)
     }
     #expect(heard == 2_000)
+  }
+
+  @Test("there are as many contexts as connections at once, not as ever were")
+  func contextsOfThePast() {
+    let aead = TLSAEAD()
+    for number in 0..<600 {
+      let secret = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 32)
+      let records = TLSRecords(
+        suite: .aes128, readSecret: secret, writeSecret: secret, written: 0)
+      var output: [UInt8] = []
+      // SAFETY: the array outlives the call.
+      _ = unsafe secret.withUnsafeBytes {
+        unsafe records.seal($0, room: 100, aead, output: &output)
+      }
+      records.forget(aead)
+    }
+    #expect(aead.contextCount == 1)
+  }
+
+  @Test("more connections speak by turns than a loop has contexts, and some of them end")
+  func manyConnections() {
+    let aead = TLSAEAD()
+    func secret(_ number: Int) -> [UInt8] {
+      (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 2 * 8)) }
+    }
+    let pairs = (0..<(TLSAEAD.connectionsMax + 20)).map { number in
+      (
+        TLSRecords(
+          suite: .aes128, readSecret: secret(number), writeSecret: secret(number + 5_000),
+          written: 0),
+        TLSRecords(
+          suite: .aes128, readSecret: secret(number + 5_000), writeSecret: secret(number),
+          written: 0)
+      )
+    }
+    var heard = 0
+    for round in 0..<3 {
+      for (index, (sender, receiver)) in pairs.enumerated() {
+        var (bytes, output): ([UInt8], [UInt8]) = ([], [])
+        // SAFETY: here and below the arrays outlive the calls.
+        _ = unsafe [UInt8](repeating: 1, count: 9).withUnsafeBytes {
+          unsafe sender.seal($0, room: 100, aead, output: &bytes)
+        }
+        var cursor = TLSCursor(next: 0, end: bytes.count)
+        unsafe bytes.withUnsafeMutableBytes { buffer in
+          while case .plain = unsafe receiver.open(buffer, &cursor, aead, output: &output) {
+            heard += 1
+          }
+        }
+        // A connection that moves is forgotten here and may come back.
+        if index % 3 == round { sender.forget(aead) }
+        if index % 5 == round { receiver.forget(aead) }
+      }
+    }
+    #expect(heard == 3 * pairs.count)
   }
 
   @Test("keys follow from a secret as in RFC 8448 §3")

@@ -39,6 +39,21 @@ import Testing
     #expect(Identifier(text) == nil)
   }
 
+  @Test("Every byte at every place is a digit, a hyphen or a fault")
+  func everyByte() {
+    let valid = Array(sample.utf8)
+    for place in valid.indices {
+      for byte in UInt8.min...UInt8.max {
+        var text = valid
+        text[place] = byte
+        let isHyphen = [8, 13, 18, 23].contains(place)
+        let isGood = isHyphen ? byte == UInt8(ascii: "-") : hexadecimalValue(byte) != nil
+        let id = text.withRawSpan { Identifier(text: $0) }
+        #expect((id != nil) == isGood, "byte \(byte) at \(place)")
+      }
+    }
+  }
+
   @Test("Ids are ordered as PostgreSQL orders them: byte by byte, without a sign")
   func order() throws {
     let ordered = [

@@ -91,6 +91,7 @@ import Testing
       limits:
         connections: 10
         warm_sessions: 256
+        recent_mebibytes: 7
         connections_per_address: 5
         connections_per_visitor: 4
         connections_per_workspace: 9
@@ -102,6 +103,9 @@ import Testing
       proxy_protocol: true
       allowed_hosts: [Chat.internal, gateway]
       tokens: {visitor_seconds: 60, operator_seconds: 86400}
+      credentials_key: [0123456789abcdefghijklmnopqrstuv, ABCDEFGHabcdefghABCDEFGHabcdefgh]
+      webhooks: {allow_private: true, ports: ["443", 8000-8999], timeout_seconds: 1,
+        retry_milliseconds: 100}
       compression: {enabled: no, context_takeover: true, window_bits: 9, memory_level: 8,
         level: 9, threshold_bytes: 0}
       allowed_origins: [https://Example.com, "http://localhost:3000"]
@@ -128,6 +132,14 @@ import Testing
     expected.logFormat = .json
     expected.connectionsMax = 10
     expected.warmSessionsMax = 256
+    expected.recentMebibytesMax = 7
+    expected.credentialsKeys = [
+      "0123456789abcdefghijklmnopqrstuv", "ABCDEFGHabcdefghABCDEFGHabcdefgh",
+    ]
+    expected.webhooks.allowsPrivate = true
+    expected.webhooks.ports = [443...443, 8_000...8_999]
+    expected.webhooks.timeoutSeconds = 1
+    expected.webhooks.retryMilliseconds = 100
     expected.compression.isEnabled = false
     expected.compression.keepsContext = true
     expected.compression.windowBits = 9
@@ -167,7 +179,7 @@ import Testing
       "CHIRRUP_LOG_LEVEL": "DEBUG",
       "CHIRRUP_LOG_FORMAT": "json",
       "CHIRRUP_LIMITS_CONNECTIONS": "10",
-      "CHIRRUP_LIMITS_WARM_SESSIONS": "256",
+      "CHIRRUP_LIMITS_WARM_SESSIONS": "256", "CHIRRUP_LIMITS_RECENT_MEBIBYTES": "7",
       "CHIRRUP_LIMITS_CONNECTIONS_PER_ADDRESS": "5",
       "CHIRRUP_LIMITS_CONNECTIONS_PER_VISITOR": "4",
       "CHIRRUP_LIMITS_CONNECTIONS_PER_WORKSPACE": "9",
@@ -181,6 +193,12 @@ import Testing
       "CHIRRUP_REQUIRE_ORIGIN": "yes",
       "CHIRRUP_TOKENS_VISITOR_SECONDS": "60",
       "CHIRRUP_TOKENS_OPERATOR_SECONDS": "86400",
+      "CHIRRUP_CREDENTIALS_KEY":
+        "0123456789abcdefghijklmnopqrstuv,ABCDEFGHabcdefghABCDEFGHabcdefgh",
+      "CHIRRUP_WEBHOOKS_ALLOW_PRIVATE": "yes",
+      "CHIRRUP_WEBHOOKS_PORTS": "443,8000-8999",
+      "CHIRRUP_WEBHOOKS_TIMEOUT_SECONDS": "1",
+      "CHIRRUP_WEBHOOKS_RETRY_MILLISECONDS": "100",
       "CHIRRUP_COMPRESSION_ENABLED": "off",
       "CHIRRUP_COMPRESSION_CONTEXT_TAKEOVER": "on",
       "CHIRRUP_COMPRESSION_WINDOW_BITS": "9",

@@ -68,3 +68,22 @@ import Testing
     #expect(!isConnectionString("host=a\u{0}"))
   }
 }
+
+extension ValueParsingTests {
+  @Test("ports", arguments: [("443", 443...443), ("8000-8999", 8_000...8_999), ("1-1", 1...1)])
+  func ports(text: String, expected: ClosedRange<Int>) {
+    #expect(parsePorts(text) == expected)
+  }
+
+  @Test("no ports", arguments: ["", "0", "65536", "9-8", "1-2-3", "-1", "a", "80-", "8O"])
+  func noPorts(text: String) {
+    #expect(parsePorts(text) == nil)
+  }
+
+  @Test("a key is long and not one letter again and again")
+  func keys() {
+    #expect(parseKeyText("0123456789abcdefghijklmnopqrstuv") != nil)
+    #expect(parseKeyText("0123456789abcdefghijklmnopqrstu") == nil)
+    #expect(parseKeyText(String(repeating: "a", count: 64)) == nil)
+  }
+}

@@ -40,6 +40,8 @@ enum Reader {
     case .storeMark(_, let session, _, let mark):
       if isAnswered, run.bug != .loseMark { postgres.store(mark, session) }
       return { $0.markStored(request, isStored: isAnswered) }
+    case .storeAvailability:
+      return { $0.availabilityStored(request, isStored: isAnswered) }
     }
   }
 

@@ -31,7 +31,7 @@ import Testing
 
   static let cModules = [
     "CLinux": "Kernel", "COpenSSL": "OpenSSL", "CLibpq": "Postgres", "CMigrations": "Migrator",
-    "WebAssets": "Gateway", "CZlib": "Compression",
+    "WebAssets": "Gateway", "CZlib": "Compression", "CCurl": "HTTPClient",
   ]
 
   /// (folder of the target, file, imported module), for each import below Sources and LoadTests.

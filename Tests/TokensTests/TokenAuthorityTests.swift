@@ -96,11 +96,48 @@ import Testing
       (claims(exp: "9223372036854775807"), .expired),
       (claims(exp: "1e400"), .malformed),
       (claims(exp: #"9000000000,"nbf":8999999999"#), .notYetValid),
+      (claims() + "x", .malformed),
+      (claims(exp: "1795280000,"), .malformed),
+      (claims(exp: "1795280000.5"), .malformed),
+      (claims(exp: #""1795280000""#), .malformed),
+      (claims(exp: #"1795280000,"e\u0078p":1"#), .malformed),
+      (claims(exp: #"1795280000,"org":1"#), .malformed),
+      (claims(exp: #"1795280000,"exp":1"#), .expired),
+      (claims(aud: "chirrup:operator"), .malformed),
+      (claims(iss: "chirru\\u0000"), .malformed),
     ])
   func foreignClaims(claims: String, fault: TokenFault) async throws {
     let authority = try await TokenAuthority(secret: Self.secret)
     let signed = token(header: #"{"alg":"HS256","typ":"JWT"}"#, claims: claims)
     #expect(throws: fault) { try authority.verify(signed, now: now) }
+  }
+
+  @Test("what other libraries write is read: blanks, escapes, unknown claims, null for nothing")
+  func otherWriters() async throws {
+    let authority = try await TokenAuthority(secret: Self.secret)
+    let claims = """
+       { "name" : "\\u0e01\\ud83d\\ude00" , "iss":"chirrup", "aud":"chirrup:visitor",
+        "x":{"y":[1,{}]},
+        "sub":"\(Identifier.zero)","iat":1,"exp":1795280000,"nbf":null,"org":null,
+        "wsp":"\(Identifier.zero)","ses":[ "\(Identifier.zero)" , "\(Identifier.zero)" ]}
+      """
+    let signed = token(
+      header: #"{"typ":"JWT","kid":"1","crit":null,"alg":"HS256"}"#, claims: claims)
+    let verified = try authority.verify(signed, now: now)
+    #expect(
+      verified.principal
+        == .visitor(id: .zero, workspace: .zero, sessions: [.zero, .zero], name: "ก😀"))
+    #expect(verified.binding == TokenBinding())
+  }
+
+  @Test("a name that is no text is refused")
+  func brokenText() async throws {
+    let authority = try await TokenAuthority(secret: Self.secret)
+    var claims = Array(Self.claims().utf8)
+    let place = try #require(claims.lastIndex(of: UInt8(ascii: "\"")))
+    claims.insert(0xFF, at: place)
+    let signed = token(header: Array(#"{"alg":"HS256"}"#.utf8), claims: claims)
+    #expect(throws: TokenFault.malformed) { try authority.verify(signed, now: now) }
   }
 
   @Test(
@@ -124,7 +161,11 @@ import Testing
   }
 
   private func token(header: String, claims: String) -> [UInt8] {
-    let signed = [header, claims].map { Base64.url.encode(Array($0.utf8)) }.joined(separator: ".")
+    token(header: Array(header.utf8), claims: Array(claims.utf8))
+  }
+
+  private func token(header: [UInt8], claims: [UInt8]) -> [UInt8] {
+    let signed = [header, claims].map { Base64.url.encode($0) }.joined(separator: ".")
     let signature = HMACSHA256.code(for: Array(signed.utf8), key: Self.secret)
     return Array("\(signed).\(Base64.url.encode(signature))".utf8)
   }

@@ -49,14 +49,36 @@ struct Asset: Sendable {
 func packed(modules: [String]) -> String { unsafe pack(modules, with: chirrup_pack_modules) }
 func packed(styles: [String]) -> String { unsafe pack(styles, with: chirrup_pack_styles) }
 
+/// A file of languages/ as it is sent.
+func packed(texts: String, instead: String, list: String) -> String {
+  let files = [Array(list.utf8), Array(texts.utf8), Array(instead.utf8)]
+  var room = [UInt8](repeating: 0, count: files.reduce(64) { $0 + $1.count })
+  // SAFETY: it reads the three files and writes less than they have together (pack.h).
+  let length = unsafe files[0].withUnsafeBufferPointer { list in
+    unsafe files[1].withUnsafeBufferPointer { texts in
+      unsafe files[2].withUnsafeBufferPointer { instead in
+        unsafe room.withUnsafeMutableBufferPointer { room in
+          unsafe chirrup_pack_words(
+            chirrup_part(bytes: list.baseAddress, length: UInt(list.count)),
+            chirrup_part(bytes: texts.baseAddress, length: UInt(texts.count)),
+            chirrup_part(bytes: instead.baseAddress, length: UInt(instead.count)),
+            room.baseAddress)
+        }
+      }
+    }
+  }
+  return String(decoding: room.prefix(Int(length)), as: UTF8.self)
+}
+
 /// A packed script with short names.
-func withShortNames(_ script: String) -> String {
+func withShortNames(_ script: String, inner: String? = nil) -> String {
   let bytes = Array(script.utf8)
   var room = [UInt8](repeating: 0, count: 2 * bytes.count)
   let length = unsafe bytes.withUnsafeBufferPointer { bytes in
     // SAFETY: it reads `bytes` and writes at most twice as many (shorten.h).
     unsafe room.withUnsafeMutableBufferPointer { room in
-      unsafe chirrup_shorten(bytes.baseAddress, UInt(bytes.count), room.baseAddress)
+      unsafe chirrup_shorten(
+        bytes.baseAddress, UInt(bytes.count), inner, room.baseAddress)
     }
   }
   return String(decoding: room.prefix(Int(length)), as: UTF8.self)

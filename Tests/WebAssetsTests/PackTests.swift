@@ -66,9 +66,9 @@ struct PackTests {
       """
     #expect(
       withShortNames(packed(modules: [source]))
-        == "let a=(c)=>document.title+c.name;class d{#a=a;size=1;get(){return this.#a({name:a})}}"
-        + "let{kind,other:b=`${a} item`}=new d();"
-        + "export function start(e){return[a,b,b,{kind},e.kind]}\n")
+        == "let a=a=>document.title+a.name;class c{#a=a;size=1;get(){return this.#a({name:a})}}"
+        + "let{kind,other:b=`${a} item`}=new c();"
+        + "export function start(c){return[a,b,b,{kind},c.kind]}\n")
   }
 
   @Test("declarations that follow each other become one")
@@ -76,7 +76,67 @@ struct PackTests {
     #expect(
       withShortNames(
         "let one=1;let two=()=>{let inner=one;fetch(inner)};let{three}=two;two();let four=three;\n")
-        == "let b=1,a=()=>{let c=b;fetch(c)},{three}=a;a();let d=three;\n")
+        == "let b=1,a=()=>{let a=b;fetch(a)},{three}=a;a();let c=three;\n")
+  }
+
+  @Test("a name is used again where the other one cannot be meant")
+  func scopes() {
+    let source = """
+      const outer = (first) => { const inner = first; return [inner, outer]; };
+      const later = (second, third) => outer(second ? third : later);
+      export function begin(thing) {
+        const deep = () => { const own = thing; return own; };
+        for (const each of thing) { deep(each); }
+        try { deep(); } catch (error) { later(error); }
+        return `${thing.map((one, two) => one + two)} ${deep(thing ? (two) => two : later)}`;
+      }
+
+      """
+    #expect(
+      withShortNames(packed(modules: [source]))
+        == "let a=b=>{let c=b;return[c,a]},b=(c,d)=>a(c?d:b);export function begin(a){let c=()=>{"
+        + "let b=a;return b};for(let b of a){c(b)}try{c()}catch(a){b(a)}"
+        + "return`${a.map((b,a)=>b+a)} ${c(a?a=>a:b)}`}\n")
+  }
+
+  @Test("each class has its own private names")
+  func privates() {
+    #expect(
+      withShortNames("class One{#first=1;#next;get(){return this.#first}}class Two{#other=2}\n")
+        == "class a{#a=1;#b;get(){return this.#a}}class b{#a=2}\n")
+  }
+
+  @Test("literals are written shorter, and parentheses around a single parameter go")
+  func literals() {
+    #expect(
+      withShortNames("fetch(async(one)=>one,10_000,1_500,true,(null),0.5,(two,three)=>two);\n")
+        == "fetch(async a=>a,1e4,1500,!0,(null),0.5,(a,b)=>a);\n")
+  }
+
+  @Test("inner properties get short names too, and what stands for one in a pattern")
+  func inner() {
+    #expect(
+      withShortNames(
+        "class A{waiting=1;get(){return this.waiting.id}}"
+          + "let{waiting,id}=new A();fetch(waiting,id);\n",
+        inner: "other waiting")
+        == "class a{a=1;get(){return this.a.id}}let{a:waiting,id}=new a();fetch(waiting,id);\n")
+  }
+
+  @Test("a name of a list of places is its place, and a language its texts in that order")
+  func places() {
+    let list = """
+      const places = (list) => list.split(' ');
+      export const Word = places(`send open
+        close`);
+
+      """
+    #expect(packed(modules: [list, "say(Word.close, Word.send);\n"]).hasSuffix("say(2,0);\n"))
+    let thai = "{\n  \"open\": \"เปิด\",\n  \"send\": \"ส่ง\"\n}\n"
+    let english = "{\n  \"send\": \"Send\",\n  \"close\": \"Close\"\n}\n"
+    #expect(
+      packed(texts: thai, instead: english, list: list)
+        == "export default`ส่ง\nเปิด\nClose`\n")
   }
 
   @Test("modules become one: imports go, only the last exports")

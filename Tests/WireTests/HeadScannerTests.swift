@@ -54,6 +54,19 @@ private let simple = bytes("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n")
     }
   }
 
+  @Test("Each control character is found at each place of a word, and no other byte is one")
+  func everyPlace() {
+    for byte in UInt8.min...UInt8.max {
+      for place in 0..<24 {
+        var head = bytes("GET / HTTP/1.1\r\nX: " + String(repeating: "a", count: 32))
+        head[19 + place] = byte
+        let isControl = byte < 0x20 && byte != 0x09 || byte == 0x7F
+        #expect(
+          scan(head, step: 1_000) == (isControl ? .failure(.controlCharacter) : .success(nil)))
+      }
+    }
+  }
+
   @Test("A head of exactly 16 KiB passes, one byte more is 431, a line that never ends 414")
   func limit() {
     let start = bytes("GET / HTTP/1.1\r\nHost: a\r\nX: ")

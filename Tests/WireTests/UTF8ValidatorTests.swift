@@ -40,6 +40,36 @@ private let edges: [[UInt8]] = [
 ]
 
 @Suite struct UTF8ValidatorTests {
+  @Test("It says of random texts with a changed byte what the standard library says, in two pieces")
+  func random() {
+    var generator = SystemRandomNumberGenerator()
+    let scalars: [ClosedRange<UInt32>] = [
+      0x20...0x7E, 0x80...0x7FF, 0x800...0xFFFF, 0x10000...0x10FFFF,
+    ]
+    var validCount = 0
+    for _ in 0..<3_000 {
+      var text: [UInt8] = Array(repeating: 0x62, count: Int.random(in: 0...70, using: &generator))
+      for _ in 0..<Int.random(in: 1...20, using: &generator) {
+        let value = UInt32.random(in: scalars[Int.random(in: 0...3, using: &generator)])
+        if let scalar = Unicode.Scalar(value) { text += Array(String(Character(scalar)).utf8) }
+      }
+      if Bool.random(using: &generator) && !text.isEmpty {
+        text[Int.random(in: text.indices, using: &generator)] = UInt8.random(in: 0x60...0xFF)
+      }
+      let expected = String(validating: text, as: UTF8.self) != nil
+      if expected { validCount += 1 }
+      let cut = Int.random(in: 0...text.count, using: &generator)
+      var validator = UTF8Validator()
+      let isAccepted = text.withRawSpan {
+        validator.accept($0, in: 0..<cut) && validator.accept($0, in: cut..<text.count)
+      }
+      if isValid(text) != expected || (isAccepted && validator.isComplete) != expected {
+        Issue.record("\(text), cut at \(cut)")
+      }
+    }
+    #expect(validCount > 500 && validCount < 2_900)
+  }
+
   @Test("Impossible bytes are refused where they stand (RFC 3629 §3, RFC 6455 §8.1)")
   func refuses() {
     for (name, text, at) in impossible {

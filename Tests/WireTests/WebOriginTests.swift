@@ -28,6 +28,24 @@ import Wire
     ])
   func none(_ text: String) { #expect(WebOrigin.normalize(text) == nil) }
 
+  @Test(
+    "an origin is that of a host under its scheme, and of no other",
+    arguments: [
+      ("https://a.test", "a.test", true, true), ("https://a.test", "A.Test:443", true, true),
+      ("https://a.test:8443", "a.test:8443", true, true),
+      ("https://a.test", "a.test:80", true, false),
+      ("https://a.test:8443", "a.test:8443:443", true, false),
+      ("http://a.test", "a.test", true, false),
+      ("http://a.test", "a.test:80", false, true), ("http://a.test", "a.test:080", false, false),
+      ("http://a.test:443", "a.test:443", false, true), ("http://[::1]:80", "[::1]", false, false),
+      ("http://[::1]", "[::1]:80", false, true), ("ftp://a.test", "a.test", false, false),
+      ("https://", "", false, false), ("https://a.test", "b.a.test", false, false),
+      ("https://a.test.b", "a.test", false, false), ("https://a%b", "a%b", false, false),
+    ])
+  func ofHost(_ origin: String, _ host: String, _ onlyTLS: Bool, _ expected: Bool) {
+    #expect(WebOrigin.isOrigin(origin, ofHost: host, onlyTLS: onlyTLS) == expected)
+  }
+
   @Test("a URL has the origin of its host")
   func url() {
     #expect(WebOrigin.of(url: "https://Chat.test:443/a/b") == "https://chat.test")

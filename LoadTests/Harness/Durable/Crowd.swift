@@ -24,7 +24,7 @@ struct CrowdPhase {
   var load: Double { Double(busyNanoseconds) / Double(max(1, nanoseconds)) }
 }
 
-final class Crowd {
+final class Crowd: PoolOwner {
   let bodies: Bodies
   let stamp: Stamp
   private(set) var senders: [Sender] = []
@@ -32,16 +32,10 @@ final class Crowd {
   private(set) var refusals: [String: Int] = [:]
   private(set) var problems: [String] = []
 
-  private let target: Target
   private let tokens: [String]
   private let pipeline: Int
-  private let epoll: Epoll
-  private let workspace = TLSWorkspace()
-  private var events = Events(capacity: 1024)
-  private var buffer = [UInt8](repeating: 0, count: 262_144)
-  private var commands = CommandBuffer()
+  private let pool: Pool
   private var random = RandomStream(seed: Random.uint64())
-  private var connections: [Connection?] = []
   private var liveCount = 0
   private var phase = CrowdPhase()
   private var inFlight = 0
@@ -49,8 +43,7 @@ final class Crowd {
   private var ready: ReadyQueue
   private var retryAt = Instant.never
 
-  /// Connections under way at once, and how long all may take.
-  private static let openingMax = 64
+  /// How long all may take.
   private static let openSecondsMax: Int64 = 120
   /// Not counted at the begin of a phase.
   static let warmMilliseconds: Int64 = 500
@@ -58,7 +51,6 @@ final class Crowd {
   private static let arrivalNanoseconds: Int64 = 200_000
 
   init(target: Target, credentials: [Credential], bodies: Bodies, pipeline: Int) throws(Errno) {
-    self.target = target
     self.bodies = bodies
     self.pipeline = pipeline
     tokens = credentials.map(\.token)
@@ -67,7 +59,7 @@ final class Crowd {
     senders = sessions.map { Sender(session: $0) }
     ready = ReadyQueue(capacity: sessions.count)
     stamp = Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now())
-    epoll = try Epoll()
+    pool = try Pool(target: target)
   }
 
   // MARK: Opening
@@ -79,13 +71,7 @@ final class Crowd {
       guard problems.isEmpty, SystemClock.now() < limit else {
         throw CredentialFailure.tooFew("connection", wanted: senders.count, found: liveCount)
       }
-      while connections.count < senders.count, connections.count - liveCount < Crowd.openingMax {
-        let number = connections.count
-        let connection = try Connection(
-          client: number, target: target, workspace, random: &random)
-        try connection.register(in: epoll, datum: UInt64(number))
-        connections.append(connection)
-      }
+      try pool.begin(upTo: senders.count, ready: liveCount)
       try turn(nanoseconds: 100_000_000)
     }
     for number in senders.indices { enqueue(number) }
@@ -100,7 +86,7 @@ final class Crowd {
   /// Everybody says something, so that nobody is asked for a sign of life in the next phase.
   func rest() throws(Errno) {
     for number in senders.indices {
-      commands.pong()
+      pool.commands.pong()
       try transmit(number)
     }
     try turn(nanoseconds: 10_000_000)
@@ -215,7 +201,7 @@ final class Crowd {
   private func send(_ number: Int, count: Int, due: Instant) throws(Errno) {
     for _ in 0..<count {
       let id = stamp.identifier(due: due, client: number, number: senders[number].made)
-      commands.send(
+      pool.commands.send(
         ref: senders[number].made, session: senders[number].session, id: id, bodies: bodies)
       senders[number].made += 1
       senders[number].flying.append(id)
@@ -225,57 +211,24 @@ final class Crowd {
   }
 
   private func transmit(_ number: Int) throws(Errno) {
-    guard let connection = connections[number] else {
-      commands.removeAll()
-      return
-    }
-    if !commands.isEmpty {
-      connection.queue(commands, random: &random)
-      commands.removeAll()
-    }
-    try follow(connection, connection.flush())
+    try pool.transmit(number, self)
   }
 
-  private func follow(_ connection: Connection, _ outcome: Connection.Outcome) throws(Errno) {
-    if case .ended(let end) = outcome {
-      problems.append("connection \(connection.client) ended: \(end.label)")
-      connections[connection.client] = nil
-    } else {
-      try connection.updateInterest(in: epoll, datum: UInt64(connection.client))
-    }
+  func ended(_ number: Int, _ end: ConnectionEnd) {
+    problems.append("connection \(number) ended: \(end.label)")
   }
 
   // MARK: Receiving
 
   private func turn(nanoseconds: Int64) throws(Errno) {
-    try epoll.wait(into: &events, timeoutNanoseconds: nanoseconds)
+    try pool.turn(nanoseconds: nanoseconds, self)
     let now = SystemClock.now()
-    for position in 0..<events.count {
-      let event = events[position]
-      let number = Int(event.datum)
-      guard let connection = connections[number] else { continue }
-      var outcome = Connection.Outcome.going
-      if event.isWritable || event.isHungUp { outcome = connection.writable() }
-      if outcome == .going, event.isReadable || event.isHungUp {
-        outcome = connection.readable(&buffer) { text in
-          receive(number, text, now)
-          return true
-        }
-      }
-      if outcome == .opened {
-        commands.hello(ref: Client.helloRef, token: tokens[number])
-        outcome = .going
-      }
-      if case .ended = outcome {
-        try follow(connection, outcome)
-      } else if !commands.isEmpty || outcome == .going && event.isWritable {
-        try transmit(number)
-      }
-    }
     if now >= retryAt { try retry(now) }
   }
 
-  private func receive(_ number: Int, _ text: RawSpan, _ now: Instant) {
+  func opened(_ number: Int) { pool.commands.hello(ref: Client.helloRef, token: tokens[number]) }
+
+  func heard(_ number: Int, _ text: RawSpan, _ now: Instant) {
     switch QuickEvent(text) {
     case .ack(let ref, let id, let seq): acked(number, ref, id, seq, now)
     case .message(let id, let seq): ledger.shown(number, seq: seq, id: id)
@@ -308,10 +261,10 @@ final class Crowd {
       switch event.kind {
       case .welcome:
         senders[number].inFlightMax = max(1, event.inFlightMax)
-        commands.subscribe(
+        pool.commands.subscribe(
           ref: Client.helloRef + 1, session: senders[number].session, after: 0, epoch: "")
       case .live: liveCount += 1
-      case .ping: commands.pong()
+      case .ping: pool.commands.pong()
       case .error: failed(number, event, now)
       case .ack, .message, .subscribed, .more, .ok, .resync, .unsubscribed, .drain, .other: break
       }
@@ -341,7 +294,7 @@ final class Crowd {
       }
       senders[number].isHeld = false
       for id in senders[number].flying {
-        commands.send(
+        pool.commands.send(
           ref: stamp.number(of: id), session: senders[number].session, id: id, bodies: bodies)
       }
       try transmit(number)

@@ -63,9 +63,18 @@ final class Meeting: Sendable {
 
   var results: [DirectShare.Result] { found.withLock { $0 } }
 
-  func wait() {
+  /// Each writer connects within 10 s, or says that it could not; nobody waits much longer.
+  static let waitMilliseconds: Int64 = 15_000
+
+  /// False when somebody has not come in time.
+  func wait(milliseconds: Int64 = Meeting.waitMilliseconds) -> Bool {
     ready.add(1, ordering: .sequentiallyConsistent)
-    while ready.load(ordering: .sequentiallyConsistent) < count { usleep(100) }
+    let limit = SystemClock.now().advanced(byMilliseconds: milliseconds)
+    while ready.load(ordering: .sequentiallyConsistent) < count {
+      guard SystemClock.now() < limit else { return false }
+      usleep(100)
+    }
+    return true
   }
 
   func leave(_ result: DirectShare.Result) { found.withLock { $0.append(result) } }
@@ -141,8 +150,9 @@ struct DirectShare: Sendable {
     let limit = SystemClock.now().advanced(byMilliseconds: 10_000)
     while !writer.isReady, SystemClock.now() < limit { turn(&writer) }
     let isReady = writer.isReady
-    meeting.wait()
+    let isWhole = meeting.wait()
     guard isReady else { return Result(failure: "no connection in 10 s") }
+    guard isWhole else { return Result(failure: "another writer did not begin") }
     let begin = SystemClock.now()
     let warm = begin.advanced(byMilliseconds: Crowd.warmMilliseconds)
     let end = begin.advanced(byMilliseconds: Int64(seconds) * 1000)

@@ -36,8 +36,6 @@ struct Durable: ParsableCommand {
   var rounds = 5
   @Option(help: "Seconds of each phase; the first half second is not counted.")
   var seconds = 5
-  @Option(help: "Writes the report there as JSON.")
-  var json: String?
   @Option(help: "gateway / direct must reach this with --check.")
   var directRatio = 0.8
   @Option(help: "gateway / one INSERT per message on one connection, likewise.")
@@ -48,6 +46,9 @@ struct Durable: ParsableCommand {
   var check = false
   @Flag(help: "Only the gateway's phases: for a profiler.")
   var gatewayOnly = false
+
+  @OptionGroup(title: "Report")
+  var report: ReportOptions
 
   func validate() throws {
     guard let target = Target(url), !target.isSecure else {
@@ -66,17 +67,17 @@ struct Durable: ParsableCommand {
   }
 
   func run() throws {
-    var report: DurableReport
-    do {
-      report = try measure()
-    } catch {
-      FileHandle.standardError.write(Data("chirrup-load: \(error)\n".utf8))
-      throw ExitCode(2)
+    try report.run {
+      var record = RunRecord(
+        command: "durable", title: "Durability: \(Format.count(senders)) senders, \(rounds) rounds")
+      var found = try measure()
+      found.judge(direct: directRatio, insert: insertRatio, ackMilliseconds: ackMilliseconds)
+      print(found)
+      record.meta.ask(chirrup: chirrup, database: try Cluster.attach(dataDirectory: dataDir))
+      found.fill(&record)
+      if check, !found.missed.isEmpty { record.verdict = .failed }
+      return record
     }
-    report.judge(direct: directRatio, insert: insertRatio, ackMilliseconds: ackMilliseconds)
-    print(report)
-    if let json { try report.json().write(to: URL(filePath: json)) }
-    if !report.problems.isEmpty || check && !report.missed.isEmpty { throw ExitCode(1) }
   }
 
   private func measure() throws -> DurableReport {

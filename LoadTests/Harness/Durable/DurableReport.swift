@@ -1,9 +1,9 @@
-/// What `durable` found: every round, and the ratios over all of them.
+/// What `durable` found: every round, the ratios over all of them, and the record of both.
 import Foundation
 import Postgres
 import Primitives
 
-struct DurableRound: Encodable, CustomStringConvertible {
+struct DurableRound: CustomStringConvertible {
   /// Acknowledged messages a second through the gateway at saturation, and their latencies.
   var gateway = 0.0
   var saturated = Report.Latency(Latencies().ack)
@@ -40,7 +40,7 @@ struct DurableRound: Encodable, CustomStringConvertible {
 }
 
 /// The median of the rounds, with the smallest and the largest.
-struct Spread: Encodable, CustomStringConvertible {
+struct Spread: CustomStringConvertible {
   var median = 0.0
   var min = 0.0
   var max = 0.0
@@ -56,7 +56,7 @@ struct Spread: Encodable, CustomStringConvertible {
   var description: String { "\(two(median)) (\(two(min)) to \(two(max)))" }
 }
 
-struct DurableReport: Encodable {
+struct DurableReport {
   var machine: String
   var loops: Int
   var senders: Int
@@ -70,6 +70,8 @@ struct DurableReport: Encodable {
   /// Broken promises, and what kept the run from measuring.
   var problems: [String] = []
   var missed: [String] = []
+  /// Broken promises by kind.
+  private(set) var violations: [String: Int] = [:]
 
   init(
     machine: String, loops: Int, senders: Int, window: Int, pipeline: Int, bodyBytes: Int
@@ -97,9 +99,10 @@ struct DurableReport: Encodable {
     }
     var audit = Audit(stamp: crowd.stamp, bodies: crowd.bodies)
     try audit.run(crowd.ledger.logs, on: BlockingConnection(place.database))
-    var violations = crowd.ledger.violations
-    violations.add(audit.violations)
-    problems += crowd.problems + violations.examples
+    var found = crowd.ledger.violations
+    found.add(audit.violations)
+    problems += crowd.problems + found.examples
+    violations = found.byName
     refusals = crowd.refusals
     verifiedRows = audit.rowCount
     let acked = crowd.ledger.logs.reduce(0) { $0 + $1.slots.count { $0.acked } }
@@ -125,12 +128,72 @@ struct DurableReport: Encodable {
       missed.append("ack p99 at half load \(two(p99)) ms ≥ \(two(ackMilliseconds)) ms")
     }
   }
+}
 
-  func json() throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    return try encoder.encode(self) + Data("\n".utf8)
+extension DurableReport {
+  func fill(_ record: inout RunRecord) {
+    record.problems = problems + missed
+    record.verdict = problems.isEmpty ? .passed : .failed
+    record.add(setup: "Senders", "\(Format.count(senders)), each with a session of its own")
+    record.add(setup: "In flight", "\(Format.count(window)), up to \(pipeline) of a sender at once")
+    record.add(setup: "Bodies", "\(bodyBytes) bytes")
+    record.add(setup: "Rounds", "\(rounds.count), all phases in turns")
+    record.set("acked_per_second", rounded(spread(\.gateway).median))
+    record.set("half_acked_per_second", rounded(spread(\.half).median))
+    record.set("direct_per_second", rounded(spread(\.direct).median))
+    record.set("batch_messages", rounded(spread(\.batchRows).median))
+    record.set("rows_compared", verifiedRows)
+    record.set("refused", refusals.values.reduce(0, +))
+    record.set("generator_cores", rounded(spread(\.generatorLoad).median))
+    record.set("gateway_cpu_us_per_message", rounded(spread(\.gatewayUse.gateway).median))
+    record.set("postgres_cpu_us_per_message", rounded(spread(\.gatewayUse.postgres).median))
+    record.set("generator_cpu_us_per_message", rounded(spread(\.gatewayUse.generator).median))
+    let latencies: [(String, (DurableRound) -> Report.Latency)] = [
+      ("ack", { $0.saturated }), ("half_ack", { $0.halfAck }),
+    ]
+    for (name, latency) in latencies {
+      record.set("\(name)_p50_ms", rounded(spread { latency($0).p50 }.median))
+      record.set("\(name)_p99_ms", rounded(spread { latency($0).p99 }.median))
+      record.set("\(name)_p999_ms", rounded(spread { latency($0).p999 }.median))
+      record.set("\(name)_max_ms", rounded(spread { latency($0).max }.max))
+    }
+    record.add(violations)
+    record.rounds = rounds.map(\.figures)
+    record.comparisons = comparisons
+    for comparison in ratios { record.set(comparison.key, rounded(comparison.value.median)) }
+    record.outcomes = refusals.isEmpty ? [:] : ["refusals": refusals]
+  }
+
+  /// Empty with `--gateway-only`.
+  private var comparisons: [RunRecord.Comparison] {
+    func compare(_ peer: String, _ theirs: Spread, _ ratio: Spread) -> RunRecord.Comparison {
+      .init(
+        label: "Messages a second, against \(peer)", unit: "/s",
+        ours: rounded(spread(\.gateway).median), theirs: rounded(theirs.median), peer: peer,
+        ratio: rounded(ratio.median), ratioMin: rounded(ratio.min), ratioMax: rounded(ratio.max),
+        isLessBetter: false)
+    }
+    guard spread(\.direct).median > 0 else { return [] }
+    return [compare("direct", spread(\.direct), spread(\.overDirect))]
+      + PeerDriver.Kind.allCases.map { kind in
+        compare(
+          kind.rawValue.replacing("_", with: " "), spread { $0.peers[kind.rawValue] ?? 0 },
+          spread { $0.over(kind) })
+      }
+  }
+}
+
+extension DurableRound {
+  var figures: [String: Double] {
+    [
+      "acked_per_second": gateway, "batch_messages": batchRows, "direct_per_second": direct,
+      "half_acked_per_second": half, "half_ack_p50_ms": halfAck.p50, "half_ack_p99_ms": halfAck.p99,
+      "half_ack_p999_ms": halfAck.p999, "ack_p50_ms": saturated.p50, "ack_p99_ms": saturated.p99,
+      "gateway_cpu_us_per_message": gatewayUse.gateway,
+      "postgres_cpu_us_per_message": gatewayUse.postgres,
+      "generator_cpu_us_per_message": gatewayUse.generator, "generator_cores": generatorLoad,
+    ].merging(peers.map { ("\($0.key)_per_second", $0.value) }) { first, _ in first }
+      .mapValues { rounded($0) }
   }
 }
 

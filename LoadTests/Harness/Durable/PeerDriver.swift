@@ -59,6 +59,9 @@ final class PeerDriver {
     while flying > 0 {
       try epoll.wait(into: &events, timeoutMilliseconds: 1_000)
       now = SystemClock.now()
+      guard now < end.advanced(byMilliseconds: Peer.answerMilliseconds) else {
+        throw DirectFailure(reason: "\(flying) statements without an answer for 30 s")
+      }
       for position in 0..<events.count {
         let number = Int(events[position].datum)
         guard try peers[number].advance() else { continue }
@@ -130,6 +133,8 @@ private final class Peer {
   private let steps: [String]
   private var step = 0
 
+  static let answerMilliseconds: Int64 = 30_000
+
   private static let insertText: StaticString = """
     INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, user_id,
       content_hash, created_at)
@@ -163,7 +168,13 @@ private final class Peer {
       self.link.prepare("touch", Peer.touchText, types: [uuid, int8, text]), self.link.sync()
     else { throw DirectFailure(reason: self.link.errorMessage) }
     _ = self.link.flush()
-    while try !isAnswered() { usleep(500) }
+    let answered = SystemClock.now().advanced(byMilliseconds: Peer.answerMilliseconds)
+    while try !isAnswered() {
+      guard SystemClock.now() < answered else {
+        throw DirectFailure(reason: "no answer to PREPARE in 30 s")
+      }
+      usleep(500)
+    }
   }
 
   var descriptor: Int32 { link.descriptor }

@@ -8,12 +8,10 @@ import Primitives
 
 enum PlaceFailure: Error, CustomStringConvertible {
   case noGateway(String)
-  case noMetrics(String)
 
   var description: String {
     switch self {
     case .noGateway(let folder): "no gateway runs on \(folder): \(folder)/gateway.lock names none"
-    case .noMetrics(let why): "the gateway's /metrics cannot be read: \(why)"
     }
   }
 }
@@ -41,12 +39,6 @@ struct PerMessage: Encodable {
 }
 
 final class Place {
-  struct Figures {
-    var committed = 0
-    var batches = 0
-    var loops = 0
-  }
-
   let database: String
   let loops: Int
   private let target: Target
@@ -63,10 +55,10 @@ final class Place {
     else { throw PlaceFailure.noGateway(dataDirectory) }
     self.gateway = gateway
     self.postmaster = postmaster
-    loops = try Place.read(target).loops
+    loops = try GatewayMetrics.read(target).loops
   }
 
-  private static func process(in path: String) -> Int? {
+  static func process(in path: String) -> Int? {
     FileManager.default.contents(atPath: path).flatMap {
       Int(String(decoding: $0, as: UTF8.self).prefix { $0.isNumber })
     }
@@ -83,10 +75,10 @@ final class Place {
   }
 
   /// The server's processes, with those that have ended.
-  private static func family(of parent: Int) -> Double {
-    var seconds = ProcessSample(process: parent)?.secondsWithChildren ?? 0
+  static func family(of parent: Int) -> Double {
+    var seconds = ProcessSample(process: parent, isBrief: true)?.secondsWithChildren ?? 0
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
-      guard let number = Int(name), let sample = ProcessSample(process: number),
+      guard let number = Int(name), let sample = ProcessSample(process: number, isBrief: true),
         sample.parent == parent
       else { continue }
       seconds += sample.seconds
@@ -97,52 +89,13 @@ final class Place {
   // MARK: /metrics
 
   /// Waits until all of `committed` are in the figures, which every loop posts twice a second.
-  func figures(committed: Int = 0) throws -> Figures {
+  func figures(committed: Int = 0) throws -> GatewayMetrics {
     for _ in 0..<100 {
-      let figures = try Place.read(target)
+      let figures = try GatewayMetrics.read(target)
       if figures.committed >= committed { return figures }
       usleep(50_000)
     }
-    throw PlaceFailure.noMetrics("messages that were acknowledged are not in it after 5 s")
-  }
-
-  private static func read(_ target: Target) throws -> Figures {
-    var figures = Figures()
-    for line in try get(target, path: "/metrics").split(separator: "\n") {
-      guard let value = line.split(separator: " ").last.flatMap({ Int($0) }) else { continue }
-      if line.hasPrefix("chirrup_committed_total{") { figures.committed += value }
-      if line.hasPrefix("chirrup_batches_total{") { figures.batches += value }
-      if line.hasPrefix("chirrup_up{") { figures.loops += 1 }
-    }
-    guard figures.loops > 0 else { throw PlaceFailure.noMetrics("it has no chirrup_up") }
-    return figures
-  }
-
-  private static func get(_ target: Target, path: String) throws -> String {
-    let socket = try Sockets.connect(to: target.address, port: target.port)
-    let epoll = try Epoll()
-    var events = Events(capacity: 1)
-    try epoll.add(socket, .write, datum: 0)
-    try epoll.wait(into: &events, timeoutMilliseconds: 5_000)
-    let request = Array(
-      "GET \(path) HTTP/1.1\r\nHost: \(target.host)\r\nConnection: close\r\n\r\n".utf8)
-    guard case .bytes(request.count) = request.withRawSpan({ socket.send($0) }) else {
-      throw PlaceFailure.noMetrics("no connection")
-    }
-    try epoll.modify(socket, .read, datum: 0)
-    var text: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    let limit = SystemClock.now().advanced(byMilliseconds: 5_000)
-    while SystemClock.now() < limit {
-      try epoll.wait(into: &events, timeoutMilliseconds: 1_000)
-      switch buffer.withMutableRawSpan({ socket.receive(into: &$0) }) {
-      case .bytes(let count): text.append(contentsOf: buffer[..<count])
-      case .wouldBlock: continue
-      case .endOfStream: return String(decoding: text, as: UTF8.self)
-      case .reset, .failed: throw PlaceFailure.noMetrics("the connection broke")
-      }
-    }
-    throw PlaceFailure.noMetrics("no answer in 5 s")
+    throw MetricsFailure.noMetrics("messages that were acknowledged are not in it after 5 s")
   }
 
   // MARK: The database

@@ -13,23 +13,12 @@ struct Sender {
   /// Waits to send everything in flight again.
   var isHeld = false
   var retryAt = Instant.zero
-  private var tokens = Sender.burst
-  private var tokensAt = Instant.zero
-
-  /// What the protocol allows a connection (`limits.sends_per_second`), and less than it allows at
-  /// once, since messages travel for different times.
-  private static let tokensPerSecond = 20.0
-  private static let burst = 32.0
+  private var allowance = SendAllowance()
 
   init(session: Identifier) { self.session = session }
 
   mutating func takeTokens(_ count: Int, _ now: Instant) -> Bool {
-    let elapsed = Double(now.nanoseconds - tokensAt.nanoseconds) / 1e9
-    tokens = min(Sender.burst, tokens + elapsed * Sender.tokensPerSecond)
-    tokensAt = now
-    guard tokens >= Double(count) else { return false }
-    tokens -= Double(count)
-    return true
+    allowance.take(count, now)
   }
 }
 

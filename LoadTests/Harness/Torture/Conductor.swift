@@ -14,6 +14,9 @@ final class Conductor {
   private var report: TortureReport
   private var isInterrupted = false
   private let start = SystemClock.now()
+  private let recorder: Recorder
+  private var loadBegan: Instant?
+  private var events: [RunRecord.Event] = []
 
   /// Every so many cycles the whole table is compared.
   private static let fullEvery = 10
@@ -33,7 +36,19 @@ final class Conductor {
     plan = FaultPlan(seed: seed, kinds: options.kinds)
     random = RandomStream(seed: seed &+ 4)
     report = TortureReport(seed: seed, folder: folder)
-    stage = try TortureStage(options, seed: seed, folder: folder)
+    let stage = try TortureStage(options, seed: seed, folder: folder)
+    self.stage = stage
+    // What is broken is known, and /metrics begins anew with every gateway.
+    recorder = Recorder(
+      intervals: stage.shared.intervals, gateway: { stage.gateway.process.map { Int($0) } },
+      target: nil)
+  }
+
+  /// Every second of the load, and every fault, into the record.
+  func fill(_ record: inout RunRecord) {
+    record.events = events
+    recorder.fill(
+      &record, messages: report.counters.acked, deliveries: report.counters.delivered)
   }
 
   func run() throws -> TortureReport {
@@ -45,6 +60,8 @@ final class Conductor {
     _ = pause(until: SystemClock.now().advanced(byMilliseconds: Conductor.warmMilliseconds))
     guard awaitAnswer(to: .recover(isFull: false, tamper: nil)) else { return conclude("no load") }
     report.before = stage.gateway.sample().map { .init($0) }
+    loadBegan = SystemClock.now()
+    recorder.begin(stage.shared.total().counts)
     for number in 0..<options.cycles where !isInterrupted {
       guard try cycle(number) else { return conclude(nil) }
     }
@@ -59,6 +76,7 @@ final class Conductor {
 
   private func conclude(_ problem: String?) -> TortureReport {
     if let problem, report.problems.isEmpty { report.problems.append(problem) }
+    recorder.end(stage.shared.total().counts)
     report.seconds = Double(SystemClock.now().milliseconds(since: start)) / 1000
     report.gatewayStarts = stage.gateway.starts
     for proxy in [stage.clientProxy, stage.databaseProxy] {
@@ -74,6 +92,7 @@ final class Conductor {
   /// False: a promise was broken, and the run ends.
   private func cycle(_ number: Int) throws -> Bool {
     let faults = plan.cycle(number)
+    note(faults)
     report.cycles += 1
     for fault in faults { report.faults[fault.kind.rawValue, default: 0] += 1 }
     let problemsBefore = report.problems.count
@@ -92,6 +111,16 @@ final class Conductor {
       for text in report.violations.examples + report.problems { say("  \(text)") }
     }
     return isWell || isBack && options.keepGoing
+  }
+
+  private func note(_ faults: [Fault]) {
+    guard let loadBegan else { return }
+    let begin = Double(SystemClock.now().milliseconds(since: loadBegan)) / 1000
+    events += faults.map { fault in
+      RunRecord.Event(
+        name: fault.kind.rawValue, atSeconds: rounded(begin + Double(fault.at) / 1000),
+        lastsSeconds: Double(fault.lasts) / 1000)
+    }
   }
 
   private func line(_ number: Int, _ faults: [Fault], _ recovery: Int64) -> String {
@@ -184,8 +213,10 @@ final class Conductor {
 
   private func take(_ answer: TortureAnswer) {
     report.counters = answer.counters
+    report.latencies = answer.latencies
     report.violations = answer.violations
     report.rowsCompared = answer.rowsCompared
+    report.rowsStored = answer.rowsStored
     report.problems += answer.problems.filter { !report.problems.contains($0) }
   }
 
@@ -196,6 +227,7 @@ final class Conductor {
         if isInterrupted { exit(130) }
         isInterrupted = true
       }
+      recorder.tick(stage.shared.total().counts)
       do {
         if let accident = try stage.accident() {
           if !report.problems.contains(accident) { report.problems.append(accident) }

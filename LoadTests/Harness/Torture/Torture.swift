@@ -38,13 +38,14 @@ struct Torture: ParsableCommand {
   var dataDir: String?
   @Flag(help: "Go on after a broken promise.")
   var keepGoing = false
-  @Option(help: "Writes the report there as JSON.")
-  var json: String?
   @Option(
     help: ArgumentHelp(
       "Lies once, to prove that the checker convicts: "
         + Tamper.allCases.map(\.rawValue).joined(separator: ", "), visibility: .hidden))
   var tamper: Tamper?
+
+  @OptionGroup(title: "Report")
+  var report: ReportOptions
 
   func validate() throws {
     try check("--cycles", cycles, 1...1_000_000)
@@ -61,12 +62,6 @@ struct Torture: ParsableCommand {
     }
   }
 
-  private func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
-    guard range.contains(value) else {
-      throw ValidationError("\(name) must be \(range.lowerBound) to \(range.upperBound)")
-    }
-  }
-
   var kinds: [FaultKind] {
     only.isEmpty
       ? FaultKind.allCases
@@ -74,28 +69,31 @@ struct Torture: ParsableCommand {
   }
 
   func run() throws {
-    let report: TortureReport
-    do {
-      report = try torture()
-    } catch {
-      FileHandle.standardError.write(Data("chirrup-load: \(error)\n".utf8))
-      throw ExitCode(2)
+    try report.run {
+      var record = RunRecord(
+        command: "torture", title: "Torture: \(Format.count(cycles)) cycles of faults")
+      record.meta.ask(chirrup: chirrup, database: nil)
+      record.add(setup: "Sessions", "\(Format.count(sessions)), each with a visitor in two tabs")
+      record.add(setup: "Operators", "\(operators), each follows all sessions")
+      record.add(setup: "Arrivals", "\(Format.number(rate)) a second in bursts, constant")
+      record.add(setup: "Bodies", "\(bodyBytes) bytes")
+      try torture(&record)
+      return record
     }
-    print(report)
-    if let json { try report.json().write(to: URL(filePath: json)) }
-    if !report.passed { throw ExitCode(1) }
   }
 
-  private func torture() throws -> TortureReport {
+  private func torture(_ record: inout RunRecord) throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = seed ?? environment["SEED"].flatMap { UInt64($0) } ?? Random.uint64() >> 32
     // Absolute, as libpq wants the folder of a socket.
     let folder = try dataDir.map { URL(filePath: $0).path } ?? Torture.newFolder()
     say("torture seed \(seed), \(cycles) cycles, data and logs in \(folder)")
     let conductor = try Conductor(self, seed: seed, folder: folder)
-    let report = try conductor.run()
-    if report.passed, dataDir == nil { try FileManager.default.removeItem(atPath: folder) }
-    return report
+    let found = try conductor.run()
+    if found.passed, dataDir == nil { try FileManager.default.removeItem(atPath: folder) }
+    print(found)
+    found.fill(&record)
+    conductor.fill(&record)
   }
 
   /// PostgreSQL's own account must be able to enter, and a socket's path may have 107 bytes.

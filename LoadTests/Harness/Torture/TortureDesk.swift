@@ -17,7 +17,7 @@ enum TortureRequest: Sendable, Equatable {
 }
 
 /// What is done to the run to prove that its checker sees it.
-enum Tamper: String, CaseIterable, Sendable {
+enum Tamper: String, CaseIterable, Sendable, Codable {
   case deleteRow = "delete-row"
   case changeRow = "change-row"
   case exchangeRows = "exchange-rows"
@@ -30,9 +30,12 @@ struct TortureAnswer: Sendable {
   var request: TortureRequest
   var counters = Counters()
   var violations = Violations()
+  var latencies = Latencies()
   /// What is wrong without being a broken promise: refusals, resyncs, clients that stopped.
   var problems: [String] = []
   var rowsCompared = 0
+  /// Rows that agree with everything that was heard, each counted once.
+  var rowsStored = 0
 }
 
 final class TortureDesk: Sendable {

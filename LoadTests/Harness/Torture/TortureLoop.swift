@@ -57,6 +57,7 @@ final class TortureLoop {
       try depart(now)
       let wake = now.advanced(byMilliseconds: TortureLoop.stepMilliseconds)
       try loop.turn(until: min(wake, min(loop.nextDeadline, arrivals?.next ?? .never)))
+      loop.publishProgress()
     }
     try loop.closeAll()
     let goodbye = SystemClock.now().advanced(byMilliseconds: 2_000)
@@ -147,9 +148,11 @@ final class TortureLoop {
     failedChecks = 0
     var answer = TortureAnswer(request: request)
     answer.counters = loop.book.counters
+    answer.latencies = loop.book.latencies
     answer.violations = loop.book.ledger.violations
     answer.violations.add(check.violations)
     answer.rowsCompared = check.rowCount
+    answer.rowsStored = loop.book.ledger.logs.indices.reduce(0) { $0 + check.verified($1) }
     let counters = loop.book.counters
     for (code, count) in counters.refusals.sorted(by: { $0.key < $1.key }) {
       answer.problems.append("\(count) messages or subscriptions were refused: \(code)")

@@ -1,9 +1,9 @@
-/// What a torture found, for people and as JSON.
+/// What a torture found: its text on a terminal, and its record.
 import Foundation
 import Primitives
 
-struct TortureReport: Encodable {
-  struct Resources: Encodable {
+struct TortureReport {
+  struct Resources {
     var descriptors: Int
     var anonymousBytes: Int
 
@@ -16,15 +16,17 @@ struct TortureReport: Encodable {
   var passed = false
   let seed: UInt64
   let folder: String
-  var command = CommandLine.arguments.joined(separator: " ")
+  var command = Meta.withoutSecrets(CommandLine.arguments)
   var machine = Machine.description
   var seconds = 0.0
   var cycles = 0
   /// Cycles by kind of fault; one with two faults counts for both.
   var faults: [String: Int] = [:]
   var counters = Counters()
+  var latencies = Latencies()
   var violations = Violations()
   var rowsCompared = 0
+  var rowsStored = 0
   var gatewayStarts = 0
   var linksBroken = 0
   /// Transactions that PostgreSQL committed and whose answer never reached the gateway.
@@ -55,56 +57,44 @@ struct TortureReport: Encodable {
   }
 
   mutating func judge() { passed = problems.isEmpty && violations.isEmpty && cycles > 0 }
+}
 
-  func json() throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    return try encoder.encode(self) + Data("\n".utf8)
-  }
-
-  private enum CodingKeys: CodingKey {
-    case passed, seed, folder, command, machine, seconds, cycles, faults, messages, acked
-    case deliveries, inflated, resent, duplicateAcks, reconnects, resumes, retries, closes,
-      violations
-    case rowsCompared, gatewayStarts, linksBroken, commitsLost, longestRecoveryMilliseconds
-    case before, after, problems
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode(passed, forKey: .passed)
-    try fields.encode(seed, forKey: .seed)
-    try fields.encode(folder, forKey: .folder)
-    try fields.encode(command, forKey: .command)
-    try fields.encode(machine, forKey: .machine)
-    try fields.encode(seconds, forKey: .seconds)
-    try fields.encode(cycles, forKey: .cycles)
-    try fields.encode(faults, forKey: .faults)
-    try fields.encode(counters.made, forKey: .messages)
-    try fields.encode(counters.acked, forKey: .acked)
-    try fields.encode(counters.delivered, forKey: .deliveries)
-    try fields.encode(counters.inflated, forKey: .inflated)
-    try fields.encode(counters.resent, forKey: .resent)
-    try fields.encode(counters.duplicateAcks, forKey: .duplicateAcks)
-    try fields.encode(counters.reconnects, forKey: .reconnects)
-    try fields.encode(counters.resumes, forKey: .resumes)
-    try fields.encode(counters.retries, forKey: .retries)
-    try fields.encode(counters.closes, forKey: .closes)
-    try fields.encode(violationCounts, forKey: .violations)
-    try fields.encode(rowsCompared, forKey: .rowsCompared)
-    try fields.encode(gatewayStarts, forKey: .gatewayStarts)
-    try fields.encode(linksBroken, forKey: .linksBroken)
-    try fields.encode(commitsLost, forKey: .commitsLost)
-    try fields.encode(longestRecoveryMilliseconds, forKey: .longestRecoveryMilliseconds)
-    try fields.encode(before, forKey: .before)
-    try fields.encode(after, forKey: .after)
-    try fields.encode(problems + violations.examples, forKey: .problems)
-  }
-
-  private var violationCounts: [String: Int] {
-    Dictionary(
-      uniqueKeysWithValues: Violations.Kind.allCases.map { ($0.rawValue, violations[$0]) })
+extension TortureReport {
+  func fill(_ record: inout RunRecord) {
+    record.verdict = passed ? .passed : .failed
+    record.problems = problems + violations.examples
+    record.meta.seed = seed
+    record.meta.loadSeconds = rounded(seconds)
+    record.add(violations.byName)
+    for (name, value) in [
+      ("cycles", cycles), ("sent", counters.made), ("acked", counters.acked),
+      ("delivered", counters.delivered), ("inflated", counters.inflated),
+      ("resent", counters.resent), ("duplicate_acks", counters.duplicateAcks),
+      ("reconnects", counters.reconnects), ("resumes", counters.resumes),
+      ("rows_compared", rowsCompared), ("links_broken", linksBroken),
+      ("commits_lost", commitsLost), ("gateway_starts", gatewayStarts),
+      ("recovery_max_ms", Int(longestRecoveryMilliseconds)),
+    ] {
+      record.set(name, value)
+    }
+    record.set("load_seconds", rounded(seconds))
+    record.add(latency: "ack", latencies.ack)
+    record.add(latency: "delivery", latencies.delivery)
+    if let before, let after {
+      record.set("descriptor_growth", after.descriptors - before.descriptors)
+      record.set("gateway_growth_bytes", after.anonymousBytes - before.anonymousBytes)
+    }
+    record.outcomes = [
+      "faults": faults, "retries": counters.retries, "closes": counters.closes,
+      "refusals": counters.refusals,
+    ].filter { !$0.value.isEmpty }
+    record.proof = [
+      .init(label: "Sent", count: counters.made, note: "by visitors in two tabs, and operators"),
+      .init(label: "Acknowledged", count: counters.acked, note: "while everything broke"),
+      .init(
+        label: "Stored", count: rowsStored,
+        note: "\(Format.count(rowsCompared)) comparisons of rows"),
+    ]
   }
 }
 
@@ -132,7 +122,7 @@ extension TortureReport: CustomStringConvertible {
         "gateway      \(before.descriptors) descriptors before, \(after.descriptors) after; "
           + "\(before.anonymousBytes >> 10) KiB before, \(after.anonymousBytes >> 10) KiB after")
     }
-    lines.append("violations   \(violations.total) (\(list(violationCounts)))")
+    lines.append("violations   \(violations.total) (\(list(violations.byName)))")
     lines += ["machine      \(machine)", "command      \(command)"]
     lines += (violations.examples + problems).map { "problem      \($0)" }
     lines.append(passed ? "PASS" : "FAIL  logs and data are kept in \(folder)")

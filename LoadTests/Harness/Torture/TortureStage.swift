@@ -11,6 +11,8 @@ final class TortureStage {
   let databaseProxy: FaultProxy
   let clientProxy: FaultProxy
   let desk = TortureDesk()
+  /// What the clients have counted so far.
+  let shared = Shared(loops: 1)
   /// How the gateway reaches PostgreSQL through the proxy: by a Unix socket or by TCP.
   let databaseURLs: [String]
   private let options: Torture
@@ -56,11 +58,12 @@ final class TortureStage {
     let cast = Cast.crowd(credentials)
     let plan = try plan(seed: seed)
     let desk = desk
+    let shared = shared
     let databaseURL = database.url
     clients = ThreadBox(
       try Thread.spawn(name: "clients") {
         do throws(Errno) {
-          let loop = try LoadLoop(plan: plan, cast: cast, shared: Shared(loops: 1), index: 0)
+          let loop = try LoadLoop(plan: plan, cast: cast, shared: shared, index: 0)
           try TortureLoop(loop, desk: desk, databaseURL: databaseURL).run()
         } catch {
           desk.fail("\(error)")

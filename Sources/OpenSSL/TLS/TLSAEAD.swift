@@ -1,49 +1,103 @@
 /// Authenticated encryption of single records. The contexts belong to a loop, not to a connection:
-/// they take a kilobyte each, and setting a key costs less than the system call that follows.
+/// they take a kilobyte each. Those that spoke last keep theirs, so that who talks does not pay for
+/// setting a key with each record, and who rests has none.
 import COpenSSL
 import Synchronization
 
 @safe final class TLSAEAD {
-  private var sealers: [OpaquePointer?] = unsafe [nil, nil, nil]
-  private var openers: [OpaquePointer?] = unsafe [nil, nil, nil]
-  /// Which keys each context has now: the marks are unique in the process, so that a connection
-  /// that comes from another loop is not taken for one whose keys are set.
-  private var sealMarks: [UInt64] = [0, 0, 0]
-  private var openMarks: [UInt64] = [0, 0, 0]
+  /// Connections of one suite that have their keys set, for each direction.
+  static let connectionsMax = 256
+
+  /// The contexts of one suite and direction, made as they are needed.
+  @safe private struct Pool {
+    var contexts: [OpaquePointer] = unsafe []
+    /// Whose keys each context has. The marks are unique in the process, so that a connection that
+    /// comes from another loop is not taken for one whose keys are set.
+    var marks: [UInt64] = []
+    /// Those whose connections are over, so that there are no more contexts than connections.
+    var vacant: [UInt16] = []
+    /// Where none is vacant, the one that is given away next.
+    var next = 0
+  }
+
+  private var pools = [Pool](repeating: Pool(), count: 2 * TLSSuite.allCases.count)
+  /// Those of the connection that `use` named last.
+  private var sealer: OpaquePointer?
+  private var opener: OpaquePointer?
   private var lastMark = TLSAEAD.count.add(1, ordering: .relaxed).newValue << 40
   private static let count = Atomic<UInt64>(0)
 
   deinit {
-    // SAFETY: both lists own what they hold.
-    unsafe sealers.forEach { unsafe EVP_CIPHER_CTX_free($0) }
-    unsafe openers.forEach { unsafe EVP_CIPHER_CTX_free($0) }
+    // SAFETY: the pools own what they hold.
+    for pool in pools { unsafe pool.contexts.forEach { unsafe EVP_CIPHER_CTX_free($0) } }
   }
 
-  private func context(_ suite: TLSSuite, seals: Bool) -> OpaquePointer {
-    let index = Int(suite.rawValue)
-    if let context = unsafe seals ? sealers[index] : openers[index] { return unsafe context }
-    // SAFETY: the context is new and owned by the list.
+  /// Contexts that are held, of all suites and directions.
+  var contextCount: Int { pools.reduce(0) { $0 + $1.marks.count } }
+
+  /// Sets the keys of a connection, unless they are set: the records that follow are its own.
+  func use(_ suite: TLSSuite, _ traffic: inout TLSTraffic, seals: Bool) {
+    let index = 2 * Int(suite.rawValue) + (seals ? 1 : 0)
+    var slot = Int(traffic.slot)
+    if slot >= pools[index].marks.count || pools[index].marks[slot] != traffic.mark {
+      slot = settle(index, suite, &traffic, seals: seals)
+    }
+    if seals {
+      unsafe sealer = pools[index].contexts[slot]
+    } else {
+      unsafe opener = pools[index].contexts[slot]
+    }
+  }
+
+  private func settle(
+    _ index: Int, _ suite: TLSSuite, _ traffic: inout TLSTraffic, seals: Bool
+  ) -> Int {
+    let slot: Int
+    if let vacant = pools[index].vacant.popLast() {
+      slot = Int(vacant)
+    } else if pools[index].marks.count < TLSAEAD.connectionsMax {
+      slot = pools[index].marks.count
+      unsafe pools[index].contexts.append(TLSAEAD.make(suite, seals: seals))
+      pools[index].marks.append(0)
+    } else {
+      slot = pools[index].next
+      pools[index].next = (slot + 1) % TLSAEAD.connectionsMax
+    }
+    lastMark += 1
+    pools[index].marks[slot] = lastMark
+    traffic.mark = lastMark
+    traffic.slot = UInt16(slot)
+    let context = unsafe pools[index].contexts[slot]
+    // SAFETY: the key has room for the longest of the three suites and is read during the call.
+    let isSet = unsafe traffic.withKey { key in
+      unsafe EVP_CipherInit_ex(context, nil, nil, key, nil, seals ? 1 : 0)
+    }
+    precondition(isSet == 1, "OpenSSL cannot set a key")
+    return slot
+  }
+
+  private static func make(_ suite: TLSSuite, seals: Bool) -> OpaquePointer {
+    // SAFETY: the context is new and becomes the pool's.
     let made = unsafe EVP_CIPHER_CTX_new()
     let isReady = unsafe EVP_CipherInit_ex(made, suite.cipher, nil, nil, nil, seals ? 1 : 0)
     guard let made = unsafe made, isReady == 1 else {
       preconditionFailure("OpenSSL has no cipher context")
     }
-    if seals { unsafe sealers[index] = made } else { unsafe openers[index] = made }
     return unsafe made
   }
 
-  /// Sets the keys of a connection, unless they are set: the records that follow are its own.
-  func use(_ suite: TLSSuite, _ traffic: inout TLSTraffic, seals: Bool) {
-    let index = Int(suite.rawValue)
-    let current = seals ? sealMarks[index] : openMarks[index]
-    guard traffic.mark == 0 || traffic.mark != current else { return }
-    lastMark += 1
-    traffic.mark = lastMark
-    if seals { sealMarks[index] = lastMark } else { openMarks[index] = lastMark }
-    let context = unsafe context(suite, seals: seals)
-    // SAFETY: the key has room for the longest of the three suites and is read during the call.
-    let isSet = unsafe traffic.withKey { key in
-      unsafe EVP_CipherInit_ex(context, nil, nil, key, nil, seals ? 1 : 0)
+  /// The connection is over, or moves to another loop: its keys are overwritten here too.
+  func forget(_ suite: TLSSuite, _ traffic: TLSTraffic, seals: Bool) {
+    let index = 2 * Int(suite.rawValue) + (seals ? 1 : 0)
+    let slot = Int(traffic.slot)
+    guard slot < pools[index].marks.count, pools[index].marks[slot] == traffic.mark else { return }
+    pools[index].marks[slot] = 0
+    pools[index].vacant.append(traffic.slot)
+    let zeros = [UInt8](repeating: 0, count: suite.keyBytes)
+    // SAFETY: the array has as many bytes as the suite's key.
+    let isSet = unsafe zeros.withUnsafeBufferPointer { key in
+      unsafe EVP_CipherInit_ex(
+        pools[index].contexts[slot], nil, nil, key.baseAddress, nil, seals ? 1 : 0)
     }
     precondition(isSet == 1, "OpenSSL cannot set a key")
   }
@@ -67,7 +121,7 @@ import Synchronization
     _ suite: TLSSuite, nonce: [12 of UInt8], content: UnsafeRawBufferPointer, type: UInt8,
     record: UnsafeMutablePointer<UInt8>
   ) {
-    let context = unsafe context(suite, seals: true)
+    guard let context = unsafe sealer else { preconditionFailure("`use` comes first") }
     unsafe TLSAEAD.start(context, nonce, seals: true)
     let body = unsafe record + TLSRecords.headerBytes
     var type = type
@@ -93,7 +147,7 @@ import Synchronization
   func open(
     _ suite: TLSSuite, nonce: [12 of UInt8], record: UnsafeMutablePointer<UInt8>, bodyCount: Int
   ) -> Bool {
-    let context = unsafe context(suite, seals: false)
+    guard let context = unsafe opener else { preconditionFailure("`use` comes first") }
     unsafe TLSAEAD.start(context, nonce, seals: false)
     let body = unsafe record + TLSRecords.headerBytes
     let count = bodyCount - TLSSuite.tagBytes

@@ -111,7 +111,9 @@ import COpenSSL
       guard let keys = unsafe TLSCore.context(of: ssl)?.tickets, let name = unsafe name,
         let iv = unsafe iv, let cipher = unsafe cipher, let mac = unsafe mac
       else { return -1 }
-      return unsafe keys.prepare(name: name, iv: iv, cipher: cipher, mac: mac, isNew: isNew == 1)
+      return unsafe keys.prepare(
+        name: name, iv: iv, cipher: cipher, mac: mac, isNew: isNew == 1,
+        isUsedOnce: SSL_version(ssl) == TLS1_3_VERSION)
     }
   }
 

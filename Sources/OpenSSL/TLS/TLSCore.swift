@@ -144,7 +144,9 @@ import Primitives
     case .library: step = unsafe read(buffer, &cursor, workspace)
     case .records:
       guard let records else { return .failed(.library) }
-      step = unsafe records.open(buffer, &cursor, workspace.aead, output: &unsent)
+      var output: [UInt8] = []
+      step = unsafe records.open(buffer, &cursor, workspace.aead, output: &output)
+      if !output.isEmpty { unsent += output }
     case .over:
       cursor.next = cursor.end
       return .needMoreBytes
@@ -221,8 +223,9 @@ import Primitives
   func seal(_ plain: UnsafeRawBufferPointer, _ workspace: TLSWorkspace) -> Int? {
     switch stage {
     case .records:
+      guard let records else { return nil }
       workspace.channel.output.removeAll(keepingCapacity: true)
-      return unsafe records?.seal(
+      return unsafe records.seal(
         plain, room: TLSSession.sealBytesMax, workspace.aead, output: &workspace.channel.output)
     case .library:
       guard let ssl = unsafe ssl, plain.count > 0 else { return 0 }
@@ -240,7 +243,9 @@ import Primitives
 
   func close(_ workspace: TLSWorkspace) {
     switch stage {
-    case .records: records?.close(workspace.aead, &unsent)
+    case .records:
+      records?.close(workspace.aead, &unsent)
+      forget(workspace)
     case .library:
       guard let ssl = unsafe ssl else { return }
       unsafe begin(ssl, workspace)
@@ -251,6 +256,8 @@ import Primitives
     }
     stage = .over
   }
+
+  func forget(_ workspace: TLSWorkspace) { records?.forget(workspace.aead) }
 
   func resumption() -> TLSResumption? {
     guard let ssl = unsafe ssl, let session = unsafe SSL_get1_session(ssl) else { return nil }

@@ -11,7 +11,7 @@
 import COpenSSL
 import Primitives
 
-final class TLSRecords {
+@safe final class TLSRecords {
   static let headerBytes = 5
   /// §5.1, §5.2: content of a record, and what encryption may add.
   static let contentBytesMax = 16_384
@@ -46,8 +46,10 @@ final class TLSRecords {
   }
 
   private let suite: TLSSuite
-  private var reading: TLSTraffic
-  private var writing: TLSTraffic
+  // SAFETY: what is not checked at run time, with each record, is that accesses do not overlap: a
+  // connection is its loop's alone, and nothing that is lent these calls back. Also below.
+  @exclusivity(unchecked) private var reading: TLSTraffic
+  @exclusivity(unchecked) private var writing: TLSTraffic
   private let recordsPerKey: UInt64
   /// The beginning of a record whose rest has not come.
   private(set) var held: [UInt8] = []
@@ -65,14 +67,14 @@ final class TLSRecords {
   ) {
     self.suite = suite
     self.recordsPerKey = recordsPerKey
-    reading = TLSTraffic(suite, secret: readSecret)
-    writing = TLSTraffic(suite, secret: writeSecret)
-    writing.sequence = written
+    unsafe reading = TLSTraffic(suite, secret: readSecret)
+    unsafe writing = TLSTraffic(suite, secret: writeSecret)
+    unsafe writing.sequence = written
   }
 
   deinit {
-    reading.wipe()
-    writing.wipe()
+    unsafe reading.wipe()
+    unsafe writing.wipe()
   }
 
   // MARK: Reading
@@ -116,8 +118,8 @@ final class TLSRecords {
         return fail(.badRecord, .badRecordMAC, aead, &output)
       }
       guard available >= TLSRecords.headerBytes + count else { return unsafe hold(buffer, &cursor) }
-      aead.use(suite, &reading, seals: false)
-      let nonce = reading.nextNonce()
+      unsafe aead.use(suite, &reading, seals: false)
+      let nonce = unsafe reading.nextNonce()
       guard unsafe aead.open(suite, nonce: nonce, record: record, bodyCount: count) else {
         return fail(.badRecord, .badRecordMAC, aead, &output)
       }
@@ -207,7 +209,7 @@ final class TLSRecords {
       return fail(.keyUpdates, .unexpectedMessage, aead, &output)
     }
     keyUpdatesLeft -= 1
-    reading.update(suite)
+    unsafe reading.update(suite)
     if isAnswerWanted { updateKeys(aead, &output) }
     return nil
   }
@@ -240,7 +242,7 @@ final class TLSRecords {
     var offset = 0
     let end = min(plain.count, room)
     while offset < end {
-      if writing.sequence >= recordsPerKey { updateKeys(aead, &output) }
+      if unsafe writing.sequence >= recordsPerKey { updateKeys(aead, &output) }
       let count = min(TLSRecords.contentBytesMax, end - offset)
       unsafe append(
         Content.applicationData,
@@ -250,6 +252,12 @@ final class TLSRecords {
     return offset
   }
 
+  /// The connection is over, or moves to another loop.
+  func forget(_ aead: TLSAEAD) {
+    unsafe aead.forget(suite, reading, seals: false)
+    unsafe aead.forget(suite, writing, seals: true)
+  }
+
   func close(_ aead: TLSAEAD, _ output: inout [UInt8]) {
     append(.closeNotify, isFatal: false, aead, &output)
   }
@@ -257,7 +265,7 @@ final class TLSRecords {
   /// Tells the peer that our next records have new keys (`update_not_requested`).
   private func updateKeys(_ aead: TLSAEAD, _ output: inout [UInt8]) {
     append(Content.handshake, [24, 0, 0, 1, 0], aead, &output)
-    writing.update(suite)
+    unsafe writing.update(suite)
   }
 
   private func append(
@@ -277,13 +285,11 @@ final class TLSRecords {
   ) {
     let start = output.count
     let body = content.count + 1 + TLSSuite.tagBytes
-    output += [
-      Content.applicationData, 3, 3, UInt8(truncatingIfNeeded: body >> 8),
-      UInt8(truncatingIfNeeded: body),
-    ]
-    output.append(contentsOf: repeatElement(0, count: body))
-    aead.use(suite, &writing, seals: true)
-    let nonce = writing.nextNonce()
+    // §5.2: application data, version 1.2, and the length.
+    output.append(bigEndian: UInt64(0x17_0303) << 40 | UInt64(body) << 24)
+    output.append(contentsOf: repeatElement(0, count: TLSRecords.headerBytes + body - 8))
+    unsafe aead.use(suite, &writing, seals: true)
+    let nonce = unsafe writing.nextNonce()
     // SAFETY: header, content, type and tag fit exactly into what was just appended.
     unsafe output.withUnsafeMutableBufferPointer { bytes in
       unsafe aead.seal(

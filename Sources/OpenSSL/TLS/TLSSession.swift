@@ -101,6 +101,10 @@ public struct TLSSession: ~Copyable, @unchecked Sendable {
     }
   }
 
+  /// Overwrites what the workspace keeps of the keys: the connection is over, or moves to another
+  /// loop.
+  public func forget(_ workspace: TLSWorkspace) { core.forget(workspace) }
+
   /// Says close_notify, without waiting for the peer's: it is among the unsent bytes.
   public func close(_ workspace: TLSWorkspace) { core.close(workspace) }
 

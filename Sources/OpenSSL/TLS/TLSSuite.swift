@@ -72,8 +72,9 @@ struct TLSTraffic {
   private var key: [32 of UInt8] = .init(repeating: 0)
   private var iv: [12 of UInt8] = .init(repeating: 0)
   var sequence: UInt64 = 0
-  /// See `TLSAEAD.use`; 0 for keys that are set nowhere.
-  var mark: UInt64 = 0
+  /// See `TLSAEAD.use`: which context has the keys, if it still has the mark; a mark is never 0.
+  var mark: UInt64 = 1
+  var slot: UInt16 = 0
 
   init(_ suite: TLSSuite, secret: [UInt8]) { set(suite, secret) }
 
@@ -96,7 +97,7 @@ struct TLSTraffic {
     overwrite(&keyBytes)
     overwrite(&ivBytes)
     sequence = 0
-    mark = 0
+    mark = 1
   }
 
   mutating func withKey<Result>(_ body: (UnsafePointer<UInt8>?) -> Result) -> Result {
@@ -109,10 +110,11 @@ struct TLSTraffic {
   /// §5.3: the record's number, padded on the left, exclusive or the IV. Takes the number.
   mutating func nextNonce() -> [12 of UInt8] {
     var nonce = iv
+    let number = sequence
     for index in 0..<8 {
-      nonce[4 + index] ^= UInt8(truncatingIfNeeded: sequence >> (56 - 8 * index))
+      nonce[4 + index] ^= UInt8(truncatingIfNeeded: number >> (56 - 8 * index))
     }
-    sequence += 1
+    sequence = number + 1
     return nonce
   }
 

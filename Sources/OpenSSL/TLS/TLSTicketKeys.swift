@@ -40,14 +40,15 @@ public final class TLSTicketKeys: Sendable {
   }
 
   /// OpenSSL's callback: 1 is good, 2 is good and a new ticket is due, 0 is an unknown key, -1 ends
-  /// the handshake.
+  /// the handshake. A client of TLS 1.3 uses a ticket once (RFC 8446 §C.4), so that one is due with
+  /// every resumption: else only every other connection of a returning client resumes.
   func prepare(
     name: UnsafeMutablePointer<UInt8>, iv: UnsafeMutablePointer<UInt8>, cipher: OpaquePointer,
-    mac: OpaquePointer, isNew: Bool
+    mac: OpaquePointer, isNew: Bool, isUsedOnce: Bool
   ) -> Int32 {
     let ring = ring.withLock { $0 }
     let key: Key
-    var answer: Int32 = 1
+    var answer: Int32 = isUsedOnce && !isNew ? 2 : 1
     if isNew {
       key = ring.current
       // SAFETY: OpenSSL gives room for 16 bytes each (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)).

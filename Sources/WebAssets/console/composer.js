@@ -1,18 +1,20 @@
-// Reply or note. Drafts stay on this device, one for each conversation.
+// Reply or note, with canned replies. Drafts stay on this device, one of each kind for each
+// conversation, until they are sent.
 
 import { el, icon } from '../shared/dom.js';
 import { Kind } from '../shared/protocol.js';
 import { store } from '../shared/store.js';
+import { Canned, nextField } from './canned.js';
 
 const LIMIT = 16_384; // bytes of a body
-const draftKey = (id) => `chirrup:console:draft:${id}`;
+const draftKey = (id, kind) => `chirrup:console:draft:${id}${kind === Kind.note ? ':note' : ''}`;
 
 export class Composer {
-  #on; #id = ''; #kind = Kind.text; #modes; #hint; #text;
+  #on; #id = ''; #kind = Kind.text; #modes; #hint; #text; #send; #warned = '';
 
   /**
    * @param {{send: (body: string, kind: string, close: boolean) => boolean, typed: (text: string) =>
-   *   void}} on
+   *   void, values: () => Record<string, string>, settings: (shortcut: string) => void}} on
    */
   constructor(on) {
     this.#on = on;
@@ -27,41 +29,68 @@ export class Composer {
       id: 'reply',
       rows: 2,
       dir: 'auto',
+      'aria-autocomplete': 'list',
       input: () => this.#typed(),
       keydown: (event) => this.#key(event),
     });
+    this.canned = new Canned({
+      pick: (text) => this.#pick(text),
+      values: on.values,
+      write: on.settings,
+      active: (id, open) => {
+        const set = (name, value) => (
+          value ? this.#text.setAttribute(name, value) : this.#text.removeAttribute(name)
+        );
+        set('aria-controls', open && 'canned');
+        set('aria-activedescendant', id);
+      },
+    });
+    this.#send = el(
+      'button.button.primary.send',
+      { type: 'submit', 'aria-label': 'Send' },
+      el('span', {}, 'Send'),
+      el('kbd', {}, '⏎'),
+      icon('up'),
+    );
     this.root = el(
       'form.compose',
-      { submit: (event) => { event.preventDefault(); this.#send(false); } },
+      { submit: (event) => { event.preventDefault(); this.#submit(false); } },
       el('div.modes', {}, ...this.#modes, el('span.grow'), this.#hint),
       el('label.sr-only', { for: 'reply' }, 'Message'),
       this.#text,
       el(
         'div.tools',
         {},
-        el('span.grow'),
         el(
-          'button.button.primary.send',
-          { type: 'submit', 'aria-label': 'Send' },
-          el('span', {}, 'Send'),
-          el('kbd', {}, '⏎'),
-          icon('up'),
+          'button.icon-button.bolt',
+          {
+            type: 'button',
+            'aria-label': 'Canned replies',
+            title: 'Canned replies',
+            click: () => this.#browse(),
+          },
+          icon('bolt'),
         ),
+        el('span.grow'),
+        this.#send,
       ),
     );
     this.mode(Kind.text);
   }
 
+  get isFocused() { return document.activeElement === this.#text; }
+
   /** @param {string} id of the conversation */
   show(id) {
     if (id === this.#id) return;
     this.#id = id;
-    this.#text.value = store.get(draftKey(id)) ?? '';
-    this.mode(Kind.text);
-    this.#hint.textContent = this.#text.value ? 'Draft kept on this device' : '';
-    this.#fit();
+    this.canned.close();
+    // a note that was begun is more easily forgotten than a reply
+    const note = store.get(draftKey(id, Kind.note));
+    this.mode(note && !store.get(draftKey(id, Kind.text)) ? Kind.note : Kind.text);
   }
 
+  /** Each kind has its own draft, so that a note never becomes a reply. */
   mode(kind) {
     this.#kind = kind;
     for (const button of this.#modes) button.setAttribute('aria-pressed', String(
@@ -70,45 +99,90 @@ export class Composer {
     this.root.classList.toggle('noting', kind === Kind.note);
     this.#text.placeholder = kind === Kind.note
       ? 'Write a note. Only the team sees it'
-      : 'Write a reply';
+      : 'Write a reply. / for canned replies';
+    this.#text.value = store.get(draftKey(this.#id, kind)) ?? '';
+    this.#said();
+    this.#fit();
   }
 
   focus() { this.#text.focus(); }
+  blur() { this.#text.blur(); }
 
   /** Something to be written anew, before what already stands there. */
   write(words, kind) {
-    this.#text.value = [words, this.#text.value].filter(Boolean).join('\n');
     this.mode(kind);
+    this.#text.value = [words, this.#text.value].filter(Boolean).join('\n');
     this.#typed();
     this.focus();
   }
 
   #typed() {
     this.#fit();
+    this.#warned = '';
     const { value } = this.#text;
-    if (value) store.set(draftKey(this.#id), value); else store.remove(draftKey(this.#id));
+    const key = draftKey(this.#id, this.#kind);
+    if (value) store.set(key, value); else store.remove(key);
+    this.#said();
+    this.canned.typed(value);
+    if (this.#kind === Kind.text) this.#on.typed(this.canned.isOpen ? '' : value);
+  }
+
+  #said() {
+    const { value } = this.#text;
     const bytes = value.length > 4000 ? new TextEncoder().encode(value).length : 0;
+    const other = store.get(draftKey(this.#id, this.#kind === Kind.note ? Kind.text : Kind.note));
     this.#hint.textContent = bytes > LIMIT
       ? `${bytes - LIMIT} bytes too long`
-      : value
-      ? 'Draft kept on this device'
-      : '';
-    if (this.#kind === Kind.text) this.#on.typed(value);
+      : this.#warned
+      || (value
+        ? 'Draft kept on this device'
+        : other
+        ? this.#kind === Kind.note ? 'A reply is begun' : 'A note is begun'
+        : '');
   }
 
   #key(event) {
-    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    if (event.isComposing || this.canned.key(event)) return;
+    if (event.key === 'Tab' && !event.shiftKey && this.#toField()) return event.preventDefault();
+    if (event.key !== 'Enter' || event.shiftKey) return;
     event.preventDefault();
-    this.#send(event.ctrlKey || event.metaKey);
+    this.#submit(event.ctrlKey || event.metaKey);
   }
 
-  #send(close) {
+  #submit(close) {
     const body = this.#text.value.trim();
     if (!body || new TextEncoder().encode(body).length > LIMIT) return;
+    if (this.#kind === Kind.text && nextField(body, 0)) {
+      this.#toField(0);
+      this.#warned = 'Fill the marked field first';
+      return this.#said();
+    }
     if (!this.#on.send(body, this.#kind, close)) return;
     this.#text.value = '';
     this.#typed();
     this.mode(Kind.text);
+  }
+
+  /** Chooses the next open field, if there is one. */
+  #toField(from = this.#text.selectionEnd) {
+    const field = nextField(this.#text.value, from);
+    if (field) this.#text.setSelectionRange(...field);
+    return !!field;
+  }
+
+  #pick(text) {
+    this.#text.value = text;
+    this.#typed();
+    this.focus();
+    if (!this.#toField(0)) this.#text.setSelectionRange(text.length, text.length);
+  }
+
+  #browse() {
+    this.focus();
+    if (this.canned.isOpen) return this.canned.close();
+    if (!this.#text.value) { this.#text.value = '/'; return this.#typed(); }
+    this.#warned = 'Canned replies begin in an empty reply';
+    this.#said();
   }
 
   #fit() {

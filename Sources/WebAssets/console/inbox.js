@@ -1,71 +1,95 @@
-// The conversation list as data: rows by id, counts, four views. Rows come by REST pages and are
-// then replaced one by one by `inbox` events of the socket.
+// The conversation list as data: rows by id, four sections in four views, counts. Rows come by REST
+// pages and are then replaced one by one by `inbox` events of the socket.
+// Invariant: while `hold` says so no row changes its place; what moved meanwhile moves afterwards.
 
 import { api } from './api.js';
+import { Section } from './section.js';
 
-const PAGE = 50;
 const COUNT_EVERY = 2000; // ms between two questions for the counts
 
 /**
  * @typedef {{id: string, status: string, visitor: any, assignee: any, last_seq: number,
  *   last_message: any, read_seq: number, visitor_read_seq: number, created_at: string,
- *   updated_at: string, waiting_since: string?, context: any, heard?: number}} Row
+ *   updated_at: string, waiting_since: string?, context: any, tags?: string[], heard?: number}} Row
  */
 /** @typedef {'waiting'|'mine'|'all'|'closed'} View */
 
 export const VIEWS = /** @type {const} */ (['waiting', 'mine', 'all', 'closed']);
-const QUERY = {
-  waiting: { status: 'waiting' },
-  mine: { status: 'open', assignee: 'me' },
-  all: { status: 'open' },
-  closed: { status: 'closed' },
+const PARTS = {
+  waiting: ['waiting'],
+  mine: ['mine'],
+  all: ['waiting', 'mine', 'others'],
+  closed: ['closed'],
 };
 
 export class Inbox {
   /** @type {Map<string, Row>} */ rows = new Map();
   counts = { waiting: 0, mine: 0, all: 0, closed: 0 };
   /** @type {View} */ view = 'all';
-  loaded = false; asOf = 0; failed = '';
-  #me; #changed; #cursor = null; #busy = false; #timer = 0; #stale = false;
+  /** What else a row must have: `{tag: 'brakes'}`. */ filter = {};
+  asOf = 0;
+  /** Whether rows must stay where they are just now. */ hold = () => false;
+  /** Called with each row that came by the socket and what was known of it. */
+  arrived = (_row, _known) => {};
+  #me; #changed; #timer = 0; #stale = false; #late = /** @type {Set<string>} */ (new Set());
+  #sections = {
+    waiting: new Section('waiting'),
+    mine: new Section('mine'),
+    others: new Section('others'),
+    closed: new Section('closed'),
+  };
 
   /** @param {{id: string}} me @param {() => void} changed */
   constructor(me, changed) { this.#me = me; this.#changed = changed; }
 
-  /** @param {View} view */
-  show(view) { this.view = view; this.loaded = false; this.#changed(); return this.load(); }
+  get #parts() { return PARTS[this.view].map((name) => this.#sections[name]); }
+  get loaded() { return this.#parts.every((section) => section.loaded); }
+  get failed() { return this.#parts.find((section) => section.failed)?.failed ?? ''; }
 
-  /** The first page anew, after a change of view or a gap in the connection. */
-  async load() {
-    const { view } = this;
-    const began = Date.now();
-    try {
-      const page = await api.list({ ...QUERY[view], limit: PAGE });
-      if (view !== this.view) return;
-      for (const [id, row] of this.rows) if (!(
-        row.heard && row.heard >= began
-      )) this.rows.delete(id);
-      this.#take(page, began);
-      this.failed = '';
-    } catch (error) { this.failed = error.message; }
+  /** @param {View} view */
+  show(view) {
+    this.view = view;
+    this.settle(true);
     this.#changed();
+    return this.load();
   }
 
-  /** The next page, when the list is scrolled to its end. */
-  async more() {
-    if (!this.#cursor || this.#busy) return;
-    this.#busy = true;
-    const { view } = this;
-    try {
-      const page = await api.list({ ...QUERY[view], limit: PAGE, cursor: this.#cursor });
-      if (view === this.view) this.#take(page, Date.now());
-    } catch { /* scrolling again asks again */ } finally { this.#busy = false; }
+  /** @param {Record<string, string>} filter */
+  narrow(filter) {
+    this.filter = filter;
+    for (const section of Object.values(this.#sections)) section.forget();
     this.#changed();
+    return this.load();
+  }
+
+  /** The first pages anew, after a change of view or a gap in the connection. */
+  async load() {
+    const began = Date.now();
+    const heard = (id) => (this.rows.get(id)?.heard ?? 0) >= began;
+    await Promise.all(this.#parts.map(async (section) => {
+      const page = await section.load(this.filter, this.#taker(section, began), heard);
+      if (page) this.#paged(page);
+      this.#changed();
+    }));
+  }
+
+  /** The next page of a section, when the list is scrolled to its end. */
+  async more(name) {
+    const section = this.#sections[name];
+    const page = await section.more(this.filter, this.#taker(section, Date.now()));
+    if (page) { this.#paged(page); this.#changed(); }
   }
 
   event(frame) {
-    if (frame.removed) { this.rows.delete(frame.session); this.#recount(); } else this.put(
-      frame.conversation
-    );
+    if (frame.removed) {
+      this.rows.delete(frame.session);
+      this.#late.add(frame.session);
+      this.#recount();
+    } else {
+      const known = this.rows.get(frame.conversation.id);
+      this.put(frame.conversation);
+      this.arrived(this.rows.get(frame.conversation.id), known);
+    }
     this.asOf = Date.now();
     this.#changed();
   }
@@ -73,8 +97,29 @@ export class Inbox {
   /** A row that is newer than what is shown. */
   put(row) {
     const known = this.rows.get(row.id);
-    this.rows.set(row.id, { ...row, heard: Date.now() });
-    if (known?.status !== row.status || known?.assignee?.id !== row.assignee?.id) this.#recount();
+    this.rows.set(row.id, { ...known, ...row, heard: Date.now() });
+    if (known?.status !== row.status || known?.assignee?.id !== row.assignee?.id) {
+      this.#shift(known, -1);
+      this.#shift(row, 1);
+      this.#recount();
+    }
+    this.#late.add(row.id);
+    this.settle();
+  }
+
+  /** What could not move, because somebody points at the list, moves now. */
+  settle(now = !this.hold()) {
+    if (!now || !this.#late.size) return;
+    for (const id of this.#late) {
+      const row = this.rows.get(id);
+      const home = row && this.#fits(row) ? this.#home(row) : '';
+      for (const section of Object.values(this.#sections)) {
+        // one that lies behind the loaded rows comes with its page
+        if (section.name === home) section.put(row); else section.remove(id);
+      }
+    }
+    this.#late.clear();
+    this.#changed();
   }
 
   mine(row) { return row.assignee?.id === this.#me.id; }
@@ -82,53 +127,49 @@ export class Inbox {
   /**
    * Sections in the order they are shown.
    * @param {View=} view
-   * @returns {{title: string, rows: Row[], count: number}[]}
+   * @returns {{name: string, title: string, ids: string[], count: number, hasMore: boolean}[]}
    */
   sections(view = this.view) {
-    const rows = [...this.rows.values()].sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1));
-    const open = rows.filter((row) => row.status !== 'closed');
-    const waiting = open.filter((row) => row.status === 'waiting').sort((a, b) => (
-      (a.waiting_since ?? a.created_at) > (b.waiting_since ?? b.created_at) ? 1 : -1
-    ));
-    const mine = open.filter((row) => row.status !== 'waiting' && this.mine(row));
     const { counts } = this;
-    const first = { title: 'Waiting, longest first', rows: waiting, count: counts.waiting };
-    const own = { title: 'Mine', rows: mine, count: counts.mine };
-    if (view === 'waiting') return [first];
-    if (view === 'mine') return [own];
-    if (view === 'closed') {
-      return [
-        {
-          title: 'Closed, latest first',
-          rows: rows.filter((row) => row.status === 'closed'),
-          count: counts.closed,
-        },
-      ];
-    }
-    const others = open.filter((row) => row.status !== 'waiting' && !this.mine(row));
-    return [
-      first,
-      own,
-      {
-        title: 'Others',
-        rows: others,
-        count: Math.max(others.length, counts.all - counts.waiting - counts.mine),
-      },
-    ].filter((section) => section.rows.length);
+    const others = Math.max(0, counts.all - counts.waiting - counts.mine);
+    const count = { ...counts, others };
+    const narrowed = Object.keys(this.filter).length > 0;
+    return PARTS[view].map((name) => {
+      const { title, ids, hasMore } = this.#sections[name];
+      return { name, title, ids, hasMore, count: narrowed ? ids.length : count[name] };
+    });
   }
 
-  get order() { return this.sections().flatMap((section) => section.rows); }
+  /** Whether the view has this row, as far as it is loaded. */
+  shows(id) { return this.#parts.some((section) => section.has(id)); }
 
-  #take(page, began) {
-    for (const row of page.conversations) {
+  /** The one who has waited longest, as far as is known. */
+  get longest() { return this.rows.get(this.#sections.waiting.ids[0]); }
+
+  #home(row) {
+    if (row.status === 'closed') return 'closed';
+    if (row.status === 'waiting') return 'waiting';
+    return this.mine(row) ? 'mine' : 'others';
+  }
+
+  #fits(row) { return !this.filter.tag || !row.tags || row.tags.includes(this.filter.tag); }
+
+  /** Of a row of a page the newest that is known, if it belongs to the section that asked. */
+  #taker(section, began) {
+    return (row) => {
       const known = this.rows.get(row.id);
-      if (!(known?.heard && known.heard > began)) this.rows.set(row.id, row);
-    }
-    this.#cursor = page.next_cursor;
-    this.#count(page);
-    this.loaded = true;
-    this.asOf = Date.now();
+      const isOld = known?.heard && known.heard > began;
+      if (!isOld) this.rows.set(row.id, { ...known, ...row });
+      const latest = this.rows.get(row.id);
+      const home = this.#home(latest);
+      for (const other of Object.values(this.#sections)) {
+        if (other.name !== home) other.remove(row.id);
+      }
+      return home === section.name && this.#fits(latest) ? latest : null;
+    };
   }
+
+  #paged(page) { this.#count(page); this.asOf = Date.now(); }
 
   #count(page) {
     this.counts = {
@@ -137,6 +178,17 @@ export class Inbox {
       all: page.waiting_count + page.active_count,
       closed: page.closed_count ?? 0,
     };
+  }
+
+  /** What a row's change means for the counts, until the server says them. */
+  #shift(row, by) {
+    if (!row) return;
+    const { counts } = this;
+    const add = (name) => { counts[name] = Math.max(0, counts[name] + by); };
+    if (row.status === 'closed') return add('closed');
+    add('all');
+    if (row.status === 'waiting') add('waiting');
+    if (this.mine(row)) add('mine');
   }
 
   /**
@@ -148,7 +200,9 @@ export class Inbox {
     if (this.#timer) return;
     this.#timer = setTimeout(async () => {
       this.#stale = false;
-      try { this.#count(await api.list({ limit: 1 })); } catch { this.#stale = true; }
+      try {
+        this.#count(await api.list({ status: 'waiting', limit: 1 }));
+      } catch { this.#stale = true; }
       this.#changed();
       this.#timer = setTimeout(
         () => { this.#timer = 0; if (this.#stale) this.#recount(); },
@@ -167,7 +221,10 @@ export function nameOf(row) {
 /** @param {any} page only a path is shown; what is no URL stays as it was written */
 export function pathOf(page) {
   if (typeof page !== 'string') return '';
-  try { return new URL(page).pathname; } catch { return page; }
+  try {
+    const { protocol, pathname } = new URL(page);
+    return /^https?:$/.test(protocol) ? pathname : page;
+  } catch { return page; }
 }
 const tag = (row) => String(row.visitor?.id ?? row.id).slice(-2).toUpperCase();
 export const faceOf = (row) => ({

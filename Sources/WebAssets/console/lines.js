@@ -2,7 +2,20 @@
 // column.
 
 import { el, icon } from '../shared/dom.js';
-import { face, time } from '../shared/thread.js';
+import { face, speakThread, time } from '../shared/thread.js';
+import { age } from './linkstate.js';
+
+const WORDS = {
+  sending: 'Sending',
+  waiting: 'Waiting to be sent',
+  unsure: 'Not confirmed yet',
+  sent: 'Sent',
+  delivered: 'Delivered',
+  read: 'Read',
+  today: 'Today',
+  you: 'You',
+};
+speakThread(undefined, (name) => WORDS[name]);
 
 /** @param {{id: string}} me */
 export function eventLine({ payload, body, at }, me) {
@@ -12,7 +25,27 @@ export function eventLine({ payload, body, at }, me) {
     closed: 'You closed this conversation',
     reopened: 'You reopened this conversation',
   };
-  return `${(by?.id === me.id && mine[payload.event]) || body} · ${time(at)}`;
+  const words = (by?.id === me.id && mine[payload.event]) || event(payload, me) || body;
+  const reason = typeof payload?.reason === 'string' && payload.event !== 'unassigned'
+    ? `: ${payload.reason}`
+    : '';
+  return `${words}${reason} · ${time(at)}`;
+}
+
+/** Where the line that everybody reads says less than a colleague wants to know. */
+function event(payload, me) {
+  const name = (who) => (who?.id === me.id ? 'you' : who?.name);
+  switch (payload?.event) {
+    case 'transferred': {
+      const from = name(payload.from);
+      const to = payload.to ? name(payload.to) : 'the queue';
+      if (!to) return '';
+      return from === 'you' ? `You gave this to ${to}` : `${from ?? 'It'} gave this to ${to}`;
+    }
+    case 'unassigned': return 'Its operator left; it waits again';
+    case 'rated': return payload.rating ? `Rated ${payload.rating} of 5` : '';
+    default: return '';
+  }
 }
 
 export const opened = ({ at, page }) => el(
@@ -23,36 +56,67 @@ export const opened = ({ at, page }) => el(
   ` · ${time(at)}`,
 );
 
+const way = (words, click) => el('button.link', { type: 'button', click }, words);
+
 /**
  * One line above the composer at a time, the most urgent. It pushes the thread up and covers
  * nothing.
- * @returns {Element[]} */
-export function hint({ winner, told, writer, closed }, next) {
+ * @param {{winner?: any, told?: string, writer?: any, excerpt?: any, others?: boolean}} now
+ * @param {{next?: (() => void)|false, leave: () => void, latest: () => void,
+ *   watch: () => void}} ways
+ * @returns {Element[]}
+ */
+export function hint({ winner, told, writer, excerpt, closed, busy }, ways) {
+  if (busy) return [el('p', {}, busy)];
   if (winner) {
     return [
       face({ kind: 'operator', ...winner }, '.avatar-sm'),
       el('p', {}, el('b', {}, `${winner.name} was faster.`), ' The conversation is theirs.'),
-      next && el('button.link', { type: 'button', click: next }, 'Take the next'),
+      ways.next && way('Take the next', ways.next),
+      way('Watch', ways.watch),
     ].filter(Boolean);
   }
   if (told) return [el('p', {}, told)];
   if (writer) {
+    const { name } = writer.who;
+    const since = Date.now() - (writer.since ?? Date.now());
     return [
       face(writer.who, '.avatar-sm'),
-      el('p', {}, el('b', {}, `${writer.who.name} is writing here too.`)),
+      el(
+        'p',
+        {},
+        el('b', {}, `${name} is writing here too.`),
+        since > 2000 ? ` Began ${age(since)} ago.` : '',
+      ),
+      way(`Leave it to ${name}`, ways.leave),
+    ];
+  }
+  if (excerpt) {
+    return [
+      el('p', {}, excerpt.failed || 'You read an earlier part.'),
+      way('Back to the latest', ways.latest),
     ];
   }
   return closed ? [el('p', {}, 'This conversation is closed. Reopen it to write again.')] : [];
 }
 
-/** No conversation is open. @param {number} waiting */
-export function nothing(waiting, next) {
+/** No conversation is open. @param {{waiting: number, mine: number}} counts */
+export function nothing({ waiting, mine }, next) {
   if (!waiting) {
     return [
       icon('swift'),
       el('b', {}, 'The queue is empty'),
-      el('p', {}, 'A new visitor appears here by itself.'),
-      el('p.hint', {}, el('kbd', {}, '?'), ' shows the keys'),
+      el('p', {}, 'A new visitor appears here by itself, with a sound if you look elsewhere.'),
+      mine
+        ? el(
+          'p.hint',
+          {},
+          el('kbd', {}, 'G'),
+          ' then ',
+          el('kbd', {}, 'M'),
+          mine === 1 ? ' shows your conversation' : ` shows your ${mine} conversations`,
+        )
+        : el('p.hint', {}, el('kbd', {}, '?'), ' shows the keys'),
     ];
   }
   return [

@@ -6,8 +6,10 @@ import { nameOf } from './inbox.js';
 
 const SILENT = 3000; // a shorter gap shows nothing
 
+const SAID = 6000; // how long a short notice stands
+
 export class LinkState {
-  #on;
+  #on; #notice = ''; #until = 0;
 
   /**
    * @param {{link: import('../shared/socket.js').Link, outbox: any, inbox: any, pane: () => any}}
@@ -42,6 +44,9 @@ export class LinkState {
     this.render();
   }
 
+  /** Something that happened, in place of the facts, and for a moment only. */
+  say(words) { this.#notice = words; this.#until = Date.now() + SAID; this.render(); }
+
   /** Once a second and on every change. */
   render() {
     const { link, outbox, inbox } = this.#on;
@@ -65,7 +70,9 @@ export class LinkState {
         link.state === 'stopped' ? '' : `for ${age(now - link.lostAt)}`,
         `list as of ${new Date(inbox.asOf || now).toLocaleTimeString()}`,
       ];
-    swap(this.line, [
+    if (now < this.#until) {
+      swap(this.line, [el(`span.dot${dot}`), el('b', { role: 'status' }, this.#notice)]);
+    } else swap(this.line, [
       el(`span.dot${dot}`),
       el('b', {}, name),
       el('span', {}, what),

@@ -1,8 +1,11 @@
-// The list column: tabs, sections, rows, waiting clocks. Rows never move under the pointer.
+// The list column: tabs, filter, a window over the rows, waiting clocks. Rows never move under the
+// pointer.
 
-import { el, icon, reconcile, tick } from '../shared/dom.js';
-import { face } from '../shared/thread.js';
-import { VIEWS, faceOf, nameOf, unreadOf } from './inbox.js';
+import { el, icon, reconcile } from '../shared/dom.js';
+import { api } from './api.js';
+import { VIEWS } from './inbox.js';
+import { drawRow, duration, rowModel, short } from './row.js';
+import { Rows } from './rows.js';
 
 const NAMES = { waiting: 'Waiting', mine: 'Mine', all: 'All', closed: 'Closed' };
 const EMPTY = {
@@ -11,49 +14,90 @@ const EMPTY = {
   all: ['No conversation is open', 'They appear here as soon as somebody writes.'],
   closed: ['No conversation is closed yet', 'Closed ones stay here and can be reopened.'],
 };
-const number = new Intl.NumberFormat();
+const SILENT = 3000; // ms without an answer of which nothing is said
+const STILL = 4000; // ms after which a pointer that rests no longer holds the rows
 
 export class List {
   #inbox;
   #on;
-  #tabs;
+  #tabs = el('nav.tabs', { 'aria-label': 'Views' });
+  #box;
+  #pinned = el('div.section.pinned', { 'aria-hidden': 'true' });
+  #none = el('div.empty', { hidden: true });
   #rows;
-  #held = /** @type {string[]} */ ([]);
-  #hover = false;
-  #clocks = new Map();
+  #pointed = 0;
+  #filter;
+  #tag = el('select.input', { id: 'tag', change: () => this.#narrow() });
+  #first = '';
+  #asked = Date.now();
 
   /**
    * @param {import('./inbox.js').Inbox} inbox
    * @param {{open: (id: string) => void, live: () => boolean, lostAt: () => number, current: () =>
-   *   string, changed: () => void}} on
+   *   string, typing: (id: string) => string, search: () => void, changed: () => void}} on
+   * @param {Element} foot
    */
   constructor(inbox, on, foot) {
     this.#inbox = inbox;
     this.#on = on;
-    this.#tabs = el('nav.tabs', { 'aria-label': 'Views' });
-    this.#rows = el('div.rows', {
-      tabindex: 0,
+    inbox.hold = () => Date.now() - this.#pointed < STILL;
+    this.#box = el('div.rows', {
       'aria-label': 'Conversations',
       role: 'region',
-      pointerenter: () => { this.#hover = true; },
-      pointerleave: () => { this.#hover = false; on.changed(); },
-      scroll: () => {
-        const { scrollTop, clientHeight, scrollHeight } = this.#rows;
-        if (scrollTop + clientHeight > scrollHeight - 400) inbox.more();
-      },
+      tabindex: -1,
+      pointermove: (event) => { if (event.pointerType === 'mouse') this.#pointed = Date.now(); },
+      pointerleave: () => { this.#pointed = 0; inbox.settle(); },
+      keydown: (event) => this.#key(event),
     });
+    this.#box.addEventListener('scroll', () => this.#draw(), { passive: true });
+    this.#box.append(this.#pinned, this.#none);
+    this.#rows = new Rows(this.#box, (model, node) => this.#drawOne(model, node));
+    const phone = matchMedia('(max-width: 719px)');
+    const fit = () => { this.#rows.size.row = phone.matches ? 68 : 60; on.changed(); };
+    phone.addEventListener('change', fit);
+    fit();
+    new ResizeObserver(() => this.#draw()).observe(this.#box);
+    this.#filter = el(
+      'div.filter',
+      { hidden: true, id: 'filter' },
+      el('label', { for: 'tag' }, 'Tag'),
+      this.#tag,
+    );
+    this.funnel = el(
+      'button.icon-button',
+      {
+        type: 'button',
+        'aria-label': 'Filter by tag',
+        'aria-expanded': 'false',
+        'aria-controls': 'filter',
+        click: () => this.#toggleFilter(),
+      },
+      icon('sliders'),
+    );
     this.root = el(
       'section.list',
       { 'aria-label': 'Inbox' },
-      el('header.bar', {}, el('h1', {}, 'Inbox')),
+      el(
+        'header.bar',
+        {},
+        el('h1', {}, 'Inbox'),
+        el('span.grow'),
+        el(
+          'button.icon-button',
+          { type: 'button', 'aria-label': 'Search and commands', click: on.search },
+          icon('search'),
+        ),
+        this.funnel,
+      ),
       this.#tabs,
-      this.#rows,
+      this.#filter,
+      this.#box,
       foot,
     );
   }
 
   render() {
-    const { counts, view, loaded } = this.#inbox;
+    const { counts, view } = this.#inbox;
     reconcile(
       this.#tabs,
       VIEWS.map((key) => ({ key, on: key === view, count: counts[key] })),
@@ -62,30 +106,13 @@ export class List {
         {
           type: 'button',
           'aria-current': model.on ? 'page' : null,
-          click: () => this.#inbox.show(model.key),
+          click: () => { this.#box.scrollTop = 0; this.#inbox.show(model.key); },
         },
         NAMES[model.key],
         el('span', {}, short(model.count)),
       ),
     );
-    const sections = this.#inbox.sections().filter((section) => section.rows.length);
-    const models = sections.flatMap(({ title, rows, count }) => [
-      {
-        key: title,
-        title: this.#on.live()
-          ? title
-          : `${title.split(',')[0]}, as of ${new Date(this.#inbox.asOf).toLocaleTimeString()}`,
-        count,
-      },
-      ...this.#steady(rows).map((row) => this.#model(row))
-    ]);
-    if (!models.length && loaded) models.push({ key: 'empty', empty: EMPTY[view] });
-    if (!models.length && this.#inbox.failed) {
-      models.push({ key: 'failed', empty: ['The list could not be loaded', this.#inbox.failed] });
-    }
-    this.#held = models.map((model) => model.key);
-    reconcile(this.#rows, models, (model, node) => this.#draw(model, node));
-    this.clocks();
+    this.#draw();
   }
 
   /**
@@ -93,115 +120,151 @@ export class List {
    * still.
    */
   clocks() {
+    if (this.#inbox.loaded || this.#inbox.failed) this.#asked = Date.now();
+    if (this.#pointed && !this.#inbox.hold()) this.#inbox.settle();
     const until = this.#on.live() ? Date.now() : this.#on.lostAt() || Date.now();
-    for (const [id, node] of this.#clocks) {
-      const row = this.#inbox.rows.get(id);
-      if (!row || !node.isConnected) { this.#clocks.delete(id); continue; }
+    for (const node of /** @type {any} */ (this.#box).querySelectorAll('.wait')) {
+      const row = this.#inbox.rows.get(node.closest('.row').dataset.id);
+      if (!row) continue;
       const seconds = Math.max(0, Math.floor(
         (until - Date.parse(row.waiting_since ?? row.created_at)) / 1000
       ));
       node.dataset.level = seconds >= 300 ? 'urgent' : seconds >= 120 ? 'soon' : '';
-      node.lastChild.textContent = (this.#on.live() ? '' : 'over ') + duration(seconds);
+      const text = (this.#on.live() ? '' : 'over ') + duration(seconds);
+      if (node.lastChild.textContent !== text) node.lastChild.textContent = text;
     }
   }
 
   move(step) {
-    const order = this.#held.filter((key) => this.#inbox.rows.has(key));
-    const next = order[Math.min(order.length - 1, Math.max(
-      0,
-      order.indexOf(this.#on.current()) + step,
-    ))];
+    const order = this.#inbox.sections().flatMap(({ ids }) => ids);
+    const at = order.indexOf(this.#on.current()) + step;
+    const next = order[Math.min(order.length - 1, Math.max(0, at))];
     if (next) this.#on.open(next);
   }
 
-  reveal(id) {
-    this.#rows.querySelector(`[data-id="${CSS.escape(id)}"]`)?.scrollIntoView({ block: 'nearest' });
+  reveal(id) { this.#rows.reveal(id); }
+
+  /** Into the list by the keyboard: the open row, or the first. */
+  focus() {
+    const row = /** @type {HTMLElement?} */ (this.#box.querySelector('.row[tabindex="0"]'));
+    (row ?? this.#box).focus();
   }
 
-  #steady(rows) {
-    if (!this.#hover) return rows;
-    const place = new Map(this.#held.map((key, index) => [key, index]));
-    return [...rows].sort(
-      (a, b) => (place.get(a.id) ?? Infinity) - (place.get(b.id) ?? Infinity) || 0
+  #draw() {
+    const { view, loaded, failed } = this.#inbox;
+    const sections = this.#inbox.sections().filter(({ ids }) => ids.length).map(
+      (section) => ({ ...section, key: section.name })
     );
+    const none = sections.length
+      ? null
+      : failed
+      ? ['The list could not be loaded', failed]
+      : loaded
+      ? this.#inbox.filter.tag
+        ? ['Nothing has this tag', 'Choose another tag, or all.']
+        : EMPTY[view]
+      : Date.now() - this.#asked > SILENT
+      ? ['The list is being loaded', 'It takes longer than usual.']
+      : null;
+    const said = none?.join() ?? '';
+    if (this.#none.dataset.said !== said) {
+      this.#none.dataset.said = said;
+      this.#none.replaceChildren(...none ? [el('b', {}, none[0]), el('p', {}, none[1])] : []);
+    }
+    this.#none.hidden = !none;
+    this.#first = sections[0]?.ids[0] ?? '';
+    this.#rows.show(sections);
+    const current = this.#on.current();
+    const shown = this.#inbox.shows(current) ? current : '';
+    this.#rows.render((section, index) => this.#model(section, index, shown));
+    this.#pin();
+    for (const section of sections) {
+      if (section.hasMore && this.#rows.nearEnd(section)) this.#inbox.more(section.name);
+    }
+    this.clocks();
   }
 
-  #model(row) {
-    const role = row.last_message?.role;
-    const mine = this.#inbox.mine(row);
-    const who = role === 'visitor' || !role
-      ? ''
-      : mine
-      ? 'You: '
-      : row.assignee
-      ? `${row.assignee.name}: `
-      : '';
-    const spoken = who && row.visitor_read_seq >= row.last_seq - 1 ? 'read' : who ? 'sent' : '';
+  #pin() {
+    const above = this.#rows.above;
+    this.#pinned.hidden = !above;
+    if (above) this.#heading(this.#pinned, this.#headModel(above));
+  }
+
+  #model(section, index, current) {
+    if (index < 0) return this.#headModel(section);
+    const id = section.ids[index];
+    const row = this.#inbox.rows.get(id);
+    if (!row) return { key: id, gone: true };
+    return rowModel(row, {
+      mine: this.#inbox.mine(row),
+      on: this.#on.current() === id,
+      first: !current && id === this.#first,
+      typing: this.#on.typing(id),
+    });
+  }
+
+  #headModel({ name, title, count }) {
+    const asOf = new Date(this.#inbox.asOf).toLocaleTimeString();
     return {
-      key: row.id,
-      face: faceOf(row),
-      name: nameOf(row),
-      preview: who + (row.last_message?.preview ?? ''),
-      unread: unreadOf(row),
-      waits: row.status === 'waiting',
-      at: row.updated_at,
-      when: ago(row.updated_at),
-      other: !mine && row.assignee,
-      state: mine ? spoken : '',
-      on: this.#on.current() === row.id,
+      key: name,
+      title: this.#on.live() ? title : `${title.split(',')[0]}, as of ${asOf}`,
+      count,
     };
   }
 
-  #draw(model) {
-    if (model.empty) {
-      return el('div.empty', {}, el('b', {}, model.empty[0]), el('p', {}, model.empty[1]));
-    }
-    if (model.title) return el('h2.section', {}, model.title, el('span', {}, short(model.count)));
-    const side = model.waits
-      ? el('span.wait', {}, icon('clock'), el('span.sr-only', {}, 'waiting '), el('span'))
-      : el('time', { datetime: model.at }, model.when);
-    if (model.waits) this.#clocks.set(model.key, side);
-    const mark = model.unread
-      ? el(
-        'span.count',
-        {},
-        model.unread > 99 ? '99+' : String(model.unread),
-        el('span.sr-only', {}, ' unread'),
-      )
-      : model.other
-      ? [
-        el('span.sr-only', {}, `with ${model.other.name}`),
-        face({ kind: 'operator', ...model.other }, '.avatar-sm'),
-      ]
-      : model.state
-      ? [el('span.sr-only', {}, model.state), tick(model.state)]
-      : '';
-    return el(
-      `a.row${model.unread ? '.unread' : ''}`,
-      { href: `#${model.key}`, 'data-id': model.key, 'aria-current': model.on ? 'true' : null },
-      face(model.face),
-      el('b.truncate', { dir: 'auto' }, model.name),
-      el('span.side', {}, side),
-      el('span.preview.truncate', { dir: 'auto' }, model.preview),
-      el('span.side', {}, ...[mark].flat()),
-    );
+  #drawOne(model, node) {
+    if (model.title) return this.#heading(node ?? el('h2.section'), model);
+    const old = node?.contains(document.activeElement);
+    const row = model.gone ? el('div.row') : drawRow(model);
+    if (old) queueMicrotask(() => row.focus({ preventScroll: true }));
+    return row;
   }
-}
 
-export const short = (count) => (
-  count < 100_000 ? number.format(count) : `${number.format(Math.floor(count / 1000))}\u00a0k`
-);
-export const duration = (seconds) => (
-  seconds < 3600
-    ? `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
-    : `${Math.floor(seconds / 3600)}\u00a0h`
-);
+  #heading(node, { title, count }) {
+    const sign = `${title}|${count}`;
+    if (node.dataset.sign !== sign) {
+      node.dataset.sign = sign;
+      node.replaceChildren(title, el('span', {}, short(count)));
+    }
+    return node;
+  }
 
-function ago(at) {
-  const minutes = Math.floor((Date.now() - Date.parse(at)) / 60_000);
-  if (minutes < 1) return 'now';
-  if (minutes < 60) return `${minutes}\u00a0min`;
-  return minutes < 1440
-    ? `${Math.floor(minutes / 60)}\u00a0h`
-    : new Date(at).toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
+  /** Arrows walk through the rows; what is chosen is opened by Enter, as a link is. */
+  #key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const row = event.target.closest('.row');
+    if (!step || !row || event.altKey) return;
+    event.preventDefault();
+    const order = this.#inbox.sections().flatMap(({ ids }) => ids);
+    const next = order[order.indexOf(row.dataset.id) + step];
+    if (!next) return;
+    this.#rows.reveal(next);
+    this.#draw();
+    /** @type {HTMLElement?} */ (
+      this.#box.querySelector(`[data-id="${CSS.escape(next)}"]`)
+    )?.focus({ preventScroll: true });
+  }
+
+  async #toggleFilter(show = this.#filter.hidden) {
+    this.#filter.hidden = !show;
+    this.funnel.setAttribute('aria-expanded', String(show));
+    if (!show) {
+      if (this.#inbox.filter.tag) { this.#tag.value = ''; this.#narrow(); }
+      return;
+    }
+    this.#tag.replaceChildren(el('option', { value: '' }, 'All'));
+    this.#tag.focus();
+    try {
+      const { tags } = await api.tags();
+      this.#tag.append(...tags.map(({ name }) => el('option', { value: name }, name)));
+    } catch {
+      this.#tag.append(el('option', { disabled: true }, 'The tags could not be loaded'));
+    }
+  }
+
+  #narrow() {
+    const tag = this.#tag.value;
+    this.#box.scrollTop = 0;
+    this.#inbox.narrow(tag ? { tag } : {});
+  }
 }

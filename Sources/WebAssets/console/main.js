@@ -6,15 +6,20 @@ import { el, icon } from '../shared/dom.js';
 import { Outbox } from '../shared/outbox.js';
 import { Ask, Fault, Kind, Tell } from '../shared/protocol.js';
 import { Link } from '../shared/socket.js';
-import { face } from '../shared/thread.js';
+import { Alerts } from './alerts.js';
 import { api } from './api.js';
 import { Inbox } from './inbox.js';
 import { help, keys } from './keys.js';
 import { LinkState } from './linkstate.js';
-import { List, short } from './list.js';
+import { List } from './list.js';
 import { login } from './login.js';
+import { Pages } from './pages.js';
 import { Pane } from './pane.js';
-import { visitor } from './visitor.js';
+import { Presence } from './presence.js';
+import { short } from './row.js';
+import { Search } from './search.js';
+import { About } from './visitor.js';
+import { you } from './you.js';
 
 const SPARE = 60_000; // a token with less left is not worth a connection
 
@@ -52,16 +57,29 @@ function run(session) {
     },
   );
   const inbox = new Inbox(me, changed);
+  const presence = new Presence(link, me);
+  const about = new About({
+    changed,
+    tags: () => { drawer(false); pane.actions.tags(); },
+    shut: () => drawer(false),
+  });
   const pane = new Pane({
     link,
     outbox,
     inbox,
+    presence,
+    about,
     me: () => me,
     changed,
     back: () => go(''),
     next,
     visitor: () => drawer(),
+    settings: () => { location.hash = '/settings/replies'; },
   });
+  const alerts = new Alerts({ me, open: (id) => go(id), current: () => pane.id });
+  inbox.arrived = (row, known) => { alerts.heard(row, known); alerts.settled(row); };
+  const search = new Search({ inbox, go, commands: () => commands });
+  const own = you({ me, workspace: session.workspace.name, alerts, link });
   const state = new LinkState({ link, outbox, inbox, pane: () => pane });
   const list = new List(
     inbox,
@@ -70,6 +88,8 @@ function run(session) {
       live: () => state.live,
       lostAt: () => link.lostAt,
       current: () => pane.id,
+      typing: (id) => pane.typing(id),
+      search: () => search.open(),
       changed,
     },
     state.foot,
@@ -82,10 +102,10 @@ function run(session) {
     badge,
     el('span.word', {}, 'Inbox'),
   );
-  const aside = el('aside.visitor', { 'aria-label': 'Visitor', hidden: true });
+  const pages = new Pages({ session: () => session, ended });
   const keyboard = help();
   const button = (look, words, click) => el(
-    'button.rail-button',
+    `button.rail-button.${look}`,
     { type: 'button', 'aria-label': words, title: words, click },
     icon(look),
     el('span.word', {}, words),
@@ -98,16 +118,21 @@ function run(session) {
       { 'aria-label': 'Main' },
       el('span.logo', {}, icon('swift')),
       inboxLink,
+      button('search', 'Search', () => search.open()),
+      ...pages.links,
       el('span.grow'),
       button('keys', 'Keyboard', () => keyboard.showModal()),
       button('leave', 'Log out', leave),
-      el('span.me', { title: `${me.name}, ${session.workspace.name}` }, face(me)),
+      own.button,
     ),
     state.banner,
     list.root,
     pane.root,
-    aside,
+    about.root,
+    pages.root,
     keyboard,
+    search.root,
+    own.panel,
   );
 
   async function token(renew) {
@@ -115,14 +140,18 @@ function run(session) {
       return session.token;
     }
     try { session = await api.token(); } catch (error) {
-      if (error.status === 401) end('Your session ended. Drafts are kept on this device.');
+      if (error.status === 401) ended();
       throw error;
     }
     return session.token;
   }
 
+  function ended() { end('Your session ended. Drafts are kept on this device.'); }
+
   function opened() {
     link.ask({ type: Ask.watch, inbox: true });
+    presence.renewed();
+    own.announce();
     inbox.load();
     pane.opened();
     outbox.run();
@@ -153,6 +182,7 @@ function run(session) {
 
   function frame(got) {
     if (got.type === Tell.inbox) inbox.event(got);
+    else if (got.type === Tell.presence) { presence.heard(got); changed(); }
     else if (got.session === pane.id) pane.talk?.frame(got);
   }
 
@@ -160,35 +190,69 @@ function run(session) {
     if (over) return;
     list.render();
     pane.render();
-    visitor(aside, pane.id ? pane.row : null, pane.talk?.head ?? 0);
+    about.render(pane.id ? pane.row ?? about.detail : null, pane.talk?.head ?? 0);
+    presence.view(pane.talk?.ready && document.visibilityState === 'visible' ? pane.id : '');
     state.render();
     const { waiting } = inbox.counts;
     badge.hidden = !waiting;
     badge.textContent = short(waiting);
     inboxLink.setAttribute('aria-label', waiting ? `Inbox, ${waiting} waiting` : 'Inbox');
-    document.title = waiting ? `(${short(waiting)}) Chirrup console` : 'Chirrup console';
+    const title = pages.title ? `${pages.title}, Chirrup` : 'Chirrup console';
+    document.title = waiting ? `(${short(waiting)}) ${title}` : title;
     app.toggleAttribute('data-open', !!pane.id);
     app.toggleAttribute('data-banner', !state.banner.hidden);
   }
 
   /** The open conversation is in the address, so that a reload and the back button find it. */
-  function go(id) { if (location.hash.slice(1) !== id) location.hash = id; else routed(); }
+  function go(id, seq = 0) {
+    const place = seq ? `${id}/${seq}` : id;
+    if (location.hash.slice(1) !== place) location.hash = place; else routed();
+  }
   function routed() {
-    pane.show(location.hash.slice(1));
+    const paged = pages.route(location.hash);
+    app.toggleAttribute('data-page', paged);
+    if (paged) {
+      // the conversation is left, so that nothing counts as read, and found again by the rail
+      if (pane.id) inboxLink.href = `#${pane.id}`;
+      inboxLink.removeAttribute('aria-current');
+      pane.show('');
+      about.show('');
+      drawer(false);
+      return changed();
+    }
+    inboxLink.href = '#';
+    inboxLink.setAttribute('aria-current', 'page');
+    const [id, seq] = location.hash.replace(/^#(\/inbox\/?)?/, '').split('/');
+    pane.show(id, Number(seq) || 0);
+    about.show(id);
     drawer(false);
     list.reveal(pane.id);
   }
 
-  /** Takes the one who has waited longest. */
+  /** Takes the one who has waited longest: the server says who that is. */
   async function next() {
-    if (inbox.view !== 'waiting' && inbox.view !== 'all') await inbox.show('waiting');
-    const [first] = inbox.sections('waiting')[0].rows;
-    if (!first) return;
-    go(first.id);
-    pane.show(first.id);
-    await pane.claim();
+    let taken;
+    try {
+      taken = (await api.next()).conversation;
+      inbox.put(taken);
+    } catch (error) {
+      if (error.code === 'queue_empty') return notice('Nobody waits.');
+      // without a number of its own the server has no queue yet: the list knows who is first
+      taken = error.code === 'at_capacity' || error.status !== 404 ? null : inbox.longest;
+      if (!taken) {
+        return notice(
+          error.status ? error.message : 'The server does not answer. Nobody was taken.'
+        );
+      }
+    }
+    go(taken.id);
+    pane.show(taken.id);
+    if (taken.status === 'waiting' && !taken.assignee) await pane.actions.claim();
     pane.composer.focus();
   }
+
+  /** Where it is looked at: in the thread if one is open, else in the line under the list. */
+  function notice(words) { if (pane.id) pane.actions.tell(words); else state.say(words); }
 
   function drawer(show = !app.hasAttribute('data-drawer')) {
     app.toggleAttribute('data-drawer', show);
@@ -198,6 +262,7 @@ function run(session) {
 
   function escape() {
     if (!state.details.hidden) return state.toggle(false);
+    if (pane.sheet.isOpen) return pane.sheet.close();
     if (app.hasAttribute('data-drawer')) return drawer(false);
     /** @type {HTMLElement} */ (document.activeElement)?.blur();
   }
@@ -228,27 +293,69 @@ function run(session) {
   );
   setInterval(() => !over && changed(), 30_000); // "2 min" grows
   addEventListener('hashchange', routed, { signal });
+  addEventListener('beforeunload', (event) => {
+    if (pages.unsaved) event.preventDefault();
+  }, { signal });
   addEventListener('online', () => link.nudge(), { signal });
   document.addEventListener('visibilitychange', () => { link.nudge(); changed(); }, { signal });
+  /** F6: list, thread, reply, visitor. @param {number} step */
+  function region(step) {
+    const places = [
+      [list.root, () => list.focus()],
+      [pane.log, () => pane.log.focus()],
+      [pane.composer.root, () => pane.composer.focus()],
+      [about.root, () => { drawer(true); about.root.focus(); }],
+    ].filter(([node]) => node.checkVisibility?.() ?? true);
+    const at = places.findIndex(([node]) => node.contains(document.activeElement));
+    const from = at < 0 ? (step > 0 ? -1 : 0) : at;
+    places[(from + step + places.length) % places.length]?.[1]();
+  }
+
+  const view = (name) => () => {
+    if (pages.current) location.hash = '';
+    inbox.show(name);
+  };
   const acts = {
+    away: () => !!pages.current,
+    letters: () => alerts.letters,
     j: () => list.move(1),
     k: () => list.move(-1),
     n: next,
     v: () => drawer(),
-    c: () => pane.claim(),
-    e: () => pane.close(),
-    o: () => pane.reopen(),
+    c: () => pane.actions.claim(),
+    e: () => pane.actions.closeWithReason(),
+    o: () => pane.actions.reopen(),
+    t: () => pane.actions.transfer(),
+    l: () => pane.actions.tags(),
     r: () => write(Kind.text),
     i: () => write(Kind.note),
     go: {
-      w: () => inbox.show('waiting'),
-      m: () => inbox.show('mine'),
-      a: () => inbox.show('all'),
-      c: () => inbox.show('closed'),
+      w: view('waiting'),
+      m: view('mine'),
+      a: view('all'),
+      c: view('closed'),
     },
+    search: () => search.open(),
+    region,
     help: () => keyboard.showModal(),
     escape,
   };
+  /** @type {[string, string, () => void][]} */
+  const commands = [
+    ['Take the longest waiting', 'N', next],
+    ['Claim this conversation', 'C', acts.c],
+    ['Transfer this conversation', 'T', acts.t],
+    ['Close this conversation', 'E', acts.e],
+    ['Reopen this conversation', 'O', acts.o],
+    ['Tags', 'L', acts.l],
+    ['Write a note', 'I', acts.i],
+    ['Show who waits', 'G W', acts.go.w],
+    ['Show my conversations', 'G M', acts.go.m],
+    ['Show all open conversations', 'G A', acts.go.a],
+    ['Show closed conversations', 'G C', acts.go.c],
+    ['Settings', '', () => { location.hash = '/settings'; }],
+    ['Keyboard', '?', acts.help],
+  ];
   keys(acts, signal);
   document.body.replaceChildren(app);
   link.start();

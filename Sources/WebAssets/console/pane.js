@@ -2,13 +2,17 @@
 // keyboard.
 
 import { Conversation } from '../shared/conversation.js';
-import { el, icon } from '../shared/dom.js';
-import { Fault, Kind } from '../shared/protocol.js';
+import { el } from '../shared/dom.js';
+import { Fault } from '../shared/protocol.js';
 import { Thread } from '../shared/thread.js';
-import { api } from './api.js';
+import { Actions } from './actions.js';
+import { extra } from './cards.js';
 import { Composer } from './composer.js';
+import { Excerpt } from './excerpt.js';
+import { Head } from './head.js';
 import { nameOf, pathOf } from './inbox.js';
 import { eventLine, hint, nothing, opened, preview } from './lines.js';
+import { Sheet } from './sheet.js';
 
 const CAUSES = {
   [Fault.session_closed]: 'This conversation is closed.',
@@ -25,64 +29,72 @@ const EDIT = [Fault.rejected, Fault.too_large, Fault.id_conflict];
 export class Pane {
   id = '';
   /** @type {Conversation?} */ talk = null;
-  #on; #row = /** @type {any} */ (null); #lost = /** @type {any} */ (null); #told = '';
+  /** A part of the log that is read instead of its end. @type {Excerpt?} */ excerpt = null;
+  #on; #row = /** @type {any} */ (null); #marked = ''; #writers = new Map();
 
   /**
-   * @param {{link: any, outbox: any, inbox: any, me: () => any, changed: () => void, back: () =>
-   *   void, next: () => void, visitor: () => void}} on
+   * @param {{link: any, outbox: any, inbox: any, presence: import('./presence.js').Presence,
+   *   me: () => any, changed: () => void, back: () => void, next: () => void, visitor: () =>
+   *   void, settings: (shortcut: string) => void, about: import('./visitor.js').About}} on
    */
   constructor(on) {
     this.#on = on;
-    const action = (key, look, words, click) => el(
-      `button.button.${key}`,
-      { type: 'button', click },
-      icon(look),
-      words,
-    );
-    this.name = el('h2.truncate');
-    this.chip = el('span.chip');
-    this.claimButton = action('primary', 'check', 'Claim', () => this.claim());
-    this.closeButton = action('plain', 'check', 'Close', () => this.close());
-    this.reopenButton = action('plain', 'reload', 'Reopen', () => this.reopen());
+    this.sheet = new Sheet();
+    this.actions = new Actions({
+      id: () => this.id,
+      row: () => this.row,
+      me: on.me,
+      sheet: this.sheet,
+      inbox: on.inbox,
+      viewers: () => this.#viewers(),
+      changed: on.changed,
+    });
+    const { actions } = this;
+    this.head = new Head({
+      back: on.back,
+      claim: () => actions.claim(),
+      transfer: () => actions.transfer(),
+      close: () => actions.close(),
+      reason: () => actions.closeWithReason(),
+      reopen: () => actions.reopen(),
+      tags: () => actions.tags(),
+      visitor: on.visitor,
+    });
     this.log = el('div.log', { role: 'log', tabindex: 0, 'aria-relevant': 'additions' });
     this.strip = el('div.collision', { role: 'status', hidden: true });
     this.composer = new Composer({
       send: (body, kind, close) => this.#send(body, kind, close),
       typed: (text) => this.talk?.typing.type(text),
+      settings: on.settings,
+      values: () => ({
+        'visitor.name': this.row?.visitor?.name ?? '',
+        'visitor.email': on.about.detail?.visitor?.email ?? '',
+        'operator.name': on.me().name,
+      }),
     });
     this.full = el(
       'div.pane',
       { hidden: true },
-      el(
-        'header.bar',
-        {},
-        el(
-          'button.icon-button.back',
-          { type: 'button', 'aria-label': 'Back to the list', click: on.back },
-          icon('back'),
-        ),
-        this.name,
-        this.chip,
-        el('span.grow'),
-        this.claimButton,
-        this.reopenButton,
-        this.closeButton,
-        el(
-          'button.icon-button.about',
-          { type: 'button', 'aria-label': 'Visitor', click: on.visitor },
-          icon('person'),
-        ),
-      ),
+      this.head.root,
       this.log,
-      el('div.dock', {}, this.strip, this.composer.root),
+      el(
+        'div.dock',
+        {},
+        this.sheet.root,
+        this.strip,
+        this.composer.canned.root,
+        this.composer.root,
+      ),
     );
     this.none = el('div.empty');
     this.root = el('main.thread', { 'aria-label': 'Thread' }, this.full, this.none);
     this.thread = new Thread(this.log, {
       me: on.me,
       state: (item) => on.outbox.state(item),
-      older: () => this.talk?.older(),
+      older: () => (this.excerpt ?? this.talk)?.older(),
+      newer: () => this.#newer(),
       event: (entry) => eventLine(entry, on.me()),
+      extra,
       failed: (model) => this.#failed(model),
       typing: preview,
       lead: () => this.#row && { at: this.#row.created_at, page: pathOf(this.#row.context?.page) },
@@ -90,14 +102,18 @@ export class Pane {
     });
   }
 
-  /** @param {string} id '' for none */
-  show(id) {
-    if (id === this.id) return;
+  /** @param {string} id '' for none @param {number=} seq of a message that is looked for */
+  show(id, seq = 0) {
+    if (id === this.id) return seq ? this.#jump(seq) : undefined;
     this.talk?.leave();
     this.id = id;
-    this.talk = null;
-    this.#row = this.#lost = null;
-    this.#told = '';
+    this.talk = this.excerpt = null;
+    this.#row = null;
+    this.#marked = '';
+    this.#wanted = seq;
+    this.#writers.clear();
+    this.actions.forget();
+    this.sheet.close();
     if (id) {
       this.composer.show(id);
       this.thread.toEnd();
@@ -106,6 +122,8 @@ export class Pane {
     this.#on.outbox.run(); // what was written before goes its own way
     this.#on.changed();
   }
+
+  #wanted = 0;
 
   /** The link is up: subscribe, or resume where the copy ends. */
   opened() {
@@ -121,21 +139,22 @@ export class Pane {
 
   get row() { return this.#on.inbox.rows.get(this.id) ?? this.#row; }
 
-  async #fetch() {
-    const { id } = this;
-    try {
-      const { conversation } = await api.one(id);
-      if (id === this.id) this.#row = conversation;
-    } catch { /* the list or the next event brings it */ }
-    this.#on.changed();
+  /** What the visitor types just now in a conversation, as far as it is open here. */
+  typing(id) {
+    if (id !== this.id) return '';
+    const typist = [...(this.talk?.typing.others.values() ?? [])].find(
+      ({ who }) => who.kind === 'visitor'
+    );
+    return typist ? typist.preview || '…' : '';
   }
 
   #heard(what, entry) {
-    if (what === 'ready') { this.#on.outbox.run(); if (!this.#row) this.#fetch(); }
+    if (what === 'ready') this.#on.outbox.run();
+    if (what === 'live' && this.#wanted) { this.#jump(this.#wanted); this.#wanted = 0; }
     if (what === 'message' && entry) this.#on.outbox.remove(entry.id, entry);
     if (what === 'lost') {
       this.#on.outbox.refuse(this.talk?.lost, ({ session }) => session === this.id);
-      this.#told = 'This conversation does not exist, or it is not yours to see.';
+      this.actions.tell('This conversation does not exist, or it is not yours to see.');
     }
     this.#on.changed();
   }
@@ -145,46 +164,66 @@ export class Pane {
     this.full.hidden = !this.id;
     this.none.hidden = !!this.id;
     if (!this.id) return this.#nothing();
-    if (row) this.#row = row;
+    const detail = this.#on.about.detail;
+    this.#row = row ?? (detail?.id === this.id ? detail : this.#row);
     const status = talk?.status || row?.status;
     const assignee = talk?.ready ? talk.assignee : row?.assignee;
-    const mine = assignee?.id === this.#on.me().id;
-    this.name.textContent = row ? nameOf(row) : 'Conversation';
-    this.chip.textContent = status === 'closed'
-      ? 'Closed'
-      : mine
-      ? 'Assigned to you'
-      : assignee
-      ? `With ${assignee.name}`
-      : status === 'waiting'
-      ? 'Waiting'
-      : '';
-    this.chip.hidden = !this.chip.textContent;
-    this.claimButton.hidden = status === 'closed' || !!assignee || !status;
-    this.closeButton.hidden = status === 'closed' || !mine;
-    this.reopenButton.hidden = status !== 'closed';
+    const name = this.#row ? nameOf(this.#row) : 'Conversation';
+    this.head.render({
+      name,
+      page: pathOf(this.#row?.context?.page),
+      status,
+      assignee,
+      mine: assignee?.id === this.#on.me().id,
+      viewers: [...this.#viewers().values()],
+      online: this.#on.presence.of(this.id).online,
+    });
     this.composer.root.hidden = status === 'closed';
-    this.log.setAttribute('aria-label', `Conversation with ${this.name.textContent}`);
-    this.log.setAttribute('aria-live', talk?.live ? 'polite' : 'off');
-    this.thread.render(talk, this.#on.outbox.items.filter((item) => item.session === this.id));
-    if (talk?.ready && this.thread.atEnd && document.visibilityState === 'visible') {
+    this.log.setAttribute('aria-label', `Conversation with ${name}`);
+    const shown = this.excerpt ?? talk;
+    this.log.setAttribute('aria-live', shown?.live ? 'polite' : 'off');
+    this.thread.render(
+      /** @type {any} */ (shown),
+      this.excerpt
+        ? []
+        : this.#on.outbox.items.filter((item) => item.session === this.id),
+    );
+    if (this.#marked) this.#mark();
+    const seen = document.visibilityState === 'visible';
+    if (talk?.ready && !this.excerpt && this.thread.atEnd && seen) {
       talk.marks.confirm('read', talk.head);
     }
     this.#hint(status, talk);
   }
 
+  #viewers() { return this.#on.presence.of(this.id).viewers; }
+
   /** One line above the composer at a time; it pushes the thread up and covers nothing. */
   #hint(status, talk) {
-    const writer = [...(talk?.typing.others.values() ?? [])].find(
+    const writers = [...(talk?.typing.others.values() ?? [])].filter(
       ({ who }) => who.kind === 'operator'
     );
-    const lines = hint(
-      { winner: this.#lost, told: this.#told, writer, closed: status === 'closed' },
-      this.#on.inbox.counts.waiting > 0 && this.#on.next,
+    for (const id of this.#writers.keys()) {
+      if (!writers.some(({ who }) => who.id === id)) this.#writers.delete(id);
+    }
+    for (const { who } of writers) {
+      if (!this.#writers.has(who.id)) this.#writers.set(who.id, Date.now());
+    }
+    const writer = writers[0] && { ...writers[0], since: this.#writers.get(writers[0].who.id) };
+    const { actions } = this;
+    const { winner, told, busy } = actions;
+    const lines = this.sheet.isOpen && !told && !busy ? [] : hint(
+      { winner, told, busy, writer, excerpt: this.excerpt, closed: status === 'closed' },
+      {
+        next: this.#on.inbox.counts.waiting > 0 && this.#on.next,
+        leave: () => { this.composer.blur(); this.#on.back(); },
+        latest: () => this.latest(),
+        watch: () => { actions.forget(); this.log.focus(); this.#on.changed(); },
+      },
     );
     const sign = lines.map((line) => line.textContent).join();
     this.strip.hidden = !lines.length;
-    this.strip.classList.toggle('calm', !this.#lost && !writer && !this.#told);
+    this.strip.classList.toggle('calm', !winner && !writer && !told);
     if (this.strip.dataset.sign === sign) return;
     this.strip.dataset.sign = sign;
     this.strip.replaceChildren(...lines);
@@ -195,40 +234,66 @@ export class Pane {
     const sign = `${counts.waiting} ${counts.mine}`;
     if (this.none.dataset.sign === sign) return;
     this.none.dataset.sign = sign;
-    this.none.replaceChildren(...nothing(counts.waiting, this.#on.next));
+    this.none.replaceChildren(...nothing(counts, this.#on.next));
   }
 
-  claim() { return this.#act(api.claim); }
-  close() { return this.#act(api.close); }
-  reopen() { return this.#act(api.reopen); }
+  // MARK: a place in the log
 
-  async #act(work) {
-    const { id } = this;
-    if (!id) return;
-    this.#told = '';
-    this.#lost = null;
-    try {
-      const { conversation } = await work(id);
-      this.#on.inbox.put(conversation);
-    } catch (error) {
-      this.#lost = error.body?.winner;
-      if (!this.#lost) {
-        this.#told = error.status
-          ? error.message
-          : 'The server does not answer. Nothing was changed.';
-      }
+  /** To a message: where it is loaded already, or in an excerpt around it. */
+  async #jump(seq) {
+    const { talk } = this;
+    if (!talk) { this.#wanted = seq; return; }
+    const near = talk.entries.find((entry) => entry.seq === seq);
+    if (near) {
+      this.excerpt = null;
+      this.#marked = near.id;
+    } else {
+      const part = new Excerpt(this.id, seq, talk.marks, this.#on.changed);
+      const isThere = await part.load();
+      if (talk !== this.talk) return;
+      if (!isThere) return this.actions.tell(`The message could not be found. ${part.failed}`);
+      this.excerpt = part;
+      this.#marked = part.hit;
     }
     this.#on.changed();
   }
 
+  /** The entry that was looked for, in the middle and marked for as long as it is looked at. */
+  #mark() {
+    const node = /** @type {any} */ (this.log).drawn?.get(this.#marked)?.node
+      ?? /** @type {any} */ (this.log).drawn?.get(`e${this.#marked}`)?.node;
+    if (!node) return;
+    this.#marked = '';
+    for (const old of this.log.querySelectorAll('.hit')) old.classList.remove('hit');
+    node.classList.add('hit');
+    this.thread.hold();
+    node.scrollIntoView({ block: 'center' });
+  }
+
+  /** The end of an excerpt is loaded further, until it meets what is live. */
+  async #newer() {
+    const part = this.excerpt;
+    if (!part || !part.entries.length) return;
+    await part.newer();
+    if (this.excerpt === part && this.talk && part.newest >= this.talk.head) this.latest();
+  }
+
+  latest() {
+    this.excerpt = null;
+    this.thread.toEnd();
+    this.#on.changed();
+  }
+
+  // MARK: writing
+
   /** Whether the outbox took it. */
   #send(body, kind, close) {
-    this.#told = CAUSES[this.#on.outbox.add(this.id, body, kind)] ?? '';
-    this.#on.changed();
-    if (this.#told) return false;
+    const cause = CAUSES[this.#on.outbox.add(this.id, body, kind)] ?? '';
+    this.actions.tell(cause);
+    if (cause) return false;
     this.talk?.typing.type('');
-    this.thread.toEnd();
-    if (close) this.close();
+    this.latest();
+    if (close) this.actions.close();
     return true;
   }
 

@@ -19,3 +19,9 @@ unsigned long chirrup_pack_modules(
 /// The same for style sheets.
 unsigned long chirrup_pack_styles(
     const chirrup_part *parts, unsigned long count, unsigned char *out);
+
+/// A file of languages/ as a module: its texts alone, a line each, in the order of the names in
+/// `places(`…`)` of `list`. What it lacks comes from `instead`. Relies on one pair a line, written
+/// `"name": "text"`, and on texts without quotes, backslashes and `$`. `out` has room for both files.
+unsigned long chirrup_pack_words(
+    chirrup_part list, chirrup_part texts, chirrup_part instead, unsigned char *out);

@@ -15,3 +15,6 @@ typedef struct {
 
 /// The table, complete after the first call and immutable from then on; any thread may call it.
 const chirrup_asset *chirrup_assets(unsigned long *count);
+
+/// Those of the widget, which `chirrup_assets` calls once.
+const chirrup_asset *chirrup_widget_assets(unsigned long *count);

@@ -17,7 +17,7 @@ export class Conversation {
   /** @type {Entry[]} by seq */ entries = [];
   /** @type {Map<string, Entry>} */ ids = new Map();
   epoch = ''; next = 0; oldest = 0; head = 0; status = ''; assignee = null;
-  ready = false; live = false; lost = ''; loading = false;
+  ready = false; live = false; lost = ''; loading = false; queue = /** @type {any} */ (null);
   #link; #changed; #me;
 
   /**
@@ -49,8 +49,10 @@ export class Conversation {
   /** How the outbox sends here, null while it cannot. */
   route() {
     const { session } = this;
-    return this.ready && this.#link.state === 'open' ? ({ id, kind, body }) => new Promise(
-      (done) => { this.#link.ask({ type: Ask.send, session, id, kind, body }, done); }
+    return this.ready && this.#link.state === 'open' ? ({ id, kind, body, payload }) => (
+      new Promise((done) => {
+        this.#link.ask({ type: Ask.send, session, id, kind, body, payload }, done);
+      })
     ) : null;
   }
 
@@ -71,6 +73,7 @@ export class Conversation {
       case Tell.more: return this.open();
       case Tell.mark: this.marks.put(frame); return this.#changed('mark');
       case Tell.typing: return this.typing.heard(frame);
+      case Tell.queue: this.queue = frame; return this.#changed('queue');
       case Tell.session:
         this.status = frame.status ?? this.status;
         if ('assignee' in frame) this.assignee = frame.assignee;
@@ -92,6 +95,7 @@ export class Conversation {
       sender: { ...this.#me, name },
       kind: item.kind,
       body: item.body,
+      payload: item.payload,
       at: ack.at,
     });
     this.#changed('message');

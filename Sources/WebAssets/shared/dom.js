@@ -74,3 +74,11 @@ export function reconcile(parent, models, draw) {
   for (const [key, { node }] of old) if (drawn.get(key)?.node !== node) node.remove();
   parent.drawn = drawn;
 }
+
+/**
+ * A text in pieces: addresses become links. Only what is plain ASCII does, so that no letter looks
+ * like another one and nothing turns the direction: the text of a link shows its true host.
+ */
+export const linked = (text) => text.split(/(https?:\/\/[\w.:-]+(?:[/?#][!-~]*[\w/])?)/).map(
+  (part, odd) => odd % 2 ? el('a', { href: part, target: '_blank', rel: 'noopener' }, part) : part
+);

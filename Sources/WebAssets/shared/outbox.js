@@ -26,7 +26,7 @@ const PASSING = [Fault.not_subscribed, Fault.unauthenticated, Fault.token_expire
  * `session` is null until there is one, and then it may be any but `not`. `n` is its place in the
  * order, whatever the clocks said. `tries` counts attempts: with one and no answer it may be stored.
  * @typedef {{id: string, session: string|null, not?: string, kind: string, body: string,
- *   at: number, n?: number, tries: number, failed?: string}} Item
+ *   payload?: any, at: number, n?: number, tries: number, failed?: string}} Item
  */
 /** @typedef {(item: Item) => Promise<any>} Route sends in the order of its calls */
 
@@ -67,14 +67,14 @@ export class Outbox {
   }
 
   /** Says why it was not taken, or nothing. Nothing leaves to make room. */
-  add(session, body, kind, not) {
+  add(session, body, kind, not, payload) {
     const size = (bodies) => new Blob(bodies).size;
     if (size([body]) > BODY_MAX || JSON.stringify(body).length > ESCAPED_MAX) {
       return Fault.too_large;
     }
     const bodies = this.items.map((item) => item.body);
     if (bodies.length >= ITEMS_MAX || size([body, ...bodies]) > BYTES_MAX) return 'full';
-    this.items.push({ id: uuid(), session, not, kind, body, at: Date.now(), tries: 0 });
+    this.items.push({ id: uuid(), session, not, kind, body, payload, at: Date.now(), tries: 0 });
     this.#sync();
     this.run();
     return '';

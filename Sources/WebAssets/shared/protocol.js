@@ -10,14 +10,14 @@ const names = (list) => Object.fromEntries(list.split(/\s+/).map((name) => [name
 
 /** Frames a client sends. */
 export const Ask = names(`hello authenticate subscribe unsubscribe send history read delivered
-  typing watch pong`);
+  typing watch viewing available pong`);
 
 /** Frames the gateway sends. */
 export const Tell = names(`welcome subscribed message live more ack ok error mark typing presence
-  session inbox resync unsubscribed token_expiring drain ping`);
+  session inbox resync unsubscribed token_expiring queue drain ping`);
 
 /** Kinds of entries. A note reaches a visitor as `hidden`, so that seq has no hole. */
-export const Kind = names(`text note card event hidden`);
+export const Kind = names(`text note card event hidden buttons carousel`);
 
 /** Error codes, and `disconnected`, which is ours: the connection went before the answer came. */
 export const Fault = names(`bad_frame unknown_type not_subscribed unauthenticated forbidden

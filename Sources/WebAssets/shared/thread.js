@@ -7,16 +7,18 @@ import { Kind } from './protocol.js';
 
 const RUN = 5 * 60_000; // messages of one person within this belong together
 const NEAR = 80; // px from the end that still count as "at the end"
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
-const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
-const words = {
-  sending: 'Sending',
-  waiting: 'Waiting to be sent',
-  unsure: 'Not confirmed yet',
-  sent: 'Sent',
-  delivered: 'Delivered',
-  read: 'Read',
-};
+let clock, date, called;
+
+/**
+ * Dates and times as in `locale`, and what is said in it.
+ * @param {string|undefined} locale @param {(name: string) => string} words says `today`, `you` and
+ *   the states of a message
+ */
+export function speakThread(locale, words) {
+  clock = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
+  date = new Intl.DateTimeFormat(locale, { dateStyle: 'long' });
+  called = words;
+}
 
 export const time = (at) => clock.format(new Date(at));
 export const initials = (name) => {
@@ -35,7 +37,7 @@ export const face = (who, className = '') => el(
 
 function day(at) {
   const then = new Date(at);
-  return then.toDateString() === new Date().toDateString() ? 'Today' : date.format(then);
+  return then.toDateString() === new Date().toDateString() ? called('today') : date.format(then);
 }
 
 export class Thread {
@@ -43,8 +45,11 @@ export class Thread {
 
   /** @param {HTMLElement} log
    * @param {{me: () => any, state: (item: any) => string, event: (entry: any) => any,
-   *  older: () => void, lead?: () => any, drawLead?: (lead: any) => Element,
-   *  typing: (typist: any) => Element, failed: (item: any) => Element[]}} on */
+   *  older: () => void, newer?: () => void, extra?: (model: any) => Element?,
+   *  lead?: () => any, drawLead?: (lead: any) => Element,
+   *  typing: (typist: any) => Element, failed: (item: any) => Element[],
+   *  text?: (model: any) => any[], tail?: () => any[], draw?: (model: any) => Element}} on `text`
+   *  fills a bubble, `tail` says what stands behind the last message, which `draw` draws */
   constructor(log, on) {
     this.#log = log;
     this.#on = on;
@@ -54,12 +59,15 @@ export class Thread {
       if (size === this.#size) this.#end = size - log.scrollTop < NEAR;
       this.#size = size;
       if (log.scrollTop < 200) on.older();
+      if (size - log.scrollTop < 200) on.newer?.();
     }, { passive: true });
     new ResizeObserver(() => this.#end && this.toEnd()).observe(log);
   }
 
   get atEnd() { return this.#end; }
   toEnd() { this.#end = true; this.#log.scrollTop = this.#log.scrollHeight; }
+  /** The reader looks at a place of their own: new messages do not take them away from it. */
+  hold() { this.#end = false; }
 
   /** @param {import('./conversation.js').Conversation?} talk @param {any[]} items of the outbox */
   render(talk, items) {
@@ -71,6 +79,7 @@ export class Thread {
       if (model.type === 'say') return this.#say(model, node, fresh);
       if (model.type === 'typing') return this.#on.typing(model);
       if (model.type === 'lead') return this.#on.drawLead(model);
+      if (model.draw) return this.#on.draw(model);
       return el(`p.${model.type}`, { dir: 'auto' }, model.text);
     });
     if (this.#end) this.toEnd();
@@ -110,6 +119,7 @@ export class Thread {
     for (const [key, { who, preview }] of talk?.typing.others ?? []) if (
       who.kind !== side
     ) models.push({ key: `t${key}`, type: 'typing', who, preview });
+    models.push(...this.#on.tail?.() ?? []);
     if (lead) models.splice(side === 'visitor' ? 0 : 1, 0, { key: 'lead', type: 'lead', ...lead });
     return models;
   }
@@ -126,7 +136,9 @@ export class Thread {
       out: who.kind !== 'visitor' === (this.#on.me().kind !== 'visitor'),
       noted: entry.kind === Kind.note,
       who,
+      kind: entry.kind,
       body: entry.body,
+      payload: entry.payload,
       at: entry.at,
       seq: entry.seq,
       state,
@@ -140,17 +152,21 @@ export class Thread {
   #say(model, node, fresh) {
     const pending = !model.seq && !model.failed;
     if (!node) {
-      const name = model.who.id === this.#on.me().id ? 'You' : model.who.name || model.who.kind;
+      const name = model.who.id === this.#on.me().id
+        ? called('you')
+        : model.who.name || model.who.kind;
       node = el(
         `div.say.${model.out ? 'out' : 'in'}${fresh ? '.enter' : ''}`,
         {},
         el('span.sr-only', {}, `${name}: `),
         face(model.who),
-        el('p.bubble', { dir: 'auto' }, model.body),
+        el('p.bubble', { dir: 'auto' }, ...this.#on.text?.(model) ?? [model.body]),
+        this.#on.extra?.(model),
         el('p.state'),
       );
     }
-    const [, , bubble, state] = node.children;
+    const [, , bubble] = node.children;
+    const state = node.lastElementChild;
     for (const name of ['first', 'last', 'noted']) node.classList.toggle(name, model[name]);
     for (const part of [bubble, state]) part.classList.toggle('failed', !!model.failed);
     bubble.classList.toggle('pending', pending);
@@ -166,7 +182,7 @@ export class Thread {
     if (!model.out) return [(model.who.kind === 'visitor' ? '' : name) + at];
     if (model.noted && !pending) return [`${model.who.name} · ${at} · note, only the team sees it`];
     return [
-      el('span', {}, `${name}${at} · ${words[model.state]}`),
+      el('span', {}, `${name}${at} · ${called(model.state)}`),
       tick(pending ? 'sending' : model.state),
     ];
   }

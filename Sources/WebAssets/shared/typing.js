@@ -9,6 +9,7 @@ const TYPING_MAX = 8000; // a typist who left without saying so
 
 export class Typing {
   /** @type {Map<string, {who: any, preview: string, timer: number}>} */ others = new Map();
+  /** Whether what is being written may be seen. */ preview = true;
   #tell; #changed; #text = ''; #told = ''; #pause = 0; #idle = 0;
 
   /** @param {(frame: any) => boolean} tell @param {() => void} changed */
@@ -41,7 +42,7 @@ export class Typing {
     const text = this.#text;
     if (text === this.#told) return;
     const active = text !== '';
-    if (this.#tell({ type: Ask.typing, active, ...(active && { preview: cut(text) }) })) {
+    if (this.#tell({ type: Ask.typing, active, ...(active && this.preview && { preview: cut(text) }) })) {
       this.#told = text;
     }
     if (active) this.#pause = setTimeout(() => this.#flush(), TYPING_EVERY);

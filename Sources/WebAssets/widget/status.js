@@ -2,6 +2,8 @@
 // shows nothing.
 
 import { el, icon } from '../shared/dom.js';
+import { Word } from './wordlist.js';
+import { say } from './words.js';
 
 const SILENT = 3000;
 const FAREWELL = 4000; // "back online" leaves after this
@@ -15,24 +17,20 @@ export function statusLine(line, link, outbox, trouble) {
 
   /** Text, and a look unless it asks for attention. @returns {[string, any?]} */
   function words(now, waiting) {
-    const what = `What you wrote (${waiting}) goes out ${
-      outbox.kept ? 'by itself' : 'if you leave this page open'
-    }.`;
+    const what = ` ${say(outbox.kept ? Word.out : Word.stay, waiting)}`;
     if (trouble()) return [trouble()];
-    if (link.state === 'stopped') return ['This chat is not available now.'];
+    if (link.state === 'stopped') return [say(Word.unavailable)];
     if (link.lostAt) {
       if (now - link.lostAt < SILENT) return [''];
       told = true;
-      return waiting ? [`No connection. ${what}`] : ['Reconnecting. You can keep writing.', dots()];
+      return waiting ? [say(Word.lost) + what] : [say(Word.reconnecting), dots()];
     }
     const left = Math.ceil((outbox.pausedUntil - now) / 1000);
-    if (waiting && left > 0) {
-      return [`The server is busy. ${what} Next try in ${left}\u00a0s.`];
-    }
-    if (waiting && !outbox.kept) return [`This browser keeps nothing. ${what}`];
+    if (waiting && left > 0) return [`${say(Word.busy)}${what} ${say(Word.next, left)}`];
+    if (waiting && !outbox.kept) return [say(Word.keeps_nothing) + what];
     if (told) until = now + FAREWELL;
     told = false;
-    return now < until ? ['Back online. Nothing was missed.', icon('check')] : [''];
+    return now < until ? [say(Word.back), icon('check')] : [''];
   }
 
   return () => {

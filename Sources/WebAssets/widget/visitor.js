@@ -15,7 +15,9 @@ const SPARE = 90_000; // a token with less than this left is not worth a connect
 export class Visitor {
   #base; #workspace; #key; #used = ''; #known = /** @type {Identity?} */ (null);
 
-  constructor(origin, workspace) {
+  /** @param {{identity?: string, attributes?: any}} given by the page */
+  constructor(origin, workspace, given) {
+    this.given = given;
     this.#base = `${origin}/api/v1/widget/`;
     this.#workspace = workspace;
     this.#key = `chirrup:${workspace}`;
@@ -33,24 +35,44 @@ export class Visitor {
    * A token that should work.
    * @param {boolean} renew the one used last does not
    * @param {boolean} fresh for a new conversation
+   * @param {boolean} again even if the one at hand would do
    */
-  token(renew, fresh) {
+  token(renew, fresh, again) {
     const work = async () => {
       const known = this.identity;
       const usable = known && Date.parse(known.expires_at) - Date.now() > SPARE && !(
         renew && known.token === this.#used
       );
-      if (!usable || fresh) await this.#ask(known, fresh);
+      if (!usable || fresh || again) await this.#ask(known, fresh);
       return this.#used = this.identity.token;
     };
     return navigator.locks ? navigator.locks.request(this.#key, work) : work();
   }
 
+  /**
+   * One request below /api/v1/widget/. Rejects unless it went well.
+   * @param {string} path @param {{method?: string, body?: any, token?: string}} how
+   */
+  async ask(path, { method, body, token } = {}) {
+    const response = await fetch(this.#base + path, {
+      method: method ?? (body ? 'POST' : 'GET'),
+      headers: {
+        ...(body && { 'content-type': 'application/json' }),
+        ...(token && { authorization: `Bearer ${token}` }),
+      },
+      body: body && JSON.stringify(body),
+    });
+    if (response.ok) return response;
+    throw Object.assign(new Error(response.statusText), {
+      final: [400, 403, 404].includes(response.status),
+    });
+  }
+
+  /** The same as this visitor, who becomes one if need be. */
+  async askAs(path, how) { return this.ask(path, { ...how, token: await this.token() }); }
+
   async config() {
-    const response = await fetch(
-      `${this.#base}config?workspace=${encodeURIComponent(this.#workspace)}`
-    );
-    return response.ok ? response.json() : null;
+    return (await this.ask(`config?workspace=${encodeURIComponent(this.#workspace)}`)).json();
   }
 
   async #ask(known, fresh) {
@@ -62,23 +84,18 @@ export class Visitor {
       timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       user_agent: navigator.userAgent,
     };
-    const session = fresh ? undefined : known?.session;
-    const response = await fetch(`${this.#base}token`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
+    const { identity, attributes } = this.given;
+    const got = await (await this.ask('token', {
+      body: {
         workspace: this.#workspace,
         refresh: known?.refresh,
-        session,
+        session: fresh ? undefined : known?.session,
         new_session: fresh || undefined,
+        identity,
+        attributes,
         context,
-      }),
-    });
-    if (!response.ok) {
-      throw Object.assign(new Error(response.statusText), {
-        final: [400, 403, 404].includes(response.status),
-      });
-    }
-    store.set(this.#key, { ...await response.json(), talk: true });
+      },
+    })).json();
+    store.set(this.#key, { ...got, talk: true });
   }
 }

@@ -120,7 +120,7 @@ class Client:
             return self.lose()
         self.phase = "greeting"
         self.say(type="hello", ref="hello", token=self.token,
-                 subscribe=[{"session": self.session, "after": len(self.view)}])
+                 subscribe=[{"session": self.session, "after": len(self.view), "ref": "subscribe"}])
         self.flush()
 
     def lose(self):
@@ -227,7 +227,8 @@ class Client:
         if "ref" not in event:
             self.violations.append(f"an error about nothing: {event}")
             return
-        if event["ref"] == "hello" or not event["retry"]:
+        # The session may have to be read anew, which an outage forbids as long as it lasts.
+        if event["ref"] in ("hello", "subscribe") or not event["retry"]:
             if event["code"] not in ("unavailable", "rate_limited"):
                 self.violations.append(f"refused: {event['code']} {event['message']}")
             return self.lose()

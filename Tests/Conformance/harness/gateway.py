@@ -67,6 +67,8 @@ class Gateway:
         self.secrets = set()
         #: What a WebSocket of the harness itself needs to be admitted.
         self.headers = []
+        #: Variables besides those of its profile.
+        self.environment = {}
         self.lock = threading.Lock()
         with open(binary, "rb") as file:
             self.is_sanitized = b"__asan_init" in file.read()
@@ -82,7 +84,7 @@ class Gateway:
             arguments = [*arguments, *self.prepare_tls()]
         self.address = ("127.0.0.1", free_port())
         environment = {key: value for key, value in os.environ.items() if not key.startswith("CHIRRUP_")}
-        environment |= settings | {"SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0"}
+        environment |= settings | {"SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0"} | self.environment
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [self.binary, "serve", "--demo", "--log-level", "debug", "--drain-seconds", "0", "--listen",

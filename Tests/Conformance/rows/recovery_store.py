@@ -280,14 +280,15 @@ def deadlock(t, store, stranger, first, second):
     found = 0
     for turn in range(10):
         stranger.run(f"BEGIN; SELECT FROM chat_sessions WHERE id = '{second.session}' FOR UPDATE")
-        for chat in (first, second):
-            chat.say(type="send", ref=f"d{turn}", session=chat.session, id=str(uuid.uuid4()), body=t.canary)
+        # While the first one's batch is under way, the other two wait together for the next.
+        for ref, chat in enumerate((first, first, second)):
+            chat.say(type="send", ref=f"d{turn}-{ref}", session=chat.session, id=str(uuid.uuid4()), body=t.canary)
         for _ in range(100):
             if stranger.run(waiting) != ["0"]:
                 break
         stranger.run(f"SELECT FROM chat_sessions WHERE id = '{first.session}' FOR UPDATE; COMMIT")
-        for chat in (first, second):
-            chat.until("ack", ref=f"d{turn}")
+        for ref, chat in enumerate((first, first, second)):
+            chat.until("ack", ref=f"d{turn}-{ref}")
         found = store.said("deadlock detected")
         if found:
             break

@@ -1,0 +1,182 @@
+import Chat
+import Engine
+import Primitives
+import Wire
+
+/// Whole messages through the engine, with everything but sockets and the database.
+extension Work {
+  static let conversations = [
+    Work("engine-echo-20", "20 bytes in and out again, 16 in the buffer", step: 16) {
+      Echoing(byteCount: 20)
+    },
+    Work("engine-echo-512", "512 bytes in and out again, 16 in the buffer", step: 16) {
+      Echoing(byteCount: 512)
+    },
+    Work("engine-chat", "a `send` in, committed, an `ack` and two messages out") {
+      Conversing(subscribers: 2, pending: 1)
+    },
+    Work("engine-fan-out", "a committed message to each of 100 subscribers, 8 at once", step: 8) {
+      Conversing(subscribers: 100, pending: 8)
+    },
+  ]
+}
+
+/// An engine with a loop's way of using it, and no sockets.
+struct Driver: ~Copyable {
+  var engine = Engine(
+    loop: 0, loopCount: 1,
+    configuration: Engine.Configuration(connectionsMax: 1_000, sessionsMax: 1_000, node: "bench"),
+    now: Instant(nanoseconds: 1_000_000_000),
+    wall: WallTime(microseconds: 1_795_000_000_000_000))
+  private var output: [UInt8] = []
+  private var dirty: [Int] = []
+  private var lastID: UInt64 = 0
+
+  mutating func accept(isEcho: Bool) -> Int {
+    lastID += 1
+    let name = Identifier(high: 9, low: lastID)
+    guard let slot = engine.accept(name: name, isEcho: isEcho) else {
+      preconditionFailure("the workload's engine has room")
+    }
+    return Int(slot.index)
+  }
+
+  /// What a loop does with the sockets that are to be written; returns the bytes written.
+  mutating func flush() -> Int {
+    var written = 0
+    engine.settleSessions()
+    engine.takeDirty(into: &dirty)
+    for slot in dirty {
+      output.removeAll(keepingCapacity: true)
+      engine.collect(slot, into: &output)
+      written += output.count
+      engine.flushed(slot)
+    }
+    return written
+  }
+
+  mutating func say(_ slot: Int, _ text: String) {
+    var bytes = Driver.frame(text)
+    bytes.withMutableRawSpan { engine.receive(slot, &$0) }
+  }
+
+  static func frame(_ text: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    Array(text.utf8).withRawSpan {
+      FrameEncoder.appendMaskedFrame(.text, payload: $0, maskKey: 0x0102_0304, to: &bytes)
+    }
+    return bytes
+  }
+}
+
+struct Echoing: Workload, ~Copyable {
+  private var driver = Driver()
+  private var buffer: [UInt8] = []
+  private let slot: Int
+  private let answerBytes: Int
+
+  init(byteCount: Int) {
+    slot = driver.accept(isEcho: true)
+    answerBytes = 16 * (FrameEncoder.headerByteCount(payloadByteCount: byteCount) + byteCount)
+    let payload = [UInt8](repeating: 7, count: byteCount)
+    for _ in 0..<16 {
+      payload.withRawSpan {
+        FrameEncoder.appendMaskedFrame(.binary, payload: $0, maskKey: 0x0102_0304, to: &buffer)
+      }
+    }
+  }
+
+  mutating func run(_ count: Int) {
+    for _ in 0..<count / 16 {
+      buffer.withMutableRawSpan { driver.engine.receive(slot, &$0) }
+      let written = driver.flush()
+      precondition(written == answerBytes, "an echo is not what came")
+    }
+  }
+}
+
+/// One session whose subscribers send in turn; what they send is committed at once.
+struct Conversing: Workload, ~Copyable {
+  private var driver = Driver()
+  private var slots: [Int] = []
+  private var command: [UInt8]
+  private var batch = Batch()
+  private var outcomes: [Outcome] = []
+  private var seq: Int64 = 0
+  private var turn = 0
+  private let pending: Int
+
+  init(subscribers: Int, pending: Int) {
+    self.pending = pending
+    command = Driver.frame(sendCommand(sampleSession, sampleSession))
+    let workspace = Identifier(high: 1, low: 1)
+    let snapshot = SessionSnapshot(
+      id: sampleSession, workspace: workspace, visitor: nil, epoch: Array("e".utf8), head: 0,
+      status: .active, assignee: nil, title: [], marks: [])
+    for number in 0..<subscribers {
+      let slot = driver.accept(isEcho: false)
+      slots.append(slot)
+      driver.say(
+        slot, #"{"type":"hello","token":"t","subscribe":[{"session":"\#(sampleSession)"}]}"#)
+      for verification in driver.engine.takeVerifications() {
+        let person = Person(
+          role: .operator_, id: Identifier(high: 2, low: UInt64(number)),
+          name: Array("Ada Lovelace".utf8))
+        driver.engine.verified(
+          verification.connection,
+          .success(
+            Member(
+              person: person, workspace: workspace, sessions: [],
+              expiresAt: WallTime(microseconds: .max))))
+      }
+      while driver.engine.nextRead() != nil {
+        driver.engine.sessionLoaded(sampleSession, .success(snapshot))
+      }
+      _ = driver.flush()
+    }
+  }
+
+  /// A frame's payload is masked, so the id in it is changed in its masked form: two digits at its
+  /// end, which differ from one message to the next.
+  private mutating func makeNewID() {
+    turn &+= 1
+    let place = command.count - 1 - sampleBody.utf8.count - #"","body":""#.utf8.count - 2
+    command[place] ^= UInt8(truncatingIfNeeded: turn & 7)
+  }
+
+  mutating func run(_ count: Int) {
+    for _ in 0..<count / pending {
+      for _ in 0..<pending { send() }
+      commit()
+      let written = driver.flush()
+      precondition(
+        written > pending * slots.count * sampleBody.utf8.count, "not everybody was told")
+    }
+  }
+
+  private mutating func send() {
+    let slot = slots[turn % slots.count]
+    makeNewID()
+    // Nobody may send faster than the protocol allows.
+    driver.engine.now = driver.engine.now.advanced(byMilliseconds: 50)
+    // Receiving unmasks in place, so it is a copy that is received.
+    received.removeAll(keepingCapacity: true)
+    received.append(contentsOf: command)
+    received.withMutableRawSpan { driver.engine.receive(slot, &$0) }
+  }
+  private var received: [UInt8] = []
+
+  /// As PostgreSQL would.
+  private mutating func commit() {
+    while driver.engine.hasBatch {
+      driver.engine.submitBatch { swap(&batch, &$0) }
+      outcomes.removeAll(keepingCapacity: true)
+      for _ in 0..<batch.count {
+        seq += 1
+        outcomes.append(Outcome(verdict: .stored, seq: seq, at: driver.engine.wall))
+      }
+      driver.engine.committed(batch, outcomes)
+      batch.removeAll()
+    }
+  }
+}

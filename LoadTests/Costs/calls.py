@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""How often the real gateway calls the allocator and Swift's reference counting for one message."""
+
+import argparse
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+from stage import BINARY, Stage  # noqa: E402
+from counter import KINDS, Counter, Names, built_counter  # noqa: E402
+from scenes import SCENES  # noqa: E402
+from thresholds import Thresholds  # noqa: E402
+
+#: Retains and releases are shown apart and judged together.
+COLUMNS = ("allocations", "libpq", "counting")
+
+
+def measure(gateway, counter, name, traced):
+    """The loop's calls of each kind in a scene, and the scene."""
+    scene = SCENES[name](gateway)
+    scene.warm_up()
+    before = counter.counts("loop")
+    counter.trace(traced)
+    for _ in range(scene.rounds):
+        scene.round()
+    counter.trace(())
+    after = counter.counts("loop")
+    return {kind: after[kind] - before[kind] for kind in KINDS}, scene
+
+
+def show_traces(gateway, counter, messages, depth):
+    traces = counter.traces()[:30]
+    names = Names(gateway.pid)
+    names.resolve([address for _, _, addresses in traces for address in addresses])
+    for kind, count, addresses in traces:
+        print(f"\n  {count / messages:8.3f} {kind} a message")
+        lines = [line for address in addresses for line in names[address]]
+        for line in lines[:depth]:
+            print(f"             {line[:170]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description="Drives a private gateway with one loop over real sockets and counts how often the loop calls the "
+        "allocator and Swift's reference counting, for each message, after a warm-up.",
+        epilog=f"Scenes: {', '.join(SCENES)}. In 'fanout' and 'fanout-x8' each message has 100 deliveries; in 'rest' a "
+        "message stands for a second in which nothing happens.")
+    parser.add_argument("scenes", nargs="*", help="which scenes (all)")
+    parser.add_argument("--binary", default=BINARY, help="the gateway")
+    parser.add_argument("--trace", metavar="KIND,…", default="",
+                        help=f"also print where calls come from, of these kinds: {', '.join(KINDS)}. Name one scene.")
+    parser.add_argument("--frames", type=int, default=12, help="lines of each backtrace (12)")
+    parser.add_argument("--record", action="store_true", help="write what was counted as the new thresholds")
+    options = parser.parse_args()
+    traced = [kind for kind in options.trace.split(",") if kind]
+    unknown = set(options.scenes) - set(SCENES) or set(traced) - set(KINDS)
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    found = {}
+    with Stage(options.binary) as stage:
+        board = os.path.join(stage.folder, "board")
+        gateway = stage.start({"LD_PRELOAD": built_counter(stage.folder), "COUNTER_FILE": board})
+        counter = Counter(board)
+        # What a second without messages costs depends on where in the second it begins: only shown, and only on demand.
+        for name in options.scenes or [name for name in SCENES if name != "rest"]:
+            calls, scene = measure(gateway, counter, name, traced)
+            messages = scene.rounds * scene.messages
+            parts = "  ".join(f"{kind} {calls[kind] / messages:7.3f}" for kind in KINDS)
+            print(f"{name:13} {parts}  of {messages} messages", flush=True)
+            if traced:
+                show_traces(gateway, counter, messages, options.frames)
+                counter.forget()
+            if name == "rest":
+                continue
+            found[name] = {kind: calls[kind] / messages for kind in ("allocations", "libpq")}
+            found[name]["counting"] = (calls["retains"] + calls["releases"]) / messages
+    if traced:
+        return
+    print()
+    thresholds = Thresholds(os.path.join(HERE, "calls.txt"), COLUMNS, share=0.15, least=0.05)
+    if options.record:
+        thresholds.record(found)
+    raise SystemExit(thresholds.judge(found, all=not options.scenes))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""What a connection at rest costs the gateway in memory, by `chirrup-load idle`."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+from stage import BINARY, Stage  # noqa: E402
+from thresholds import Thresholds  # noqa: E402
+
+COLUMNS = ("bytes",)
+CONNECTIONS = 4_200
+
+#: Visitors that have said hello with a token and follow their session.
+KINDS = {"plain": "ws"}
+
+
+def measure(stage, load, kind):
+    """Bytes of a connection. A gateway for each measurement: what an earlier one gave back would hide the next."""
+    scheme = KINDS[kind]
+    gateway = stage.start({})
+    port = (gateway.tls_address if scheme == "wss" else gateway.address)[1]
+    report, tokens = (os.path.join(stage.folder, f"{kind}.{name}") for name in ("json", "tokens"))
+    with open(tokens, "w") as file:
+        subprocess.run([gateway.binary, "token", "visitor", "--workspace", "demo", "--count", str(CONNECTIONS),
+                        "--database-url", stage.cluster.url(gateway.database)], stdout=file, check=True)
+    done = subprocess.run(
+        [load, "idle", f"{scheme}://127.0.0.1:{port}/api/v1/ws", "--insecure", "--subscribe", "--pid", str(gateway.pid),
+         "--connections", str(CONNECTIONS), "--seconds", "1", "--tokens", tokens, "--json", report],
+        capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"chirrup-load idle ends with {done.returncode}: {done.stdout[-500:]} {done.stderr[-500:]}")
+    with open(report) as file:
+        return {"bytes": figure(json.load(file))}
+
+
+def figure(report):
+    """The report's figures may stand in a group of their own."""
+    return report.get("bytes_per_connection") or report["figures"]["bytes_per_connection"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", default=BINARY, help="the gateway; chirrup-load lies beside it")
+    parser.add_argument("--record", action="store_true", help="write what was measured as the new thresholds")
+    options = parser.parse_args()
+    load = os.path.join(os.path.dirname(options.binary), "chirrup-load")
+    with Stage(options.binary) as stage:
+        found = {kind: measure(stage, load, kind) for kind in KINDS}
+    thresholds = Thresholds(os.path.join(HERE, "memory.txt"), COLUMNS, share=0.1, least=0)
+    if options.record:
+        thresholds.record(found)
+    raise SystemExit(thresholds.judge(found))
+
+
+if __name__ == "__main__":
+    main()

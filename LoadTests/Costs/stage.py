@@ -1,0 +1,41 @@
+"""A private PostgreSQL and gateways on it, made by what the conformance tests use for theirs."""
+
+import os
+import shutil
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BINARY = os.path.join(ROOT, ".build/release/chirrup")
+sys.path.insert(0, os.path.join(ROOT, "Tests/Conformance"))
+
+from harness.cluster import Cluster  # noqa: E402
+from harness.gateway import Gateway  # noqa: E402
+
+
+class Stage:
+    def __init__(self, binary):
+        self.binary, self.gateway, self.count = binary, None, 0
+
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp(prefix="chirrup-costs.", dir="/tmp")
+        os.chmod(self.folder, 0o711)
+        self.cluster = Cluster(self.folder)
+        self.cluster.start()
+        return self
+
+    def start(self, environment):
+        """The next gateway, with one loop, the echo and TLS; the one before it ends."""
+        if self.gateway:
+            self.gateway.stop()
+        self.count += 1
+        self.gateway = Gateway(self.binary, self.cluster, self.folder, "tls", f"gateway{self.count}")
+        self.gateway.environment = {"CHIRRUP_LOOPS": "1"} | environment
+        self.gateway.start()
+        return self.gateway
+
+    def __exit__(self, *_):
+        if self.gateway:
+            self.gateway.stop()
+        self.cluster.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,65 @@
+"""A table of what things cost, kept beside the code: the check fails when one costs more, and also when it costs less,
+so that what was gained is written down and cannot be lost unseen. `--record` writes the table anew."""
+
+
+class Thresholds:
+    def __init__(self, path, columns, share, least, may_rise=True):
+        """A figure may differ by `share` of it, and by `least` in any case."""
+        self.path, self.columns, self.share, self.least, self.may_rise = path, columns, share, least, may_rise
+        self._read()
+
+    def _read(self):
+        self.comments, self.rows = [], {}
+        with open(self.path) as file:
+            for line in file:
+                fields = line.split()
+                if line.startswith("#"):
+                    self.comments.append(line.rstrip("\n"))
+                elif fields and fields != list(self.columns):
+                    self.rows[fields[0]] = dict(zip(self.columns, map(float, fields[1:]), strict=True))
+
+    def record(self, found):
+        for name, figures in found.items():
+            known = self.rows.setdefault(name, dict(figures))
+            for column in self.columns:
+                if self.may_rise or figures[column] < known[column]:
+                    known[column] = figures[column]
+        width = max(len(name) for name in self.rows) + 2
+        lines = [*self.comments, "", " " * width + "".join(f"{column:>14}" for column in self.columns)]
+        for name, figures in self.rows.items():
+            lines.append(f"{name:{width}}" + "".join(f"{spelled(figures[column]):>14}" for column in self.columns))
+        with open(self.path, "w") as file:
+            file.write("\n".join(lines) + "\n")
+        # What is judged is what stands there.
+        self._read()
+
+    def judge(self, found, all=True):
+        """Prints every figure beside the one in the table; returns 1 if one is another, or missing on one side."""
+        wrong = []
+        width = max((len(name) for name in found), default=0) + 2
+        print(" " * width + "".join(f"{column:>26}" for column in self.columns))
+        for name, figures in found.items():
+            known = self.rows.get(name)
+            if known is None:
+                wrong.append(f"{name} has no threshold")
+                continue
+            print(f"{name:{width}}" + "".join(
+                f"{spelled(figures[column]):>14} {'of ' + spelled(known[column]):>11}" for column in self.columns))
+            for column in self.columns:
+                difference = figures[column] - known[column]
+                if abs(difference) > max(self.share * known[column], self.least):
+                    change = f" ({100 * difference / known[column]:+.0f} %)" if known[column] else ""
+                    wrong.append(f"{name}: {column} were {spelled(known[column])} and are {spelled(figures[column])}"
+                                 f"{change}")
+        if all:
+            wrong += [f"{name} has a threshold and was not counted" for name in self.rows if name not in found]
+        for line in wrong:
+            print(f"FAIL  {line}")
+        if wrong:
+            print("A figure that is better is to be written down as well: the same command with --record writes "
+                  f"{self.path}" + ("" if self.may_rise else ", but raises nothing there"))
+        return 1 if wrong else 0
+
+
+def spelled(value):
+    return f"{value:.0f}" if value >= 1000 or value == int(value) else f"{value:.1f}" if value >= 100 else f"{value:.2f}"

@@ -1,0 +1,209 @@
+/// The course of a comparison: for each work, round by round, every server has its turn, each round
+/// beginning with another one.
+///
+/// Servers stay up, idle, while others are measured; where only a process that has done nothing
+/// yet can be measured they are started for the turn. Whatever was started is stopped, also after
+/// Ctrl-C.
+import Foundation
+import Kernel
+import Primitives
+
+final class ComparisonRun {
+  private let plan: ComparisonPlan
+  private let placement: Placement
+  private let scratch: String
+  private let names: [String: String]
+  private let portBase: Int
+  /// Of this program.
+  private let binary: String
+  private let signals: SignalDescriptor
+  private let tell: (String) -> Void
+  private(set) var record: ComparisonRecord
+  private var running: [String: ServerProcess] = [:]
+  /// By name: why it cannot take part.
+  private var absent: [String: String] = [:]
+
+  static let portsEach = 4
+  /// A turn that takes longer is stuck.
+  private static let turnMilliseconds: Int64 = 150_000
+
+  init(
+    _ plan: ComparisonPlan, record: ComparisonRecord, placement: Placement, scratch: String,
+    names: [String: String], portBase: Int, binary: String, tell: @escaping (String) -> Void
+  ) throws {
+    signals = try SignalDescriptor([.interrupt, .terminate])
+    self.plan = plan
+    self.record = record
+    self.placement = placement
+    self.scratch = scratch
+    self.names = names
+    self.portBase = portBase
+    self.binary = binary
+    self.tell = tell
+  }
+
+  /// A signal ends it early: what there is by then is kept.
+  func run() throws {
+    defer { stopAll() }
+    do {
+      for work in plan.work { try run(work) }
+    } catch is Interrupted {
+      tell("stopped by a signal")
+      record.wasInterrupted = true
+    }
+    for column in plan.columns where !record.work.contains(where: { $0.has(column) }) {
+      let why = plan.servers.first { $0.column == column && absent[$0.name] != nil }
+      record.missing[column] = why.flatMap { absent[$0.name] }
+    }
+    // None of the work that was chosen is for the others.
+    let taken = record.work
+    let missing = record.missing
+    record.columns.removeAll { column in
+      missing[column] == nil && !taken.contains { $0.has(column) }
+    }
+  }
+
+  private func run(_ work: WorkPlan) throws {
+    record.work.append(
+      ComparisonRecord.Row(name: work.name, kind: work.kind, goals: work.goals))
+    var servers: [ServerPlan] = []
+    for server in plan.servers(for: work) where absent[server.name] == nil {
+      do {
+        if !work.kind.needsFreshServer { try start(server) }
+        servers.append(server)
+      } catch let failure as PlanFailure {
+        try mustGoOn(without: server, failure)
+      }
+    }
+    for round in 1...plan.rounds {
+      let first = (round - 1) % max(1, servers.count)
+      for server in servers[first...] + servers[..<first] where absent[server.name] == nil {
+        let turn = try turn(work, server, round: round)
+        record.work[record.work.count - 1].turns.append(turn)
+        tell("\(work.name), round \(round): \(turn)")
+      }
+    }
+  }
+
+  /// A peer that is not there is missing in the table; the subject must be there.
+  private func mustGoOn(without server: ServerPlan, _ failure: PlanFailure) throws {
+    let hint = server.hint.map { " (\($0))" } ?? ""
+    guard server.column != plan.subject else {
+      throw PlanFailure("\(server.name) cannot be started: \(failure)\(hint)")
+    }
+    absent[server.name] = "\(failure)\(hint)"
+    tell("without \(server.name): \(failure)\(hint)")
+  }
+
+  private func turn(
+    _ work: WorkPlan, _ server: ServerPlan, round: Int
+  ) throws -> ComparisonRecord.Turn {
+    var turn = ComparisonRecord.Turn(column: server.column, round: round)
+    // Other work may have left it running, with memory that it had for that.
+    if work.kind.needsFreshServer { running.removeValue(forKey: server.name)?.stop() }
+    do {
+      try start(server)
+      turn.figures = try measure(work, server)
+    } catch let failure as PlanFailure {
+      turn.failure = failure.description
+    }
+    // One that has ended is started again for its next turn.
+    if work.kind.needsFreshServer || running[server.name]?.unexpectedEnd() != nil {
+      running.removeValue(forKey: server.name)?.stop()
+    }
+    return turn
+  }
+
+  private func measure(_ work: WorkPlan, _ server: ServerPlan) throws -> TurnFigures {
+    guard let running = running[server.name],
+      let places = running.plan.arguments(for: work.kind)
+    else { throw PlanFailure("the server does not run") }
+    let json = scratch + "/turn.json"
+    let log = scratch + "/turn.log"
+    for path in [json, log] { try? FileManager.default.removeItem(atPath: path) }
+    var options = plan.options[work.kind] ?? [:]
+    options.merge(work.options) { _, own in own }
+    var words = [binary, work.kind.rawValue]
+    words += try places.map { try ServerPlan.expand($0, names) }
+    words += options.sorted { $0.key < $1.key }.flatMap { ["--" + $0.key, $0.value] }
+    words += ["--pid", String(running.process), "--json", json]
+    var command = placement.client(words)
+    command.output = .file(log)
+    command.errors = .file(log)
+    let before = Neighbours(server: running.process)
+    let begin = SystemClock.now()
+    let status = try finish(try ChildProcess.spawn(command))
+    let seconds = Double(SystemClock.now().nanoseconds - begin.nanoseconds) / 1e9
+    if let end = running.unexpectedEnd() { throw PlanFailure(end) }
+    guard status?.isSuccess == true, let written = FileManager.default.contents(atPath: json) else {
+      let how = status.map { "\($0)" } ?? "stuck, and was killed"
+      throw PlanFailure("chirrup-load \(work.kind.rawValue): \(how): \(ServerProcess.tail(log))")
+    }
+    var figures = try TurnFigures(written)
+    if let before, let after = Neighbours(server: running.process) {
+      figures.neighbourCores = max(0, (after.seconds - before.seconds) / seconds)
+    }
+    return figures
+  }
+
+  /// How it ended; nil if it was stuck.
+  private func finish(
+    _ child: consuming ChildProcess
+  ) throws -> ChildProcess.ExitStatus? {
+    var child = consume child
+    let limit = SystemClock.now().advanced(byMilliseconds: ComparisonRun.turnMilliseconds)
+    while SystemClock.now() < limit {
+      if let status = try child.poll() { return status }
+      if signals.next() != nil {
+        ServerProcess.end(child, milliseconds: 5_000)
+        throw Interrupted()
+      }
+      usleep(20_000)
+    }
+    ServerProcess.end(child, milliseconds: 5_000)
+    return nil
+  }
+
+  private struct Interrupted: Error {}
+
+  // MARK: Servers
+
+  private func start(_ server: ServerPlan) throws {
+    guard running[server.name] == nil else { return }
+    if signals.next() != nil { throw Interrupted() }
+    let position = plan.servers.firstIndex { $0.name == server.name } ?? 0
+    var names = names
+    for offset in 0..<ComparisonRun.portsEach {
+      let port = portBase + position * ComparisonRun.portsEach + offset
+      names[offset == 0 ? "port" : "port+\(offset)"] = String(port)
+    }
+    var expanded = try server.expanded(names)
+    expanded.command = try expanded.command.map(ComparisonRun.variable)
+    if let program = expanded.command.first, program.contains("/"),
+      !FileManager.default.isExecutableFile(atPath: program)
+    {
+      throw PlanFailure("there is no program \(program)")
+    }
+    let log = scratch + "/server-\(position).log"
+    do {
+      running[server.name] = try ServerProcess(expanded, log: log, placement: placement)
+    } catch let error as Errno {
+      throw PlanFailure("\(expanded.command.first ?? server.name): \(error)")
+    }
+  }
+
+  /// `$NAME` is a variable of the environment.
+  private static func variable(_ word: String) throws -> String {
+    guard word.hasPrefix("$") else { return word }
+    let name = String(word.dropFirst())
+    guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
+      throw PlanFailure("the variable \(name) is not set")
+    }
+    return value
+  }
+
+  private func stopAll() {
+    for server in running.values { server.stop() }
+    running = [:]
+  }
+}

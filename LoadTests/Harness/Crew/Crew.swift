@@ -1,0 +1,213 @@
+/// Several processes that do one thing together: a process holds as many connections as it may have
+/// descriptors, and a load test may need more.
+///
+/// The parent starts copies of this program, each with its share of the clients, lets all take each
+/// step at one moment, and adds up what they counted. Invariant: no member outlives the parent. It
+/// kills them when it ends, and when it is killed itself their channel ends, which they watch.
+import Foundation
+import Kernel
+import Primitives
+import Synchronization
+
+struct CrewFailure: Error, CustomStringConvertible {
+  var description: String
+}
+
+final class Crew {
+  /// How it goes, as if the members were loops of this process.
+  let shared: Shared
+  private var members: [Crewman] = []
+  private var progress: Progress
+  /// Every second of the run.
+  let recorder: Recorder
+  private var didStop = false
+
+  /// A member may not be heard of for so long.
+  private static let silenceMilliseconds: Int64 = 30_000
+  /// Between the decision and a step, so that everybody knows in time.
+  private static let noticeMilliseconds: Int64 = 30
+  /// For the last comparison with the database.
+  private static let resultMilliseconds: Int64 = 600_000
+  private static let pauseMicroseconds: UInt32 = 2_000
+
+  /// This program, also when its file was replaced meanwhile.
+  static let ownExecutable = "/proc/self/exe"
+
+  init(
+    _ works: [CrewWork], progressSeconds: Int, executable: String = Crew.ownExecutable,
+    recorder: (Shared) -> Recorder
+  ) throws {
+    precondition(!works.isEmpty, "a crew has members")
+    SignalDescriptor.ignoreBrokenPipes()
+    shared = Shared(loops: works.count, decidesAlone: false)
+    progress = try Progress(shared, everySeconds: progressSeconds)
+    self.recorder = recorder(shared)
+    for (number, work) in works.enumerated() {
+      members.append(try Crewman(number, executable: executable))
+      try members[number].tell(.work(work))
+    }
+  }
+
+  var processes: [Int32] { members.map(\.process) }
+
+  /// How many processes so many connections need, at most `limit` in each, and no fewer than were
+  /// asked for.
+  static func processes(connections: Int, asked: Int, limit: Int) -> Int {
+    max(asked, (connections + limit - 1) / max(1, limit), 1)
+  }
+
+  /// Connections that a process may hold besides what it needs itself.
+  static var connectionsMax: Int { max(1, DescriptorLimit.raise() - 64) }
+
+  // MARK: steps
+
+  /// Until everybody has reached the step. False when the run was ended before; a member that fails
+  /// ends it for all.
+  func await(step: Int, seconds: Int) throws -> Bool {
+    let limit = SystemClock.now().advanced(byMilliseconds: Int64(seconds) * 1000)
+    while !members.allSatisfy({ $0.steps > step }) {
+      if SystemClock.now() >= limit { throw late(step, seconds) }
+      try turn()
+      if shared.stop.load(ordering: .relaxed) { return false }
+    }
+    return true
+  }
+
+  /// Goes on listening; false when the run was ended.
+  func wait(milliseconds: Int64) throws -> Bool {
+    let end = SystemClock.now().advanced(byMilliseconds: milliseconds)
+    while SystemClock.now() < end {
+      try turn()
+      if shared.stop.load(ordering: .relaxed) { return false }
+    }
+    return true
+  }
+
+  /// Everybody takes the step they have reached, at the moment that is returned.
+  @discardableResult
+  func take() throws -> Instant {
+    let moment = SystemClock.now().advanced(byMilliseconds: Crew.noticeMilliseconds)
+    for member in members { try member.tell(.take(nanoseconds: moment.nanoseconds)) }
+    return moment
+  }
+
+  /// Everybody's result as one, when all have ended.
+  func results() throws -> LoopResult {
+    let limit = SystemClock.now().advanced(byMilliseconds: Crew.resultMilliseconds)
+    while members.contains(where: { $0.result == nil }) {
+      if SystemClock.now() >= limit { throw CrewFailure(description: "no result in time") }
+      try turn()
+    }
+    progress.finish(recorder)
+    for member in members { try member.dismiss() }
+    return LoopResult.merged(members.compactMap(\.result))
+  }
+
+  private func late(_ step: Int, _ seconds: Int) -> CrewFailure {
+    let late = members.filter { $0.steps <= step }.map { "\($0.number)" }
+    return CrewFailure(
+      description: "process \(late.joined(separator: ", ")) has not come to step \(step) in "
+        + "\(seconds) s")
+  }
+
+  private func turn() throws {
+    for member in members {
+      for news in try member.hear() { try consider(news, member) }
+      let silence = SystemClock.now().milliseconds(since: member.heardAt)
+      guard member.result != nil || silence < Crew.silenceMilliseconds else {
+        throw CrewFailure(description: "process \(member.number) is silent")
+      }
+    }
+    progress.tick(recorder)
+    if shared.stop.load(ordering: .relaxed), !didStop {
+      didStop = true
+      for member in members { try member.tell(.stop) }
+    }
+    usleep(Crew.pauseMicroseconds)
+  }
+
+  private func consider(_ news: CrewNews, _ member: Crewman) throws {
+    switch news {
+    case .progress(let steps, let snapshot, let latencies):
+      for (name, histogram) in latencies {
+        var taken = histogram
+        shared.intervals.hand(name, &taken)
+      }
+      member.steps = max(member.steps, steps)
+      shared.publish(snapshot, loop: member.number)
+    case .result(let result):
+      member.result = result
+      shared.finished.add(1, ordering: .sequentiallyConsistent)
+      // One that could not begin: nobody waits for it.
+      if !result.didSettle || !result.problems.isEmpty {
+        shared.stop.store(true, ordering: .relaxed)
+      }
+    case .failed(let why):
+      throw CrewFailure(description: "process \(member.number): \(why)")
+    }
+  }
+}
+
+/// One member as the parent sees it. Whoever drops it kills the process.
+private final class Crewman {
+  let number: Int
+  var steps = 0
+  var result: LoopResult?
+  private(set) var heardAt = SystemClock.now()
+  private var child: ChildProcess
+  private let channel: Channel
+
+  private static let endMilliseconds: Int64 = 5_000
+
+  init(_ number: Int, executable: String) throws {
+    self.number = number
+    var command = Command(executable, [Member.name])
+    command.input = .socket
+    command.output = .discard
+    // Ctrl-C reaches the parent, which tells the others.
+    command.hasOwnGroup = true
+    var child = try ChildProcess.spawn(command)
+    guard let socket = child.takeSocket() else { throw ChannelFailure.closed }
+    channel = try Channel(socket)
+    self.child = child
+  }
+
+  var process: Int32 { child.processIdentifier }
+
+  func tell(_ order: CrewOrder) throws {
+    do {
+      try channel.send(order)
+    } catch ChannelFailure.closed {
+      throw try ended()
+    }
+  }
+
+  func hear() throws -> [CrewNews] {
+    var all: [CrewNews] = []
+    do {
+      while let news = try channel.receive(CrewNews.self, milliseconds: 0) { all.append(news) }
+    } catch ChannelFailure.closed {
+      if all.isEmpty, result == nil { throw try ended() }
+    }
+    if !all.isEmpty { heardAt = SystemClock.now() }
+    return all
+  }
+
+  /// The result has come: the process goes by itself.
+  func dismiss() throws {
+    try? channel.send(CrewOrder.leave)
+    let limit = SystemClock.now().advanced(byMilliseconds: Crewman.endMilliseconds)
+    while try child.poll() == nil, SystemClock.now() < limit { usleep(1_000) }
+  }
+
+  private func ended() throws -> CrewFailure {
+    let limit = SystemClock.now().advanced(byMilliseconds: Crewman.endMilliseconds)
+    while SystemClock.now() < limit {
+      if let status = try child.poll() {
+        return CrewFailure(description: "process \(number) ended: \(status)")
+      }
+      usleep(1_000)
+    }
+    return CrewFailure(description: "process \(number) has closed its channel")
+  }
+}

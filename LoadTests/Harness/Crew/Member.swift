@@ -1,0 +1,145 @@
+/// One process of a crew: a copy of this program that its parent tells what to do through standard
+/// input. Nobody else calls it.
+import ArgumentParser
+import Foundation
+import Kernel
+import Postgres
+import Primitives
+import Synchronization
+
+struct Member: ParsableCommand {
+  static let name = "crew-member"
+
+  static let configuration = CommandConfiguration(
+    commandName: Member.name, abstract: "A part of another chirrup-load.", shouldDisplay: false)
+
+  private static let newsMilliseconds: Int64 = 100
+  /// Of the loops, for the parent's next order.
+  private static let waitMilliseconds: Int32 = 5
+  private static let orderMilliseconds: Int32 = 30_000
+
+  func run() throws {
+    SignalDescriptor.ignoreBrokenPipes()
+    let channel = try Channel(FileDescriptor(owning: STDIN_FILENO))
+    guard
+      case .work(let work)? = try channel.receive(
+        CrewOrder.self, milliseconds: Member.orderMilliseconds)
+    else { throw ValidationError("\(Member.name) is started by chirrup-load itself") }
+    do {
+      DescriptorLimit.raise()
+      try perform(work, channel)
+    } catch ChannelFailure.closed {
+      // The parent has gone: nobody wants to know the rest.
+      Glibc.exit(3)
+    } catch {
+      try channel.send(CrewNews.failed("\(error)"))
+    }
+  }
+
+  private func perform(_ work: CrewWork, _ channel: Channel) throws {
+    let count = work.casts.count
+    let shared = Shared(loops: count, decidesAlone: false)
+    let outcomes = Outcomes(count)
+    var threads: [ThreadBox] = []
+    for index in 0..<count {
+      threads.append(
+        ThreadBox(
+          try Thread.spawn(name: "load \(index)") {
+            do {
+              outcomes.set(index, try work.perform(shared: shared, index: index))
+            } catch {
+              outcomes.fail(index, "\(error)")
+              shared.stop.store(true, ordering: .relaxed)
+              shared.finished.add(1, ordering: .sequentiallyConsistent)
+            }
+          }))
+    }
+    try attend(shared, channel)
+    for thread in threads { thread.join() }
+    var result = LoopResult.merged(try outcomes.take())
+    try audit(&result, work, shared, channel)
+    try channel.send(CrewNews.result(result))
+    while true {
+      if case .leave? = try channel.receive(CrewOrder.self, milliseconds: 1_000) { return }
+    }
+  }
+
+  /// Passes orders on and says how it goes, until every loop is done.
+  private func attend(_ shared: Shared, _ channel: Channel) throws {
+    var nextNews = Instant.zero
+    var told = 0
+    while shared.finished.load(ordering: .sequentiallyConsistent) < shared.loopCount {
+      try obey(shared, channel)
+      let now = SystemClock.now()
+      let steps = shared.stepsReached
+      if steps > told || now >= nextNews {
+        nextNews = now.advanced(byMilliseconds: Member.newsMilliseconds)
+        told = steps
+        try channel.send(news(shared))
+      }
+    }
+  }
+
+  private func news(_ shared: Shared) -> CrewNews {
+    .progress(steps: shared.stepsReached, shared.total(), shared.intervals.take())
+  }
+
+  private func obey(_ shared: Shared, _ channel: Channel) throws {
+    switch try channel.receive(CrewOrder.self, milliseconds: Member.waitMilliseconds) {
+    case .take(let nanoseconds): shared.take(at: Instant(nanoseconds: nanoseconds))
+    case .stop: shared.stop.store(true, ordering: .relaxed)
+    case .work, .leave, nil: break
+    }
+  }
+
+  /// The comparison takes its time, during which the parent must hear something.
+  private func audit(
+    _ result: inout LoopResult, _ work: CrewWork, _ shared: Shared, _ channel: Channel
+  ) throws {
+    guard let url = work.databaseURL, result.didSettle else { return }
+    let logs = result.logs
+    let outcomes = Outcomes(1)
+    let thread = ThreadBox(
+      try Thread.spawn(name: "audit") {
+        do {
+          outcomes.set(0, try work.audit(logs, url))
+        } catch {
+          outcomes.fail(0, "\(error)")
+        }
+      })
+    while !outcomes.isComplete {
+      try obey(shared, channel)
+      try channel.send(news(shared))
+      usleep(50_000)
+    }
+    thread.join()
+    for part in try outcomes.take() { result.add(part) }
+  }
+}
+
+extension CrewWork {
+  /// On a thread of its own.
+  func perform(shared: Shared, index: Int) throws -> LoopResult {
+    if case .idle(let course) = course {
+      return try IdleCrowd(course, plan: plan, cast: casts[index]).run(shared)
+    }
+    let loop = try LoadLoop(plan: plan, cast: casts[index], shared: shared, index: index)
+    if index == 0 { loop.plannedTamper = tamper }
+    switch course {
+    case .chat, .idle: return try loop.run()
+    case .storm(let course): return try loop.storm(course)
+    case .slow(let course): return try loop.slow(course)
+    case .growth(let course): return try loop.growth(course)
+    }
+  }
+
+  /// What the sessions' logs say against what is stored.
+  func audit(_ logs: [Ledger.Log], _ url: String) throws -> LoopResult {
+    var audit = Audit(stamp: plan.stamp, bodies: Bodies(byteCount: plan.bodyBytes))
+    try audit.run(logs, on: BlockingConnection(url))
+    return LoopResult(
+      violations: audit.violations,
+      audit: LoopResult.Audited(
+        rows: audit.rowCount, ownRows: audit.ownRowCount, sessions: audit.sessionCount))
+  }
+}

@@ -1,0 +1,85 @@
+/// The clients beside slow readers: phases in which everybody reads take turns with phases in which
+/// a few have stopped.
+import Kernel
+import Primitives
+
+struct SlowCourse: Sendable, Codable {
+  var turns: Int
+  /// Of each phase; the first second after the change is not counted.
+  var seconds: Int
+}
+
+extension LoadLoop {
+  static let unsettledMilliseconds: Int64 = 1_000
+
+  func slow(_ course: SlowCourse) throws(Errno) -> LoopResult {
+    let end = SystemClock.now().advanced(byMilliseconds: Int64(plan.settleSeconds) * 1000)
+    try startAll()
+    guard try settle(until: end) else { return try giveUp() }
+    let start = SystemClock.now()
+    let busy = SystemClock.threadTimeNanoseconds()
+    if try meet() != nil {
+      phase = .loading
+      talk(from: SystemClock.now())
+      for turn in 0..<2 * course.turns {
+        guard try turnOfSlow(course, stops: turn % 2 == 1) else { break }
+      }
+      // Whoever still waits for them: the parent looks at the gateway in the meantime.
+      if try meet() != nil {}
+      traffic = nil
+    }
+    try letAllRead()
+    return try finish(from: start, busy: busy)
+  }
+
+  private func turnOfSlow(_ course: SlowCourse, stops: Bool) throws(Errno) -> Bool {
+    guard let moment = try meet() else { return false }
+    try go(until: moment)
+    if stops {
+      for client in clients.indices where habits[client] == .stopping {
+        try setReading(client, false)
+      }
+    } else {
+      try letAllRead()
+    }
+    let begin = moment.advanced(byMilliseconds: LoadLoop.unsettledMilliseconds)
+    try go(until: begin)
+    beginPhase()
+    try go(until: begin.advanced(byMilliseconds: Int64(course.seconds) * 1000))
+    endPhase()
+    return !isStopped
+  }
+
+  private func letAllRead() throws(Errno) {
+    for client in clients.indices where habits[client] == .stopping {
+      try setReading(client, true)
+    }
+  }
+
+  // MARK: phases
+
+  /// From here on counters and latencies are those of a new phase.
+  func beginPhase() {
+    var begun = LoopPhase()
+    begun.made = book.counters.made
+    begun.acked = book.counters.acked
+    begun.delivered = book.counters.delivered
+    begun.busyNanoseconds = SystemClock.threadTimeNanoseconds()
+    book.latencies.hand(to: shared.intervals)
+    begun.latencies = book.latencies
+    book.latencies = Latencies()
+    phases.append(begun)
+  }
+
+  func endPhase() {
+    guard let begun = phases.popLast() else { return }
+    var found = LoopPhase()
+    found.made = book.counters.made - begun.made
+    found.acked = book.counters.acked - begun.acked
+    found.delivered = book.counters.delivered - begun.delivered
+    found.busyNanoseconds = SystemClock.threadTimeNanoseconds() - begun.busyNanoseconds
+    found.latencies = book.latencies
+    book.latencies.add(begun.latencies)
+    phases.append(found)
+  }
+}

@@ -1,0 +1,89 @@
+/// The clients of a storm: they talk all the time, are cut off at one moment, and come back as the
+/// protocol asks.
+import Kernel
+import Primitives
+import Synchronization
+
+struct StormCourse: Sendable, Codable {
+  var rounds: Int
+  /// False where the gateway or what lies before it is cut off instead.
+  var resets: Bool
+  /// Until everybody must be back.
+  var returnSeconds: Int
+}
+
+extension LoadLoop {
+  func storm(_ course: StormCourse) throws(Errno) -> LoopResult {
+    let end = SystemClock.now().advanced(byMilliseconds: Int64(plan.settleSeconds) * 1000)
+    try startAll()
+    guard try settle(until: end) else { return try giveUp() }
+    let start = SystemClock.now()
+    let busy = SystemClock.threadTimeNanoseconds()
+    if try meet() != nil {
+      phase = .loading
+      talk(from: SystemClock.now())
+      for _ in 0..<course.rounds {
+        guard try round(course) else { break }
+      }
+      traffic = nil
+    }
+    return try finish(from: start, busy: busy)
+  }
+
+  /// False when somebody did not come back, or the run was ended.
+  private func round(_ course: StormCourse) throws(Errno) -> Bool {
+    guard let moment = try meet() else { return false }
+    try go(until: moment)
+    let busy = SystemClock.threadTimeNanoseconds()
+    recovery = Recovery(at: moment, clients: activeCount)
+    if course.resets {
+      for client in clients.indices { try cutOff(client) }
+    }
+    let limit = moment.advanced(byMilliseconds: Int64(course.returnSeconds) * 1000)
+    while let recovery, recovery.missing > 0, SystemClock.now() < limit, !isStopped {
+      try step(until: SystemClock.now().advanced(byMilliseconds: 5))
+    }
+    var found = LoopPhase()
+    found.busyNanoseconds = SystemClock.threadTimeNanoseconds() - busy
+    if let recovery {
+      found.recovery = recovery.times
+      if recovery.missing > 0, !isStopped {
+        problems.append(
+          "\(recovery.missing) of \(activeCount) clients were not live again after "
+            + "\(course.returnSeconds) s")
+      }
+    }
+    recovery = nil
+    phases.append(found)
+    guard problems.isEmpty else { return false }
+    return try meet() != nil
+  }
+
+  /// Goes on until the moment.
+  func go(until moment: Instant) throws(Errno) {
+    while !isStopped, SystemClock.now() < moment { try step(until: moment) }
+  }
+
+  /// Not everybody could connect: the others are not kept waiting.
+  func giveUp() throws(Errno) -> LoopResult {
+    shared.stop.store(true, ordering: .relaxed)
+    let result = conclude(didSettle: false)
+    try sayGoodbye()
+    return result
+  }
+
+  /// Awaits what is in flight, and goes.
+  func finish(from start: Instant, busy: Int64) throws(Errno) -> LoopResult {
+    let end = SystemClock.now()
+    let busyNanoseconds = SystemClock.threadTimeNanoseconds() - busy
+    try drain()
+    var result = conclude(didSettle: true)
+    result.loadNanoseconds = end.nanoseconds - start.nanoseconds
+    result.activeNanoseconds = result.loadNanoseconds
+    result.busyNanoseconds = busyNanoseconds
+    result.phases = phases
+    result.problems = problems
+    try sayGoodbye()
+    return result
+  }
+}

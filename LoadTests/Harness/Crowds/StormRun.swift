@@ -1,0 +1,171 @@
+/// Conducts a storm: calm, the cut, the return, and what the gateway used for it.
+import Cluster
+import Foundation
+import Histogram
+import Kernel
+import Primitives
+
+final class StormRun {
+  private let options: Storm
+  private let stage: StormStage
+  private var rounds: [Round] = []
+
+  private struct Round {
+    var gatewayMicroseconds: Double?
+    var steady = Latencies.empty
+  }
+
+  private static let steadyVisitors = 64
+
+  init(_ options: Storm) throws {
+    self.options = options
+    stage = try StormStage(options)
+  }
+
+  func measure() throws -> CrowdRecord {
+    defer { stage.close() }
+    let target = try stage.target()
+    // A few credentials more: the steady ones are nobody's tabs.
+    let credentials = try options.who.gather(
+      visitors: options.visitors + options.steady, operators: options.operators,
+      database: stage.databaseURL)
+    let visitors = credentials.filter { $0.kind == .visitor }
+    let operators = credentials.filter { $0.kind == .operator_ }
+    let casts = split(Array(visitors.prefix(options.visitors)) + operators)
+    let connections = casts.reduce(0) { $0 + $1.parts.count }
+    var works = options.crew.works(
+      casts.count, plan: plan(target, connections), course: course, connections: connections,
+      database: try stage.databaseURL ?? options.who.database())
+    for index in casts.indices { works[index].casts = [casts[index]] }
+    let crew = try Crew(works, progressSeconds: options.crew.progressSeconds) {
+      stage.recorder($0, target)
+    }
+    let sentry =
+      options.steady == 0
+      ? nil
+      : try Sentry(
+        target: stage.steadyTarget(), tokens: visitors.suffix(options.steady).map(\.token))
+    defer { sentry?.stop() }
+    try conduct(crew, sentry)
+    let result = try crew.results()
+    return report(result, crew.recorder, connections: connections, processes: works.count)
+  }
+
+  private func split(_ credentials: [Credential]) -> [Cast] {
+    let clients = options.visitors + options.visitors / options.subscriptions + options.operators
+    return Cast.split(
+      credentials, loops: options.crew.count(connections: clients),
+      subscriptionsMax: options.subscriptions
+    ).filter { !$0.parts.isEmpty }
+  }
+
+  private var course: Course {
+    .storm(
+      StormCourse(
+        rounds: options.rounds, resets: options.how == .reset,
+        returnSeconds: options.returnSeconds))
+  }
+
+  private func plan(_ target: Target, _ connections: Int) -> LoadPlan {
+    LoadPlan(
+      target: target,
+      stamp: Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now()),
+      bodyBytes: options.bodyBytes, ratePerSecond: options.rate, spacing: .poisson, seconds: 0,
+      operatorShare: 0.3, settleSeconds: options.crew.settleSeconds,
+      drainSeconds: options.crew.drainSeconds,
+      backoffMaxMilliseconds: options.backoffSeconds * 1000,
+      seed: options.crew.seed ?? Random.uint64(),
+      // A crowd has no common queue: everybody connects when its own delay is over.
+      connectingMax: connections)
+  }
+
+  // MARK: the rounds
+
+  private func conduct(_ crew: Crew, _ sentry: Sentry?) throws {
+    guard try crew.await(step: 0, seconds: options.crew.settleSeconds + 30) else { return }
+    try crew.take()
+    for number in 0..<options.rounds {
+      guard try crew.await(step: 1 + 2 * number, seconds: 30),
+        try crew.wait(milliseconds: Int64(options.calmSeconds) * 1000)
+      else { return }
+      _ = sentry?.take()
+      let begin = stage.processorNanoseconds()
+      let moment = try crew.take()
+      _ = try crew.wait(milliseconds: moment.milliseconds(since: SystemClock.now()))
+      try stage.cutOff(options.how)
+      guard try crew.await(step: 2 + 2 * number, seconds: options.returnSeconds + 30) else {
+        return
+      }
+      var round = Round()
+      if let end = stage.processorNanoseconds() {
+        // One that was started anew counts from 0.
+        let used = options.how == .kill ? end : end - (begin ?? end)
+        round.gatewayMicroseconds = Double(used) / 1000
+      }
+      if let sentry { round.steady = sentry.take() }
+      rounds.append(round)
+      try crew.take()
+    }
+  }
+
+  // MARK: the report
+
+  private func report(
+    _ result: LoopResult, _ recorder: Recorder, connections: Int, processes: Int
+  ) -> CrowdRecord {
+    var record = CrowdRecord(
+      command: "storm",
+      title: "Storm: \(Format.count(connections)) connections, \(options.how.rawValue)")
+    var rows: [[String]] = []
+    var recovery = Latencies.empty
+    var steady = Latencies.empty
+    for (number, round) in rounds.enumerated() where number < result.phases.count {
+      let phase = result.phases[number]
+      let each = round.gatewayMicroseconds.map { $0 / Double(max(1, phase.recovery.totalCount)) }
+      var figures: [String: Double] = [:]
+      for (name, percentile) in [("p50", 50.0), ("p90", 90), ("p99", 99), ("max", 100)] {
+        figures["recovery_\(name)_ms"] = rounded(at(percentile, phase.recovery))
+      }
+      if let each { figures["gateway_cpu_us_per_reconnect"] = rounded(each) }
+      figures["steady_max_ms"] = rounded(at(100, round.steady))
+      figures["steady_p99_ms"] = rounded(at(99, round.steady))
+      figures["generator_cpu_ms"] = rounded(Double(phase.busyNanoseconds) / 1e6)
+      record.record.rounds.append(figures)
+      recovery.add(phase.recovery)
+      steady.add(round.steady)
+      rows.append(
+        [
+          "round \(number + 1)", "\(phase.recovery.totalCount)",
+          milliseconds(at(50, phase.recovery)),
+          milliseconds(at(90, phase.recovery)), milliseconds(at(99, phase.recovery)),
+          milliseconds(at(100, phase.recovery)), each.map { milliseconds($0) } ?? "–",
+          milliseconds(at(99, round.steady)), milliseconds(at(100, round.steady)),
+        ])
+    }
+    record.table(
+      [
+        "live after ms", "clients", "50 %", "90 %", "99 %", "100 %", "gateway µs each",
+        "steady p99 ms", "max",
+      ], rows)
+    record.record.add(latency: "recovery", recovery)
+    if recovery.totalCount > 0 { record.record.set("recovery_p90_ms", at(90, recovery)) }
+    record.record.add(latency: "steady", steady)
+    let costs = record.record.rounds.compactMap { $0["gateway_cpu_us_per_reconnect"] }
+    if !costs.isEmpty { record.record.set("gateway_cpu_us_per_reconnect", Spread(costs).median) }
+    record.record.set("connections", connections)
+    record.record.add(
+      setup: "Clients",
+      "\(Format.count(options.visitors)) visitors, \(options.operators) operators, "
+        + "\(Format.count(connections)) connections in \(processes) processes")
+    record.record.add(setup: "Cut off by", options.how.rawValue)
+    record.record.add(setup: "Arrivals", "\(Format.number(options.rate)) a second, open loop")
+    record.lines.append(
+      "clients      \(options.visitors) visitors, \(options.operators) operators, \(connections) "
+        + "connections in \(processes) processes; \(milliseconds(options.rate)) messages/s")
+    record.judge(result, hasDatabase: stage.databaseURL != nil || options.who.dataDir != nil)
+    recorder.fill(
+      &record.record, messages: result.counters.acked, deliveries: result.counters.delivered)
+    if rounds.count < options.rounds, record.passed { record.fail("the run was ended early") }
+    return record
+  }
+}

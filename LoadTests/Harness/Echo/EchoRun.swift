@@ -1,0 +1,149 @@
+/// The course of `echo`: all connect, each keeps its number of messages in flight (or messages
+/// become due at a rate), a warm-up, the measured time, the last replies.
+import Histogram
+import Kernel
+import Primitives
+
+struct EchoPlan {
+  var door: Door
+  var connections = 100
+  var inFlight = 1
+  var sizeBytes = 20
+  /// Messages due a second on all connections; nil: as soon as replies come.
+  var rate: Double?
+  var course: WorkCourse
+}
+
+struct EchoRun: ~Copyable {
+  private let plan: EchoPlan
+  private var ring: RingSwarm
+  private var latency = latencyHistogram()
+  private var departures: Departures
+  private var isMeasuring = false
+  private var isOver = false
+  /// With a rate: the first message's due time, and how many have been due.
+  private var start = Instant.zero
+  private var dueCount = 0
+
+  private static let drainMilliseconds: Int64 = 5_000
+
+  init(_ plan: EchoPlan) throws(Errno) {
+    self.plan = plan
+    ring = try RingSwarm(
+      [plan.door], connections: plan.connections,
+      ring: FrameRing(
+        payloadByteCount: plan.sizeBytes, atOnce: plan.inFlight, isBare: plan.door.isBare),
+      verifiesAll: plan.course.verify)
+    departures = Departures(
+      connections: plan.rate == nil ? plan.connections : 0, each: plan.inFlight)
+  }
+
+  mutating func run(url: String) throws -> WorkFigures {
+    try ring.open { _ in 0 }
+    start = SystemClock.now()
+    if plan.rate == nil {
+      for index in 0..<plan.connections { try owe(index, plan.inFlight, start) }
+    }
+    try go(until: start.advanced(byMilliseconds: plan.course.warmUpMilliseconds))
+    let begin = try ProcessorTime(server: plan.course.pid)
+    let before = ring.book.total
+    isMeasuring = true
+    try go(until: begin.at.advanced(byMilliseconds: plan.course.milliseconds))
+    isMeasuring = false
+    let end = try ProcessorTime(server: plan.course.pid)
+    let counted = ring.book.total - before
+    isOver = true
+    try drain()
+
+    var figures = WorkFigures("echo", url: url)
+    figures.connections = plan.connections
+    figures.inFlight = plan.rate == nil ? plan.inFlight : nil
+    figures.sizeBytes = plan.sizeBytes
+    figures.rate = plan.rate
+    figures.isBare = plan.door.isBare
+    figures.add(end.since(begin), messages: counted, server: plan.course.pid)
+    figures.set(latency: latency)
+    figures.verified = ring.book.verified
+    figures.problems = ring.problems
+    figures.judge()
+    ring.close()
+    return figures
+  }
+
+  private mutating func go(until limit: Instant) throws {
+    var now = SystemClock.now()
+    while now < limit, ring.book.problems.isEmpty {
+      var wake = limit
+      if let rate = plan.rate { wake = min(limit, try sendDue(now, rate)) }
+      try turn(nanoseconds: wake.nanoseconds - SystemClock.now().nanoseconds)
+      now = SystemClock.now()
+    }
+  }
+
+  private mutating func drain() throws {
+    let limit = SystemClock.now().advanced(byMilliseconds: EchoRun.drainMilliseconds)
+    while ring.book.peers.contains(where: { $0.received < $0.sent }), ring.problems.isEmpty {
+      guard SystemClock.now() < limit else {
+        let missing = ring.book.peers.reduce(0) { $0 + $1.sent - $1.received }
+        return ring.book.note("\(missing) messages did not come back")
+      }
+      try turn(nanoseconds: 10_000_000)
+    }
+  }
+
+  private mutating func turn(nanoseconds: Int64) throws(Errno) {
+    try ring.wait(nanoseconds: nanoseconds)
+    for position in 0..<ring.eventCount {
+      let (index, count) = try ring.handle(position)
+      if count == 0 { continue }
+      let now = SystemClock.now()
+      if plan.rate != nil {
+        try settleDue(index, count, now)
+      } else {
+        departures.arrive(index, count, now, &latency, records: isMeasuring)
+        if !isOver { try owe(index, count, now) }
+      }
+    }
+  }
+
+  private mutating func owe(_ index: Int, _ count: Int, _ now: Instant) throws(Errno) {
+    departures.depart(index, count, now)
+    try ring.owe(index, count)
+  }
+}
+
+// MARK: Messages that are due
+
+/// Message k of all is due k / rate seconds after the start and goes to connection k % connections:
+/// so the due time of any reply follows from its number, and nothing is kept for it.
+extension EchoRun {
+  /// Sends what is due by now, and says when the next one is.
+  private mutating func sendDue(_ now: Instant, _ rate: Double) throws(Errno) -> Instant {
+    while !isOver {
+      let next = due(dueCount, from: start, rate)
+      if next > now { return next }
+      let index = dueCount % plan.connections
+      dueCount += 1
+      if ring.book.peers[index].sent - ring.book.peers[index].received < plan.inFlight {
+        try ring.owe(index, 1)
+      }
+    }
+    return .never
+  }
+
+  private mutating func settleDue(_ index: Int, _ came: Int, _ now: Instant) throws(Errno) {
+    guard let rate = plan.rate else { return }
+    let received = ring.book.peers[index].received
+    if isMeasuring {
+      for number in received - came..<received {
+        let time = due(number * plan.connections + index, from: start, rate)
+        latency.record(microseconds(since: time, now))
+      }
+    }
+    // What was due and found its connection full.
+    let count = (dueCount - index + plan.connections - 1) / plan.connections
+    let sent = ring.book.peers[index].sent
+    let late = min(count - sent, plan.inFlight - (sent - received))
+    if late > 0, !isOver { try ring.owe(index, late) }
+  }
+}

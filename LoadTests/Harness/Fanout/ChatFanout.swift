@@ -1,0 +1,258 @@
+/// Fan-out of the gateway, through its real protocol: everybody follows one session, and each
+/// message is a `send` that is committed to PostgreSQL, acknowledged and shown to all.
+///
+/// The followers are connections of an operator, who may have any number of them, and take turns
+/// in sending: the protocol allows a connection twenty messages a second. So one of n deliveries
+/// has an ack beside it.
+import Histogram
+import Kernel
+import Primitives
+import Wire
+
+struct ChatFanout: ~Copyable {
+  private let plan: FanoutPlan
+  private let session: Identifier
+  private let stamp: Stamp
+  private let bodies: Bodies
+  private var swarm: Swarm
+  private var book: SessionBook
+  private var buffer = [UInt8](repeating: 0, count: Swarm.bufferByteCount)
+  private let greeting: [UInt8]
+  private var commands = CommandBuffer()
+  private var frames: [UInt8] = []
+  private var sent = 0
+  private var turnOf = 0
+  private var isOver = false
+  private var start = Instant.zero
+  /// Fills of the window, and those that found every follower's allowance used up.
+  private var fills = 0
+  private var starvedFills = 0
+
+  private static let underWayMax = 256
+  private static let openSecondsMax: Int64 = 120
+  private static let drainMilliseconds: Int64 = 20_000
+  private static let inFlightMax = 16
+
+  init(_ plan: FanoutPlan, door: Door, token: String, session: Identifier) throws(Errno) {
+    self.plan = plan
+    self.session = session
+    stamp = Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now())
+    bodies = Bodies(byteCount: plan.sizeBytes)
+    swarm = try Swarm([door], limit: plan.subscribers)
+    book = SessionBook(
+      subscribers: plan.subscribers, stamp: stamp, bodies: bodies, pendingMax: plan.window,
+      verifiesAll: plan.course.verify)
+    greeting = chatGreeting(token: token, session: session)
+  }
+
+  mutating func run(url: String) throws -> WorkFigures {
+    try open()
+    start = SystemClock.now()
+    try go(until: start.advanced(byMilliseconds: plan.course.warmUpMilliseconds))
+    let begin = try ProcessorTime(server: plan.course.pid)
+    let before = (book.delivered, book.settled)
+    book.isMeasuring = true
+    (fills, starvedFills) = (0, 0)
+    try go(until: begin.at.advanced(byMilliseconds: plan.course.milliseconds))
+    book.isMeasuring = false
+    let end = try ProcessorTime(server: plan.course.pid)
+    let counted = (book.delivered - before.0, book.settled - before.1)
+    isOver = true
+    try drain()
+
+    var figures = WorkFigures("fanout", url: url)
+    figures.connections = plan.subscribers
+    figures.subscribers = plan.subscribers
+    figures.pending = plan.rate == nil ? plan.pending : nil
+    figures.sizeBytes = plan.sizeBytes
+    figures.rate = plan.rate
+    figures.add(end.since(begin), messages: counted.0, server: plan.course.pid)
+    figures.published = counted.1
+    figures.set(latency: book.latency)
+    figures.verified = book.verified
+    figures.problems = book.problems
+    if !swarm.endings.isEmpty {
+      figures.problems.append("connections ended: \(list(swarm.endings))")
+    }
+    if starvedFills * 20 > fills {
+      figures.warnings.append(
+        "the protocol's 20 messages a second of a connection were the limit: more --subscribers")
+    }
+    figures.judge()
+    close()
+    return figures
+  }
+
+  // MARK: The course
+
+  private mutating func open() throws {
+    let limit = SystemClock.now().advanced(byMilliseconds: ChatFanout.openSecondsMax * 1000)
+    while book.liveCount < plan.subscribers {
+      guard swarm.endings.isEmpty, book.problems.isEmpty, SystemClock.now() < limit else {
+        if let problem = book.problems.first { throw WorkFailure.notSubscribed(problem) }
+        throw WorkFailure.notOpened(
+          open: book.liveCount, wanted: plan.subscribers, endings: swarm.endings)
+      }
+      while swarm.begun < plan.subscribers, swarm.begun - book.liveCount < ChatFanout.underWayMax,
+        swarm.endings.isEmpty
+      {
+        _ = try swarm.begin()
+      }
+      try turn(nanoseconds: 100_000_000)
+    }
+  }
+
+  private mutating func go(until limit: Instant) throws(Errno) {
+    var now = SystemClock.now()
+    while now < limit, book.problems.isEmpty, swarm.endings.isEmpty {
+      let wake = min(limit, try publish(now))
+      try turn(nanoseconds: wake.nanoseconds - SystemClock.now().nanoseconds)
+      now = SystemClock.now()
+    }
+  }
+
+  private mutating func drain() throws(Errno) {
+    let limit = SystemClock.now().advanced(byMilliseconds: ChatFanout.drainMilliseconds)
+    while pending > 0, book.problems.isEmpty, swarm.endings.isEmpty {
+      guard SystemClock.now() < limit else {
+        return book.note(
+          "of \(sent) messages \(book.acked) were acknowledged and \(book.settled) shown to all")
+      }
+      try turn(nanoseconds: 10_000_000)
+    }
+    for (index, subscriber) in book.subscribers.enumerated()
+    where book.problems.isEmpty && subscriber.next != book.head + 1 {
+      book.note("connection \(index) was shown up to \(subscriber.next - 1) of \(book.head)")
+    }
+  }
+
+  private mutating func close() {
+    var goodbye: [UInt8] = []
+    FrameEncoder.appendMaskedClose(.normal, maskKey: 0, to: &goodbye)
+    for index in 0..<plan.subscribers where swarm.contains(index) {
+      _ = try? goodbye.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+    }
+  }
+
+  // MARK: Events
+
+  private mutating func turn(nanoseconds: Int64) throws(Errno) {
+    try swarm.wait(nanoseconds: nanoseconds)
+    for position in 0..<swarm.eventCount {
+      let event = swarm.event(position)
+      let index = Int(event.datum)
+      guard swarm.contains(index) else { continue }
+      if event.isWritable { _ = try swarm.writable(index) }
+      guard event.isReadable || event.isHungUp, swarm.contains(index) else { continue }
+      let arrival = try swarm.receive(index, &buffer) { book.take(index, $0, SystemClock.now()) }
+      if arrival == .opened {
+        try greeting.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+      }
+      if !book.asked.isEmpty { try answer() }
+    }
+  }
+
+  /// Signs of life.
+  private mutating func answer() throws(Errno) {
+    for (index, ping) in book.takeAsked() where swarm.contains(index) {
+      frames.removeAll(keepingCapacity: true)
+      if let ping {
+        ping.withRawSpan {
+          FrameEncoder.appendMaskedFrame(.pong, payload: $0, maskKey: 0, to: &frames)
+        }
+      } else {
+        commands.pong()
+        appendCommands()
+      }
+      try say(index)
+    }
+  }
+
+  // MARK: Sending
+
+  private var pending: Int { sent - min(book.acked, book.settled) }
+
+  /// Sends what may be or is due, and says when it wants to be called again.
+  private mutating func publish(_ now: Instant) throws(Errno) -> Instant {
+    var count = plan.pending - pending
+    if let rate = plan.rate {
+      count = 0
+      while count < plan.window - pending, due(sent + count, from: start, rate) <= now {
+        count += 1
+      }
+    }
+    var isStarved = false
+    while count > 0, !isStarved {
+      guard let index = nextSender(min(count, ChatFanout.inFlightMax), now) else {
+        isStarved = true
+        break
+      }
+      let part = min(count, ChatFanout.inFlightMax)
+      try send(index, part, now)
+      count -= part
+    }
+    fills += 1
+    starvedFills += isStarved ? 1 : 0
+    if isStarved { return now.advanced(byMilliseconds: 1) }
+    return plan.rate.map { due(sent, from: start, $0) } ?? .never
+  }
+
+  /// The follower whose turn it is, if it may send so many: then those behind it may not either,
+  /// who sent later.
+  private mutating func nextSender(_ count: Int, _ now: Instant) -> Int? {
+    for _ in 0..<min(plan.subscribers, 64) {
+      let index = turnOf
+      turnOf = turnOf + 1 == plan.subscribers ? 0 : turnOf + 1
+      if book.subscribers[index].inFlight + count <= ChatFanout.inFlightMax,
+        book.subscribers[index].allowance.take(count, now)
+      {
+        return index
+      }
+    }
+    return nil
+  }
+
+  private mutating func send(_ index: Int, _ count: Int, _ now: Instant) throws(Errno) {
+    for _ in 0..<count {
+      let time = plan.rate.map { due(sent, from: start, $0) } ?? now
+      let id = stamp.identifier(due: time, client: index, number: sent)
+      commands.send(ref: sent, session: session, id: id, bodies: bodies)
+      sent += 1
+    }
+    book.subscribers[index].inFlight += count
+    frames.removeAll(keepingCapacity: true)
+    appendCommands()
+    try say(index)
+  }
+
+  private mutating func appendCommands() {
+    commands.bytes.withRawSpan { span in
+      var start = 0
+      for end in commands.ends {
+        FrameEncoder.appendMaskedFrame(
+          .text, payload: span.extracting(start..<end), maskKey: 0x5A17_C3E9, to: &frames)
+        start = end
+      }
+    }
+    commands.removeAll()
+  }
+
+  private mutating func say(_ index: Int) throws(Errno) {
+    try frames.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+  }
+}
+
+/// The first frame of a client that follows one session, framed and masked.
+func chatGreeting(token: String, session: Identifier) -> [UInt8] {
+  var text: [UInt8] = []
+  text.append("{\"type\":\"hello\",\"ref\":1,\"token\":\"")
+  text.append(token)
+  text.append("\",\"subscribe\":[{\"ref\":2,\"session\":\"")
+  session.appendText(to: &text)
+  text.append("\",\"after\":0}]}")
+  var frame: [UInt8] = []
+  text.withRawSpan {
+    FrameEncoder.appendMaskedFrame(.text, payload: $0, maskKey: 0x3C5A_9617, to: &frame)
+  }
+  return frame
+}

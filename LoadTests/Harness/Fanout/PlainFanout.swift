@@ -1,0 +1,151 @@
+/// Fan-out of a server that knows no protocol above messages: what is sent at one address comes
+/// back unchanged at all connections of another.
+import Histogram
+import Kernel
+import Primitives
+
+struct FanoutPlan {
+  var subscribers = 1_000
+  var sizeBytes = 128
+  /// Messages published that not everybody has got, at most.
+  var pending = 1
+  /// Messages due a second; nil: as soon as there is room.
+  var rate: Double?
+  var course: WorkCourse
+
+  /// With a rate messages do not wait for others, up to this many.
+  static let openPendingMax = 4_096
+  var window: Int { rate == nil ? pending : FanoutPlan.openPendingMax }
+}
+
+struct PlainFanout: ~Copyable {
+  private let plan: FanoutPlan
+  private var ring: RingSwarm
+  private var window: Window
+  private var latency = latencyHistogram()
+  private var isMeasuring = false
+  private var isOver = false
+  private var start = Instant.zero
+
+  private static let drainMilliseconds: Int64 = 10_000
+  /// A server may answer the handshake before it has noted who subscribes.
+  private static let settleMilliseconds: Int64 = 200
+
+  init(_ plan: FanoutPlan, subscribe: Door, publish: Door) throws(Errno) {
+    self.plan = plan
+    ring = try RingSwarm(
+      [subscribe, publish], connections: plan.subscribers + 1,
+      ring: FrameRing(
+        payloadByteCount: plan.sizeBytes, atOnce: plan.window, isBare: subscribe.isBare),
+      verifiesAll: plan.course.verify)
+    window = Window(subscribers: plan.subscribers, pendingMax: plan.window)
+  }
+
+  /// The last connection is the publisher's.
+  private var publisher: Int { plan.subscribers }
+
+  mutating func run(url: String) throws -> WorkFigures {
+    ring.book.published = 0
+    let subscribers = plan.subscribers
+    try ring.open { $0 < subscribers ? 0 : 1 }
+    try go(until: SystemClock.now().advanced(byMilliseconds: PlainFanout.settleMilliseconds))
+    start = SystemClock.now()
+    try publish(start)
+    try go(until: start.advanced(byMilliseconds: plan.course.warmUpMilliseconds))
+    let begin = try ProcessorTime(server: plan.course.pid)
+    let before = (ring.book.total, window.settled)
+    isMeasuring = true
+    try go(until: begin.at.advanced(byMilliseconds: plan.course.milliseconds))
+    isMeasuring = false
+    let end = try ProcessorTime(server: plan.course.pid)
+    let counted = (ring.book.total - before.0, window.settled - before.1)
+    isOver = true
+    try drain()
+
+    var figures = WorkFigures("fanout", url: url)
+    figures.connections = plan.subscribers + 1
+    figures.subscribers = plan.subscribers
+    figures.pending = plan.rate == nil ? plan.pending : nil
+    figures.sizeBytes = plan.sizeBytes
+    figures.rate = plan.rate
+    figures.isBare = ring.book.ring.shape == nil
+    figures.add(end.since(begin), messages: counted.0, server: plan.course.pid)
+    figures.published = counted.1
+    figures.set(latency: latency)
+    figures.verified = ring.book.verified
+    figures.problems = ring.problems
+    figures.judge()
+    ring.close()
+    return figures
+  }
+
+  private mutating func go(until limit: Instant) throws(Errno) {
+    var now = SystemClock.now()
+    while now < limit, ring.book.problems.isEmpty {
+      var wake = limit
+      if let rate = plan.rate, start != .zero {
+        try publishDue(now, rate)
+        if window.hasRoom { wake = min(limit, dueTime(window.published, rate)) }
+      }
+      try turn(nanoseconds: wake.nanoseconds - SystemClock.now().nanoseconds)
+      now = SystemClock.now()
+    }
+  }
+
+  private mutating func drain() throws(Errno) {
+    let limit = SystemClock.now().advanced(byMilliseconds: PlainFanout.drainMilliseconds)
+    while window.pending > 0, ring.problems.isEmpty {
+      guard SystemClock.now() < limit else {
+        let missing =
+          plan.subscribers * window.published
+          - ring.book.peers[..<plan.subscribers].reduce(0) { $0 + $1.received }
+        return ring.book.note("\(missing) deliveries never came")
+      }
+      try turn(nanoseconds: 10_000_000)
+    }
+  }
+
+  private mutating func turn(nanoseconds: Int64) throws(Errno) {
+    try ring.wait(nanoseconds: nanoseconds)
+    for position in 0..<ring.eventCount {
+      let (index, count) = try ring.handle(position)
+      if count == 0 { continue }
+      let now = SystemClock.now()
+      if index == publisher || ring.book.peers[index].received > window.published {
+        return ring.book.note("connection \(index) got a message that was not for it")
+      }
+      let first = ring.book.peers[index].received - count
+      window.arrive(first, count, now, &latency, records: isMeasuring)
+    }
+    window.settle()
+    if plan.rate == nil, start != .zero, !isOver { try publish(SystemClock.now()) }
+  }
+
+  // MARK: Publishing
+
+  /// Fills the window: everything in one write.
+  private mutating func publish(_ now: Instant) throws(Errno) {
+    guard plan.rate == nil else { return }
+    try publish(plan.pending - window.pending) { _ in now }
+  }
+
+  private mutating func publishDue(_ now: Instant, _ rate: Double) throws(Errno) {
+    var count = 0
+    while count < plan.window - window.pending,
+      dueTime(window.published + count, rate) <= now
+    {
+      count += 1
+    }
+    let (start, first) = (start, window.published)
+    try publish(count) { due($0 + first, from: start, rate) }
+  }
+
+  private func dueTime(_ number: Int, _ rate: Double) -> Instant { due(number, from: start, rate) }
+
+  private mutating func publish(_ count: Int, _ due: (Int) -> Instant) throws(Errno) {
+    guard count > 0 else { return }
+    for number in 0..<count { window.publish(due(number)) }
+    ring.book.published = window.published
+    try ring.owe(publisher, count)
+  }
+}

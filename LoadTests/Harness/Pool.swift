@@ -1,0 +1,100 @@
+/// Many connections on one epoll, opened a few at a time, for clients that do little each: those at
+/// rest, and the senders of `durable`.
+import Kernel
+import OpenSSL
+import Primitives
+
+/// Who the connections are for. Numbers count from 0 in the order of opening.
+protocol PoolOwner: AnyObject {
+  /// The handshake is done: time for the first words.
+  func opened(_ number: Int)
+  func heard(_ number: Int, _ text: RawSpan, _ now: Instant)
+  func ended(_ number: Int, _ end: ConnectionEnd)
+}
+
+final class Pool {
+  /// What `transmit` sends; also at the end of every event.
+  var commands = CommandBuffer()
+  private let target: Target
+  private let offersDeflate: Bool
+  private let epoll: Epoll
+  private let workspace = TLSWorkspace()
+  private var events = Events(capacity: 1024)
+  private var buffer = [UInt8](repeating: 0, count: 262_144)
+  private var random = RandomStream(seed: Random.uint64())
+  private var connections: [Connection?] = []
+
+  /// Connections under way at once.
+  private static let openingMax = 64
+
+  init(target: Target, offersDeflate: Bool = false) throws(Errno) {
+    self.target = target
+    self.offersDeflate = offersDeflate
+    epoll = try Epoll()
+  }
+
+  /// Begins some more, up to `count`; `ready` of those that were begun are done.
+  func begin(upTo count: Int, ready: Int) throws(Errno) {
+    while connections.count < count, connections.count - ready < Pool.openingMax {
+      let number = connections.count
+      let connection = try Connection(
+        client: number, target: target, offersDeflate: offersDeflate, workspace, random: &random)
+      try connection.register(in: epoll, datum: UInt64(number))
+      connections.append(connection)
+    }
+  }
+
+  var begunCount: Int { connections.count }
+
+  /// Handles what came within the time.
+  func turn(nanoseconds: Int64, _ owner: some PoolOwner) throws(Errno) {
+    try epoll.wait(into: &events, timeoutNanoseconds: nanoseconds)
+    let now = SystemClock.now()
+    for position in 0..<events.count {
+      let event = events[position]
+      let number = Int(event.datum)
+      guard let connection = connections[number] else { continue }
+      var outcome = Connection.Outcome.going
+      if event.isWritable || event.isHungUp { outcome = connection.writable() }
+      if outcome == .going, event.isReadable || event.isHungUp {
+        outcome = connection.readable(&buffer) { text in
+          owner.heard(number, text, now)
+          return true
+        }
+      }
+      if outcome == .opened {
+        owner.opened(number)
+        outcome = .going
+      }
+      if case .ended(let end) = outcome {
+        commands.removeAll()
+        remove(number, end, owner)
+      } else if !commands.isEmpty || event.isWritable || connection.hasUnsent {
+        // What was read may have been the server's half of a TLS handshake.
+        try transmit(number, owner)
+      }
+    }
+  }
+
+  /// Sends `commands` by one connection.
+  func transmit(_ number: Int, _ owner: some PoolOwner) throws(Errno) {
+    guard let connection = connections[number] else {
+      commands.removeAll()
+      return
+    }
+    if !commands.isEmpty {
+      connection.queue(commands, random: &random)
+      commands.removeAll()
+    }
+    if case .ended(let end) = connection.flush() {
+      remove(number, end, owner)
+    } else {
+      try connection.updateInterest(in: epoll, datum: UInt64(number))
+    }
+  }
+
+  private func remove(_ number: Int, _ end: ConnectionEnd, _ owner: some PoolOwner) {
+    connections[number] = nil
+    owner.ended(number, end)
+  }
+}

@@ -1,0 +1,150 @@
+/// What the gateway says of itself at `/metrics`, and a thread that asks twice a second.
+import Foundation
+import Kernel
+import Primitives
+import Synchronization
+
+enum MetricsFailure: Error, CustomStringConvertible {
+  case noMetrics(String)
+
+  var description: String {
+    switch self {
+    case .noMetrics(let why): "the gateway's /metrics cannot be read: \(why)"
+    }
+  }
+}
+
+struct GatewayMetrics: Sendable, Equatable {
+  var committed = 0
+  var batches = 0
+  var loops = 0
+  /// Loops whose PostgreSQL answers.
+  var loopsReady = 0
+  var connections = 0
+  /// Connections closed with 4101.
+  var slowConsumers = 0
+  /// Batches with at most so many messages, cumulative, as Prometheus has it; empty where the
+  /// gateway does not say.
+  var batchesUpTo: [Int: Int] = [:]
+
+  init(text: String) {
+    for line in text.split(separator: "\n") where line.hasPrefix("chirrup_") {
+      guard let value = line.split(separator: " ").last.flatMap({ Int($0) }) else { continue }
+      switch line.dropFirst(8).prefix(while: { $0 != "{" && $0 != " " }) {
+      case "committed_total": committed += value
+      case "batches_total": batches += value
+      case "connections": connections += value
+      case "slow_consumers_total": slowConsumers += value
+      case "up":
+        loops += 1
+        loopsReady += value
+      case "batch_messages_bucket":
+        guard let match = line.firstMatch(of: /le="(\d+)"/), let limit = Int(match.1) else {
+          continue
+        }
+        batchesUpTo[limit, default: 0] += value
+      default: break
+      }
+    }
+  }
+
+  /// - Throws: also when there is no whole answer within the time.
+  static func read(_ target: Target, milliseconds: Int64 = 5_000) throws -> GatewayMetrics {
+    let metrics = GatewayMetrics(text: try get(target, milliseconds: milliseconds))
+    guard metrics.loops > 0 else { throw MetricsFailure.noMetrics("it has no chirrup_up") }
+    return metrics
+  }
+
+  private static func get(_ target: Target, milliseconds: Int64) throws -> String {
+    let limit = SystemClock.now().advanced(byMilliseconds: milliseconds)
+    func left() -> Int32 { Int32(clamping: max(0, limit.milliseconds(since: SystemClock.now()))) }
+    let socket = try Sockets.connect(to: target.address, port: target.port)
+    let epoll = try Epoll()
+    var events = Events(capacity: 1)
+    try epoll.add(socket, .write, datum: 0)
+    try epoll.wait(into: &events, timeoutMilliseconds: left())
+    let request = Array(
+      "GET /metrics HTTP/1.1\r\nHost: \(target.host)\r\nConnection: close\r\n\r\n".utf8)
+    guard case .bytes(request.count) = request.withRawSpan({ socket.send($0) }) else {
+      throw MetricsFailure.noMetrics("no connection")
+    }
+    try epoll.modify(socket, .read, datum: 0)
+    var text: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while SystemClock.now() < limit {
+      try epoll.wait(into: &events, timeoutMilliseconds: left())
+      switch buffer.withMutableRawSpan({ socket.receive(into: &$0) }) {
+      case .bytes(let count): text.append(contentsOf: buffer[..<count])
+      case .wouldBlock: continue
+      case .endOfStream: return String(decoding: text, as: UTF8.self)
+      case .reset, .failed: throw MetricsFailure.noMetrics("the connection broke")
+      }
+    }
+    throw MetricsFailure.noMetrics("no answer in \(milliseconds) ms")
+  }
+}
+
+/// Asks on a thread of its own, so that a gateway that stalls does not stall the view of it. Keeps
+/// the last answer and the outages that it saw.
+final class MetricsWatch: Sendable {
+  enum Condition: Sendable, Equatable { case well, storeAway, silent }
+
+  struct Outage: Sendable {
+    var condition: Condition
+    var began: Instant
+    var ended: Instant?
+  }
+
+  private struct State {
+    var latest: GatewayMetrics?
+    var outages: [Outage] = []
+    var isOver = false
+  }
+
+  private static let pauseMilliseconds = 500
+  private static let answerMilliseconds: Int64 = 1_500
+  private static let outagesMax = 500
+  private let state = Mutex(State())
+
+  /// Nil where it cannot ask: over TLS, and where the first question is not answered.
+  static func start(_ target: Target?) -> MetricsWatch? {
+    guard let target, !target.isSecure, let first = try? GatewayMetrics.read(target) else {
+      return nil
+    }
+    let watch = MetricsWatch()
+    watch.note(first)
+    do {
+      // Nobody joins it: it ends within seconds after `stop`, or with the process.
+      _ = try Thread.spawn(name: "metrics") {
+        while !watch.state.withLock({ $0.isOver }) {
+          usleep(UInt32(pauseMilliseconds * 1000))
+          watch.note(try? GatewayMetrics.read(target, milliseconds: answerMilliseconds))
+        }
+      }
+    } catch {
+      return nil
+    }
+    return watch
+  }
+
+  func stop() { state.withLock { $0.isOver = true } }
+
+  var latest: GatewayMetrics? { state.withLock { $0.latest } }
+
+  var outages: [Outage] { state.withLock { $0.outages } }
+
+  private func note(_ metrics: GatewayMetrics?) {
+    let now = SystemClock.now()
+    let condition: Condition =
+      metrics.map { $0.loopsReady == $0.loops ? .well : .storeAway } ?? .silent
+    state.withLock { state in
+      if let metrics { state.latest = metrics }
+      let open = state.outages.indices.last.flatMap { state.outages[$0].ended == nil ? $0 : nil }
+      if let open, state.outages[open].condition == condition { return }
+      if let open { state.outages[open].ended = now }
+      if condition != .well, state.outages.count < MetricsWatch.outagesMax {
+        state.outages.append(Outage(condition: condition, began: now))
+      }
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/// A swarm whose connections send the messages of a ring, and get such messages: what `echo` and
+/// the fan-out of plain servers have in common.
+import Kernel
+import Primitives
+import Wire
+
+struct RingSwarm: ~Copyable {
+  private(set) var swarm: Swarm
+  var book: RingBook
+  private var buffer = [UInt8](repeating: 0, count: Swarm.bufferByteCount)
+  /// Pongs that wait for the end of a frame.
+  private var delayed: [Int: [UInt8]] = [:]
+  private let connections: Int
+
+  private static let underWayMax = 256
+  private static let openSecondsMax: Int64 = 60
+
+  /// `doors` has one door for each kind of connection.
+  init(
+    _ doors: [Door], connections: Int, ring: FrameRing, verifiesAll: Bool
+  ) throws(Errno) {
+    self.connections = connections
+    swarm = try Swarm(doors, limit: connections)
+    book = RingBook(ring: ring, connections: connections, verifiesAll: verifiesAll)
+  }
+
+  // MARK: The course
+
+  /// Until all are open; `door` says where a connection goes.
+  mutating func open(_ door: (Int) -> Int) throws {
+    let limit = SystemClock.now().advanced(byMilliseconds: RingSwarm.openSecondsMax * 1000)
+    while swarm.openCount < connections {
+      guard swarm.endings.isEmpty, SystemClock.now() < limit else {
+        throw WorkFailure.notOpened(
+          open: swarm.openCount, wanted: connections, endings: swarm.endings)
+      }
+      while swarm.begun < connections, swarm.underWay < RingSwarm.underWayMax,
+        swarm.endings.isEmpty
+      {
+        _ = try swarm.begin(door: door(swarm.begun))
+      }
+      try wait(nanoseconds: 100_000_000)
+      for position in 0..<eventCount { _ = try handle(position) }
+    }
+  }
+
+  /// Says goodbye to everybody, and does not wait for answers.
+  mutating func close() {
+    guard book.ring.shape != nil else { return }
+    var goodbye: [UInt8] = []
+    FrameEncoder.appendMaskedClose(.normal, maskKey: 0, to: &goodbye)
+    for index in 0..<connections where swarm.contains(index) {
+      _ = try? goodbye.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+    }
+  }
+
+  /// What went wrong, whoever saw it.
+  var problems: [String] {
+    let endings = swarm.endings
+    return book.problems + (endings.isEmpty ? [] : ["connections ended: \(list(endings))"])
+  }
+
+  // MARK: Events
+
+  @inline(__always)
+  mutating func wait(nanoseconds: Int64) throws(Errno) {
+    try swarm.wait(nanoseconds: nanoseconds)
+  }
+
+  var eventCount: Int { swarm.eventCount }
+
+  /// What an event brought: the connection, and the messages that are whole with it.
+  @inline(__always)
+  mutating func handle(_ position: Int) throws(Errno) -> (index: Int, count: Int) {
+    let event = swarm.event(position)
+    let index = Int(event.datum)
+    guard swarm.contains(index) else { return (index, 0) }
+    if event.isWritable, try swarm.writable(index) != .ended { try flush(index) }
+    guard event.isReadable || event.isHungUp, swarm.contains(index) else { return (index, 0) }
+    var count = 0
+    _ = try swarm.receive(index, &buffer) { count &+= book.take(index, $0) }
+    if !book.controls.isEmpty { try answerControls() }
+    return (index, count)
+  }
+
+  /// So many messages more leave as soon as there is room.
+  @inline(__always)
+  mutating func owe(_ index: Int, _ count: Int) throws(Errno) {
+    book.peers[index].sent &+= count
+    book.peers[index].owed &+= count &* book.ring.frameByteCount
+    try flush(index)
+  }
+
+  private mutating func flush(_ index: Int) throws(Errno) {
+    if swarm.hasQueue(index) || !swarm.contains(index) { return }
+    if !delayed.isEmpty { try sayDelayed(index) }
+    let owed = book.peers[index].owed
+    if owed > 0 { _ = try sendRing(index, owed) }
+  }
+
+  private mutating func sendRing(_ index: Int, _ owed: Int) throws(Errno) -> Int {
+    let range = book.ring.range(position: book.peers[index].position, owed: owed)
+    let taken = try book.ring.frames.withRawSpan { (span) throws(Errno) in
+      try swarm.send(index, span.extracting(range))
+    }
+    let wrap = book.ring.count &* book.ring.frameByteCount
+    var position = book.peers[index].position &+ (taken ?? 0)
+    while position >= wrap { position &-= wrap }
+    book.peers[index].position = position
+    book.peers[index].owed &-= taken ?? 0
+    return taken ?? 0
+  }
+
+  // MARK: Control frames
+
+  private mutating func answerControls() throws(Errno) {
+    for (index, opcode, payload) in book.takeControls() {
+      switch opcode {
+      case .ping:
+        var pong: [UInt8] = []
+        payload.withRawSpan {
+          FrameEncoder.appendMaskedFrame(.pong, payload: $0, maskKey: 0, to: &pong)
+        }
+        delayed[index, default: []] += pong
+        try flush(index)
+      case .close:
+        let code = payload.count > 1 ? Int(payload[0]) << 8 | Int(payload[1]) : 1005
+        swarm.end(index, "closed with \(code)")
+      default: break
+      }
+    }
+  }
+
+  /// A pong stands between two frames: what has left of one comes to its end first.
+  private mutating func sayDelayed(_ index: Int) throws(Errno) {
+    guard let pong = delayed[index] else { return }
+    let size = book.ring.frameByteCount
+    let rest = (size - book.peers[index].position % size) % size
+    if rest > 0, try sendRing(index, rest) < rest { return }
+    delayed[index] = nil
+    try pong.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
+  }
+}

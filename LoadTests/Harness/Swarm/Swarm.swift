@@ -1,0 +1,299 @@
+/// Many connections on one epoll, made to cost their process next to nothing: dense values in a
+/// slab, one receive buffer for all, a request made once, and no queue where none is needed. The
+/// workloads (`echo`, `fanout`, `upgrade`) own what travels; this type owns what carries it.
+///
+/// One core of it must keep one core of the fastest server busy, or the figures are its own.
+import Foundation
+import Kernel
+import OpenSSL
+import Primitives
+
+struct Swarm: ~Copyable {
+  enum Phase: UInt8 { case connecting, upgrading, open }
+
+  /// What a read brought; bytes went to the closure meanwhile.
+  enum Arrival { case bytes, nothing, opened, ended }
+
+  struct Peer: ~Copyable {
+    let transport: Transport
+    let door: UInt8
+    var phase = Phase.connecting
+    var waitsForRoom = false
+  }
+
+  private(set) var openCount = 0
+  /// How connections ended, apart from those that were closed by us.
+  private(set) var endings: [String: Int] = [:]
+  private(set) var begun = 0
+  private var doors: [Door]
+  private let sources: SourceAddresses
+  private let epoll: Epoll
+  private let workspace = TLSWorkspace()
+  private var events = Events(capacity: 1024)
+  private var peers: Slab<Peer>
+  /// Heads that came in pieces, and bytes that found no room: both are rare.
+  private var heads: [Int: [UInt8]] = [:]
+  private var queues: [Int: [UInt8]] = [:]
+
+  static let bufferByteCount = 524_288
+
+  init(_ doors: [Door], limit: Int) throws(Errno) {
+    precondition(!doors.isEmpty && doors.count < 256, "a swarm has a door to come in by")
+    self.doors = doors
+    sources = SourceAddresses(to: doors[0].target, process: getpid())
+    epoll = try Epoll()
+    peers = Slab(limit: limit)
+  }
+
+  // MARK: Events
+
+  mutating func wait(nanoseconds: Int64) throws(Errno) {
+    try epoll.wait(into: &events, timeoutNanoseconds: max(0, nanoseconds))
+  }
+
+  var eventCount: Int { events.count }
+
+  @inline(__always)
+  func event(_ position: Int) -> Event { events[position] }
+
+  /// Events may name connections that have ended since.
+  func contains(_ index: Int) -> Bool { peers.isOccupied(index) }
+
+  func phase(_ index: Int) -> Phase { peers[index].phase }
+
+  /// Connections on their way to being open.
+  var underWay: Int { peers.count - openCount }
+
+  // MARK: Opening
+
+  /// Begins one more connection: its index, or nil where the kernel refused it.
+  mutating func begin(door: Int = 0) throws(Errno) -> Int? {
+    begun += 1
+    let transport: Transport
+    do throws(Errno) {
+      transport = try Transport(doors[door].target, from: sources[begun - 1], workspace)
+    } catch {
+      endings["connect: \(error.name)", default: 0] += 1
+      return nil
+    }
+    guard let id = peers.insert(Peer(transport: transport, door: UInt8(door))) else { return nil }
+    let index = Int(id.index)
+    // On one machine the handshake of TCP is over before connect returns: the request then goes at
+    // once, and there is one event less.
+    if case .some(true) = ask(index, isNew: true) {
+      peers[index].phase = .upgrading
+    } else if peers.contains(id) {
+      peers[index].waitsForRoom = true
+    } else {
+      return nil
+    }
+    let interest: Interest = peers[index].waitsForRoom ? [.read, .write] : .read
+    try peers[index].transport.register(in: epoll, interest, datum: UInt64(index))
+    return index
+  }
+
+  /// Sends the request: true when it has left, false when it must wait, nil when the connection has
+  /// ended.
+  private mutating func ask(_ index: Int, isNew: Bool) -> Bool? {
+    let door = Int(peers[index].door)
+    // Bare bytes have no request, and TLS has a handshake first; both learn here whether there is
+    // a connection.
+    if doors[door].isBare || doors[door].target.isSecure, isNew { return false }
+    if doors[door].isBare { return true }
+    let count = doors[door].request.count
+    switch peers[index].transport.send(doors[door].request, from: 0) {
+    case .bytes(count): return true
+    case .bytes: end(index, "no room for a request")
+    case .wouldBlock: return false
+    case .reset: end(index, "lost")
+    case .failed(let error): end(index, error.name)
+    }
+    return nil
+  }
+
+  /// Room to write: the connection is there, or there is room again for what was queued.
+  mutating func writable(_ index: Int) throws(Errno) -> Arrival {
+    if peers[index].phase == .connecting {
+      if let error = try peers[index].transport.pendingError() {
+        end(index, error.name)
+        return .ended
+      }
+      guard case .bytes = peers[index].transport.sendUnsent() else { return .nothing }
+      switch ask(index, isNew: false) {
+      case .some(true): break
+      // TLS: the request waits for the end of its handshake, which comes by reading.
+      case .some(false):
+        try setWaiting(index, false)
+        return .nothing
+      case .none: return .ended
+      }
+      peers[index].phase = .upgrading
+      try setWaiting(index, false)
+      guard doors[Int(peers[index].door)].isBare else { return .nothing }
+      peers[index].phase = .open
+      openCount += 1
+      return .opened
+    }
+    return try flushQueue(index) ? .nothing : .ended
+  }
+
+  // MARK: Receiving
+
+  /// Reads once. `take` gets the bytes of an open connection, in pieces where TLS has records.
+  @inline(__always)
+  mutating func receive(
+    _ index: Int, _ buffer: inout [UInt8], _ take: (RawSpan) -> Void
+  ) throws(Errno) -> Arrival {
+    guard peers[index].phase == .open else { return try receiveHead(index, &buffer, take) }
+    let received = peers[index].transport.receive(&buffer) { span in
+      take(span.bytes)
+      return true
+    }
+    switch received {
+    case .some: return .bytes
+    case .nothing: return .nothing
+    case .ended(let end):
+      self.end(index, end.label)
+      return .ended
+    }
+  }
+
+  private mutating func receiveHead(
+    _ index: Int, _ buffer: inout [UInt8], _ take: (RawSpan) -> Void
+  ) throws(Errno) -> Arrival {
+    var head = heads.isEmpty ? [] : heads.removeValue(forKey: index) ?? []
+    let received = peers[index].transport.receive(&buffer) { span in
+      head.append(span.bytes)
+      return true
+    }
+    if case .ended(let end) = received {
+      self.end(index, end.label)
+      return .ended
+    }
+    if peers[index].phase == .connecting {
+      guard try shakeHands(index) else { return peers.isOccupied(index) ? .nothing : .ended }
+    }
+    switch doors[Int(peers[index].door)].judge(head) {
+    case .none:
+      heads[index] = head
+      return .nothing
+    case .some(.failure(let refusal)):
+      end(index, refusal.label)
+      return .ended
+    case .some(.success(let count)):
+      peers[index].phase = .open
+      openCount += 1
+      if count < head.count { head.withRawSpan { take($0.extracting(count..<$0.byteCount)) } }
+      return .opened
+    }
+  }
+
+  /// TLS, before the request: whether this has left with what was read.
+  private mutating func shakeHands(_ index: Int) throws(Errno) -> Bool {
+    switch peers[index].transport.sendUnsent() {
+    case .bytes: break
+    case .wouldBlock:
+      try setWaiting(index, true)
+      return false
+    case .reset, .failed:
+      end(index, "lost")
+      return false
+    }
+    guard peers[index].transport.isEstablished, ask(index, isNew: false) == true else {
+      return false
+    }
+    peers[index].phase = .upgrading
+    return true
+  }
+
+  // MARK: Sending
+
+  /// As many of the bytes as there is room for, or nil when the connection has ended. What is left
+  /// is the caller's, who is told by an event when there is room.
+  @inline(__always)
+  mutating func send(_ index: Int, _ bytes: RawSpan) throws(Errno) -> Int? {
+    let outcome = peers[index].transport.send(bytes)
+    if case .bytes(let count) = outcome, count == bytes.byteCount,
+      !peers[index].transport.hasUnsent
+    {
+      if peers[index].waitsForRoom { try setWaiting(index, false) }
+      return count
+    }
+    return try sendRest(index, bytes, outcome)
+  }
+
+  private mutating func sendRest(
+    _ index: Int, _ bytes: RawSpan, _ first: WriteOutcome
+  ) throws(Errno) -> Int? {
+    var outcome = first
+    var sent = 0
+    while true {
+      switch outcome {
+      case .bytes(let count):
+        sent += count
+        // TLS seals a part at a time; a socket that took a part is full.
+        if sent < bytes.byteCount, count > 0, !peers[index].transport.hasUnsent {
+          outcome = peers[index].transport.send(bytes, from: sent)
+          continue
+        }
+      case .wouldBlock: break
+      case .reset, .failed:
+        end(index, "lost")
+        return nil
+      }
+      try setWaiting(index, sent < bytes.byteCount || peers[index].transport.hasUnsent)
+      return sent
+    }
+  }
+
+  /// Whole frames that are no part of a workload's stream: what does not fit is kept and sent when
+  /// there is room.
+  mutating func say(_ index: Int, _ bytes: RawSpan) throws(Errno) {
+    if queues[index] != nil {
+      queues[index]?.append(bytes)
+      return
+    }
+    guard let sent = try send(index, bytes), sent < bytes.byteCount else { return }
+    var rest: [UInt8] = []
+    rest.append(bytes.extracting(sent..<bytes.byteCount))
+    queues[index] = rest
+  }
+
+  /// Nothing may be sent before what is queued.
+  func hasQueue(_ index: Int) -> Bool { !queues.isEmpty && queues[index] != nil }
+
+  private mutating func flushQueue(_ index: Int) throws(Errno) -> Bool {
+    switch peers[index].transport.sendUnsent() {
+    case .bytes: break
+    case .wouldBlock: return true
+    case .reset, .failed:
+      end(index, "lost")
+      return false
+    }
+    if let queue = queues.removeValue(forKey: index) {
+      try queue.withRawSpan { (span) throws(Errno) in try say(index, span) }
+    } else {
+      try setWaiting(index, false)
+    }
+    return peers.isOccupied(index)
+  }
+
+  private mutating func setWaiting(_ index: Int, _ waits: Bool) throws(Errno) {
+    if peers[index].waitsForRoom == waits { return }
+    peers[index].waitsForRoom = waits
+    try peers[index].transport.update(
+      in: epoll, waits ? [.read, .write] : .read, datum: UInt64(index))
+  }
+
+  // MARK: The end
+
+  /// Frees a connection; `label` names a reason that is not ours.
+  mutating func end(_ index: Int, _ label: String?) {
+    guard peers.isOccupied(index) else { return }
+    let peer = peers.remove(index)
+    if peer.phase == .open { openCount -= 1 }
+    if let label { endings[label, default: 0] += 1 }
+    heads[index] = nil
+    queues[index] = nil
+  }
+}

@@ -1,0 +1,54 @@
+/// Options that the workloads share: how long, whose processor time.
+import ArgumentParser
+import Foundation
+import Kernel
+
+struct WorkCourse: ParsableArguments {
+  @Option(help: "Seconds that are measured.")
+  var seconds = 5.0
+  @Option(help: "Seconds before that.")
+  var warmUp = 1.0
+  @Option(help: "Process id of the server, to report its processor time and memory.")
+  var pid: Int?
+  @Flag(help: "Compare every payload, not some: for a proof, not for figures.")
+  var verify = false
+
+  var milliseconds: Int64 { Int64(seconds * 1000) }
+  var warmUpMilliseconds: Int64 { Int64(warmUp * 1000) }
+
+  func check() throws {
+    guard seconds > 0, seconds <= 86_400, warmUp >= 0, warmUp <= 3_600 else {
+      throw ValidationError("--seconds must be up to 86400, --warm-up up to 3600")
+    }
+  }
+}
+
+struct TrustOptions: ParsableArguments {
+  @Flag(help: "With wss://: any certificate will do.")
+  var insecure = false
+  @Option(help: "With wss://: a PEM file of certificates to trust besides the system's.")
+  var authority: String?
+
+  func target(_ url: String) throws -> Target {
+    guard var target = Target(url) else {
+      throw ValidationError("the URL must be ws://ADDRESS:PORT/PATH or wss://…")
+    }
+    try target.prepare(verifies: !insecure, authority: authority)
+    return target
+  }
+}
+
+func checkRange(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
+  guard range.contains(value) else {
+    throw ValidationError("\(name) must be \(range.lowerBound) to \(range.upperBound)")
+  }
+}
+
+/// Descriptors for so many connections, and a few.
+func allowDescriptors(_ connections: Int) throws {
+  let needed = connections + 32
+  let allowed = DescriptorLimit.raise()
+  if allowed < needed {
+    throw WorkFailure.tooManyDescriptors(needed: needed, allowed: allowed)
+  }
+}

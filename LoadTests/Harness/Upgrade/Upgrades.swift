@@ -1,0 +1,64 @@
+/// `chirrup-load upgrade`: what it costs a server to open a connection.
+import ArgumentParser
+import Foundation
+import Kernel
+
+struct Upgrades: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "upgrade",
+    abstract: "Opens connections as fast as they go, and measures what each costs the server.",
+    discussion: """
+      Counts from connect to the server's 101. With --chirrup and --data-dir the gateway's chat \
+      is opened instead: each connection is a visitor with a token and a session of its own, says \
+      hello and follows its session, and counts when its backlog is shown. A first round, which \
+      does not count, makes the sessions warm.
+
+      The connections stay open until all are there; --parallel are under way at once. Ends with \
+      1 if one was refused, with 2 if it could not run.
+      """)
+
+  @Argument(help: "ws://ADDRESS:PORT/PATH, wss:// for TLS; of the chat ws://ADDRESS:PORT.")
+  var url: String
+  @Option(help: "Connections.")
+  var connections = 10_000
+  @Option(help: "Connections under way at once.")
+  var parallel = 256
+  @Option(help: "Process id of the server, to report its processor time and memory.")
+  var pid: Int?
+  @OptionGroup var chat: ChatOptions
+  @OptionGroup var trust: TrustOptions
+  @OptionGroup(title: "Report") var report: ReportOptions
+
+  func validate() throws {
+    guard let target = Target(url) else {
+      throw ValidationError("the URL must be ws://ADDRESS:PORT/PATH or wss://…")
+    }
+    if target.isChat {
+      try chat.check()
+    } else if chat.isGiven {
+      throw ValidationError("tokens are for the chat: ws://ADDRESS:PORT without another path")
+    }
+    try checkRange("--connections", connections, 1...60_000)
+    try checkRange("--parallel", parallel, 1...4_096)
+  }
+
+  func run() throws {
+    try report.run(work: {
+      try allowDescriptors(connections)
+      let door = Door(try trust.target(url))
+      var greetings: [[UInt8]] = []
+      if door.target.isChat {
+        greetings = try chat.visitors(connections).map {
+          chatGreeting(token: $0.token, session: $0.session)
+        }
+        var warm = try UpgradeRun(
+          door, connections: connections, parallel: parallel, greetings: greetings)
+        try warm.open()
+        warm.close()
+      }
+      var run = try UpgradeRun(
+        door, connections: connections, parallel: parallel, greetings: greetings)
+      return try run.measure(url: url, server: pid ?? chat.gateway)
+    })
+  }
+}

@@ -1,0 +1,85 @@
+/// An operator's own account.
+import Directory
+import OpenSSL
+import Postgres
+import Primitives
+
+extension API {
+  func showMe(_ call: Call) async throws(Problem) -> APIResponse {
+    let member = try call.member
+    guard let workspace = try await run(Workspace.withID(member.workspace)) else {
+      throw .unauthenticated
+    }
+    return .json(
+      [UInt8].object { json in
+        appendAccount(
+          member, workspaceName: workspace.name, publicKey: workspace.publicKey, to: &json)
+      })
+  }
+
+  /// What the console knows about who uses it.
+  func appendAccount(
+    _ member: Operator, workspaceName: String, publicKey: String, to json: inout [UInt8]
+  ) {
+    json.appendObject("operator") {
+      $0.appendMember("id", member.id)
+      $0.appendMember("name", member.name)
+      $0.appendMember("email", member.email)
+      $0.appendMember("role", member.membership)
+    }
+    json.appendObject("workspace") {
+      $0.appendMember("id", member.workspace)
+      $0.appendMember("name", workspaceName)
+      $0.appendMember("public_key", publicKey)
+    }
+  }
+
+  /// The caller's other logins end; this one stays, and its next token knows the new password.
+  func changePassword(_ call: Call) async throws(Problem) -> APIResponse {
+    let object = try declaredObject(call.request)
+    let member = try call.member
+    let current = try object.requiredString("current", bytesMax: APILimits.passwordBytes)
+    guard let new = try newPassword(object, "new") else { throw .missing("new") }
+    try takeRate(loginsByEmail, member.email.lowercased(), call.request.now)
+    let known = try await run(
+      Statement(
+        Query("SELECT password_hash FROM operators WHERE id = $1::uuid", [.uuid(member.id)])
+      ) { $0.isEmpty ? nil : $0.text(0, 0) })
+    guard try await isRight(current, known), let known else { throw .wrongPassword }
+    let secret = cookie(call.request).map { Parameter.bytes(hash($0)) } ?? .null
+    let isChanged = try await run(
+      Statement(
+        Query(
+          """
+          WITH changed AS (
+            UPDATE operators SET password_hash = $4::text
+            WHERE id = $2::uuid AND password_hash = $5::text RETURNING id
+          ), ended AS (
+            DELETE FROM operator_sessions s USING changed c
+            WHERE s.operator_id = c.id AND s.token_hash IS DISTINCT FROM $6::bytea
+          )
+          INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
+          SELECT $1::uuid, $2::uuid, $3::text, 'password.changed', id FROM changed RETURNING id
+          """,
+          call.actor + [.text(try await hashed(new)), .text(known), secret])
+      ) { !$0.isEmpty })
+    guard isChanged else { throw .wrongPassword }
+    return APIResponse(status: 204)
+  }
+
+  /// A password that somebody chose; nil when the member is missing.
+  func newPassword(_ object: JSONObject, _ name: String) throws(Problem) -> String? {
+    guard let password = try object.string(name, bytesMax: APILimits.passwordBytes) else {
+      return nil
+    }
+    guard password.count >= APILimits.passwordCharactersMin else {
+      throw .wrongType(name, "at least \(APILimits.passwordCharactersMin) characters long")
+    }
+    return password
+  }
+}
+
+extension Problem {
+  static let wrongPassword = Problem.forbidden(
+    "wrong_password", "The current password is another one.")
+}

@@ -1,0 +1,241 @@
+/// The members of a workspace: who they are, what they may do, and whether they may at all.
+///
+/// An account may be a member of several workspaces (the command line makes it one). What belongs
+/// to the account, its name, password and being disabled, is then no matter of one workspace's
+/// administrators: they could log in elsewhere by it.
+import Directory
+import OpenSSL
+import Postgres
+import Primitives
+
+extension API {
+  private static let member = RowShape([
+    ("id", .id), ("name", .text), ("email", .text), ("role", .text), ("disabled", .bool),
+    ("online", .bool), ("available", .bool), ("load", .int), ("created_at", .time),
+  ])
+
+  func listMembers(_ call: Call) async throws(Problem) -> APIResponse {
+    let page = try call.page("members", keys: 2)
+    return try await list(
+      page, API.member,
+      Query(
+        API.membersSQL,
+        [
+          .uuid(call.workspace), .null, try page.time(0), try page.id(1), page.rowsWanted,
+        ]))
+  }
+
+  private func showMember(
+    _ id: Identifier, status: Int = 200, _ call: Call
+  ) async throws(Problem) -> APIResponse {
+    try await answer(
+      "member", API.member, status: status,
+      Query(API.membersSQL, [.uuid(call.workspace), .uuid(id), .null, .null, .int(1)]))
+  }
+
+  /// Oldest first. `load` is how many open conversations somebody has.
+  private static let membersSQL: StaticString = """
+    SELECT o.id, o.name, o.email, m.role, o.disabled_at IS NOT NULL, p.operator_id IS NOT NULL,
+      coalesce(p.is_available, false),
+      (SELECT count(*) FROM chat_sessions s WHERE s.workspace_id = $1::uuid
+        AND s.assigned_operator_id = o.id AND s.status = 'active' AND s.deleted_at IS NULL),
+      m.created_at, (extract(epoch FROM m.created_at) * 1000000)::bigint::text, o.id::text
+    FROM memberships m JOIN operators o ON o.id = m.operator_id
+    LEFT JOIN operator_presence p ON p.workspace_id = $1::uuid AND p.operator_id = o.id
+      AND p.seen_at > now() - interval '15 seconds'
+    WHERE m.workspace_id = $1::uuid AND ($2::uuid IS NULL OR o.id = $2::uuid)
+      AND ($3::timestamptz IS NULL OR (m.created_at, o.id) > ($3::timestamptz, $4::uuid))
+    ORDER BY m.created_at, o.id LIMIT $5::bigint
+    """
+
+  func addMember(_ call: Call) async throws(Problem) -> APIResponse {
+    let object = try declaredObject(call.request)
+    let email = try object.requiredString("email", bytesMax: APILimits.emailBytes)
+    guard isEmail(email) else { throw .wrongType("email", "an e-mail address") }
+    let name = try object.requiredString("name", bytesMax: APILimits.nameBytes)
+    let role = try membership(object) ?? .agent
+    guard role < .owner || call.caller.membership == .owner else { throw .forbidden(.owner) }
+    let password = try newPassword(object, "password")
+    guard let password else { throw .missing("password") }
+    let id = identifier(call.request.now)
+    let isMade = try await run(
+      Statement(
+        Query(
+          """
+          WITH made AS (
+            INSERT INTO operators (id, email, name, password_hash)
+            SELECT $4::uuid, $5::text, $6::text, $7::text
+            WHERE (SELECT count(*) FROM memberships WHERE workspace_id = $1::uuid) < $9::bigint
+            ON CONFLICT DO NOTHING RETURNING id
+          ), joined AS (
+            INSERT INTO memberships (workspace_id, operator_id, role)
+            SELECT $1::uuid, id, $8::text FROM made
+          )
+          INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
+          SELECT $1::uuid, $2::uuid, $3::text, 'member.added', id,
+            jsonb_build_object('role', $8::text)
+          FROM made RETURNING id
+          """,
+          call.actor + [
+            .uuid(id), .text(email), .text(name), .text(try await hashed(password)),
+            .text(role.rawValue), .int(APILimits.members),
+          ])
+      ) { !$0.isEmpty })
+    guard isMade else {
+      throw .conflict(
+        "This e-mail address has an account already, or the workspace is full "
+          + "(\(APILimits.members) members).")
+    }
+    return try await showMember(id, status: 201, call)
+  }
+
+  func changeMember(_ call: Call) async throws(Problem) -> APIResponse {
+    let object = try declaredObject(call.request)
+    let id = call.parameters.id("id")
+    let name = try object.string("name", bytesMax: APILimits.nameBytes)
+    if name?.isEmpty == true { throw .wrongType("name", "a string that is not empty") }
+    let role = try membership(object)
+    let isDisabled = try object.bool("disabled")
+    let password = try newPassword(object, "password")
+    var hash: String?
+    if let password { hash = try await hashed(password) }
+    try await decide(
+      Query(
+        API.changeMemberSQL,
+        call.actor + [
+          .uuid(id), .text(name), .text(role?.rawValue),
+          isDisabled.map { Parameter.bool($0) } ?? .null, .text(hash),
+          .bool(call.caller.membership == .owner),
+        ]))
+    return try await showMember(id, call)
+  }
+
+  /// Who is the last owner is decided under a lock on all owners, so that two of them cannot lower
+  /// each other at the same time.
+  private static let changeMemberSQL: StaticString = """
+    WITH owners AS (
+      SELECT m.operator_id FROM memberships m JOIN operators o ON o.id = m.operator_id
+      WHERE m.workspace_id = $1::uuid AND m.role = 'owner' AND o.disabled_at IS NULL
+      ORDER BY m.operator_id FOR UPDATE OF m, o
+    ), target AS (
+      SELECT m.operator_id AS id, m.role, EXISTS (SELECT FROM memberships x
+        WHERE x.operator_id = m.operator_id AND x.workspace_id <> $1::uuid) AS is_shared
+      FROM memberships m WHERE m.workspace_id = $1::uuid AND m.operator_id = $4::uuid
+      FOR UPDATE
+    ), verdict AS (
+      SELECT t.id, CASE
+        WHEN (t.role = 'owner' OR $6::text = 'owner') AND NOT $9::boolean THEN 'owners_only'
+        WHEN t.role = 'owner' AND ($6::text <> 'owner' OR $7::boolean)
+          AND NOT EXISTS (SELECT FROM owners w WHERE w.operator_id <> t.id) THEN 'last_owner'
+        WHEN t.is_shared AND ($5::text IS NOT NULL OR $7::boolean IS NOT NULL
+          OR $8::text IS NOT NULL) THEN 'shared'
+        ELSE 'done' END AS word
+      FROM target t
+    ), joined AS (
+      UPDATE memberships m SET role = $6::text FROM verdict v
+      WHERE v.word = 'done' AND m.workspace_id = $1::uuid AND m.operator_id = v.id
+        AND $6::text IS NOT NULL
+    ), changed AS (
+      UPDATE operators o SET name = coalesce($5::text, o.name),
+        password_hash = coalesce($8::text, o.password_hash),
+        disabled_at = CASE WHEN $7::boolean IS NULL THEN o.disabled_at
+          WHEN $7::boolean THEN coalesce(o.disabled_at, now()) END
+      FROM verdict v WHERE v.word = 'done' AND o.id = v.id
+    ), ended AS (
+      DELETE FROM operator_sessions s USING verdict v
+      WHERE v.word = 'done' AND s.operator_id = v.id
+        AND ($7::boolean OR $8::text IS NOT NULL)
+    ), noted AS (
+      INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
+      SELECT $1::uuid, $2::uuid, $3::text, 'member.changed', v.id, jsonb_strip_nulls(
+        jsonb_build_object('role', $6::text, 'disabled', $7::boolean,
+          'name', CASE WHEN $5::text IS NOT NULL THEN true END,
+          'password', CASE WHEN $8::text IS NOT NULL THEN true END))
+      FROM verdict v WHERE v.word = 'done'
+    )
+    SELECT word FROM verdict
+    """
+
+  /// The account goes with its last membership; its open conversations go back to the queue.
+  func removeMember(_ call: Call) async throws(Problem) -> APIResponse {
+    try await decide(
+      Query(
+        API.removeMemberSQL,
+        call.actor + [
+          .uuid(call.parameters.id("id")), .bool(call.caller.membership == .owner),
+        ]))
+    return APIResponse(status: 204)
+  }
+
+  private static let removeMemberSQL: StaticString = """
+    WITH owners AS (
+      SELECT m.operator_id FROM memberships m JOIN operators o ON o.id = m.operator_id
+      WHERE m.workspace_id = $1::uuid AND m.role = 'owner' AND o.disabled_at IS NULL
+      ORDER BY m.operator_id FOR UPDATE OF m, o
+    ), target AS (
+      SELECT m.operator_id AS id, m.role, EXISTS (SELECT FROM memberships x
+        WHERE x.operator_id = m.operator_id AND x.workspace_id <> $1::uuid) AS is_shared
+      FROM memberships m WHERE m.workspace_id = $1::uuid AND m.operator_id = $4::uuid
+      FOR UPDATE
+    ), verdict AS (
+      SELECT t.id, t.is_shared, CASE
+        WHEN t.role = 'owner' AND NOT $5::boolean THEN 'owners_only'
+        WHEN t.role = 'owner'
+          AND NOT EXISTS (SELECT FROM owners w WHERE w.operator_id <> t.id) THEN 'last_owner'
+        ELSE 'done' END AS word
+      FROM target t
+    ), freed AS (
+      UPDATE chat_sessions s SET status = 'waiting', assigned_operator_id = NULL,
+        operator_name = NULL, queued_at = NULL, returned_by = v.id,
+        waiting_since = CASE WHEN s.last_seq > 0 THEN coalesce(s.queued_at, now()) END
+      FROM verdict v WHERE v.word = 'done' AND s.workspace_id = $1::uuid
+        AND s.assigned_operator_id = v.id AND s.status = 'active'
+      RETURNING s.id
+    ), ended AS (
+      DELETE FROM operator_sessions s USING verdict v
+      WHERE v.word = 'done' AND s.operator_id = v.id AND s.workspace_id = $1::uuid
+    ), gone AS (
+      DELETE FROM memberships m USING verdict v
+      WHERE v.word = 'done' AND m.workspace_id = $1::uuid AND m.operator_id = v.id
+    ), closed AS (
+      DELETE FROM operators o USING verdict v
+      WHERE v.word = 'done' AND NOT v.is_shared AND o.id = v.id
+    ), noted AS (
+      INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
+      SELECT $1::uuid, $2::uuid, $3::text, 'member.removed', v.id,
+        jsonb_build_object('conversations', (SELECT count(*) FROM freed))
+      FROM verdict v WHERE v.word = 'done'
+    )
+    SELECT word, (SELECT string_agg(id::text, ' ') FROM freed) FROM verdict
+    """
+
+  /// Runs a statement that answers how it decided, and perhaps which conversations it changed.
+  private func decide(_ query: Query) async throws(Problem) {
+    let rows = try await run(Statement(query) { $0 })
+    switch rows.isEmpty ? nil : rows.text(0, 0) {
+    case "done": break
+    case "owners_only": throw .forbidden(.owner)
+    case "last_owner":
+      throw .conflict("This is the last owner of the workspace; make somebody else one first.")
+    case "shared":
+      throw .conflict(
+        "This account is a member of other workspaces too, so only its role can be changed here.")
+    default: throw .noSuchThing
+    }
+    guard rows.columnCount > 1, let freed = rows.text(0, 1) else { return }
+    for id in freed.split(separator: " ") {
+      if let session = Identifier(String(id)) { sessions.changed(session: session) }
+    }
+  }
+
+  private func membership(_ object: JSONObject) throws(Problem) -> Membership? {
+    try object.word("role", of: Membership.allCases.map(\.rawValue))
+      .flatMap { Membership(rawValue: $0) }
+  }
+
+  private func isEmail(_ text: String) -> Bool {
+    let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+    return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
+      && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
+  }
+}

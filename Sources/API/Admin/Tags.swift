@@ -1,0 +1,144 @@
+/// The words by which a workspace sorts its conversations.
+import Directory
+import Postgres
+import Primitives
+
+extension API {
+  private static let tag = RowShape([
+    ("name", .text), ("colour", .text), ("conversations", .int), ("created_at", .time),
+  ])
+
+  func listTags(_ call: Call) async throws(Problem) -> APIResponse {
+    let page = try call.page("tags")
+    return try await list(
+      page, API.tag,
+      Query(
+        """
+        SELECT t.name, t.colour,
+          (SELECT count(*) FROM session_tags s WHERE s.workspace_id = $1::uuid AND s.tag = t.name),
+          t.created_at, t.name
+        FROM tags t WHERE t.workspace_id = $1::uuid AND ($2::text IS NULL OR t.name > $2::text)
+        ORDER BY t.name LIMIT $3::bigint
+        """, [.uuid(call.workspace), page.key(0), page.rowsWanted]))
+  }
+
+  func putTag(_ call: Call) async throws(Problem) -> APIResponse {
+    let object = try declaredObject(call.request)
+    let colour = try object.string("colour", bytesMax: 7)
+    if let colour, !isColour(colour) { throw .wrongType("colour", "#rrggbb in small letters") }
+    let name = try tagName(call.parameters.text("name"))
+    return try await answer(
+      "tag", API.tag,
+      Query(
+        """
+        WITH made AS (
+          INSERT INTO tags (workspace_id, name, colour)
+          SELECT $1::uuid, $4::text, $5::text
+          WHERE EXISTS (SELECT FROM tags WHERE workspace_id = $1::uuid AND name = $4::text)
+            OR (SELECT count(*) FROM tags WHERE workspace_id = $1::uuid) < $6::bigint
+          ON CONFLICT (workspace_id, name) DO UPDATE SET colour = excluded.colour
+          RETURNING name, colour, created_at
+        ), noted AS (
+          INSERT INTO audit_log (workspace_id, actor_id, actor, action, details)
+          SELECT $1::uuid, $2::uuid, $3::text, 'tag.changed', jsonb_build_object('name', name)
+          FROM made
+        )
+        SELECT m.name, m.colour,
+          (SELECT count(*) FROM session_tags s WHERE s.workspace_id = $1::uuid AND s.tag = m.name),
+          m.created_at
+        FROM made m
+        """, call.actor + [.text(name), .text(colour), .int(APILimits.tags)]),
+      orElse: .tooMany("tags", APILimits.tags))
+  }
+
+  /// Conversations lose it too.
+  func deleteTag(_ call: Call) async throws(Problem) -> APIResponse {
+    try await remove(
+      Query(
+        """
+        WITH gone AS (
+          DELETE FROM tags WHERE workspace_id = $1::uuid AND name = $4::text RETURNING name
+        )
+        INSERT INTO audit_log (workspace_id, actor_id, actor, action, details)
+        SELECT $1::uuid, $2::uuid, $3::text, 'tag.deleted', jsonb_build_object('name', name)
+        FROM gone RETURNING id
+        """, call.actor + [.text(call.parameters.text("name"))]))
+  }
+
+  /// Sets which tags a conversation has. Those that the workspace does not know yet are made.
+  func tagConversation(_ call: Call) async throws(Problem) -> APIResponse {
+    let object = try declaredObject(call.request)
+    let given = try object.strings(
+      "tags", countMax: APILimits.tagsOfConversation, bytesMax: APILimits.tagBytes)
+    guard let given else { throw .missing("tags") }
+    var names: [String] = []
+    for name in given { names.append(try tagName(name)) }
+    let found = try await run(
+      Statement(
+        Query(
+          API.tagConversationSQL,
+          [
+            .uuid(call.workspace), .uuid(call.session), .text(names.joined(separator: "\n")),
+            .int(APILimits.tags),
+          ])
+      ) { rows in rows.isEmpty ? nil : (rows.bool(0, 0) ?? false) })
+    guard let fits = found else { throw .noSuchSession }
+    guard fits else { throw .tooMany("tags", APILimits.tags) }
+    sessions.changed(session: call.session)
+    return try await showConversation(call)
+  }
+
+  /// The session's row is locked first, so that of two who tag at once the last one counts whole.
+  private static let tagConversationSQL: StaticString = """
+    WITH target AS (
+      SELECT id FROM chat_sessions
+      WHERE id = $2::uuid AND workspace_id = $1::uuid AND deleted_at IS NULL
+      FOR UPDATE
+    ), wanted AS (
+      SELECT DISTINCT name
+      FROM target, unnest(string_to_array(nullif($3::text, ''), E'\\n')) AS name
+    ), room AS (
+      SELECT (SELECT count(*) FROM tags WHERE workspace_id = $1::uuid) + (
+        SELECT count(*) FROM wanted w
+        WHERE NOT EXISTS (SELECT FROM tags t WHERE t.workspace_id = $1::uuid AND t.name = w.name)
+      ) <= $4::bigint AS fits FROM target
+    ), made AS (
+      INSERT INTO tags (workspace_id, name)
+      SELECT $1::uuid, name FROM wanted, room WHERE fits ORDER BY name
+      ON CONFLICT (workspace_id, name) DO NOTHING
+    ), removed AS (
+      DELETE FROM session_tags s USING target, room
+      WHERE fits AND s.workspace_id = $1::uuid AND s.session_id = target.id
+        AND s.tag NOT IN (SELECT name FROM wanted)
+    ), added AS (
+      INSERT INTO session_tags (workspace_id, session_id, tag)
+      SELECT $1::uuid, target.id, w.name FROM target, wanted w, room WHERE fits
+      ON CONFLICT (workspace_id, session_id, tag) DO NOTHING
+    ), touched AS (
+      UPDATE chat_sessions s SET updated_at = clock_timestamp()
+      FROM target, room WHERE fits AND s.id = target.id
+    )
+    SELECT fits FROM room
+    """
+
+  /// As the table wants it, and without what a path cannot hold.
+  private func tagName(_ name: String) throws(Problem) -> String {
+    guard (1...50).contains(name.unicodeScalars.count), name.first != " ", name.last != " ",
+      name.unicodeScalars.allSatisfy({
+        $0.value >= 0x20 && $0 != "/" && $0 != "\\" && $0 != "\u{7F}"
+      })
+    else {
+      throw .invalid(
+        "A tag has 1 to 50 characters, no slash, no line break and no blank at its ends.")
+    }
+    return name
+  }
+}
+
+/// `#rrggbb` in small letters.
+private func isColour(_ text: String) -> Bool {
+  text.utf8.count == 7 && text.utf8.first == UInt8(ascii: "#")
+    && text.utf8.dropFirst().allSatisfy {
+      (0x30...0x39).contains($0) || (0x61...0x66).contains($0)
+    }
+}

@@ -1,0 +1,37 @@
+/// Visitors as operators see them.
+import Directory
+import Postgres
+import Primitives
+
+extension API {
+  private static let visitor = RowShape([
+    ("id", .id), ("name", .text), ("email", .text), ("external_id", .text), ("attributes", .json),
+    ("banned_at", .time), ("created_at", .time), ("last_seen_at", .time), ("conversations", .int),
+  ])
+
+  /// Nil when there is none any more.
+  func visitorDetail(
+    _ id: Identifier, of workspace: Identifier
+  ) async throws(Problem) -> [UInt8]? {
+    try await run(
+      Statement(Query(API.visitorSQL, [.uuid(workspace), .uuid(id)])) { rows in
+        guard !rows.isEmpty else { return nil }
+        var json: [UInt8] = []
+        API.visitor.append(rows, 0, to: &json)
+        return json
+      })
+  }
+
+  private static let visitorSQL: StaticString = """
+    SELECT v.id, v.name, v.email, v.external_id, v.attributes::text, v.banned_at, v.created_at,
+      v.last_seen_at, (SELECT count(*) FROM chat_sessions s WHERE s.workspace_id = $1::uuid
+        AND s.user_id = v.id AND s.deleted_at IS NULL)
+    FROM visitors v WHERE v.workspace_id = $1::uuid AND v.id = $2::uuid
+    """
+
+  func showVisitor(_ call: Call) async throws(Problem) -> APIResponse {
+    try await answer(
+      "visitor", API.visitor,
+      Query(API.visitorSQL, [.uuid(call.workspace), .uuid(call.parameters.id("id"))]))
+  }
+}

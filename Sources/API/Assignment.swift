@@ -1,0 +1,188 @@
+import Directory
+public import Postgres
+public import Primitives
+
+/// Conversations that are given to operators without anybody asking, where the workspace wants it
+/// (`assign` = `least_busy`): the longest waiting one to the available operator with the fewest,
+/// below what one may have. And those of an operator who is gone go back to their places in line.
+///
+/// Under the same locks as `Claim`, so that neither a claim at the same moment nor another gateway
+/// gives one twice, or too many to one.
+public enum Assignment {
+  /// A conversation that has changed hands.
+  public struct Given: Sendable, Equatable {
+    public var session: Identifier
+    public var operatorName: String
+  }
+
+  /// What one attempt to give a conversation came to.
+  public enum Attempt: Sendable, Equatable {
+    case given(Given)
+    /// Somebody else took it while this waited.
+    case lost
+    /// Nobody waits, nobody is free, or the workspace does not want it.
+    case nothing
+  }
+
+  /// Whether there may be something to give: without a lock.
+  public static func isDue(in workspace: Identifier) -> Query {
+    Query(
+      """
+      SELECT q.is_automatic AND EXISTS (SELECT FROM chat_sessions s
+        WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
+          AND s.waiting_since IS NOT NULL)
+      FROM chirrup_queue($1::uuid) AS q
+      """, [.uuid(workspace)])
+  }
+
+  /// Gives one conversation. Whoever gave one back to the queue does not get it again by itself;
+  /// those behind it go on.
+  public static func giveNext(in workspace: Identifier) -> Query {
+    Query(giveSQL, [.uuid(workspace)]).after(.line(of: workspace), .present(in: workspace))
+  }
+
+  public static func decodeAttempt(_ rows: Rows) -> Attempt {
+    guard !rows.isEmpty else { return .nothing }
+    guard let session = rows.uuid(0, 0) else { return .lost }
+    return .given(Given(session: session, operatorName: rows.text(0, 1) ?? ""))
+  }
+
+  /// Takes conversations from operators who were not seen for as long as the workspace waits.
+  ///
+  /// - Parameters:
+  ///   - steadySeconds: for how long this gateway could write who is there. Nobody is gone for
+  ///     longer than that: after an outage of the database, or a restart, all were unseen.
+  ///   - limit: conversations of one transaction.
+  public static func takeBack(
+    in workspace: Identifier, steadySeconds: Int64, limit: Int64
+  ) -> Query {
+    Query(takeBackSQL, [.uuid(workspace), .int(steadySeconds), .int(limit)])
+  }
+
+  public static func decodeTaken(_ rows: Rows) -> [Identifier] {
+    (0..<rows.count).compactMap { rows.uuid($0, 0) }
+  }
+
+  /// Workspaces that want automatic assignment and in which there may be something to do, behind
+  /// `last` in the order of their ids.
+  public static func workspaces(after last: Identifier, limit: Int64) -> Query {
+    Query(
+      """
+      SELECT w.workspace_id FROM system_settings w
+      WHERE w.key = 'queue' AND w.value LIKE '%least_busy%' AND w.workspace_id > $1::uuid
+        AND (EXISTS (SELECT FROM chat_sessions s
+            WHERE s.workspace_id = w.workspace_id AND s.status = 'waiting'
+              AND s.deleted_at IS NULL AND s.waiting_since IS NOT NULL)
+          OR EXISTS (SELECT FROM operator_presence p JOIN chat_sessions s
+            ON s.workspace_id = p.workspace_id AND s.assigned_operator_id = p.operator_id
+              AND s.status = 'active' AND s.deleted_at IS NULL
+            WHERE p.workspace_id = w.workspace_id
+              AND p.seen_at < now() - interval '15 seconds'))
+      ORDER BY w.workspace_id LIMIT $2::bigint
+      """, [.uuid(last), .int(limit)])
+  }
+
+  private static let giveSQL: StaticString = """
+    WITH free AS MATERIALIZED (
+      SELECT o.id, o.name, l.load, p.given_at
+      FROM chirrup_queue($1::uuid) AS q
+      JOIN operator_presence p ON p.workspace_id = $1::uuid
+      JOIN operators o ON o.id = p.operator_id
+      CROSS JOIN LATERAL (SELECT count(*) AS load FROM chat_sessions a
+        WHERE a.workspace_id = $1::uuid AND a.assigned_operator_id = p.operator_id
+          AND a.status = 'active' AND a.deleted_at IS NULL) AS l
+      WHERE q.is_automatic AND p.is_available AND p.seen_at > now() - interval '15 seconds'
+        AND o.disabled_at IS NULL AND l.load < q.capacity
+    ), front AS MATERIALIZED (
+      SELECT s.id, s.waiting_since, s.returned_by
+      FROM chat_sessions s
+      WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
+        AND s.waiting_since IS NOT NULL AND s.assigned_operator_id IS NULL
+      ORDER BY s.waiting_since, s.id LIMIT 100
+    ), choice AS MATERIALIZED (
+      SELECT f.id AS session, c.id AS receiver, c.name
+      FROM front f CROSS JOIN LATERAL (SELECT free.id, free.name FROM free
+        WHERE free.id IS DISTINCT FROM f.returned_by
+        ORDER BY free.load, free.given_at NULLS FIRST, free.id LIMIT 1) AS c
+      ORDER BY f.waiting_since, f.id LIMIT 1
+    ), target AS (
+      SELECT s.id, s.last_seq, c.receiver, c.name, clock_timestamp() AS at
+      FROM choice c JOIN chat_sessions s ON s.id = c.session
+      WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
+        AND s.assigned_operator_id IS NULL
+      FOR UPDATE OF s
+    ), lines AS (
+      SELECT t.*, t.name || ' joined' AS content, jsonb_build_object('event', 'assigned',
+        'operator', jsonb_build_object('id', t.receiver, 'name', t.name)) AS payload
+      FROM target t
+    ), written AS (
+      INSERT INTO chats
+        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
+      SELECT gen_random_uuid(), $1::uuid, l.id, l.last_seq + 1, 'system', 'event', l.content,
+        l.payload, sha256(convert_to('event' || E'\\n' || l.payload::text || E'\\n' || l.content,
+          'UTF8')), l.at
+      FROM lines l
+    ), changed AS (
+      UPDATE chat_sessions s SET last_seq = t.last_seq + 1, status = 'active',
+        assigned_operator_id = t.receiver, operator_name = t.name, claimed_at = t.at,
+        queued_at = coalesce(s.waiting_since, s.queued_at), waiting_since = NULL,
+        returned_by = NULL
+      FROM target t WHERE s.id = t.id AND s.workspace_id = $1::uuid
+    ), noted AS (
+      UPDATE operator_presence p SET given_at = t.at
+      FROM target t WHERE p.workspace_id = $1::uuid AND p.operator_id = t.receiver
+    )
+    SELECT t.id, t.name FROM choice c LEFT JOIN target t ON true
+    """
+
+  /// In the order of the ids, as a batch of messages locks them.
+  private static let takeBackSQL: StaticString = """
+    WITH gone AS MATERIALIZED (
+      SELECT p.operator_id, o.name, now() - q.reassign_after AS since
+      FROM chirrup_queue($1::uuid) AS q
+      JOIN operator_presence p ON p.workspace_id = $1::uuid
+      JOIN operators o ON o.id = p.operator_id
+      WHERE q.is_automatic AND q.reassign_after <= make_interval(secs => $2::bigint)
+        AND p.seen_at < now() - q.reassign_after
+    ), target AS (
+      SELECT s.id, s.last_seq, g.operator_id, g.name, clock_timestamp() AS at
+      FROM gone g JOIN chat_sessions s ON s.assigned_operator_id = g.operator_id
+      WHERE s.workspace_id = $1::uuid AND s.status = 'active' AND s.deleted_at IS NULL
+        AND (s.claimed_at IS NULL OR s.claimed_at < g.since)
+      ORDER BY s.id LIMIT $3::bigint
+      FOR UPDATE OF s
+    ), lines AS (
+      SELECT t.*, t.name || ' is away; the conversation waits for the next operator' AS content,
+        jsonb_build_object('event', 'unassigned', 'reason', 'operator_gone',
+          'from', jsonb_build_object('id', t.operator_id, 'name', t.name)) AS payload
+      FROM target t
+    ), written AS (
+      INSERT INTO chats
+        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
+      SELECT gen_random_uuid(), $1::uuid, l.id, l.last_seq + 1, 'system', 'event', l.content,
+        l.payload, sha256(convert_to('event' || E'\\n' || l.payload::text || E'\\n' || l.content,
+          'UTF8')), l.at
+      FROM lines l
+    ), changed AS (
+      UPDATE chat_sessions s SET last_seq = t.last_seq + 1, status = 'waiting',
+        assigned_operator_id = NULL, operator_name = NULL, claimed_at = NULL,
+        waiting_since = coalesce(s.queued_at, s.created_at)
+      FROM target t WHERE s.id = t.id AND s.workspace_id = $1::uuid
+    )
+    SELECT t.id FROM target t
+    """
+}
+
+extension Lock {
+  /// The memberships of all who may be given something, in the order of their ids.
+  static func present(in workspace: Identifier) -> Lock {
+    Lock(
+      """
+      SELECT FROM memberships m JOIN operator_presence p
+        ON p.workspace_id = m.workspace_id AND p.operator_id = m.operator_id
+      WHERE m.workspace_id = $1::uuid AND p.is_available
+        AND p.seen_at > now() - interval '15 seconds'
+      ORDER BY m.operator_id FOR NO KEY UPDATE OF m
+      """, [.uuid(workspace)])
+  }
+}

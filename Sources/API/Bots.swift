@@ -1,0 +1,203 @@
+/// The bots: what a workspace has set up answers a visitor while no operator has the conversation.
+///
+/// Nothing of it is on the path of a message: the visitor's message is committed and shown before
+/// anybody here hears of it. An answer is a message like any other, appended by the loop that owns
+/// the session, under an id that follows from the visitor's message and the place among its
+/// answers. So what a crash interrupts is simply done again (`unanswered` finds it), and two
+/// gateways that do it at once store one answer. How far a conversation has been answered stands in
+/// `bot_progress`, which is written last.
+import Automation
+import Chat
+import Directory
+import Kernel
+import Postgres
+public import Primitives
+import Synchronization
+
+public final class Bots: Sendable {
+  private let api: API
+  private let scripts = Mutex<[Identifier: (script: BotScript, at: WallTime)]>([:])
+
+  /// Workspaces whose intents are kept in memory, and for how long.
+  static let scriptsMax = 256
+  static let scriptSeconds: Int64 = 2
+  /// Conversations of one workspace that are answered at the same time.
+  static let lanes = 8
+  /// Visitors' messages that one run answers in one conversation.
+  static let messagesMax = 20
+
+  public init(_ api: API) { self.api = api }
+
+  /// Answers what visitors have written in these conversations. Never throws: what fails now is
+  /// done by the next run.
+  public func answer(_ sessions: [Identifier], of workspace: Identifier, now: WallTime) async {
+    let script: BotScript
+    do throws(Problem) {
+      script = try await self.script(workspace, now)
+    } catch {
+      return report(error)
+    }
+    await withTaskGroup { group in
+      for lane in 0..<min(Bots.lanes, sessions.count) {
+        group.addTask {
+          for place in stride(from: lane, to: sessions.count, by: Bots.lanes) {
+            do throws(Problem) {
+              try await self.answer(sessions[place], workspace, script, now)
+            } catch {
+              self.report(error)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private func report(_ problem: Problem) {
+    guard problem.status == 500 else { return }
+    api.options.report("a bot could not answer: \(problem.detail)")
+  }
+
+  /// Conversations of this workspace in which a visitor's last words have waited for an answer for
+  /// a while: after a crash, or of another gateway that has died.
+  public func unanswered(in workspace: Identifier) async -> [Identifier] {
+    do throws(Problem) {
+      return try await api.run(BotProgress.unanswered(in: workspace))
+    } catch {
+      return []
+    }
+  }
+
+  private func script(
+    _ workspace: Identifier, _ now: WallTime
+  ) async throws(Problem) -> BotScript {
+    let age = scripts.withLock { $0[workspace] }.map { now.microseconds - $0.at.microseconds }
+    if let age, (0..<Bots.scriptSeconds * 1_000_000).contains(age),
+      let known = scripts.withLock({ $0[workspace]?.script })
+    {
+      return known
+    }
+    let script = try await api.run(BotScript.load(workspace))
+    for name in script.broken {
+      api.options.report("the intent “\(name)” of workspace \(workspace) has no valid pattern")
+    }
+    scripts.withLock {
+      if $0.count >= Bots.scriptsMax { $0.removeAll(keepingCapacity: true) }
+      $0[workspace] = (script, now)
+    }
+    return script
+  }
+
+  private func answer(
+    _ session: Identifier, _ workspace: Identifier, _ script: BotScript, _ now: WallTime
+  ) async throws(Problem) {
+    let turn = try await api.run(
+      BotProgress.turn(session, workspace: workspace, limit: Bots.messagesMax))
+    guard let turn, let last = turn.messages.last else { return }
+    for message in turn.messages where !message.isOffline {
+      if message.asksForPerson {
+        try await handOver(session, workspace, message.id)
+        return
+      }
+      let (replies, handsOver) = try await replies(to: message, workspace, script, now)
+      for (ordinal, reply) in replies {
+        guard try await say(reply, in: session, workspace, answering: message.id, ordinal, now)
+        else { return }
+      }
+      if handsOver {
+        try await handOver(session, workspace, message.id)
+        return
+      }
+    }
+    try await api.run(BotProgress.note(session, workspace: workspace, answered: last.seq))
+  }
+
+  /// With their places among the answers: the greeting has place 0.
+  private func replies(
+    to message: BotProgress.Message, _ workspace: Identifier, _ script: BotScript, _ now: WallTime
+  ) async throws(Problem) -> (replies: [(Int, ReplyObject)], handsOver: Bool) {
+    var replies: [(Int, ReplyObject)] = []
+    if message.isFirst, let text = try await greeting(workspace, now) {
+      replies.append((0, ReplyObject(text: text)))
+    }
+    let intents = script.intents
+    let text = message.choice ?? message.body
+    // In a thread of its own: its limit is some milliseconds, which is much for a loop.
+    let (intent, undecided) = await withCheckedContinuation { continuation in
+      let match: @Sendable () -> Void = {
+        continuation.resume(returning: intents.first(matching: text))
+      }
+      do throws(Errno) {
+        _ = try Thread.spawn(name: "patterns", body: match)
+      } catch {
+        match()
+      }
+    }
+    if !undecided.isEmpty {
+      api.options.report(
+        "patterns took too long in workspace \(workspace): \(undecided.joined(separator: ", "))")
+    }
+    var handsOver = false
+    for (place, reply) in (intent?.replies ?? []).enumerated() {
+      switch reply {
+      case .text(let text): replies.append((place + 1, ReplyObject(text: text)))
+      case .object(let name):
+        if let object = script.objects[name] { replies.append((place + 1, object)) }
+      case .handover: handsOver = true
+      }
+    }
+    return (replies, handsOver)
+  }
+
+  /// What is said after the first message: that nobody is there, or else the greeting.
+  private func greeting(
+    _ workspace: Identifier, _ now: WallTime
+  ) async throws(Problem) -> String? {
+    let loaded = try await api.settings(of: workspace, now: now)
+    let away = loaded.settings.awayMessage
+    if away.isEnabled, !away.text.isEmpty {
+      if !loaded.schedule.isOpen(at: now) { return away.text }
+      if try await !api.run(WidgetPresence.of(workspace)).isSomebodyAvailable { return away.text }
+    }
+    let greeting = loaded.settings.greetingMessage
+    return greeting.isEnabled && !greeting.text.isEmpty ? greeting.text : nil
+  }
+
+  /// False when the store does not take it now: the rest waits for the next run.
+  private func say(
+    _ reply: ReplyObject, in session: Identifier, _ workspace: Identifier,
+    answering message: Identifier, _ ordinal: Int, _ now: WallTime
+  ) async throws(Problem) -> Bool {
+    let name = try await api.settings(of: workspace, now: now).settings.widget.name ?? ""
+    let outcome = await api.sessions.append(
+      session: session, workspace: workspace, id: .answer(to: message, ordinal: ordinal),
+      role: .bot, kind: reply.messageKind, sender: nil, senderName: Array(name.utf8),
+      body: Array(reply.body.utf8), payload: reply.payload)
+    switch outcome.verdict {
+    // A conflict: it was answered before, and the answer was changed since.
+    case .stored, .duplicate, .conflict, .rejected: return true
+    case .unavailable, .closed, .noSuchSession: return false
+    }
+  }
+
+  private func handOver(
+    _ session: Identifier, _ workspace: Identifier, _ message: Identifier
+  ) async throws(Problem) {
+    let isNew = try await api.run(
+      BotProgress.handOver(
+        session, workspace: workspace, line: .answer(to: message, ordinal: Intent.repliesMax + 1)))
+    guard isNew else { return }
+    api.sessions.changed(session: session)
+    api.sessions.happened(WorkspaceNews(workspace: workspace, session: session, kind: .waits))
+  }
+}
+
+extension ReplyObject {
+  fileprivate var messageKind: Chat.Kind {
+    switch kind {
+    case .text: .text
+    case .buttons: .buttons
+    case .card: .card
+    case .carousel: .carousel
+    }
+  }
+}

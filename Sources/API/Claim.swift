@@ -1,0 +1,158 @@
+import Directory
+import Postgres
+import Primitives
+
+/// An operator takes a conversation: one that was chosen, or the one that has waited longest.
+///
+/// One transaction of two steps. First the locks: on the operator's membership, so that nobody
+/// takes more than the workspace allows, and for the longest waiting one on the workspace's line,
+/// so that those who ask at once are served one after the other, first in, first out. Then one
+/// statement that sees everything committed up to then, locks the conversation's row as a batch of
+/// messages does, decides, changes the row and writes the line of the log that everybody reads.
+struct Claim {
+  /// Nil: the one that has waited longest; behind all others those in which nobody has written.
+  var session: Identifier?
+  var member: Operator
+  /// The id of the line in the log.
+  var line: Identifier
+
+  enum Verdict: String, Sendable {
+    case applied
+    /// The operator has it already.
+    case held
+    /// Somebody else has it.
+    case claimed
+    case closed
+    /// The operator has as many as one may have.
+    case full
+  }
+
+  struct Result: Sendable {
+    var verdict: Verdict
+    var session: Identifier
+    var assignee: Identifier?
+    var assigneeName: String
+    var capacity: Int64
+  }
+
+  /// Nil inside: there is no such conversation, or nobody waits.
+  var statement: Statement<Result?> {
+    let payload = [UInt8].object { json in
+      json.appendMember("event", "claimed")
+      json.appendObject("operator") {
+        $0.appendMember("id", member.id)
+        $0.appendMember("name", member.name)
+      }
+    }
+    var query = Query(
+      session == nil ? Claim.next : Claim.chosen,
+      [
+        .uuid(member.workspace), .uuid(member.id), .text(member.name), .uuid(line),
+        .text("\(member.name) joined"), .json(payload),
+      ])
+    if let session {
+      query.parameters.append(.uuid(session))
+      query.locks = [.membership(of: member.id, in: member.workspace)]
+    } else {
+      query.locks = [.line(of: member.workspace), .membership(of: member.id, in: member.workspace)]
+    }
+    return Statement(query) { rows in
+      guard !rows.isEmpty, let verdict = rows.text(0, 0).flatMap({ Verdict(rawValue: $0) }),
+        let session = rows.uuid(0, 1)
+      else { return nil }
+      return Result(
+        verdict: verdict, session: session, assignee: rows.uuid(0, 2),
+        assigneeName: rows.text(0, 3) ?? "", capacity: rows.int(0, 4) ?? 0)
+    }
+  }
+
+  private static let chosen: StaticString = """
+    WITH target AS (
+      SELECT id, status, assigned_operator_id, operator_name, last_seq
+      FROM chat_sessions
+      WHERE id = $7::uuid AND workspace_id = $1::uuid AND deleted_at IS NULL
+      FOR UPDATE
+    ), decided AS (
+      SELECT t.*, q.capacity, clock_timestamp() AS at, CASE
+        WHEN t.status = 'closed' THEN 'closed'
+        WHEN t.assigned_operator_id = $2::uuid THEN 'held'
+        WHEN t.assigned_operator_id IS NOT NULL THEN 'claimed'
+        WHEN (SELECT count(*) FROM chat_sessions a
+          WHERE a.workspace_id = $1::uuid AND a.assigned_operator_id = $2::uuid
+            AND a.status = 'active' AND a.deleted_at IS NULL) >= q.capacity THEN 'full'
+        ELSE 'applied' END AS verdict
+      FROM target t CROSS JOIN chirrup_queue($1::uuid) AS q
+    ), line AS (
+      INSERT INTO chats
+        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
+      SELECT $4::uuid, $1::uuid, d.id, d.last_seq + 1, 'system', 'event', $5::text, $6::jsonb,
+        sha256(convert_to('event' || E'\\n' || $6::jsonb::text || E'\\n' || $5::text, 'UTF8')), d.at
+      FROM decided d WHERE d.verdict = 'applied'
+    ), changed AS (
+      UPDATE chat_sessions s SET last_seq = d.last_seq + 1, status = 'active',
+        assigned_operator_id = $2::uuid, operator_name = $3::text, claimed_at = d.at,
+        queued_at = coalesce(s.waiting_since, s.queued_at), waiting_since = NULL,
+        returned_by = NULL, closed_at = NULL, closed_by = NULL
+      FROM decided d
+      WHERE s.id = d.id AND s.workspace_id = $1::uuid AND d.verdict = 'applied'
+    )
+    SELECT d.verdict, d.id, d.assigned_operator_id,
+      coalesce(d.operator_name, (SELECT name FROM operators o WHERE o.id = d.assigned_operator_id)),
+      d.capacity::bigint
+    FROM decided d
+    """
+
+  /// The front of the line may be claimed by its id while this waits for its row: then the row's
+  /// newest version does not match any more, and the next one is taken.
+  private static let next: StaticString = """
+    WITH target AS (
+      SELECT id, last_seq
+      FROM chat_sessions
+      WHERE workspace_id = $1::uuid AND status = 'waiting' AND deleted_at IS NULL
+        AND assigned_operator_id IS NULL
+      ORDER BY waiting_since, id LIMIT 1
+      FOR UPDATE
+    ), decided AS (
+      SELECT t.*, q.capacity, clock_timestamp() AS at, CASE
+        WHEN (SELECT count(*) FROM chat_sessions a
+          WHERE a.workspace_id = $1::uuid AND a.assigned_operator_id = $2::uuid
+            AND a.status = 'active' AND a.deleted_at IS NULL) >= q.capacity THEN 'full'
+        ELSE 'applied' END AS verdict
+      FROM target t CROSS JOIN chirrup_queue($1::uuid) AS q
+    ), line AS (
+      INSERT INTO chats
+        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
+      SELECT $4::uuid, $1::uuid, d.id, d.last_seq + 1, 'system', 'event', $5::text, $6::jsonb,
+        sha256(convert_to('event' || E'\\n' || $6::jsonb::text || E'\\n' || $5::text, 'UTF8')), d.at
+      FROM decided d WHERE d.verdict = 'applied'
+    ), changed AS (
+      UPDATE chat_sessions s SET last_seq = d.last_seq + 1, status = 'active',
+        assigned_operator_id = $2::uuid, operator_name = $3::text, claimed_at = d.at,
+        queued_at = coalesce(s.waiting_since, s.queued_at), waiting_since = NULL,
+        returned_by = NULL
+      FROM decided d
+      WHERE s.id = d.id AND s.workspace_id = $1::uuid AND d.verdict = 'applied'
+    )
+    SELECT d.verdict, d.id, NULL::uuid, NULL::text, d.capacity::bigint FROM decided d
+    """
+}
+
+extension Lock {
+  /// Whoever takes a conversation for this operator, or gives one, does it under this lock: the
+  /// count of those that the operator has stays true until it is over.
+  static func membership(of member: Identifier, in workspace: Identifier) -> Lock {
+    Lock(
+      """
+      SELECT FROM memberships WHERE workspace_id = $1::uuid AND operator_id = $2::uuid
+      FOR NO KEY UPDATE
+      """, [.uuid(workspace), .uuid(member)])
+  }
+
+  /// Whoever takes from the front of the line. It ends with the transaction, and comes before
+  /// memberships and rows of conversations.
+  static func line(of workspace: Identifier) -> Lock {
+    Lock(
+      "SELECT pg_advisory_xact_lock(hashtextextended('chirrup line ' || $1::uuid::text, 0))",
+      [.uuid(workspace)])
+  }
+}

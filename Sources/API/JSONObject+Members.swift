@@ -1,0 +1,106 @@
+import Chat
+import Primitives
+
+/// What the bodies of the administration hold besides texts: numbers, times, lists.
+extension JSONObject {
+  /// Whether the member is there, be it null.
+  func has(_ name: String) -> Bool { members[name] != nil }
+
+  /// A text that must be there, and not be empty.
+  func requiredString(_ name: String, bytesMax: Int) throws(Problem) -> String {
+    guard let value = try string(name, bytesMax: bytesMax) else { throw .missing(name) }
+    guard !value.isEmpty else { throw .wrongType(name, "a string that is not empty") }
+    return value
+  }
+
+  /// One of a few words.
+  func word(_ name: String, of words: [String]) throws(Problem) -> String? {
+    guard let value = try string(name, bytesMax: 64) else { return nil }
+    guard words.contains(value) else {
+      throw .wrongType(name, "one of " + words.joined(separator: ", "))
+    }
+    return value
+  }
+
+  /// A moment as PostgreSQL will read it: the form is checked here (RFC 3339 §5.6), the calendar
+  /// there.
+  func time(_ name: String) throws(Problem) -> String? {
+    guard let value = try string(name, bytesMax: 40) else { return nil }
+    guard JSONObject.isTime(value) else { throw .wrongType(name, "a time as 2026-11-22T14:00:00Z") }
+    return value
+  }
+
+  private static func isTime(_ text: String) -> Bool {
+    let form = Array("0000-00-00T00:00:00".utf8)
+    let bytes = Array(text.utf8)
+    guard bytes.count > form.count else { return false }
+    for (byte, expected) in zip(bytes, form) {
+      let isDigit = (0x30...0x39).contains(byte)
+      guard expected == UInt8(ascii: "0") ? isDigit : byte == expected else { return false }
+    }
+    var rest = bytes[form.count...]
+    if rest.first == UInt8(ascii: ".") {
+      rest = rest.dropFirst()
+      let digits = rest.prefix { (0x30...0x39).contains($0) }
+      guard 1...9 ~= digits.count else { return false }
+      rest = rest.dropFirst(digits.count)
+    }
+    if rest.elementsEqual("Z".utf8) { return true }
+    guard rest.count == 6, let sign = rest.first,
+      sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-")
+    else { return false }
+    return rest.dropFirst().enumerated().allSatisfy { index, byte in
+      index == 2 ? byte == UInt8(ascii: ":") : (0x30...0x39).contains(byte)
+    }
+  }
+
+  /// The elements of an array, each as an object whose one member has the array's name; nil when
+  /// the member is missing or null.
+  func elements(_ name: String, countMax: Int) throws(Problem) -> [JSONObject]? {
+    guard let token = member(name) else { return nil }
+    guard token.kind == .array else { throw .wrongType(name, "an array") }
+    let found = text.withRawSpan { JSONObject.elements(of: token, in: $0) }
+    guard found.count <= countMax else {
+      throw .wrongType(name, "an array of at most \(countMax) elements")
+    }
+    return found.map { JSONObject(text: text, members: [name: $0]) }
+  }
+
+  /// The text was checked as a whole before.
+  private static func elements(of array: JSONScanner.Token, in text: RawSpan) -> [JSONScanner.Token]
+  {
+    var elements: [JSONScanner.Token] = []
+    var scanner = JSONScanner(offset: array.range.lowerBound + 1)
+    scanner.skipSpace(text)
+    while !scanner.accept(UInt8(ascii: "]"), text) {
+      guard let element = try? scanner.value(text, depth: 1) else { break }
+      elements.append(element)
+      scanner.skipSpace(text)
+      _ = scanner.accept(UInt8(ascii: ","), text)
+      scanner.skipSpace(text)
+    }
+    return elements
+  }
+
+  /// Texts without repetition; nil when the member is missing or null.
+  func strings(_ name: String, countMax: Int, bytesMax: Int) throws(Problem) -> [String]? {
+    guard let elements = try elements(name, countMax: countMax) else { return nil }
+    var found: [String] = []
+    for element in elements {
+      guard let text = try element.string(name, bytesMax: bytesMax) else {
+        throw .wrongType(name, "an array of strings")
+      }
+      if !found.contains(text) { found.append(text) }
+    }
+    return found
+  }
+
+  /// An array as the text that came, ready for `jsonb`.
+  func array(_ name: String) throws(Problem) -> [UInt8]? {
+    guard let token = member(name) else { return nil }
+    guard token.kind == .array else { throw .wrongType(name, "an array") }
+    let value = Array(text[token.range])
+    guard JSONObject.isStorable(value) else { throw .unstorable(name) }
+    return value
+  }
+}

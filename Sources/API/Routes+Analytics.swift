@@ -1,0 +1,13 @@
+/// What has been counted.
+extension API {
+  static let analyticsRoutes: [Route] = [
+    Route(
+      "GET", "\(analytics)", .member(.agent, .analyticsRead, API.showAnalytics),
+      "The figures of each day, and of all together", query: ["from", "to"]),
+    Route(
+      "GET", "\(analytics)/operators", .member(.agent, .analyticsRead, API.showOperatorAnalytics),
+      "The figures of each operator", query: ["from", "to"]),
+  ]
+
+  private static let analytics = "\(admin)/live-chat/analytics"
+}

@@ -1,0 +1,20 @@
+/// Who takes which conversation.
+extension API {
+  static let queueRoutes: [Route] = [
+    Route(
+      "POST", "\(conversations)/{id}/claim", .member(.agent, nil, API.claim),
+      "Makes the conversation the caller's"),
+    Route(
+      "POST", "\(admin)/live-chat/next", .member(.agent, nil, API.claimNext),
+      "Makes the conversation that has waited longest the caller's"),
+    Route(
+      "POST", "\(conversations)/{id}/transfer", .member(.agent, nil, API.transfer),
+      "Gives the conversation to another operator, or back to the queue"),
+    Route(
+      "POST", "\(conversations)/{id}/close", .member(.agent, nil, API.close),
+      "Closes the conversation"),
+    Route(
+      "POST", "\(conversations)/{id}/reopen", .member(.agent, nil, API.reopen),
+      "Opens a closed conversation again"),
+  ]
+}

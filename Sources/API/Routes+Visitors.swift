@@ -1,0 +1,23 @@
+/// Visitors: who they are, whether they may write, and what is kept of them.
+extension API {
+  static let visitorRoutes: [Route] = [
+    Route(
+      "GET", "\(admin)/visitors/{id}", .member(.agent, .visitorsRead, API.showVisitor),
+      "Who a visitor is"),
+    Route(
+      "PATCH", "\(admin)/visitors/{id}", .member(.agent, .visitorsWrite, API.changeVisitor),
+      "Changes a visitor's name and e-mail address", body: "VisitorPatch"),
+    Route(
+      "POST", "\(admin)/visitors/{id}/block", .member(.agent, .visitorsWrite, API.blockVisitor),
+      "Keeps a visitor from writing"),
+    Route(
+      "POST", "\(admin)/visitors/{id}/unblock",
+      .member(.agent, .visitorsWrite, API.unblockVisitor), "Lets a visitor write again"),
+    Route(
+      "GET", "\(admin)/visitors/{id}/export", .member(.admin, .visitorsRead, API.exportVisitor),
+      "Everything that is kept about a visitor"),
+    Route(
+      "DELETE", "\(admin)/visitors/{id}", .member(.admin, .visitorsWrite, API.eraseVisitor),
+      "Erases a visitor and what the visitor said", status: 204),
+  ]
+}

@@ -1,0 +1,33 @@
+/// Addresses of other systems that are told what happens.
+extension API {
+  static let webhookRoutes: [Route] = [
+    Route(
+      "GET", webhooks, .member(.admin, .webhooksRead, API.listWebhooks), "List the webhooks",
+      answer: "Webhooks"),
+    Route(
+      "POST", webhooks, .member(.admin, .webhooksWrite, API.createWebhook), "Make a webhook",
+      body: "NewWebhook", status: 201, answer: "WebhookAnswer"),
+    Route(
+      "GET", "\(webhooks)/{id}", .member(.admin, .webhooksRead, API.showWebhook),
+      "Show a webhook", answer: "WebhookAnswer"),
+    Route(
+      "PATCH", "\(webhooks)/{id}", .member(.admin, .webhooksWrite, API.changeWebhook),
+      "Change a webhook", body: "WebhookChange", answer: "WebhookAnswer"),
+    Route(
+      "DELETE", "\(webhooks)/{id}", .member(.admin, .webhooksWrite, API.deleteWebhook),
+      "Delete a webhook and its deliveries", status: 204),
+    Route(
+      "POST", "\(webhooks)/{id}/test", .member(.admin, .webhooksWrite, API.testWebhook),
+      "Send a test", status: 202, answer: "DeliveryAnswer"),
+    Route(
+      "GET", "\(webhooks)/{id}/deliveries", .member(.admin, .webhooksRead, API.listDeliveries),
+      "List what a webhook was told, newest first", query: ["cursor", "limit"],
+      answer: "Deliveries"),
+    Route(
+      "POST", "\(webhooks)/{id}/deliveries/{delivery}/redeliver",
+      .member(.admin, .webhooksWrite, API.redeliver), "Send a delivery again, under the same id",
+      status: 202, answer: "DeliveryAnswer"),
+  ]
+
+  private static let webhooks = "\(admin)/webhooks"
+}

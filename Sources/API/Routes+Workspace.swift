@@ -1,0 +1,55 @@
+/// What a workspace has set up: its settings, members and keys.
+extension API {
+  static let workspaceRoutes: [Route] = [
+    Route(
+      "GET", "\(admin)/settings", .member(.agent, .settingsRead, API.showSettings),
+      "What the workspace has set, defaults included"),
+    Route(
+      "PATCH", "\(admin)/settings", .member(.admin, .settingsWrite, API.changeSettings),
+      "Changes settings; null brings a default back", body: "SettingsPatch"),
+    Route(
+      "GET", "\(admin)/members", .member(.agent, .membersRead, API.listMembers),
+      "Lists the members, oldest first", query: ["cursor", "limit"]),
+    Route(
+      "POST", "\(admin)/members", .member(.admin, .membersWrite, API.addMember),
+      "Makes an account for a new member", body: "NewMember", status: 201),
+    Route(
+      "PATCH", "\(admin)/members/{id}", .member(.admin, .membersWrite, API.changeMember),
+      "Changes a member", body: "MemberPatch"),
+    Route(
+      "DELETE", "\(admin)/members/{id}", .member(.admin, .membersWrite, API.removeMember),
+      "Removes a member", status: 204),
+    Route(
+      "GET", "\(admin)/tags", .member(.agent, .conversationsRead, API.listTags), "Lists the tags",
+      query: ["cursor", "limit"]),
+    Route(
+      "PUT", "\(admin)/tags/{name:text}", .member(.agent, .conversationsWrite, API.putTag),
+      "Makes or changes a tag", body: "TagChange"),
+    Route(
+      "DELETE", "\(admin)/tags/{name:text}", .member(.admin, .conversationsWrite, API.deleteTag),
+      "Deletes a tag, also from its conversations", status: 204),
+    Route(
+      "GET", "\(admin)/credentials", .member(.agent, .settingsRead, API.listCredentials),
+      "Lists the credentials without their secrets", query: ["cursor", "limit"]),
+    Route(
+      "PUT", "\(admin)/credentials/{provider:text}",
+      .member(.admin, .settingsWrite, API.putCredential), "Writes a secret of another service",
+      body: "CredentialChange"),
+    Route(
+      "DELETE", "\(admin)/credentials/{provider:text}",
+      .member(.admin, .settingsWrite, API.deleteCredential), "Deletes a secret", query: ["name"],
+      status: 204),
+    Route(
+      "GET", "\(admin)/api-keys", .member(.admin, nil, API.listKeys),
+      "Lists the API keys, newest first", query: ["cursor", "limit"]),
+    Route(
+      "POST", "\(admin)/api-keys", .member(.admin, nil, API.addKey),
+      "Makes an API key, which is shown once", body: "NewKey", status: 201),
+    Route(
+      "DELETE", "\(admin)/api-keys/{id}", .member(.admin, nil, API.revokeKey),
+      "Revokes an API key", status: 204),
+    Route(
+      "GET", "\(admin)/audit-log", .member(.admin, .auditRead, API.listAudit),
+      "Who did what, newest first", query: ["cursor", "limit"]),
+  ]
+}

@@ -1,0 +1,143 @@
+public import Directory
+/// How far bots have answered in a conversation, and whether they may go on.
+import Postgres
+public import Primitives
+
+public enum BotProgress {
+  /// A visitor's message that waits for an answer.
+  public struct Message: Sendable, Equatable {
+    public var seq: Int64
+    public var id: Identifier
+    public var body: String
+    /// The value of the button that was chosen.
+    public var choice: String?
+    public var asksForPerson: Bool
+    /// It came by the form for when nobody is there.
+    public var isOffline: Bool
+    /// The visitor's first in this conversation.
+    public var isFirst: Bool
+  }
+
+  /// What there is to answer.
+  public struct Turn: Sendable {
+    public var messages: [Message]
+  }
+
+  /// Nil where bots have nothing to say: an operator has it, it is closed, or was handed over.
+  public static func turn(
+    _ session: Identifier, workspace: Identifier, limit: Int
+  ) -> Statement<Turn?> {
+    Statement(
+      Query(
+        """
+        SELECT c.seq, c.id, c.content, c.payload::text, NOT EXISTS (
+            SELECT FROM chats e WHERE e.workspace_id = $2::uuid AND e.session_id = s.id
+              AND e.seq < c.seq AND e.role IN ('visitor', 'user'))
+        FROM chat_sessions s
+        LEFT JOIN bot_progress p ON p.workspace_id = $2::uuid AND p.session_id = s.id
+        JOIN LATERAL (
+          SELECT m.seq, m.id, m.content, m.payload FROM chats m
+          WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'
+            AND m.seq > coalesce(p.answered_seq, 0)
+          ORDER BY m.seq LIMIT $3::bigint) AS c ON true
+        WHERE s.id = $1::uuid AND s.workspace_id = $2::uuid AND s.deleted_at IS NULL
+          AND s.status = 'waiting' AND s.assigned_operator_id IS NULL
+          AND p.handed_over_at IS NULL
+        ORDER BY c.seq
+        """, [.uuid(session), .uuid(workspace), .int(Int64(limit))])
+    ) { rows in
+      guard !rows.isEmpty else { return nil }
+      return Turn(messages: (0..<rows.count).compactMap { Message(rows, $0) })
+    }
+  }
+
+  /// Everything up to this message was answered.
+  public static func note(
+    _ session: Identifier, workspace: Identifier, answered seq: Int64
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        INSERT INTO bot_progress AS p (workspace_id, session_id, answered_seq)
+        SELECT s.workspace_id, s.id, $3::bigint FROM chat_sessions s
+        WHERE s.workspace_id = $2::uuid AND s.id = $1::uuid
+        ON CONFLICT (workspace_id, session_id) DO UPDATE
+          SET answered_seq = greatest(p.answered_seq, excluded.answered_seq)
+        """, [.uuid(session), .uuid(workspace), .int(seq)]))
+  }
+
+  /// Gives the conversation to people: it stands in line, and everybody reads that it does. Answers
+  /// whether it was news.
+  public static func handOver(
+    _ session: Identifier, workspace: Identifier, line: Identifier
+  ) -> Statement<Bool> {
+    Statement(
+      Query(
+        """
+        WITH target AS (
+          SELECT id, last_seq, status FROM chat_sessions
+          WHERE id = $1::uuid AND workspace_id = $2::uuid AND deleted_at IS NULL
+          FOR UPDATE
+        ), handed AS (
+          INSERT INTO bot_progress AS p (workspace_id, session_id, answered_seq, handed_over_at)
+          SELECT $2::uuid, t.id, t.last_seq, clock_timestamp() FROM target t
+          WHERE t.status = 'waiting'
+          ON CONFLICT (workspace_id, session_id) DO UPDATE SET handed_over_at = clock_timestamp()
+          WHERE p.handed_over_at IS NULL
+          RETURNING p.handed_over_at AS at
+        ), line AS (
+          INSERT INTO chats
+            (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash,
+             created_at)
+          SELECT $3::uuid, $2::uuid, t.id, t.last_seq + 1, 'system', 'event', $4::text, $5::jsonb,
+            sha256(convert_to('event' || E'\\n' || $5::jsonb::text || E'\\n' || $4::text,
+              'UTF8')), h.at
+          FROM target t, handed h
+        ), queued AS (
+          UPDATE chat_sessions s SET last_seq = t.last_seq + 1,
+            waiting_since = coalesce(s.waiting_since, h.at)
+          FROM target t, handed h WHERE s.id = t.id AND s.workspace_id = $2::uuid
+        )
+        SELECT EXISTS (SELECT FROM handed)
+        """,
+        [
+          .uuid(session), .uuid(workspace), .uuid(line),
+          .text("The visitor asks for a person"), .json(Array(#"{"event":"handover"}"#.utf8)),
+        ])
+    ) { $0.bool(0, 0) ?? false }
+  }
+
+  /// Conversations in line, the newest of them, in which the last words are a visitor's of the last
+  /// minutes and nobody has looked at them; but not of this moment, which others are at.
+  public static func unanswered(in workspace: Identifier) -> Statement<[Identifier]> {
+    Statement(
+      Query(
+        """
+        SELECT s.id FROM (
+          SELECT id, last_seq, last_message_role, last_message_at FROM chat_sessions
+          WHERE workspace_id = $1::uuid AND status = 'waiting' AND deleted_at IS NULL
+            AND waiting_since IS NOT NULL
+          ORDER BY waiting_since DESC, id DESC LIMIT 1000) AS s
+        LEFT JOIN bot_progress p ON p.workspace_id = $1::uuid AND p.session_id = s.id
+        WHERE s.last_message_role = 'visitor'
+          AND s.last_message_at BETWEEN now() - interval '10 minutes'
+            AND now() - interval '3 seconds'
+          AND p.handed_over_at IS NULL AND coalesce(p.answered_seq, 0) < s.last_seq
+        ORDER BY s.last_message_at LIMIT 100
+        """, [.uuid(workspace)])
+    ) { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } }
+  }
+}
+
+extension BotProgress.Message {
+  /// Columns: seq, id, content, payload, whether it is the first.
+  fileprivate init?(_ rows: Rows, _ row: Int) {
+    guard let seq = rows.int(row, 0), let id = rows.uuid(row, 1) else { return nil }
+    let payload = rows.bytes(row, 3).flatMap { JSONValue($0) }
+    self.init(
+      seq: seq, id: id, body: rows.text(row, 2) ?? "",
+      choice: payload?["reply"]?["value"]?.string,
+      asksForPerson: payload?["handover"]?.bool ?? false,
+      isOffline: payload?["offline"]?.bool ?? false, isFirst: rows.bool(row, 4) ?? false)
+  }
+}

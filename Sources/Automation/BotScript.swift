@@ -1,0 +1,96 @@
+public import Directory
+/// Everything that a workspace's bot knows: intents in their order and the reply objects they name.
+import OpenSSL
+import Postgres
+public import Primitives
+
+public struct BotScript: Sendable {
+  public var intents: [Intent]
+  public var objects: [String: ReplyObject]
+  /// Intents that were left out, since their pattern is none that is understood.
+  public var broken: [String]
+
+  /// Intents of one workspace that are tried.
+  public static let intentsMax = 500
+
+  public init(intents: [Intent], objects: [String: ReplyObject], broken: [String] = []) {
+    self.intents = intents
+    self.objects = objects
+    self.broken = broken
+  }
+
+  /// In the order in which they are tried, and only the objects that they name.
+  public static func load(_ workspace: Identifier) -> Statement<BotScript> {
+    Statement(
+      Query(
+        """
+        (SELECT 'intent', name::text, keyword::text, match_kind, replies::text, position
+        FROM intents WHERE workspace_id = $1::uuid AND is_enabled AND keyword IS NOT NULL
+        ORDER BY position, name LIMIT $2::bigint)
+        UNION ALL
+        SELECT 'object', o.object_id::text, o.object_type::text, o.alt_text::text, o.payload::text,
+          NULL
+        FROM reply_objects o
+        WHERE o.workspace_id = $1::uuid AND EXISTS (
+          SELECT FROM intents i WHERE i.workspace_id = $1::uuid AND i.is_enabled
+            AND i.replies @> jsonb_build_array(jsonb_build_object('object', o.object_id)))
+        ORDER BY 1, 6, 2
+        """, [.uuid(workspace), .int(Int64(intentsMax))])
+    ) { BotScript($0) }
+  }
+
+  private init(_ rows: Rows) {
+    self.init(intents: [], objects: [:])
+    for row in 0..<rows.count {
+      guard let name = rows.text(row, 1), let value = rows.bytes(row, 4).flatMap({ JSONValue($0) })
+      else { continue }
+      if rows.text(row, 0) == "object" {
+        objects[name] = ReplyObject(
+          type: rows.text(row, 2) ?? "", payload: value, altText: rows.text(row, 3))
+        continue
+      }
+      do throws(PatternFault) {
+        intents.append(
+          try Intent(
+            name: name, keyword: rows.text(row, 2) ?? "",
+            kind: Intent.MatchKind(rawValue: rows.text(row, 3) ?? "") ?? .contains,
+            replies: (value.array ?? []).compactMap { Intent.Reply($0) }))
+      } catch {
+        broken.append(name)
+      }
+    }
+  }
+
+  /// Which workspaces have anything that answers by itself: the others cost nothing. A published
+  /// menu may ask for a person.
+  public static func workspaces(limit: Int) -> Statement<Set<Identifier>> {
+    Statement(
+      Query(
+        """
+        SELECT workspace_id FROM (
+          SELECT workspace_id FROM intents WHERE is_enabled
+          UNION SELECT workspace_id FROM system_settings
+            WHERE key IN ('greeting_message', 'away_message') AND value LIKE '%true%'
+          UNION SELECT workspace_id FROM rich_menus WHERE status = 'published') AS w
+        WHERE workspace_id IS NOT NULL LIMIT $1::bigint
+        """, [.int(Int64(limit))])
+    ) { rows in Set((0..<rows.count).compactMap { rows.uuid($0, 0) }) }
+  }
+}
+
+extension Identifier {
+  /// The id of a bot's answer, always the same for the same message and place among its answers: so
+  /// an answer that is given again after a crash is the same message. It keeps the time of the
+  /// visitor's message, near which it lies in the index.
+  public static func answer(to message: Identifier, ordinal: Int) -> Identifier {
+    var bytes: [UInt8] = Array("chirrup answer ".utf8)
+    message.appendBytes(to: &bytes)
+    bytes.append(contentsOf: "\(ordinal)".utf8)
+    let digest = SHA256.digest(bytes)
+    return digest.withRawSpan { span in
+      Identifier(
+        high: message.high & ~0xFFFF | 0x7000 | span.uint64(at: 0) & 0x0FFF,
+        low: 0x8000_0000_0000_0000 | span.uint64(at: 8) & 0x3FFF_FFFF_FFFF_FFFF)
+    }
+  }
+}

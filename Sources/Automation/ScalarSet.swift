@@ -1,0 +1,69 @@
+/// A set of characters: ranges and classes, or all but these.
+struct ScalarSet: Equatable, Sendable {
+  enum Class: Equatable, Sendable {
+    case digit, word, space
+    indirect case not(Class)
+
+    func contains(_ scalar: UInt32) -> Bool {
+      switch self {
+      case .digit: return 0x30...0x39 ~= scalar
+      case .word: return ScalarSet.isWord(scalar)
+      case .space: return Unicode.Scalar(scalar)?.properties.isWhitespace ?? false
+      case .not(let other): return !other.contains(scalar)
+      }
+    }
+  }
+
+  var isNegated = false
+  private var ranges: [ClosedRange<UInt32>] = []
+  private var classes: [Class] = []
+
+  static let anyButNewline: ScalarSet = {
+    var set = ScalarSet()
+    set.isNegated = true
+    set.add(0x0A...0x0A)
+    return set
+  }()
+
+  /// Of `\d`, `\w`, `\s` and their opposites.
+  static func named(_ letter: UInt32) -> ScalarSet? {
+    var set = ScalarSet()
+    switch Unicode.Scalar(letter) {
+    case "d": set.classes = [.digit]
+    case "D": set.classes = [.not(.digit)]
+    case "w": set.classes = [.word]
+    case "W": set.classes = [.not(.word)]
+    case "s": set.classes = [.space]
+    case "S": set.classes = [.not(.space)]
+    default: return nil
+    }
+    return set
+  }
+
+  /// Letters, digits and marks of any script, and `_`.
+  static func isWord(_ scalar: UInt32) -> Bool {
+    if scalar < 0x80 {
+      return 0x30...0x39 ~= scalar || 0x61...0x7A ~= scalar | 0x20 || scalar == 0x5F
+    }
+    guard let properties = Unicode.Scalar(scalar)?.properties else { return false }
+    switch properties.generalCategory {
+    case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+      .nonspacingMark, .spacingMark, .decimalNumber:
+      return true
+    default: return false
+    }
+  }
+
+  mutating func add(_ range: ClosedRange<UInt32>) { ranges.append(range) }
+
+  mutating func add(_ other: ScalarSet) {
+    ranges += other.ranges
+    classes += other.classes
+  }
+
+  func contains(_ scalar: UInt32) -> Bool {
+    let isInside =
+      ranges.contains { $0.contains(scalar) } || classes.contains { $0.contains(scalar) }
+    return isInside != isNegated
+  }
+}

@@ -1,0 +1,96 @@
+// libcurl (7.66 or later: curl_multi_poll). Its functions of variable arguments, which Swift does not import, stand
+// here with the options that the target HTTPClient uses, each without a decision of its own.
+#ifndef CHIRRUP_CCURL_H
+#define CHIRRUP_CCURL_H
+#include <curl/curl.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/// A POST of these bytes, which are not copied, to a server that is verified; nothing is followed, kept or looked up
+/// in the environment.
+static inline int chirrup_curl_post(CURL *easy, const char *url, const char *body, size_t count,
+                                    struct curl_slist *headers, long milliseconds) {
+  int failures = 0;
+  failures += curl_easy_setopt(easy, CURLOPT_URL, url) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_POST, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, milliseconds) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_PROXY, "") != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L) != CURLE_OK;
+#if LIBCURL_VERSION_NUM >= 0x075500
+  failures += curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK;
+#else
+  failures += curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS)) != CURLE_OK;
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+  // A name server that does not answer keeps its own thread waiting, and not ours.
+  failures += curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L) != CURLE_OK;
+#endif
+  return failures == 0;
+}
+
+/// Both callbacks get `owner`.
+static inline int chirrup_curl_callbacks(CURL *easy, void *owner, curl_opensocket_callback open,
+                                         curl_write_callback write) {
+  int failures = 0;
+  failures += curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, owner) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, write) != CURLE_OK;
+  failures += curl_easy_setopt(easy, CURLOPT_WRITEDATA, owner) != CURLE_OK;
+  return failures == 0;
+}
+
+static inline void chirrup_curl_limit(CURLM *multi, long connections, long kept) {
+  curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, kept);
+}
+
+/// 0 while no answer has begun.
+static inline long chirrup_curl_status(CURL *easy) {
+  long status = 0;
+  return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
+}
+
+/// The next transfer that has ended, or NULL.
+static inline CURL *chirrup_curl_ended(CURLM *multi, CURLcode *result) {
+  int left = 0;
+  CURLMsg *message = curl_multi_info_read(multi, &left);
+  while (message != NULL && message->msg != CURLMSG_DONE) message = curl_multi_info_read(multi, &left);
+  if (message == NULL) return NULL;
+  *result = message->data.result;
+  return message->easy_handle;
+}
+
+/// The 16 bytes of an address, IPv4 mapped into IPv6, and its port; 0 for other families.
+static inline int chirrup_curl_address(const struct curl_sockaddr *address, uint8_t *bytes, uint16_t *port) {
+  if (address->family == AF_INET) {
+    struct sockaddr_in version4;
+    memcpy(&version4, &address->addr, sizeof version4);
+    memset(bytes, 0, 10);
+    memset(bytes + 10, 0xff, 2);
+    memcpy(bytes + 12, &version4.sin_addr, 4);
+    *port = ntohs(version4.sin_port);
+    return 1;
+  }
+  if (address->family == AF_INET6) {
+    // It may be longer than the type that curl declares: the memory behind it is as long as the family needs.
+    struct sockaddr_in6 version6;
+    memcpy(&version6, (const void *)&address->addr, sizeof version6);
+    memcpy(bytes, &version6.sin6_addr, 16);
+    *port = ntohs(version6.sin6_port);
+    return 1;
+  }
+  return 0;
+}
+
+static inline curl_socket_t chirrup_curl_open(const struct curl_sockaddr *address) {
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+#endif

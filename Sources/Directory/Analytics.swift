@@ -1,0 +1,153 @@
+import Postgres
+public import Primitives
+
+/// What was counted of a workspace (`chat_analytics`), day by day in its time zone. How it is
+/// counted, and why it never takes a scan, says the migration 20261124_count_analytics.
+public enum Analytics {
+  /// The figures of some conversations: of a day, of an operator, or of all days together.
+  public struct Figures: Sendable, Equatable {
+    public var sessions: Int64
+    public var messages: Int64
+    public var ratings: Int64
+    /// The sum of ratings from 1 to 5.
+    public var rated: Int64
+    /// P50 and P90 of waiting, first response and resolution, in milliseconds; nil where nothing
+    /// was measured.
+    public var times: [Int64?]
+
+    static let timeColumns = 6
+  }
+
+  /// Counts what has happened and was not counted yet, at most so many conversations. Answers how
+  /// many there were; nil while another gateway is at it.
+  public static func count(limit: Int) -> Statement<Int64?> {
+    Statement(Query("SELECT chirrup_count($1::bigint::integer)", [.int(Int64(limit))])) {
+      $0.isEmpty ? nil : $0.int(0, 0)
+    }
+  }
+
+  /// Counts everything anew; answers the number of conversations.
+  public static func recompute(_ workspace: Identifier) -> Statement<Int64> {
+    Statement(Query("SELECT chirrup_recompute($1::uuid)", [.uuid(workspace)])) {
+      $0.isEmpty ? 0 : $0.int(0, 0) ?? 0
+    }
+  }
+
+  /// Which days are meant: without any the last thirty, until today.
+  public static func range(
+    _ workspace: Identifier, from: String?, to: String?, now: WallTime
+  ) -> Statement<(from: String, to: String, days: Int64, timeZone: String)?> {
+    Statement(
+      Query(
+        """
+        SELECT r.first::text, r.last::text, (r.last - r.first + 1)::bigint, z.name
+        FROM (SELECT chirrup_time_zone($1::uuid) AS name OFFSET 0) AS z
+        CROSS JOIN LATERAL (
+          SELECT coalesce($3::text::date, ($4::timestamptz AT TIME ZONE z.name)::date) AS last
+          OFFSET 0) AS l
+        CROSS JOIN LATERAL (
+          SELECT coalesce($2::text::date, l.last - 29) AS first, l.last) AS r
+        """, [.uuid(workspace), .text(from), .text(to), .time(now)])
+    ) { rows in
+      guard !rows.isEmpty, let from = rows.text(0, 0), let to = rows.text(0, 1),
+        let days = rows.int(0, 2), let zone = rows.text(0, 3)
+      else { return nil }
+      return (from, to, days, zone)
+    }
+  }
+
+  /// Every day of the range, also one without conversations, and last all of them together.
+  public static func days(
+    _ workspace: Identifier, from: String, to: String
+  ) -> Statement<[(day: String?, figures: Figures)]> {
+    Statement(
+      Query(
+        """
+        SELECT d.day::date::text, coalesce(a.sessions, 0)::bigint, coalesce(a.messages, 0)::bigint,
+          coalesce(a.csat_count, 0)::bigint, coalesce(a.csat_sum, 0)::bigint, a.wait_p50_ms,
+          a.wait_p90_ms, a.first_response_p50_ms, a.first_response_p90_ms, a.resolution_p50_ms,
+          a.resolution_p90_ms
+        FROM generate_series($2::text::date, $3::text::date, interval '1 day') AS d (day)
+        LEFT JOIN chat_analytics a ON a.workspace_id = $1::uuid AND a.day = d.day::date
+          AND a.operator_id = '00000000-0000-0000-0000-000000000000'
+        UNION ALL
+        SELECT NULL, s.*, t[1], t[2], t[3], t[4], t[5], t[6]
+        FROM (
+          SELECT coalesce(sum(sessions), 0)::bigint, coalesce(sum(messages), 0)::bigint,
+            coalesce(sum(csat_count), 0)::bigint, coalesce(sum(csat_sum), 0)::bigint
+          FROM chat_analytics WHERE workspace_id = $1::uuid
+            AND day BETWEEN $2::text::date AND $3::text::date
+            AND operator_id = '00000000-0000-0000-0000-000000000000') AS s,
+          chirrup_times($1::uuid, $2::text::date, $3::text::date,
+            '00000000-0000-0000-0000-000000000000') AS t
+        ORDER BY 1 NULLS LAST
+        """, [.uuid(workspace), .text(from), .text(to)])
+    ) { rows in (0..<rows.count).map { (rows.text($0, 0), Figures(rows, $0, from: 1)) } }
+  }
+
+  /// Conversations that began, from Monday to Sunday, in the hours of each.
+  public static func hours(
+    _ workspace: Identifier, from: String, to: String
+  ) -> Statement<[[Int64]]> {
+    Statement(
+      Query(
+        """
+        SELECT extract(isodow FROM day)::integer, bucket, sum(sessions)::bigint
+        FROM chat_analytics_buckets
+        WHERE workspace_id = $1::uuid AND day BETWEEN $2::text::date AND $3::text::date
+          AND operator_id = '00000000-0000-0000-0000-000000000000' AND metric = 'hour'
+        GROUP BY 1, 2
+        """, [.uuid(workspace), .text(from), .text(to)])
+    ) { rows in
+      var hours = Array(repeating: [Int64](repeating: 0, count: 24), count: 7)
+      for row in 0..<rows.count {
+        guard let day = rows.int(row, 0), let hour = rows.int(row, 1),
+          let count = rows.int(row, 2), (1...7).contains(day), (0...23).contains(hour)
+        else { continue }
+        hours[Int(day) - 1][Int(hour)] = count
+      }
+      return hours
+    }
+  }
+
+  public typealias OperatorFigures = (id: Identifier, name: String, figures: Figures)
+
+  /// Those who had a conversation in these days, the busiest first.
+  public static func operators(
+    _ workspace: Identifier, from: String, to: String, limit: Int
+  ) -> Statement<[OperatorFigures]> {
+    Statement(
+      Query(
+        """
+        SELECT s.operator_id, coalesce(o.name, ''), s.sessions, s.messages, s.ratings, s.rated,
+          t[1], t[2], t[3], t[4], t[5], t[6]
+        FROM (
+          SELECT operator_id, sum(sessions)::bigint AS sessions, sum(messages)::bigint AS messages,
+            sum(csat_count)::bigint AS ratings, sum(csat_sum)::bigint AS rated
+          FROM chat_analytics WHERE workspace_id = $1::uuid
+            AND day BETWEEN $2::text::date AND $3::text::date
+            AND operator_id <> '00000000-0000-0000-0000-000000000000'
+          GROUP BY operator_id ORDER BY 2 DESC, operator_id LIMIT $4::bigint) AS s
+        CROSS JOIN LATERAL chirrup_times(
+          $1::uuid, $2::text::date, $3::text::date, s.operator_id) AS t
+        LEFT JOIN operators o ON o.id = s.operator_id
+        ORDER BY s.sessions DESC, s.operator_id
+        """, [.uuid(workspace), .text(from), .text(to), .int(Int64(limit))])
+    ) { rows in
+      (0..<rows.count).compactMap { row in
+        rows.uuid(row, 0).map { ($0, rows.text(row, 1) ?? "", Figures(rows, row, from: 2)) }
+      }
+    }
+  }
+}
+
+extension Analytics.Figures {
+  /// Columns: sessions, messages, ratings, their sum, six times.
+  init(_ rows: Rows, _ row: Int, from column: Int) {
+    sessions = rows.int(row, column) ?? 0
+    messages = rows.int(row, column + 1) ?? 0
+    ratings = rows.int(row, column + 2) ?? 0
+    rated = rows.int(row, column + 3) ?? 0
+    times = (0..<Analytics.Figures.timeColumns).map { rows.int(row, column + 4 + $0) }
+  }
+}

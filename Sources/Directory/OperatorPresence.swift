@@ -1,0 +1,96 @@
+import Postgres
+public import Primitives
+
+/// Which operators are there, on any gateway: each gateway writes every few seconds whose inbox is
+/// open (`beat`), and who was seen a moment ago is online. So nobody has to be told when a gateway
+/// dies, and an operator who reconnects is never gone in between.
+public struct OperatorPresence: Sendable, Equatable {
+  public var isOnline = false
+  /// Online, and takes new conversations.
+  public var isAvailable = false
+  /// Open conversations that the operator has.
+  public var load: Int64 = 0
+}
+
+extension OperatorPresence {
+  /// Time between two beats; three may be missed.
+  public static let beatMilliseconds: Int64 = 5_000
+
+  /// These operators, by workspace, are here now. Answers the workspaces in which somebody came.
+  /// After an hour of absence an operator takes conversations again, whatever he said before.
+  public static func beat(
+    _ here: [(workspace: Identifier, operator: Identifier)]
+  ) -> Statement<[Identifier]> {
+    Statement(
+      Query(
+        """
+        WITH here AS (
+          SELECT m.workspace_id, m.operator_id,
+            coalesce(p.seen_at < now() - interval '15 seconds', true) AS is_new
+          FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, operator)
+          JOIN memberships m ON m.workspace_id = t.workspace AND m.operator_id = t.operator
+          LEFT JOIN operator_presence p
+            ON p.workspace_id = m.workspace_id AND p.operator_id = m.operator_id
+        ), beaten AS (
+          INSERT INTO operator_presence AS p (workspace_id, operator_id)
+          SELECT workspace_id, operator_id FROM here ORDER BY workspace_id, operator_id
+          ON CONFLICT (workspace_id, operator_id) DO UPDATE SET seen_at = now(),
+            is_available = p.is_available OR p.seen_at < now() - interval '1 hour'
+        )
+        SELECT DISTINCT workspace_id FROM here WHERE is_new
+        """, [.uuids(here.map(\.workspace)), .uuids(here.map(\.operator))])
+    ) { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } }
+  }
+
+  /// Whether the operator takes new conversations, on whichever gateway he is.
+  public static func setAvailable(
+    _ id: Identifier, of workspace: Identifier, _ isAvailable: Bool
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        INSERT INTO operator_presence AS p (workspace_id, operator_id, is_available)
+        SELECT workspace_id, operator_id, $3::boolean FROM memberships
+        WHERE workspace_id = $2::uuid AND operator_id = $1::uuid
+        ON CONFLICT (workspace_id, operator_id) DO UPDATE SET is_available = excluded.is_available
+        """, [.uuid(id), .uuid(workspace), .bool(isAvailable)]))
+  }
+
+  /// Of every member of a workspace.
+  public static func members(
+    of workspace: Identifier
+  ) -> Statement<[Identifier: OperatorPresence]> {
+    Statement(
+      Query(
+        """
+        SELECT m.operator_id, p.seen_at IS NOT NULL, coalesce(p.is_available, false),
+          (SELECT count(*) FROM chat_sessions s
+            WHERE s.workspace_id = $1::uuid AND s.assigned_operator_id = m.operator_id
+              AND s.status = 'active' AND s.deleted_at IS NULL)
+        FROM memberships m
+        LEFT JOIN operator_presence p ON p.workspace_id = m.workspace_id
+          AND p.operator_id = m.operator_id AND p.seen_at > now() - interval '15 seconds'
+        WHERE m.workspace_id = $1::uuid
+        """, [.uuid(workspace)])
+    ) { rows in
+      (0..<rows.count).reduce(into: [:]) { members, row in
+        guard let id = rows.uuid(row, 0) else { return }
+        members[id] = OperatorPresence(
+          isOnline: rows.bool(row, 1) ?? false, isAvailable: rows.bool(row, 2) ?? false,
+          load: rows.int(row, 3) ?? 0)
+      }
+    }
+  }
+
+  /// Whether anybody is there who takes conversations.
+  public static func isAnybodyAvailable(in workspace: Identifier) -> Statement<Bool> {
+    Statement(
+      Query(
+        """
+        SELECT EXISTS (SELECT FROM operator_presence p JOIN operators o ON o.id = p.operator_id
+          WHERE p.workspace_id = $1::uuid AND p.is_available AND o.disabled_at IS NULL
+            AND p.seen_at > now() - interval '15 seconds')
+        """, [.uuid(workspace)])
+    ) { rows in rows.isEmpty ? false : rows.bool(0, 0) ?? false }
+  }
+}

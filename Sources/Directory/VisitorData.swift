@@ -1,0 +1,170 @@
+/// One person's right to be forgotten, and to a copy of what is kept: the statements that the
+/// command line and the REST API share.
+///
+/// Erased messages keep their place and number, so that no log has a hole: what they said becomes
+/// `[erased]`. Their sessions get a new epoch, so that clients and gateways drop their copies. It
+/// takes a statement for each session and one for the rest; what interrupts it leaves a visitor who
+/// can be erased again.
+import Postgres
+public import Primitives
+
+public enum VisitorData {
+  /// First of all the way back into the conversation ends. Answers the visitor's sessions; nil when
+  /// the workspace has no such visitor.
+  public static func lockOut(
+    _ visitor: Identifier, workspace: Identifier
+  ) -> Statement<[Identifier]?> {
+    Statement(
+      Query(
+        """
+        WITH known AS (
+          UPDATE visitors SET banned_at = coalesce(banned_at, now())
+          WHERE workspace_id = $1::uuid AND id = $2::uuid RETURNING id
+        ), ended AS (
+          DELETE FROM refresh_tokens r USING known
+          WHERE r.workspace_id = $1::uuid AND r.visitor_id = known.id
+        )
+        SELECT (SELECT string_agg(s.id::text, ' ' ORDER BY s.id) FROM chat_sessions s
+          WHERE s.workspace_id = $1::uuid AND s.user_id = known.id)
+        FROM known
+        """, [.uuid(workspace), .uuid(visitor)])
+    ) { rows in
+      guard !rows.isEmpty else { return nil }
+      return (rows.text(0, 0) ?? "").split(separator: " ").compactMap { Identifier(String($0)) }
+    }
+  }
+
+  /// Answers how many messages it erased. The hash of what was said would tell whoever guesses it.
+  public static func eraseSession(
+    _ session: Identifier, workspace: Identifier
+  ) -> Statement<Int64> {
+    Statement(
+      Query(
+        """
+        WITH closed AS (
+          UPDATE chat_sessions SET title = '', context = '{}',
+            epoch = left(md5(random()::text), 8),
+            last_message_preview =
+              CASE WHEN last_message_preview IS NOT NULL THEN '[erased]' END,
+            status = 'closed', closed_at = coalesce(closed_at, now()), waiting_since = NULL
+          WHERE workspace_id = $1::uuid AND id = $2::uuid RETURNING id
+        ), erased AS (
+          UPDATE chats c SET content = '[erased]', payload = NULL, user_id = NULL,
+            content_hash = sha256(convert_to(c.kind || E'\\n\\n[erased]', 'UTF8'))
+          FROM closed WHERE c.workspace_id = $1::uuid AND c.session_id = closed.id
+            AND c.kind <> 'event' RETURNING 1
+        )
+        SELECT count(*) FROM erased
+        """, [.uuid(workspace), .uuid(session)])
+    ) { $0.isEmpty ? 0 : $0.int(0, 0) ?? 0 }
+  }
+
+  /// Who erases, for the audit log: `command`, or an operator or API key by its id.
+  public struct Actor: Sendable {
+    public var kind: String
+    public var id: Identifier?
+
+    public init(kind: String, id: Identifier?) {
+      self.kind = kind
+      self.id = id
+    }
+
+    public static let command = Actor(kind: "command", id: nil)
+  }
+
+  /// What is left behind the sessions, the visitor last. Messages in conversations of others have
+  /// moved there from another system. Gateways that run read the sessions in their memory again.
+  /// Answers how many more messages it erased.
+  public static func eraseRest(
+    _ visitor: Identifier, workspace: Identifier, by actor: Actor, sessions: Int64, messages: Int64
+  ) -> Statement<Int64> {
+    Statement(
+      Query(
+        eraseRestSQL,
+        [
+          .uuid(workspace), .uuid(visitor), .text(actor.kind), .uuid(actor.id), .int(sessions),
+          .int(messages),
+        ])
+    ) { $0.isEmpty ? 0 : $0.int(0, 0) ?? 0 }
+  }
+
+  private static let eraseRestSQL: StaticString = """
+    WITH elsewhere AS (
+      UPDATE chats SET content = '[erased]', payload = NULL, user_id = NULL,
+        content_hash = sha256(convert_to(kind || E'\\n\\n[erased]', 'UTF8'))
+      WHERE workspace_id = $1::uuid AND user_id = $2::uuid RETURNING 1
+    ), refused AS (
+      DELETE FROM quarantine WHERE workspace_id = $1::uuid AND (sender_id = $2::uuid
+        OR session_id IN (SELECT id FROM chat_sessions
+          WHERE workspace_id = $1::uuid AND user_id = $2::uuid))
+    ), marks AS (
+      DELETE FROM read_marks WHERE workspace_id = $1::uuid AND person_id = $2::uuid
+    ), follows AS (
+      DELETE FROM friend_events WHERE workspace_id = $1::uuid AND visitor_id = $2::uuid
+    ), ratings AS (
+      UPDATE csat_responses SET comment = NULL, visitor_id = NULL
+      WHERE workspace_id = $1::uuid AND visitor_id = $2::uuid
+    ), told AS (
+      DELETE FROM webhook_deliveries
+      WHERE workspace_id = $1::uuid AND payload::text LIKE '%' || $2::uuid::text || '%'
+    ), answers AS (
+      -- Sealed, so nobody can tell in which of them the visitor is named.
+      DELETE FROM idempotency_keys WHERE workspace_id = $1::uuid AND status IS NOT NULL
+    ), freed AS (
+      UPDATE chat_sessions SET user_id = NULL
+      WHERE workspace_id = $1::uuid AND user_id = $2::uuid
+    ), gone AS (
+      DELETE FROM visitors WHERE workspace_id = $1::uuid AND id = $2::uuid
+    ), noted AS (
+      INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
+      SELECT $1::uuid, $4::uuid, $3::text, 'visitor.erased', $2::uuid, jsonb_build_object(
+        'sessions', $5::bigint, 'messages', $6::bigint + (SELECT count(*) FROM elsewhere))
+    ), announced AS (
+      UPDATE database_epoch SET generation = generation + 1
+    )
+    SELECT count(*) FROM elsewhere
+    """
+
+  // MARK: A copy
+
+  /// Everything that is kept about a visitor, as one JSON object; nil when there is none.
+  /// Notes are what operators wrote to each other, and no part of it.
+  public static func export(
+    _ visitor: Identifier, workspace: Identifier
+  ) -> Statement<String?> {
+    Statement(Query(exportSQL, [.uuid(workspace), .uuid(visitor)])) { rows in
+      rows.isEmpty ? nil : rows.text(0, 0)
+    }
+  }
+
+  private static let exportSQL: StaticString = """
+    SELECT jsonb_build_object(
+      'visitor', to_jsonb(v) - 'workspace_id',
+      'sessions', coalesce((
+        SELECT jsonb_agg(jsonb_build_object('id', s.id, 'title', s.title, 'status', s.status,
+          'channel', s.channel, 'context', s.context, 'created_at', s.created_at,
+          'closed_at', s.closed_at, 'messages', coalesce((
+            SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object('seq', c.seq, 'id', c.id,
+              'role', c.role, 'kind', c.kind, 'by', c.operator_name, 'body', c.content,
+              'payload', c.payload, 'at', c.created_at)) ORDER BY c.seq)
+            FROM chats c WHERE c.workspace_id = $1::uuid AND c.session_id = s.id
+              AND c.kind <> 'note'),
+          '[]')) ORDER BY s.created_at, s.id)
+        FROM chat_sessions s WHERE s.workspace_id = $1::uuid AND s.user_id = v.id), '[]'),
+      'follows', coalesce((
+        SELECT jsonb_agg(jsonb_build_object('channel', f.channel, 'event', f.event,
+          'at', f.created_at) ORDER BY f.created_at)
+        FROM friend_events f WHERE f.workspace_id = $1::uuid AND f.visitor_id = v.id), '[]'),
+      'ratings', coalesce((
+        SELECT jsonb_agg(jsonb_build_object('session', r.session_id, 'rating', r.rating,
+          'comment', r.comment, 'at', r.created_at) ORDER BY r.created_at)
+        FROM csat_responses r WHERE r.workspace_id = $1::uuid AND r.visitor_id = v.id), '[]'),
+      'refused', coalesce((
+        SELECT jsonb_agg(jsonb_build_object('session', q.session_id, 'id', q.message_id,
+          'body_base64', encode(q.body, 'base64'), 'payload_base64', encode(q.payload, 'base64'),
+          'reason', q.reason, 'at', q.created_at) ORDER BY q.created_at)
+        FROM quarantine q WHERE q.workspace_id = $1::uuid AND q.sender_id = v.id), '[]')
+    )::text
+    FROM visitors v WHERE v.workspace_id = $1::uuid AND v.id = $2::uuid
+    """
+}

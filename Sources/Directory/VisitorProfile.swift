@@ -1,0 +1,169 @@
+import Postgres
+public import Primitives
+
+/// What is known of a visitor besides the name.
+public struct VisitorProfile: Sendable, Equatable {
+  public var id: Identifier
+  public var name: String
+  public var email: String?
+  /// A JSON object as text.
+  public var attributes: [UInt8]
+  /// The host site's id, from a signed identity.
+  public var externalID: String?
+
+  /// Attributes of one visitor.
+  public static let attributesMax = 32
+}
+
+/// What a host site has signed about a visitor.
+public struct SignedIdentity: Sendable, Equatable {
+  public var externalID: String
+  public var name: String?
+  public var email: String?
+
+  public init(externalID: String, name: String?, email: String?) {
+    self.externalID = externalID
+    self.name = name
+    self.email = email
+  }
+}
+
+extension VisitorProfile {
+  /// Takes over what a visitor says about themselves. Name and e-mail address of somebody whom the
+  /// host site has signed are the host site's to say. Attributes are added to those that are there;
+  /// they stay as they were if there would be too many.
+  ///
+  /// - Returns: nil when the workspace has no such visitor, or they are banned.
+  public static func update(
+    _ id: Identifier, workspace: Identifier, name: String?, email: String?, attributes: [UInt8]?
+  ) -> Statement<VisitorProfile?> {
+    Statement(
+      Query(
+        """
+        UPDATE visitors v SET
+          name = CASE WHEN external_id IS NULL THEN coalesce($3::text, name) ELSE name END,
+          email = CASE WHEN external_id IS NULL THEN nullif(coalesce($4::text, email), '')
+            ELSE email END,
+          attributes = CASE
+            WHEN (SELECT count(*) FROM jsonb_object_keys(
+              attributes || coalesce($5::jsonb, '{}'))) <= $6::bigint
+            THEN attributes || coalesce($5::jsonb, '{}') ELSE attributes END
+        WHERE id = $1::uuid AND workspace_id = $2::uuid AND banned_at IS NULL
+        RETURNING id, name, email, attributes::text, external_id
+        """,
+        [
+          .uuid(id), .uuid(workspace), .text(name), .text(email),
+          attributes.map { .json($0) } ?? .null, .int(Int64(attributesMax)),
+        ])
+    ) { VisitorProfile($0) }
+  }
+
+  /// Makes an anonymous visitor the one whom the host site has signed, or brings the one who is it
+  /// already up to date. Nil when they are somebody else, or somebody else is that one.
+  public static func adopt(
+    _ id: Identifier, _ identity: SignedIdentity, workspace: Identifier
+  ) -> Statement<VisitorProfile?> {
+    Statement(
+      Query(
+        """
+        UPDATE visitors v SET external_id = $3::text, name = coalesce($4::text, name),
+          email = coalesce($5::text, email)
+        WHERE id = $1::uuid AND workspace_id = $2::uuid AND banned_at IS NULL
+          AND (external_id = $3::text OR external_id IS NULL AND NOT EXISTS (
+            SELECT FROM visitors o WHERE o.workspace_id = $2::uuid AND o.external_id = $3::text))
+        RETURNING id, name, email, attributes::text, external_id
+        """,
+        [
+          .uuid(id), .uuid(workspace), .text(identity.externalID), .text(identity.name),
+          .text(identity.email),
+        ])
+    ) { VisitorProfile($0) }
+  }
+
+  /// Columns: id, name, e-mail, attributes, external id.
+  init?(_ rows: Rows) {
+    guard !rows.isEmpty, let id = rows.uuid(0, 0) else { return nil }
+    self.init(
+      id: id, name: rows.text(0, 1) ?? "", email: rows.text(0, 2),
+      attributes: rows.bytes(0, 3) ?? Array("{}".utf8), externalID: rows.text(0, 4))
+  }
+}
+
+extension Visit {
+  /// The visit of somebody whom the host site has signed, on a device that nobody knows yet: the
+  /// visitor is found or made, with the newest conversation or a first one, and gets the first
+  /// secret of a new family.
+  public static func identified(
+    _ identity: SignedIdentity, visitor: Identifier, workspace: Identifier, isNewWanted: Bool,
+    opening: Opening, refresh: Refresh, family: Identifier, now: WallTime
+  ) -> Statement<Resumption> {
+    Statement(
+      Query(
+        identifiedSQL,
+        [
+          .uuid(visitor), .uuid(workspace), .text(identity.externalID), .text(identity.name),
+          .text(identity.email), .bool(isNewWanted), .uuid(opening.id), .json(opening.context),
+          .bytes(refresh.hash), .uuid(family), .time(now), .time(refresh.expiresAt),
+        ])
+    ) { rows in
+      guard !rows.isEmpty else { return .refused }
+      return Visit(rows, from: 0).map { .resumed($0) } ?? .banned
+    }
+  }
+
+  /// The update makes a second visit of the same moment wait for the first and find its visitor. A
+  /// row that was inserted has no other writer: its `xmax` is 0.
+  private static let identifiedSQL: StaticString = """
+    WITH before AS (
+      SELECT id, last_seen_at FROM visitors
+      WHERE workspace_id = $2::uuid AND external_id = $3::text
+    ), visitor AS (
+      INSERT INTO visitors AS v (id, workspace_id, external_id, name, email, last_seen_at)
+      VALUES ($1::uuid, $2::uuid, $3::text, coalesce($4::text, ''), $5::text, $11::timestamptz)
+      ON CONFLICT (workspace_id, external_id) DO UPDATE SET
+        name = coalesce($4::text, v.name), email = coalesce($5::text, v.email),
+        last_seen_at = CASE WHEN v.banned_at IS NULL
+          THEN greatest(v.last_seen_at, $11::timestamptz) ELSE v.last_seen_at END
+      RETURNING v.id, v.name, v.banned_at, v.xmax = 0 AS is_new
+    ), welcome AS (
+      SELECT id, name, is_new FROM visitor WHERE banned_at IS NULL
+    ), recorded AS (
+      INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
+      SELECT $2::uuid, w.id, 'widget', CASE WHEN w.is_new THEN 'follow' ELSE 'refollow' END,
+        $11::timestamptz
+      FROM welcome w LEFT JOIN before b ON b.id = w.id
+      WHERE w.is_new OR b.last_seen_at <= $11::timestamptz - interval '30 days' OR 'unblock' = (
+        SELECT e.event FROM friend_events e
+        WHERE e.workspace_id = $2::uuid AND e.visitor_id = w.id
+        ORDER BY e.created_at DESC LIMIT 1)
+    ), found AS (
+      SELECT s.id, s.status FROM chat_sessions s JOIN welcome w ON s.user_id = w.id
+      WHERE s.workspace_id = $2::uuid AND s.deleted_at IS NULL AND NOT $6::boolean
+      ORDER BY s.created_at DESC, s.id DESC LIMIT 1
+    ), opened AS (
+      INSERT INTO chat_sessions (id, workspace_id, user_id, context)
+      SELECT $7::uuid, $2::uuid, w.id, $8::jsonb FROM welcome w
+      WHERE NOT EXISTS (SELECT FROM found)
+      RETURNING id, status
+    ), session AS (
+      SELECT id, status, false AS is_news FROM found
+      UNION ALL SELECT id, status, true FROM opened
+    ), issued AS (
+      INSERT INTO refresh_tokens
+        (token_hash, family, visitor_id, workspace_id, session_id, created_at, expires_at)
+      SELECT $9::bytea, $10::uuid, w.id, $2::uuid, s.id, $11::timestamptz, $12::timestamptz
+      FROM welcome w, session s
+    )
+    SELECT w.id, w.name, s.id, s.status, s.is_news
+    FROM visitor v LEFT JOIN welcome w ON true LEFT JOIN session s ON true
+    """
+}
+
+extension Workspace {
+  /// The secret by which the host site signs its visitors' identities; nil without a workspace.
+  public static func identitySecret(_ id: Identifier) -> Statement<String?> {
+    Statement(
+      Query("SELECT identity_secret FROM workspaces WHERE id = $1::uuid", [.uuid(id)])
+    ) { $0.isEmpty ? nil : $0.text(0, 0) }
+  }
+}

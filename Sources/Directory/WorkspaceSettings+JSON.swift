@@ -1,0 +1,92 @@
+extension WorkspaceSettings {
+  /// The setting in full, defaults included, as the REST API shows it.
+  public func value(_ key: Key) -> JSONValue {
+    switch key {
+    case .widget: widget.value
+    case .hours: hours.value
+    case .greetingMessage: greetingMessage.value
+    case .awayMessage: awayMessage.value
+    case .prechat: prechat.value
+    case .offline: offline.value
+    case .queue: queue.value
+    case .rating: rating.value
+    }
+  }
+}
+
+extension JSONValue {
+  public static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+  public static func int(_ value: Int) -> JSONValue { .number(String(value)) }
+}
+
+extension WorkspaceSettings.Widget {
+  var value: JSONValue {
+    .object([
+      "name": .text(name), "accent": .text(accent), "locale": .string(locale),
+      "theme": .string(theme), "position": .string(position),
+      "greeting": greeting?.value ?? .null, "preview": .bool(preview), "sound": .bool(sound),
+      "teaser": .bool(teaser),
+    ])
+  }
+}
+
+extension WorkspaceSettings.Greeting {
+  public var value: JSONValue { .object(["title": .string(title), "text": .string(text)]) }
+}
+
+extension WorkspaceSettings.Hours {
+  var value: JSONValue {
+    .object([
+      "always": .bool(always), "time_zone": .string(timeZone),
+      "days": .array(days.map(\.value)), "holidays": .array(holidays.map { .string($0) }),
+    ])
+  }
+}
+
+extension WorkspaceSettings.Opening {
+  var value: JSONValue {
+    .object(["day": .int(day), "from": .string(clock(from)), "to": .string(clock(to))])
+  }
+
+  private func clock(_ minutes: Int) -> String {
+    func twoDigits(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    return "\(twoDigits(minutes / 60)):\(twoDigits(minutes % 60))"
+  }
+}
+
+extension WorkspaceSettings.BotMessage {
+  public var value: JSONValue { .object(["enabled": .bool(isEnabled), "text": .string(text)]) }
+}
+
+extension WorkspaceSettings.Prechat {
+  public var value: JSONValue {
+    .object(["enabled": .bool(isEnabled), "fields": .array(fields.map(\.value))])
+  }
+}
+
+extension WorkspaceSettings.Prechat.Field {
+  var value: JSONValue {
+    var members: [String: JSONValue] = [
+      "key": .string(key), "label": .string(label), "type": .string(type),
+      "required": .bool(isRequired),
+    ]
+    if !options.isEmpty { members["options"] = .array(options.map { .string($0) }) }
+    return .object(members)
+  }
+}
+
+extension WorkspaceSettings.Queue {
+  var value: JSONValue {
+    .object([
+      "capacity": .int(capacity), "assign": .string(assign),
+      "reassign_after_seconds": .int(reassignAfterSeconds),
+      "show_position": .bool(showsPosition),
+    ])
+  }
+}
+
+extension WorkspaceSettings.Rating {
+  public var value: JSONValue {
+    .object(["enabled": .bool(isEnabled), "question": .text(question)])
+  }
+}

@@ -1,0 +1,176 @@
+import Primitives
+
+extension WorkspaceSettings {
+  /// What is wrong with a value for this key; nil when it may be stored.
+  public static func check(_ key: Key, _ value: JSONValue) -> String? {
+    var settings = WorkspaceSettings()
+    return settings.read(key, value)
+  }
+
+  /// Takes what is right in a value, and answers what was wrong first.
+  @discardableResult
+  public mutating func read(_ key: Key, _ value: JSONValue) -> String? {
+    var reader = SettingReader(value)
+    switch key {
+    case .widget: widget = Widget(&reader)
+    case .hours: hours = Hours(&reader)
+    case .greetingMessage: greetingMessage = BotMessage(&reader)
+    case .awayMessage: awayMessage = BotMessage(&reader)
+    case .prechat: prechat = Prechat(&reader)
+    case .offline: offline = BotMessage(&reader)
+    case .queue: queue = Queue(&reader)
+    case .rating: rating = Rating(&reader)
+    }
+    return reader.fault
+  }
+}
+
+extension WorkspaceSettings.Widget {
+  init(_ reader: inout SettingReader) {
+    name = reader.text("name", bytesMax: SettingLimits.nameBytes)
+    if let text = reader.text("accent", bytesMax: 7) {
+      if isColour(text) { accent = text } else { reader.refuse("accent", "a colour, #rrggbb") }
+    }
+    if let tag = reader.text("locale", bytesMax: SettingLimits.localeBytes) {
+      let isTag = !tag.isEmpty && tag.utf8.allSatisfy { isTagByte($0) }
+      if isTag { locale = tag } else { reader.refuse("locale", "a language tag, or auto") }
+    }
+    theme = reader.choice("theme", theme, of: ["auto", "light", "dark"])
+    position = reader.choice("position", position, of: ["right", "left"])
+    if var nested = reader.nested("greeting") {
+      greeting = WorkspaceSettings.Greeting(
+        title: nested.text("title", bytesMax: SettingLimits.greetingTitleBytes) ?? "",
+        text: nested.text("text", bytesMax: SettingLimits.textBytes) ?? "")
+      if !nested.isObject { greeting = nil }
+      reader.take(faultOf: nested)
+    }
+    preview = reader.bool("preview", preview)
+    sound = reader.bool("sound", sound)
+    teaser = reader.bool("teaser", teaser)
+  }
+}
+
+extension WorkspaceSettings.Hours {
+  init(_ reader: inout SettingReader) {
+    always = reader.bool("always", always)
+    if let zone = reader.text("time_zone", bytesMax: SettingLimits.zoneBytes) {
+      let isName = !zone.isEmpty && zone.utf8.allSatisfy { isZoneByte($0) }
+      if isName { timeZone = zone } else { reader.refuse("time_zone", "the name of a time zone") }
+    }
+    days =
+      reader.list("days", max: SettingLimits.openings) { value, place in
+        var item = SettingReader(value, prefix: "\(place).")
+        let day = item.int("day", 0, in: 1...7)
+        let from = item.text("from", bytesMax: 5).flatMap { minutes($0) }
+        let to = item.text("to", bytesMax: 5).flatMap { minutes($0) }
+        guard item.fault == nil, day > 0, let from, let to, from != to, from < 1_440 else {
+          return (
+            nil,
+            item.fault ?? "“\(place)” needs a day from 1 (Monday) to 7, and two times as 09:00."
+          )
+        }
+        return (WorkspaceSettings.Opening(day: day, from: from, to: to), nil)
+      } ?? []
+    holidays =
+      reader.list("holidays", max: SettingLimits.holidays) { value, place in
+        guard let date = value.string, isDate(date) else {
+          return (nil, "“\(place)” must be a date as 2026-12-25.")
+        }
+        return (date, nil)
+      } ?? []
+  }
+}
+
+extension WorkspaceSettings.BotMessage {
+  init(_ reader: inout SettingReader) {
+    isEnabled = reader.bool("enabled", false)
+    text = reader.text("text", bytesMax: SettingLimits.textBytes) ?? ""
+  }
+}
+
+extension WorkspaceSettings.Prechat {
+  init(_ reader: inout SettingReader) {
+    isEnabled = reader.bool("enabled", false)
+    fields =
+      reader.list("fields", max: SettingLimits.fields) { value, place in
+        var item = SettingReader(value, prefix: "\(place).")
+        let field = Field(&item)
+        guard item.fault == nil, !field.key.isEmpty, !field.label.isEmpty else {
+          return (nil, item.fault ?? "“\(place)” needs a key and a label.")
+        }
+        return (field, nil)
+      } ?? []
+  }
+}
+
+extension WorkspaceSettings.Prechat.Field {
+  init(_ reader: inout SettingReader) {
+    key = reader.text("key", bytesMax: SettingLimits.fieldKeyBytes) ?? ""
+    label = reader.text("label", bytesMax: SettingLimits.labelBytes) ?? ""
+    type = reader.choice("type", "text", of: ["text", "email", "select"])
+    isRequired = reader.bool("required", false)
+    options =
+      reader.list("options", max: SettingLimits.options) { value, place in
+        guard let text = value.string, text.utf8.count <= SettingLimits.labelBytes else {
+          return (nil, "“\(place)” must be a text of at most \(SettingLimits.labelBytes) bytes.")
+        }
+        return (text, nil)
+      } ?? []
+  }
+}
+
+extension WorkspaceSettings.Queue {
+  init(_ reader: inout SettingReader) {
+    capacity = reader.int("capacity", capacity, in: 1...1_000)
+    assign = reader.choice("assign", assign, of: ["off", "least_busy"])
+    reassignAfterSeconds = reader.int(
+      "reassign_after_seconds", reassignAfterSeconds, in: 0...86_400)
+    showsPosition = reader.bool("show_position", showsPosition)
+  }
+}
+
+extension WorkspaceSettings.Rating {
+  init(_ reader: inout SettingReader) {
+    isEnabled = reader.bool("enabled", isEnabled)
+    question = reader.text("question", bytesMax: SettingLimits.textBytes)
+  }
+}
+
+/// `#rrggbb`.
+private func isColour(_ text: String) -> Bool {
+  text.utf8.count == 7 && text.utf8.first == UInt8(ascii: "#")
+    && text.utf8.dropFirst().allSatisfy { hexadecimalValue($0) != nil }
+}
+
+private func isLetterOrDigit(_ byte: UInt8) -> Bool {
+  0x30...0x39 ~= byte || 0x41...0x5A ~= byte & 0xDF
+}
+
+private func isTagByte(_ byte: UInt8) -> Bool {
+  isLetterOrDigit(byte) || byte == UInt8(ascii: "-")
+}
+
+private func isZoneByte(_ byte: UInt8) -> Bool {
+  isLetterOrDigit(byte) || "/_+-".utf8.contains(byte)
+}
+
+/// Minutes since midnight of `09:30`; `24:00` is the end of a day.
+private func minutes(_ text: String) -> Int? {
+  let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+  guard text.utf8.count == 5, parts.count == 2, let hour = UInt8(parts[0]),
+    let minute = UInt8(parts[1]), hour < 24 && minute < 60 || hour == 24 && minute == 0
+  else { return nil }
+  return Int(hour) * 60 + Int(minute)
+}
+
+/// A day of the calendar, `2026-12-25`.
+public func isDate(_ text: String) -> Bool {
+  let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+  guard text.utf8.count == 10, parts.count == 3, parts[0].utf8.count == 4,
+    parts[1].utf8.count == 2, let year = UInt16(parts[0]), let month = UInt8(parts[1]),
+    let day = UInt8(parts[2]), (1...12).contains(month), year >= 1
+  else { return false }
+  let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+  let days: [UInt8] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+  return (1...days[Int(month) - 1]).contains(day)
+}

@@ -1,0 +1,116 @@
+import Postgres
+public import Primitives
+
+extension WorkspaceSettings {
+  /// The settings of a workspace. One without a `widget` looks as its row in `workspaces` says.
+  public static func load(_ workspace: Identifier) -> Statement<WorkspaceSettings> {
+    Statement(
+      Query(
+        """
+        SELECT 'widget', settings::text, 0 FROM workspaces WHERE id = $1::uuid
+        UNION ALL
+        SELECT key, value, 1 FROM system_settings
+        WHERE workspace_id = $1::uuid AND length(value) <= $2::bigint AND key IN (
+          'widget', 'hours', 'greeting_message', 'away_message', 'prechat', 'offline', 'queue',
+          'rating')
+        ORDER BY 3
+        """, [.uuid(workspace), .int(Int64(SettingLimits.valueBytes))])
+    ) { rows in
+      var settings = WorkspaceSettings()
+      for row in 0..<rows.count {
+        guard let key = rows.text(row, 0).flatMap({ Key(rawValue: $0) }),
+          let value = rows.bytes(row, 1).flatMap({ JSONValue($0) })
+        else { continue }
+        settings.read(key, value)
+      }
+      return settings
+    }
+  }
+
+  /// Stores one setting whole. The caller has checked it.
+  public static func store(
+    _ key: Key, _ value: JSONValue, workspace: Identifier
+  ) -> Statement<Void> {
+    Statement(
+      Query(
+        """
+        INSERT INTO system_settings (workspace_id, key, value)
+        VALUES ($1::uuid, $2::text, $3::text)
+        ON CONFLICT (workspace_id, key) DO UPDATE SET value = excluded.value
+        """, [.uuid(workspace), .text(key.rawValue), .utf8(value.text)]))
+  }
+}
+
+/// When somebody is there: the spans of the next days, as points in time.
+public struct Schedule: Sendable, Equatable {
+  public struct Span: Sendable, Equatable {
+    public var opensAt: WallTime
+    public var closesAt: WallTime
+
+    public init(opensAt: WallTime, closesAt: WallTime) {
+      self.opensAt = opensAt
+      self.closesAt = closesAt
+    }
+  }
+
+  public var isAlwaysOpen: Bool
+  /// In the order of their beginnings.
+  public var spans: [Span]
+
+  public init(isAlwaysOpen: Bool, spans: [Span] = []) {
+    self.isAlwaysOpen = isAlwaysOpen
+    self.spans = spans
+  }
+
+  public func isOpen(at now: WallTime) -> Bool {
+    isAlwaysOpen || spans.contains { $0.opensAt <= now && now < $0.closesAt }
+  }
+
+  /// The next opening; nil while it is open, and where none is in sight.
+  public func opensAt(from now: WallTime) -> WallTime? {
+    isOpen(at: now) ? nil : spans.first { $0.opensAt > now }?.opensAt
+  }
+
+  /// Days that are looked ahead.
+  static let days = 15
+
+  /// The time zone is PostgreSQL's to know, with all its changes of the clock. Of a zone that it
+  /// does not know it refuses the statement (22023).
+  public static func statement(
+    _ hours: WorkspaceSettings.Hours, at now: WallTime
+  ) -> Statement<Schedule> {
+    let days = JSONValue.array(
+      hours.days.map {
+        .object(["day": .int($0.day), "opens": .int($0.from), "closes": .int($0.to)])
+      })
+    let holidays = JSONValue.array(hours.holidays.map { .string($0) })
+    return Statement(
+      Query(
+        """
+        WITH local AS (SELECT ($1::timestamptz AT TIME ZONE $2::text)::date AS today)
+        SELECT (d.day + make_interval(mins => w.opens)) AT TIME ZONE $2::text AS opens_at,
+          (d.day + make_interval(mins => CASE WHEN w.closes > w.opens THEN w.closes
+            ELSE w.closes + 1440 END)) AT TIME ZONE $2::text
+        FROM local, LATERAL (
+            SELECT today + n AS day FROM generate_series(-1, $5::bigint::int) AS n) AS d
+          JOIN jsonb_to_recordset($3::jsonb) AS w (day int, opens int, closes int)
+            ON w.day = extract(isodow FROM d.day)
+        WHERE NOT $4::jsonb ? to_char(d.day, 'YYYY-MM-DD')
+        ORDER BY opens_at
+        """,
+        [
+          .time(now), .text(hours.timeZone), .json(days.text), .json(holidays.text),
+          .int(Int64(Schedule.days)),
+        ])
+    ) { rows in
+      Schedule(
+        isAlwaysOpen: false,
+        spans: (0..<rows.count).compactMap { row in
+          guard let opensAt = rows.time(row, 0), let closesAt = rows.time(row, 1) else {
+            return nil
+          }
+          return Span(opensAt: opensAt, closesAt: closesAt)
+        })
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import API
+import Chat
+import Engine
+import Kernel
+import Postgres
+import Primitives
+import Synchronization
+
+/// Keeps a workspace's queue moving: takes conversations from operators who are gone, gives what
+/// waits to those who are free, and tells the visitors who wait their places.
+final class QueueChore: Chore {
+  /// Visitors are told at most once a second.
+  let pauseMilliseconds: Int64 = 1_000
+  let sweepMilliseconds: Int64 = 10_000
+
+  /// Conversations that one run gives; what is left follows with the next sweep.
+  static let givenMax = 100
+  /// Conversations that one transaction takes back.
+  static let takenMax: Int64 = 50
+  /// Workspaces of one sweep.
+  static let sweptMax: Int64 = 200
+
+  private struct Sweep {
+    var last = Identifier.zero
+    /// Since when every sweep has reached the database: see `Assignment.takeBack`.
+    var steadySince: Instant?
+  }
+
+  private let services: LoopServices
+  private let mailboxes: [Mailbox]
+  private let report: @Sendable (String) -> Void
+  /// The loops with visitors who wait, as bits, by workspace.
+  private let audience = Mutex<[Identifier: UInt64]>([:])
+  private let sweeping = Mutex(Sweep())
+
+  init(
+    services: LoopServices, mailboxes: [Mailbox], report: @escaping @Sendable (String) -> Void
+  ) {
+    self.services = services
+    self.report = report
+    self.mailboxes = mailboxes
+  }
+
+  func wants(_ news: WorkspaceNews, loop: Int) -> Bool {
+    switch news.kind {
+    case .audience(let isThere):
+      audience.withLock { audience in
+        var loops = audience[news.workspace] ?? 0
+        if isThere { loops |= 1 << UInt64(loop) } else { loops &= ~(1 << UInt64(loop)) }
+        audience[news.workspace] = loops == 0 ? nil : loops
+      }
+      return isThere
+    case .waits, .taken, .closed, .operators, .sweep: return true
+    case .wrote: return false
+    }
+  }
+
+  func run(_ workspace: Identifier, _ news: [WorkspaceNews]) async {
+    do throws(QueryFailure) {
+      if news.contains(where: { $0.kind == .sweep }) { try await takeBack(workspace) }
+      if news.contains(where: { $0.kind != .audience(true) && $0.kind != .taken }) {
+        try await give(workspace)
+      }
+      try await tellPositions(workspace)
+    } catch {
+      note(error)
+    }
+  }
+
+  /// While PostgreSQL is away, or busy, the sweep comes again; a statement that it refuses is a
+  /// mistake of ours.
+  private func note(_ failure: QueryFailure) {
+    guard case .refused(let state, let message) = failure else { return }
+    switch state.errorClass {
+    case "08", "53", "57", "40", "55": return
+    default: report("PostgreSQL refused a statement of the queue: \(state.code) \(message)")
+    }
+  }
+
+  // MARK: Conversations
+
+  private func give(_ workspace: Identifier) async throws(QueryFailure) {
+    guard try await services.run(Assignment.isDue(in: workspace)).isTrue else { return }
+    for _ in 0..<QueueChore.givenMax {
+      let rows = try await services.run(Assignment.giveNext(in: workspace))
+      switch Assignment.decodeAttempt(rows) {
+      case .given(let given): services.changed(session: given.session)
+      case .lost: continue
+      case .nothing: return
+      }
+    }
+  }
+
+  private func takeBack(_ workspace: Identifier) async throws(QueryFailure) {
+    guard let since = sweeping.withLock({ $0.steadySince }) else { return }
+    let steady = SystemClock.now().milliseconds(since: since) / 1_000
+    let rows = try await services.run(
+      Assignment.takeBack(
+        in: workspace, steadySeconds: steady, limit: QueueChore.takenMax))
+    for session in Assignment.decodeTaken(rows) { services.changed(session: session) }
+  }
+
+  /// What nobody told: another gateway's news, a start in the midst of it, operators who are gone.
+  func sweep() async -> [Identifier] {
+    let last = sweeping.withLock { $0.last }
+    do throws(QueryFailure) {
+      let rows = try await services.run(
+        Assignment.workspaces(after: last, limit: QueueChore.sweptMax))
+      let due = Assignment.decodeTaken(rows)
+      let now = SystemClock.now()
+      sweeping.withLock { sweeping in
+        sweeping.last = Int64(due.count) < QueueChore.sweptMax ? .zero : due.last ?? .zero
+        if sweeping.steadySince == nil { sweeping.steadySince = now }
+      }
+      return Array(Set(due).union(audience.withLock { $0.keys }))
+    } catch {
+      sweeping.withLock { $0.steadySince = nil }
+      note(error)
+      return []
+    }
+  }
+
+  // MARK: Positions
+
+  /// One question for all who wait, and to each loop the places of its own.
+  private func tellPositions(_ workspace: Identifier) async throws(QueryFailure) {
+    let loops = audience.withLock { $0[workspace] ?? 0 }
+    guard loops != 0 else { return }
+    let line = WaitingLine.decode(try await services.run(WaitingLine.query(of: workspace)))
+    var positions: [[Identifier: Int64]] = Array(repeating: [:], count: mailboxes.count)
+    for (place, session) in line.sessions.enumerated() {
+      positions[Engine.owner(of: session, loopCount: mailboxes.count)][session] = Int64(place) + 1
+    }
+    for loop in mailboxes.indices where loops & 1 << UInt64(loop) != 0 {
+      mailboxes[loop].post(
+        .engine(
+          .line(
+            LineMail(
+              workspace: workspace, positions: positions[loop],
+              placeMilliseconds: line.placeMilliseconds))))
+    }
+  }
+}
+
+extension Rows {
+  /// The first value is `true`.
+  fileprivate var isTrue: Bool { !isEmpty && bool(0, 0) == true }
+}

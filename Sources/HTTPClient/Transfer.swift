@@ -1,0 +1,98 @@
+import CCurl
+import Kernel
+
+/// One request under way: the handle, and all memory that libcurl looks at meanwhile.
+///
+/// libcurl holds `self` as the owner of its callbacks, which run only inside calls of the thread
+/// that drives the client, between `join` and `leave`; `HTTPClient` holds it for that long.
+@safe final class Transfer {
+  let raw: UnsafeMutableRawPointer
+  let ticket: UInt64
+  private let admits: @Sendable (PeerAddress) -> Bool
+  private let headers: UnsafeMutablePointer<curl_slist>?
+  private let body: UnsafeMutableBufferPointer<CChar>
+  private var answer: [UInt8] = []
+  private var refused: IPAddress?
+
+  /// Nil when libcurl accepts no such request.
+  init?(_ post: HTTPPost, ticket: UInt64, admits: @escaping @Sendable (PeerAddress) -> Bool) {
+    guard let made = unsafe curl_easy_init() else { return nil }
+    unsafe raw = made
+    self.ticket = ticket
+    self.admits = admits
+    // SAFETY: each text is copied during its call; the list is freed in `deinit`. Without `Expect`
+    // a long body is sent at once.
+    unsafe headers = (post.headers + ["Expect:"]).reduce(nil) { list, header in
+      unsafe curl_slist_append(list, header)
+    }
+    unsafe body = UnsafeMutableBufferPointer.allocate(capacity: post.body.count)
+    // SAFETY: the buffer has as many elements as the body.
+    _ = unsafe body.initialize(from: post.body.map { CChar(bitPattern: $0) })
+    // SAFETY: headers and body are freed in `deinit`, behind the handle; the URL is copied.
+    let isTaken = unsafe chirrup_curl_post(
+      raw, post.url, UnsafePointer(body.baseAddress), body.count, headers, post.milliseconds)
+    // SAFETY: see the type's comment.
+    let areSet = unsafe chirrup_curl_callbacks(
+      raw, Unmanaged.passUnretained(self).toOpaque(), openSocket, writeAnswer)
+    guard isTaken == 1, areSet == 1 else { return nil }
+  }
+
+  deinit {
+    // SAFETY: owned here, and not part of a multi handle any more.
+    unsafe curl_easy_cleanup(raw)
+    unsafe curl_slist_free_all(headers)
+    unsafe body.deallocate()
+  }
+
+  var key: UInt { unsafe UInt(bitPattern: raw) }
+
+  func outcome(_ result: CURLcode) -> HTTPOutcome {
+    // SAFETY: the handle is alive.
+    let status = unsafe chirrup_curl_status(raw)
+    // An answer that we stopped reading is an answer.
+    if result == CURLE_OK || result == CURLE_WRITE_ERROR && status > 0 {
+      return .answered(status: status, text: answer)
+    }
+    if let refused { return .refused(refused) }
+    // SAFETY: a constant text of libcurl.
+    return unsafe .failed(reason: String(cString: curl_easy_strerror(result)))
+  }
+
+  // MARK: Callbacks
+
+  fileprivate func opens(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
+    var bytes: (UInt64, UInt64) = (0, 0)
+    var port: UInt16 = 0
+    // SAFETY: 16 bytes are written to 16 bytes; the address lives through the callback.
+    let isKnown = unsafe withUnsafeMutableBytes(of: &bytes) { room in
+      unsafe chirrup_curl_address(
+        address, room.baseAddress?.assumingMemoryBound(to: UInt8.self), &port)
+    }
+    let ip = IPAddress(high: UInt64(bigEndian: bytes.0), low: UInt64(bigEndian: bytes.1))
+    if isKnown == 1, admits(PeerAddress(ip: ip, port: port)) { return true }
+    refused = ip
+    return false
+  }
+
+  fileprivate func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let room = HTTPClient.bodyBytes - answer.count
+    unsafe answer.append(contentsOf: bytes.prefix(room))
+    return bytes.count <= room
+  }
+}
+
+/// Without a capture, as C wants it.
+private let openSocket: curl_opensocket_callback = { owner, _, address in
+  guard let owner = unsafe owner, let address = unsafe address else { return -1 }
+  // SAFETY: the owner is the transfer that was given with the callback, and is alive.
+  let transfer = unsafe Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
+  return unsafe transfer.opens(address) ? chirrup_curl_open(address) : -1
+}
+
+private let writeAnswer: curl_write_callback = { bytes, size, count, owner in
+  guard let owner = unsafe owner, let bytes = unsafe bytes else { return 0 }
+  // SAFETY: as above; libcurl lends `size * count` bytes.
+  let transfer = unsafe Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
+  let lent = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+  return unsafe transfer.append(lent) ? size * count : 0
+}

@@ -1,0 +1,52 @@
+import COpenSSL
+
+/// AES-256-GCM (NIST SP 800-38D) for secrets at rest: one message and one nonce at a time.
+public enum AES256GCM {
+  public static let keyByteCount = 32
+  public static let nonceByteCount = 12
+  public static let tagByteCount = 16
+
+  /// A random nonce, the ciphertext and the tag, one behind the other. `context` is authenticated
+  /// too: what was sealed for one place does not open at another. A key may seal 2^32 messages
+  /// (SP 800-38D §8.3).
+  public static func seal(_ plain: [UInt8], key: [UInt8], context: [UInt8]) -> [UInt8] {
+    let nonce = SecureRandom.bytes(nonceByteCount)
+    var sealed = [UInt8](repeating: 0, count: plain.count)
+    var tag = [UInt8](repeating: 0, count: tagByteCount)
+    let isSealed = run(plain, to: &sealed, key, nonce, context, &tag, seals: true)
+    precondition(isSealed, "OpenSSL cannot seal")
+    return nonce + sealed + tag
+  }
+
+  /// Nil when key or context are others, or a bit was changed.
+  public static func open(_ sealed: [UInt8], key: [UInt8], context: [UInt8]) -> [UInt8]? {
+    guard sealed.count >= nonceByteCount + tagByteCount else { return nil }
+    let nonce = Array(sealed.prefix(nonceByteCount))
+    let body = Array(sealed.dropFirst(nonceByteCount).dropLast(tagByteCount))
+    var tag = Array(sealed.suffix(tagByteCount))
+    var plain = [UInt8](repeating: 0, count: body.count)
+    return run(body, to: &plain, key, nonce, context, &tag, seals: false) ? plain : nil
+  }
+
+  private static func run(
+    _ input: [UInt8], to output: inout [UInt8], _ key: [UInt8], _ nonce: [UInt8],
+    _ context: [UInt8], _ tag: inout [UInt8], seals: Bool
+  ) -> Bool {
+    precondition(key.count == keyByteCount, "a key of AES-256 has 32 bytes")
+    precondition(input.count + context.count <= Int(Int32.max), "a secret is at most 2 GiB")
+    let direction: Int32 = seals ? 1 : 0
+    var written: Int32 = 0
+    var rest: Int32 = 0
+    // SAFETY: the context is freed below, which overwrites the key; every buffer lives through its
+    // call and has the count that is given with it, or that GCM fixes (12 bytes of nonce, 16 of
+    // tag). GCM writes as many bytes as it reads, and nothing more at the end.
+    let cipher = unsafe EVP_CIPHER_CTX_new()
+    defer { unsafe EVP_CIPHER_CTX_free(cipher) }
+    return unsafe EVP_CipherInit_ex(cipher, EVP_aes_256_gcm(), nil, key, nonce, direction) == 1
+      && (seals || EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_GCM_SET_TAG, 16, &tag) == 1)
+      && EVP_CipherUpdate(cipher, nil, &written, context, Int32(context.count)) == 1
+      && EVP_CipherUpdate(cipher, &output, &written, input, Int32(input.count)) == 1
+      && Int(written) == input.count && EVP_CipherFinal_ex(cipher, nil, &rest) == 1
+      && (!seals || EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_GCM_GET_TAG, 16, &tag) == 1)
+  }
+}

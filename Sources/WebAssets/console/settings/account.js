@@ -1,0 +1,51 @@
+// Your own account: who you are here, and your password.
+
+import { el } from '../../shared/dom.js';
+import { text } from './fields.js';
+import { Form, refusal, saveBar } from './form.js';
+import { pane } from './settings.js';
+
+const LEAST = 10;
+
+export function open(context) {
+  const { operator, workspace } = context.session();
+  const form = new Form({ current: '', new: '', again: '' });
+  const save = () => form.save(async () => {
+    const { current, new: fresh, again } = form.now;
+    if (!current) throw refusal('current', 'Write the password you log in with now.');
+    if (fresh.length < LEAST) throw refusal('new', `At least ${LEAST} characters.`);
+    if (fresh !== again) throw refusal('again', 'The two are not the same.');
+    await context.rest.post('/api/v1/auth/password', { current, new: fresh });
+    return { current: '', new: '', again: '' };
+  }, 'Changed. Other devices are logged out.');
+  form.heard(() => context.changed());
+  const { bar, submit } = saveBar(form, { save, verb: 'Change the password' });
+  const secret = (path, label, autocomplete, hint) => text(form, path, {
+    label,
+    hint,
+    type: 'password',
+    autocomplete,
+    secret: true,
+    max: 1024,
+  });
+  return {
+    root: pane({
+      title: 'Your account',
+      lead: 'What others see of you, and how you log in.',
+      submit,
+      bar,
+      body: [
+        el('dl.facts', {},
+          el('dt', {}, 'Name'), el('dd', {}, operator.name),
+          el('dt', {}, 'Email'), el('dd', {}, operator.email),
+          el('dt', {}, 'Role'), el('dd', {}, operator.role),
+          el('dt', {}, 'Workspace'), el('dd', {}, workspace.name)),
+        el('h3', {}, 'Password'),
+        secret('current', 'Password now', 'current-password'),
+        secret('new', 'New password', 'new-password', `At least ${LEAST} characters. A sentence is good.`),
+        secret('again', 'New password again', 'new-password'),
+      ],
+    }),
+    unsaved: () => form.changes.length,
+  };
+}

@@ -1,0 +1,60 @@
+// Secrets of other services: written, never shown again.
+
+import { el } from '../../shared/dom.js';
+import { part } from '../rest.js';
+import { collection, every } from './collection.js';
+import { text } from './fields.js';
+import { refusal } from './form.js';
+import { lockedFor } from './settings.js';
+import { ago } from './times.js';
+
+export function open(context) {
+  return collection(context, {
+    name: 'credentials',
+    title: 'Credentials',
+    lead: 'Secrets of other services, such as a channel or a mailer. They are encrypted, and nobody can read them back.',
+    noun: 'credential',
+    look: 'shield',
+    empty: ['No credential yet', 'Add one when a service asks for a secret of yours.'],
+    locked: lockedFor(context),
+    load: () => every(context.rest, 'credentials', 'credentials'),
+    key: ({ provider, name }) => name && name !== 'default' ? `${provider}:${name}` : provider,
+    heading: ({ provider }) => provider,
+    blank: () => ({ provider: '', name: '', secret: '' }),
+    values: (item) => ({ ...item, secret: '' }),
+    row: (item) => ({
+      title: item.provider,
+      meta: item.name === 'default' ? '' : item.name,
+      side: el('span.meta', {}, `written ${ago(item.updated_at)}`),
+    }),
+    fields: (form, item, isNew) => [
+      isNew && text(form, 'provider', { label: 'Service', hint: 'In small letters, like line or telegram.', max: 64, code: true }),
+      isNew && text(form, 'name', { label: 'Name', hint: 'If you have several of one service.', max: 100 }),
+      text(form, 'secret', {
+        label: isNew ? 'Secret' : 'New secret',
+        hint: isNew ? '' : 'The one that is kept is not shown. Writing another replaces it.',
+        type: 'password',
+        autocomplete: 'new-password',
+        secret: true,
+        max: 8192,
+      }),
+    ].filter(Boolean),
+    async save(form, item, isNew) {
+      const provider = isNew ? form.now.provider.trim().toLowerCase() : item.provider;
+      const name = (isNew ? form.now.name.trim() : item.name) || 'default';
+      if (!/^[a-z][a-z0-9_-]{0,63}$/.test(provider)) {
+        throw refusal('provider', 'Small letters, digits, - and _; it begins with a letter.');
+      }
+      if (!form.now.secret) throw refusal('secret', 'Write the secret.');
+      const answer = await context.rest.put(`credentials/${part(provider)}`, {
+        ...(name !== 'default' && { name }),
+        secret: form.now.secret,
+      });
+      return { provider, name, updated_at: new Date().toISOString(), ...answer?.credential };
+    },
+    saved: 'Replaced',
+    remove: ({ provider, name }) => context.rest.remove(`credentials/${part(provider)}${
+      name && name !== 'default' ? `?name=${part(name)}` : ''}`),
+    removal: ['Delete', ({ provider }) => `Delete it? What needs ${provider} stops.`],
+  });
+}

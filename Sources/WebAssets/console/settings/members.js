@@ -1,0 +1,162 @@
+// Who works here, and what they may do. A password that we made is shown once.
+
+import { el } from '../../shared/dom.js';
+import { face } from '../../shared/thread.js';
+import { collection, every } from './collection.js';
+import { choice, copyable, sure, text, toggle } from './fields.js';
+import { refusal } from './form.js';
+
+const ROLES = { agent: 'Agent', admin: 'Administrator', owner: 'Owner' };
+const MAY = {
+  agent: 'Answers conversations and writes canned replies.',
+  admin: 'Also changes settings, members, webhooks and keys.',
+  owner: 'Also makes and changes owners. One owner always stays.',
+};
+/** Without letters and digits that look alike. */
+const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+const LONG = 16; // of 57 letters: 93 bits
+
+/** A password nobody has to invent. */
+export function password() {
+  const limit = 256 - 256 % LETTERS.length; // every letter is as likely as any other
+  let made = '';
+  while (made.length < LONG) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(LONG * 2))) {
+      if (byte < limit && made.length < LONG) made += LETTERS[byte % LETTERS.length];
+    }
+  }
+  return made.replace(/(.{4})(?=.)/g, '$1-');
+}
+
+export function state(member) {
+  if (member.disabled) return ['.off', 'Disabled'];
+  if (!member.online) return ['.off', 'Away'];
+  const load = member.load === 1 ? '1 conversation' : `${member.load ?? 0} conversations`;
+  return member.available === false ? ['.warn', `Busy, ${load}`] : ['', `Available, ${load}`];
+}
+
+export async function open(context) {
+  const me = context.session().operator;
+  let list = [];
+  const isLast = (member) => member.role === 'owner' && !member.disabled
+    && list.filter(({ role, disabled }) => role === 'owner' && !disabled).length === 1;
+  const mine = (member) => me.role === 'owner' || member.role !== 'owner';
+
+  const page = await collection(context, {
+    name: 'members',
+    title: 'Members',
+    lead: 'Who answers, and who may change things.',
+    noun: 'member',
+    make: 'Invite somebody',
+    verb: 'Invite',
+    look: 'users',
+    empty: ['Nobody is here yet', 'Invite the people who answer your visitors.'],
+    load: async () => (list = await every(context.rest, 'members', 'members')),
+    key: ({ id }) => id,
+    values: (member) => ({ ...member, enabled: !member.disabled }),
+    blank: () => ({ name: '', email: '', role: 'agent', disabled: false }),
+    heading: ({ name }) => name,
+    row(member) {
+      const [dot, words] = state(member);
+      return {
+        lead: face({ ...member, kind: 'operator' }),
+        title: member.id === me.id ? `${member.name} (you)` : member.name,
+        meta: member.email,
+        text: member.email,
+        side: el('span.two', {}, el('span', {}, ROLES[member.role]),
+          el('span.meta', {}, el(`span.dot${dot}`), words)),
+      };
+    },
+    fields(form, member, isNew, editor) {
+      const may = isNew || mine(member);
+      if (!may) form.locked ||= 'Only an owner changes an owner.';
+      const last = !isNew && isLast(member);
+      const roles = Object.keys(ROLES).filter((role) => role !== 'owner' || me.role === 'owner'
+        || member.role === 'owner');
+      const explain = el('p.hint');
+      const follow = () => { explain.textContent = MAY[form.get('role')]; };
+      form.heard(follow);
+      follow();
+      return [
+        text(form, 'name', { label: 'Name', hint: 'Visitors see it.', max: 100, required: true }),
+        isNew
+          ? text(form, 'email', {
+            label: 'Email',
+            hint: 'To log in with.',
+            type: 'email',
+            max: 254,
+            required: true,
+          })
+          : el('dl.facts', {}, el('dt', {}, 'Email'), el('dd', {}, member.email)),
+        last
+          ? el('dl.facts', {}, el('dt', {}, 'Role'),
+            el('dd', {}, 'Owner, and the last one: make somebody else an owner first.'))
+          : choice(form, 'role', { label: 'Role', options: roles.map((role) => [role, ROLES[role]]) }),
+        !last && explain,
+        !isNew && !last && member.id !== me.id && toggle(form, 'enabled', {
+          label: 'May log in',
+          hint: 'Switched off, every device is logged out within seconds. Conversations go back to the queue.',
+        }),
+        isNew && el('p.hint', {}, 'We make a password and show it to you once, to pass on.'),
+        !isNew && !form.locked && member.id !== me.id && el('div.field', {},
+          el('span.label', {}, 'Password'),
+          sure('Make a new password', 'The old one stops working. Go on?', () => renew(editor))),
+      ].filter(Boolean);
+    },
+    async save(form, member, isNew) {
+      const { name, email, role, enabled } = form.now;
+      if (!name.trim()) throw refusal('name', 'A member needs a name, visitors see it.');
+      if (isNew) {
+        if (!/^\S+@\S+$/.test(email.trim())) {
+          throw refusal('email', 'This is not an email address.');
+        }
+        const made = password();
+        const answer = await context.rest.post('members', {
+          name: name.trim(),
+          email: email.trim(),
+          role,
+          password: made,
+        }).catch((error) => {
+          if (error.status === 409) error.path = 'email'; // it is taken, or cannot be used
+          throw error;
+        });
+        return { item: answer.member ?? answer, made };
+      }
+      const changed = {};
+      if (name.trim() !== member.name) changed.name = name.trim();
+      if (role !== member.role) changed.role = role;
+      if (enabled === member.disabled) changed.disabled = !enabled;
+      const answer = await context.rest.patch(`members/${member.id}`, changed);
+      Object.assign(member, answer?.member ?? answer ?? changed);
+      return { ...member };
+    },
+    once: ({ made }, item) => made && secret(item, made),
+    remove: (member) => context.rest.remove(`members/${member.id}`),
+    removal: ['Remove', ({ name }) => `Remove ${name} from the workspace?`],
+  });
+
+  async function renew({ item, form }) {
+    const made = password();
+    try {
+      await context.rest.patch(`members/${item.id}`, { password: made });
+      page.tell(item.id, secret(item, made));
+    } catch (error) {
+      form.fault(error);
+    }
+  }
+
+  return page;
+}
+
+function secret({ name, email }, made) {
+  return el(
+    'div.field',
+    {},
+    el('h2', {}, `${name} can log in now`),
+    el('p', {}, 'This password is shown once. Pass it on in a way that only they can read.'),
+    el('dl.facts', {}, el('dt', {}, 'Address'), el('dd', {}, `${location.origin}/console`),
+      el('dt', {}, 'Email'), el('dd', {}, email)),
+    el('pre.code', { 'aria-label': 'Password' }, made),
+    copyable(`${location.origin}/console\n${email}\n${made}`, 'Copy all three'),
+  );
+}

@@ -1,0 +1,246 @@
+// Canned replies: what an operator gets by typing / and a shortcut, and what intents answer with.
+// A text has fields that are filled in when it is used; the other kinds are for the widget.
+
+import { el } from '../../shared/dom.js';
+import { part } from '../rest.js';
+import { collection, every } from './collection.js';
+import { select, text } from './fields.js';
+import { refusal } from './form.js';
+import { cell, list, pick } from './rows.js';
+import { isAdmin } from './settings.js';
+
+const KINDS = [['text', 'Text'], ['buttons', 'Buttons'], ['card', 'Card'], ['carousel', 'Cards in a row']];
+const FIELDS = [['{{visitor.name}}', 'Visitor’s name'], ['{{operator.name}}', 'Your name']];
+const EXAMPLES = { '{{visitor.name}}': 'Noor', '{{operator.name}}': 'Mika' };
+const SHORTCUT = /^[^\s/]{1,32}$/;
+
+/** What a reply says in one line, whatever its kind. */
+export function gist({ object_type: kind, payload, alt_text: alt }) {
+  const { text: words, title, cards, buttons } = payload ?? {};
+  const labels = (buttons ?? []).map(({ label }) => label).join(' · ');
+  if (kind === 'carousel') return (cards ?? []).map((card) => card.title).join(' · ') || alt || '';
+  return [title, words, labels && `[${labels}]`].filter(Boolean).join(' ') || alt || '';
+}
+
+const kindOf = (key) => KINDS.find(([kind]) => kind === key)?.[1] ?? key;
+
+export function open(context) {
+  return collection(context, {
+    name: 'replies',
+    title: 'Canned replies',
+    lead: 'Type / and a shortcut in an empty reply. Intents answer with them too.',
+    noun: 'reply',
+    look: 'bolt',
+    empty: ['No canned reply yet', 'Write down what you answer every day, once.'],
+    mayWrite: true,
+    load: () => every(context.rest, 'reply-objects', 'reply_objects'),
+    key: ({ object_id: id }) => id,
+    blank: () => ({
+      object_id: '',
+      object_type: 'text',
+      payload: { text: '' },
+      alt_text: null,
+      shortcut: '',
+    }),
+    values: (item) => ({ ...item, shortcut: item.shortcut ?? '', payload: item.payload ?? {} }),
+    heading: ({ shortcut, object_id: id }) => shortcut ? `/${shortcut}` : id,
+    row: (item) => ({
+      title: item.shortcut ? el('code', {}, `/${item.shortcut}`) : item.object_id,
+      meta: gist(item),
+      text: `${item.shortcut ?? ''} ${gist(item)}`,
+      side: item.object_type !== 'text' && el('span.meta', {}, kindOf(item.object_type)),
+    }),
+    fields: (form, item, isNew) => draw(form, isNew),
+    async save(form, item, isNew) {
+      const { object_type: kind, payload, alt_text: alt } = form.now;
+      const shortcut = form.now.shortcut.trim().replace(/^\//, '');
+      const id = isNew ? (form.now.object_id || shortcut).trim() : item.object_id;
+      if (shortcut && !SHORTCUT.test(shortcut)) {
+        throw refusal('shortcut', 'One word of at most 32 characters, without a slash.');
+      }
+      if (!id) throw refusal('shortcut', 'Give it a shortcut, or a name for intents.');
+      const clean = checked(kind, payload);
+      const answer = await context.rest.put(`reply-objects/${part(id)}`, {
+        object_type: kind,
+        payload: clean,
+        alt_text: alt || gist({ object_type: kind, payload: clean }) || null,
+        shortcut: shortcut || null,
+      });
+      return answer?.reply_object ?? { ...form.now, object_id: id, payload: clean, shortcut };
+    },
+    remove: isAdmin(context)
+      ? ({ object_id: id }) => context.rest.remove(`reply-objects/${part(id)}`) : undefined,
+    removal: ['Delete', ({ shortcut, object_id: id }) => `Delete ${shortcut ? `/${shortcut}` : id}?`],
+  });
+}
+
+function draw(form, isNew) {
+  const inner = el('div.settings-part');
+  const peek = el('div.reply-peek');
+  let kind = '';
+  const follow = () => {
+    const now = form.get('object_type');
+    if (now !== kind) {
+      kind = now;
+      inner.replaceChildren(...payload(form, now));
+    }
+    const words = filled(form.get('payload.text') ?? '');
+    peek.hidden = now !== 'text' || !words.length;
+    peek.replaceChildren(el('p.meta', {}, 'As a visitor called Noor reads it from Mika'),
+      el('p.bubble', { dir: 'auto' }, ...words));
+  };
+  form.heard(follow);
+  const fields = [
+    text(form, 'shortcut', {
+      label: 'Shortcut',
+      hint: 'Operators type / and this. Without one, only intents use it.',
+      max: 33,
+      code: true,
+    }),
+    isNew && text(form, 'object_id', {
+      label: 'Name',
+      hint: 'For intents. Left empty, the shortcut is its name. It cannot be changed later.',
+      max: 50,
+    }),
+    select(form, 'object_type', {
+      label: 'Kind',
+      options: KINDS,
+      hint: 'Buttons and cards are sent by intents; operators send text.',
+    }),
+    inner,
+    peek,
+  ];
+  follow();
+  return fields.filter(Boolean);
+}
+
+/** The text with its fields filled in and marked. */
+function filled(words) {
+  return words.split(/(\{\{[a-z.]+\}\})/).filter(Boolean).map((piece) => EXAMPLES[piece]
+    ? el('span.fill', {}, EXAMPLES[piece]) : piece);
+}
+
+function payload(form, kind) {
+  const words = (label, more = {}) => text(form, 'payload.text', { label, area: true, rows: 4,
+    max: 4000, ...more });
+  if (kind === 'text') {
+    const field = words('Text');
+    const area = /** @type {HTMLTextAreaElement} */ (field.querySelector('textarea'));
+    const put = (piece) => () => {
+      area.setRangeText(piece, area.selectionStart, area.selectionEnd, 'end');
+      area.dispatchEvent(new Event('input'));
+      area.focus();
+    };
+    field.querySelector('.label-line').append(el('span.grow'), ...FIELDS.map(([piece, label]) => el(
+      'button.chip-button',
+      { type: 'button', title: piece, disabled: !!form.locked, click: put(piece) },
+      label,
+    )));
+    return [field, list(form, 'payload.quick_replies', {
+      label: 'Quick replies',
+      hint: 'Answers a visitor can tap, when an intent sends this.',
+      add: 'Add a quick reply',
+      row: 'Quick reply',
+      max: 12,
+      blank: () => ({ label: '', value: '' }),
+      draw: (item, change) => [
+        cell('Words', item.label, (label) => change({
+          label,
+          ...(item.value === item.label && { value: label }),
+        }), { locked: form.locked, maxlength: 80 }),
+      ],
+    })];
+  }
+  if (kind === 'buttons') {
+    return [words('Text', { rows: 3 }), buttons(form, 'payload.buttons')];
+  }
+  if (kind === 'card') {
+    return [
+      text(form, 'payload.title', { label: 'Title', max: 200 }),
+      words('Text', { rows: 3 }),
+      text(form, 'payload.image_url', {
+        label: 'Picture',
+        hint: 'The address of an image, beginning with https://.',
+        type: 'url',
+        code: true,
+        max: 2048,
+      }),
+      buttons(form, 'payload.buttons'),
+    ];
+  }
+  return [list(form, 'payload.cards', {
+    label: 'Cards',
+    add: 'Add a card',
+    row: 'Card',
+    max: 10,
+    blank: () => ({ title: '', text: '', buttons: [] }),
+    draw: (item, change) => [
+      cell('Title', item.title, (title) => change({ title }), { locked: form.locked, maxlength: 200 }),
+      cell('Text', item.text, (words) => change({ text: words }), { locked: form.locked, area: true,
+        maxlength: 1000 }),
+      cell('Picture, https://…', item.image_url, (url) => change({ image_url: url }), {
+        locked: form.locked, type: 'url', maxlength: 2048 }),
+      cell('Button', item.buttons?.[0]?.label, (label) => change({
+        buttons: label ? [{ type: 'reply', value: label, ...item.buttons?.[0], label }] : [],
+      }), { locked: form.locked, maxlength: 80 }),
+      cell('Opens this address (empty: answers with its words)', item.buttons?.[0]?.type === 'url'
+        ? item.buttons[0].value : '', (value) => change({
+        buttons: [{ label: item.buttons?.[0]?.label ?? '', type: value ? 'url' : 'reply',
+          value: value || item.buttons?.[0]?.label || '' }],
+      }), { locked: form.locked, type: 'url', maxlength: 2048 }),
+    ],
+  })];
+}
+
+function buttons(form, path) {
+  return list(form, path, {
+    label: 'Buttons',
+    add: 'Add a button',
+    row: 'Button',
+    max: 6,
+    blank: () => ({ label: '', type: 'reply', value: '' }),
+    draw: (item, change) => [
+      cell('Words', item.label, (label) => change({ label }), { locked: form.locked, maxlength: 80 }),
+      pick('Does', item.type, [['reply', 'Answers'], ['url', 'Opens a page']], (type) => change({
+        type, redraw: true }), { locked: form.locked }),
+      cell(item.type === 'url' ? 'Address' : 'Says (empty: its words)', item.value,
+        (value) => change({ value }), { locked: form.locked, maxlength: 2048,
+          ...(item.type === 'url' && { type: 'url', placeholder: 'https://' }) }),
+    ],
+  });
+}
+
+/** What the gateway wants of each kind; what is left over of another kind goes. */
+function checked(kind, given) {
+  const { text: words = '', quick_replies: quick, buttons: given_, title = '', cards = [],
+    image_url: image } = given;
+  const press = (all = []) => all.filter(({ label }) => label.trim()).map((button) => {
+    if (button.type === 'url' && !/^https?:\/\//.test(button.value ?? '')) {
+      throw refusal('payload.buttons', `“${button.label}” opens no address. Begin with https://.`);
+    }
+    return { label: button.label.trim(), type: button.type, value: button.value || button.label };
+  });
+  const picture = (url) => url ? { image_url: url } : {};
+  if (kind === 'card') {
+    if (!title.trim()) throw refusal('payload.title', 'A card needs a title.');
+    return { title: title.trim(), ...(words && { text: words }), ...picture(image),
+      buttons: press(given_) };
+  }
+  if (kind === 'carousel') {
+    if (!cards.length) throw refusal('payload.cards', 'Add a card.');
+    return { cards: cards.map((card) => {
+      if (!card.title?.trim()) throw refusal('payload.cards', 'Every card needs a title.');
+      return { title: card.title.trim(), ...(card.text && { text: card.text }),
+        ...picture(card.image_url), buttons: press(card.buttons) };
+    }) };
+  }
+  if (!words.trim()) throw refusal('payload.text', 'Write what it says.');
+  if (kind === 'buttons') {
+    const all = press(given_);
+    if (!all.length) throw refusal('payload.buttons', 'Add a button.');
+    return { text: words, buttons: all };
+  }
+  const taps = (quick ?? []).filter(({ label }) => label.trim());
+  return { text: words, ...(taps.length && { quick_replies: taps.map(({ label, value }) => ({
+    label: label.trim(), value: value || label.trim() })) }) };
+}

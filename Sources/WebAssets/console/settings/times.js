@@ -1,0 +1,19 @@
+// Times in the words of the reader's language.
+
+const near = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const both = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const UNITS = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]];
+
+/** “3 minutes ago”, or the day if it was more than a month before. */
+export function ago(at, now = Date.now()) {
+  const gap = Date.parse(at) - now;
+  if (Number.isNaN(gap) || Math.abs(gap) > 30 * UNITS[0][1]) return day(at);
+  const [unit, size] = UNITS.find(([, each]) => Math.abs(gap) >= each) ?? ['second', 1000];
+  return near.format(Math.round(gap / size), unit);
+}
+
+const known = (format) => (at) => Number.isNaN(Date.parse(at)) ? '–' : format.format(new Date(at));
+export const day = known(date);
+export const moment = known(both);

@@ -1,0 +1,143 @@
+// Webhooks: addresses of other systems that are told what happens, and what became of each
+// delivery.
+
+import { el, icon } from '../../shared/dom.js';
+import { sentence } from '../rest.js';
+import { collection, every } from './collection.js';
+import { copyable, text, toggle } from './fields.js';
+import { refusal } from './form.js';
+import { checks } from './rows.js';
+import { lockedFor } from './settings.js';
+import { ago, moment } from './times.js';
+
+const EVENTS = [
+  ['conversation.created', 'A conversation begins'], ['message.created', 'A message is written'],
+  ['conversation.claimed', 'Somebody claims it'], ['conversation.assigned', 'It is assigned'],
+  ['conversation.transferred', 'It is transferred'], ['conversation.unassigned', 'It waits again'],
+  ['conversation.handover', 'A person is asked for'], ['conversation.closed', 'It is closed'],
+  ['conversation.reopened', 'It is reopened'], ['rating.created', 'A visitor rates it'],
+  ['visitor.created', 'A visitor is new'],
+];
+const STATES = { pending: 'Waits', delivered: 'Delivered', failed: 'Failed' };
+
+export function open(context) {
+  return collection(context, {
+    name: 'webhooks',
+    title: 'Webhooks',
+    lead: 'Tell other systems what happens. Deliveries are signed, repeated until they arrive, and in order.',
+    noun: 'webhook',
+    look: 'ext',
+    empty: ['No webhook yet', 'Add the address of a system that should know what happens here.'],
+    locked: lockedFor(context),
+    load: () => every(context.rest, 'webhooks', 'webhooks'),
+    key: ({ id }) => id,
+    heading: ({ url }) => hostOf(url),
+    blank: () => ({ url: '', events: [], is_enabled: true }),
+    row: (item) => ({
+      title: hostOf(item.url),
+      meta: item.url,
+      text: item.url,
+      side: el('span.meta', {}, el(`span.dot${item.is_enabled ? '' : '.off'}`),
+        item.is_enabled ? item.events.length ? `${item.events.length} kinds` : 'Everything' : 'Off'),
+    }),
+    fields: (form, item, isNew, editor) => {
+      const more = item.events.filter((event) => !EVENTS.some(([key]) => key === event));
+      return [
+        text(form, 'url', { label: 'Address', hint: 'Beginning with https://. Addresses of your own network are refused.', type: 'url', code: true, max: 2048 }),
+        checks(form, 'events', { label: 'What it is told', hint: 'Nothing ticked means everything.',
+          options: [...EVENTS, ...more.map((event) => [event, event])] }),
+        toggle(form, 'is_enabled', { label: 'Delivers', hint: 'Off: what happens meanwhile is not told later' }),
+        !isNew && deliveries(context, item, editor),
+      ].filter(Boolean);
+    },
+    async save(form, item, isNew) {
+      const { url, events, is_enabled: isEnabled } = form.now;
+      if (!/^https?:\/\/[^\s/]+/.test(url.trim())) {
+        throw refusal('url', 'This is not an address. Begin with https://.');
+      }
+      const body = { url: url.trim(), events, is_enabled: isEnabled };
+      if (isNew) {
+        const answer = await context.rest.post('webhooks', body);
+        const { secret, ...made } = answer.webhook ?? answer;
+        return { item: made, secret: secret ?? answer.secret };
+      }
+      const answer = await context.rest.patch(`webhooks/${item.id}`, body);
+      return Object.assign(item, answer?.webhook ?? answer ?? body);
+    },
+    once: ({ secret }, item) => secret && el(
+      'div.field',
+      {},
+      el('h2', {}, `The secret for ${hostOf(item.url)}`),
+      el('p', {}, 'With it your system checks that a delivery comes from here. It is shown once.'),
+      el('pre.code', { 'aria-label': 'Secret' }, secret),
+      copyable(secret, 'Copy the secret'),
+    ),
+    remove: ({ id }) => context.rest.remove(`webhooks/${id}`),
+    removal: ['Delete', ({ url }) => `Delete ${hostOf(url)}? What waits for it is dropped.`],
+  });
+}
+
+function hostOf(url) {
+  try { return new URL(url).host; } catch { return url; }
+}
+
+/** The delivery log, a test, and sending again. */
+function deliveries(context, { id }, { form }) {
+  const place = el('div.deliveries');
+  const told = el('p.hint', { role: 'status' });
+  const acts = !form.locked;
+
+  async function load() {
+    try {
+      const answer = await context.rest.get(`webhooks/${id}/deliveries`, { limit: 20 });
+      draw(answer.deliveries);
+    } catch (error) {
+      place.replaceChildren(el('p.hint', {}, sentence(error)));
+    }
+  }
+
+  async function act(path, words) {
+    told.textContent = '';
+    try {
+      await context.rest.post(`webhooks/${id}/${path}`);
+      told.textContent = words;
+    } catch (error) {
+      told.textContent = sentence(error);
+    }
+    await load();
+  }
+
+  function draw(list) {
+    place.replaceChildren(list.length ? el('ul.plain.log-list', {}, ...list.map((one) => el(
+      'li',
+      {},
+      icon(one.status === 'delivered' ? 'check' : one.status === 'failed' ? 'alert' : 'clock', `small ${one.status}`),
+      el('span.item-text', {},
+        el('b', {}, one.event),
+        el('span.item-meta', { title: moment(one.created_at) }, [
+          STATES[one.status] ?? one.status,
+          one.attempts > 1 && `${one.attempts} attempts`,
+          ago(one.created_at),
+          one.status !== 'delivered' && one.last_error,
+          one.status === 'pending' && one.next_attempt_at && `next ${ago(one.next_attempt_at)}`,
+        ].filter(Boolean).join(', '))),
+      acts && one.status !== 'pending' && el('button.button.quiet', {
+        type: 'button',
+        'aria-label': `Send ${one.event} of ${moment(one.created_at)} again`,
+        click: () => act(`deliveries/${one.id}/redeliver`, 'It is sent again, under the same id.'),
+      }, 'Send again'),
+    ))) : el('p.hint', {}, 'Nothing was delivered yet. Send a test to see whether it arrives.'));
+  }
+
+  load();
+  return el(
+    'section.field',
+    { 'aria-label': 'Deliveries' },
+    el('div.label-line', {}, el('span.label', {}, 'Deliveries'), el('span.grow'),
+      el('button.button.quiet', { type: 'button', click: load }, icon('reload', 'small'), 'Look again'),
+      acts && el('button.button', { type: 'button',
+        click: () => act('test', 'A test is on its way.') }, 'Send a test')),
+    told,
+    place,
+  );
+}

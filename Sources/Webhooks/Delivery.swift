@@ -1,0 +1,76 @@
+public import Directory
+public import HTTPClient
+public import Primitives
+
+/// One attempt that this node has taken upon itself.
+public struct Delivery: Sendable, Equatable {
+  public var workspace: Identifier
+  public var id: Identifier
+  public var webhook: Identifier
+  public var url: String
+  public var event: String
+  /// What happened, as a JSON object.
+  public var payload: [UInt8]
+  public var secret: SecretBox.Sealed
+  /// The first is 1.
+  public var attempt: Int
+
+  public init(
+    workspace: Identifier, id: Identifier, webhook: Identifier, url: String, event: String,
+    payload: [UInt8], secret: SecretBox.Sealed, attempt: Int
+  ) {
+    self.workspace = workspace
+    self.id = id
+    self.webhook = webhook
+    self.url = url
+    self.event = event
+    self.payload = payload
+    self.secret = secret
+    self.attempt = attempt
+  }
+
+  /// Where a webhook's secret is kept: it opens nowhere else.
+  public static func place(of webhook: Identifier) -> String { "webhook:\(webhook)" }
+
+  /// The payload with the delivery's id and event before it: the same bytes at each attempt.
+  public var body: [UInt8] {
+    let head = Array("{\"id\":\"\(id)\",\"type\":\"\(event)\"".utf8)
+    let rest = payload.dropFirst()
+    return head + (rest.count > 1 ? [UInt8(ascii: ",")] : []) + rest
+  }
+
+  /// The request of an attempt at this second.
+  public func post(secret: [UInt8], unixSeconds: Int64, milliseconds: Int) -> HTTPPost {
+    let body = body
+    let signature = WebhookSignature.header(
+      secret: secret, unixSeconds: unixSeconds, body: body)
+    return HTTPPost(
+      url: url,
+      headers: [
+        "Content-Type: application/json", "User-Agent: Chirrup-Webhooks", "Accept: */*",
+        "Chirrup-Event: \(event)", "Chirrup-Delivery: \(id)",
+        "Chirrup-Attempt: \(attempt)", "Chirrup-Signature: \(signature)",
+      ], body: body, milliseconds: milliseconds)
+  }
+}
+
+/// What an attempt came to; nil: it was taken. The text is for an administrator.
+public func failure(of outcome: HTTPOutcome) -> String? {
+  switch outcome {
+  case .answered(let status, _) where (200..<300).contains(status): return nil
+  case .answered(let status, _) where (300..<400).contains(status):
+    return "HTTP \(status): redirects are not followed"
+  case .answered(let status, let text):
+    let words = shortText(text)
+    return "HTTP \(status)" + (words.isEmpty ? "" : ": \(words)")
+  case .refused: return "the address is not one of the public internet"
+  case .failed(let reason): return reason
+  }
+}
+
+/// The beginning of an answer as one line of text: whatever it is, it can be stored and shown.
+private func shortText(_ bytes: [UInt8]) -> String {
+  let text = String(decoding: bytes.prefix(200), as: UTF8.self)
+  return String(
+    String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }))
+}

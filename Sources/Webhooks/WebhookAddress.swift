@@ -1,0 +1,99 @@
+import Kernel
+
+/// A URL that a webhook may have: `http` or `https`, a host and perhaps a port, a path and a query,
+/// in ASCII (RFC 3986). No user and password, which would stand in every log, and no fragment.
+///
+/// What is plainly wrong is refused when a webhook is made, so that its maker learns it; where a
+/// name leads is seen by `AddressGuard` at each connection.
+public struct WebhookAddress: Sendable, Equatable {
+  public static let bytesMax = 2_048
+
+  public enum Fault: Error, Equatable, Sendable {
+    case tooLong
+    case notHTTP
+    case hasUser
+    case noHost
+    case badPort
+    case badCharacter
+    /// The port is none of the setting's.
+    case portForbidden
+    /// An address, or a name, of this machine or of a private network.
+    case privateAddress
+  }
+
+  public let url: String
+
+  public init(_ text: String, under addressGuard: AddressGuard) throws(Fault) {
+    guard text.utf8.count <= WebhookAddress.bytesMax else { throw .tooLong }
+    guard text.utf8.allSatisfy({ WebhookAddress.isAllowed($0) }) else { throw .badCharacter }
+    let lower = text.lowercased()
+    let isSecure = lower.utf8.starts(with: "https://".utf8)
+    guard isSecure || lower.utf8.starts(with: "http://".utf8) else { throw .notHTTP }
+    let authority = lower.dropFirst(isSecure ? 8 : 7).prefix { $0 != "/" && $0 != "?" }
+    guard !authority.contains("@") else { throw .hasUser }
+    let (host, portText) = WebhookAddress.split(authority)
+    guard !host.isEmpty else { throw .noHost }
+    var port = isSecure ? 443 : 80
+    if let portText {
+      guard (1...5).contains(portText.utf8.count), portText.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
+        let number = Int(portText), (1...65_535).contains(number)
+      else { throw .badPort }
+      port = number
+    }
+    guard addressGuard.admits(port: port) else { throw .portForbidden }
+    try WebhookAddress.check(host, addressGuard)
+    url = text
+  }
+
+  /// `host`, `host:port`, `[address]:port`.
+  private static func split(_ authority: Substring) -> (host: Substring, port: Substring?) {
+    if authority.first == "[", let end = authority.firstIndex(of: "]") {
+      let rest = authority[authority.index(after: end)...]
+      let host = authority[authority.startIndex...end]
+      return rest.isEmpty ? (host, nil) : rest.first == ":" ? (host, rest.dropFirst()) : ("", nil)
+    }
+    guard let colon = authority.firstIndex(of: ":") else { return (authority, nil) }
+    return (authority[..<colon], authority[authority.index(after: colon)...])
+  }
+
+  private static func check(_ host: Substring, _ addressGuard: AddressGuard) throws(Fault) {
+    if host.first == "[" {
+      guard host.contains(":"), let ip = IPAddress(String(host.dropFirst().dropLast())) else {
+        throw .noHost
+      }
+      return try check(ip, addressGuard)
+    }
+    guard host.utf8.count <= 253, host.utf8.allSatisfy({ isNameByte($0) }), host.first != "."
+    else { throw .noHost }
+    var name = host
+    if name.last == "." { name.removeLast() }
+    // A name whose last label is a number is an address (WHATWG URL §3.5), and only its plain form
+    // is taken: not 2130706433, 0x7f.1 or 017700000001.
+    let last = name.split(separator: ".", omittingEmptySubsequences: false).last ?? ""
+    let isNumber =
+      last.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) || last.utf8.starts(with: "0x".utf8)
+    guard isNumber else {
+      let isLocal = name == "localhost" || name.hasSuffix(".localhost")
+      guard addressGuard.allowsPrivate || !isLocal && name.contains(".") else {
+        throw .privateAddress
+      }
+      return
+    }
+    guard let ip = IPAddress(String(name)), "\(ip)" == name else { throw .noHost }
+    try check(ip, addressGuard)
+  }
+
+  private static func check(_ ip: IPAddress, _ addressGuard: AddressGuard) throws(Fault) {
+    guard addressGuard.allowsPrivate || AddressGuard.isPublic(ip) else { throw .privateAddress }
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    0x61...0x7A ~= byte || 0x30...0x39 ~= byte || byte == UInt8(ascii: "-")
+      || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+  }
+
+  /// Printable, and none that a URL has to encode; `#` begins a fragment, `\` is `/` to some.
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    0x21...0x7E ~= byte && !"\"<>\\^`{|}#".utf8.contains(byte)
+  }
+}

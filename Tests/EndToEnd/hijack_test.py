@@ -1,0 +1,97 @@
+"""A page of another site tries to use the login of an operator in the same browser (A06)."""
+
+import argparse
+import http.server
+import os
+import threading
+
+from playwright.sync_api import sync_playwright
+
+# Everything the page can try: a token by the cookie, the list by the cookie, and the socket with
+# whatever the browser adds to it. It says what it got.
+ATTEMPT = """
+async (base) => {
+  const got = {};
+  for (const [name, path, method] of [
+    ['token', '/api/v1/auth/token', 'POST'],
+    ['list', '/api/v1/admin/live-chat/conversations', 'GET'],
+    ['claim', '/api/v1/admin/live-chat/next', 'POST'],
+  ]) {
+    for (const type of ['text/plain', 'application/json']) {
+      try {
+        const answer = await fetch(base + path, {
+          method, credentials: 'include', ...(method === 'POST' && { body: '{}', headers: { 'Content-Type': type } }),
+        });
+        got[`${name} ${type}`] = `${answer.status} ${await answer.text()}`;
+      } catch (error) { got[`${name} ${type}`] = error.name; }
+    }
+  }
+  got.socket = await new Promise((done) => {
+    const socket = new WebSocket(`${base.replace('http', 'ws')}/api/v1/ws`, 'chirrup.v1');
+    const heard = [];
+    socket.onopen = () => { heard.push('open'); socket.send(JSON.stringify({ type: 'hello', ref: 1 })); };
+    socket.onmessage = ({ data }) => heard.push(data);
+    socket.onclose = ({ code }) => done({ code, heard });
+    setTimeout(() => done({ code: 0, heard }), 15000);
+  });
+  return got;
+}
+"""
+
+
+class Evil(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>evil</title>")
+
+    def log_message(self, *_):
+        pass
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--base-url", required=True)
+    parser.add_argument("--listed", action="store_true")
+    args = parser.parse_args()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Evil)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM") or None, args=["--no-sandbox"])
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"{args.base_url}/console")
+        login = page.evaluate("""async () => {
+          const form = document.querySelector('form');
+          const value = (name) => form.querySelector(`input[name=${name}], input[type=${name}]`).value;
+          const answer = await fetch('/api/v1/auth/login', { method: 'POST',
+            headers: { 'Content-Type': 'application/json' },
+            body: JSON.stringify({ email: value('email'), password: value('password') }) });
+          const own = await fetch('/api/v1/auth/token', { method: 'POST' });
+          return [answer.status, own.status];
+        }""")
+        assert login == [200, 200], f"the operator is not logged in: {login}"
+        assert context.cookies(f"{args.base_url}/api/v1/auth"), "there is no cookie to ride on"
+        # The same site for cookies (only the port differs), then another one.
+        for host in ("127.0.0.1", "localhost"):
+            evil = context.new_page()
+            evil.goto(f"http://{host}:{server.server_port}/")
+            got = evil.evaluate(ATTEMPT, args.base_url)
+            socket = got.pop("socket")
+            print(host, got, socket)
+            for name, answer in got.items():
+                assert answer == "TypeError", f"{host} could read {name}: {answer}"
+            heard = [text for text in socket["heard"] if text != "open"]
+            assert socket["code"] not in (0, 1000), f"{host}'s socket stays open: {socket}"
+            assert not any('"welcome"' in text for text in heard), f"{host} was welcomed: {heard}"
+            if args.listed:
+                assert socket == {"code": 1006, "heard": []}, f"{host}'s socket was opened: {socket}"
+            evil.close()
+        # It changed nothing: the operator is still logged in.
+        assert page.evaluate("() => fetch('/api/v1/auth/token', { method: 'POST' }).then((a) => a.status)") == 200
+        browser.close()
+
+
+main()

@@ -1,0 +1,343 @@
+"""What an administrator does in the console, in a real browser: log in and set things up.
+
+Started by pages.sh; needs a gateway with --demo and its database. A test per promise that somebody would notice;
+axe looks at every page in light, in dark and at 390 px.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+from playwright.sync_api import Page, expect
+
+from browser_test import Run, begin
+
+PAGES = [
+    "appearance", "members", "hours", "queue", "replies", "intents", "menus", "messages", "keys",
+    "credentials", "audit", "account",
+]
+# What the test itself provokes, as the browser reports it.
+REFUSALS = re.compile(r"the server responded with a status of (401|403|404|409|422|429)")
+
+
+class PagesRun(Run):
+    def run(self) -> None:
+        self.watch.expected = REFUSALS
+        self.base = self.options.base_url
+        self.desk = self.context(1440, 900)
+        self.desk.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.admin = self.page(self.desk)
+        self.login()
+        self.appearance()
+        self.unsaved()
+        self.members()
+        self.hours_and_queue()
+        self.answers()
+        self.keys()
+        self.audit()
+        self.looks()
+        self.ended()
+
+    # Steps
+
+    def go(self, path: str, page: Page | None = None) -> Page:
+        page = page or self.admin
+        page.evaluate("(hash) => { location.hash = hash }", f"#/{path}")
+        return page
+
+    def setting(self, name: str, heading: str, page: Page | None = None) -> Page:
+        page = self.go(f"settings/{name}", page)
+        expect(page.get_by_role("heading", name=heading, exact=True).first).to_be_visible()
+        return page
+
+    def make(self, name: str, heading: str) -> None:
+        self.go(f"settings/{name}/new")
+        expect(self.admin.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+
+    def save(self, page: Page, verb="Save", words: str | re.Pattern = re.compile("^Saved")) -> None:
+        page.get_by_role("button", name=verb, exact=True).click()
+        expect(page).not_to_have_url(re.compile("/new$"))  # what is made has its own address
+        expect(page.locator(".save > p").filter(has_text=words)).to_be_visible()
+
+    def sql(self, text: str, **values: str) -> str:
+        command = [self.options.psql, self.options.database, "-qtAX", "-v", "ON_ERROR_STOP=1"]
+        for name, value in values.items():
+            command += ["-v", f"{name}={value}"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise AssertionError(done.stderr.strip())
+        return done.stdout.strip()
+
+    def api(self, path: str, key: str) -> int:
+        request = urllib.request.Request(
+            f"{self.base}/api/v1/{path}", headers={"Authorization": f"Bearer {key}"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def config(self) -> dict:
+        key = self.sql("SELECT public_key FROM workspaces ORDER BY created_at LIMIT 1")
+        with urllib.request.urlopen(
+            f"{self.base}/api/v1/widget/config?workspace={key}", timeout=20
+        ) as answer:
+            return json.load(answer)
+
+    # Promises
+
+    def login(self) -> None:
+        page = self.admin
+        page.goto(f"{self.base}/console#/settings/queue")
+        secret = page.get_by_label("Password", exact=True)
+        right = secret.input_value()
+        secret.fill("not it")
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_text("Email and password do not match.")).to_be_visible()
+        self.promise("a wrong password is told in words, and the field is marked",
+                     secret.get_attribute("aria-invalid") == "true")
+        secret.dispatch_event("keydown", {"key": "A", "modifierCapsLock": True})
+        expect(page.get_by_text("Caps Lock is on.")).to_be_visible()
+        self.promise("Caps Lock is noticed")
+        self.accessible(page, "the login with a refusal")
+        secret.fill(right)
+        secret.press("Enter")
+        expect(page.get_by_role("heading", name="Queue", exact=True)).to_be_visible()
+        self.promise("after the login one is where one wanted to be")
+
+    def appearance(self) -> None:
+        page = self.setting("appearance", "Appearance")
+        widget = page.frame_locator("iframe.rehearsal.ready")
+        name = page.get_by_label("Name in the header")
+        name.fill("Wheels and more")
+        expect(widget.get_by_role("heading", name="Wheels and more")).to_be_visible()
+        expect(name).to_be_focused()
+        self.promise("the preview is the widget itself and follows while one types")
+        accent = page.get_by_label("Accent as a number")
+        accent.fill("#f2c14e")
+        expect(page.get_by_text("visitors would get ours")).to_be_visible()
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_text(re.compile("has 1.6.*Choose a darker one"))).to_be_visible()
+        expect(accent).to_be_focused()
+        self.promise("an accent on which white cannot be read is refused, with the figure")
+        self.accessible(page, "a refusal under its field")
+        page.get_by_label("Harbour").check(force=True)
+        page.get_by_label("Line below the greeting").fill("We answer within the hour.")
+        page.get_by_text("Left", exact=True).click()
+        self.shot(page, "settings-appearance")
+        self.save(page)
+        config = self.config()
+        self.promise(
+            "what is saved is what visitors get",
+            (config["workspace"]["name"], config["accent"], config["greeting"]["text"])
+            == ("Wheels and more", "#1f4b7f", "We answer within the hour."),
+        )
+        page.get_by_role("button", name="Copy snippet").click()
+        expect(page.get_by_text("Copied")).to_be_visible()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        key = self.sql("SELECT public_key FROM workspaces ORDER BY created_at LIMIT 1")
+        self.promise("the snippet can be copied", key in copied and "/widget.js" in copied)
+
+    def unsaved(self) -> None:
+        page = self.setting("appearance", "Appearance")
+        name = page.get_by_label("Name in the header")
+        name.fill("Half a name")
+        expect(page.get_by_text("1 change is not saved")).to_be_visible()
+        page.get_by_label("Inbox").first.click()
+        expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
+        expect(page.get_by_role("link", name="Settings, 1 change is not saved")).to_be_visible()
+        self.setting("queue", "Queue")
+        self.setting("appearance", "Appearance")
+        self.promise("what is not saved is not lost on the way", name.input_value() == "Half a name")
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.reload()
+        expect(name).to_have_value("Half a name")
+        asked = [complaint for complaint in self.watch.complaints if "a dialog" in complaint]
+        self.watch.complaints = [it for it in self.watch.complaints if it not in asked]
+        self.promise("nor by a reload, before which the browser asks", len(asked) == 1)
+        page.get_by_role("button", name="Discard").click()
+        expect(name).to_have_value("Wheels and more")
+        expect(page.get_by_role("link", name="Settings", exact=True)).to_be_visible()
+        self.promise("until it is discarded")
+
+    def members(self) -> None:
+        page = self.setting("members", "Members")
+        self.make("members", "Invite somebody")
+        page.get_by_label("Name", exact=True).fill("Noor Haddad")
+        page.get_by_label("Email").fill("noor")
+        page.get_by_role("button", name="Invite", exact=True).click()
+        expect(page.get_by_text("This is not an email address.")).to_be_visible()
+        page.get_by_label("Email").fill("noor@example.com")
+        page.get_by_role("button", name="Invite", exact=True).click()
+        password = page.get_by_label("Password").inner_text()
+        self.shot(page, "settings-members-invited")
+        self.accessible(page, "a password that is shown once")
+        page.get_by_role("button", name="I have it").click()
+        expect(page.get_by_text(password)).to_have_count(0)
+        self.promise("somebody can be invited, with a password that is shown once", len(password) > 15)
+        self.agent(password)
+        page.get_by_text("Administrator", exact=True).last.click()
+        self.save(page)
+        role = "SELECT m.role FROM memberships m JOIN operators o ON o.id = m.operator_id WHERE o.email = 'noor@example.com'"
+        self.promise("a role can be changed", self.sql(role) == "admin")
+        page.get_by_label("May log in").uncheck()
+        self.save(page)
+        expect(self.noor.get_by_role("heading", name=re.compile("Log in to"))).to_be_visible()
+        self.promise("who is disabled is logged out while they look at it")
+        page.locator(".item", has_text="(you)").click()
+        expect(page.get_by_text("the last one: make somebody else an owner first")).to_be_visible()
+        self.promise("the last owner stays one, and the page says why")
+
+    def agent(self, password: str) -> None:
+        self.noor = page = self.page(self.context(1280, 800))
+        page.goto(f"{self.base}/console#/settings/hours")
+        page.get_by_label("Email").fill("noor@example.com")
+        page.get_by_label("Password", exact=True).fill(password)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_text("Administrators and owners change it.")).to_be_visible()
+        self.promise("an agent may look and reads why nothing can be changed",
+                     page.get_by_role("radio").first.is_disabled())
+        self.go("settings/keys", page)
+        expect(page.get_by_text(re.compile("are for administrators|Administrators and owners"))
+               .or_(page.get_by_role("heading", name="API keys")).first).to_be_visible()
+        self.promise("and cannot make a key", page.get_by_role("link", name="New key").count() == 0)
+
+    def hours_and_queue(self) -> None:
+        page = self.setting("hours", "Hours")
+        page.get_by_text("At these hours").click()
+        page.get_by_role("combobox", name="Time zone").select_option("Asia/Bangkok")
+        for day in ("Monday", "Saturday"):
+            page.get_by_role("checkbox", name=day).check()
+        page.get_by_label("Saturday, to", exact=True).fill("13:00")
+        page.get_by_role("button", name="Add a day off").click()
+        page.get_by_label("Date").fill("2030-12-25")
+        expect(page.locator(".meaning")).to_contain_text(re.compile(r"It is \d\d:\d\d there"))
+        self.save(page)
+        stored = json.loads(self.sql("SELECT value FROM system_settings WHERE key = 'hours'"))
+        self.promise("hours are kept as they stand there", stored["days"] == [
+            {"day": 1, "from": "09:00", "to": "17:00"}, {"day": 6, "from": "09:00", "to": "13:00"},
+        ] and stored["holidays"] == ["2030-12-25"] and stored["time_zone"] == "Asia/Bangkok")
+        page.get_by_text("At all hours").click()
+        self.save(page)
+        page = self.setting("queue", "Queue")
+        page.get_by_label("Conversations at a time").fill("0")
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_text("A whole number from 1 to 1000.")).to_be_visible()
+        page.get_by_label("Conversations at a time").fill("3")
+        page.get_by_text("The least busy").click()
+        page.keyboard.press("Control+s")
+        expect(page.locator(".save > p")).to_have_text("Saved")
+        stored = json.loads(self.sql("SELECT value FROM system_settings WHERE key = 'queue'"))
+        self.promise("the queue keeps its capacity and how it assigns",
+                     (stored["capacity"], stored["assign"]) == (3, "least_busy"))
+
+    def answers(self) -> None:
+        page = self.setting("replies", "Canned replies")
+        self.make("replies", "New reply")
+        page.get_by_label("Shortcut").fill("thanks")
+        page.get_by_role("textbox", name="Text").fill("Thank you, ")
+        page.get_by_role("button", name="Visitor’s name").click()
+        expect(page.locator(".reply-peek")).to_contain_text("Thank you, Noor")
+        self.save(page)
+        expect(page.locator(".items").get_by_text("/thanks")).to_be_visible()
+        self.promise("a canned reply is written, with its fields filled in before one's eyes")
+        self.intents()
+        page = self.setting("menus", "Menus")
+        for name, choice in (("Main", "Track an order"), ("Christmas", "Gift cards")):
+            self.make("menus", "New menu")
+            page.get_by_label("Name", exact=True).fill(name)
+            page.get_by_role("textbox", name="Words", exact=True).fill(choice)
+            self.save(page)
+            page.get_by_role("button", name="Publish").click()
+            expect(page.get_by_text("Visitors see this menu.")).to_be_visible()
+        menu = self.config().get("menu") or {}
+        self.promise("the menu that was published last is the one visitors see",
+                     [action["label"] for action in menu.get("actions", [])] == ["Gift cards"])
+        page = self.setting("messages", "Messages and forms")
+        page.get_by_label("Ask before a chat begins").check()
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_text("Add a question, or switch the form off.")).to_be_visible()
+        page.get_by_role("button", name="Add a question").click()
+        page.get_by_label("Must be answered").check()
+        self.save(page)
+        prechat = json.loads(self.sql("SELECT value FROM system_settings WHERE key = 'prechat'"))
+        self.promise("the questions before a chat are kept", prechat["enabled"]
+                     and [field["key"] for field in prechat["fields"]] == ["name"])
+
+    def intents(self) -> None:
+        page = self.setting("intents", "Intents")
+        for name, words, answer in (
+            ("Order", "order", "Which number has it?"), ("Where", "where is my order", "On its way."),
+        ):
+            self.make("intents", "New intent")
+            page.get_by_label("Name", exact=True).fill(name)
+            page.get_by_role("textbox", name="Words", exact=True).fill(words)
+            page.get_by_role("textbox", name="Text").fill(answer)
+            self.save(page)
+        self.setting("intents", "Intents")
+        attempt = page.get_by_role("textbox", name="Try it")
+        attempt.fill("Hello, WHERE is my order?")
+        expect(page.locator(".verdict-line")).to_contain_text("Which number has it?")
+        page.get_by_role("button", name="Move up Where").click()
+        expect(page.locator(".verdict-line")).to_contain_text("On its way.")
+        names = self.sql("SELECT string_agg(name, ' ' ORDER BY position) FROM intents")
+        self.promise("intents answer in the order one gives them, and can be tried", names == "Where Order")
+
+    def keys(self) -> None:
+        page = self.setting("keys", "API keys")
+        self.make("keys", "New key")
+        page.get_by_label("Name", exact=True).fill("Warehouse")
+        page.get_by_role("button", name="Make the key").click()
+        key = page.get_by_label("Key", exact=True).inner_text()
+        page.get_by_role("button", name="I have it").click()
+        works = self.api("admin/live-chat/conversations", key)
+        other = self.api("admin/audit-log", key)
+        self.promise("a key opens what it is for, and nothing else", (works, other) == (200, 403))
+        page.get_by_role("button", name="Revoke", exact=True).click()
+        page.get_by_role("group").get_by_role("button", name="Revoke", exact=True).click()
+        expect(page.get_by_text("No key yet")).to_be_visible()
+        self.promise("and is revoked at once", self.api("admin/live-chat/conversations", key) == 401)
+
+    def audit(self) -> None:
+        page = self.setting("audit", "Audit log")
+        table = page.get_by_role("table")
+        expect(table).to_contain_text("Member added")
+        expect(table).to_contain_text("Settings changed")
+        self.promise("the audit log names who did what", "Password" not in table.inner_text())
+
+    def looks(self) -> None:
+        page = self.admin
+        variants = (("light", 1440), ("dark", 1440), ("light", 390))
+        for scheme, width in variants:
+            page.set_viewport_size({"width": width, "height": 900 if width > 400 else 844})
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            found = []
+            for name in (f"settings/{name}" for name in PAGES):
+                self.go(name)
+                expect(page.locator("main:visible").first).to_be_visible()
+                expect(page.get_by_text("Try again")).to_have_count(0)
+                found += self.serious(page)
+                if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                    found.append(f"{name} is wider than the screen")
+                self.shot(page, f"{name.replace('/', '-')}-{scheme}-{width}")
+            self.promise("\n      ".join(
+                [f"axe finds nothing serious on any page, {scheme}, {width} px", *found]), not found)
+        page.set_viewport_size({"width": 1440, "height": 900})
+
+    def ended(self) -> None:
+        page = self.setting("hours", "Hours")
+        self.sql("DELETE FROM operator_sessions")
+        page.get_by_text("At these hours").click()
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_text("Your session ended.")).to_be_visible()
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_text("change is not saved")).to_be_visible()
+        self.promise("a session that ended takes nothing with it that was not saved")
+
+
+if __name__ == "__main__":
+    sys.exit(begin(PagesRun, __doc__, "pages", ("--database", "--psql")))

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# What a visitor meets in the widget besides the conversation itself: languages, forms, cards, the menu, the
+# JavaScript API. In a real Chromium, against a gateway on a PostgreSQL of its own, where the workspace is set up by
+# SQL. Pictures go to the folder SHOTS, if it is set.
+. "$(dirname "$0")/lib.sh"
+folder=$(dirname "$0")
+# Empty means playwright's own browser.
+export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser || true)}
+
+new_folder
+create_cluster
+start_gateway
+check "the widget in a browser" \
+  "$python" "$folder/widget_test.py" --base-url "$url" --database "$database" --psql "$(postgres_bin)/psql" \
+  --operator-token "$(token operator)" ${SHOTS:+--shots "$SHOTS"} ${ONLY:+--only "$ONLY"}
+check "the gateway stops in good order afterwards" stop_gateway

@@ -1,0 +1,124 @@
+import Chat
+import Primitives
+import Testing
+import Wire
+
+@testable import Engine
+
+/// What waits for a socket, and what is looked for to be sent.
+@Suite("Output")
+struct OutputTests {
+  private func connections(_ count: Int) -> Connections {
+    var connections = Connections(limit: count)
+    for number in 0..<count {
+      let connection = Connection(
+        name: Identifier(high: 0, low: UInt64(number)), purpose: .echo,
+        limits: MessageLimits(messageBytes: 100, fragments: 1), deflate: nil,
+        now: Instant(nanoseconds: 0))
+      _ = connections.insert(connection)
+    }
+    return connections
+  }
+
+  @Test("an idle connection holds no buffer, and the ones kept for the next are bounded")
+  func spare() {
+    let count = 200
+    let byteCount = Limits.spareOutputBytes / (count / 2)
+    var connections = connections(count)
+    for slot in 0..<count {
+      connections[outbox: slot].append(contentsOf: repeatElement(1, count: byteCount))
+    }
+    var output: [UInt8] = []
+    for slot in 0..<count {
+      output.removeAll(keepingCapacity: true)
+      connections.takeOutbox(slot, into: &output)
+      #expect(output.count == byteCount)
+      #expect(connections[slot].outbox.capacity == 0)
+    }
+    #expect(connections.spareByteCount <= Limits.spareOutputBytes)
+    #expect(connections.spareByteCount > Limits.spareOutputBytes / 2)
+  }
+
+  @Test("a buffer is lent again, and what was in it is gone")
+  func lentAgain() {
+    var connections = connections(2)
+    var output: [UInt8] = []
+    for round in 0..<1_000 {
+      let slot = round % 2
+      // Short output is copied, long output changes places with the loop's own buffer.
+      let count = slot == 0 ? 3 : Limits.copiedOutputBytes
+      connections[outbox: slot].append(contentsOf: repeatElement(UInt8(round & 255), count: count))
+      output.removeAll(keepingCapacity: true)
+      connections.takeOutbox(slot, into: &output)
+      #expect(output == Array(repeating: UInt8(round & 255), count: count))
+    }
+    // One in use at a time, and the one that the loop had.
+    #expect(connections.spareByteCount <= 4 * Limits.copiedOutputBytes)
+  }
+
+  @Test("connections that come and go leave no more buffers than were in use at once")
+  func comeAndGo() throws {
+    var engine = Engine(
+      loop: 0, loopCount: 1,
+      configuration: Engine.Configuration(connectionsMax: 10, sessionsMax: 10, node: "1"),
+      now: Instant(nanoseconds: 0), wall: WallTime(microseconds: 0))
+    var output: [UInt8] = []
+    for round in 0..<1_000 {
+      let name = Identifier(high: 0, low: UInt64(round))
+      let accepted = engine.accept(name: name, isEcho: true)
+      let slot = Int(try #require(accepted).index)
+      engine.preface(slot, Array(repeating: 1, count: 129))
+      output.removeAll(keepingCapacity: true)
+      if round % 3 > 0 { engine.collect(slot, into: &output) }
+      if round % 3 > 1 { engine.blocked(slot, rest: output[29...]) }
+      #expect(output.count == (round % 3 > 0 ? 129 : 0))
+      #expect(engine.outputByteCount(slot) == [129, 0, 100][round % 3])
+      _ = engine.release(slot)
+    }
+    #expect(engine.connections.spareByteCount > 0)
+    #expect(engine.connections.spareByteCount < 2_048)
+  }
+
+  @Test("what waits already comes before what is taken now")
+  func order() {
+    var connections = connections(1)
+    connections[outbox: 0].append(contentsOf: repeatElement(2, count: Limits.copiedOutputBytes))
+    var output: [UInt8] = [1]
+    connections.takeOutbox(0, into: &output)
+    #expect(output.first == 1 && output.last == 2)
+    #expect(output.count == 1 + Limits.copiedOutputBytes)
+  }
+
+  @Test("an operator of many sessions gets the news of each once, whatever is left meanwhile")
+  func news() {
+    let world = World()
+    let sessions = (0..<60).map { _ in world.makeSession() }
+    let desk = world.member("operator")
+    for session in sessions {
+      desk.say(#"{"type":"subscribe","ref":"s","session":"\#(session)"}"#)
+    }
+    world.settle()
+    _ = desk.texts()
+    var expected: [String] = []
+    for round in 0..<40 {
+      // Some have news; then another one is left, which moves a third to its place.
+      for index in stride(from: round % 7, to: 59 - round, by: 5) {
+        desk.post("\(round) \(index)", to: sessions[index])
+        expected.append("\(round) \(index)")
+      }
+      world.commit()
+      if round % 3 == 0 { world.settle() }
+      desk.say(
+        #"{"type":"unsubscribe","ref":"u","session":"\#(sessions[59 - round])"}"#)
+      world.settle()
+      world.advance(milliseconds: 2_000)
+      world.settle()
+      #expect(world.loops[0].engine.inconsistency() == nil)
+      let bodies = desk.texts().filter { field("type", of: $0) == "message" }.map {
+        field("body", of: $0)
+      }
+      #expect(bodies.sorted() == expected.sorted())
+      expected = []
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import Chat
+import Engine
+import Primitives
+import Testing
+
+@Suite("Who is there, and who waits")
+struct PresenceTests {
+  private func of(_ type: String, _ texts: [String]) -> [String] {
+    texts.filter { field("type", of: $0) == type }
+  }
+
+  /// Taken outside of an expectation, which would want to copy the engine.
+  private func news(_ world: World, _ loop: Int) -> [WorkspaceNews] {
+    world.loops[loop].engine.takeNews()
+  }
+
+  private func colleague(_ world: World) {
+    world.members["colleague"] = Member(
+      person: Person(role: .operator_, id: Identifier(high: 0xC, low: 2), name: Array("Ivo".utf8)),
+      workspace: world.workspace, sessions: [],
+      expiresAt: WallTime(microseconds: world.wall.microseconds + 3_600_000_000))
+  }
+
+  @Test("operators who look at a conversation hear of each other, on whichever loops they are")
+  func collision() {
+    let world = World(loops: 3)
+    colleague(world)
+    let session = world.makeSession(ownedBy: 1)
+    let mika = world.member("operator", session, loop: 0)
+    let ivo = world.member("colleague", session, loop: 2)
+    mika.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    world.settle()
+    // Ivo has not said that he looks, so he hears nothing; Mika hears that the visitor is away.
+    #expect(of("presence", ivo.texts()).isEmpty)
+    #expect(of("presence", mika.texts()).map { field("online", of: $0) } == ["false"])
+
+    ivo.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    world.settle()
+    let found = of("presence", ivo.texts())
+    #expect(found.map { field("name", of: $0) } == ["Ada", "Mika"])
+    #expect(found.map { field("viewing", of: $0) } == ["", "true"])
+    let heard = of("presence", mika.texts())
+    #expect(heard.map { field("name", of: $0) } == ["Ivo"])
+    #expect(heard.map { field("viewing", of: $0) } == ["true"])
+
+    ivo.send([0x88, 0x80, 0, 0, 0, 0])
+    world.loops[2].engine.peerEnded(Int(ivo.slot.index))
+    _ = world.loops[2].engine.release(Int(ivo.slot.index))
+    world.settle()
+    #expect(of("presence", mika.texts()).map { field("viewing", of: $0) } == ["false"])
+  }
+
+  @Test("in two windows an operator is one, and gone with the second one only")
+  func twoWindows() {
+    let world = World()
+    colleague(world)
+    let session = world.makeSession()
+    let mika = world.member("operator", session)
+    mika.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    let windows = [world.member("colleague", session), world.member("colleague", session)]
+    for window in windows {
+      window.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    }
+    _ = mika.texts()
+    windows[0].say(#"{"type":"viewing","session":"\#(session)","active":false}"#)
+    #expect(of("presence", mika.texts()).isEmpty)
+    windows[1].say(#"{"type":"viewing","session":"\#(session)","active":false}"#)
+    #expect(of("presence", mika.texts()).map { field("viewing", of: $0) } == ["false"])
+  }
+
+  @Test("who looks at it hears when the visitor comes and goes; the visitor hears nothing")
+  func online() {
+    let world = World(loops: 2)
+    let session = world.makeSession(ownedBy: 1)
+    let mika = world.member("operator", session, loop: 0)
+    mika.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    world.settle()
+    _ = mika.texts()
+    let visitor = world.member("visitor", session)
+    #expect(of("presence", mika.texts()).map { field("online", of: $0) } == ["true"])
+    #expect(of("presence", visitor.texts()).isEmpty)
+    visitor.say(#"{"type":"viewing","ref":1,"session":"\#(session)","active":true}"#)
+    #expect(visitor.texts().map { field("code", of: $0) } == ["forbidden"])
+    visitor.say(#"{"type":"unsubscribe","ref":2,"session":"\#(session)"}"#)
+    world.settle()
+    #expect(of("presence", mika.texts()).map { field("online", of: $0) } == ["false"])
+  }
+
+  @Test("no more viewers of one conversation are known than the limit")
+  func viewersMax() {
+    let world = World()
+    let session = world.makeSession()
+    for number in 1...(Limits.viewers + 4) {
+      world.members["o\(number)"] = Member(
+        person: Person(
+          role: .operator_, id: Identifier(high: 0xC, low: UInt64(number)), name: Array("O".utf8)),
+        workspace: world.workspace, sessions: [],
+        expiresAt: WallTime(microseconds: world.wall.microseconds + 3_600_000_000))
+      world.member("o\(number)", session)
+        .say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    }
+    let last = world.member("operator", session)
+    last.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    #expect(
+      of("presence", last.texts()).count { field("viewing", of: $0) == "true" } == Limits.viewers)
+  }
+
+  @Test("a visitor who waits hears the place when it changes, and when it is over")
+  func line() throws {
+    let world = World(loops: 2)
+    let session = world.makeSession(ownedBy: 1)
+    let visitor = world.member("visitor", session)
+    #expect(
+      news(world, 1) == [
+        WorkspaceNews(workspace: world.workspace, session: session, kind: .audience(true))
+      ])
+    func tell(_ position: Int64?, place: Int64? = 20_000) -> [String] {
+      world.loops[1].engine.deliver(
+        .line(
+          LineMail(
+            workspace: world.workspace, positions: position.map { [session: $0] } ?? [:],
+            placeMilliseconds: place)))
+      return of("queue", visitor.texts())
+    }
+    // Nothing is said before there is a place.
+    #expect(tell(nil).isEmpty)
+    let third = tell(3)
+    #expect(third.map { field("position", of: $0) } == ["3"])
+    #expect(third.map { field("wait_ms", of: $0) } == ["60000"])
+    #expect(tell(3).isEmpty)
+    #expect(tell(1, place: nil).map { field("wait_ms", of: $0) } == ["null"])
+
+    var stored = try #require(world.database[session])
+    stored.snapshot.status = .active
+    stored.snapshot.assignee = world.clerk
+    world.database[session] = stored
+    world.loops[1].engine.changed(session)
+    world.settle()
+    #expect(tell(nil).map { field("position", of: $0) } == ["0"])
+    // Nobody is left, so the driver need not ask any more.
+    #expect(news(world, 1).map(\.kind) == [.audience(false)])
+
+    stored.snapshot.status = .waiting
+    stored.snapshot.assignee = nil
+    world.database[session] = stored
+    world.loops[1].engine.changed(session)
+    world.settle()
+    #expect(news(world, 1).map(\.kind) == [.audience(true)])
+    #expect(tell(1).map { field("position", of: $0) } == ["1"])
+  }
+
+  @Test("the first message of a conversation is news, the others are where somebody listens")
+  func news() {
+    let world = World()
+    let session = world.makeSession()
+    let visitor = world.member("visitor", session)
+    _ = news(world, 0)
+    visitor.post("one", to: session)
+    world.commit()
+    #expect(news(world, 0).map(\.kind) == [.waits])
+    visitor.post("two", to: session)
+    world.commit()
+    #expect(news(world, 0).isEmpty)
+    world.loops[0].engine.listeners = [world.workspace]
+    visitor.post("three", to: session)
+    world.commit()
+    #expect(news(world, 0).map(\.kind) == [.wrote(seq: 3)])
+  }
+
+  @Test(
+    "operators with an open inbox are here; whether they are available is stored, then answered")
+  func availability() {
+    let world = World()
+    colleague(world)
+    let mika = world.member("operator")
+    func here() -> [Identifier] { world.loops[0].engine.operatorsHere().map(\.operator) }
+    #expect(here() == [])
+    for _ in 1...2 {
+      world.member("operator").say(#"{"type":"watch","ref":1,"inbox":true}"#)
+    }
+    #expect(here() == [world.clerk.id])
+    let hasCome = world.loops[0].engine.takeNewOperators()
+    let hasComeAgain = world.loops[0].engine.takeNewOperators()
+    #expect(hasCome && !hasComeAgain)
+
+    mika.say(#"{"type":"available","ref":7,"available":false}"#)
+    world.settle()
+    #expect(world.availability == [world.clerk.id: false])
+    #expect(mika.texts().suffix(1).map { field("ref", of: $0) } == ["7"])
+    mika.say(#"{"type":"available","ref":8,"available":true}"#)
+    world.settle()
+    #expect(mika.types() == ["ok"])
+    #expect(news(world, 0).map(\.kind) == [.operators])
+    mika.say(#"{"type":"available","ref":9}"#)
+    #expect(mika.texts().map { field("code", of: $0) } == ["bad_frame"])
+    world.isStoreUp = false
+    mika.say(#"{"type":"available","ref":10,"available":true}"#)
+    world.settle()
+    #expect(mika.texts().map { field("code", of: $0) } == ["unavailable"])
+  }
+}

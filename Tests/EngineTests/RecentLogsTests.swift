@@ -1,0 +1,83 @@
+import Chat
+import Primitives
+import Testing
+
+@testable import Engine
+
+/// How much of the recent messages stays in memory.
+@Suite("Recent messages")
+struct RecentLogsTests {
+  private static let budget = 200_000
+
+  private func bodies(_ client: Client) -> [String] {
+    client.texts().filter { field("type", of: $0) == "message" }.map { field("body", of: $0) }
+  }
+
+  @Test("all sessions together keep no more than they may, and nobody misses anything")
+  func budget() {
+    let world = World(recentBytesMax: RecentLogsTests.budget)
+    let sessions = (0..<30).map { _ in world.makeSession() }
+    let desk = world.member("operator")
+    for session in sessions {
+      desk.say(#"{"type":"subscribe","ref":"s","session":"\#(session)"}"#)
+    }
+    world.settle()
+    _ = desk.texts()
+    let text = String(repeating: "x", count: 1_000)
+    var largest = 0
+    for round in 0..<20 {
+      for (index, session) in sessions.enumerated() {
+        desk.post("\(round) \(index) \(text)", to: session)
+        // No more in flight than one may have.
+        if index % 10 == 9 { world.commit() }
+      }
+      world.settle()
+      world.advance(milliseconds: 2_000)
+      #expect(world.loops[0].engine.inconsistency() == nil)
+      #expect(world.loops[0].engine.recentByteCount <= RecentLogsTests.budget)
+      largest = max(largest, world.loops[0].engine.recentByteCount)
+      #expect(bodies(desk).count == sessions.count)
+    }
+    // It is used, and something had to leave.
+    #expect(largest > RecentLogsTests.budget / 2)
+    #expect(world.loops[0].engine.counters.recentDrops > 20)
+    // Who comes back is shown all of it, from the database where it is not in memory.
+    let before = world.entriesRead
+    for (index, session) in sessions.enumerated() {
+      let late = world.member("operator", session, after: 0)
+      #expect(bodies(late) == (0..<20).map { "\($0) \(index) \(text)" })
+    }
+    #expect(world.entriesRead > before)
+    #expect(world.loops[0].engine.inconsistency() == nil)
+  }
+
+  @Test("the busy keep theirs, and the quiet give theirs up")
+  func quietFirst() {
+    let world = World(recentBytesMax: RecentLogsTests.budget)
+    let (busy, quiet) = (world.makeSession(), world.makeSession())
+    let others = (0..<80).map { _ in world.makeSession() }
+    let desk = world.member("operator")
+    for session in [busy, quiet] + others {
+      desk.say(#"{"type":"subscribe","ref":"s","session":"\#(session)"}"#)
+    }
+    desk.post("once", to: quiet)
+    let text = String(repeating: "x", count: 4_000)
+    for session in others {
+      desk.post("again", to: busy)
+      desk.post(text, to: session)
+      world.commit()
+      world.settle()
+      world.advance(milliseconds: 2_000)
+    }
+    let engine = world.loops[0]
+    #expect(engine.engine.counters.recentDrops > 10)
+    #expect(isKept(busy, engine))
+    #expect(!isKept(quiet, engine))
+    #expect(engine.engine.inconsistency() == nil)
+  }
+
+  private func isKept(_ session: Identifier, _ loop: World.Loop) -> Bool {
+    guard let index = loop.engine.sessionIndex[session] else { return false }
+    return !loop.engine.sessions[index].log.isEmpty
+  }
+}

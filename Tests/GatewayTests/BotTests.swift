@@ -1,0 +1,101 @@
+import Fixtures
+import Kernel
+import Postgres
+import Primitives
+import Testing
+
+@testable import Gateway
+
+@Suite("Bots, with sockets and PostgreSQL", .serialized)
+struct BotTests {
+  private func teach(_ gateway: RunningGateway) throws {
+    try gateway.run(
+      Query(
+        """
+        INSERT INTO intents (workspace_id, name, keyword, match_kind, replies) VALUES
+          ($1, 'hours', 'open', 'contains', '[{"text":"From 9 to 5"},{"text":"Every day"}]')
+        """, [.uuid(gateway.workspace)]))
+  }
+
+  private func join(_ gateway: RunningGateway, _ visit: (session: Identifier, token: String)) throws
+    -> SocketClient
+  {
+    let client = try SocketClient(port: gateway.port)
+    try client.say(
+      #"{"type":"hello","ref":1,"token":"\#(visit.token)","#
+        + #""subscribe":[{"session":"\#(visit.session)","after":0}]}"#)
+    _ = try client.hear(#""live""#)
+    return client
+  }
+
+  private func post(_ body: String, _ client: SocketClient, _ session: Identifier) throws {
+    try client.say(
+      #"{"type":"send","ref":3,"session":"\#(session)","id":"\#(RunningGateway.makeID())","#
+        + #""body":"\#(body)"}"#)
+  }
+
+  @Test("a visitor's question is answered over the socket, in order, by a bot that hears no bot")
+  func answers() async throws {
+    let database = try EmptyDatabase()
+    let gateway = try await RunningGateway(loops: 2, database: database.url)
+    defer { gateway.stop() }
+    try teach(gateway)
+    while !gateway.hasBots { try await Task.sleep(for: .milliseconds(5)) }
+    let visit = try gateway.visitor()
+    let client = try join(gateway, visit)
+    try post("When are you open?", client, visit.session)
+    _ = try client.hear(#""body":"Every day""#)
+    try post("open on Sunday?", client, visit.session)
+    let heard = try client.hear(#""body":"Every day""#, count: 2)
+    #expect(heard.contains { $0.contains(#""kind":"bot""#) })
+    #expect(
+      try gateway.stored(visit.session).map(\.body) == [
+        "When are you open?", "From 9 to 5", "Every day", "open on Sunday?", "From 9 to 5",
+        "Every day",
+      ])
+  }
+
+  @Test("what was committed before a crash is answered after it")
+  func afterCrash() async throws {
+    let database = try EmptyDatabase()
+    let gateway = try await RunningGateway(database: database.url)
+    defer { gateway.stop() }
+    let visit = try gateway.visitor()
+    // As the gateway that crashed has left it: stored, acknowledged, and not answered.
+    try gateway.run(
+      Query(
+        """
+        WITH line AS (
+          INSERT INTO chats (id, workspace_id, session_id, seq, role, content, content_hash)
+          VALUES (gen_random_uuid(), $1, $2, 1, 'visitor', 'open today?', sha256('x'))
+        )
+        UPDATE chat_sessions SET last_seq = 1, message_count = 1, last_message_role = 'visitor',
+          last_message_at = now() - interval '5 seconds', waiting_since = now()
+        WHERE id = $2
+        """, [.uuid(gateway.workspace), .uuid(visit.session)]))
+    try teach(gateway)
+    // Whichever gateway of this process finds it first.
+    let expected = ["open today?", "From 9 to 5", "Every day"]
+    let deadline = SystemClock.now().advanced(byMilliseconds: 60_000)
+    while try gateway.stored(visit.session).map(\.body) != expected {
+      try #require(SystemClock.now() < deadline)
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  @Test("where nothing is set up the loops are told of nobody to listen to")
+  func quiet() async throws {
+    let database = try EmptyDatabase()
+    let gateway = try await RunningGateway(database: database.url)
+    defer { gateway.stop() }
+    let visit = try gateway.visitor()
+    let client = try join(gateway, visit)
+    try post("When are you open?", client, visit.session)
+    _ = try client.hear(#""ack""#)
+    #expect(!gateway.hasBots)
+  }
+}
+
+extension RunningGateway {
+  var hasBots: Bool { shared.upkeep.botChore.hears(workspace) }
+}

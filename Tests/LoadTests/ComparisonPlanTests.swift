@@ -1,0 +1,150 @@
+import Foundation
+import Testing
+
+@testable import chirrup_load
+
+/// What a comparison's YAML file may say, and what becomes of it.
+@Suite struct ComparisonPlanTests {
+  private static let servers = """
+    servers:
+      - name: ours
+        kind: chirrup
+        command: ["{chirrup}", serve, "--listen=127.0.0.1:{port}"]
+        echo: ws://127.0.0.1:{port}/debug/echo
+        chat: ws://127.0.0.1:{port}
+        data-directory: "{scratch}/data"
+      - name: ours-TLS
+        column: ours
+        kind: chirrup
+        command: ["{chirrup}"]
+        echo: wss://127.0.0.1:{port}/debug/echo
+      - name: peer
+        kind: plain
+        command: [$PEER, "{port}"]
+        echo: ws://127.0.0.1:{port}/echo
+        subscribe: ws://127.0.0.1:{port}/sub
+        publish: ws://127.0.0.1:{port}/pub
+      - name: bare
+        kind: raw
+        pid: 17
+        echo: ws://127.0.0.1:9
+    """
+  private static let work = """
+    work:
+      - name: small
+        kind: echo
+        options: { size: 20, in-flight: 16, warm-up: 0.5 }
+        goals: [{ figure: cpu, against: peer, at-most: 0.9 }]
+      - name: small over TLS
+        kind: echo
+        tls: true
+      - { name: many, kind: fanout }
+      - { name: hello, kind: upgrade }
+    """
+
+  private func plan() throws -> ComparisonPlan {
+    try ComparisonPlan.parse(Self.servers + "\n" + Self.work)
+  }
+
+  @Test func `the plan that the documentation names is read`() throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let path = folder.appending(path: "LoadTests/Peers/speed.yaml").path
+    let plan = try ComparisonPlan.read(path)
+    #expect(plan.subject == "chirrup")
+    #expect(plan.columns.contains("uWebSockets") && plan.columns.contains("bare"))
+    #expect(plan.work.contains { $0.tls && !$0.goals.isEmpty })
+    for server in plan.servers { _ = try server.expanded(ComparisonPlan.placeholders) }
+  }
+
+  @Test
+  func `the first server is the subject, and TLS goes to the server of the column that speaks it`()
+    throws
+  {
+    let plan = try plan()
+    #expect(plan.subject == "ours" && plan.rounds == 3)
+    #expect(plan.columns == ["ours", "peer", "bare"])
+    #expect(plan.servers(for: plan.work[0]).map(\.name) == ["ours", "peer", "bare"])
+    #expect(plan.servers(for: plan.work[1]).map(\.name) == ["ours-TLS"])
+    #expect(plan.servers(for: plan.work[2]).map(\.name) == ["ours", "peer"])
+    // Bytes without frames begin without an upgrade.
+    #expect(plan.servers(for: plan.work[3]).map(\.name) == ["ours", "peer"])
+  }
+
+  @Test func `options are handed on as they would be typed`() throws {
+    #expect(try plan().work[0].options == ["size": "20", "in-flight": "16", "warm-up": "0.5"])
+  }
+
+  @Test func `a kind of server determines how a workload is told to reach it`() throws {
+    let servers = try plan().servers
+    #expect(servers[0].arguments(for: .echo) == ["ws://127.0.0.1:{port}/debug/echo"])
+    #expect(
+      servers[0].arguments(for: .fanout) == [
+        "ws://127.0.0.1:{port}", "--chirrup", "{chirrup}", "--data-dir", "{scratch}/data",
+      ])
+    #expect(servers[1].arguments(for: .echo)?.last == "--insecure")
+    #expect(
+      servers[2].arguments(for: .fanout) == [
+        "--subscribe", "ws://127.0.0.1:{port}/sub", "--publish", "ws://127.0.0.1:{port}/pub",
+      ])
+    #expect(servers[3].arguments(for: .echo) == ["ws://127.0.0.1:9", "--raw"])
+    #expect(servers[3].arguments(for: .idle) == nil)
+  }
+
+  @Test func `names in braces are replaced, and unknown ones are an error`() throws {
+    let names = ["port": "21000", "port+1": "21001", "chirrup": "/c", "scratch": "/s"]
+    let server = try plan().servers[0].expanded(names)
+    #expect(server.command == ["/c", "serve", "--listen=127.0.0.1:21000"])
+    #expect(server.dataDirectory == "/s/data")
+    #expect(try ServerPlan.expand("a{port+1}b{port}", names) == "a21001b21000")
+    #expect(throws: PlanFailure.self) { try ServerPlan.expand("{prot}", names) }
+    #expect(throws: PlanFailure.self) { try ServerPlan.expand("{port", names) }
+  }
+
+  @Test(
+    "a slip of the pen is an error",
+    arguments: [
+      "subjekt: ours", "rounds: 0", "subject: somebody", "options: { ecco: { size: 1 } }",
+    ])
+  func slips(line: String) {
+    #expect(throws: (any Error).self) {
+      try ComparisonPlan.parse(line + "\n" + Self.servers + "\n" + Self.work)
+    }
+  }
+
+  @Test(
+    "so is one in work or in a goal",
+    arguments: [
+      "  - { name: a, kind: ecco }",
+      "  - { name: a, kind: echo, option: { size: 1 } }",
+      "  - { name: small, kind: echo }",
+      "  - { name: a, kind: echo, goals: [{ figure: cpu, against: nobody, at-most: 1 }] }",
+      "  - { name: a, kind: echo, goals: [{ figure: cpu, against: ours, at-most: 1 }] }",
+      "  - { name: a, kind: echo, goals: [{ figure: cpu, against: peer }] }",
+      "  - { name: a, kind: echo, goals: [{ figure: cpu, at-most: 1, at-least: 1 }] }",
+      "  - { name: a, kind: echo, goals: [{ figure: cpu, at-most: 0 }] }",
+      "  - { name: a, kind: echo, goals: [{ figure: cpu, atmost: 1 }] }",
+    ])
+  func slipsInWork(line: String) {
+    #expect(throws: (any Error).self) {
+      try ComparisonPlan.parse(Self.servers + "\n" + Self.work + "\n" + line)
+    }
+  }
+
+  @Test(
+    "and in a server",
+    arguments: [
+      "name: a, kind: plain, echo: \"ws://x\"",
+      "name: a, kind: plain, command: [x], pid: 1, echo: \"ws://x\"",
+      "name: a, kind: plain, command: [x]",
+      "name: a, kind: plain, command: [x], subscribe: \"ws://x\"",
+      "name: a, kind: plain, command: [x], chat: \"ws://x\"",
+      "name: a, kind: plain, command: [x], echo: \"ws://x\", chat: \"wss://x\", data-directory: y",
+      "name: a, column: ours, kind: plain, command: [x], echo: \"ws://x\"",
+    ])
+  func slipsInServers(fields: String) {
+    #expect(throws: (any Error).self) {
+      try ComparisonPlan.parse(Self.servers + "\n  - { \(fields) }\n" + Self.work)
+    }
+  }
+}

@@ -1,0 +1,213 @@
+import Foundation
+import Histogram
+import Kernel
+import Primitives
+import Testing
+
+@testable import chirrup_load
+
+/// Several processes that do one thing together.
+@Suite struct CrewTests {
+  /// The program beside the tests'.
+  static var executable: String {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return URL(filePath: own).deletingLastPathComponent().appending(path: "chirrup-load").path
+  }
+
+  /// Nobody listens there.
+  static func work(settleSeconds: Int) throws -> CrewWork {
+    let closed = try Sockets.listen(on: .loopback, port: 0).localPort()
+    let target = try #require(Target("ws://127.0.0.1:\(closed)"))
+    let stamp = Stamp(nonce: 1, wall: SystemClock.wallTime(), now: SystemClock.now())
+    var work = CrewWork(
+      plan: LoadPlan(
+        target: target, stamp: stamp, bodyBytes: 64, ratePerSecond: 1, spacing: .poisson,
+        seconds: 1, operatorShare: 0, settleSeconds: settleSeconds, drainSeconds: 1,
+        backoffMaxMilliseconds: 1_000, seed: 1), course: .chat)
+    var cast = Cast()
+    cast.sessions = [Scene.session]
+    cast.parts = [Cast.Part(number: 0, role: .visitor, token: "no", sessions: [0])]
+    work.casts = [cast]
+    return work
+  }
+
+  // MARK: the channel
+
+  static func channels() throws -> (Channel, Channel) {
+    var pair: SocketPair? = try Sockets.pair()
+    guard let (near, far) = try pair.take()?.channels() else { throw ChannelFailure.closed }
+    return (near, far)
+  }
+
+  @Test func aChannelCarriesMessagesWholeAndInOrder() throws {
+    let (near, far) = try CrewTests.channels()
+    let texts = ["", "a", String(repeating: "é", count: 20_000)]
+    for text in texts { try near.send(CrewNews.failed(text)) }
+    for text in texts {
+      guard case .failed(text)? = try far.receive(CrewNews.self, milliseconds: 1_000) else {
+        Issue.record("another message")
+        return
+      }
+    }
+    #expect(try far.receive(CrewNews.self, milliseconds: 0) == nil)
+  }
+
+  @Test func aChannelSaysThatTheOtherEndHasGone() throws {
+    let near = try CrewTests.halfClosed()
+    // What was said before is heard.
+    #expect(try near.receive(CrewNews.self, milliseconds: 0) != nil)
+    #expect(throws: ChannelFailure.self) {
+      _ = try near.receive(CrewNews.self, milliseconds: 0)
+    }
+  }
+
+  /// The other end has said something and gone.
+  static func halfClosed() throws -> Channel {
+    let (near, far) = try channels()
+    try far.send(CrewNews.failed("last words"))
+    return near
+  }
+
+  // MARK: one result of many
+
+  /// A percentile of all is not the mean of the parts' percentiles.
+  @Test func histogramsAreMergedAndNotAveraged() throws {
+    var all = Latencies()
+    var parts = [LoopResult(), LoopResult()]
+    for number in 0..<1_000 {
+      let due = Instant(nanoseconds: 0)
+      let now = Instant(nanoseconds: Int64(number < 990 ? number : 1_000_000) * 1_000)
+      all.ack(from: due, to: now)
+      all.delivery(from: due, to: now)
+      // The slow ones are all in one part.
+      let part = number < 500 ? 0 : 1
+      parts[part].latencies.ack(from: due, to: now)
+      parts[part].latencies.delivery(from: due, to: now)
+    }
+    let sent = try parts.map {
+      try JSONDecoder().decode(LoopResult.self, from: JSONEncoder().encode($0))
+    }
+    let merged = LoopResult.merged(sent).latencies
+    for percentile in [0, 50, 90, 99, 99.5, 99.9, 100.0] {
+      #expect(
+        merged.ack.valueAtPercentile(percentile) == all.ack.valueAtPercentile(percentile))
+      #expect(
+        merged.delivery.valueAtPercentile(percentile)
+          == all.delivery.valueAtPercentile(percentile))
+    }
+    #expect(merged.ack.totalCount == 1_000)
+    #expect(merged.ack.max == all.ack.max)
+    let averaged = sent.map { $0.latencies.ack.valueAtPercentile(99) }.reduce(0, +) / 2
+    #expect(averaged != merged.ack.valueAtPercentile(99))
+  }
+
+  @Test func violationsOfEveryPartAreCounted() throws {
+    var parts = [LoopResult(), LoopResult(), LoopResult()]
+    parts[1].violations.note(.lost, count: 2, "two")
+    parts[2].violations.note(.lost, "one")
+    parts[2].violations.note(.holes, "a hole")
+    parts[2].didSettle = false
+    parts[0].audit = LoopResult.Audited(rows: 5, sessions: 1)
+    parts[2].audit = LoopResult.Audited(rows: 7, sessions: 2)
+    let sent = try parts.map {
+      try JSONDecoder().decode(LoopResult.self, from: JSONEncoder().encode($0))
+    }
+    let merged = LoopResult.merged(sent)
+    #expect(merged.violations[.lost] == 3)
+    #expect(merged.violations[.holes] == 1)
+    #expect(merged.violations.examples.count == 3)
+    #expect(merged.audit?.rows == 12)
+    #expect(merged.problems.count == 1)
+  }
+
+  @Test func phasesAreAddedOneByOne() {
+    var parts = [LoopResult(), LoopResult()]
+    parts[0].phases = [LoopPhase(made: 1), LoopPhase(made: 10)]
+    parts[1].phases = [LoopPhase(made: 2), LoopPhase(made: 20)]
+    parts[1].phases[1].recovery.record(7)
+    let merged = LoopResult.merged(parts)
+    #expect(merged.phases.map(\.made) == [3, 30])
+    #expect(merged.phases[1].recovery.totalCount == 1)
+  }
+
+  // MARK: steps
+
+  @Test func aStepIsTakenWhenAllLoopsHaveCome() {
+    let shared = Shared(loops: 2)
+    shared.arrive()
+    #expect(shared.moment(of: 0) == nil)
+    shared.arrive()
+    #expect(shared.moment(of: 0) != nil)
+    #expect(shared.moment(of: 1) == nil)
+  }
+
+  @Test func aMemberWaitsForItsParent() {
+    let shared = Shared(loops: 1, decidesAlone: false)
+    shared.arrive()
+    #expect(shared.stepsReached == 1)
+    #expect(shared.moment(of: 0) == nil)
+    shared.take(at: Instant(nanoseconds: 5))
+    #expect(shared.moment(of: 0) == Instant(nanoseconds: 5))
+  }
+
+  @Test func asManyProcessesAsTheDescriptorsNeed() {
+    #expect(Crew.processes(connections: 100, asked: 0, limit: 19_000) == 1)
+    #expect(Crew.processes(connections: 19_000, asked: 0, limit: 19_000) == 1)
+    #expect(Crew.processes(connections: 19_001, asked: 0, limit: 19_000) == 2)
+    #expect(Crew.processes(connections: 60_000, asked: 2, limit: 19_000) == 4)
+    #expect(Crew.processes(connections: 100, asked: 3, limit: 19_000) == 3)
+  }
+
+  // MARK: processes
+
+  /// Two who cannot connect: each says so, and both end.
+  @Test func oneResultOfTwoProcesses() throws {
+    let works = [try CrewTests.work(settleSeconds: 1), try CrewTests.work(settleSeconds: 1)]
+    let crew = try Crew(works, progressSeconds: 60, executable: CrewTests.executable) {
+      Recorder(intervals: $0.intervals, gateway: { nil }, target: nil)
+    }
+    #expect(try !crew.await(step: 0, seconds: 30))
+    let result = try crew.results()
+    #expect(!result.problems.isEmpty)
+    #expect((result.counters.closes["ECONNREFUSED"] ?? 0) > 0)
+    for process in crew.processes { #expect(kill(process, 0) != 0) }
+  }
+
+  @Test func whoeverIsKilledEndsTheRunForAll() throws {
+    let works = [try CrewTests.work(settleSeconds: 60), try CrewTests.work(settleSeconds: 60)]
+    var processes: [Int32] = []
+    do {
+      let crew = try Crew(works, progressSeconds: 60, executable: CrewTests.executable) {
+        Recorder(intervals: $0.intervals, gateway: { nil }, target: nil)
+      }
+      processes = crew.processes
+      kill(processes[1], SIGKILL)
+      let failure = #expect(throws: CrewFailure.self) { try crew.await(step: 0, seconds: 30) }
+      #expect(failure?.description.contains("process 1") == true)
+    }
+    for process in processes { #expect(kill(process, 0) != 0) }
+  }
+
+  /// What happens when the parent is killed: the channel ends, and the member with it.
+  @Test(.timeLimit(.minutes(1))) func nobodyOutlivesTheParent() throws {
+    var command = Command(CrewTests.executable, [Member.name])
+    command.input = .socket
+    command.output = .discard
+    var child = try ChildProcess.spawn(command)
+    do {
+      guard let socket = child.takeSocket() else { throw ChannelFailure.closed }
+      let channel = try Channel(socket)
+      try channel.send(CrewOrder.work(CrewTests.work(settleSeconds: 3_600)))
+      // It is at work.
+      while try channel.receive(CrewNews.self, milliseconds: 1_000) == nil {}
+    }
+    #expect(try child.wait() == .exited(3))
+  }
+}
+
+extension SocketPair {
+  consuming func channels() throws -> (Channel, Channel) {
+    let near = try Channel(first)
+    return (near, try Channel(second))
+  }
+}

@@ -1,0 +1,163 @@
+import Kernel
+import Primitives
+import Testing
+import Wire
+
+@testable import chirrup_load
+
+@Suite struct FrameRingTests {
+  @Test(
+    "every frame unmasks to its text, and no two texts are equal", arguments: [1, 20, 512, 4096])
+  func frames(size: Int) throws {
+    let ring = FrameRing(payloadByteCount: size, atOnce: 16, isBare: false)
+    var frames = ring.frames
+    var decoder = MessageDecoder(
+      role: .server, limits: MessageLimits(messageBytes: size, fragments: 1))
+    var texts: [[UInt8]] = []
+    try frames.withMutableRawSpan { span in
+      var offset = 0
+      while case .message(.text, .inPlace(let range)) = try decoder.next(&span, offset: &offset) {
+        var text: [UInt8] = []
+        text.append(span.bytes.extracting(range))
+        texts.append(text)
+      }
+    }
+    #expect(texts.count == ring.count + 16)
+    #expect(Set(texts).count == ring.count)
+    for (number, text) in texts.enumerated() {
+      let matches = text.withRawSpan { ring.matches($0, number: number, offset: 0) }
+      #expect(matches)
+      let matchesNext = text.withRawSpan { ring.matches($0, number: number + 1, offset: 0) }
+      #expect(!matchesNext)
+    }
+  }
+
+  @Test("whatever is owed lies in one piece")
+  func ranges() {
+    let ring = FrameRing(payloadByteCount: 20, atOnce: 16, isBare: false)
+    let wrap = ring.count * ring.frameByteCount
+    for position in 0..<wrap {
+      let owed = 16 * ring.frameByteCount
+      #expect(ring.range(position: position, owed: owed) == position..<position + owed)
+    }
+  }
+}
+
+@Suite struct RingBookTests {
+  static func book(verifiesAll: Bool = true, isBare: Bool = false, sent: Int = 100) -> RingBook {
+    var book = RingBook(
+      ring: FrameRing(payloadByteCount: 20, atOnce: 16, isBare: isBare), connections: 2,
+      verifiesAll: verifiesAll)
+    book.peers[1].sent = sent
+    return book
+  }
+
+  /// The server's replies to messages `numbers`.
+  static func replies(_ book: RingBook, _ numbers: [Int]) -> [UInt8] {
+    numbers.flatMap { number -> [UInt8] in
+      let start = number % book.ring.count * 20
+      let text = Array(book.ring.payloads[start..<start + 20])
+      return book.ring.shape == nil ? text : FrameWalkerTests.frame(.text, text)
+    }
+  }
+
+  static func take(_ book: inout RingBook, _ bytes: [UInt8], by size: Int = .max) -> Int {
+    var count = 0
+    for start in stride(from: 0, to: bytes.count, by: min(size, bytes.count)) {
+      let piece = Array(bytes[start..<min(start + min(size, bytes.count), bytes.count)])
+      count += piece.withRawSpan { book.take(1, $0) }
+    }
+    return count
+  }
+
+  @Test("replies are counted and compared however they are cut", arguments: [true, false])
+  func counting(isBare: Bool) {
+    for size in 1...70 {
+      var book = Self.book(isBare: isBare)
+      let bytes = Self.replies(book, Array(0..<100))
+      #expect(Self.take(&book, bytes, by: size) == 100)
+      #expect(book.problems.isEmpty, "\(book.problems)")
+      #expect(book.verified >= 100)
+    }
+  }
+
+  @Test(
+    "a wrong byte, a doubled, a missing and a swapped reply are found", arguments: [true, false])
+  func wrong(isBare: Bool) {
+    let sound = Self.book(isBare: isBare)
+    var flipped = Self.replies(sound, [0, 1, 2])
+    flipped[flipped.count - 1] ^= 1
+    for bytes in [
+      flipped, Self.replies(sound, [0, 0, 1]), Self.replies(sound, [0, 2, 3]),
+      Self.replies(sound, [0, 2, 1]),
+    ] {
+      for size in [Int.max, 7] {
+        var book = Self.book(isBare: isBare)
+        _ = Self.take(&book, bytes, by: size)
+        #expect(!book.problems.isEmpty)
+      }
+    }
+  }
+
+  @Test("without --verify some payloads are compared all the same")
+  func sampling() {
+    var book = Self.book(verifiesAll: false, sent: 6_400)
+    let bytes = Self.replies(book, [0])
+    for _ in 0..<6_400 { _ = Self.take(&book, bytes) }
+    #expect(book.verified == 100)
+    #expect(!book.problems.isEmpty)
+  }
+
+  @Test("a reply of another length, one too many, a broken frame")
+  func lengths() {
+    var short = Self.book(verifiesAll: false)
+    _ = Self.take(&short, FrameWalkerTests.frame(.text, [65]))
+    #expect(short.problems.count == 1)
+    var extra = Self.book(sent: 1)
+    _ = Self.take(&extra, Self.replies(extra, [0, 1]))
+    #expect(extra.problems == ["connection 1: more came back than was sent"])
+    var broken = Self.book()
+    _ = Self.take(&broken, [0x81, 0x85, 0, 0, 0, 0])
+    #expect(broken.problems == ["connection 1: broken frame: frame masked"])
+  }
+
+  @Test("a ping in pieces is handed over whole")
+  func ping() {
+    var book = Self.book()
+    let bytes = FrameWalkerTests.frame(.ping, [1, 2, 3]) + Self.replies(book, [0])
+    #expect(Self.take(&book, bytes, by: 2) == 1)
+    let controls = book.takeControls()
+    #expect(controls.count == 1 && controls.first?.peer == 1)
+    #expect(controls.first?.opcode == .ping && controls.first?.payload == [1, 2, 3])
+    #expect(book.takeControls().isEmpty)
+  }
+}
+
+@Suite struct DeparturesTests {
+  @Test("each message has the latency since it left, those that left together at once")
+  func latencies() {
+    var departures = Departures(connections: 3, each: 4)
+    var latency = latencyHistogram()
+    func at(_ microseconds: Int64) -> Instant { Instant(nanoseconds: microseconds * 1000) }
+    departures.depart(2, 4, at(100))
+    departures.arrive(2, 3, at(150), &latency, records: true)
+    departures.depart(2, 3, at(160))
+    departures.arrive(2, 4, at(200), &latency, records: true)
+    let figures = WorkFigures.Latency(latency)
+    #expect(figures.count == 7)
+    #expect(figures.p50 == 50 && figures.p90 == 100 && figures.max == 100)
+  }
+}
+
+@Suite struct SourceAddressesTests {
+  @Test("a process has addresses of its own, and the next for every 10,000 connections")
+  func loopback() throws {
+    let target = try #require(Target("ws://127.0.0.1:1/echo"))
+    let one = SourceAddresses(to: target, process: 77)
+    let other = SourceAddresses(to: target, process: 78)
+    #expect(one[0] == one[9_999] && one[0] != one[10_000] && one[0] != other[0])
+    for connection in [0, 10_000, 60_000] { #expect(one[connection]?.isLoopback == true) }
+    let far = try #require(Target("ws://192.0.2.1:1/echo"))
+    #expect(SourceAddresses(to: far, process: 77)[0] == nil)
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+import Workloads
+
+/// What `chirrup-bench` repeats; the costs themselves are counted on the release build, see
+/// LoadTests/Costs.
+@Suite struct WorkloadTests {
+  /// Each checks that it did what it is for: frames decoded, everybody told.
+  @Test(arguments: Work.all.map(\.name))
+  func everyWorkloadDoesItsWork(name: String) throws {
+    let work = try #require(Work.all.first { $0.name == name })
+    let running = work.begin()
+    running.run(3 * work.step)
+    #expect(!work.operation.isEmpty)
+  }
+
+  @Test func namesAreUniqueAndEachHasItsThreshold() throws {
+    let names = Work.all.map(\.name)
+    #expect(Set(names).count == names.count)
+    #expect(try Set(WorkloadTests.rows(of: "instructions.txt").map { $0[0] }) == Set(names))
+  }
+
+  @Test func whatIsKnownBeforehandStandsInTheTable() throws {
+    let rows = try WorkloadTests.rows(of: "instructions.txt")
+    let allocation = try #require(rows.first { $0[0] == "known-allocation" })
+    #expect(allocation[2...] == ["1", "1"])
+    let retain = try #require(rows.first { $0[0] == "known-retain" })
+    #expect(retain[2...] == ["0", "4"])
+  }
+
+  /// Name, instructions, allocations, retains.
+  private static func rows(of table: String) throws -> [[String]] {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    let file = folder.appending(path: "../../LoadTests/Costs/\(table)")
+    return try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+      .filter { !$0.hasPrefix("#") && !$0.hasPrefix(" ") }
+      .map { $0.split(separator: " ").map(String.init) }
+  }
+
+  /// The table fails in both directions, whatever a figure is; `unittest` of the scripts.
+  @Test func theScriptsJudgeInBothDirections() throws {
+    let script = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../LoadTests/Costs/test_costs.py")
+    let python = Process()
+    python.executableURL = URL(filePath: "/usr/bin/env")
+    python.arguments = ["python3", "-B", script.path(percentEncoded: false)]
+    try python.run()
+    python.waitUntilExit()
+    #expect(python.terminationStatus == 0)
+  }
+}
