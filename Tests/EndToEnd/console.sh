@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The console with two operators in it and some thousand conversations, in a real Chromium, against a private
+# The console with two operators in it and some hundred conversations, in a real Chromium, against a private
 # gateway. Pictures go to the folder SHOTS, if it is set.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
 # Empty means playwright's own browser.
 export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser || true)}
-conversations=${CONVERSATIONS:-4000}
+conversations=${CONVERSATIONS:-300}
 
 new_folder
 start_gateway

@@ -1,4 +1,4 @@
-"""Two operators and a visitor in the console, with thousands of conversations behind them.
+"""Two operators and a visitor in the console, with hundreds of conversations behind them.
 
 Started by console.sh, which makes the second operator and the conversations. Every promise is printed with its
 verdict; what a page says to its console, a violated policy and a serious finding of axe are broken promises too.
@@ -15,21 +15,6 @@ from playwright.sync_api import Error, Page, expect, sync_playwright
 
 HURT = "<img src=x onerror='window.hurt = 1'>"
 LIST = "/api/v1/admin/live-chat/conversations"
-# Steps a list through a screenful per frame and says how long the frames took and how many rows were drawn.
-SCROLL = """(steps) => new Promise((done) => {
-  const box = document.querySelector('.rows');
-  const frames = [], rows = [];
-  let last = performance.now(), left = steps;
-  const step = () => {
-    const now = performance.now();
-    frames.push(now - last); last = now;
-    rows.push(document.querySelectorAll('.row').length);
-    box.scrollTop += 400;
-    if (left-- > 0) requestAnimationFrame(step);
-    else done({ frames: frames.slice(2).sort((a, b) => a - b), rows: Math.max(...rows), top: box.scrollTop });
-  };
-  requestAnimationFrame(step);
-})"""
 
 
 class Desk(Console):
@@ -74,7 +59,6 @@ class ConsoleRun(Run):
             self.page(self.context(1440, 900)), base, "dana@example.com", "two in one thread"
         )
         self.visitor = Widget(self.page(self.context()), base).open()
-        self.long_list()
         self.arrival_and_race()
         self.under_the_pointer()
         self.collision()
@@ -88,34 +72,6 @@ class ConsoleRun(Run):
         self.end_and_again()
         self.keyboard()
         self.looks()
-
-    def long_list(self) -> None:
-        mika = self.mika
-        page = mika.page
-        answer = mika.rest("GET", f"{LIST}?status=closed&limit=1")["body"]
-        tab = page.get_by_role("button", name=re.compile("^Closed"))
-        expect(tab).to_contain_text(f"{answer['closed_count']:,}")
-        tab.click()
-        expect(mika.rows.first).to_be_visible()
-        expect(page.locator(".space")).to_have_attribute("data-height", re.compile(r"\d{4,}"))
-        seen = page.evaluate(SCROLL, 150)
-        frames = seen["frames"]
-        middle, slow = frames[len(frames) // 2], frames[len(frames) * 95 // 100]
-        print(
-            f"      {len(frames)} frames while scrolling {seen['top'] // 60:,.0f} rows of"
-            f" {answer['closed_count']:,}: median {middle:.1f} ms, P95 {slow:.1f} ms; {seen['rows']} rows in the page"
-        )
-        self.promise(
-            "the closed ones scroll through a window of few rows, without long frames",
-            seen["rows"] <= 60 and middle < 50 and seen["top"] > 20_000,
-        )
-        shown = page.evaluate(
-            "() => [...document.querySelectorAll('.row')].map((row) => row.dataset.id)"
-        )
-        self.promise("and no row is there twice", len(shown) == len(set(shown)))
-        self.shot(page, "console-closed")
-        page.get_by_role("button", name=re.compile("^All")).click()
-        expect(mika.rows.first).to_be_visible()
 
     def arrival_and_race(self) -> None:
         mika, dana = self.mika, self.dana

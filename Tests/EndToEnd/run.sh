@@ -102,6 +102,8 @@ beside "widget" ./widget.sh
 beside "pages" ./pages.sh
 beside "hijack" ./hijack.sh
 join
+beside "list" ./list.sh
+join
 part "durable" ./durable.sh
 if $full; then part "load" ./load.sh 60; else part "load" ./load.sh; fi
 

@@ -1,10 +1,25 @@
-// A part of a log far from its end, around a hit of the search: it shows itself to the thread as a
-// conversation does, grows in both directions, and says when it has reached what is live.
+// A part of a log far from its end, around a hit of the search or where somebody has read to: it
+// shows itself to the thread as a conversation does, moves in both directions, and says when it has
+// reached what is live.
+// Invariant: no more than `WINDOW` entries are held, however long the log is; what grows at one end
+// leaves at the other.
 
 import { Kind } from '../shared/protocol.js';
 import { api } from './api.js';
 
 const PAGE = 50;
+export const WINDOW = 300;
+
+/**
+ * The end of a log that somebody follows: what has grown out of the window can be read again.
+ * @param {import('../shared/conversation.js').Conversation} talk
+ */
+export function trim(talk) {
+  const { entries, ids } = talk;
+  if (entries.length <= 2 * WINDOW) return;
+  for (const { id } of entries.splice(0, entries.length - WINDOW)) ids.delete(id);
+  talk.oldest = entries[0].seq;
+}
 
 export class Excerpt {
   /** @type {import('../shared/conversation.js').Entry[]} */ entries = [];
@@ -25,6 +40,16 @@ export class Excerpt {
     this.#changed = changed;
   }
 
+  /** Goes on where a conversation has been read to, with its oldest entries. */
+  static from(talk, changed) {
+    const part = new Excerpt(talk.session, talk.oldest, talk.marks, changed);
+    part.#take(talk.entries.slice(0, WINDOW));
+    part.oldest = talk.oldest;
+    part.newest = part.entries.at(-1)?.seq ?? talk.oldest;
+    part.head = talk.head;
+    return part;
+  }
+
   /** The entry that was looked for. @returns {string} its id, '' if it is not there */
   get hit() { return this.entries.find(({ seq }) => seq >= this.seq)?.id ?? ''; }
 
@@ -41,6 +66,9 @@ export class Excerpt {
     return this.#page({ before: this.oldest, limit: PAGE }, (page) => {
       this.oldest = Math.min(this.oldest, ...page.messages.map(({ seq }) => seq));
       if (!page.more) this.oldest = 1;
+      const gone = this.entries.splice(WINDOW);
+      if (gone.length) this.newest = gone[0].seq - 1;
+      this.#forget(gone);
     });
   }
 
@@ -49,6 +77,9 @@ export class Excerpt {
     return this.#page({ after: this.newest, limit: PAGE }, (page) => {
       this.newest = Math.max(this.newest, ...page.messages.map(({ seq }) => seq));
       if (!page.more) this.newest = Math.max(this.newest, page.head);
+      const gone = this.entries.splice(0, Math.max(0, this.entries.length - WINDOW));
+      if (gone.length) this.oldest = gone[gone.length - 1].seq + 1;
+      this.#forget(gone);
     });
   }
 
@@ -58,17 +89,23 @@ export class Excerpt {
     try {
       const page = await api.messages(this.session, query);
       this.head = Math.max(this.head, page.head);
+      this.#take(page.messages);
       place(page);
-      for (const entry of page.messages) {
-        if (entry.kind === Kind.hidden || this.ids.has(entry.id)) continue;
-        this.ids.set(entry.id, entry);
-        this.entries.push(entry);
-      }
-      this.entries.sort((a, b) => a.seq - b.seq);
       this.failed = '';
     } catch (error) {
       this.failed = error.status ? error.message : 'The server does not answer.';
     } finally { this.loading = false; }
     this.#changed();
   }
+
+  #take(entries) {
+    for (const entry of entries) {
+      if (entry.kind === Kind.hidden || this.ids.has(entry.id)) continue;
+      this.ids.set(entry.id, entry);
+      this.entries.push(entry);
+    }
+    this.entries.sort((a, b) => a.seq - b.seq);
+  }
+
+  #forget(entries) { for (const { id } of entries) this.ids.delete(id); }
 }

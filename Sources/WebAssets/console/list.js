@@ -29,6 +29,7 @@ export class List {
   #filter;
   #tag = el('select.input', { id: 'tag', change: () => this.#narrow() });
   #first = '';
+  /** The open conversation, if the view has it. */ #shown = '';
   #asked = Date.now();
 
   /**
@@ -49,7 +50,7 @@ export class List {
       pointerleave: () => { this.#pointed = 0; inbox.settle(); },
       keydown: (event) => this.#key(event),
     });
-    this.#box.addEventListener('scroll', () => this.#draw(), { passive: true });
+    this.#box.addEventListener('scroll', () => this.#scrolled(), { passive: true });
     this.#box.append(this.#pinned, this.#none);
     this.#rows = new Rows(this.#box, (model, node) => this.#drawOne(model, node));
     const phone = matchMedia('(max-width: 719px)');
@@ -122,17 +123,21 @@ export class List {
   clocks() {
     if (this.#inbox.loaded || this.#inbox.failed) this.#asked = Date.now();
     if (this.#pointed && !this.#inbox.hold()) this.#inbox.settle();
-    const until = this.#on.live() ? Date.now() : this.#on.lostAt() || Date.now();
     for (const node of /** @type {any} */ (this.#box).querySelectorAll('.wait')) {
-      const row = this.#inbox.rows.get(node.closest('.row').dataset.id);
-      if (!row) continue;
-      const seconds = Math.max(0, Math.floor(
-        (until - Date.parse(row.waiting_since ?? row.created_at)) / 1000
-      ));
-      node.dataset.level = seconds >= 300 ? 'urgent' : seconds >= 120 ? 'soon' : '';
-      const text = (this.#on.live() ? '' : 'over ') + duration(seconds);
-      if (node.lastChild.textContent !== text) node.lastChild.textContent = text;
+      this.#clock(node, node.closest('.row').dataset.id);
     }
+  }
+
+  #clock(node, id) {
+    const row = this.#inbox.rows.get(id);
+    if (!row) return;
+    const until = this.#on.live() ? Date.now() : this.#on.lostAt() || Date.now();
+    const seconds = Math.max(0, Math.floor(
+      (until - Date.parse(row.waiting_since ?? row.created_at)) / 1000
+    ));
+    node.dataset.level = seconds >= 300 ? 'urgent' : seconds >= 120 ? 'soon' : '';
+    const text = (this.#on.live() ? '' : 'over ') + duration(seconds);
+    if (node.lastChild.textContent !== text) node.lastChild.textContent = text;
   }
 
   move(step) {
@@ -175,13 +180,18 @@ export class List {
     this.#first = sections[0]?.ids[0] ?? '';
     this.#rows.show(sections);
     const current = this.#on.current();
-    const shown = this.#inbox.shows(current) ? current : '';
-    this.#rows.render((section, index) => this.#model(section, index, shown));
+    this.#shown = this.#inbox.shows(current) ? current : '';
+    this.#scrolled(false);
+    this.clocks();
+  }
+
+  /** Sixty times a second: only rows that came into sight are made. */
+  #scrolled(only = true) {
+    this.#rows.render((section, index) => this.#model(section, index, this.#shown), only);
     this.#pin();
-    for (const section of sections) {
+    for (const section of this.#rows.sections) {
       if (section.hasMore && this.#rows.nearEnd(section)) this.#inbox.more(section.name);
     }
-    this.clocks();
   }
 
   #pin() {
@@ -216,6 +226,7 @@ export class List {
     if (model.title) return this.#heading(node ?? el('h2.section'), model);
     const old = node?.contains(document.activeElement);
     const row = model.gone ? el('div.row') : drawRow(model);
+    if (model.waits) this.#clock(row.querySelector('.wait'), model.key);
     if (old) queueMicrotask(() => row.focus({ preventScroll: true }));
     return row;
   }

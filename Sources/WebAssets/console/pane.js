@@ -2,13 +2,13 @@
 // keyboard.
 
 import { Conversation } from '../shared/conversation.js';
-import { el } from '../shared/dom.js';
+import { el, linked } from '../shared/dom.js';
 import { Fault } from '../shared/protocol.js';
 import { Thread } from '../shared/thread.js';
 import { Actions } from './actions.js';
 import { extra } from './cards.js';
 import { Composer } from './composer.js';
-import { Excerpt } from './excerpt.js';
+import { Excerpt, trim, WINDOW } from './excerpt.js';
 import { Head } from './head.js';
 import { nameOf, pathOf } from './inbox.js';
 import { eventLine, hint, nothing, opened, preview } from './lines.js';
@@ -25,6 +25,7 @@ const CAUSES = {
 
 /** Another text would be taken; an id that is in use cannot be kept either. */
 const EDIT = [Fault.rejected, Fault.too_large, Fault.id_conflict];
+const EDGE = 200; // px before an end of what is loaded at which more is asked for
 
 export class Pane {
   id = '';
@@ -91,10 +92,11 @@ export class Pane {
     this.thread = new Thread(this.log, {
       me: on.me,
       state: (item) => on.outbox.state(item),
-      older: () => (this.excerpt ?? this.talk)?.older(),
+      older: () => this.#older(),
       newer: () => this.#newer(),
       event: (entry) => eventLine(entry, on.me()),
       extra,
+      text: ({ body }) => linked(body),
       failed: (model) => this.#failed(model),
       typing: preview,
       lead: () => this.#row && { at: this.#row.created_at, page: pathOf(this.#row.context?.page) },
@@ -180,15 +182,22 @@ export class Pane {
     });
     this.composer.root.hidden = status === 'closed';
     this.log.setAttribute('aria-label', `Conversation with ${name}`);
+    if (this.excerpt) this.thread.hold(); // its end is not the end of the log
+    else if (talk && this.thread.atEnd) trim(talk);
     const shown = this.excerpt ?? talk;
     this.log.setAttribute('aria-live', shown?.live ? 'polite' : 'off');
+    const held = this.thread.atEnd ? null : this.#held();
     this.thread.render(
       /** @type {any} */ (shown),
       this.excerpt
         ? []
         : this.#on.outbox.items.filter((item) => item.session === this.id),
     );
+    if (held?.node.isConnected) {
+      this.log.scrollTop += held.node.getBoundingClientRect().top - held.top;
+    }
     if (this.#marked) this.#mark();
+    if (this.excerpt) this.#edges(this.excerpt);
     const seen = document.visibilityState === 'visible';
     if (talk?.ready && !this.excerpt && this.thread.atEnd && seen) {
       talk.marks.confirm('read', talk.head);
@@ -268,6 +277,35 @@ export class Pane {
     node.classList.add('hit');
     this.thread.hold();
     node.scrollIntoView({ block: 'center' });
+  }
+
+  /** What is read at this moment stays where it is, whatever comes and leaves around it. */
+  #held() {
+    const { left, top } = this.log.getBoundingClientRect();
+    for (const down of [40, 80, 160]) {
+      const at = document.elementFromPoint(left + 40, top + down);
+      const node = at?.closest('.log > *');
+      if (node) return { node, top: node.getBoundingClientRect().top };
+    }
+    return null;
+  }
+
+  /** Who stands at an edge while a page comes cannot scroll on: the next one comes without that. */
+  #edges({ entries, loading, failed }) {
+    if (!entries.length || loading || failed) return;
+    const { scrollTop, scrollHeight, clientHeight } = this.log;
+    if (scrollTop < EDGE) this.#older();
+    else if (scrollHeight - clientHeight - scrollTop < EDGE) this.#newer();
+  }
+
+  /** Far from the end a part of the log is read instead of ever more of it. */
+  #older() {
+    const { talk } = this;
+    if (!this.excerpt && talk && talk.entries.length >= WINDOW && talk.oldest > 1) {
+      this.thread.hold();
+      this.excerpt = Excerpt.from(talk, this.#on.changed);
+    }
+    (this.excerpt ?? talk)?.older();
   }
 
   /** The end of an excerpt is loaded further, until it meets what is live. */

@@ -2,15 +2,13 @@
 // the document. Each row has the same height, headings another, so a place is arithmetic.
 
 const AROUND = 8; // rows kept above and below what is seen
-const AHEAD = 60; // rows before the end of what is loaded at which more is asked for
-
-/** @typedef {{key: string, top: number, model: any}} Item */
+const AHEAD = 120; // rows before the end of what is loaded at which more is asked for
 
 export class Rows {
   /** Heights in px; the style sheet has the same. */ size = { row: 60, head: 28 };
   #box; #space; #draw;
   /** @type {Map<string, {node: HTMLElement, sign: string, top: number}>} */ #drawn = new Map();
-  #sections = /** @type {{key: string, ids: string[]}[]} */ ([]);
+  #sections = /** @type {any[]} */ ([]);
   /** What is seen, as it was when it was drawn. */ #seen = { top: 0, end: 0 };
 
   /**
@@ -25,7 +23,7 @@ export class Rows {
     box.append(this.#space);
   }
 
-  get count() { return this.#drawn.size; }
+  get sections() { return this.#sections; }
 
   /** @param {{key: string, ids: string[]}[]} sections each begins with a heading */
   show(sections) {
@@ -38,54 +36,68 @@ export class Rows {
   }
 
   /**
-   * Draws what can be seen. Reads the layout once, before it writes.
+   * Draws what can be seen. Reads the layout once, before it writes; a row that stays in its place
+   * is not touched, so a frame of scrolling costs what came into sight and not what is there.
    * @param {(section: any, index: number) => any} model of a row, or of the heading at -1
+   * @param {boolean} scrolled only the place changed: what is drawn already is right
    */
-  render(model) {
+  render(model, scrolled = false) {
     const { scrollTop, clientHeight } = this.#box;
     this.#seen = { top: scrollTop, end: scrollTop + clientHeight };
-    const margin = AROUND * this.size.row;
-    const from = scrollTop - margin;
-    const to = this.#seen.end + margin;
-    const seen = new Set();
+    const wanted = this.#wanted();
+    // First those that leave: before them every row that stays would seem out of its place.
+    for (const [key, { node }] of this.#drawn) {
+      // who is read out or typed at stays
+      if (wanted.has(key) || node.contains(document.activeElement)) continue;
+      node.remove();
+      this.#drawn.delete(key);
+    }
     let after = /** @type {Element?} */ (this.#space.firstElementChild);
-    let top = 0;
-    const place = (key, at, item) => {
-      seen.add(key);
-      const sign = JSON.stringify(item);
+    for (const [key, { section, index, top }] of wanted) {
       let known = this.#drawn.get(key);
-      if (known?.sign !== sign) {
-        const node = this.#draw(item, known?.node ?? null);
-        if (known && known.node !== node) {
-          if (known.node === after) after = node;
-          known.node.replaceWith(node);
+      if (!known || !scrolled) {
+        const item = model(section, index);
+        const sign = JSON.stringify(item);
+        if (known?.sign !== sign) {
+          const node = this.#draw(item, known?.node ?? null);
+          if (known && known.node !== node) {
+            if (known.node === after) after = node;
+            known.node.replaceWith(node);
+          }
+          known = { node, sign, top: -1 };
+          this.#drawn.set(key, known);
         }
-        known = { node, sign, top: -1 };
-        this.#drawn.set(key, known);
       }
-      if (known.top !== at) {
-        known.top = at;
-        known.node.style.transform = `translateY(${at}px)`;
+      if (known.top !== top) {
+        known.top = top;
+        known.node.style.transform = `translateY(${top}px)`;
       }
       if (known.node === after) after = after.nextElementSibling;
       else this.#space.insertBefore(known.node, after);
-    };
+    }
+  }
+
+  /** The rows and headings in sight or near it, in order. */
+  #wanted() {
+    const margin = AROUND * this.size.row;
+    const from = this.#seen.top - margin;
+    const to = this.#seen.end + margin;
+    /** @type {Map<string, {section: any, index: number, top: number}>} */
+    const wanted = new Map();
+    let top = 0;
     for (const section of this.#sections) {
-      if (top < to && top + this.size.head > from) place(section.key, top, model(section, -1));
+      if (top < to && top + this.size.head > from) {
+        wanted.set(section.key, { section, index: -1, top });
+      }
       top += this.size.head;
       const first = Math.max(0, Math.floor((from - top) / this.size.row));
       const last = Math.min(section.ids.length, Math.ceil((to - top) / this.size.row));
       for (let index = first; index < last; index += 1) {
-        place(section.ids[index], top + index * this.size.row, model(section, index));
+        wanted.set(section.ids[index], { section, index, top: top + index * this.size.row });
       }
       top += section.ids.length * this.size.row;
     }
-    for (const [key, { node }] of this.#drawn) {
-      // who is read out or typed at stays
-      if (seen.has(key) || node.contains(document.activeElement)) continue;
-      node.remove();
-      this.#drawn.delete(key);
-    }
+    return wanted;
   }
 
   /** The section at the upper edge, for the heading that stays there. Reads no layout. */

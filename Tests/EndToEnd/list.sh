@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Much of everything in the console: thousands of conversations, 10,000 messages in one of them, words of 10,000
+# letters, two operators who write at once. In a real Chromium, with PostgreSQL as the witness. Pictures go to the
+# folder SHOTS, if it is set; CONVERSATIONS=100000 makes it as large as the issue says.
+. "$(dirname "$0")/lib.sh"
+folder=$(dirname "$0")
+export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser || true)}
+
+new_folder
+create_cluster
+start_gateway
+check "demo-data fills the workspace" \
+  "$chirrup" demo-data "${place[@]}" --conversations "${CONVERSATIONS:-3000}" --open 120
+check "a second operator is made" "$chirrup" operator create "${place[@]}" --workspace demo \
+  --email dana@example.com --name Dana --role agent --password "two in one thread"
+check "much of everything in a browser" \
+  "$python" "$folder/list_test.py" --base-url "$url" --database "$database" \
+  --psql "$(postgres_bin)/psql" ${SHOTS:+--shots "$SHOTS"}
+check "the gateway stops in good order afterwards" stop_gateway
