@@ -13,23 +13,15 @@ extension LoadLoop {
   static let unsettledMilliseconds: Int64 = 1_000
 
   func slow(_ course: SlowCourse) throws(Errno) -> LoopResult {
-    let end = SystemClock.now().advanced(byMilliseconds: Int64(plan.settleSeconds) * 1000)
-    try startAll()
-    guard try settle(until: end) else { return try giveUp() }
-    let start = SystemClock.now()
-    let busy = SystemClock.threadTimeNanoseconds()
-    if try meet() != nil {
-      phase = .loading
-      talk(from: SystemClock.now())
+    try play { () throws(Errno) in
       for turn in 0..<2 * course.turns {
         guard try turnOfSlow(course, stops: turn % 2 == 1) else { break }
       }
       // Whoever still waits for them: the parent looks at the gateway in the meantime.
-      if try meet() != nil {}
+      _ = try meet()
       traffic = nil
+      try letAllRead()
     }
-    try letAllRead()
-    return try finish(from: start, busy: busy)
   }
 
   private func turnOfSlow(_ course: SlowCourse, stops: Bool) throws(Errno) -> Bool {

@@ -14,17 +14,24 @@ struct StormCourse: Sendable, Codable {
 
 extension LoadLoop {
   func storm(_ course: StormCourse) throws(Errno) -> LoopResult {
-    let end = SystemClock.now().advanced(byMilliseconds: Int64(plan.settleSeconds) * 1000)
+    try play { () throws(Errno) in
+      for _ in 0..<course.rounds {
+        guard try round(course) else { break }
+      }
+    }
+  }
+
+  /// Everybody connects, and talks while `act` goes on.
+  func play(_ act: () throws(Errno) -> Void) throws(Errno) -> LoopResult {
+    let limit = SystemClock.now().advanced(byMilliseconds: Int64(plan.settleSeconds) * 1000)
     try startAll()
-    guard try settle(until: end) else { return try giveUp() }
+    guard try settle(until: limit) else { return try giveUp() }
     let start = SystemClock.now()
     let busy = SystemClock.threadTimeNanoseconds()
     if try meet() != nil {
       phase = .loading
       talk(from: SystemClock.now())
-      for _ in 0..<course.rounds {
-        guard try round(course) else { break }
-      }
+      try act()
       traffic = nil
     }
     return try finish(from: start, busy: busy)

@@ -14,13 +14,12 @@ struct EchoPlan {
   var course: WorkCourse
 }
 
-struct EchoRun: ~Copyable {
+struct EchoRun: ~Copyable, CountedWork {
   private let plan: EchoPlan
   private var ring: RingSwarm
   private var latency = latencyHistogram()
   private var departures: Departures
-  private var isMeasuring = false
-  private var isOver = false
+  var stage = WorkStage.warmUp
   /// With a rate: the first message's due time, and how many have been due.
   private var start = Instant.zero
   private var dueCount = 0
@@ -38,30 +37,22 @@ struct EchoRun: ~Copyable {
       connections: plan.rate == nil ? plan.connections : 0, each: plan.inFlight)
   }
 
+  var course: WorkCourse { plan.course }
+  var counts: (messages: Int, published: Int) { (ring.book.total, 0) }
+
   mutating func run(url: String) throws -> WorkFigures {
     try ring.open { _ in 0 }
     start = SystemClock.now()
     if plan.rate == nil {
       for index in 0..<plan.connections { try owe(index, plan.inFlight, start) }
     }
-    try go(until: start.advanced(byMilliseconds: plan.course.warmUpMilliseconds))
-    let begin = try ProcessorTime(server: plan.course.pid)
-    let before = ring.book.total
-    isMeasuring = true
-    try go(until: begin.at.advanced(byMilliseconds: plan.course.milliseconds))
-    isMeasuring = false
-    let end = try ProcessorTime(server: plan.course.pid)
-    let counted = ring.book.total - before
-    isOver = true
-    try drain()
-
     var figures = WorkFigures("echo", url: url)
+    _ = try count(from: start, into: &figures)
     figures.connections = plan.connections
     figures.inFlight = plan.rate == nil ? plan.inFlight : nil
     figures.sizeBytes = plan.sizeBytes
     figures.rate = plan.rate
     figures.isBare = plan.door.isBare
-    figures.add(end.since(begin), messages: counted, server: plan.course.pid)
     figures.set(latency: latency)
     figures.verified = ring.book.verified
     figures.problems = ring.problems
@@ -70,7 +61,7 @@ struct EchoRun: ~Copyable {
     return figures
   }
 
-  private mutating func go(until limit: Instant) throws {
+  mutating func go(until limit: Instant) throws {
     var now = SystemClock.now()
     while now < limit, ring.book.problems.isEmpty {
       var wake = limit
@@ -80,7 +71,7 @@ struct EchoRun: ~Copyable {
     }
   }
 
-  private mutating func drain() throws {
+  mutating func drain() throws {
     let limit = SystemClock.now().advanced(byMilliseconds: EchoRun.drainMilliseconds)
     while ring.book.peers.contains(where: { $0.received < $0.sent }), ring.problems.isEmpty {
       guard SystemClock.now() < limit else {
@@ -100,8 +91,8 @@ struct EchoRun: ~Copyable {
       if plan.rate != nil {
         try settleDue(index, count, now)
       } else {
-        departures.arrive(index, count, now, &latency, records: isMeasuring)
-        if !isOver { try owe(index, count, now) }
+        departures.arrive(index, count, now, &latency, records: stage == .measured)
+        if stage != .over { try owe(index, count, now) }
       }
     }
   }
@@ -119,7 +110,7 @@ struct EchoRun: ~Copyable {
 extension EchoRun {
   /// Sends what is due by now, and says when the next one is.
   private mutating func sendDue(_ now: Instant, _ rate: Double) throws(Errno) -> Instant {
-    while !isOver {
+    while stage != .over {
       let next = due(dueCount, from: start, rate)
       if next > now { return next }
       let index = dueCount % plan.connections
@@ -134,7 +125,7 @@ extension EchoRun {
   private mutating func settleDue(_ index: Int, _ came: Int, _ now: Instant) throws(Errno) {
     guard let rate = plan.rate else { return }
     let received = ring.book.peers[index].received
-    if isMeasuring {
+    if stage == .measured {
       for number in received - came..<received {
         let time = due(number * plan.connections + index, from: start, rate)
         latency.record(microseconds(since: time, now))
@@ -144,6 +135,6 @@ extension EchoRun {
     let count = (dueCount - index + plan.connections - 1) / plan.connections
     let sent = ring.book.peers[index].sent
     let late = min(count - sent, plan.inFlight - (sent - received))
-    if late > 0, !isOver { try ring.owe(index, late) }
+    if late > 0, stage != .over { try ring.owe(index, late) }
   }
 }

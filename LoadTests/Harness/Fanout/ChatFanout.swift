@@ -9,7 +9,7 @@ import Kernel
 import Primitives
 import Wire
 
-struct ChatFanout: ~Copyable {
+struct ChatFanout: ~Copyable, CountedWork {
   private let plan: FanoutPlan
   private let session: Identifier
   private let stamp: Stamp
@@ -22,7 +22,12 @@ struct ChatFanout: ~Copyable {
   private var frames: [UInt8] = []
   private var sent = 0
   private var turnOf = 0
-  private var isOver = false
+  var stage = WorkStage.warmUp {
+    didSet {
+      book.isMeasuring = stage == .measured
+      if stage == .measured { (fills, starvedFills) = (0, 0) }
+    }
+  }
   private var start = Instant.zero
   /// Fills of the window, and those that found every follower's allowance used up.
   private var fills = 0
@@ -45,29 +50,19 @@ struct ChatFanout: ~Copyable {
     greeting = chatGreeting(token: token, session: session)
   }
 
+  var course: WorkCourse { plan.course }
+  var counts: (messages: Int, published: Int) { (book.delivered, book.settled) }
+
   mutating func run(url: String) throws -> WorkFigures {
     try open()
     start = SystemClock.now()
-    try go(until: start.advanced(byMilliseconds: plan.course.warmUpMilliseconds))
-    let begin = try ProcessorTime(server: plan.course.pid)
-    let before = (book.delivered, book.settled)
-    book.isMeasuring = true
-    (fills, starvedFills) = (0, 0)
-    try go(until: begin.at.advanced(byMilliseconds: plan.course.milliseconds))
-    book.isMeasuring = false
-    let end = try ProcessorTime(server: plan.course.pid)
-    let counted = (book.delivered - before.0, book.settled - before.1)
-    isOver = true
-    try drain()
-
     var figures = WorkFigures("fanout", url: url)
+    figures.published = try count(from: start, into: &figures)
     figures.connections = plan.subscribers
     figures.subscribers = plan.subscribers
     figures.pending = plan.rate == nil ? plan.pending : nil
     figures.sizeBytes = plan.sizeBytes
     figures.rate = plan.rate
-    figures.add(end.since(begin), messages: counted.0, server: plan.course.pid)
-    figures.published = counted.1
     figures.set(latency: book.latency)
     figures.verified = book.verified
     figures.problems = book.problems
@@ -102,7 +97,7 @@ struct ChatFanout: ~Copyable {
     }
   }
 
-  private mutating func go(until limit: Instant) throws(Errno) {
+  mutating func go(until limit: Instant) throws(Errno) {
     var now = SystemClock.now()
     while now < limit, book.problems.isEmpty, swarm.endings.isEmpty {
       let wake = min(limit, try publish(now))
@@ -111,7 +106,7 @@ struct ChatFanout: ~Copyable {
     }
   }
 
-  private mutating func drain() throws(Errno) {
+  mutating func drain() throws(Errno) {
     let limit = SystemClock.now().advanced(byMilliseconds: ChatFanout.drainMilliseconds)
     while pending > 0, book.problems.isEmpty, swarm.endings.isEmpty {
       guard SystemClock.now() < limit else {

@@ -18,13 +18,12 @@ struct FanoutPlan {
   var window: Int { rate == nil ? pending : FanoutPlan.openPendingMax }
 }
 
-struct PlainFanout: ~Copyable {
+struct PlainFanout: ~Copyable, CountedWork {
   private let plan: FanoutPlan
   private var ring: RingSwarm
   private var window: Window
   private var latency = latencyHistogram()
-  private var isMeasuring = false
-  private var isOver = false
+  var stage = WorkStage.warmUp
   private var start = Instant.zero
 
   private static let drainMilliseconds: Int64 = 10_000
@@ -44,6 +43,9 @@ struct PlainFanout: ~Copyable {
   /// The last connection is the publisher's.
   private var publisher: Int { plan.subscribers }
 
+  var course: WorkCourse { plan.course }
+  var counts: (messages: Int, published: Int) { (ring.book.total, window.settled) }
+
   mutating func run(url: String) throws -> WorkFigures {
     ring.book.published = 0
     let subscribers = plan.subscribers
@@ -51,26 +53,14 @@ struct PlainFanout: ~Copyable {
     try go(until: SystemClock.now().advanced(byMilliseconds: PlainFanout.settleMilliseconds))
     start = SystemClock.now()
     try publish(start)
-    try go(until: start.advanced(byMilliseconds: plan.course.warmUpMilliseconds))
-    let begin = try ProcessorTime(server: plan.course.pid)
-    let before = (ring.book.total, window.settled)
-    isMeasuring = true
-    try go(until: begin.at.advanced(byMilliseconds: plan.course.milliseconds))
-    isMeasuring = false
-    let end = try ProcessorTime(server: plan.course.pid)
-    let counted = (ring.book.total - before.0, window.settled - before.1)
-    isOver = true
-    try drain()
-
     var figures = WorkFigures("fanout", url: url)
+    figures.published = try count(from: start, into: &figures)
     figures.connections = plan.subscribers + 1
     figures.subscribers = plan.subscribers
     figures.pending = plan.rate == nil ? plan.pending : nil
     figures.sizeBytes = plan.sizeBytes
     figures.rate = plan.rate
     figures.isBare = ring.book.ring.shape == nil
-    figures.add(end.since(begin), messages: counted.0, server: plan.course.pid)
-    figures.published = counted.1
     figures.set(latency: latency)
     figures.verified = ring.book.verified
     figures.problems = ring.problems
@@ -79,7 +69,7 @@ struct PlainFanout: ~Copyable {
     return figures
   }
 
-  private mutating func go(until limit: Instant) throws(Errno) {
+  mutating func go(until limit: Instant) throws(Errno) {
     var now = SystemClock.now()
     while now < limit, ring.book.problems.isEmpty {
       var wake = limit
@@ -92,7 +82,7 @@ struct PlainFanout: ~Copyable {
     }
   }
 
-  private mutating func drain() throws(Errno) {
+  mutating func drain() throws(Errno) {
     let limit = SystemClock.now().advanced(byMilliseconds: PlainFanout.drainMilliseconds)
     while window.pending > 0, ring.problems.isEmpty {
       guard SystemClock.now() < limit else {
@@ -115,10 +105,10 @@ struct PlainFanout: ~Copyable {
         return ring.book.note("connection \(index) got a message that was not for it")
       }
       let first = ring.book.peers[index].received - count
-      window.arrive(first, count, now, &latency, records: isMeasuring)
+      window.arrive(first, count, now, &latency, records: stage == .measured)
     }
     window.settle()
-    if plan.rate == nil, start != .zero, !isOver { try publish(SystemClock.now()) }
+    if plan.rate == nil, start != .zero, stage != .over { try publish(SystemClock.now()) }
   }
 
   // MARK: Publishing

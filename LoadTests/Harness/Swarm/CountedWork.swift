@@ -1,0 +1,35 @@
+/// The course that `echo` and `fanout` have alike: a warm-up, the measured time, the last replies.
+import Primitives
+
+enum WorkStage {
+  case warmUp, measured, over
+}
+
+protocol CountedWork: ~Copyable {
+  var course: WorkCourse { get }
+  var stage: WorkStage { get set }
+  /// Echoes or deliveries so far, and messages that everybody got.
+  var counts: (messages: Int, published: Int) { get }
+  mutating func go(until limit: Instant) throws
+  /// Awaits what is on its way.
+  mutating func drain() throws
+}
+
+extension CountedWork where Self: ~Copyable {
+  /// What was counted goes into the figures; messages are under way since `start`. Returns how many
+  /// messages everybody got.
+  mutating func count(from start: Instant, into figures: inout WorkFigures) throws -> Int {
+    try go(until: start.advanced(byMilliseconds: course.warmUpMilliseconds))
+    let begin = try ProcessorTime(server: course.pid)
+    let before = counts
+    stage = .measured
+    try go(until: begin.at.advanced(byMilliseconds: course.milliseconds))
+    let end = try ProcessorTime(server: course.pid)
+    let after = counts
+    stage = .over
+    try drain()
+    figures.add(
+      end.since(begin), messages: after.messages - before.messages, server: course.pid)
+    return after.published - before.published
+  }
+}
