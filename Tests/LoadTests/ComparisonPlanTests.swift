@@ -24,6 +24,11 @@ import Testing
         echo: ws://127.0.0.1:{port}/echo
         subscribe: ws://127.0.0.1:{port}/sub
         publish: ws://127.0.0.1:{port}/pub
+      - name: twin
+        kind: chirrup
+        apart: true
+        command: ["{chirrup}"]
+        echo: ws://127.0.0.1:{port}/debug/echo
       - name: bare
         kind: raw
         pid: 17
@@ -40,6 +45,10 @@ import Testing
         tls: true
       - { name: many, kind: fanout }
       - { name: hello, kind: upgrade }
+      - { name: chat, kind: chat }
+      - { name: visitors, kind: idle, subscribes: true }
+      - { name: pair, kind: echo, servers: [ours, twin] }
+      - { name: rest, kind: idle }
     """
 
   private func plan() throws -> ComparisonPlan {
@@ -63,7 +72,7 @@ import Testing
   {
     let plan = try plan()
     #expect(plan.subject == "ours" && plan.rounds == 3)
-    #expect(plan.columns == ["ours", "peer", "bare"])
+    #expect(plan.columns == ["ours", "peer", "twin", "bare"])
     #expect(plan.servers(for: plan.work[0]).map(\.name) == ["ours", "peer", "bare"])
     #expect(plan.servers(for: plan.work[1]).map(\.name) == ["ours-TLS"])
     #expect(plan.servers(for: plan.work[2]).map(\.name) == ["ours", "peer"])
@@ -76,19 +85,39 @@ import Testing
   }
 
   @Test func `a kind of server determines how a workload is told to reach it`() throws {
-    let servers = try plan().servers
-    #expect(servers[0].arguments(for: .echo) == ["ws://127.0.0.1:{port}/debug/echo"])
+    let plan = try plan()
+    func arguments(_ server: String, _ work: String) -> [String]? {
+      guard let server = plan.servers.first(where: { $0.name == server }),
+        let work = plan.work.first(where: { $0.name == work })
+      else { return nil }
+      return server.arguments(for: work)
+    }
+    let chat = ["ws://127.0.0.1:{port}", "--chirrup", "{chirrup}", "--data-dir", "{scratch}/data"]
+    #expect(arguments("ours", "small") == ["ws://127.0.0.1:{port}/debug/echo"])
+    #expect(arguments("ours", "many") == chat)
+    #expect(arguments("ours", "chat") == ["--url"] + chat)
+    #expect(arguments("ours", "visitors") == chat + ["--subscribe"])
+    #expect(arguments("ours-TLS", "small")?.last == "--insecure")
+    #expect(arguments("ours-TLS", "chat") == nil, "it names no data directory")
     #expect(
-      servers[0].arguments(for: .fanout) == [
-        "ws://127.0.0.1:{port}", "--chirrup", "{chirrup}", "--data-dir", "{scratch}/data",
-      ])
-    #expect(servers[1].arguments(for: .echo)?.last == "--insecure")
-    #expect(
-      servers[2].arguments(for: .fanout) == [
+      arguments("peer", "many") == [
         "--subscribe", "ws://127.0.0.1:{port}/sub", "--publish", "ws://127.0.0.1:{port}/pub",
       ])
-    #expect(servers[3].arguments(for: .echo) == ["ws://127.0.0.1:9", "--raw"])
-    #expect(servers[3].arguments(for: .idle) == nil)
+    #expect(arguments("peer", "chat") == nil && arguments("peer", "visitors") == nil)
+    #expect(arguments("peer", "rest") == ["ws://127.0.0.1:{port}/echo"])
+    #expect(arguments("bare", "small") == ["ws://127.0.0.1:9", "--raw"])
+    #expect(arguments("bare", "rest") == nil)
+  }
+
+  @Test func `a server that is apart takes part where it is named, and others stay out there`()
+    throws
+  {
+    let plan = try plan()
+    func names(_ work: String) -> [String] {
+      plan.work.filter { $0.name == work }.flatMap { plan.servers(for: $0).map(\.name) }
+    }
+    #expect(names("pair") == ["ours", "twin"])
+    #expect(!names("rest").contains("twin"))
   }
 
   @Test func `names in braces are replaced, and unknown ones are an error`() throws {
@@ -116,6 +145,9 @@ import Testing
     "so is one in work or in a goal",
     arguments: [
       "  - { name: a, kind: ecco }",
+      "  - { name: a, kind: echo, subscribes: true }",
+      "  - { name: a, kind: echo, servers: [nobody] }",
+      "  - { name: a, kind: echo, rounds: 0 }",
       "  - { name: a, kind: echo, option: { size: 1 } }",
       "  - { name: small, kind: echo }",
       "  - { name: a, kind: echo, goals: [{ figure: cpu, against: nobody, at-most: 1 }] }",

@@ -67,8 +67,16 @@ import Testing
 
   @Test func `what was not measured is not met`() {
     let goals = [goal(.atMost(1), against: "gone"), goal(.atMost(1))]
-    let outcomes = record(goals, ours: [4], peer: [nil]).verdicts.map(\.outcome)
-    #expect(outcomes == [.unmeasured, .unmeasured])
+    let record = record(goals, ours: [4], peer: [nil])
+    #expect(record.verdicts.map(\.outcome) == [.unmeasured, .unmeasured])
+    #expect(record.verdicts.map(\.reason) == ["gone is missing: not built", "peer: it broke"])
+    let table = ComparisonTable(record: record).description
+    #expect(table.contains("not measured: gone is missing: not built"))
+  }
+
+  @Test func `work without a goal has its line too`() {
+    let table = ComparisonTable(record: record(ours: [4], peer: [5])).description
+    #expect(table.contains(/\| echo +\| none +\| – +\| for comparison +\|/))
   }
 
   @Test func `a record is read as it was written, and others add their rounds and their work`()
@@ -105,6 +113,31 @@ import Testing
       """
     let figures = try TurnFigures(Data(json.utf8))
     #expect(figures.count == 10_000 && figures[.memory] == 781 && figures[.cpu] == nil)
+  }
+
+  @Test func `what only a gateway does is read from the record by its figures' names`() throws {
+    func figures(_ json: String) throws -> TurnFigures {
+      try TurnFigures(Data(#"{"figures": {\#(json)}, "problems": []}"#.utf8))
+    }
+    let chat = try figures(
+      """
+      "connections": 7500, "acked": 1000, "gateway_cpu_us_per_message": 24.5,
+      "acked_per_second": 100, "ack_p99_ms": 8, "generator_cores": 0.5
+      """)
+    #expect(chat.count == 1_000 && chat[.cpu] == 24.5 && chat[.throughput] == 100)
+    #expect(chat[.ackP99] == 8 && chat.clientLoad == 0.5)
+    let durable = try figures(
+      """
+      "rows_compared": 9, "gateway_over_direct": 0.8, "ack_p99_ms": 50, "half_ack_p99_ms": 9
+      """)
+    #expect(durable[.ceiling] == 0.8 && durable[.ackP99] == 9)
+    let growth = try figures(
+      """
+      "connections": 19000, "delivery_cost_ratio": 1.2, "memory_ratio": 0.9, "idle_cores": 0.004,
+      "gateway_cpu_us_per_message": 700
+      """)
+    #expect(growth[.costGrowth] == 1.2 && growth[.memoryGrowth] == 0.9 && growth[.idle] == 0.004)
+    #expect(growth[.cpu] == nil, "it depends on how many hear a message")
   }
 
   @Test(

@@ -14,10 +14,10 @@ struct Compare: ParsableCommand {
       figure is divided by each peer's within the round; a goal is judged by the median of the \
       rounds.
 
-      The work is done by `chirrup-load echo`, `fanout`, `upgrade` and `idle`, whose options the \
-      file may set. A peer that cannot be started is named as missing; a turn that fails is shown \
-      as failed. Ends with 1 if a turn failed, or with --check if a goal is missed or was not \
-      measured; with 2 if it could not run.
+      The work is done by `chirrup-load echo`, `fanout`, `upgrade`, `idle`, `chat`, `durable` \
+      and `growth`, whose options the file may set. A peer that cannot be started is named as \
+      missing; a turn that fails is shown as failed. Ends with 1 if a turn failed, or with --check \
+      if a goal is missed or was not measured; with 2 if it could not run.
 
       Long comparisons can be made in pieces: --work with --json, then --show FILE … for one table.
       """)

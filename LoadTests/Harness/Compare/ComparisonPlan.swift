@@ -56,7 +56,9 @@ struct ComparisonPlan: Decodable, Equatable {
   }
 
   private func check() throws {
-    guard (1...100).contains(rounds) else { throw PlanFailure("rounds must be 1 to 100") }
+    guard ([rounds] + work.compactMap(\.rounds)).allSatisfy({ (1...100).contains($0) }) else {
+      throw PlanFailure("rounds must be 1 to 100")
+    }
     guard !servers.isEmpty, !work.isEmpty else { throw PlanFailure("no servers, or no work") }
     for names in [servers.map(\.name), work.map(\.name)] {
       for (index, name) in names.enumerated() where names[..<index].contains(name) {
@@ -66,6 +68,9 @@ struct ComparisonPlan: Decodable, Equatable {
     guard columns.contains(subject) else { throw PlanFailure("no server is \"\(subject)\"") }
     for server in servers { _ = try server.expanded(ComparisonPlan.placeholders) }
     for work in work {
+      if let stranger = work.servers?.first(where: { !columns.contains($0) }) {
+        throw PlanFailure("\(work.name): there is no server \"\(stranger)\"")
+      }
       for goal in work.goals {
         if let peer = goal.against, peer == subject || !columns.contains(peer) {
           throw PlanFailure("\(work.name): a goal against \"\(peer)\", which is no other server")
@@ -90,7 +95,10 @@ struct ComparisonPlan: Decodable, Equatable {
 
   /// Those that can do it. Over TLS work goes to other processes, which share a column.
   func servers(for work: WorkPlan) -> [ServerPlan] {
-    servers.filter { $0.isSecure == work.tls && $0.can(work.kind) }
+    servers.filter { server in
+      let isAsked = work.servers?.contains(server.column) ?? !server.isApart
+      return isAsked && server.isSecure == work.tls && server.arguments(for: work) != nil
+    }
   }
 
   func servers(for work: WorkPlan, column: String) -> [ServerPlan] {
@@ -101,7 +109,7 @@ struct ComparisonPlan: Decodable, Equatable {
 /// One piece of work, a row of the table.
 struct WorkPlan: Decodable, Equatable {
   enum Kind: String, Codable, CaseIterable {
-    case echo, fanout, upgrade, idle
+    case echo, fanout, upgrade, idle, chat, durable, growth
 
     /// What the processor time is divided by.
     var unit: String {
@@ -110,20 +118,38 @@ struct WorkPlan: Decodable, Equatable {
       case .fanout: "delivery"
       case .upgrade: "handshake"
       case .idle: "connection"
+      case .chat, .durable: "committed message"
+      case .growth: "delivery among rooms of more and more connections"
       }
     }
 
-    /// Memory shows only in a process that has never had more.
-    var needsFreshServer: Bool { self == .idle }
+    /// Memory shows only in a process that has never had more, and the sessions of other work are
+    /// work for the gateway too.
+    var needsFreshServer: Bool { self == .idle || isOfTheGateway }
+
+    /// What only a gateway can do.
+    var isOfTheGateway: Bool { self == .chat || self == .durable || self == .growth }
+
+    /// PostgreSQL does most of it: nobody is moved, and nobody comes before it.
+    var sharesCores: Bool { self == .durable }
   }
 
   var name: String
   var kind: Kind
   var tls: Bool
+  /// Each connection says hello with a token and follows a session, where `upgrade` and `idle`
+  /// would go to the echo.
+  var subscribes: Bool
+  /// Columns that take part, instead of all whose servers are not apart.
+  var servers: [String]?
+  /// Instead of the plan's.
+  var rounds: Int?
   var options: [String: String]
   var goals: [Goal]
 
-  enum CodingKeys: String, CodingKey, CaseIterable { case name, kind, tls, options, goals }
+  enum CodingKeys: String, CodingKey, CaseIterable {
+    case name, kind, tls, subscribes, servers, rounds, options, goals
+  }
 
   init(from decoder: any Decoder) throws {
     try refuseUnknownKeys(decoder, CodingKeys.self)
@@ -131,6 +157,12 @@ struct WorkPlan: Decodable, Equatable {
     name = try values.decode(String.self, forKey: .name)
     kind = try values.decode(Kind.self, forKey: .kind)
     tls = try values.decodeIfPresent(Bool.self, forKey: .tls) ?? false
+    subscribes = try values.decodeIfPresent(Bool.self, forKey: .subscribes) ?? false
+    guard !subscribes || kind == .upgrade || kind == .idle else {
+      throw PlanFailure("\(name): only upgrade and idle can be told to subscribe")
+    }
+    servers = try values.decodeIfPresent([String].self, forKey: .servers)
+    rounds = try values.decodeIfPresent(Int.self, forKey: .rounds)
     options =
       (try values.decodeIfPresent([String: Scalar].self, forKey: .options) ?? [:])
       .mapValues(\.text)

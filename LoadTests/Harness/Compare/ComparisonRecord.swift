@@ -79,6 +79,8 @@ struct ComparisonRecord: Codable, Equatable {
     var goal: Goal
     var measured: Spread?
     var outcome: Outcome
+    /// Why it was not measured.
+    var reason: String?
   }
 
   /// The median is judged. What was not measured has not been met.
@@ -90,9 +92,23 @@ struct ComparisonRecord: Codable, Equatable {
           ?? spread(row, goal.figure, subject)
         let outcome: Verdict.Outcome =
           measured.map { goal.isMet(by: $0.median) ? .met : .missed } ?? .unmeasured
-        return Verdict(work: row.name, goal: goal, measured: measured, outcome: outcome)
+        return Verdict(
+          work: row.name, goal: goal, measured: measured, outcome: outcome,
+          reason: outcome == .unmeasured ? reason(row, goal.against) : nil)
       }
     }
+  }
+
+  /// Why there is no figure of the row, or none of the peer's in it.
+  private func reason(_ row: Row, _ peer: String?) -> String {
+    let columns = [subject] + (peer.map { [$0] } ?? [])
+    for column in columns {
+      if let why = missing[column] { return "\(column) is missing: \(why)" }
+      if let why = row.turns.last(where: { $0.column == column })?.failure {
+        return "\(column): \(why)"
+      }
+    }
+    return wasInterrupted ? "stopped before" : "\(columns.joined(separator: " or ")) took no part"
   }
 
   var failures: [String] {

@@ -25,7 +25,8 @@ final class ComparisonRun {
 
   static let portsEach = 4
   /// A turn that takes longer is stuck.
-  private static let turnMilliseconds: Int64 = 150_000
+  private static let turnMilliseconds: Int64 = 300_000
+  private static let endMilliseconds: Int64 = 5_000
 
   init(
     _ plan: ComparisonPlan, record: ComparisonRecord, placement: Placement, scratch: String,
@@ -69,13 +70,13 @@ final class ComparisonRun {
     var servers: [ServerPlan] = []
     for server in plan.servers(for: work) where absent[server.name] == nil {
       do {
-        if !work.kind.needsFreshServer { try start(server) }
+        if !work.kind.needsFreshServer { try start(server, for: work) }
         servers.append(server)
       } catch let failure as PlanFailure {
         try mustGoOn(without: server, failure)
       }
     }
-    for round in 1...plan.rounds {
+    for round in 1...(work.rounds ?? plan.rounds) {
       let first = (round - 1) % max(1, servers.count)
       for server in servers[first...] + servers[..<first] where absent[server.name] == nil {
         let turn = try turn(work, server, round: round)
@@ -102,7 +103,7 @@ final class ComparisonRun {
     // Other work may have left it running, with memory that it had for that.
     if work.kind.needsFreshServer { running.removeValue(forKey: server.name)?.stop() }
     do {
-      try start(server)
+      try start(server, for: work)
       turn.figures = try measure(work, server)
     } catch let failure as PlanFailure {
       turn.failure = failure.description
@@ -116,7 +117,7 @@ final class ComparisonRun {
 
   private func measure(_ work: WorkPlan, _ server: ServerPlan) throws -> TurnFigures {
     guard let running = running[server.name],
-      let places = running.plan.arguments(for: work.kind)
+      let places = running.plan.arguments(for: work)
     else { throw PlanFailure("the server does not run") }
     let json = scratch + "/turn.json"
     let log = scratch + "/turn.log"
@@ -126,8 +127,10 @@ final class ComparisonRun {
     var words = [binary, work.kind.rawValue]
     words += try places.map { try ServerPlan.expand($0, names) }
     words += options.sorted { $0.key < $1.key }.flatMap { ["--" + $0.key, $0.value] }
-    words += ["--pid", String(running.process), "--json", json]
-    var command = placement.client(words)
+    // `durable` looks for the gateway in its data directory.
+    if work.kind != .durable { words += ["--pid", String(running.process)] }
+    words += ["--json", json]
+    var command = placement.client(words, of: work.kind)
     command.output = .file(log)
     command.errors = .file(log)
     let before = Neighbours(server: running.process)
@@ -151,16 +154,14 @@ final class ComparisonRun {
     _ child: consuming ChildProcess
   ) throws -> ChildProcess.ExitStatus? {
     var child = consume child
-    let limit = SystemClock.now().advanced(byMilliseconds: ComparisonRun.turnMilliseconds)
-    while SystemClock.now() < limit {
-      if let status = try child.poll() { return status }
-      if signals.next() != nil {
-        ServerProcess.end(child, milliseconds: 5_000)
-        throw Interrupted()
-      }
-      usleep(20_000)
+    if let status = try child.wait(
+      milliseconds: ComparisonRun.turnMilliseconds, orReadable: signals.rawValue)
+    {
+      return status
     }
-    ServerProcess.end(child, milliseconds: 5_000)
+    let isInterrupted = signals.next() != nil
+    ServerProcess.end(child, milliseconds: ComparisonRun.endMilliseconds)
+    if isInterrupted { throw Interrupted() }
     return nil
   }
 
@@ -168,7 +169,7 @@ final class ComparisonRun {
 
   // MARK: Servers
 
-  private func start(_ server: ServerPlan) throws {
+  private func start(_ server: ServerPlan, for work: WorkPlan) throws {
     guard running[server.name] == nil else { return }
     if signals.next() != nil { throw Interrupted() }
     let position = plan.servers.firstIndex { $0.name == server.name } ?? 0
@@ -186,7 +187,8 @@ final class ComparisonRun {
     }
     let log = scratch + "/server-\(position).log"
     do {
-      running[server.name] = try ServerProcess(expanded, log: log, placement: placement)
+      running[server.name] = try ServerProcess(
+        expanded, log: log, placement: work.kind.sharesCores ? nil : placement)
     } catch let error as Errno {
       throw PlanFailure("\(expanded.command.first ?? server.name): \(error)")
     }

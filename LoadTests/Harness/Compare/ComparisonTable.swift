@@ -9,8 +9,7 @@ struct ComparisonTable: CustomStringConvertible {
   var description: String {
     var parts = [heading, figures]
     parts += ComparedFigure.allCases.compactMap(ratios)
-    if !record.verdicts.isEmpty { parts.append(goals) }
-    parts.append(notes)
+    parts += [goals, notes]
     return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
   }
 
@@ -33,7 +32,8 @@ struct ComparisonTable: CustomStringConvertible {
     }
     return """
       Server's processor time in µs for a message, delivery, handshake or connection, and how many
-      a second; bytes of memory. Medians of the rounds.
+      a second; bytes of memory; of the gateway also p99 of its acks, its part of the database's
+      own rate, a core's part at rest, and growth. Medians of the rounds.
 
       \(table(["work", "rounds"] + record.columns, rows))
       """
@@ -41,13 +41,8 @@ struct ComparisonTable: CustomStringConvertible {
 
   private func cell(_ row: ComparisonRecord.Row, _ column: String) -> String {
     guard row.has(column) else { return record.missing[column] == nil ? "–" : "missing" }
-    var parts: [String] = []
-    if let memory = record.spread(row, .memory, column) {
-      parts.append("\(number(memory.median)) B")
-    }
-    if let time = record.spread(row, .cpu, column) { parts.append(number(time.median)) }
-    if let rate = record.spread(row, .throughput, column) {
-      parts.append("(\(short(rate.median)))")
+    var parts = ComparedFigure.allCases.compactMap { figure in
+      record.spread(row, figure, column).map { cell(figure, $0.median) }
     }
     if row.turns.contains(where: { $0.column == column && $0.failure != nil }) {
       parts.append("failed")
@@ -55,7 +50,21 @@ struct ComparisonTable: CustomStringConvertible {
     return parts.joined(separator: " ")
   }
 
+  private func cell(_ figure: ComparedFigure, _ value: Double) -> String {
+    switch figure {
+    case .cpu: number(value)
+    case .throughput: "(\(short(value)))"
+    case .memory: "\(number(value)) B"
+    case .ackP99: "p99 \(number(value)) ms"
+    case .ceiling: "\(number(value)) × direct"
+    case .idle: String(format: "rest %.2f %%", value * 100)
+    case .costGrowth: "cost \(number(value)) ×"
+    case .memoryGrowth: "memory \(number(value)) ×"
+    }
+  }
+
   private func ratios(_ figure: ComparedFigure) -> String? {
+    guard figure.isDivided else { return nil }
     let rows = record.work.compactMap { row -> [String]? in
       let cells = peers.map { peer in
         record.ratio(row, figure, to: peer).map(spread) ?? "–"
@@ -63,12 +72,8 @@ struct ComparisonTable: CustomStringConvertible {
       return cells.allSatisfy { $0 == "–" } ? nil : [row.name] + cells
     }
     guard !rows.isEmpty else { return nil }
-    let title =
-      switch figure {
-      case .cpu: "\(record.subject) / peer, processor time (less is better)"
-      case .throughput: "\(record.subject) / peer, throughput (more is better)"
-      case .memory: "\(record.subject) / peer, memory (less is better)"
-      }
+    let better = figure.isLessBetter ? "less" : "more"
+    let title = "\(record.subject) / peer, \(figure.name) (\(better) is better)"
     return """
       \(title): median (smallest to largest round)
 
@@ -76,35 +81,30 @@ struct ComparisonTable: CustomStringConvertible {
       """
   }
 
+  /// A line for every goal, and one for work that has none.
   private var goals: String {
-    let rows = record.verdicts.map { verdict in
-      [
-        verdict.work, text(verdict.goal), verdict.measured.map(spread) ?? "–",
-        verdict.outcome.rawValue,
-      ]
+    let verdicts = Dictionary(grouping: record.verdicts, by: \.work)
+    let rows = record.work.flatMap { row in
+      verdicts[row.name].map { $0.map(line) } ?? [[row.name, "none", "–", "for comparison"]]
     }
-    return table(["work", "goal", "measured", "verdict"], rows)
+    return table(["work", "goal", "measured (smallest to largest)", "verdict"], rows)
+  }
+
+  private func line(_ verdict: ComparisonRecord.Verdict) -> [String] {
+    let outcome = verdict.outcome.rawValue + (verdict.reason.map { ": \($0)" } ?? "")
+    return [
+      verdict.work, text(verdict.goal), verdict.measured.map(spread) ?? "–",
+      outcome.replacing("|", with: "/"),
+    ]
   }
 
   private func text(_ goal: Goal) -> String {
-    let figure =
-      switch goal.figure {
-      case .cpu: "processor time"
-      case .throughput: "throughput"
-      case .memory: "memory"
-      }
-    let unit = goal.against.map { " × \($0)" } ?? unit(of: goal.figure)
+    let unit = goal.against.map { " × \($0)" } ?? goal.figure.unit
     return switch goal.bound {
-    case .atMost(let most): "\(figure) ≤ \(most.formatted(.number.grouping(.never)))\(unit)"
-    case .atLeast(let least): "\(figure) ≥ \(least.formatted(.number.grouping(.never)))\(unit)"
-    }
-  }
-
-  private func unit(of figure: ComparedFigure) -> String {
-    switch figure {
-    case .cpu: " µs"
-    case .throughput: " /s"
-    case .memory: " B"
+    case .atMost(let most):
+      "\(goal.figure.name) ≤ \(most.formatted(.number.grouping(.never)))\(unit)"
+    case .atLeast(let least):
+      "\(goal.figure.name) ≥ \(least.formatted(.number.grouping(.never)))\(unit)"
     }
   }
 
@@ -137,7 +137,7 @@ struct ComparisonTable: CustomStringConvertible {
   }
 
   private func ratio(_ value: Double) -> String {
-    value < 10 ? String(format: "%.2f", value) : number(value)
+    value >= 10 ? number(value) : String(format: value < 0.1 ? "%.4f" : "%.2f", value)
   }
 
   /// Three digits that matter.

@@ -8,6 +8,46 @@ enum ComparedFigure: String, Codable, CaseIterable {
   case throughput
   /// Bytes of the server's memory for a connection.
   case memory
+  /// Milliseconds from the due time to the ack, p99; of `durable` at half load.
+  case ackP99 = "ack-p99"
+  /// Of `durable`: messages a second, over those of the same batches without a gateway.
+  case ceiling
+  /// Of the largest number of connections: cores used while all rest.
+  case idle
+  /// Of `growth`: what a delivery costs with the most connections, over the fewest.
+  case costGrowth = "cost-growth"
+  /// The same of the memory of a connection.
+  case memoryGrowth = "memory-growth"
+
+  var name: String {
+    switch self {
+    case .cpu: "processor time"
+    case .throughput: "throughput"
+    case .memory: "memory"
+    case .ackP99: "ack p99"
+    case .ceiling: "part of the database's own rate"
+    case .idle: "cores at rest"
+    case .costGrowth: "growth of a delivery's cost"
+    case .memoryGrowth: "growth of a connection's memory"
+    }
+  }
+
+  /// Behind a figure that stands alone.
+  var unit: String {
+    switch self {
+    case .cpu: " µs"
+    case .throughput: " /s"
+    case .memory: " B"
+    case .ackP99: " ms"
+    case .idle: " cores"
+    case .ceiling, .costGrowth, .memoryGrowth: " ×"
+    }
+  }
+
+  var isLessBetter: Bool { self != .throughput && self != .ceiling }
+
+  /// Others have it too.
+  var isDivided: Bool { self == .cpu || self == .throughput || self == .memory }
 }
 
 struct Goal: Codable, Equatable {

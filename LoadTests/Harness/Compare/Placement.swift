@@ -7,6 +7,7 @@ import Foundation
 import Kernel
 
 struct Placement {
+  private let coreCount: Int
   let serverCore: Int
   let clientCore: Int
   let isRealTime: Bool
@@ -15,6 +16,7 @@ struct Placement {
   /// Tries out what is allowed here.
   init(serverCore: Int?, clientCore: Int?, wantsRealTime: Bool) throws {
     let cores = ProcessInfo.processInfo.activeProcessorCount
+    coreCount = cores
     self.serverCore = serverCore ?? 0
     self.clientCore = clientCore ?? (cores > 1 ? 1 : 0)
     for core in [self.serverCore, self.clientCore]
@@ -35,17 +37,21 @@ struct Placement {
   }
 
   /// A client, as it is started.
-  func client(_ command: [String]) -> Command {
-    let words =
-      (isRealTime ? ["chrt", "-r", "1"] : []) + ["taskset", "-c", String(clientCore)] + command
+  func client(_ command: [String], of work: WorkPlan.Kind) -> Command {
+    let place =
+      work.sharesCores
+      ? []
+      : (isRealTime ? ["chrt", "-r", "1"] : []) + ["taskset", "-c", String(clientCore)]
+    let words = place + command
     return Command(words[0], Array(words.dropFirst()))
   }
 
   /// A server that runs. Only its own threads are moved: the gateway's PostgreSQL stays where the
   /// kernel likes it.
-  func place(server process: Int) throws {
-    guard Placement.succeeds("taskset", ["-a", "-c", "-p", String(serverCore), String(process)])
-    else { throw PlanFailure("process \(process) cannot be moved to core \(serverCore)") }
+  func place(server process: Int, onAllCores: Bool) throws {
+    let cores = onAllCores ? "0-\(coreCount - 1)" : String(serverCore)
+    guard Placement.succeeds("taskset", ["-a", "-c", "-p", cores, String(process)])
+    else { throw PlanFailure("process \(process) cannot be moved to core \(cores)") }
     if isRealTime, !Placement.succeeds("chrt", ["-a", "-r", "-p", "1", String(process)]) {
       throw PlanFailure("chrt -r 1 is refused for process \(process)")
     }

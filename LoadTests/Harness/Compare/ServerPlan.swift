@@ -33,10 +33,16 @@ struct ServerPlan: Decodable, Equatable {
   /// The chat endpoint of the gateway, and its data directory, for the tokens.
   var chat: String?
   var dataDirectory: String?
+  /// It takes part only in work that names it.
+  var isApart: Bool
+  /// It may run on every core, and not only on that of the servers.
+  var hasAllCores: Bool
 
   enum CodingKeys: String, CodingKey, CaseIterable {
     case name, column, kind, command, pid, hint, ready, echo, subscribe, publish, chat
     case dataDirectory = "data-directory"
+    case isApart = "apart"
+    case hasAllCores = "all-cores"
   }
 
   init(from decoder: any Decoder) throws {
@@ -54,6 +60,8 @@ struct ServerPlan: Decodable, Equatable {
     publish = try values.decodeIfPresent(String.self, forKey: .publish)
     chat = try values.decodeIfPresent(String.self, forKey: .chat)
     dataDirectory = try values.decodeIfPresent(String.self, forKey: .dataDirectory)
+    isApart = try values.decodeIfPresent(Bool.self, forKey: .isApart) ?? false
+    hasAllCores = try values.decodeIfPresent(Bool.self, forKey: .hasAllCores) ?? false
     guard command.isEmpty != (pid == nil) else {
       throw PlanFailure("\(name): either a command, or the pid of one that runs")
     }
@@ -75,22 +83,23 @@ struct ServerPlan: Decodable, Equatable {
   private var addresses: [String] { [echo, subscribe, publish, chat].compactMap(\.self) }
   var isSecure: Bool { addresses.contains { $0.hasPrefix("wss://") } }
 
-  func can(_ work: WorkPlan.Kind) -> Bool { arguments(for: work) != nil }
-
   /// The arguments of `chirrup-load KIND` that say where; nil if it cannot do that.
-  func arguments(for work: WorkPlan.Kind) -> [String]? {
+  func arguments(for work: WorkPlan) -> [String]? {
     var arguments: [String]
-    switch (work, kind) {
-    case (.upgrade, .raw), (.idle, .raw): return nil
-    case (.echo, _), (.upgrade, _), (.idle, _):
-      guard let echo else { return nil }
-      arguments = [echo]
-    case (.fanout, .chirrup):
+    if kind == .chirrup, work.kind == .fanout || work.subscribes || work.kind.isOfTheGateway {
       guard let chat, let dataDirectory else { return nil }
-      arguments = [chat, "--chirrup", "{chirrup}", "--data-dir", dataDirectory]
-    case (.fanout, _):
+      // The newer commands have an option for the address.
+      arguments = work.kind.isOfTheGateway ? ["--url", chat] : [chat]
+      arguments += ["--chirrup", "{chirrup}", "--data-dir", dataDirectory]
+      if work.kind == .idle { arguments.append("--subscribe") }
+    } else if work.subscribes || work.kind.isOfTheGateway {
+      return nil
+    } else if work.kind == .fanout {
       guard let subscribe, let publish else { return nil }
       arguments = ["--subscribe", subscribe, "--publish", publish]
+    } else {
+      guard let echo, kind != .raw || work.kind == .echo else { return nil }
+      arguments = [echo]
     }
     if kind == .raw { arguments.append("--raw") }
     if isSecure { arguments.append("--insecure") }

@@ -12,8 +12,10 @@ final class ServerProcess {
 
   private static let readyMilliseconds: Int64 = 60_000
   private static let endMilliseconds: Int64 = 30_000
+  private static let askMilliseconds: Int64 = 20
 
-  init(_ plan: ServerPlan, log: String, placement: Placement) throws {
+  /// `placement` is nil for one that stays where the kernel likes it.
+  init(_ plan: ServerPlan, log: String, placement: Placement?) throws {
     self.plan = plan
     self.log = log
     if let pid = plan.pid {
@@ -29,17 +31,21 @@ final class ServerProcess {
       self.child = consume child
     }
     try awaitReady()
-    try placement.place(server: process)
+    try placement?.place(server: process, onAllCores: plan.hasAllCores)
   }
 
   private func awaitReady() throws {
     let limit = SystemClock.now().advanced(byMilliseconds: ServerProcess.readyMilliseconds)
     while SystemClock.now() < limit {
-      if let status = try child?.poll() ?? nil {
+      if isReady { return }
+      guard child != nil else {
+        // Somebody else's process.
+        usleep(UInt32(ServerProcess.askMilliseconds * 1000))
+        continue
+      }
+      if let status = try child?.wait(milliseconds: ServerProcess.askMilliseconds) ?? nil {
         throw PlanFailure("it ended with \(status): \(ServerProcess.tail(log))")
       }
-      if isReady { return }
-      usleep(20_000)
     }
     throw PlanFailure(
       "it does not answer after \(ServerProcess.readyMilliseconds / 1000) s: "
@@ -70,12 +76,8 @@ final class ServerProcess {
   static func end(_ child: consuming ChildProcess, milliseconds: Int64) {
     var child = consume child
     try? child.send(.terminate)
-    let limit = SystemClock.now().advanced(byMilliseconds: milliseconds)
-    while SystemClock.now() < limit {
-      if (try? child.poll()) != nil { return }
-      usleep(10_000)
-    }
-    // Dropping it kills it.
+    // Dropping it kills it, if it has not ended by then.
+    _ = try? child.wait(milliseconds: milliseconds)
   }
 
   /// The last lines of a log, as one.
@@ -83,51 +85,5 @@ final class ServerProcess {
     let text = FileManager.default.contents(atPath: path) ?? Data()
     let lines = String(decoding: text.suffix(2_000), as: UTF8.self).split(separator: "\n")
     return lines.suffix(4).joined(separator: " | ")
-  }
-}
-
-/// Whether a server is there.
-enum HTTPProbe {
-  private static let answerMilliseconds: Int64 = 1_000
-
-  /// A connection opens, and stays so for the moment.
-  static func accepts(_ target: Target) -> Bool {
-    guard let socket = connect(target) else { return false }
-    var buffer = [UInt8](repeating: 0, count: 16)
-    if case .wouldBlock = buffer.withMutableRawSpan({ socket.receive(into: &$0) }) { return true }
-    return false
-  }
-
-  /// GET of the target's path is answered with 200.
-  static func answersOK(_ target: Target) -> Bool {
-    guard let socket = connect(target) else { return false }
-    let request = Array(
-      "GET \(target.path) HTTP/1.1\r\nHost: \(target.host)\r\nConnection: close\r\n\r\n".utf8)
-    guard case .bytes(request.count) = request.withRawSpan({ socket.send($0) }) else {
-      return false
-    }
-    let wanted = Array("HTTP/1.1 200".utf8)
-    var answer: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1_024)
-    let limit = SystemClock.now().advanced(byMilliseconds: answerMilliseconds)
-    while SystemClock.now() < limit, answer.count < wanted.count {
-      switch buffer.withMutableRawSpan({ socket.receive(into: &$0) }) {
-      case .bytes(let count): answer += buffer[..<count]
-      case .wouldBlock: usleep(1_000)
-      case .endOfStream, .reset, .failed: return false
-      }
-    }
-    return answer.starts(with: wanted)
-  }
-
-  private static func connect(_ target: Target) -> FileDescriptor? {
-    guard let socket = try? Sockets.connect(to: target.address, port: target.port),
-      let epoll = try? Epoll(), (try? epoll.add(socket, .write, datum: 0)) != nil
-    else { return nil }
-    var events = Events(capacity: 1)
-    guard (try? epoll.wait(into: &events, timeoutMilliseconds: Int32(answerMilliseconds))) != nil,
-      events.count == 1, !events[0].isHungUp
-    else { return nil }
-    return socket
   }
 }

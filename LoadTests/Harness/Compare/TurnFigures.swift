@@ -1,4 +1,4 @@
-/// The figures of one turn, read from what `chirrup-load echo|fanout|upgrade|idle --json` wrote.
+/// The figures of one turn, read from what `chirrup-load KIND --json` wrote.
 import Foundation
 
 struct TurnFigures: Codable, Equatable {
@@ -9,6 +9,11 @@ struct TurnFigures: Codable, Equatable {
   var bytesPerConnection: Double?
   /// Milliseconds.
   var p99: Double?
+  var ackP99: Double?
+  var ceiling: Double?
+  var idleCores: Double?
+  var costGrowth: Double?
+  var memoryGrowth: Double?
   /// Of the core that the client had: near 1 the throughput is the client's.
   var clientLoad: Double?
   /// Cores' worth of everything else that ran meanwhile, the gateway's PostgreSQL included.
@@ -19,6 +24,11 @@ struct TurnFigures: Codable, Equatable {
     case .cpu: cpuMicroseconds
     case .throughput: perSecond
     case .memory: bytesPerConnection
+    case .ackP99: ackP99
+    case .ceiling: ceiling
+    case .idle: idleCores
+    case .costGrowth: costGrowth
+    case .memoryGrowth: memoryGrowth
     }
   }
 }
@@ -37,18 +47,27 @@ extension TurnFigures {
       throw PlanFailure((report.problems ?? ["it did not pass"]).joined(separator: "; "))
     }
     let rest = report.figures ?? [:]
-    guard let count = report.messages ?? rest["connections"].map({ Int($0) }), count > 0 else {
+    let counts = ["acked", "rows_compared", "connections"].lazy.compactMap { rest[$0] }
+    guard let count = report.messages ?? counts.first.map({ Int($0) }), count > 0 else {
       throw PlanFailure("nothing was measured")
     }
     self.count = count
-    perSecond = report.messagesPerSecond
-    cpuMicroseconds = report.serverCpuUsPerMessage
+    perSecond = report.messagesPerSecond ?? rest["acked_per_second"]
+    // A delivery's only where no message was committed for each.
+    cpuMicroseconds =
+      report.serverCpuUsPerMessage
+      ?? (rest["delivery_cost_ratio"] == nil ? rest["gateway_cpu_us_per_message"] : nil)
+    ackP99 = rest["half_ack_p99_ms"] ?? rest["ack_p99_ms"]
+    ceiling = rest["gateway_over_direct"]
+    idleCores = rest["idle_cores"]
+    costGrowth = rest["delivery_cost_ratio"]
+    memoryGrowth = rest["memory_ratio"]
     bytesPerConnection = rest["resident_bytes_per_connection"]
     if let bytes = bytesPerConnection, bytes <= 0 {
       throw PlanFailure("the server's memory did not grow: it had held more connections before")
     }
     p99 = report.latencyUs.map { $0.p99 / 1000 }
-    clientLoad = report.clientUtilisation
+    clientLoad = report.clientUtilisation ?? rest["generator_cores"]
   }
 }
 

@@ -75,7 +75,10 @@ struct Durable: ParsableCommand {
       print(found)
       record.meta.ask(chirrup: chirrup, database: try Cluster.attach(dataDirectory: dataDir))
       found.fill(&record)
-      if check, !found.missed.isEmpty { record.verdict = .failed }
+      if check, !found.missed.isEmpty {
+        record.verdict = .failed
+        record.problems += found.missed
+      }
       return record
     }
   }

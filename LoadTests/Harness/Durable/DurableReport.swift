@@ -132,7 +132,7 @@ struct DurableReport {
 
 extension DurableReport {
   func fill(_ record: inout RunRecord) {
-    record.problems = problems + missed
+    record.problems = problems
     record.verdict = problems.isEmpty ? .passed : .failed
     record.add(setup: "Senders", "\(Format.count(senders)), each with a session of its own")
     record.add(setup: "In flight", "\(Format.count(window)), up to \(pipeline) of a sender at once")
