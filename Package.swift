@@ -41,6 +41,7 @@ let package = Package(
   targets: [
     // System libraries: each has exactly one Swift importer.
     .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+    .systemLibrary(name: "CPidfd", path: "LoadTests/CPidfd"),
     .systemLibrary(
       name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl",
       providers: [.apt(["libssl-dev"])]),
@@ -106,7 +107,7 @@ let package = Package(
       name: "chirrup-load",
       dependencies: [
         "Wire", "Chat", "Compression", "Kernel", "OpenSSL", "Primitives", "Postgres", "Journal",
-        "Cluster",
+        "Cluster", "CPidfd",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "Yams", package: "Yams"),

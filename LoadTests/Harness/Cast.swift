@@ -39,10 +39,11 @@ struct Cast: Sendable, Codable {
   var sessions: [Identifier] = []
   var parts: [Part] = []
 
-  /// Sessions are dealt to the operators in turn; an operator opens as many connections as its
-  /// share needs.
+  /// Sessions are dealt to the operators in turn, each to as many of one loop as
+  /// `operatorsPerSession` says in the mean; an operator opens as many connections as its share
+  /// needs.
   static func split(
-    _ credentials: [Credential], loops: Int, subscriptionsMax: Int
+    _ credentials: [Credential], loops: Int, operatorsPerSession: Double = 1, subscriptionsMax: Int
   ) -> [Cast] {
     var casts = Array(repeating: Cast(), count: loops)
     let operators = credentials.filter { $0.kind == .operator_ }
@@ -58,8 +59,10 @@ struct Cast: Sendable, Codable {
         let turn = operators.isEmpty ? places.count : places.count % operators.count
         place = (turn % loops, casts[turn % loops].sessions.count)
         casts[place.loop].sessions.append(session)
+        for follower in followers(of: places.count, turn, operatorsPerSession, loops, operators) {
+          shares[follower].append(place.index)
+        }
         places[session] = place
-        if !operators.isEmpty { shares[turn].append(place.index) }
       }
       casts[place.loop].parts.append(
         Part(number: number, role: .visitor, token: credential.token, sessions: [place.index]))
@@ -75,5 +78,16 @@ struct Cast: Sendable, Codable {
       }
     }
     return casts
+  }
+
+  /// The operators of a session: the one whose turn it is, and the next ones of the same loop.
+  private static func followers(
+    of session: Int, _ turn: Int, _ mean: Double, _ loops: Int, _ operators: [Credential]
+  ) -> [Int] {
+    guard !operators.isEmpty else { return [] }
+    let count = Int(Double(session + 1) * mean) - Int(Double(session) * mean)
+    let loop = turn % loops
+    let ofLoop = (operators.count - loop + loops - 1) / loops
+    return (0..<min(count, ofLoop)).map { loop + (turn / loops + $0) % ofLoop * loops }
   }
 }

@@ -28,12 +28,8 @@ struct Idle: ParsableCommand {
   var subscribe = false
   @Option(help: "Seconds of rest before the memory is read.")
   var seconds = 10
-  @Flag(help: "With wss://: any certificate will do.")
-  var insecure = false
-  @Option(help: "With wss://: a PEM file of certificates to trust besides the system's.")
-  var authority: String?
-  @Option(name: .customLong("tokens"), help: "A file of `chirrup token visitor`.")
-  var tokenFile: String?
+  @OptionGroup var trust: TrustOptions
+  @OptionGroup(title: "Clients of the chat") var who: CredentialOptions
   @OptionGroup(title: "Run") var crew: CrewOptions
   @OptionGroup(title: "Report") var report: ReportOptions
 
@@ -43,12 +39,10 @@ struct Idle: ParsableCommand {
     guard let target = Target(url) else {
       throw ValidationError("the URL must be ws://ADDRESS:PORT/PATH or wss://…")
     }
-    try check("--connections", connections, Idle.warmCount + 1...1_000_000)
-    try check("--rate", rate, 0...1_000_000)
-    try check("--seconds", seconds, 1...3_600)
-    guard target.isEcho || tokenFile != nil else {
-      throw ValidationError("the chat needs --tokens FILE, of `chirrup token visitor --count N`")
-    }
+    try checkRange("--connections", connections, Idle.warmCount + 1...1_000_000)
+    try checkRange("--rate", rate, 0...1_000_000)
+    try checkRange("--seconds", seconds, 1...3_600)
+    if !target.isEcho { try who.check() }
     guard !target.isEcho || !subscribe else {
       throw ValidationError("--subscribe is for the chat, which has sessions")
     }

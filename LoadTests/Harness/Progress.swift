@@ -30,17 +30,8 @@ struct Progress: ~Copyable {
     signals = try SignalDescriptor([.interrupt, .terminate])
   }
 
-  /// Until every loop is done. The first Ctrl-C ends the load and awaits what is in flight, a
-  /// second one the process.
-  mutating func watch(_ recorder: Recorder) {
-    while shared.finished.load(ordering: .sequentiallyConsistent) < shared.loopCount {
-      usleep(50_000)
-      tick(recorder)
-    }
-    finish(recorder)
-  }
-
-  /// A look at the signals, the gateway and the time: call it often.
+  /// A look at the signals, the gateway and the time: call it often. The first Ctrl-C ends the load
+  /// and awaits what is in flight, a second one the process.
   mutating func tick(_ recorder: Recorder) {
     if signals.next() != nil {
       if shared.stop.load(ordering: .relaxed) {

@@ -84,6 +84,22 @@ struct Report {
     }
   }
 
+  /// All clients of a run together.
+  init(_ result: LoopResult) {
+    self.init(
+      counters: result.counters, latencies: result.latencies,
+      seconds: Double(result.activeNanoseconds) / 1e9)
+    shownToAll = result.shownToAll
+    unacknowledged = result.unsettled
+    generatorLoad = result.load
+    add(result.violations)
+    problems += result.problems
+    database = result.audit.map {
+      Database(rows: $0.rows, ownRows: $0.ownRows, sessions: $0.sessions)
+    }
+    judge()
+  }
+
   mutating func add(_ violations: Violations) {
     lost += violations[.lost]
     duplicated += violations[.duplicated]

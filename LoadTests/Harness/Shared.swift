@@ -39,23 +39,17 @@ final class Shared: Sendable {
   /// taken.
   private let arrivals = Atomic(0)
   private let steps = Mutex<[Instant]>([])
-  /// False where somebody else, who knows of more loops than these, calls `take`.
-  private let decidesAlone: Bool
   private let snapshots: Mutex<[Snapshot]>
 
-  init(loops: Int, decidesAlone: Bool = true) {
+  init(loops: Int) {
     loopCount = loops
-    self.decidesAlone = decidesAlone
     snapshots = Mutex(Array(repeating: Snapshot(), count: loops))
   }
 
   // MARK: steps that all loops take at one moment
 
-  /// A loop is as far as its next step.
-  func arrive() {
-    let count = arrivals.add(1, ordering: .sequentiallyConsistent).newValue
-    if decidesAlone, count % loopCount == 0 { take(at: .zero) }
-  }
+  /// A loop is as far as its next step. Whoever knows of all loops calls `take`.
+  func arrive() { arrivals.add(1, ordering: .sequentiallyConsistent) }
 
   /// Steps at which all loops have arrived.
   var stepsReached: Int { arrivals.load(ordering: .sequentiallyConsistent) / loopCount }

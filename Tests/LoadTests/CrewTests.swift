@@ -132,22 +132,16 @@ import Testing
 
   // MARK: steps
 
-  @Test func aStepIsTakenWhenAllLoopsHaveCome() {
+  @Test func aStepIsReachedWhenAllLoopsHaveComeAndTakenWhenTheParentSaysSo() {
     let shared = Shared(loops: 2)
     shared.arrive()
-    #expect(shared.moment(of: 0) == nil)
-    shared.arrive()
-    #expect(shared.moment(of: 0) != nil)
-    #expect(shared.moment(of: 1) == nil)
-  }
-
-  @Test func aMemberWaitsForItsParent() {
-    let shared = Shared(loops: 1, decidesAlone: false)
+    #expect(shared.stepsReached == 0)
     shared.arrive()
     #expect(shared.stepsReached == 1)
     #expect(shared.moment(of: 0) == nil)
     shared.take(at: Instant(nanoseconds: 5))
     #expect(shared.moment(of: 0) == Instant(nanoseconds: 5))
+    #expect(shared.moment(of: 1) == nil)
   }
 
   @Test func asManyProcessesAsTheDescriptorsNeed() {
@@ -159,6 +153,23 @@ import Testing
   }
 
   // MARK: processes
+
+  @Test func aWaitEndsWithTheProcessWithItsTimeOrWithOtherNews() throws {
+    var child = try ChildProcess.spawn(Command("sleep", ["600"]))
+    let descriptor = try ProcessDescriptor(child.processIdentifier)
+    #expect(try child.wait(milliseconds: 20) == nil)
+    let news = try Sockets.pair()
+    let word: [UInt8] = [1]
+    #expect(word.withRawSpan { news.second.send($0) } == .bytes(1))
+    let endless: Int64 = 3_600_000
+    #expect(try child.wait(milliseconds: endless, orReadable: news.first.rawValue) == nil)
+    #expect(try !descriptor.awaitEnd(milliseconds: 0))
+    try child.send(.kill)
+    #expect(try child.wait(milliseconds: endless) == .signaled(9))
+    #expect(try descriptor.awaitEnd(milliseconds: 0))
+    let gone = child.processIdentifier
+    #expect(throws: Errno.self) { _ = try ProcessDescriptor(gone) }
+  }
 
   /// Two who cannot connect: each says so, and both end.
   @Test func oneResultOfTwoProcesses() throws {

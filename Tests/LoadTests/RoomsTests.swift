@@ -43,6 +43,27 @@ import Testing
     #expect(stopping.allSatisfy { $0.role == .operator_ }, "nobody who talks")
   }
 
+  @Test func everySecondSessionHasTwoOperatorsOfItsProcess() throws {
+    let casts = Cast.split(
+      RoomsTests.credentials(visitors: 40, operators: 6), loops: 2, operatorsPerSession: 1.5,
+      subscriptionsMax: 4)
+    #expect(casts.map(\.sessions.count) == [20, 20])
+    var followers: [Int] = []
+    for cast in casts {
+      for session in cast.sessions.indices {
+        let parts = cast.parts.filter { $0.sessions.contains(session) }
+        #expect(parts.count { $0.role == .visitor } == 1)
+        let tokens = parts.filter { $0.role == .operator_ }.map(\.token)
+        #expect(Set(tokens).count == tokens.count, "nobody follows a session twice")
+        followers.append(tokens.count)
+      }
+      #expect(cast.parts.allSatisfy { $0.sessions.count <= 4 })
+    }
+    #expect(followers.count { $0 == 1 } == 20 && followers.count { $0 == 2 } == 20)
+    let numbers = casts.flatMap { $0.parts.map(\.number) }
+    #expect(Set(numbers).count == numbers.count)
+  }
+
   @Test func whoComesBackCountsOnceFromTheCut() {
     var recovery = Recovery(at: Instant(nanoseconds: 1_000_000), clients: 3)
     recovery.cameBack(1, at: Instant(nanoseconds: 3_000_000))

@@ -46,6 +46,11 @@ final class Channel {
     self.socket = socket
   }
 
+  /// Tells `epoll` once of everything that comes, and of the end.
+  func register(in epoll: borrowing Epoll) throws(Errno) {
+    try epoll.add(socket, [.read, .readHangUp, .edgeTriggered], datum: 0)
+  }
+
   func send(_ message: some Encodable) throws {
     let body = try JSONEncoder().encode(message)
     guard body.count <= Channel.messageBytesMax else { throw ChannelFailure.tooLong(body.count) }

@@ -21,6 +21,9 @@ final class Crew {
   /// Every second of the run.
   let recorder: Recorder
   private var didStop = false
+  /// Wakes when a member has something to say.
+  private let epoll: Epoll
+  private var events = Events(capacity: 64)
 
   /// A member may not be heard of for so long.
   private static let silenceMilliseconds: Int64 = 30_000
@@ -28,24 +31,29 @@ final class Crew {
   private static let noticeMilliseconds: Int64 = 30
   /// For the last comparison with the database.
   private static let resultMilliseconds: Int64 = 600_000
-  private static let pauseMicroseconds: UInt32 = 2_000
+  /// Between two looks at the signals and the clock.
+  private static let pauseNanoseconds: Int64 = 20_000_000
 
   /// This program, also when its file was replaced meanwhile.
   static let ownExecutable = "/proc/self/exe"
 
   init(
-    _ works: [CrewWork], progressSeconds: Int, executable: String = Crew.ownExecutable,
-    recorder: (Shared) -> Recorder
+    _ works: [CrewWork], progressSeconds: Int, title: String = "", plannedSeconds: Int? = nil,
+    executable: String = Crew.ownExecutable, recorder: (Shared) -> Recorder
   ) throws {
     precondition(!works.isEmpty, "a crew has members")
     SignalDescriptor.ignoreBrokenPipes()
-    shared = Shared(loops: works.count, decidesAlone: false)
-    progress = try Progress(shared, everySeconds: progressSeconds)
+    shared = Shared(loops: works.count)
+    progress = try Progress(
+      shared, everySeconds: progressSeconds, title: title, plannedSeconds: plannedSeconds)
     self.recorder = recorder(shared)
+    epoll = try Epoll()
     for (number, work) in works.enumerated() {
       members.append(try Crewman(number, executable: executable))
+      try members[number].channel.register(in: epoll)
       try members[number].tell(.work(work))
     }
+    self.recorder.generators = processes.map { Int($0) }
   }
 
   var processes: [Int32] { members.map(\.process) }
@@ -67,7 +75,7 @@ final class Crew {
     let limit = SystemClock.now().advanced(byMilliseconds: Int64(seconds) * 1000)
     while !members.allSatisfy({ $0.steps > step }) {
       if SystemClock.now() >= limit { throw late(step, seconds) }
-      try turn()
+      try turn(until: limit)
       if shared.stop.load(ordering: .relaxed) { return false }
     }
     return true
@@ -77,7 +85,7 @@ final class Crew {
   func wait(milliseconds: Int64) throws -> Bool {
     let end = SystemClock.now().advanced(byMilliseconds: milliseconds)
     while SystemClock.now() < end {
-      try turn()
+      try turn(until: end)
       if shared.stop.load(ordering: .relaxed) { return false }
     }
     return true
@@ -91,12 +99,13 @@ final class Crew {
     return moment
   }
 
-  /// Everybody's result as one, when all have ended.
-  func results() throws -> LoopResult {
-    let limit = SystemClock.now().advanced(byMilliseconds: Crew.resultMilliseconds)
+  /// Everybody's result as one, when all have ended: a load of so many seconds is before them.
+  func results(afterSeconds seconds: Int = 0) throws -> LoopResult {
+    let limit = SystemClock.now().advanced(
+      byMilliseconds: Int64(seconds) * 1000 + Crew.resultMilliseconds)
     while members.contains(where: { $0.result == nil }) {
       if SystemClock.now() >= limit { throw CrewFailure(description: "no result in time") }
-      try turn()
+      try turn(until: limit)
     }
     progress.finish(recorder)
     for member in members { try member.dismiss() }
@@ -110,7 +119,7 @@ final class Crew {
         + "\(seconds) s")
   }
 
-  private func turn() throws {
+  private func turn(until limit: Instant) throws {
     for member in members {
       for news in try member.hear() { try consider(news, member) }
       let silence = SystemClock.now().milliseconds(since: member.heardAt)
@@ -123,7 +132,8 @@ final class Crew {
       didStop = true
       for member in members { try member.tell(.stop) }
     }
-    usleep(Crew.pauseMicroseconds)
+    let left = max(0, limit.nanoseconds - SystemClock.now().nanoseconds)
+    try epoll.wait(into: &events, timeoutNanoseconds: min(left, Crew.pauseNanoseconds))
   }
 
   private func consider(_ news: CrewNews, _ member: Crewman) throws {
@@ -155,7 +165,7 @@ private final class Crewman {
   var result: LoopResult?
   private(set) var heardAt = SystemClock.now()
   private var child: ChildProcess
-  private let channel: Channel
+  let channel: Channel
 
   private static let endMilliseconds: Int64 = 5_000
 
@@ -196,17 +206,12 @@ private final class Crewman {
   /// The result has come: the process goes by itself.
   func dismiss() throws {
     try? channel.send(CrewOrder.leave)
-    let limit = SystemClock.now().advanced(byMilliseconds: Crewman.endMilliseconds)
-    while try child.poll() == nil, SystemClock.now() < limit { usleep(1_000) }
+    _ = try child.wait(milliseconds: Crewman.endMilliseconds)
   }
 
   private func ended() throws -> CrewFailure {
-    let limit = SystemClock.now().advanced(byMilliseconds: Crewman.endMilliseconds)
-    while SystemClock.now() < limit {
-      if let status = try child.poll() {
-        return CrewFailure(description: "process \(number) ended: \(status)")
-      }
-      usleep(1_000)
+    if let status = try child.wait(milliseconds: Crewman.endMilliseconds) {
+      return CrewFailure(description: "process \(number) ended: \(status)")
     }
     return CrewFailure(description: "process \(number) has closed its channel")
   }

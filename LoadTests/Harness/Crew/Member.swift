@@ -38,7 +38,7 @@ struct Member: ParsableCommand {
 
   private func perform(_ work: CrewWork, _ channel: Channel) throws {
     let count = work.casts.count
-    let shared = Shared(loops: count, decidesAlone: false)
+    let shared = Shared(loops: count)
     let outcomes = Outcomes(count)
     var threads: [ThreadBox] = []
     for index in 0..<count {

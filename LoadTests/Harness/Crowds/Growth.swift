@@ -49,12 +49,13 @@ struct Growth: ParsableCommand {
   }
 
   func validate() throws {
-    try chirrup_load.check("--followers", followers, 2...10_000)
-    try chirrup_load.check("--operators", operators, 1...10_000)
-    try chirrup_load.check("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
-    try chirrup_load.check("--seconds", seconds, 1...3_600)
-    try chirrup_load.check("--rest-seconds", restSeconds, 1...3_600)
-    try chirrup_load.check("--idle-seconds", idleSeconds, 0...3_600)
+    try who.check()
+    try checkRange("--followers", followers, 2...10_000)
+    try checkRange("--operators", operators, 1...10_000)
+    try checkRange("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
+    try checkRange("--seconds", seconds, 1...3_600)
+    try checkRange("--rest-seconds", restSeconds, 1...3_600)
+    try checkRange("--idle-seconds", idleSeconds, 0...3_600)
     guard !sizes.isEmpty, sizes.allSatisfy({ $0 >= followers && $0 <= 1_000_000 }),
       sizes == sizes.sorted()
     else { throw ValidationError("--sizes must grow, from --followers on, to 1000000 at most") }

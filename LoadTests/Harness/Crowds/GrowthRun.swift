@@ -155,7 +155,7 @@ final class GrowthRun {
     flatness(&record)
     if let begin { record.lines.append("at the begin \(begin.bytes >> 20) MiB resident") }
     record.lines.append("clients      \(processes) processes")
-    record.judge(result, hasDatabase: (options.who.dataDir ?? options.who.databaseUrl) != nil)
+    record.judge(result, hasDatabase: options.who.hasDatabase)
     recorder.fill(
       &record.record, messages: result.counters.acked, deliveries: result.counters.delivered)
     record.record.set("connections", options.sizes.last ?? 0)

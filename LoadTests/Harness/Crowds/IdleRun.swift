@@ -18,9 +18,9 @@ final class IdleRun {
   init(_ options: Idle) { self.options = options }
 
   func measure() throws -> CrowdRecord {
-    guard var target = Target(options.url) else { throw CrewFailure(description: "no URL") }
-    try target.prepare(verifies: !options.insecure, authority: options.authority)
-    let credentials = try options.tokenFile.map { try Credentials.read(file: $0) } ?? []
+    let target = try options.trust.target(options.url)
+    let credentials =
+      target.isEcho ? [] : try options.who.all(visitors: options.connections, operators: 0)
     let count = options.crew.count(connections: options.connections)
     let plan = LoadPlan(
       target: target,

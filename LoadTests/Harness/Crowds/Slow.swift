@@ -53,12 +53,13 @@ struct Slow: ParsableCommand {
   @OptionGroup(title: "Report") var report: ReportOptions
 
   func validate() throws {
-    try chirrup_load.check("--rooms", rooms, 1...10_000)
-    try chirrup_load.check("--followers", followers, 2...20_000)
-    try chirrup_load.check("--operators", operators, 1...10_000)
-    try chirrup_load.check("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
-    try chirrup_load.check("--turns", turns, 1...100)
-    try chirrup_load.check("--seconds", seconds, 1...3_600)
+    try who.check()
+    try checkRange("--rooms", rooms, 1...10_000)
+    try checkRange("--followers", followers, 2...20_000)
+    try checkRange("--operators", operators, 1...10_000)
+    try checkRange("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
+    try checkRange("--turns", turns, 1...100)
+    try checkRange("--seconds", seconds, 1...3_600)
     guard share > 0, share <= 0.5 else { throw ValidationError("--share must be 0 to 0.5") }
     guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
     guard rooms * (followers - min(Cast.talkersOfRoom, followers / 2)) >= Int((1 / share).rounded())

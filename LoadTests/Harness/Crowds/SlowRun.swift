@@ -118,7 +118,7 @@ final class SlowRun {
       "clients      \(options.rooms) rooms of \(options.followers) in \(processes) processes; "
         + "\(milliseconds(options.rate)) messages/s of \(options.bodyBytes) bytes")
     judgeClosed(&record, slow)
-    record.judge(result, hasDatabase: (options.who.dataDir ?? options.who.databaseUrl) != nil)
+    record.judge(result, hasDatabase: options.who.hasDatabase)
     recorder.fill(
       &record.record, messages: result.counters.acked, deliveries: result.counters.delivered)
     record.record.set("connections", connections)

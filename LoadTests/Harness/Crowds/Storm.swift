@@ -54,15 +54,16 @@ struct Storm: ParsableCommand {
   @OptionGroup(title: "Report") var report: ReportOptions
 
   func validate() throws {
-    try check("--visitors", visitors, 1...1_000_000)
-    try check("--operators", operators, 0...10_000)
-    try check("--subscriptions", subscriptions, 1...256)
-    try check("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
-    try check("--rounds", rounds, 1...1_000)
-    try check("--calm-seconds", calmSeconds, 0...3_600)
-    try check("--return-seconds", returnSeconds, 1...3_600)
-    try check("--backoff-seconds", backoffSeconds, 1...60)
-    try check("--steady", steady, 0...64)
+    try who.check()
+    try checkRange("--visitors", visitors, 1...1_000_000)
+    try checkRange("--operators", operators, 0...10_000)
+    try checkRange("--subscriptions", subscriptions, 1...256)
+    try checkRange("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
+    try checkRange("--rounds", rounds, 1...1_000)
+    try checkRange("--calm-seconds", calmSeconds, 0...3_600)
+    try checkRange("--return-seconds", returnSeconds, 1...3_600)
+    try checkRange("--backoff-seconds", backoffSeconds, 1...60)
+    try checkRange("--steady", steady, 0...64)
     guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
     guard how != .kill || who.chirrup != nil && who.tokenFiles.isEmpty else {
       throw ValidationError("--how kill starts a gateway of its own: give --chirrup PATH only")

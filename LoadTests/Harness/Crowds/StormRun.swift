@@ -162,7 +162,7 @@ final class StormRun {
     record.lines.append(
       "clients      \(options.visitors) visitors, \(options.operators) operators, \(connections) "
         + "connections in \(processes) processes; \(milliseconds(options.rate)) messages/s")
-    record.judge(result, hasDatabase: stage.databaseURL != nil || options.who.dataDir != nil)
+    record.judge(result, hasDatabase: stage.databaseURL != nil || options.who.hasDatabase)
     recorder.fill(
       &record.record, messages: result.counters.acked, deliveries: result.counters.delivered)
     if rounds.count < options.rounds, record.passed { record.fail("the run was ended early") }

@@ -156,7 +156,7 @@ private final class Peer {
       switch self.link.advanceConnect() {
       case .ready: break connecting
       case .failed: throw DirectFailure(reason: self.link.errorMessage)
-      case .waiting: usleep(500)
+      case .waiting: try awaitNews()
       }
       if SystemClock.now() > limit { throw DirectFailure(reason: "no connection in 10 s") }
     }
@@ -173,8 +173,16 @@ private final class Peer {
       guard SystemClock.now() < answered else {
         throw DirectFailure(reason: "no answer to PREPARE in 30 s")
       }
-      usleep(500)
+      try awaitNews()
     }
+  }
+
+  /// Until the server says something, or for a moment.
+  private func awaitNews() throws {
+    let epoll = try Epoll()
+    try epoll.add(rawValue: link.descriptor, .read, datum: 0)
+    var events = Events(capacity: 1)
+    try epoll.wait(into: &events, timeoutMilliseconds: 5)
   }
 
   var descriptor: Int32 { link.descriptor }

@@ -36,7 +36,7 @@ struct Fanout: ParsableCommand {
   @OptionGroup var course: WorkCourse
   @Flag(help: "Bare TCP: messages of --size bytes, without handshake and frames.")
   var raw = false
-  @OptionGroup var chat: ChatOptions
+  @OptionGroup(title: "Clients of the chat") var who: CredentialOptions
   @OptionGroup var trust: TrustOptions
   @OptionGroup(title: "Report") var report: ReportOptions
 
@@ -48,7 +48,7 @@ struct Fanout: ParsableCommand {
       guard subscribe == nil, publish == nil, !raw else {
         throw ValidationError("--subscribe, --publish and --raw are for plain servers: no URL then")
       }
-      try chat.check()
+      try who.check()
       try checkRange("--size", size, Bodies.byteCountMin...16_384)
       try checkRange("--pending", pending, 1...min(1_024, 16 * max(1, subscribers)))
     } else {
@@ -82,11 +82,11 @@ struct Fanout: ParsableCommand {
       plan.pending = pending
       plan.rate = rate
       if let url {
-        plan.course.pid = course.pid ?? chat.gateway
-        let session = try chat.visitors(1)
-        let token = try chat.operatorToken()
+        plan.course.pid = course.pid ?? who.gateway
+        let people = try who.gather(visitors: 1, operators: 1)
+        guard let session = people[0].session else { throw ValidationError("no session") }
         var run = try ChatFanout(
-          plan, door: Door(try trust.target(url)), token: token, session: session[0].session)
+          plan, door: Door(try trust.target(url)), token: people[1].token, session: session)
         return try run.run(url: url)
       }
       let (subscribe, publish) = (subscribe ?? "", publish ?? "")

@@ -50,37 +50,10 @@ struct GatewayMetrics: Sendable, Equatable {
 
   /// - Throws: also when there is no whole answer within the time.
   static func read(_ target: Target, milliseconds: Int64 = 5_000) throws -> GatewayMetrics {
-    let metrics = GatewayMetrics(text: try get(target, milliseconds: milliseconds))
+    let answer = try HTTPProbe.get(target, path: "/metrics", milliseconds: milliseconds)
+    let metrics = GatewayMetrics(text: String(decoding: answer, as: UTF8.self))
     guard metrics.loops > 0 else { throw MetricsFailure.noMetrics("it has no chirrup_up") }
     return metrics
-  }
-
-  private static func get(_ target: Target, milliseconds: Int64) throws -> String {
-    let limit = SystemClock.now().advanced(byMilliseconds: milliseconds)
-    func left() -> Int32 { Int32(clamping: max(0, limit.milliseconds(since: SystemClock.now()))) }
-    let socket = try Sockets.connect(to: target.address, port: target.port)
-    let epoll = try Epoll()
-    var events = Events(capacity: 1)
-    try epoll.add(socket, .write, datum: 0)
-    try epoll.wait(into: &events, timeoutMilliseconds: left())
-    let request = Array(
-      "GET /metrics HTTP/1.1\r\nHost: \(target.host)\r\nConnection: close\r\n\r\n".utf8)
-    guard case .bytes(request.count) = request.withRawSpan({ socket.send($0) }) else {
-      throw MetricsFailure.noMetrics("no connection")
-    }
-    try epoll.modify(socket, .read, datum: 0)
-    var text: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while SystemClock.now() < limit {
-      try epoll.wait(into: &events, timeoutMilliseconds: left())
-      switch buffer.withMutableRawSpan({ socket.receive(into: &$0) }) {
-      case .bytes(let count): text.append(contentsOf: buffer[..<count])
-      case .wouldBlock: continue
-      case .endOfStream: return String(decoding: text, as: UTF8.self)
-      case .reset, .failed: throw MetricsFailure.noMetrics("the connection broke")
-      }
-    }
-    throw MetricsFailure.noMetrics("no answer in \(milliseconds) ms")
   }
 }
 

@@ -22,6 +22,8 @@ final class Recorder {
   }
 
   let intervals: Intervals
+  /// Processes that make the load beside this one.
+  var generators: [Int] = []
   private(set) var series = RunRecord.Series()
   private(set) var gatewayUse: GatewayUse?
   private(set) var seconds = 0.0
@@ -75,7 +77,7 @@ final class Recorder {
     lastCounts = counts
     firstMetrics = watch?.latest
     lastMetrics = firstMetrics
-    ownSeconds = Recorder.ownProcessorSeconds
+    ownSeconds = generatorSeconds
     postgresBegin = postmaster.map { Place.family(of: $0) }
     _ = intervals.take()
     if let number = gateway(), let sample = ProcessSample(process: number, isBrief: true) {
@@ -129,8 +131,9 @@ final class Recorder {
         row["\(name)_\(key)_ms"] = Double(histogram.valueAtPercentile(percentile)) / 1000
       }
     }
-    let own = Recorder.ownProcessorSeconds
-    row["generator_cores"] = (own - ownSeconds) / elapsed
+    let own = generatorSeconds
+    // One that has ended is missing in it.
+    row["generator_cores"] = max(0, own - ownSeconds) / elapsed
     ownSeconds = own
     sampleGateway(elapsed).forEach { row[$0] = $1 }
     sampleBatches().forEach { row[$0] = $1 }
@@ -185,8 +188,10 @@ final class Recorder {
     return ["batch_messages": Double(messages) / Double(batches)]
   }
 
-  static var ownProcessorSeconds: Double {
-    ProcessSample(process: Int(getpid()), isBrief: true)?.seconds ?? 0
+  private var generatorSeconds: Double {
+    ([Int(getpid())] + generators).reduce(0) {
+      $0 + (ProcessSample(process: $1, isBrief: true)?.seconds ?? 0)
+    }
   }
 
   // MARK: what was seen

@@ -23,27 +23,6 @@ struct WorkCourse: ParsableArguments {
   }
 }
 
-struct TrustOptions: ParsableArguments {
-  @Flag(help: "With wss://: any certificate will do.")
-  var insecure = false
-  @Option(help: "With wss://: a PEM file of certificates to trust besides the system's.")
-  var authority: String?
-
-  func target(_ url: String) throws -> Target {
-    guard var target = Target(url) else {
-      throw ValidationError("the URL must be ws://ADDRESS:PORT/PATH or wss://…")
-    }
-    try target.prepare(verifies: !insecure, authority: authority)
-    return target
-  }
-}
-
-func checkRange(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
-  guard range.contains(value) else {
-    throw ValidationError("\(name) must be \(range.lowerBound) to \(range.upperBound)")
-  }
-}
-
 /// Descriptors for so many connections, and a few.
 func allowDescriptors(_ connections: Int) throws {
   let needed = connections + 32

@@ -48,11 +48,11 @@ struct Torture: ParsableCommand {
   var report: ReportOptions
 
   func validate() throws {
-    try check("--cycles", cycles, 1...1_000_000)
-    try check("--sessions", sessions, 1...1_000)
-    try check("--operators", operators, 1...200)
-    try check("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
-    try check("--recovery-seconds", recoverySeconds, 1...3_600)
+    try checkRange("--cycles", cycles, 1...1_000_000)
+    try checkRange("--sessions", sessions, 1...1_000)
+    try checkRange("--operators", operators, 1...200)
+    try checkRange("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
+    try checkRange("--recovery-seconds", recoverySeconds, 1...3_600)
     guard rate > 0, rate <= 100_000 else { throw ValidationError("--rate must be 0 to 100000") }
     guard sessions <= 256 else { throw ValidationError("an operator follows 256 sessions at most") }
     guard !kinds.isEmpty else {

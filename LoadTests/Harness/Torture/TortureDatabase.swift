@@ -47,13 +47,10 @@ final class TortureDatabase {
   /// `pg_ctl stop -m immediate`: no checkpoint, no goodbye.
   func stopImmediately() throws {
     let process = try postmaster()
+    let descriptor = try ProcessDescriptor(process)
     kill(process, SIGQUIT)
-    let limit = SystemClock.now().advanced(byMilliseconds: TortureDatabase.endMilliseconds)
-    while TortureDatabase.isRunning(process) {
-      guard SystemClock.now() < limit else {
-        throw TortureFailure.noServer("process \(process) does not stop")
-      }
-      usleep(2_000)
+    guard try descriptor.awaitEnd(milliseconds: TortureDatabase.endMilliseconds) else {
+      throw TortureFailure.noServer("process \(process) does not stop")
     }
   }
 
@@ -111,23 +108,10 @@ final class TortureDatabase {
       .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// proc_pid_stat(5): state and parent behind the name in parentheses.
-  private static func stat(_ process: Int32) -> (state: Substring, parent: Int32)? {
-    guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
-      let end = text.lastIndex(of: ")")
-    else { return nil }
-    let fields = text[end...].split(separator: " ")
-    guard fields.count > 2, let parent = Int32(fields[2]) else { return nil }
-    return (fields[1], parent)
-  }
-
-  /// Whoever waits only to be counted runs no more.
-  private static func isRunning(_ process: Int32) -> Bool {
-    stat(process).map { $0.state != "Z" } ?? false
-  }
-
   private static func children(of parent: Int32) -> [Int32] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-    return names.compactMap { Int32($0) }.filter { stat($0)?.parent == parent }
+    return names.compactMap { Int32($0) }.filter {
+      ProcessSample(process: Int($0), isBrief: true)?.parent == Int(parent)
+    }
   }
 }

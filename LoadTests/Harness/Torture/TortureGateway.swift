@@ -13,6 +13,7 @@ final class TortureGateway {
   static let drainSeconds = 2
   private static let endMilliseconds: Int64 = 60_000
   private static let readyMilliseconds: Int64 = 60_000
+  private static let askMilliseconds: Int64 = 20
 
   init(binary: String, port: UInt16, log: String) {
     self.binary = binary
@@ -54,11 +55,7 @@ final class TortureGateway {
   func drain() throws(Errno) -> ChildProcess.ExitStatus? {
     guard var child = child.take() else { return nil }
     try child.send(.terminate)
-    let limit = SystemClock.now().advanced(byMilliseconds: TortureGateway.endMilliseconds)
-    while SystemClock.now() < limit {
-      if let status = try child.poll() { return status }
-      usleep(5_000)
-    }
+    if let status = try child.wait(milliseconds: TortureGateway.endMilliseconds) { return status }
     try child.send(.kill)
     _ = try child.wait()
     return nil
@@ -68,39 +65,16 @@ final class TortureGateway {
   func awaitReady() throws {
     let limit = SystemClock.now().advanced(byMilliseconds: TortureGateway.readyMilliseconds)
     while SystemClock.now() < limit {
-      if let status = try unexpectedEnd() {
+      if isReady() { return }
+      if let status = try child?.wait(milliseconds: TortureGateway.askMilliseconds) ?? nil {
         throw TortureFailure.gateway("ended with \(status), see \(log)")
       }
-      if isReady() { return }
-      usleep(20_000)
     }
     throw TortureFailure.gateway("is not ready after \(TortureGateway.readyMilliseconds) ms")
   }
 
   private func isReady() -> Bool {
-    guard let socket = try? Sockets.connect(to: .loopback, port: port) else { return false }
-    let request = Array("GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".utf8)
-    var sent = 0
-    var answer: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1_024)
-    let limit = SystemClock.now().advanced(byMilliseconds: 1_000)
-    let wanted = Array("HTTP/1.1 200".utf8)
-    while SystemClock.now() < limit, answer.count < wanted.count {
-      if sent < request.count {
-        switch request.withRawSpan({ socket.send($0, from: sent) }) {
-        case .bytes(let count): sent += count
-        case .wouldBlock: usleep(1_000)
-        case .reset, .failed: return false
-        }
-        continue
-      }
-      switch buffer.withMutableRawSpan({ socket.receive(into: &$0) }) {
-      case .bytes(let count): answer += buffer[..<count]
-      case .wouldBlock: usleep(1_000)
-      case .endOfStream, .reset, .failed: return false
-      }
-    }
-    return answer.starts(with: wanted)
+    Target("ws://127.0.0.1:\(port)/readyz").map { HTTPProbe.answersOK($0) } ?? false
   }
 
   /// Descriptors that the process has open, and its own memory.

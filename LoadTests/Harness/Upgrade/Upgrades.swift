@@ -25,7 +25,7 @@ struct Upgrades: ParsableCommand {
   var parallel = 256
   @Option(help: "Process id of the server, to report its processor time and memory.")
   var pid: Int?
-  @OptionGroup var chat: ChatOptions
+  @OptionGroup(title: "Clients of the chat") var who: CredentialOptions
   @OptionGroup var trust: TrustOptions
   @OptionGroup(title: "Report") var report: ReportOptions
 
@@ -34,8 +34,8 @@ struct Upgrades: ParsableCommand {
       throw ValidationError("the URL must be ws://ADDRESS:PORT/PATH or wss://…")
     }
     if target.isChat {
-      try chat.check()
-    } else if chat.isGiven {
+      try who.check()
+    } else if who.isGiven {
       throw ValidationError("tokens are for the chat: ws://ADDRESS:PORT without another path")
     }
     try checkRange("--connections", connections, 1...60_000)
@@ -48,8 +48,8 @@ struct Upgrades: ParsableCommand {
       let door = Door(try trust.target(url))
       var greetings: [[UInt8]] = []
       if door.target.isChat {
-        greetings = try chat.visitors(connections).map {
-          chatGreeting(token: $0.token, session: $0.session)
+        greetings = try who.gather(visitors: connections, operators: 0).compactMap { visitor in
+          visitor.session.map { chatGreeting(token: visitor.token, session: $0) }
         }
         var warm = try UpgradeRun(
           door, connections: connections, parallel: parallel, greetings: greetings)
@@ -58,7 +58,7 @@ struct Upgrades: ParsableCommand {
       }
       var run = try UpgradeRun(
         door, connections: connections, parallel: parallel, greetings: greetings)
-      return try run.measure(url: url, server: pid ?? chat.gateway)
+      return try run.measure(url: url, server: pid ?? who.gateway)
     })
   }
 }

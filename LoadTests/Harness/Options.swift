@@ -1,19 +1,32 @@
-/// What the commands with many clients ask for alike: where the gateway is, who the clients are,
-/// and how many processes they are split over.
+/// What the commands ask for alike: where the gateway is, who the clients are, and how many
+/// processes they are split over.
 import ArgumentParser
 import Cluster
 import Foundation
 import Kernel
 import Primitives
 
-/// Where the gateway is.
-struct GatewayOptions: ParsableArguments {
-  @Option(help: "The gateway: ws://ADDRESS:PORT[/PATH], or wss:// for TLS.")
-  var url = "ws://127.0.0.1:8080"
+/// Whom a connection over TLS believes.
+struct TrustOptions: ParsableArguments {
   @Flag(help: "With wss://: any certificate will do.")
   var insecure = false
   @Option(help: "With wss://: a PEM file of certificates to trust besides the system's.")
   var authority: String?
+
+  func target(_ url: String) throws -> Target {
+    guard var target = Target(url) else {
+      throw ValidationError("the URL must be ws://ADDRESS:PORT/PATH or wss://…")
+    }
+    try target.prepare(verifies: !insecure, authority: authority)
+    return target
+  }
+}
+
+/// Where the gateway is.
+struct GatewayOptions: ParsableArguments {
+  @Option(help: "The gateway: ws://ADDRESS:PORT[/PATH], or wss:// for TLS.")
+  var url = "ws://127.0.0.1:8080"
+  @OptionGroup var trust: TrustOptions
   @Option(help: "Process id of the gateway, for its processor time and memory (of --data-dir's).")
   var pid: Int?
 
@@ -24,15 +37,9 @@ struct GatewayOptions: ParsableArguments {
   }
 
   /// The gateway's process; nil when nobody has said.
-  func process(_ who: CredentialOptions) -> Int? {
-    pid ?? who.dataDir.flatMap { Place.process(in: $0 + "/gateway.lock") }
-  }
+  func process(_ who: CredentialOptions) -> Int? { pid ?? who.gateway }
 
-  func target() throws -> Target {
-    guard var target = Target(url) else { throw ValidationError("--url") }
-    try target.prepare(verifies: !insecure, authority: authority)
-    return target
-  }
+  func target() throws -> Target { try trust.target(url) }
 }
 
 /// Who the clients are, and where their messages are looked for afterwards.
@@ -48,30 +55,50 @@ struct CredentialOptions: ParsableArguments {
   @Option(help: "The gateway's PostgreSQL: tokens and rows come from it.")
   var databaseUrl: String?
 
-  func validate() throws {
+  /// A run may last as long.
+  private static let lifetimeSeconds = 86_400
+
+  /// For those who talk with the gateway, and not with its echo.
+  func check() throws {
     guard !tokenFiles.isEmpty || chirrup != nil else {
       throw ValidationError(
-        "give --tokens FILE, or --chirrup PATH with --data-dir or --database-url")
+        "the chat needs tokens: give --tokens FILE, or --chirrup PATH with --data-dir or "
+          + "--database-url")
     }
   }
+
+  var isGiven: Bool {
+    !tokenFiles.isEmpty || chirrup != nil || dataDir != nil || databaseUrl != nil
+  }
+
+  /// The gateway that runs on the data directory.
+  var gateway: Int? { dataDir.flatMap { Place.process(in: $0 + "/gateway.lock") } }
+
+  var hasDatabase: Bool { (dataDir ?? databaseUrl) != nil }
 
   /// `database` is another one than the options name.
   func gather(
     visitors: Int, operators: Int, database: String? = nil
   ) throws -> [Credential] {
-    var all: [Credential] = []
-    for file in tokenFiles { all += try Credentials.read(file: file) }
-    if let chirrup {
-      let place =
-        (database ?? databaseUrl).map { ["--database-url", $0] }
-        ?? dataDir.map { ["--data-dir", $0] } ?? []
-      for (kind, count) in [("visitor", visitors), ("operator", operators)] {
-        all += try Credentials.make(
-          chirrup: chirrup, kind: kind, count: count, workspace: workspace, place: place)
-      }
-    }
+    let all = try all(visitors: visitors, operators: operators, database: database)
     return try take(.visitor, visitors, "visitor", of: all)
       + take(.operator_, operators, "operator", of: all)
+  }
+
+  /// All that the files hold, and as many new ones.
+  func all(visitors: Int, operators: Int, database: String? = nil) throws -> [Credential] {
+    var all: [Credential] = []
+    for file in tokenFiles { all += try Credentials.read(file: file) }
+    guard let chirrup else { return all }
+    let place =
+      (database ?? databaseUrl).map { ["--database-url", $0] }
+      ?? dataDir.map { ["--data-dir", $0] } ?? []
+    for (kind, count) in [("visitor", visitors), ("operator", operators)] {
+      all += try Credentials.make(
+        chirrup: chirrup, kind: kind, count: count, workspace: workspace, place: place,
+        lifetimeSeconds: CredentialOptions.lifetimeSeconds)
+    }
+    return all
   }
 
   private func take(
@@ -112,10 +139,10 @@ struct CrewOptions: ParsableArguments {
     guard tamper == nil || tamper == .dropDelivery || tamper == .doubleDelivery else {
       throw ValidationError("--tamper knows drop-delivery and double-delivery")
     }
-    try check("--processes", processes, 0...64)
-    try check("--settle-seconds", settleSeconds, 1...3_600)
-    try check("--drain-seconds", drainSeconds, 1...3_600)
-    try check("--progress-seconds", progressSeconds, 1...3_600)
+    try checkRange("--processes", processes, 0...64)
+    try checkRange("--settle-seconds", settleSeconds, 1...3_600)
+    try checkRange("--drain-seconds", drainSeconds, 1...3_600)
+    try checkRange("--progress-seconds", progressSeconds, 1...3_600)
   }
 
   func count(connections: Int) -> Int {
@@ -146,7 +173,7 @@ struct CrewOptions: ParsableArguments {
 }
 
 /// Says what is allowed where a number is not.
-func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
+func checkRange(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
   guard range.contains(value) else {
     throw ValidationError("\(name) must be \(range.lowerBound) to \(range.upperBound)")
   }

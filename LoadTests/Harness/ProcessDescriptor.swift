@@ -1,0 +1,50 @@
+/// A process as a descriptor (pidfd_open(2)): it becomes readable when the process has ended, so
+/// that nobody has to look again and again. It need not be a child.
+import CPidfd
+import Glibc
+import Kernel
+import Primitives
+
+final class ProcessDescriptor {
+  private let epoll: Epoll
+  private let descriptor: FileDescriptor
+  private var events = Events(capacity: 2)
+
+  /// - Throws: also when there is none of that number any more.
+  init(_ process: Int32) throws(Errno) {
+    let number = chirrup_pidfd_open(process)
+    guard number >= 0 else { throw Errno(rawValue: errno) }
+    descriptor = FileDescriptor(owning: number)
+    epoll = try Epoll()
+    try epoll.add(descriptor, .read, datum: 0)
+  }
+
+  /// True when the process has ended; false when it has not within the time, or when `other` has
+  /// something to be read. To be called once with the same `other`.
+  func awaitEnd(
+    milliseconds: Int64, orReadable other: Int32? = nil
+  ) throws(Errno) -> Bool {
+    if let other { try epoll.add(rawValue: other, .read, datum: 1) }
+    let limit = SystemClock.now().advanced(byMilliseconds: milliseconds)
+    while true {
+      let left = max(0, limit.milliseconds(since: SystemClock.now()))
+      try epoll.wait(into: &events, timeoutMilliseconds: Int32(clamping: left))
+      for position in 0..<events.count where events[position].datum == 0 { return true }
+      // A signal ends the wait early.
+      if events.count > 0 || left == 0 { return false }
+    }
+  }
+}
+
+extension ChildProcess {
+  /// Waits for the end for so long; nil if it has not come by then, or if `other` has something to
+  /// be read before.
+  mutating func wait(
+    milliseconds: Int64, orReadable other: Int32? = nil
+  ) throws(Errno) -> ExitStatus? {
+    if let status = try poll() { return status }
+    let descriptor = try ProcessDescriptor(processIdentifier)
+    _ = try descriptor.awaitEnd(milliseconds: milliseconds, orReadable: other)
+    return try poll()
+  }
+}
