@@ -103,6 +103,7 @@ beside "pages" ./pages.sh
 beside "hijack" ./hijack.sh
 join
 beside "list" ./list.sh
+beside "admin" ./admin.sh
 join
 part "durable" ./durable.sh
 if $full; then part "load" ./load.sh 60; else part "load" ./load.sh; fi

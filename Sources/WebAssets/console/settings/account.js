@@ -15,7 +15,10 @@ export function open(context) {
     if (!current) throw refusal('current', 'Write the password you log in with now.');
     if (fresh.length < LEAST) throw refusal('new', `At least ${LEAST} characters.`);
     if (fresh !== again) throw refusal('again', 'The two are not the same.');
-    await context.rest.post('/api/v1/auth/password', { current, new: fresh });
+    await context.rest.post('/api/v1/auth/password', { current, new: fresh }).catch((error) => {
+      if (error.code === 'wrong_password') error.path = 'current';
+      throw error;
+    });
     return { current: '', new: '', again: '' };
   }, 'Changed. Other devices are logged out.');
   form.heard(() => context.changed());
@@ -38,7 +41,7 @@ export function open(context) {
         el('dl.facts', {},
           el('dt', {}, 'Name'), el('dd', {}, operator.name),
           el('dt', {}, 'Email'), el('dd', {}, operator.email),
-          el('dt', {}, 'Role'), el('dd', {}, operator.role),
+          el('dt', {}, 'Role'), el('dd', {}, operator.role[0].toUpperCase() + operator.role.slice(1)),
           el('dt', {}, 'Workspace'), el('dd', {}, workspace.name)),
         el('h3', {}, 'Password'),
         secret('current', 'Password now', 'current-password'),

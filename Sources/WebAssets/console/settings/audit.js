@@ -11,12 +11,12 @@ const ACTORS = { api_key: 'An API key', command: 'The command line', rule: 'A ru
 const words = (action) => {
   const [what, done = ''] = action.split('.');
   const phrase = `${what} ${done}`.replaceAll('_', ' ').trim();
-  return phrase[0].toUpperCase() + phrase.slice(1);
+  return (phrase[0].toUpperCase() + phrase.slice(1)).replace(/^Api /, 'API ');
 };
 
 /** What was changed, in one line. */
 function gist(details = {}) {
-  return Object.entries(details ?? {}).filter(([, value]) => value !== null && value !== '').map(
+  return Object.entries(details ?? {}).filter(([, value]) => value !== null && value !== '' && value !== false).map(
     ([key, value]) => `${key.replaceAll('_', ' ')}: ${
       Array.isArray(value) ? value.join(', ')
         : typeof value === 'object' ? Object.keys(value).join(', ') : value}`,

@@ -9,6 +9,7 @@ import { lockedFor } from './settings.js';
 import { ago } from './times.js';
 
 export function open(context) {
+  const load = () => every(context.rest, 'credentials', 'credentials');
   return collection(context, {
     name: 'credentials',
     title: 'Credentials',
@@ -17,7 +18,7 @@ export function open(context) {
     look: 'shield',
     empty: ['No credential yet', 'Add one when a service asks for a secret of yours.'],
     locked: lockedFor(context),
-    load: () => every(context.rest, 'credentials', 'credentials'),
+    load,
     key: ({ provider, name }) => name && name !== 'default' ? `${provider}:${name}` : provider,
     heading: ({ provider }) => provider,
     blank: () => ({ provider: '', name: '', secret: '' }),
@@ -46,6 +47,11 @@ export function open(context) {
         throw refusal('provider', 'Small letters, digits, - and _; it begins with a letter.');
       }
       if (!form.now.secret) throw refusal('secret', 'Write the secret.');
+      // writing one that is there would replace what something may depend on
+      if (isNew && (await load()).some((one) => one.provider === provider && one.name === name)) {
+        throw refusal(name === 'default' ? 'provider' : 'name',
+          'There is one already. Open it to replace its secret.');
+      }
       const answer = await context.rest.put(`credentials/${part(provider)}`, {
         ...(name !== 'default' && { name }),
         secret: form.now.secret,

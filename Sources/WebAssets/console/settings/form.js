@@ -6,6 +6,9 @@
 import { el, icon } from '../../shared/dom.js';
 import { culprit, sentence } from '../rest.js';
 
+/** The gateway names the member; on a page it stands above. */
+const MEMBER = /^The member “[^”]*” /;
+
 let count = 0;
 export const uid = () => `f${count += 1}`;
 
@@ -117,7 +120,7 @@ export class Form {
     const path = name && this.#named(name);
     const words = error.words ?? sentence(error);
     if (path) {
-      this.complain(path, words);
+      this.complain(path, words.replace(MEMBER, 'This '));
       const { control, root } = this.#fields.get(path);
       (control ?? root).focus();
     } else {

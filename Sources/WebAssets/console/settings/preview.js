@@ -34,7 +34,7 @@ export class Preview {
       el(
         'div.stage-bar',
         {},
-        el('span.meta', {}, 'Preview, with the real widget'),
+        el('span.meta', {}, 'Preview'),
         el('div.segments', { role: 'group', 'aria-label': 'What to show' }, ...this.#tabs),
       ),
       this.#place,

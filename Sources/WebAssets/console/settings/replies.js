@@ -25,6 +25,7 @@ export function gist({ object_type: kind, payload, alt_text: alt }) {
 const kindOf = (key) => KINDS.find(([kind]) => kind === key)?.[1] ?? key;
 
 export function open(context) {
+  const load = () => every(context.rest, 'reply-objects', 'reply_objects');
   return collection(context, {
     name: 'replies',
     title: 'Canned replies',
@@ -33,7 +34,7 @@ export function open(context) {
     look: 'bolt',
     empty: ['No canned reply yet', 'Write down what you answer every day, once.'],
     mayWrite: true,
-    load: () => every(context.rest, 'reply-objects', 'reply_objects'),
+    load,
     key: ({ object_id: id }) => id,
     blank: () => ({
       object_id: '',
@@ -60,6 +61,10 @@ export function open(context) {
       }
       if (!id) throw refusal('shortcut', 'Give it a shortcut, or a name for intents.');
       const clean = checked(kind, payload);
+      // a name that is in use means that reply: writing it would replace a colleague's words
+      if (isNew && (await load()).some(({ object_id: other }) => other === id)) {
+        throw refusal('shortcut', 'Another reply has this one. Choose another, or change that reply.');
+      }
       const answer = await context.rest.put(`reply-objects/${part(id)}`, {
         object_type: kind,
         payload: clean,

@@ -18,6 +18,7 @@ const EVENTS = [
   ['conversation.reopened', 'It is reopened'], ['rating.created', 'A visitor rates it'],
   ['visitor.created', 'A visitor is new'],
 ];
+const AGAIN = 3000; // ms until a log with something that waits is asked for again
 const STATES = { pending: 'Waits', delivered: 'Delivered', failed: 'Failed' };
 
 export function open(context) {
@@ -38,7 +39,7 @@ export function open(context) {
       meta: item.url,
       text: item.url,
       side: el('span.meta', {}, el(`span.dot${item.is_enabled ? '' : '.off'}`),
-        item.is_enabled ? item.events.length ? `${item.events.length} kinds` : 'Everything' : 'Off'),
+        item.is_enabled ? kinds(item.events.length) : 'Off'),
     }),
     fields: (form, item, isNew, editor) => {
       const more = item.events.filter((event) => !EVENTS.some(([key]) => key === event));
@@ -77,6 +78,8 @@ export function open(context) {
   });
 }
 
+const kinds = (count) => !count ? 'Everything' : count === 1 ? '1 kind' : `${count} kinds`;
+
 function hostOf(url) {
   try { return new URL(url).host; } catch { return url; }
 }
@@ -86,11 +89,17 @@ function deliveries(context, { id }, { form }) {
   const place = el('div.deliveries');
   const told = el('p.hint', { role: 'status' });
   const acts = !form.locked;
+  let timer = 0;
 
   async function load() {
     try {
       const answer = await context.rest.get(`webhooks/${id}/deliveries`, { limit: 20 });
       draw(answer.deliveries);
+      clearTimeout(timer);
+      // what is under way is looked at again, for as long as somebody sees it
+      if (answer.deliveries.some(({ status }) => status === 'pending')) {
+        timer = setTimeout(() => place.checkVisibility?.() && load(), AGAIN);
+      }
     } catch (error) {
       place.replaceChildren(el('p.hint', {}, sentence(error)));
     }
@@ -119,7 +128,8 @@ function deliveries(context, { id }, { form }) {
           one.attempts > 1 && `${one.attempts} attempts`,
           ago(one.created_at),
           one.status !== 'delivered' && one.last_error,
-          one.status === 'pending' && one.next_attempt_at && `next ${ago(one.next_attempt_at)}`,
+          one.status === 'pending' && Date.parse(one.next_attempt_at) > Date.now() + 1000
+            && `next attempt ${ago(one.next_attempt_at)}`,
         ].filter(Boolean).join(', '))),
       acts && one.status !== 'pending' && el('button.button.quiet', {
         type: 'button',
