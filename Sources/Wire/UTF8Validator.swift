@@ -1,66 +1,55 @@
 import Primitives
 
-/// Checks UTF-8 as it arrives, in pieces of any size (RFC 3629; RFC 6455 §8.1), and refuses it at
-/// the first byte that cannot be right: overlong forms, surrogates and values above U+10FFFF
-/// included.
+/// Checks UTF-8 as it arrives, in pieces of any size (RFC 3629; RFC 6455 §8.1): overlong forms,
+/// surrogates and values above U+10FFFF are refused too.
+///
+/// ASCII is skipped in words, everything else walks `UTF8Automaton`.
 public struct UTF8Validator: Equatable, Sendable {
-  /// Continuation bytes still owed by the character in progress, and the range of the next one.
-  /// Only the second byte of a character ever has a range other than 80…BF (Unicode 16, table 3-7).
-  private var missing: UInt8 = 0
-  private var low: UInt8 = 0x80
-  private var high: UInt8 = 0xBF
+  private var state = UTF8Automaton.stored(UTF8Automaton.complete)
 
   public init() {}
 
   /// Whether the text may end here.
   @inline(__always)
-  public var isComplete: Bool { missing == 0 }
+  public var isComplete: Bool { UTF8Automaton.isComplete(UInt64(state)) }
 
-  /// False at the first impossible byte; the validator is of no further use then.
+  /// False if the text cannot be right any more; the validator is of no further use then.
   @_noAllocation
   public mutating func accept(_ bytes: RawSpan, in range: Range<Int>) -> Bool {
     var offset = range.lowerBound
     let end = range.upperBound
+    var state = UInt64(self.state)
     while offset < end {
-      let byte = bytes.byte(at: offset)
-      if missing == 0 && byte < 0x80 {
-        offset &+= 1
-        // Text is mostly ASCII in runs: 64 bytes a step while no byte has its top bit set.
-        while offset &+ 64 <= end,
-          isASCII(bytes.block(at: offset) | bytes.block(at: offset &+ 32))
-        {
-          offset &+= 64
+      if UTF8Automaton.isComplete(state) { skipASCII(bytes, &offset, end) }
+      if offset &+ 8 <= end {
+        state = UTF8Automaton.next(state, word: bytes.word(at: offset))
+        offset &+= 8
+      } else {
+        while offset < end {
+          state = UTF8Automaton.next(state, bytes.byte(at: offset))
+          offset &+= 1
         }
-        while offset &+ 8 <= end, bytes.word(at: offset) & UTF8Validator.topBits == 0 {
-          offset &+= 8
-        }
-        continue
       }
-      // A character whole in the range that has no rule of its own for its second byte.
-      if missing == 0, let next = plainCharacterEnd(bytes, byte, offset, end) {
-        offset = next
-        continue
-      }
-      offset &+= 1
-      guard missing == 0 ? begin(byte) : proceed(byte) else { return false }
+      guard UTF8Automaton.isPossible(state) else { return false }
     }
+    self.state = UTF8Automaton.stored(state)
     return true
   }
 
-  /// Where a character of two or three bytes ends; nil for all that `begin` and `proceed` have to
-  /// look at: the others, the special cases and what is wrong.
+  /// The whole of a text at once.
+  public static func isValid(_ bytes: RawSpan) -> Bool {
+    var validator = UTF8Validator()
+    return validator.accept(bytes, in: 0..<bytes.byteCount) && validator.isComplete
+  }
+
+  // MARK: ASCII
+
   @inline(__always)
-  private func plainCharacterEnd(
-    _ bytes: RawSpan, _ first: UInt8, _ offset: Int, _ end: Int
-  ) -> Int? {
-    guard offset &+ 3 <= end else { return nil }
-    let second = bytes.byte(at: offset &+ 1)
-    guard second & 0xC0 == 0x80 else { return nil }
-    if first & 0xE0 == 0xC0 && first >= 0xC2 { return offset &+ 2 }
-    guard first & 0xF0 == 0xE0, first != 0xE0, first != 0xED,
-      bytes.byte(at: offset &+ 2) & 0xC0 == 0x80
-    else { return nil }
-    return offset &+ 3
+  private func skipASCII(_ bytes: RawSpan, _ offset: inout Int, _ end: Int) {
+    while offset &+ 64 <= end, isASCII(bytes.block(at: offset) | bytes.block(at: offset &+ 32)) {
+      offset &+= 64
+    }
+    while offset &+ 8 <= end, bytes.word(at: offset) & UTF8Validator.topBits == 0 { offset &+= 8 }
   }
 
   private static let topBits: UInt64 = 0x8080_8080_8080_8080
@@ -70,39 +59,78 @@ public struct UTF8Validator: Equatable, Sendable {
     let halves = block.lowHalf | block.highHalf
     return (halves[0] | halves[1]) & UTF8Validator.topBits == 0
   }
+}
 
-  /// The whole of a text at once.
-  public static func isValid(_ bytes: RawSpan) -> Bool {
-    var validator = UTF8Validator()
-    return validator.accept(bytes, in: 0..<bytes.byteCount) && validator.isComplete
-  }
-
-  /// The first byte of a character of two bytes or more.
+/// Well-formed UTF-8 as an automaton whose states are shifts: a byte's row holds for each state,
+/// six bits wide and at that state's own position, which one is next. So a byte costs two loads and
+/// a shift, whatever the script. Only the low six bits of a state count.
+private enum UTF8Automaton {
   @inline(__always)
-  private mutating func begin(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0xC2...0xDF:
-      missing = 1
-    case 0xE0...0xEF:
-      missing = 2
-      if byte == 0xE0 { low = 0xA0 }  // shorter forms exist below U+0800
-      if byte == 0xED { high = 0x9F }  // U+D800 to U+DFFF are surrogates
-    case 0xF0...0xF4:
-      missing = 3
-      if byte == 0xF0 { low = 0x90 }  // shorter forms exist below U+10000
-      if byte == 0xF4 { high = 0x8F }  // U+10FFFF is the last
-    default:
-      return false  // 80…BF cannot begin, C0, C1 and F5…FF cannot occur
+  static func next(_ state: UInt64, _ byte: UInt8) -> UInt64 { rows[Int(byte)] &>> state }
+
+  /// Eight bytes, the first in the lowest bits.
+  @inline(__always)
+  static func next(_ state: UInt64, word: UInt64) -> UInt64 {
+    var state = state
+    for position in 0..<8 {
+      state = next(state, UInt8(truncatingIfNeeded: word &>> UInt64(8 &* position)))
     }
-    return true
+    return state
   }
 
   @inline(__always)
-  private mutating func proceed(_ byte: UInt8) -> Bool {
-    guard byte >= low && byte <= high else { return false }
-    low = 0x80
-    high = 0xBF
-    missing &-= 1
-    return true
-  }
+  static func isComplete(_ state: UInt64) -> Bool { state & stateBits == complete }
+
+  @inline(__always)
+  static func isPossible(_ state: UInt64) -> Bool { state & stateBits != wrong }
+
+  @inline(__always)
+  static func stored(_ state: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: state & stateBits) }
+
+  // What may come next: the states. `wrong` is 0, so that every row leads from it to itself.
+  private static let wrong: UInt64 = 0
+  static let complete: UInt64 = 6
+  private static let oneMore: UInt64 = 12
+  private static let twoMore: UInt64 = 18
+  private static let threeMore: UInt64 = 24
+  private static let afterE0: UInt64 = 30  // shorter forms exist below U+0800
+  private static let afterED: UInt64 = 36  // U+D800 to U+DFFF are surrogates
+  private static let afterF0: UInt64 = 42  // shorter forms exist below U+10000
+  private static let afterF4: UInt64 = 48  // U+10FFFF is the last
+  private static let stateBits: UInt64 = 63
+
+  // What a byte leads to, `next << state` (Unicode 16, table 3-7). C0, C1 and F5…FF cannot occur.
+  private static let no: UInt64 = 0
+  private static let one: UInt64 = complete << complete
+  private static let middle = complete << oneMore | oneMore << twoMore | twoMore << threeMore
+  private static let mid8: UInt64 = middle | oneMore << afterED | twoMore << afterF4
+  private static let mid9: UInt64 = middle | oneMore << afterED | twoMore << afterF0
+  private static let midA: UInt64 = middle | oneMore << afterE0 | twoMore << afterF0
+  private static let two: UInt64 = oneMore << complete
+  private static let e0: UInt64 = afterE0 << complete
+  private static let tri: UInt64 = twoMore << complete
+  private static let ed: UInt64 = afterED << complete
+  private static let f0: UInt64 = afterF0 << complete
+  private static let four: UInt64 = threeMore << complete
+  private static let f4: UInt64 = afterF4 << complete
+
+  // swift-format-ignore: a line for each first digit
+  private static let rows: InlineArray<256, UInt64> = [
+    one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one,
+    one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one,
+    one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one,
+    one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one,
+    one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one,
+    one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one,
+    one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one,
+    one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one,
+    mid8, mid8, mid8, mid8, mid8, mid8, mid8, mid8, mid8, mid8, mid8, mid8, mid8, mid8, mid8, mid8,
+    mid9, mid9, mid9, mid9, mid9, mid9, mid9, mid9, mid9, mid9, mid9, mid9, mid9, mid9, mid9, mid9,
+    midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA,
+    midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA, midA,
+    no, no, two, two, two, two, two, two, two, two, two, two, two, two, two, two,
+    two, two, two, two, two, two, two, two, two, two, two, two, two, two, two, two,
+    e0, tri, tri, tri, tri, tri, tri, tri, tri, tri, tri, tri, tri, ed, tri, tri,
+    f0, four, four, four, f4, no, no, no, no, no, no, no, no, no, no, no,
+  ]
 }
