@@ -177,7 +177,9 @@ CREATE OR REPLACE FUNCTION chirrup_settle_day(f chat_session_figures) RETURNS vo
   WHERE a.workspace_id = f.workspace_id AND a.day = f.day AND a.operator_id = p.operator_id
 $$;
 
-CREATE OR REPLACE FUNCTION chirrup_count_session(workspace uuid, session uuid) RETURNS void LANGUAGE plpgsql AS $$
+-- Counts one session, and answers whose days changed by it: with an operator or none, before and now.
+CREATE OR REPLACE FUNCTION chirrup_count_session(workspace uuid, session uuid) RETURNS SETOF chat_session_figures
+LANGUAGE plpgsql AS $$
 DECLARE
   before chat_session_figures;
   after chat_session_figures;
@@ -189,19 +191,20 @@ BEGIN
     IF before IS NOT DISTINCT FROM after THEN RETURN; END IF;
     PERFORM chirrup_add_figures(before, -1);
     DELETE FROM chat_session_figures f WHERE f.workspace_id = workspace AND f.session_id = session;
+    RETURN NEXT before;
   END IF;
   INSERT INTO chat_session_figures SELECT (after).*;
   PERFORM chirrup_add_figures(after, 1);
-  IF (before.day, before.operator_id) IS DISTINCT FROM (after.day, after.operator_id)
-    AND before.day IS NOT NULL THEN PERFORM chirrup_settle_day(before); END IF;
-  PERFORM chirrup_settle_day(after);
+  RETURN NEXT after;
 END
 $$;
 
--- Counts at most so many sessions, and answers how many; NULL while somebody else is counting.
+-- Counts at most so many sessions, and answers how many; NULL while somebody else is counting. The percentiles of a
+-- day are found once, behind all of its sessions.
 CREATE OR REPLACE FUNCTION chirrup_count(sessions integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   one record;
+  changed chat_session_figures[] := '{}';
   counted integer := 0;
 BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtextextended('chirrup_count', 0)) THEN RETURN NULL; END IF;
@@ -212,9 +215,12 @@ BEGIN
       RETURNING workspace_id, session_id)
     SELECT DISTINCT workspace_id, session_id FROM taken
   LOOP
-    PERFORM chirrup_count_session(one.workspace_id, one.session_id);
+    changed := changed || ARRAY(SELECT f FROM chirrup_count_session(one.workspace_id, one.session_id) AS f);
     counted := counted + 1;
   END LOOP;
+  PERFORM chirrup_settle_day(d) FROM (
+    SELECT DISTINCT ON (f.workspace_id, f.day, f.operator_id) f::chat_session_figures AS d
+    FROM unnest(changed) AS f) AS days;
   RETURN counted;
 END
 $$;
