@@ -51,6 +51,9 @@ static const unsigned char count_analytics[] = {
 static const unsigned char create_bot_progress[] = {
 #embed "sql/20261128_create_bot_progress.sql"
 };
+static const unsigned char create_gateways[] = {
+#embed "sql/20261129_create_gateways.sql"
+};
 
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
 static const chirrup_migration table[] = {
@@ -71,6 +74,7 @@ static const chirrup_migration table[] = {
   {"20261125_create_idempotency", create_idempotency, sizeof create_idempotency},
   {"20261124_count_analytics", count_analytics, sizeof count_analytics},
   {"20261128_create_bot_progress", create_bot_progress, sizeof create_bot_progress},
+  {"20261129_create_gateways", create_gateways, sizeof create_gateways},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

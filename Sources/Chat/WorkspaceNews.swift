@@ -17,6 +17,8 @@ public struct WorkspaceNews: Sendable, Equatable {
     /// A visitor has begun to look at a conversation that waits, on the loop that tells it; or
     /// nobody does so there any more.
     case audience(Bool)
+    /// Another gateway has moved the line.
+    case line
     /// Nothing is known to have happened; what was missed is made up for.
     case sweep
   }

@@ -66,6 +66,9 @@ public struct Engine: ~Copyable {
   /// bots. Set by the driver.
   public var listeners: Set<Identifier> = []
 
+  /// Whether other gateways write into the same database; set by the driver. See Peers.
+  public var hasPeers = false
+
   // What the driver has to do, in the order of an iteration.
   var reads = Fifo<ReadRequest>()
   var verifications: [Verification] = []
@@ -73,6 +76,7 @@ public struct Engine: ~Copyable {
   var mail: [[Mail]]
   var requestOutcomes: [OutcomeMail] = []
   var news: [WorkspaceNews] = []
+  var changes: [SessionChange] = []
   var dirtyConnections: [Int] = []
   /// Of each slot, until when the sweep need not look at it; see Timers.
   var rests: [Instant] = []

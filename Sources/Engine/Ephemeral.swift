@@ -104,6 +104,9 @@ extension Engine {
     }
     let index = Int(slot.index)
     sessions[index].marksUnderWay -= 1
+    if isStored, hasPeers {
+      noteChange(sessions[index].id, sessions[index].snapshot.workspace)
+    }
     guard !isStored,
       let position = sessions[index].snapshot.marks.firstIndex(where: {
         $0.person.id == mark.person.id

@@ -11,7 +11,7 @@ public enum Mail: Sendable {
   /// A record to commit; the outcome goes back as `outcome`.
   case append(AppendMail)
   /// Somebody changed the session in the database: read its state and its new entries.
-  case changed(session: Identifier)
+  case changed(session: Identifier, workspace: Identifier?)
   case markRequest(session: Identifier, workspace: Identifier, Mark)
   case typingRequest(TypingMail)
   case presenceRequest(PresenceMail)

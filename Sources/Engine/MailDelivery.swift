@@ -15,7 +15,7 @@ extension Engine {
       sessions[index].idleSince = now
       followersChanged(index)
     case .append(let item): append(item)
-    case .changed(let session): changed(session)
+    case .changed(let session, let workspace): changed(session, of: workspace)
     case .markRequest(let session, let workspace, let mark):
       guard let index = sessionIndex[session], sessions[index].phase == .ready,
         sessions[index].snapshot.workspace == workspace
@@ -46,7 +46,7 @@ extension Engine {
   }
 
   private mutating func follow(_ session: Identifier, _ workspace: Identifier?, _ loop: Int) {
-    guard let index = warm(session, of: workspace) else {
+    guard let index = warmAnew(session, of: workspace) else {
       post(.snapshot(session: session, .failure(.unavailable), store: store), to: loop)
       return
     }
@@ -65,16 +65,16 @@ extension Engine {
 
   /// The database holds something that this loop did not write: a claim, a close, another node's
   /// message.
-  public mutating func changed(_ session: Identifier) {
+  public mutating func changed(_ session: Identifier, of workspace: Identifier? = nil) {
     let owner = owner(of: session)
     guard owner == loop else {
-      post(.changed(session: session), to: owner)
+      post(.changed(session: session, workspace: workspace), to: owner)
       return
     }
     if let index = sessionIndex[session] {
       reread(index)
     } else {
-      tellInbox(ofCold: session, of: nil)
+      tellInbox(ofCold: session, of: workspace)
     }
   }
 

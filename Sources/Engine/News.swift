@@ -5,15 +5,19 @@ import Primitives
 /// message this is one comparison; only a conversation's first message, and messages of visitors in
 /// workspaces that listen, make an entry in a list.
 extension Engine {
-  /// Told after the commit of a visitor's message, when it is shown: only of a conversation's first
-  /// one, and where bots listen, so it stays out of the path of the others.
+  /// Told after the commit of a visitor's message: only of a conversation's first one, and where
+  /// bots listen, so it stays out of the path of the others. Of a session that is not in memory
+  /// (nobody follows it: it was written over REST) nothing is known, so those who hear of it ask.
   @inline(never)
-  mutating func noteVisitorMessage(_ index: Int, seq: Int64) {
-    guard sessions[index].snapshot.status == .waiting else { return }
-    let workspace = sessions[index].snapshot.workspace
-    if seq == 1 { tell(workspace, sessions[index].id, .waits) }
-    if !listeners.isEmpty, listeners.contains(workspace) {
-      tell(workspace, sessions[index].id, .wrote(seq: seq))
+  mutating func noteVisitorMessage(_ record: Record, seq: Int64) {
+    if let index = sessionIndex[record.session], sessions[index].phase == .ready,
+      sessions[index].snapshot.status != .waiting
+    {
+      return
+    }
+    if seq == 1 { tell(record.workspace, record.session, .waits) }
+    if !listeners.isEmpty, listeners.contains(record.workspace) {
+      tell(record.workspace, record.session, .wrote(seq: seq))
     }
   }
 

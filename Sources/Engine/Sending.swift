@@ -168,6 +168,10 @@ extension Engine {
   private mutating func show(
     _ batch: borrowing Batch, _ position: Int, _ record: Record, _ outcome: Outcome
   ) {
+    if record.role == .visitor, outcome.seq == 1 || !listeners.isEmpty {
+      noteVisitorMessage(record, seq: outcome.seq)
+    }
+    if hasPeers { noteChange(record.session, record.workspace) }
     guard let index = sessionIndex[record.session] else {
       tellInbox(ofCold: record.session, of: record.workspace)
       return
@@ -194,9 +198,6 @@ extension Engine {
       }
     }
     sessions[index].snapshot.head = outcome.seq
-    if record.role == .visitor, outcome.seq == 1 || !listeners.isEmpty {
-      noteVisitorMessage(index, seq: outcome.seq)
-    }
     touch(index)
   }
 

@@ -32,7 +32,7 @@ extension Engine {
       refuse(slot, request.ref, .rateLimited, sentence: "Too many subscriptions on one connection.")
       return
     }
-    guard let index = warm(request.session, of: member.workspace) else {
+    guard let index = warmAnew(request.session, of: member.workspace) else {
       refuse(slot, request.ref, .unavailable, retryAfter: 1000)
       return
     }
@@ -81,8 +81,9 @@ extension Engine {
       ? sessions[index].snapshot.workspace : sessions[index].workspaceHint
   }
 
+  /// - Parameter isFresh: the database has just been asked, after the client had.
   private mutating func finishSubscribe(
-    _ slot: Int, _ index: Int, _ request: SubscribeRequest
+    _ slot: Int, _ index: Int, _ request: SubscribeRequest, isFresh: Bool = false
   ) {
     guard isOpen(slot) else { return }
     let isOperator = connections[slot].isOperator
@@ -99,7 +100,9 @@ extension Engine {
     let tail = min(request.tail ?? Int64(Limits.tailDefault), Int64(Limits.pageEntries))
     var from = request.after.map { $0 + 1 } ?? max(1, head - tail + 1)
     let isOtherEpoch = !request.epoch.isEmpty && request.epoch != snapshot.epoch
-    if !isOtherEpoch, from > head + 1, isBehind(index) {
+    if !isOtherEpoch, from > head + 1,
+      isBehind(index) || !isFresh && mayBeBehindPeers(index, from)
+    {
       refuse(
         slot, request.ref, .unavailable, retryAfter: breaker.wait(salt: name(slot), now: now))
       return
@@ -245,7 +248,8 @@ extension Engine {
         .snapshot(session: snapshot.id, .success(snapshot), store: engine.store), to: loop)
     }
     for item in waiting where connections.contains(item.connection) {
-      finishSubscribe(Int(item.connection.index), index, item.request)
+      finishSubscribe(
+        Int(item.connection.index), index, item.request, isFresh: sessions[index].isOwned)
     }
     followersChanged(index)
     for item in waiting { performHeld(item) }
@@ -340,6 +344,7 @@ extension Engine {
     }
     touchInbox(index)
     if snapshot.head > old.head { readNews(index) }
+    adoptMarks(of: snapshot, index)
   }
 
   /// The log went back (restore, fail-over to a stale standby): everybody starts again from the

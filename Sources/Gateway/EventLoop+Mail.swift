@@ -57,6 +57,10 @@ extension EventLoop {
       item.record.origin.slot = appends.add(continuation)
       engine.append(item)
     case .response(let link, let response): respond(link, response)
+    case .changed(let session): changedHere(session)
+    case .happened(let news): happenedHere(news)
+    case .lineMoved(let workspace): lineMovedHere(workspace)
+    case .look: beginLook()
     case .news(let news): shared.chores.workspaceNews(news, loop: index, now: now)
     case .listeners(let workspaces): engine.listeners = workspaces
     case .origins(let new): origins = new

@@ -45,6 +45,8 @@ struct PendingQueries {
     case presence
     case logins([OperatorLogin])
     case banned
+    case bell
+    case look
     case task(CheckedContinuation<Result<Rows, QueryFailure>, Never>)
   }
 
@@ -254,6 +256,14 @@ extension EventLoop {
     case .logins(let checked):
       note(result)
       finishCheck(of: checked, (try? result.get()).map(OperatorLogin.stillGood([]).answer))
+    case .bell:
+      note(result)
+      bell.isUnderWay = false
+      if case .failure = result { bellFailed() }
+    case .look:
+      note(result)
+      finishLook(
+        (try? result.get()).map { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } })
     case .banned:
       note(result)
       finishBans((try? result.get()).map(Visitor.bannedLately(seconds: 0).answer))

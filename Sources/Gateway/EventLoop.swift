@@ -64,6 +64,10 @@ struct EventLoop: ~Copyable {
   /// What the operators' connections of this loop stand for, see `checkLogins`.
   var logins = Logins()
   var beat = Beat()
+  var bell = Bell()
+  var look = Look()
+  /// See `QueryConnection.listens`.
+  var heardListens = 0
   var drain = Drain()
   var random: RandomBlock
 
@@ -106,7 +110,7 @@ struct EventLoop: ~Copyable {
       now: now, wall: SystemClock.wallTime())
     random = RandomBlock()
     writer = Writer(url: shared.databaseURL, seed: random.next())
-    reader = QueryConnection(url: shared.databaseURL)
+    reader = QueryConnection(url: shared.databaseURL, listen: index == 0 ? Peers.listen : nil)
     input = Array(repeating: 0, count: EventLoop.receiveBytes)
     nextSweep = now
     nextHousekeeping = now
@@ -132,6 +136,8 @@ struct EventLoop: ~Copyable {
       verifyTokens()
       moveDepartures()
       driveStore()
+      hearPeers()
+      tellPeers()
       engine.settleSessions()
       postMail()
       passNews()
@@ -195,6 +201,7 @@ struct EventLoop: ~Copyable {
     refreshOrigins()
     checkLogins()
     beatOperators()
+    lookAtFollowed()
     checkBans()
     if index == 0, !drain.isDraining { shared.chores.advance(loop: index, now: now) }
     keepUp()

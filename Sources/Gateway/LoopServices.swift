@@ -37,8 +37,10 @@ final class LoopServices: Database, Sessions {
 
   func changed(session: Identifier) {
     // Any loop forwards it to the owner.
-    mailbox.post(.engine(.changed(session: session)))
+    mailbox.post(.changed(session: session))
   }
 
-  func happened(_ news: WorkspaceNews) { mailbox.post(.news(news)) }
+  func happened(_ news: WorkspaceNews) { mailbox.post(.happened(news)) }
+
+  func lineMoved(in workspace: Identifier) { mailbox.post(.lineMoved(workspace: workspace)) }
 }

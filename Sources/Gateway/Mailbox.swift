@@ -19,8 +19,16 @@ enum LoopMail: Sendable {
   case query(Query, CheckedContinuation<Result<Rows, QueryFailure>, Never>)
   case append(AppendMail, CheckedContinuation<OutcomeMail, Never>)
   case response(link: SlotID, APIResponse)
-  /// For the chores: from a REST handler, which runs on this loop.
+  /// Changed in the database by a REST handler or a chore, which runs on this loop.
+  case changed(session: Identifier)
+  /// For the chores, from a REST handler, which runs on this loop; and for the other gateways.
+  case happened(WorkspaceNews)
+  /// A chore has moved the line of a workspace: for the other gateways.
+  case lineMoved(workspace: Identifier)
+  /// For the chores of this gateway alone.
   case news(WorkspaceNews)
+  /// Other gateways may have changed anything.
+  case look
   /// The workspaces with bots, as one loop has read them for all: see `Engine.listeners`.
   case listeners(Set<Identifier>)
   /// The origins of all workspaces, as one loop has read them for all.

@@ -51,6 +51,7 @@ final class QueueChore: Chore {
       }
       return isThere
     case .waits, .taken, .closed, .operators, .sweep: return true
+    case .line: return audience.withLock { $0[news.workspace] != nil }
     case .wrote: return false
     }
   }
@@ -58,7 +59,8 @@ final class QueueChore: Chore {
   func run(_ workspace: Identifier, _ news: [WorkspaceNews]) async {
     do throws(QueryFailure) {
       if news.contains(where: { $0.kind == .sweep }) { try await takeBack(workspace) }
-      if news.contains(where: { $0.kind != .audience(true) && $0.kind != .taken }) {
+      // Who moved the line has given what there was to give.
+      if news.contains(where: { ![.audience(true), .taken, .line].contains($0.kind) }) {
         try await give(workspace)
       }
       try await tellPositions(workspace)
@@ -81,10 +83,14 @@ final class QueueChore: Chore {
 
   private func give(_ workspace: Identifier) async throws(QueryFailure) {
     guard try await services.run(Assignment.isDue(in: workspace)).isTrue else { return }
+    var hasGiven = false
+    defer { if hasGiven { services.lineMoved(in: workspace) } }
     for _ in 0..<QueueChore.givenMax {
       let rows = try await services.run(Assignment.giveNext(in: workspace))
       switch Assignment.decodeAttempt(rows) {
-      case .given(let given): services.changed(session: given.session)
+      case .given(let given):
+        hasGiven = true
+        services.changed(session: given.session)
       case .lost: continue
       case .nothing: return
       }
@@ -97,10 +103,13 @@ final class QueueChore: Chore {
     let rows = try await services.run(
       Assignment.takeBack(
         in: workspace, steadySeconds: steady, limit: QueueChore.takenMax))
-    for session in Assignment.decodeTaken(rows) { services.changed(session: session) }
+    let taken = Assignment.decodeTaken(rows)
+    for session in taken { services.changed(session: session) }
+    if !taken.isEmpty { services.lineMoved(in: workspace) }
   }
 
-  /// What nobody told: another gateway's news, a start in the midst of it, operators who are gone.
+  /// What nobody told: what other gateways left undone, a start in the midst of it, operators who
+  /// are gone.
   func sweep() async -> [Identifier] {
     let last = sweeping.withLock { $0.last }
     do throws(QueryFailure) {

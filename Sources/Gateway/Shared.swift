@@ -19,6 +19,7 @@ final class Shared: Sendable {
   let api: API
   let chores: Chores
   let upkeep: Upkeep
+  let peers: Peers
   let admission: Admission
   let proxies: Proxies
   let hosts: Hosts
@@ -68,7 +69,11 @@ final class Shared: Sendable {
     chores = Chores(
       [botChore, QueueChore(services: services, mailboxes: mailboxes) { logger.error("\($0)") }],
       executors: executors)
-    upkeep = Upkeep(database: services, botChore: botChore, mailboxes: mailboxes)
+    peers = Peers(
+      id: Identifier(
+        version7At: SystemClock.wallTime(),
+        randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64()))
+    upkeep = Upkeep(database: services, botChore: botChore, mailboxes: mailboxes, peers: peers)
     admission = Admission(settings)
     proxies = Proxies(settings)
     hosts = Hosts(settings)

@@ -9,8 +9,8 @@ import Primitives
 import Synchronization
 
 /// What one loop of each gateway does every two seconds for all: it reads which workspaces have
-/// bots, tells the loops, has the bots look for what nobody answered, and counts what has happened
-/// into the analytics.
+/// bots, tells the loops, has the bots look for what nobody answered, looks for other gateways, and
+/// counts what has happened into the analytics.
 final class Upkeep: Sendable {
   static let intervalMilliseconds: Int64 = 2_000
   /// Workspaces with bots that are known; those beyond have none.
@@ -26,12 +26,14 @@ final class Upkeep: Sendable {
   private let database: any Database
   let botChore: BotChore
   private let mailboxes: [Mailbox]
+  private let peers: Peers
   private let state = Mutex<(isRunning: Bool, round: Int)>((false, 0))
 
-  init(database: any Database, botChore: BotChore, mailboxes: [Mailbox]) {
+  init(database: any Database, botChore: BotChore, mailboxes: [Mailbox], peers: Peers) {
     self.database = database
     self.botChore = botChore
     self.mailboxes = mailboxes
+    self.peers = peers
   }
 
   /// On the loop that lends its connection. One round at a time: a slow one is not overtaken.
@@ -43,9 +45,15 @@ final class Upkeep: Sendable {
       return state.round
     }
     guard let round else { return }
+    await findPeers()
     await refreshListeners(isSweepDue: round % Upkeep.sweepRounds == 0)
     await count()
     state.withLock { $0.isRunning = false }
+  }
+
+  private func findPeers() async {
+    guard let rows = try? await database.run(peers.beat()), !rows.isEmpty else { return }
+    peers.note(rows.int(0, 0) ?? 0 > 0)
   }
 
   /// A database that does not answer is asked again in the next round.

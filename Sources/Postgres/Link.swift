@@ -212,6 +212,14 @@ import Glibc
     return unsafe Answer(result)
   }
 
+  /// What somebody has told this session (NOTIFY); nil when there is no more.
+  package func nextNotification() -> String? {
+    // SAFETY: the notification is the caller's, who frees it; its text ends with NUL.
+    guard let notification = unsafe PQnotifies(handle) else { return nil }
+    defer { unsafe PQfreemem(notification) }
+    return unsafe String(cString: notification.pointee.extra)
+  }
+
   // MARK: Waiting (command line, migrations and tests)
 
   func runWaiting(_ sql: StaticString, _ parameters: ParameterBuffer) -> Answer? {

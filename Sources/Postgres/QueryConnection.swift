@@ -33,6 +33,8 @@ public struct QueryConnection: ~Copyable {
     var ticket: UInt64?
     /// Its first result says which database answers (through a pooler).
     var isGuarded = false
+    /// Begins to listen. Where that is refused (on a standby), nothing is heard.
+    var isListen = false
     /// Results of statements that come before the one that was asked: its scope.
     var resultsBefore = 0
     /// The statement that is prepared just before.
@@ -56,6 +58,7 @@ public struct QueryConnection: ~Copyable {
   }
 
   private let url: String
+  private let listen: StaticString?
   private var link: Link?
   private var phase = Phase.down
   private var backoff: Backoff
@@ -63,6 +66,7 @@ public struct QueryConnection: ~Copyable {
   private var waiting = FIFO<Waiting>()
   private var sent = FIFO<Sent>()
   private var answers = FIFO<(ticket: UInt64, result: Result<Rows, QueryFailure>)>()
+  private var notifications = FIFO<String>()
   private var prepared: [PreparedKey: PreparedName] = [:]
   private var names = 0
   private var parameters = ParameterBuffer()
@@ -83,9 +87,17 @@ public struct QueryConnection: ~Copyable {
   /// registers it anew.
   public private(set) var registration: UInt32 = 0
 
+  /// How often it has begun to listen: with each time, something may have been missed before.
+  public private(set) var listens = 0
+  /// Whether it hears what it listens to. Never through a pooler, whose sessions are nobody's own.
+  public private(set) var isListening = false
+
   /// Connects at the first `advance`.
-  public init(url: String, seed: UInt64 = 0) {
+  ///
+  /// - Parameter listen: a LISTEN, for each connection that is made.
+  public init(url: String, seed: UInt64 = 0, listen: StaticString? = nil) {
     self.url = url
+    self.listen = listen
     backoff = Backoff(firstMilliseconds: 50, lastMilliseconds: 2_000, seed: seed)
   }
 
@@ -127,6 +139,9 @@ public struct QueryConnection: ~Copyable {
   public mutating func takeAnswer() -> (ticket: UInt64, result: Result<Rows, QueryFailure>)? {
     answers.popFirst()
   }
+
+  /// What was told on the channel that it listens to.
+  public mutating func takeNotification() -> String? { notifications.popFirst() }
 
   /// Connects anew: the server is not the one that is wanted.
   public mutating func reconnect(now: Instant) {
@@ -186,6 +201,7 @@ public struct QueryConnection: ~Copyable {
     wantsWrite = false
     registration &+= 1
     phase = .down
+    isListening = false
     reason = why
     deadline = backoff.next(after: now)
     prepared.removeAll()
@@ -290,6 +306,7 @@ public struct QueryConnection: ~Copyable {
 
   private mutating func exchange(_ now: Instant) {
     let received = link?.receive() ?? false
+    takeNotifications()
     takeResults(now)
     guard phase != .down else { return }
     if !received || (link?.isBroken ?? true) {
@@ -301,6 +318,11 @@ public struct QueryConnection: ~Copyable {
     {
       disconnect(now, "the server does not answer")
     }
+  }
+
+  private mutating func takeNotifications() {
+    guard isListening else { return }
+    while let text = link?.nextNotification() { notifications.append(text) }
   }
 
   private mutating func flush(_ now: Instant) {
@@ -368,6 +390,12 @@ public struct QueryConnection: ~Copyable {
       answers.append((ticket, result))
       return sendWaiting(now)
     }
+    if entry.isListen {
+      guard case .success = result else { return }
+      isListening = true
+      listens += 1
+      return
+    }
     guard case .success(let rows) = result else { return disconnect(now, reason) }
     // The answer to the settings tells nothing.
     guard phase == .preparing else { return }
@@ -385,11 +413,21 @@ public struct QueryConnection: ~Copyable {
         return disconnect(now, link?.errorMessage ?? "out of memory")
       }
       sent.append(Sent(ticket: nil, at: now))
+      guard beginToListen(now) else {
+        return disconnect(now, link?.errorMessage ?? "out of memory")
+      }
     }
     phase = .ready
     backoff.reset()
     sendWaiting(now)
     if phase == .ready { flush(now) }
+  }
+
+  private mutating func beginToListen(_ now: Instant) -> Bool {
+    guard let listen else { return true }
+    guard link?.execute(text: listen) ?? false, link?.sync() ?? false else { return false }
+    sent.append(Sent(ticket: nil, isListen: true, at: now))
+    return true
   }
 
   private mutating func sendWaiting(_ now: Instant) {

@@ -167,6 +167,29 @@ struct PresenceTests {
     #expect(news(world, 0).map(\.kind) == [.wrote(seq: 3)])
   }
 
+  @Test("a visitor's message in a session that nobody follows is news at once")
+  func coldNews() {
+    let world = World()
+    let session = world.makeSession()
+    world.loops[0].engine.listeners = [world.workspace]
+    func write(_ role: Role) {
+      let origin = Origin(loop: 0, slot: 0, generation: 0, isRequest: true, ref: .none)
+      let record = Record(
+        workspace: world.workspace, session: session, id: world.makeID(), role: role, kind: .text,
+        sender: world.visitor.id, origin: origin)
+      world.loops[0].engine.append(
+        AppendMail(record: record, senderName: [], body: Array("over REST".utf8), payload: []))
+      world.commit()
+    }
+    write(.visitor)
+    #expect(news(world, 0).map(\.kind) == [.waits, .wrote(seq: 1)])
+    write(.visitor)
+    #expect(news(world, 0).map(\.kind) == [.wrote(seq: 2)])
+    write(.bot)
+    #expect(news(world, 0).isEmpty)
+    #expect(world.loops[0].engine.sessionCount == 0)
+  }
+
   @Test(
     "operators with an open inbox are here; whether they are available is stored, then answered")
   func availability() {

@@ -1,0 +1,108 @@
+import Chat
+import Engine
+import Primitives
+
+/// What one loop has changed and the other gateways have not been told yet, and how it is told: as
+/// payloads of NOTIFY, at most 8,000 bytes each. A hint where to look, nothing more: the entries
+/// and the state are read from the database.
+///
+/// Payload: words with a space between. The gateway's id first; then `h` (it has just come), `*`
+/// (look at everything), `w` and a workspace's id (the following words are about it), `s` and a
+/// session's id (it has changed), `q` (the workspace's line has moved).
+struct Bell {
+  enum Tiding: Equatable {
+    case hello
+    case everything
+    case session(SessionChange)
+    case line(workspace: Identifier)
+  }
+
+  /// Sessions that wait to be told; beyond them the others look at everything.
+  static let sessionsMax = 4_096
+  /// PostgreSQL takes less than 8,000 bytes.
+  static let payloadBytes = 7_900
+  /// After a failure.
+  static let retryMilliseconds: Int64 = 1_000
+
+  private var sessions: [Identifier?: Set<Identifier>] = [:]
+  private var count = 0
+  private var lines: Set<Identifier> = []
+  private var isEverything = false
+  /// One statement at a time: what comes meanwhile goes with the next one.
+  var isUnderWay = false
+  var notBefore = Instant.zero
+
+  var isEmpty: Bool { count == 0 && lines.isEmpty && !isEverything }
+
+  mutating func add(_ change: SessionChange) {
+    guard count < Bell.sessionsMax else { return lookAtEverything() }
+    if sessions[change.workspace, default: []].insert(change.session).inserted { count += 1 }
+  }
+
+  mutating func moved(lineOf workspace: Identifier) {
+    guard lines.count < Bell.sessionsMax else { return lookAtEverything() }
+    lines.insert(workspace)
+  }
+
+  mutating func lookAtEverything() {
+    sessions = [:]
+    count = 0
+    isEverything = true
+  }
+
+  /// What is to be told, as payloads; nothing is left.
+  mutating func take(as gateway: Identifier) -> [String] {
+    var payloads: [String] = []
+    var payload = "\(gateway)"
+    func close() {
+      if payload.utf8.count > Identifier.textByteCount { payloads.append(payload) }
+      payload = "\(gateway)"
+    }
+    if isEverything { payload += " *" }
+    for (workspace, changed) in sessions {
+      let name = workspace.map { " w\($0)" } ?? ""
+      // What is about no known workspace stands in front of all others.
+      if workspace == nil { close() }
+      payload += name
+      for session in changed {
+        if payload.utf8.count > Bell.payloadBytes {
+          close()
+          payload += name
+        }
+        payload += " s\(session)"
+      }
+      if payload.utf8.count > Bell.payloadBytes - 100 { close() }
+    }
+    for workspace in lines {
+      if payload.utf8.count > Bell.payloadBytes - 100 { close() }
+      payload += " w\(workspace) q"
+    }
+    close()
+    self = Bell()
+    return payloads
+  }
+
+  /// What another gateway tells; nothing when it is this one.
+  static func read(_ payload: String, as gateway: Identifier) -> [Tiding] {
+    let words = payload.split(separator: " ")
+    guard let first = words.first, let sender = Identifier(String(first)), sender != gateway else {
+      return []
+    }
+    var workspace: Identifier?
+    var tidings: [Tiding] = []
+    for word in words.dropFirst() {
+      let id = Identifier(String(word.dropFirst()))
+      switch (word.first, id, workspace) {
+      case ("h", _, _): tidings.append(.hello)
+      case ("*", _, _): tidings.append(.everything)
+      case ("w", let id?, _): workspace = id
+      case ("s", let id?, _):
+        tidings.append(.session(SessionChange(session: id, workspace: workspace)))
+      case ("q", _, let workspace?): tidings.append(.line(workspace: workspace))
+      // A newer gateway may know more words.
+      default: continue
+      }
+    }
+    return tidings
+  }
+}

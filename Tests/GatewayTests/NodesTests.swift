@@ -1,0 +1,143 @@
+import Fixtures
+import Kernel
+import Postgres
+import Primitives
+import Testing
+
+@testable import Gateway
+
+/// What one gateway does, the others show: row R17 of the table of faults.
+@Suite("Several gateways on one database", .serialized)
+struct NodesTests {
+  @Test("what one gateway assigns the others show: lines, state and places, in order and once")
+  func assignment() async throws {
+    let nodes = try await Nodes()
+    defer { nodes.stop() }
+    try nodes.set(#"{"assign":"least_busy","capacity":1}"#)
+    let noa = try nodes.onlooker(on: nodes.there)
+    let first = try nodes.visitor(on: nodes.there)
+    let second = try nodes.visitor(on: nodes.there)
+    _ = try first.client.hear(#""position":1"#)
+    _ = try second.client.hear(#""position":2"#)
+    try noa.say(#"{"type":"subscribe","ref":2,"session":"\#(first.session)","after":0}"#)
+    _ = try noa.hear(#""live""#)
+
+    let mika = try nodes.here.operatorAndToken()
+    let clerk = try SocketClient(port: nodes.here.port)
+    try clerk.say(
+      #"{"type":"hello","ref":1,"token":"\#(mika.token)"}"# + "\n"
+        + #"{"type":"watch","ref":2,"inbox":true}"#)
+    for client in [first.client, noa] {
+      _ = try client.hear(#""assigned""#)
+      _ = try client.hear(#""type":"session""#)
+    }
+    _ = try first.client.hear(#""position":0"#)
+    _ = try second.client.hear(#""position":1"#)
+    _ = try noa.hear(#""status":"active""#)
+
+    // A conversation across both, each side on its own gateway.
+    try clerk.say(#"{"type":"subscribe","ref":3,"session":"\#(first.session)","after":0}"#)
+    _ = try clerk.hear(#""live""#)
+    for round in 1...3 {
+      try clerk.post("from here \(round)", to: first.session)
+      _ = try first.client.hear("from here \(round)")
+      try first.client.post("from there \(round)", to: first.session)
+      _ = try clerk.hear("from there \(round)")
+    }
+    #expect(
+      try nodes.here.post("conversations/\(first.session)/close", token: mika.token) == "200")
+    for client in [first.client, noa, clerk] {
+      _ = try client.hear("Mika closed the conversation")
+      #expect(try client.seqs(first.session) == Array(1...9))
+    }
+    // Free again, Mika gets the next one.
+    _ = try second.client.hear(#""assigned""#)
+  }
+
+  @Test("a claim, a transfer and a close by one gateway's REST API are shown by the other")
+  func rest() async throws {
+    let nodes = try await Nodes()
+    defer { nodes.stop() }
+    let visit = try nodes.visitor(on: nodes.there)
+    let noa = try nodes.onlooker(on: nodes.there)
+    let mika = try nodes.here.operatorAndToken()
+    let conversation = "conversations/\(visit.session)"
+    for (path, body, line) in [
+      ("claim", "{}", "Mika joined"), ("transfer", #"{"to":null}"#, "returned the conversation"),
+      ("close", "{}", "closed the conversation"), ("reopen", "{}", "reopened the conversation"),
+    ] {
+      #expect(try nodes.here.post("\(conversation)/\(path)", token: mika.token, body) == "200")
+      _ = try visit.client.hear(line)
+    }
+    _ = try visit.client.hear(#""type":"session""#, count: 4)
+    #expect(try visit.client.seqs(visit.session) == Array(1...5))
+    // What changes quickly is shown in the list as it ends.
+    _ = try noa.hear(#""last_seq":5"#)
+  }
+
+  /// A gateway that has not heard yet what the client knows asks it to come again.
+  private func follow(_ session: Identifier, after seq: Int, _ client: SocketClient) throws {
+    for attempt in 0..<100 {
+      try client.say(
+        #"{"type":"subscribe","ref":"f\#(attempt)","session":"\#(session)","after":\#(seq)}"#)
+      let answer = try client.hear(#""ref":"f\#(attempt)""#)
+      if !answer.contains(where: { $0.contains(#""ref":"f\#(attempt)","code":"unavailable""#) }) {
+        return
+      }
+    }
+    Issue.record("the gateway never hears of it")
+  }
+
+  @Test("whoever changes to another gateway finds there what the first one acknowledged")
+  func change() async throws {
+    let nodes = try await Nodes()
+    defer { nodes.stop() }
+    let mika = try nodes.here.operatorToken()
+    // Followed on neither gateway in between, and in the memory of both.
+    let visit = try nodes.here.visitor()
+    for round in 0..<10 {
+      let gateway = round % 2 == 0 ? nodes.here : nodes.there
+      let client = try SocketClient(port: gateway.port)
+      try client.say(#"{"type":"hello","ref":1,"token":"\#(mika)"}"#)
+      try follow(visit.session, after: round, client)
+      try client.post("round \(round)", to: visit.session)
+      #expect(try client.hear("").contains { $0.contains("resync") } == false)
+    }
+    #expect(try nodes.here.stored(visit.session).map(\.seq) == Array(1...10))
+  }
+
+  @Test("what nobody has told is found by a look at the numbers")
+  func untold() async throws {
+    let nodes = try await Nodes()
+    defer { nodes.stop() }
+    let visit = try nodes.visitor(on: nodes.there)
+    // As another gateway commits, whose word is lost.
+    try nodes.here.run(
+      Query(
+        """
+        WITH line AS (
+          INSERT INTO chats (id, workspace_id, session_id, seq, role, content, content_hash)
+          SELECT gen_random_uuid(), $1, $2, seq, 'operator', 'line ' || seq, sha256('x')
+          FROM generate_series(2, 4) AS seq
+        )
+        UPDATE chat_sessions SET last_seq = 4 WHERE id = $2 AND workspace_id = $1
+        """, [.uuid(nodes.here.workspace), .uuid(visit.session)]))
+    _ = try visit.client.hear("line 4")
+    #expect(try visit.client.seqs(visit.session) == [1, 2, 3, 4])
+  }
+
+  @Test("a message over one gateway's REST API is shown by the other")
+  func restMessage() async throws {
+    let nodes = try await Nodes()
+    defer { nodes.stop() }
+    let visit = try nodes.visitor(on: nodes.there)
+    let mika = try nodes.here.operatorToken()
+    let conversation = "conversations/\(visit.session)"
+    #expect(
+      try nodes.here.post(
+        "\(conversation)/messages", token: mika,
+        #"{"id":"\#(RunningGateway.makeID())","body":"over REST"}"#) == "201")
+    _ = try visit.client.hear("over REST")
+    #expect(try visit.client.seqs(visit.session) == [1, 2])
+  }
+}
