@@ -9,15 +9,17 @@ extension API {
   func settings(
     of workspace: Identifier, now: WallTime
   ) async throws(Problem) -> SettingsCache.Entry {
-    if let known = settingsCache.withLock({ $0.find(workspace, now: now) }) { return known }
+    let (known, changes) = settingsCache.withLock { ($0.find(workspace, now: now), $0.changes) }
+    if let known { return known }
     let settings = try await run(WorkspaceSettings.load(workspace))
     let entry = SettingsCache.Entry(
       settings: settings, schedule: try await schedule(settings.hours, now))
-    settingsCache.withLock { $0.keep(entry, of: workspace, now: now) }
+    settingsCache.withLock { $0.keep(entry, of: workspace, now: now, asOf: changes) }
     return entry
   }
 
-  /// Whoever writes a setting says so, or this node answers by the old one for a moment.
+  /// Whoever writes a setting says so, or this node answers by the old one for a moment, as the
+  /// others do (`SettingsCache.secondsMax`).
   func settingsChanged(_ workspace: Identifier) {
     settingsCache.withLock { $0.forget(workspace) }
   }

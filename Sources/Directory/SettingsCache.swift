@@ -18,6 +18,8 @@ public struct SettingsCache: Sendable {
   public static let entriesMax = 1_024
 
   private var entries: [Identifier: (entry: Entry, at: WallTime)] = [:]
+  /// Changes that were made here. What was read before one may be from before it.
+  public private(set) var changes: UInt64 = 0
 
   public init() {}
 
@@ -28,7 +30,11 @@ public struct SettingsCache: Sendable {
     return found.entry
   }
 
-  public mutating func keep(_ entry: Entry, of workspace: Identifier, now: WallTime) {
+  /// - Parameter changes: as they were before it was read.
+  public mutating func keep(
+    _ entry: Entry, of workspace: Identifier, now: WallTime, asOf changes: UInt64
+  ) {
+    guard changes == self.changes else { return }
     if entries.count >= SettingsCache.entriesMax, entries[workspace] == nil {
       entries = entries.filter { isFresh($0.value.at, now) }
       if entries.count >= SettingsCache.entriesMax { entries.removeAll(keepingCapacity: true) }
@@ -36,7 +42,10 @@ public struct SettingsCache: Sendable {
     entries[workspace] = (entry, now)
   }
 
-  public mutating func forget(_ workspace: Identifier) { entries[workspace] = nil }
+  public mutating func forget(_ workspace: Identifier) {
+    entries[workspace] = nil
+    changes &+= 1
+  }
 
   /// A clock that was set back makes nothing fresh for longer.
   private func isFresh(_ at: WallTime, _ now: WallTime) -> Bool {

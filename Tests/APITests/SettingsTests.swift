@@ -149,9 +149,46 @@ import Testing
     let entry = SettingsCache.Entry(
       settings: WorkspaceSettings(), schedule: Schedule(isAlwaysOpen: true))
     for number in 0..<3 * SettingsCache.entriesMax {
-      cache.keep(entry, of: Identifier(high: 0, low: UInt64(number)), now: World.now)
+      cache.keep(entry, of: Identifier(high: 0, low: UInt64(number)), now: World.now, asOf: 0)
     }
     #expect(cache.count <= SettingsCache.entriesMax)
+    // What was read while somebody changed it may be from before the change.
+    let (workspace, before) = (World.identifier(), cache.changes)
+    cache.forget(workspace)
+    cache.keep(entry, of: workspace, now: World.now, asOf: before)
+    #expect(cache.find(workspace, now: World.now) == nil)
+  }
+
+  @Test("what is saved counts at once on this gateway, and on the others within two seconds")
+  func saved() async throws {
+    let world = try await World()
+    let chief = try #require(
+      try await world.database.ask(
+        Operator.create(
+          id: World.identifier(), email: "\(World.identifier())@example.com", name: "Ines",
+          passwordHash: "x", workspace: world.workspace.id, membership: "admin")))
+    let other = API(
+      database: world.database, sessions: world.sessions, tokens: world.tokens,
+      options: APIOptions())
+    func isAsked(_ api: API, after seconds: Int64 = 0) async -> Bool {
+      let request = APIRequest(
+        method: "GET", path: "/api/v1/widget/config",
+        query: "workspace=\(world.workspace.publicKey)", headers: [], body: [],
+        peer: "192.0.2.1",
+        now: WallTime(microseconds: World.now.microseconds + seconds * 1_000_000),
+        isSecure: false)
+      let answer = Answer(await api.handle(request))
+      return (answer.json["prechat"] as? [String: Any])?["enabled"] as? Bool == true
+    }
+    let before = [await isAsked(world.api), await isAsked(other)]
+    #expect(before == [false, false])
+    let answer = try await world.call(
+      "PATCH", "/api/v1/admin/settings", as: chief,
+      json: #"{"settings":{"prechat":{"enabled":true,"fields":[{"key":"name","label":"Name"}]}}}"#)
+    #expect(answer.status == 200)
+    let after = [await isAsked(world.api), await isAsked(other)]
+    #expect(after == [true, false], "the other one still remembers")
+    #expect(await isAsked(other, after: SettingsCache.secondsMax))
   }
 }
 
