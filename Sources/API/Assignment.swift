@@ -77,7 +77,7 @@ public enum Assignment {
             ON s.workspace_id = p.workspace_id AND s.assigned_operator_id = p.operator_id
               AND s.status = 'active' AND s.deleted_at IS NULL
             WHERE p.workspace_id = w.workspace_id
-              AND p.seen_at < now() - interval '15 seconds'))
+              AND NOT chirrup_is_present(p.seen_at)))
       ORDER BY w.workspace_id LIMIT $2::bigint
       """, [.uuid(last), .int(limit)])
   }
@@ -91,7 +91,7 @@ public enum Assignment {
       CROSS JOIN LATERAL (SELECT count(*) AS load FROM chat_sessions a
         WHERE a.workspace_id = $1::uuid AND a.assigned_operator_id = p.operator_id
           AND a.status = 'active' AND a.deleted_at IS NULL) AS l
-      WHERE q.is_automatic AND p.is_available AND p.seen_at > now() - interval '15 seconds'
+      WHERE q.is_automatic AND p.is_available AND chirrup_is_present(p.seen_at)
         AND o.disabled_at IS NULL AND l.load < q.capacity
     ), front AS MATERIALIZED (
       SELECT s.id, s.waiting_since, s.returned_by
@@ -106,33 +106,20 @@ public enum Assignment {
         ORDER BY free.load, free.given_at NULLS FIRST, free.id LIMIT 1) AS c
       ORDER BY f.waiting_since, f.id LIMIT 1
     ), target AS (
-      SELECT s.id, s.last_seq, c.receiver, c.name, clock_timestamp() AS at
+      SELECT s.id, c.receiver, c.name
       FROM choice c JOIN chat_sessions s ON s.id = c.session
       WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
         AND s.assigned_operator_id IS NULL
       FOR UPDATE OF s
-    ), lines AS (
-      SELECT t.*, t.name || ' joined' AS content, jsonb_build_object('event', 'assigned',
-        'operator', jsonb_build_object('id', t.receiver, 'name', t.name)) AS payload
-      FROM target t
-    ), written AS (
-      INSERT INTO chats
-        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
-      SELECT gen_random_uuid(), $1::uuid, l.id, l.last_seq + 1, 'system', 'event', l.content,
-        l.payload, sha256(convert_to('event' || E'\\n' || l.payload::text || E'\\n' || l.content,
-          'UTF8')), l.at
-      FROM lines l
-    ), changed AS (
-      UPDATE chat_sessions s SET last_seq = t.last_seq + 1, status = 'active',
-        assigned_operator_id = t.receiver, operator_name = t.name, claimed_at = t.at,
-        queued_at = coalesce(s.waiting_since, s.queued_at), waiting_since = NULL,
-        returned_by = NULL
-      FROM target t WHERE s.id = t.id AND s.workspace_id = $1::uuid
     ), noted AS (
-      UPDATE operator_presence p SET given_at = t.at
+      UPDATE operator_presence p SET given_at = clock_timestamp()
       FROM target t WHERE p.workspace_id = $1::uuid AND p.operator_id = t.receiver
     )
-    SELECT t.id, t.name FROM choice c LEFT JOIN target t ON true
+    SELECT t.id, t.name, CASE WHEN t.id IS NOT NULL THEN chirrup_change(
+      $1::uuid, t.id, 'assigned', t.receiver, t.name, NULL, NULL, gen_random_uuid(),
+      t.name || ' joined', jsonb_build_object('event', 'assigned',
+        'operator', jsonb_build_object('id', t.receiver, 'name', t.name))) END
+    FROM choice c LEFT JOIN target t ON true
     """
 
   /// In the order of the ids, as a batch of messages locks them.
@@ -145,31 +132,19 @@ public enum Assignment {
       WHERE q.is_automatic AND q.reassign_after <= make_interval(secs => $2::bigint)
         AND p.seen_at < now() - q.reassign_after
     ), target AS (
-      SELECT s.id, s.last_seq, g.operator_id, g.name, clock_timestamp() AS at
+      SELECT s.id, g.operator_id, g.name
       FROM gone g JOIN chat_sessions s ON s.assigned_operator_id = g.operator_id
       WHERE s.workspace_id = $1::uuid AND s.status = 'active' AND s.deleted_at IS NULL
         AND (s.claimed_at IS NULL OR s.claimed_at < g.since)
       ORDER BY s.id LIMIT $3::bigint
       FOR UPDATE OF s
-    ), lines AS (
-      SELECT t.*, t.name || ' is away; the conversation waits for the next operator' AS content,
-        jsonb_build_object('event', 'unassigned', 'reason', 'operator_gone',
-          'from', jsonb_build_object('id', t.operator_id, 'name', t.name)) AS payload
-      FROM target t
-    ), written AS (
-      INSERT INTO chats
-        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
-      SELECT gen_random_uuid(), $1::uuid, l.id, l.last_seq + 1, 'system', 'event', l.content,
-        l.payload, sha256(convert_to('event' || E'\\n' || l.payload::text || E'\\n' || l.content,
-          'UTF8')), l.at
-      FROM lines l
-    ), changed AS (
-      UPDATE chat_sessions s SET last_seq = t.last_seq + 1, status = 'waiting',
-        assigned_operator_id = NULL, operator_name = NULL, claimed_at = NULL,
-        waiting_since = coalesce(s.queued_at, s.created_at)
-      FROM target t WHERE s.id = t.id AND s.workspace_id = $1::uuid
     )
-    SELECT t.id FROM target t
+    SELECT t.id, chirrup_change(
+      $1::uuid, t.id, 'unassigned', NULL, NULL, NULL, NULL, gen_random_uuid(),
+      t.name || ' is away; the conversation waits for the next operator',
+      jsonb_build_object('event', 'unassigned', 'reason', 'operator_gone',
+        'from', jsonb_build_object('id', t.operator_id, 'name', t.name)))
+    FROM target t
     """
 }
 
@@ -181,7 +156,7 @@ extension Lock {
       SELECT FROM memberships m JOIN operator_presence p
         ON p.workspace_id = m.workspace_id AND p.operator_id = m.operator_id
       WHERE m.workspace_id = $1::uuid AND p.is_available
-        AND p.seen_at > now() - interval '15 seconds'
+        AND chirrup_is_present(p.seen_at)
       ORDER BY m.operator_id FOR NO KEY UPDATE OF m
       """, [.uuid(workspace)])
   }

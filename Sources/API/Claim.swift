@@ -8,7 +8,7 @@ import Primitives
 /// takes more than the workspace allows, and for the longest waiting one on the workspace's line,
 /// so that those who ask at once are served one after the other, first in, first out. Then one
 /// statement that sees everything committed up to then, locks the conversation's row as a batch of
-/// messages does, decides, changes the row and writes the line of the log that everybody reads.
+/// messages does, decides, and has `chirrup_change` write the row and the line of the log.
 struct Claim {
   /// Nil: the one that has waited longest; behind all others those in which nobody has written.
   var session: Identifier?
@@ -68,12 +68,12 @@ struct Claim {
 
   private static let chosen: StaticString = """
     WITH target AS (
-      SELECT id, status, assigned_operator_id, operator_name, last_seq
+      SELECT id, status, assigned_operator_id, operator_name
       FROM chat_sessions
       WHERE id = $7::uuid AND workspace_id = $1::uuid AND deleted_at IS NULL
       FOR UPDATE
-    ), decided AS (
-      SELECT t.*, q.capacity, clock_timestamp() AS at, CASE
+    ), decided AS MATERIALIZED (
+      SELECT t.*, q.capacity, CASE
         WHEN t.status = 'closed' THEN 'closed'
         WHEN t.assigned_operator_id = $2::uuid THEN 'held'
         WHEN t.assigned_operator_id IS NOT NULL THEN 'claimed'
@@ -82,23 +82,12 @@ struct Claim {
             AND a.status = 'active' AND a.deleted_at IS NULL) >= q.capacity THEN 'full'
         ELSE 'applied' END AS verdict
       FROM target t CROSS JOIN chirrup_queue($1::uuid) AS q
-    ), line AS (
-      INSERT INTO chats
-        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
-      SELECT $4::uuid, $1::uuid, d.id, d.last_seq + 1, 'system', 'event', $5::text, $6::jsonb,
-        sha256(convert_to('event' || E'\\n' || $6::jsonb::text || E'\\n' || $5::text, 'UTF8')), d.at
-      FROM decided d WHERE d.verdict = 'applied'
-    ), changed AS (
-      UPDATE chat_sessions s SET last_seq = d.last_seq + 1, status = 'active',
-        assigned_operator_id = $2::uuid, operator_name = $3::text, claimed_at = d.at,
-        queued_at = coalesce(s.waiting_since, s.queued_at), waiting_since = NULL,
-        returned_by = NULL, closed_at = NULL, closed_by = NULL
-      FROM decided d
-      WHERE s.id = d.id AND s.workspace_id = $1::uuid AND d.verdict = 'applied'
     )
     SELECT d.verdict, d.id, d.assigned_operator_id,
       coalesce(d.operator_name, (SELECT name FROM operators o WHERE o.id = d.assigned_operator_id)),
-      d.capacity::bigint
+      d.capacity::bigint, CASE WHEN d.verdict = 'applied' THEN chirrup_change(
+        $1::uuid, d.id, 'claimed', $2::uuid, $3::text, $2::uuid, $3::text, $4::uuid, $5::text,
+        $6::jsonb) END
     FROM decided d
     """
 
@@ -106,34 +95,25 @@ struct Claim {
   /// newest version does not match any more, and the next one is taken.
   private static let next: StaticString = """
     WITH target AS (
-      SELECT id, last_seq
+      SELECT id
       FROM chat_sessions
       WHERE workspace_id = $1::uuid AND status = 'waiting' AND deleted_at IS NULL
         AND assigned_operator_id IS NULL
       ORDER BY waiting_since, id LIMIT 1
       FOR UPDATE
-    ), decided AS (
-      SELECT t.*, q.capacity, clock_timestamp() AS at, CASE
+    ), decided AS MATERIALIZED (
+      SELECT t.*, q.capacity, CASE
         WHEN (SELECT count(*) FROM chat_sessions a
           WHERE a.workspace_id = $1::uuid AND a.assigned_operator_id = $2::uuid
             AND a.status = 'active' AND a.deleted_at IS NULL) >= q.capacity THEN 'full'
         ELSE 'applied' END AS verdict
       FROM target t CROSS JOIN chirrup_queue($1::uuid) AS q
-    ), line AS (
-      INSERT INTO chats
-        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
-      SELECT $4::uuid, $1::uuid, d.id, d.last_seq + 1, 'system', 'event', $5::text, $6::jsonb,
-        sha256(convert_to('event' || E'\\n' || $6::jsonb::text || E'\\n' || $5::text, 'UTF8')), d.at
-      FROM decided d WHERE d.verdict = 'applied'
-    ), changed AS (
-      UPDATE chat_sessions s SET last_seq = d.last_seq + 1, status = 'active',
-        assigned_operator_id = $2::uuid, operator_name = $3::text, claimed_at = d.at,
-        queued_at = coalesce(s.waiting_since, s.queued_at), waiting_since = NULL,
-        returned_by = NULL
-      FROM decided d
-      WHERE s.id = d.id AND s.workspace_id = $1::uuid AND d.verdict = 'applied'
     )
-    SELECT d.verdict, d.id, NULL::uuid, NULL::text, d.capacity::bigint FROM decided d
+    SELECT d.verdict, d.id, NULL::uuid, NULL::text, d.capacity::bigint,
+      CASE WHEN d.verdict = 'applied' THEN chirrup_change(
+        $1::uuid, d.id, 'claimed', $2::uuid, $3::text, $2::uuid, $3::text, $4::uuid, $5::text,
+        $6::jsonb) END
+    FROM decided d
     """
 }
 

@@ -65,45 +65,21 @@ enum StateChange: String {
   /// The row that the lock returns is the newest one, also when this statement had to wait for it.
   private static let sql: StaticString = """
     WITH target AS (
-      SELECT id, status, assigned_operator_id, operator_name, last_seq
+      SELECT id, status, assigned_operator_id, operator_name
       FROM chat_sessions
       WHERE id = $1::uuid AND workspace_id = $2::uuid AND deleted_at IS NULL
       FOR UPDATE
-    ), decided AS (
-      SELECT t.*, clock_timestamp() AS at, CASE $3::text
+    ), decided AS MATERIALIZED (
+      SELECT t.*, CASE $3::text
         WHEN 'closed' THEN t.status <> 'closed'
         WHEN 'reopened' THEN t.status = 'closed' END AS applies
       FROM target t
-    ), lines AS (
-      SELECT d.id, d.at, d.last_seq + 1 AS seq, $4::uuid AS line, 'system' AS role,
-        'event' AS kind, $5::text AS content, $6::jsonb AS payload, NULL::uuid AS author,
-        NULL::text AS author_name
-      FROM decided d WHERE d.applies
-      UNION ALL
-      SELECT d.id, d.at, d.last_seq + 2, $10::uuid, 'operator', 'note', $9::text, NULL, $7::uuid,
-        $8::text
-      FROM decided d WHERE d.applies AND $9::text IS NOT NULL
-    ), written AS (
-      INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, payload,
-        operator_id, operator_name, content_hash, created_at)
-      SELECT l.line, $2::uuid, l.id, l.seq, l.role, l.kind, l.content, l.payload, l.author,
-        l.author_name, sha256(convert_to(l.kind || E'\\n' || coalesce(l.payload::text, '')
-          || E'\\n' || l.content, 'UTF8')), l.at
-      FROM lines l
-    ), changed AS (
-      UPDATE chat_sessions s SET
-        last_seq = (SELECT max(seq) FROM lines),
-        status = CASE $3::text WHEN 'closed' THEN 'closed'
-          ELSE CASE WHEN d.assigned_operator_id IS NULL THEN 'waiting' ELSE 'active' END END,
-        queued_at = coalesce(s.waiting_since, s.queued_at),
-        waiting_since = CASE
-          WHEN $3::text = 'reopened' AND d.assigned_operator_id IS NULL THEN d.at END,
-        closed_at = CASE $3::text WHEN 'closed' THEN d.at END,
-        closed_by = CASE $3::text WHEN 'closed' THEN $7::uuid END
-      FROM decided d WHERE s.id = d.id AND s.workspace_id = $2::uuid AND d.applies
     )
     SELECT d.applies, d.status, d.assigned_operator_id,
-      coalesce(d.operator_name, (SELECT name FROM operators o WHERE o.id = d.assigned_operator_id))
+      coalesce(d.operator_name, (SELECT name FROM operators o WHERE o.id = d.assigned_operator_id)),
+      CASE WHEN d.applies THEN chirrup_change(
+        $2::uuid, d.id, $3::text, NULL, NULL, $7::uuid, $8::text, $4::uuid, $5::text, $6::jsonb,
+        $10::uuid, $9::text) END
     FROM decided d
     """
 }

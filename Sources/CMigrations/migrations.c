@@ -54,6 +54,9 @@ static const unsigned char create_bot_progress[] = {
 static const unsigned char create_gateways[] = {
 #embed "sql/20261129_create_gateways.sql"
 };
+static const unsigned char share_statements[] = {
+#embed "sql/20261130_share_statements.sql"
+};
 
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
 static const chirrup_migration table[] = {
@@ -75,6 +78,7 @@ static const chirrup_migration table[] = {
   {"20261124_count_analytics", count_analytics, sizeof count_analytics},
   {"20261128_create_bot_progress", create_bot_progress, sizeof create_bot_progress},
   {"20261129_create_gateways", create_gateways, sizeof create_gateways},
+  {"20261130_share_statements", share_statements, sizeof share_statements},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

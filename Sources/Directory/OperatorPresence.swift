@@ -26,7 +26,7 @@ extension OperatorPresence {
         """
         WITH here AS (
           SELECT m.workspace_id, m.operator_id,
-            coalesce(p.seen_at < now() - interval '15 seconds', true) AS is_new
+            coalesce(NOT chirrup_is_present(p.seen_at), true) AS is_new
           FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, operator)
           JOIN memberships m ON m.workspace_id = t.workspace AND m.operator_id = t.operator
           LEFT JOIN operator_presence p
@@ -69,7 +69,7 @@ extension OperatorPresence {
               AND s.status = 'active' AND s.deleted_at IS NULL)
         FROM memberships m
         LEFT JOIN operator_presence p ON p.workspace_id = m.workspace_id
-          AND p.operator_id = m.operator_id AND p.seen_at > now() - interval '15 seconds'
+          AND p.operator_id = m.operator_id AND chirrup_is_present(p.seen_at)
         WHERE m.workspace_id = $1::uuid
         """, [.uuid(workspace)])
     ) { rows in
@@ -85,12 +85,7 @@ extension OperatorPresence {
   /// Whether anybody is there who takes conversations.
   public static func isAnybodyAvailable(in workspace: Identifier) -> Statement<Bool> {
     Statement(
-      Query(
-        """
-        SELECT EXISTS (SELECT FROM operator_presence p JOIN operators o ON o.id = p.operator_id
-          WHERE p.workspace_id = $1::uuid AND p.is_available AND o.disabled_at IS NULL
-            AND p.seen_at > now() - interval '15 seconds')
-        """, [.uuid(workspace)])
+      Query("SELECT chirrup_is_anybody_available($1::uuid)", [.uuid(workspace)])
     ) { rows in rows.isEmpty ? false : rows.bool(0, 0) ?? false }
   }
 }

@@ -18,11 +18,7 @@ public struct WidgetPresence: Sendable, Equatable {
     Statement(
       Query(
         """
-        SELECT EXISTS (
-            SELECT FROM operator_presence
-            WHERE workspace_id = $1::uuid AND is_available
-              AND seen_at > now() - interval '15 seconds'),
-          menu.id, menu.actions::text
+        SELECT chirrup_is_anybody_available($1::uuid), menu.id, menu.actions::text
         FROM (SELECT) AS here LEFT JOIN (
           SELECT id, actions FROM rich_menus
           WHERE workspace_id = $1::uuid AND status = 'published'

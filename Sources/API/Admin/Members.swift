@@ -42,7 +42,7 @@ extension API {
       m.created_at, (extract(epoch FROM m.created_at) * 1000000)::bigint::text, o.id::text
     FROM memberships m JOIN operators o ON o.id = m.operator_id
     LEFT JOIN operator_presence p ON p.workspace_id = $1::uuid AND p.operator_id = o.id
-      AND p.seen_at > now() - interval '15 seconds'
+      AND chirrup_is_present(p.seen_at)
     WHERE m.workspace_id = $1::uuid AND ($2::uuid IS NULL OR o.id = $2::uuid)
       AND ($3::timestamptz IS NULL OR (m.created_at, o.id) > ($3::timestamptz, $4::uuid))
     ORDER BY m.created_at, o.id LIMIT $5::bigint
