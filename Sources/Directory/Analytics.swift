@@ -26,11 +26,18 @@ public enum Analytics {
     }
   }
 
-  /// Counts everything anew; answers the number of conversations.
+  /// Counts everything anew; answers the number of conversations. What waited to be counted when
+  /// this began need not wait any longer; it goes last, under the lock of the counting.
   public static func recompute(_ workspace: Identifier) -> Statement<Int64> {
-    Statement(Query("SELECT chirrup_recompute($1::uuid)", [.uuid(workspace)])) {
-      $0.isEmpty ? 0 : $0.int(0, 0) ?? 0
-    }
+    Statement(
+      Query(
+        """
+        WITH counted AS MATERIALIZED (SELECT chirrup_recompute($1::uuid) AS sessions), gone AS (
+          DELETE FROM chat_analytics_pending
+          WHERE workspace_id = $1::uuid AND (SELECT sessions FROM counted) IS NOT NULL)
+        SELECT sessions FROM counted
+        """, [.uuid(workspace)])
+    ) { $0.isEmpty ? 0 : $0.int(0, 0) ?? 0 }
   }
 
   /// Which days are meant: without any the last thirty, until today.

@@ -100,6 +100,15 @@ extension Workspace {
     }
   }
 
+  /// All there are, by name: for the command line.
+  public static func all() -> Statement<[(id: Identifier, name: String)]> {
+    Statement(Query("SELECT id, name FROM workspaces ORDER BY name, id")) { rows in
+      (0..<rows.count).compactMap { row in
+        rows.uuid(row, 0).map { ($0, rows.text(row, 1) ?? "") }
+      }
+    }
+  }
+
   private init?(_ rows: Rows) {
     guard !rows.isEmpty, let id = rows.uuid(0, 0), let name = rows.text(0, 1),
       let publicKey = rows.text(0, 2)
