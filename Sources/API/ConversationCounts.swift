@@ -70,8 +70,8 @@ extension ConversationList {
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR (SELECT v.name FROM visitors v
-          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+        OR s.user_id IN (SELECT v.id FROM visitors v
+          WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
       AND ($6::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $6::text))
     """

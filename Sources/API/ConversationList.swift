@@ -112,6 +112,8 @@ struct ConversationList {
     }
   }
 
+  /// Where many rows are searched, the visitors of that name are found once, and not the name of
+  /// each row's visitor.
   private static let newest: StaticString = """
     SELECT s.updated_at AS at, s.id
     FROM chat_sessions s
@@ -120,8 +122,8 @@ struct ConversationList {
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR (SELECT v.name FROM visitors v
-          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+        OR s.user_id IN (SELECT v.id FROM visitors v
+          WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
       AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
       AND ($6::timestamptz IS NULL
@@ -194,8 +196,8 @@ struct ConversationList {
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR (SELECT v.name FROM visitors v
-          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
+        OR s.user_id IN (SELECT v.id FROM visitors v
+          WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
       AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
       AND (coalesce(s.closed_at, s.created_at), s.id) < (
