@@ -83,16 +83,26 @@ extension LoadLoop {
   func drain() throws(Errno) {
     phase = .draining
     publishProgress()
-    var moved = (acked: -1, delivered: -1, reconnects: -1)
+    var moved = (acked: -1, delivered: -1)
+    var reconnects = -1
     var limit = Instant.never
+    // Whoever only comes and goes does not keep the run alive for ever.
+    var latest = Instant.never
     while !isQuiet {
       let now = SystemClock.now()
       let counters = book.counters
-      if moved != (counters.acked, counters.delivered, counters.reconnects) {
-        moved = (counters.acked, counters.delivered, counters.reconnects)
-        limit = now.advanced(byMilliseconds: Int64(plan.drainSeconds) * 1000)
+      let patience = Int64(plan.drainSeconds) * 1000
+      if moved != (counters.acked, counters.delivered) {
+        moved = (counters.acked, counters.delivered)
+        (limit, latest) = (
+          now.advanced(byMilliseconds: patience), now.advanced(byMilliseconds: 4 * patience)
+        )
       }
-      if now >= limit { return }
+      if reconnects != counters.reconnects {
+        reconnects = counters.reconnects
+        limit = now.advanced(byMilliseconds: patience)
+      }
+      if now >= min(limit, latest) { return }
       try step(until: now.advanced(byMilliseconds: 20))
     }
   }

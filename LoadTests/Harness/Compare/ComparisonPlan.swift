@@ -131,7 +131,7 @@ struct WorkPlan: Decodable, Equatable {
     var isOfTheGateway: Bool { self == .chat || self == .durable || self == .growth }
 
     /// PostgreSQL does most of it: nobody is moved, and nobody comes before it.
-    var sharesCores: Bool { self == .durable }
+    var sharesCores: Bool { self == .durable || self == .chat }
   }
 
   var name: String

@@ -59,8 +59,9 @@ extension TurnFigures {
       ?? (rest["delivery_cost_ratio"] == nil ? rest["gateway_cpu_us_per_message"] : nil)
     ackP99 = rest["half_ack_p99_ms"] ?? rest["ack_p99_ms"]
     ceiling = rest["gateway_over_direct"]
-    idleCores = rest["idle_cores"]
     costGrowth = rest["delivery_cost_ratio"]
+    // After a rest that is long enough for the pings.
+    idleCores = costGrowth == nil ? nil : rest["idle_cores"]
     memoryGrowth = rest["memory_ratio"]
     bytesPerConnection = rest["resident_bytes_per_connection"]
     if let bytes = bytesPerConnection, bytes <= 0 {
