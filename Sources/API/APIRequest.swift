@@ -44,6 +44,8 @@ public struct APIResponse: Sendable {
   public var status: Int
   public var headers: [(name: String, value: String)]
   public var body: [UInt8]
+  /// The body without what is shown only once, for a repetition; nil: there is nothing of the kind.
+  var repeatable: [UInt8]?
 
   public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
     self.status = status

@@ -68,7 +68,7 @@ extension API {
   ) async throws(Problem) -> (from: String, to: String, days: Int64, timeZone: String) {
     let query = try QueryString(call.request.query)
     for name in ["from", "to"] {
-      guard let text = query[name], !isDate(text) else { continue }
+      guard let text = query.formed(name), !isDate(text) else { continue }
       throw .invalid("The parameter “\(name)” must be a date as 2026-11-22.")
     }
     _ = try await run(Analytics.count(limit: API.countedMax))
@@ -100,7 +100,7 @@ extension API {
     }
   }
 
-  private static let timeNames: [StaticString] = [
+  static let timeNames: [StaticString] = [
     "wait_p50_ms", "wait_p90_ms", "first_response_p50_ms", "first_response_p90_ms",
     "resolution_p50_ms", "resolution_p90_ms",
   ]

@@ -31,13 +31,13 @@ struct ConversationList {
   init(
     _ query: QueryString, me: Identifier, workspace: Identifier
   ) throws(Problem) {
-    if let text = query["status"] {
+    if let text = query.formed("status") {
       guard ["waiting", "active", "closed", "open", "all"].contains(text) else {
         throw .invalid("The parameter “status” must be waiting, active, closed, open or all.")
       }
       status = text == "all" ? nil : text
     }
-    switch query["assignee"] {
+    switch query.formed("assignee") {
     case nil: break
     case "me"?: assignee = me
     case "none"?: isUnassigned = true
@@ -48,7 +48,7 @@ struct ConversationList {
       assignee = id
     }
     tag = query["tag"]
-    if let text = query["visitor"] {
+    if let text = query.formed("visitor") {
       guard let id = Identifier(text) else {
         throw .invalid("The parameter “visitor” must be a visitor's id.")
       }

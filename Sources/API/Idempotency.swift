@@ -2,11 +2,11 @@
 ///
 /// The key is claimed before the handler runs, so that of two twins at the same time one runs and
 /// the other is told to come again (409). A repetition within a day gets the first one's answer;
-/// the same key with another request is refused (422). Answers may hold secrets that are shown
-/// once, so they are kept encrypted. What fails on our side (5xx) or by a limit (429) is forgotten,
+/// the same key with another request is refused (422). A secret that is shown once is shown to the
+/// first one only: its answer is kept without it, and what holds one of a person's words is kept
+/// encrypted. What fails on our side (5xx) or by a limit (429) is forgotten,
 /// so that it can be tried again.
 import Directory
-import OpenSSL
 import Postgres
 import Primitives
 
@@ -43,7 +43,8 @@ extension API {
   }
 
   private func claim(_ key: String, _ call: Call) async throws(Problem) -> Claim {
-    let digest = requestHash(call.request)
+    let text = requestText(call.request)
+    let digest = options.secrets.digest(of: text)
     let rows = try await run(
       Statement(
         Query(
@@ -57,7 +58,7 @@ extension API {
     if rows.bool(0, 0) == true { return .claimed }
     // Claimed by a twin after this statement began: it cannot be seen yet.
     guard let known = rows.bytes(0, 1) else { return .running }
-    guard known == digest else { return .differs }
+    guard known == digest || options.secrets.recognises(text, by: known) else { return .differs }
     guard let status = rows.int(0, 2) else { return .running }
     let sealed = SecretBox.Sealed(keyID: rows.text(0, 4) ?? "", bytes: rows.bytes(0, 5) ?? [])
     guard let body = options.secrets.open(sealed, place: place(key, call)) else { return .running }
@@ -100,11 +101,12 @@ extension API {
     var parameters: [Parameter] = [.uuid(call.workspace), .uuid(call.caller.id), .text(key)]
     let isFinal = response.status < 500 && response.status != 429
     do throws(QueryFailure) {
-      guard isFinal, response.body.count <= APILimits.idempotencyBodyBytes else {
+      let body = response.repeatable ?? response.body
+      guard isFinal, body.count <= APILimits.idempotencyBodyBytes else {
         _ = try await database.run(Query(API.releaseKeySQL, parameters))
         return
       }
-      let sealed = options.secrets.seal(response.body, place: place(key, call))
+      let sealed = options.secrets.seal(body, place: place(key, call))
       let type = response.headers.first { equalIgnoringCase($0.name, "Content-Type") }?.value
       parameters += [
         .int(Int64(response.status)), .text(type), .text(sealed.keyID), .bytes(sealed.bytes),
@@ -130,9 +132,8 @@ extension API {
     "idempotency:\(call.workspace):\(call.caller.id):\(key)"
   }
 
-  private func requestHash(_ request: APIRequest) -> [UInt8] {
-    let head = "\(request.method)\n\(request.path)\n\(request.query)\n"
-    return SHA256.digest(Array(head.utf8) + request.body)
+  private func requestText(_ request: APIRequest) -> [UInt8] {
+    Array("\(request.method)\n\(request.path)\n\(request.query)\n".utf8) + request.body
   }
 }
 

@@ -1,4 +1,5 @@
 import Chat
+import Directory
 import Primitives
 
 /// A JSON object from a peer: checked once in full (RFC 8259, bounded in depth and keys), then read
@@ -113,7 +114,8 @@ struct JSONObject {
   func int(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
     guard let token = member(name) else { return nil }
     guard token.kind == .number,
-      let value = Int64(String(decoding: text[token.range], as: UTF8.self)), range.contains(value)
+      let value = JSONValue.whole(String(decoding: text[token.range], as: UTF8.self)[...]),
+      range.contains(value)
     else { throw .wrongType(name, "a whole number, \(range.lowerBound) to \(range.upperBound)") }
     return value
   }

@@ -138,6 +138,6 @@ extension Problem {
   static let wrongCredentials = Problem(
     status: 401, type: "wrong_credentials", title: "Login failed",
     detail:
-      "The e-mail address or the password is wrong, or the account may not use this workspace."
-  )
+      "The e-mail address or the password is wrong, or the account may not use this workspace.",
+    headers: unauthenticated.headers)
 }

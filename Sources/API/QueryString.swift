@@ -27,7 +27,10 @@ struct QueryString {
     }
   }
 
-  /// A parameter; nil when it is missing or empty.
+  /// A parameter that has a form: an empty one has not.
+  func formed(_ name: String) -> String? { values[name] }
+
+  /// A text; nil when it is missing or empty.
   subscript(_ name: String) -> String? {
     guard let value = values[name], !value.isEmpty else { return nil }
     return value
@@ -35,7 +38,7 @@ struct QueryString {
 
   /// A whole number; values outside `range` are refused, not clamped, so that nobody is surprised.
   func int(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
-    guard let text = self[name] else { return nil }
+    guard let text = formed(name) else { return nil }
     guard let value = Int64(text), range.contains(value) else {
       throw .invalid(
         "The parameter “\(name)” must be a number, \(range.lowerBound) to \(range.upperBound)."

@@ -3,10 +3,10 @@ extension API {
   static let analyticsRoutes: [Route] = [
     Route(
       "GET", "\(analytics)", .member(.agent, .analyticsRead, API.showAnalytics),
-      "The figures of each day, and of all together", query: ["from", "to"]),
+      "The figures of each day, and of all together", query: .days, answer: .analytics),
     Route(
       "GET", "\(analytics)/operators", .member(.agent, .analyticsRead, API.showOperatorAnalytics),
-      "The figures of each operator", query: ["from", "to"]),
+      "The figures of each operator", query: .days, answer: .operatorAnalytics),
   ]
 
   private static let analytics = "\(admin)/live-chat/analytics"

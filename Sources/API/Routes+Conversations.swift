@@ -4,31 +4,32 @@ extension API {
     Route(
       "GET", "\(conversations)", .member(.agent, .conversationsRead, API.listConversations),
       "Lists conversations, newest activity first; those that wait, longest first",
-      query: ["status", "assignee", "tag", "q", "cursor", "limit"]),
+      query: .conversationFilters, answer: .conversations),
     Route(
       "GET", "\(conversations)/{id}",
-      .member(.agent, .conversationsRead, API.showConversation), "One conversation"),
+      .member(.agent, .conversationsRead, API.showConversation), "One conversation",
+      answer: .oneConversation),
     Route(
       "GET", "\(conversations)/{id}/messages",
       .member(.agent, .conversationsRead, API.listMessages), "A page of its messages",
-      query: ["after", "before", "around", "limit"]),
+      query: .messageRange, answer: .messages),
     Route(
       "GET", "\(admin)/live-chat/messages/search",
       .member(.agent, .conversationsRead, API.searchMessages), "Finds messages, newest first",
-      query: ["q", "cursor", "limit"]),
+      query: .messageSearch, answer: .hits),
     Route(
       "POST", "\(conversations)/{id}/messages",
-      .member(.agent, .conversationsWrite, API.postMessage), "Writes a message", body: "NewMessage",
-      status: 201),
+      .member(.agent, .conversationsWrite, API.postMessage), "Writes a message",
+      body: .newMessage, status: 201, answer: .stored),
     Route(
       "POST", "\(conversations)/{id}/notes", .member(.agent, .conversationsWrite, API.postNote),
-      "Writes a note that only operators see", body: "NewNote", status: 201),
+      "Writes a note that only operators see", body: .newNote, status: 201, answer: .stored),
     Route(
       "PUT", "\(conversations)/{id}/tags",
       .member(.agent, .conversationsWrite, API.tagConversation), "Sets its tags",
-      body: "ConversationTags"),
+      body: .conversationTags, answer: .oneConversation),
     Route(
       "POST", "\(conversations)/{id}/read", .member(.agent, nil, API.markRead),
-      "Notes how far the caller has read", body: "ReadMark"),
+      "Notes how far the caller has read", body: .readMark, answer: .readSeq),
   ]
 }

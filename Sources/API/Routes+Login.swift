@@ -2,15 +2,20 @@
 extension API {
   static let loginRoutes: [Route] = [
     Route(
-      "POST", "/api/v1/auth/login", .open(API.login), "Logs an operator in", body: "Credentials"),
+      "POST", "/api/v1/auth/login", .open(API.login), "Logs an operator in",
+      body: .credentialsOfLogin, answer: .login, problems: [401, 403, 429]),
     Route(
       "POST", "/api/v1/auth/token", .open(API.renewToken),
-      "A new token for the socket, by the console's cookie"),
-    Route("POST", "/api/v1/auth/logout", .open(API.logout), "Ends the login", status: 204),
+      "A new token for the socket, by the console's cookie", answer: .login, problems: [401, 403],
+      needsCookie: true),
     Route(
-      "GET", "/api/v1/auth/me", .member(.agent, nil, API.showMe), "Who is logged in, and where"),
+      "POST", "/api/v1/auth/logout", .open(API.logout), "Ends the login", status: 204,
+      problems: [403]),
+    Route(
+      "GET", "/api/v1/auth/me", .member(.agent, nil, API.showMe), "Who is logged in, and where",
+      answer: .me),
     Route(
       "POST", "/api/v1/auth/password", .member(.agent, nil, API.changePassword),
-      "Changes the caller's own password", body: "PasswordChange", status: 204),
+      "Changes the caller's own password", body: .passwordChange, status: 204),
   ]
 }

@@ -3,18 +3,20 @@ extension API {
   static let queueRoutes: [Route] = [
     Route(
       "POST", "\(conversations)/{id}/claim", .member(.agent, nil, API.claim),
-      "Makes the conversation the caller's"),
+      "Makes the conversation the caller's", body: .nothing, answer: .oneConversation),
     Route(
       "POST", "\(admin)/live-chat/next", .member(.agent, nil, API.claimNext),
-      "Makes the conversation that has waited longest the caller's"),
+      "Makes the conversation that has waited longest the caller's", body: .nothing,
+      answer: .oneConversation, problems: [404]),
     Route(
       "POST", "\(conversations)/{id}/transfer", .member(.agent, nil, API.transfer),
-      "Gives the conversation to another operator, or back to the queue"),
+      "Gives the conversation to another operator, or back to the queue", body: .transfer,
+      answer: .oneConversation),
     Route(
       "POST", "\(conversations)/{id}/close", .member(.agent, nil, API.close),
-      "Closes the conversation"),
+      "Closes the conversation", body: .close, answer: .oneConversation),
     Route(
       "POST", "\(conversations)/{id}/reopen", .member(.agent, nil, API.reopen),
-      "Opens a closed conversation again"),
+      "Opens a closed conversation again", body: .nothing, answer: .oneConversation),
   ]
 }

@@ -3,19 +3,21 @@ extension API {
   static let visitorRoutes: [Route] = [
     Route(
       "GET", "\(admin)/visitors/{id}", .member(.agent, .visitorsRead, API.showVisitor),
-      "Who a visitor is"),
+      "Who a visitor is", answer: .oneVisitor),
     Route(
       "PATCH", "\(admin)/visitors/{id}", .member(.agent, .visitorsWrite, API.changeVisitor),
-      "Changes a visitor's name and e-mail address", body: "VisitorPatch"),
+      "Changes a visitor's name and e-mail address", body: .visitorPatch,
+      answer: .oneVisitor),
     Route(
       "POST", "\(admin)/visitors/{id}/block", .member(.agent, .visitorsWrite, API.blockVisitor),
-      "Keeps a visitor from writing"),
+      "Keeps a visitor from writing", body: .nothing, answer: .oneVisitor),
     Route(
       "POST", "\(admin)/visitors/{id}/unblock",
-      .member(.agent, .visitorsWrite, API.unblockVisitor), "Lets a visitor write again"),
+      .member(.agent, .visitorsWrite, API.unblockVisitor), "Lets a visitor write again",
+      body: .nothing, answer: .oneVisitor),
     Route(
       "GET", "\(admin)/visitors/{id}/export", .member(.admin, .visitorsRead, API.exportVisitor),
-      "Everything that is kept about a visitor"),
+      "Everything that is kept about a visitor", answer: .visitorExport),
     Route(
       "DELETE", "\(admin)/visitors/{id}", .member(.admin, .visitorsWrite, API.eraseVisitor),
       "Erases a visitor and what the visitor said", status: 204),

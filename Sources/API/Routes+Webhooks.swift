@@ -3,30 +3,30 @@ extension API {
   static let webhookRoutes: [Route] = [
     Route(
       "GET", webhooks, .member(.admin, .webhooksRead, API.listWebhooks), "List the webhooks",
-      answer: "Webhooks"),
+      answer: .webhooks),
     Route(
       "POST", webhooks, .member(.admin, .webhooksWrite, API.createWebhook), "Make a webhook",
-      body: "NewWebhook", status: 201, answer: "WebhookAnswer"),
+      body: .newWebhook, status: 201, answer: .madeWebhook),
     Route(
       "GET", "\(webhooks)/{id}", .member(.admin, .webhooksRead, API.showWebhook),
-      "Show a webhook", answer: "WebhookAnswer"),
+      "Show a webhook", answer: .oneWebhook),
     Route(
       "PATCH", "\(webhooks)/{id}", .member(.admin, .webhooksWrite, API.changeWebhook),
-      "Change a webhook", body: "WebhookChange", answer: "WebhookAnswer"),
+      "Change a webhook", body: .webhookChange, answer: .oneWebhook),
     Route(
       "DELETE", "\(webhooks)/{id}", .member(.admin, .webhooksWrite, API.deleteWebhook),
       "Delete a webhook and its deliveries", status: 204),
     Route(
       "POST", "\(webhooks)/{id}/test", .member(.admin, .webhooksWrite, API.testWebhook),
-      "Send a test", status: 202, answer: "DeliveryAnswer"),
+      "Send a test", body: .nothing, status: 202, answer: .oneDelivery),
     Route(
       "GET", "\(webhooks)/{id}/deliveries", .member(.admin, .webhooksRead, API.listDeliveries),
-      "List what a webhook was told, newest first", query: ["cursor", "limit"],
-      answer: "Deliveries"),
+      "List what a webhook was told, newest first", query: .deliveries,
+      answer: .deliveries),
     Route(
       "POST", "\(webhooks)/{id}/deliveries/{delivery}/redeliver",
       .member(.admin, .webhooksWrite, API.redeliver), "Send a delivery again, under the same id",
-      status: 202, answer: "DeliveryAnswer"),
+      body: .nothing, status: 202, answer: .oneDelivery),
   ]
 
   private static let webhooks = "\(admin)/webhooks"

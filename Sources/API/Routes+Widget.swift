@@ -3,21 +3,22 @@ extension API {
   static let widgetRoutes: [Route] = [
     Route(
       "GET", "/api/v1/widget/config", .widget(API.widgetConfig),
-      "How the widget of a workspace looks", query: ["workspace"]),
+      "How the widget of a workspace looks", query: .workspace, answer: .widgetConfig),
     Route(
       "POST", "/api/v1/widget/token", .widget(API.widgetToken), "A token for a visitor",
-      body: "VisitorTokenRequest"),
+      body: .visitorTokenRequest, answer: .visitorToken),
     Route(
       "PUT", "/api/v1/widget/profile", .visitor(API.updateProfile),
-      "What a visitor says about themselves", body: "VisitorProfile"),
+      "What a visitor says about themselves", body: .visitorProfile, answer: .profileAnswer),
     Route(
       "POST", "/api/v1/widget/offline", .widget(API.leaveMessage),
-      "Leaves a message for when somebody is there", body: "OfflineMessage", status: 201),
+      "Leaves a message for when somebody is there", body: .offlineMessage, status: 201,
+      answer: .openedSession),
     Route(
       "PUT", "/api/v1/widget/sessions/{id}/rating", .visitor(API.rate), "Rates a conversation",
-      body: "Rating", status: 204),
+      body: .ratingInput, status: 204),
     Route(
       "GET", "/api/v1/widget/sessions/{id}/transcript", .visitor(API.transcript),
-      "A conversation as plain text"),
+      "A conversation as plain text", type: "text/plain"),
   ]
 }

@@ -36,17 +36,25 @@ struct Route: Sendable {
   var handler: Handler
   /// What it does, in a few words.
   var summary: String
-  /// Parameters of the query, by their names in `API.queryParameters`.
-  var query: [String]
-  /// The schema of the body, by its name in `API.schemas`; nil: it takes none.
-  var body: String?
+  var query: [QueryParameter]
+  /// What a body holds; nil: it takes none.
+  var body: Schema?
   var status: Int
-  /// The schema of the answer; nil: it is empty (204), or any object.
-  var answer: String?
+  /// What a successful answer holds; nil: nothing (204), or what `type` says.
+  var answer: Schema?
+  var type: String
+  /// Statuses of failure besides those that follow from what the route takes: see `failures`.
+  var problems: Set<Int>
+  /// Of an open route: what it needs is the console's cookie.
+  var needsCookie: Bool
+  /// What the texts in the path may be.
+  var texts: Schema
 
   init(
     _ method: String, _ pattern: String, _ handler: Handler, _ summary: String,
-    query: [String] = [], body: String? = nil, status: Int = 200, answer: String? = nil
+    query: [QueryParameter] = [], body: Schema? = nil, status: Int = 200,
+    answer: Schema? = nil, type: String = "application/json", problems: Set<Int> = [],
+    needsCookie: Bool = false, texts: Schema = .string(1...200)
   ) {
     self.method = method
     path = pattern.replacing(":text}", with: "}")
@@ -57,6 +65,36 @@ struct Route: Sendable {
     self.body = body
     self.status = status
     self.answer = answer
+    self.type = type
+    self.problems = problems
+    self.needsCookie = needsCookie
+    self.texts = texts
+  }
+
+  var isWrite: Bool { method != "GET" }
+
+  /// Whether an `Idempotency-Key` makes it happen once.
+  var isOnce: Bool {
+    guard case .member = handler else { return false }
+    return isWrite
+  }
+
+  /// With which statuses it may fail. That the database is away (503) any route may meet.
+  var failures: Set<Int> {
+    var statuses = problems.union([503])
+    if body != nil || !query.isEmpty || isOnce { statuses.insert(400) }
+    if isWrite { statuses.insert(413) }
+    if isOnce { statuses.formUnion([409, 422, 429]) }
+    if body != nil { statuses.formUnion([415, 422]) }
+    switch handler {
+    case .member, .visitor:
+      statuses.formUnion([401, 403])
+      // What no target may hold is refused before the route is looked for.
+      if parts.contains(where: \.isNamed) { statuses.formUnion([400, 404]) }
+    case .widget: statuses.formUnion([403, 404, 429])
+    case .open: break
+    }
+    return statuses
   }
 
   var isWidget: Bool {
@@ -86,6 +124,11 @@ struct Route: Sendable {
 }
 
 extension Route.Part {
+  fileprivate var isNamed: Bool {
+    if case .word = self { return false }
+    return true
+  }
+
   fileprivate init(_ text: String) {
     guard text.hasPrefix("{"), text.hasSuffix("}") else {
       self = .word(text)
@@ -120,9 +163,17 @@ extension API {
     + workspaceRoutes + automationRoutes + visitorRoutes + webhookRoutes
     + [
       Route(
-        "GET", "/api/v1/openapi.json", .open(API.openAPI), "This document", answer: "Document")
+        "GET", "/api/v1/openapi.json", .open(API.openAPI), "This document", answer: .object)
     ]
 
   static let admin = "/api/v1/admin"
   static let conversations = "/api/v1/admin/live-chat/conversations"
+}
+
+/// Whether a path can name it: no target of a request holds the others, escaped or not.
+func isPathName(_ text: String) -> Bool {
+  text != "." && text != ".."
+    && text.unicodeScalars.allSatisfy {
+      $0.value >= 0x20 && $0 != "/" && $0 != "\\" && $0 != "\u{7F}"
+    }
 }

@@ -3,14 +3,18 @@ import Postgres
 import Primitives
 
 /// Which JSON a row becomes: an object with a member for each column, in their order. So a resource
-/// says once what it shows, and no type stands between PostgreSQL and the answer.
+/// says once what it shows, to the handlers and to the OpenAPI document, and no type stands between
+/// PostgreSQL and the answer.
 struct RowShape: Sendable {
   enum Kind: Sendable {
     case id, text, int, bool, time
+    /// A text that is one of these.
+    case word([String])
     /// `json` or `jsonb` as text.
-    case json
+    case json(Schema)
     /// Texts joined by line feeds; NULL is null, an empty text an empty array.
     case texts
+    indirect case optional(Kind)
   }
 
   private let columns: [(name: StaticString, kind: Kind)]
@@ -18,6 +22,12 @@ struct RowShape: Sendable {
   init(_ columns: [(StaticString, Kind)]) { self.columns = columns }
 
   var count: Int { columns.count }
+
+  var schema: Schema {
+    .object(
+      Dictionary(
+        uniqueKeysWithValues: columns.map { (String(describing: $0.name), $0.kind.schema) }))
+  }
 
   /// Appends the object of a row.
   func append(_ rows: Rows, _ row: Int, to json: inout [UInt8]) {
@@ -38,7 +48,7 @@ struct RowShape: Sendable {
   ) {
     switch kind {
     case .id: JSONText.append(quoted: text(rows.uuid(row, index)), to: &json)
-    case .text: JSONText.append(quoted: rows.bytes(row, index) ?? [], to: &json)
+    case .text, .word: JSONText.append(quoted: rows.bytes(row, index) ?? [], to: &json)
     case .int: json.append(decimal: rows.int(row, index) ?? 0)
     case .bool: json.append(rows.bool(row, index) == true ? "true" : "false" as StaticString)
     case .time: JSONText.append(quoted: text(rows.time(row, index)), to: &json)
@@ -50,10 +60,27 @@ struct RowShape: Sendable {
         JSONText.append(quoted: Array(text), to: &json)
       }
       json.append(UInt8(ascii: "]"))
+    case .optional(let kind): append(rows, row, index, kind, to: &json)
     }
   }
 
   private func text(_ value: (some CustomStringConvertible)?) -> [UInt8] {
     Array((value?.description ?? "").utf8)
+  }
+}
+
+extension RowShape.Kind {
+  fileprivate var schema: Schema {
+    switch self {
+    case .id: .id
+    case .text: .text
+    case .int: .count
+    case .bool: .bool
+    case .time: .time
+    case .word(let words): .word(words)
+    case .json(let schema): schema
+    case .texts: .array(of: .text)
+    case .optional(let kind): kind.schema.orNull
+    }
   }
 }

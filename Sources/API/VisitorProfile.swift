@@ -69,7 +69,7 @@ extension API {
   }
 
   /// Empty takes it away. Only what can be none is refused: the one who is asked knows it best.
-  private func emailAddress(_ object: JSONObject) throws(Problem) -> String? {
+  func emailAddress(_ object: JSONObject) throws(Problem) -> String? {
     guard let given = try object.string("email", bytesMax: APILimits.emailBytes) else { return nil }
     let email = trimmed(given[...])
     guard !email.isEmpty else { return "" }

@@ -39,7 +39,9 @@ extension API {
         id, of: call.workspace, url: url, events: events, isEnabled: isEnabled, secret: sealed,
         by: actor(call)))
     guard let made else { throw .tooManyWebhooks }
-    return answer(made, secret: secret, status: 201)
+    var response = answer(made, secret: secret, status: 201)
+    response.repeatable = answer(made).body
+    return response
   }
 
   func changeWebhook(_ call: Call) async throws(Problem) -> APIResponse {
@@ -79,7 +81,7 @@ extension API {
   /// Newest first; with `status`, only those.
   func listDeliveries(_ call: Call) async throws(Problem) -> APIResponse {
     let page = try call.page("deliveries", keys: 2)
-    let status = try QueryString(call.request.query)["status"]
+    let status = try QueryString(call.request.query).formed("status")
     guard status == nil || ["pending", "delivered", "failed"].contains(status) else {
       throw .invalid("The parameter “status” is pending, delivered or failed.")
     }

@@ -50,7 +50,8 @@ public enum Analytics {
         SELECT r.first::text, r.last::text, (r.last - r.first + 1)::bigint, z.name
         FROM (SELECT chirrup_time_zone($1::uuid) AS name OFFSET 0) AS z
         CROSS JOIN LATERAL (
-          SELECT coalesce($3::text::date, ($4::timestamptz AT TIME ZONE z.name)::date) AS last
+          SELECT coalesce($3::text::date, greatest($2::text::date,
+            least($2::text::date + 365, ($4::timestamptz AT TIME ZONE z.name)::date))) AS last
           OFFSET 0) AS l
         CROSS JOIN LATERAL (
           SELECT coalesce($2::text::date, l.last - 29) AS first, l.last) AS r

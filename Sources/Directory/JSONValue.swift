@@ -103,7 +103,14 @@ extension JSONValue {
   }
 
   public var int: Int? {
-    if case .number(let digits) = self { Int(digits) } else { nil }
+    if case .number(let digits) = self { JSONValue.whole(digits[...]).map { Int($0) } } else { nil }
+  }
+
+  /// `5.0` is a whole number too (JSON Schema 2020-12, Validation §6.1.1); nil for others.
+  public static func whole(_ digits: Substring) -> Int64? {
+    let halves = digits.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
+    guard halves.count < 2 || halves[1].allSatisfy({ $0 == UInt8(ascii: "0") }) else { return nil }
+    return halves.first.flatMap { Int64(Substring($0)) }
   }
 
   public var array: [JSONValue]? {

@@ -41,6 +41,19 @@ public struct SecretBox: Sendable {
     return Key(id: "key-" + Base64.url.encode(Array(name.prefix(6))), bytes: bytes)
   }
 
+  /// A digest by which a text is recognised and not guessed, though it may hold a password.
+  public func digest(of text: [UInt8]) -> [UInt8] { SecretBox.digest(of: text, keys[0]) }
+
+  /// Whether one of the keys made this digest of the text.
+  public func recognises(_ text: [UInt8], by digest: [UInt8]) -> Bool {
+    keys.contains { SecretBox.digest(of: text, $0) == digest }
+  }
+
+  private static func digest(of text: [UInt8], _ key: Key) -> [UInt8] {
+    let own = HMACSHA256.code(for: Array("digest".utf8), key: key.bytes)
+    return HMACSHA256.code(for: text, key: own)
+  }
+
   /// `place` says where it is kept, for example `webhook:` and its id: it opens only there.
   public func seal(_ secret: [UInt8], place: String) -> Sealed {
     Sealed(

@@ -105,18 +105,18 @@ public struct WorkspaceSettings: Sendable, Equatable {
 }
 
 /// The bounds of what may be set.
-enum SettingLimits {
-  static let nameBytes = 200
-  static let localeBytes = 35
-  static let greetingTitleBytes = 1_024
-  static let textBytes = 4_096
-  static let zoneBytes = 64
-  static let openings = 42
-  static let holidays = 400
-  static let fields = 12
-  static let fieldKeyBytes = 64
-  static let labelBytes = 200
-  static let options = 50
+public enum SettingLimits {
+  public static let nameBytes = 200
+  public static let localeBytes = 35
+  public static let greetingTitleBytes = 1_024
+  public static let textBytes = 4_096
+  public static let zoneBytes = 64
+  public static let openings = 42
+  public static let holidays = 400
+  public static let fields = 12
+  public static let fieldKeyBytes = 64
+  public static let labelBytes = 200
+  public static let options = 50
   /// Bytes of one stored setting that are looked at.
-  static let valueBytes = 65_536
+  public static let valueBytes = 65_536
 }

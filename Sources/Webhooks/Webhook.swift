@@ -70,7 +70,8 @@ extension Webhook {
         ), told AS (
           INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
           SELECT $1::uuid, $9::uuid, $10::text, 'webhook.created', id,
-            jsonb_build_object('url', url, 'events', events, 'is_enabled', is_enabled) FROM made
+            jsonb_build_object('host', substring(url FROM '^[^/]*//([^/?]*)'), 'events', events,
+          'is_enabled', is_enabled) FROM made
         )
         SELECT id, url, array_to_string(events, ' '), is_enabled, created_at, failures,
           failing_since FROM made
@@ -117,7 +118,8 @@ extension Webhook {
     ), told AS (
       INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
       SELECT $1::uuid, $6::uuid, $7::text, 'webhook.changed', id,
-        jsonb_build_object('url', url, 'events', events, 'is_enabled', is_enabled) FROM changed
+        jsonb_build_object('host', substring(url FROM '^[^/]*//([^/?]*)'), 'events', events,
+          'is_enabled', is_enabled) FROM changed
     )
     SELECT id, url, array_to_string(events, ' '), is_enabled, created_at, failures, failing_since
     FROM changed
@@ -138,7 +140,7 @@ extension Webhook {
         ), told AS (
           INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
           SELECT $1::uuid, $3::uuid, $4::text, 'webhook.deleted', id,
-            jsonb_build_object('url', url) FROM gone
+            jsonb_build_object('host', substring(url FROM '^[^/]*//([^/?]*)')) FROM gone
         )
         SELECT id FROM gone
         """, [.uuid(workspace), .uuid(id), .uuid(actor.id), .text(actor.kind)])

@@ -116,16 +116,36 @@ extension World {
     #expect(try await other.call("GET", "\(admin)/members", as: there).status == 200)
   }
 
-  @Test("the open conversations of a member who leaves wait again")
-  func freed() async throws {
+  @Test(
+    "the open conversations of a member who leaves or is shut out wait again, and their logs tell",
+    arguments: [true, false])
+  func freed(isRemoved: Bool) async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
     let session = try await world.conversation(messages: ["hello"])
-    _ = try await world.call("POST", "\(conversations)/\(session)/claim")
-    _ = try await world.call("DELETE", "\(admin)/members/\(world.mika.id)", as: owner)
+    let closed = try await world.conversation(messages: ["bye"])
+    for id in [session, closed] {
+      #expect(try await world.call("POST", "\(conversations)/\(id)/claim").status == 200)
+    }
+    #expect(try await world.call("POST", "\(conversations)/\(closed)/close").status == 200)
+    let path = "\(admin)/members/\(world.mika.id)"
+    let answer =
+      isRemoved
+      ? try await world.call("DELETE", path, as: owner)
+      : try await world.call("PATCH", path, as: owner, json: #"{"disabled":true}"#)
+    #expect(answer.status == (isRemoved ? 204 : 200))
     let row = try await world.call("GET", "\(conversations)/\(session)", as: owner)
-    #expect(row.string("conversation.status") == "waiting")
+    #expect(row.string("conversation.status") == "waiting" && row["conversation.assignee"] == nil)
+    #expect(row.int("conversation.last_seq") == 3)
     #expect(world.sessions.hints.withLock { $0.last } == session)
+    let log = try await world.call("GET", "\(conversations)/\(session)/messages", as: owner)
+    let line = try #require(log.objects("messages").last)
+    #expect(line["seq"] as? Int == 3 && line["kind"] as? String == "event")
+    let payload = try #require(line["payload"] as? [String: Any])
+    #expect(payload["event"] as? String == "unassigned")
+    #expect((payload["from"] as? [String: Any])?["name"] as? String == "Mika")
+    let other = try await world.call("GET", "\(conversations)/\(closed)", as: owner)
+    #expect(other.string("conversation.status") == "closed")
   }
 
   @Test("a password is changed with the current one, and the other logins end")

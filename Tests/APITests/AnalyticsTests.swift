@@ -275,8 +275,14 @@ private struct Play {
     let empty = try await other.call("GET", path, now: now)
     #expect(empty.int("total.sessions") == 0)
     #expect(empty["total.csat_mean"] == nil)
-    for query in ["from=2026-02-30", "from=x", "from=2026-11-22&to=2026-11-21", "from=2020-01-01"] {
+    for query in [
+      "from=2026-02-30", "from=x", "from=", "from=2026-11-22&to=2026-11-21",
+      "from=2020-01-01&to=2021-01-01",
+    ] {
       #expect(try await world.call("GET", "\(path)?\(query)", now: now).status == 400, "\(query)")
     }
+    // From a day on: a year at most.
+    let year = try await world.call("GET", "\(path)?from=2020-01-01", now: now)
+    #expect(year.string("to") == "2020-12-31" && year.objects("days").count == 366)
   }
 }

@@ -1,6 +1,7 @@
 import Chat
 import Directory
 import Foundation
+import OpenSSL
 import Postgres
 import Primitives
 import Synchronization
@@ -122,6 +123,8 @@ private let search = "/api/v1/admin/live-chat/messages/search"
         "SELECT details::text FROM audit_log WHERE workspace_id = $1 AND action = 'visitor.erased'",
         [.uuid(world.workspace.id)]))
     #expect(rows.text(0, 0) == #"{"messages": 2, "sessions": 1}"#)
+    #expect(
+      try await world.audit() == ["visitor.exported", "visitor.erasing", "visitor.erased"])
     let banned = try await world.database.ask(Visitor.bannedLately(seconds: 60))
     #expect(banned.contains { path.hasSuffix($0.description) })
   }
@@ -204,23 +207,65 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(try await post(world, path, key: "z", #"{"body":"x"}"#).status == 201)
   }
 
-  @Test("an answer with a secret lies encrypted in the table")
+  @Test("a secret that is shown once is in the first answer only, and not in the table")
   func secret() async throws {
+    let options = APIOptions()
+    let world = try await World(options)
+    let owner = try await world.member(.owner)
+    let webhook = #"{"url":"https://hooks.example.com/in"}"#
+    for (path, json, name) in [
+      ("/api-keys", #"{"name":"k","scopes":["audit:read"]}"#, "key"),
+      ("/webhooks", webhook, "webhook.secret"),
+    ] {
+      let headers = [
+        ("Authorization", try world.bearer(owner)), ("Content-Type", "application/json"),
+        ("Idempotency-Key", path),
+      ]
+      let made = await world.send("POST", admin + path, headers, json)
+      let secret = try #require(made.string(name))
+      let again = await world.send("POST", admin + path, headers, json)
+      #expect(again.status == 201 && again.header("Idempotency-Replayed") == "true")
+      #expect(again.string(name) == nil && !again.body.contains(secret))
+      let id = made.string("webhook.id") ?? made.string("api_key.id")
+      #expect(again.body.contains(try #require(id)))
+      // Not even under the key that seals what is kept.
+      let rows = try await world.database.run(
+        Query(
+          "SELECT key_id, body FROM idempotency_keys WHERE workspace_id = $1 AND key = $2",
+          [.uuid(world.workspace.id), .text(path)]))
+      let sealed = SecretBox.Sealed(keyID: rows.text(0, 0) ?? "", bytes: rows.bytes(0, 1) ?? [])
+      let kept = try #require(
+        options.secrets.open(
+          sealed, place: "idempotency:\(world.workspace.id):\(owner.id):\(path)"))
+      #expect(kept == again.response.body)
+    }
+    let list = try await world.call("GET", "\(admin)/api-keys", as: owner)
+    #expect(list.objects("api_keys").count == 1)
+  }
+
+  @Test("a password is not to be guessed from the digest of its request")
+  func digest() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
-    let made = await world.send(
-      "POST", "\(admin)/api-keys",
-      [
-        ("Authorization", try world.bearer(owner)), ("Content-Type", "application/json"),
-        ("Idempotency-Key", "k"),
-      ], #"{"name":"k","scopes":["audit:read"]}"#)
-    let key = try #require(made.string("key"))
+    let json = #"{"email":"\#(World.identifier())@example.com","name":"B","password":"password1"}"#
+    let headers = [
+      ("Authorization", try world.bearer(owner)), ("Content-Type", "application/json"),
+      ("Idempotency-Key", "k"),
+    ]
+    #expect(await world.send("POST", "\(admin)/members", headers, json).status == 201)
     let rows = try await world.database.run(
       Query(
-        "SELECT body FROM idempotency_keys WHERE workspace_id = $1", [.uuid(world.workspace.id)]))
-    let stored = try #require(rows.bytes(0, 0))
-    #expect(stored.count > key.utf8.count)
-    #expect(!String(decoding: stored, as: UTF8.self).contains(key))
+        "SELECT request_hash FROM idempotency_keys WHERE workspace_id = $1",
+        [.uuid(world.workspace.id)]))
+    let plain = SHA256.digest(Array("POST\n\(admin)/members\n\n\(json)".utf8))
+    #expect(rows.count == 1 && rows.bytes(0, 0)?.count == plain.count)
+    #expect(rows.bytes(0, 0) != plain)
+    // A key that was exchanged meanwhile still knows its requests.
+    let text = Array("a request".utf8)
+    let old = SecretBox(configured: ["first"], signingKey: [1])
+    let new = SecretBox(configured: ["second", "first"], signingKey: [1])
+    #expect(new.recognises(text, by: old.digest(of: text)))
+    #expect(!SecretBox(configured: [], signingKey: [2]).recognises(text, by: old.digest(of: text)))
   }
 }
 
@@ -241,17 +286,18 @@ private let search = "/api/v1/admin/live-chat/messages/search"
       $0.values.compactMap { ($0 as? [String: Any])?["operationId"] as? String }
     }
     #expect(Set(ids).count == API.routes.count)
-    for (name, text) in API.schemas {
-      #expect(JSONValue(text)?.object != nil, "the schema \(name) is no JSON object")
-    }
-    for route in API.routes {
-      for name in [route.body, route.answer].compactMap({ $0 }) {
-        #expect(API.schemas[name] != nil, "\(route.path) names \(name)")
-      }
-    }
+    let components = try #require(answer["components.schemas"] as? [String: Any])
+    #expect(Set(components.keys) == Set(API.components.keys))
     for reference in answer.body.split(separator: "#/components/schemas/").dropFirst() {
       let name = String(reference.prefix { $0 != "\"" })
-      #expect(API.schemas[name] != nil, "there is no schema \(name)")
+      #expect(API.components[name] != nil, "there is no schema \(name)")
+    }
+    // Of two that were given one name the document would keep one.
+    for route in API.routes {
+      for schema in [route.body, route.answer].compactMap({ $0 }) {
+        guard let name = schema.name else { continue }
+        #expect(API.components[name]?.definition == schema.definition, "\(name)")
+      }
     }
   }
 }

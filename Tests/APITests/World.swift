@@ -134,7 +134,11 @@ struct World {
       method: method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "",
       headers: headers.map { (name: $0.0, value: $0.1) }, body: Array((body ?? "").utf8),
       peer: peer, now: now, isSecure: isSecure)
-    return Answer(await api.handle(request))
+    let response = await api.handle(request)
+    if let fault = Promises.fault(method, String(parts[0]), response) {
+      Issue.record("\(method) \(path), \(response.status): \(fault)")
+    }
+    return Answer(response)
   }
 
   /// A visitor's conversation, waiting, with `messages` in it.

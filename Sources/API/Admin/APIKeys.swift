@@ -5,9 +5,9 @@ import Postgres
 import Primitives
 
 extension API {
-  private static let apiKey = RowShape([
-    ("id", .id), ("name", .text), ("scopes", .texts), ("created_by", .id), ("created_at", .time),
-    ("last_used_at", .time), ("expires_at", .time),
+  static let apiKey = RowShape([
+    ("id", .id), ("name", .text), ("scopes", .texts), ("created_by", .optional(.id)),
+    ("created_at", .time), ("last_used_at", .optional(.time)), ("expires_at", .optional(.time)),
   ])
 
   /// Those that were not revoked, newest first.
@@ -65,12 +65,16 @@ extension API {
           ])
       ) { $0 })
     guard !rows.isEmpty else { throw .tooMany("keys", APILimits.keys) }
-    return .json(
-      [UInt8].object { json in
+    func answer(_ key: String?) -> [UInt8] {
+      .object { json in
         json.appendKey("api_key")
         API.apiKey.append(rows, 0, to: &json)
-        json.appendMember("key", secret)
-      }, status: 201)
+        if let key { json.appendMember("key", key) }
+      }
+    }
+    var response = APIResponse.json(answer(secret), status: 201)
+    response.repeatable = answer(nil)
+    return response
   }
 
   /// The row stays, so that the audit log's ids keep their meaning.

@@ -72,7 +72,8 @@ extension API {
     guard let password = try object.string(name, bytesMax: APILimits.passwordBytes) else {
       return nil
     }
-    guard password.count >= APILimits.passwordCharactersMin else {
+    // NIST SP 800-63B §5.1.1.2: each code point counts as one character.
+    guard password.unicodeScalars.count >= APILimits.passwordCharactersMin else {
       throw .wrongType(name, "at least \(APILimits.passwordCharactersMin) characters long")
     }
     return password

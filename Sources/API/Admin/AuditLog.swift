@@ -4,9 +4,10 @@ import Postgres
 import Primitives
 
 extension API {
-  private static let auditEntry = RowShape([
-    ("id", .int), ("actor", .text), ("actor_id", .id), ("actor_name", .text), ("action", .text),
-    ("target_id", .id), ("details", .json), ("created_at", .time),
+  static let auditEntry = RowShape([
+    ("id", .int), ("actor", .text), ("actor_id", .optional(.id)), ("actor_name", .optional(.text)),
+    ("action", .text), ("target_id", .optional(.id)), ("details", .json(.object)),
+    ("created_at", .time),
   ])
 
   /// Newest first.

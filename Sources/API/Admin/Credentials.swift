@@ -4,7 +4,7 @@ import Postgres
 import Primitives
 
 extension API {
-  private static let credential = RowShape([
+  static let credential = RowShape([
     ("provider", .text), ("name", .text), ("updated_at", .time),
   ])
 
@@ -39,7 +39,9 @@ extension API {
         WITH made AS (
           INSERT INTO credentials (workspace_id, provider, name, key_id, ciphertext)
           SELECT $1::uuid, $4::text, $5::text, $6::text, $7::bytea
-          WHERE (SELECT count(*) FROM credentials WHERE workspace_id = $1::uuid) < $8::bigint
+          WHERE EXISTS (SELECT FROM credentials WHERE workspace_id = $1::uuid
+              AND provider = $4::text AND name = $5::text)
+            OR (SELECT count(*) FROM credentials WHERE workspace_id = $1::uuid) < $8::bigint
           ON CONFLICT (workspace_id, provider, name) DO UPDATE
             SET key_id = excluded.key_id, ciphertext = excluded.ciphertext
           RETURNING provider, name, updated_at

@@ -5,12 +5,12 @@ import Postgres
 import Primitives
 
 extension API {
-  private static let intent = RowShape([
-    ("name", .text), ("keyword", .text), ("match_kind", .text), ("replies", .json),
-    ("position", .int), ("is_enabled", .bool),
+  static let intent = RowShape([
+    ("name", .text), ("keyword", .text), ("match_kind", .word(matchKinds)),
+    ("replies", .json(.array(of: .object))), ("position", .int), ("is_enabled", .bool),
   ])
 
-  private static let matchKinds = ["exact", "contains", "starts_with", "regex"]
+  static let matchKinds = ["exact", "contains", "starts_with", "regex"]
 
   /// In the order in which they are tried.
   func listIntents(_ call: Call) async throws(Problem) -> APIResponse {
@@ -49,7 +49,7 @@ extension API {
           FROM made
         )
         SELECT * FROM made
-        """, try await parameters(call, object, name: name, isNew: true)),
+        """, try parameters(call, object, name: name, before: nil)),
       orElse: .conflict(
         "There is an intent of this name, or there are \(APILimits.intents) already."))
   }
@@ -57,6 +57,16 @@ extension API {
   /// What the body does not mention stays.
   func putIntent(_ call: Call) async throws(Problem) -> APIResponse {
     let object = try declaredObject(call.request)
+    let name = call.parameters.text("name")
+    let before = try await run(
+      Statement(
+        Query(
+          """
+          SELECT keyword, match_kind FROM intents
+          WHERE workspace_id = $1::uuid AND name = $2::text
+          """, [.uuid(call.workspace), .text(name)])
+      ) { $0.isEmpty ? nil : ($0.text(0, 0) ?? "", $0.text(0, 1) ?? "") })
+    guard let before else { throw .noSuchThing }
     return try await answer(
       "intent", API.intent,
       Query(
@@ -74,8 +84,7 @@ extension API {
           FROM made
         )
         SELECT * FROM made
-        """,
-        try await parameters(call, object, name: call.parameters.text("name"), isNew: false)))
+        """, try parameters(call, object, name: name, before: before)))
   }
 
   func deleteIntent(_ call: Call) async throws(Problem) -> APIResponse {
@@ -91,16 +100,21 @@ extension API {
         """, call.actor + [.text(call.parameters.text("name"))]))
   }
 
+  /// - Parameter before: keyword and kind of the intent that is changed; nil: it is new.
   private func parameters(
-    _ call: Call, _ object: JSONObject, name: String, isNew: Bool
-  ) async throws(Problem) -> [Parameter] {
-    guard name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0 != "/" && $0 != "\\" }) else {
-      throw .wrongType("name", "a text without slashes and line breaks")
+    _ call: Call, _ object: JSONObject, name: String, before: (keyword: String, kind: String)?
+  ) throws(Problem) -> [Parameter] {
+    guard (1...100).contains(name.unicodeScalars.count), isPathName(name) else {
+      throw .wrongType("name", "1 to 100 characters without slashes and line breaks")
     }
     let keyword = try object.string("keyword", bytesMax: APILimits.keywordBytes)
-    if keyword?.isEmpty ?? isNew { throw .missing("keyword") }
+    if keyword?.isEmpty ?? (before == nil) { throw .missing("keyword") }
     let kind = try object.word("match_kind", of: API.matchKinds)
-    if let keyword { try checkPattern(keyword, isRegex: kind == "regex") }
+    // Also what stays: a text need be no pattern.
+    if keyword != nil || kind != nil {
+      try checkPattern(
+        keyword ?? before?.keyword ?? "", isRegex: (kind ?? before?.kind) == "regex")
+    }
     let replies = try checkedReplies(object)
     let position = try object.int("position", in: 0...1_000_000)
     let isEnabled = try object.bool("is_enabled")

@@ -3,15 +3,17 @@
 /// An account may be a member of several workspaces (the command line makes it one). What belongs
 /// to the account, its name, password and being disabled, is then no matter of one workspace's
 /// administrators: they could log in elsewhere by it.
+import Chat
 import Directory
 import OpenSSL
 import Postgres
 import Primitives
 
 extension API {
-  private static let member = RowShape([
-    ("id", .id), ("name", .text), ("email", .text), ("role", .text), ("disabled", .bool),
-    ("online", .bool), ("available", .bool), ("load", .int), ("created_at", .time),
+  static let member = RowShape([
+    ("id", .id), ("name", .text), ("email", .text),
+    ("role", .word(Membership.allCases.map(\.rawValue))), ("disabled", .bool), ("online", .bool),
+    ("available", .bool), ("load", .int), ("created_at", .time),
   ])
 
   func listMembers(_ call: Call) async throws(Problem) -> APIResponse {
@@ -99,19 +101,53 @@ extension API {
     let password = try newPassword(object, "password")
     var hash: String?
     if let password { hash = try await hashed(password) }
-    try await decide(
-      Query(
-        API.changeMemberSQL,
-        call.actor + [
-          .uuid(id), .text(name), .text(role?.rawValue),
-          isDisabled.map { Parameter.bool($0) } ?? .null, .text(hash),
-          .bool(call.caller.membership == .owner),
-        ]))
+    try await change(
+      call,
+      [
+        .text(name), .text(role?.rawValue), isDisabled.map { Parameter.bool($0) } ?? .null,
+        .text(hash),
+      ], isRemoval: false)
     return try await showMember(id, call)
   }
 
+  /// The account goes with its last membership.
+  func removeMember(_ call: Call) async throws(Problem) -> APIResponse {
+    try await change(call, [.null, .null, .null, .null], isRemoval: true)
+    return APIResponse(status: 204)
+  }
+
+  /// - Parameter values: name, role, disabled and password; NULL stays as it is.
+  private func change(
+    _ call: Call, _ values: [Parameter], isRemoval: Bool
+  ) async throws(Problem) {
+    let rows = try await run(
+      Statement(
+        Query(
+          API.changeMemberSQL,
+          call.actor + [.uuid(call.parameters.id("id"))] + values + [
+            .bool(call.caller.membership == .owner), .bool(isRemoval),
+          ])
+      ) { $0 })
+    switch rows.isEmpty ? nil : rows.text(0, 0) {
+    case "done": break
+    case "owners_only": throw .forbidden(.owner)
+    case "last_owner":
+      throw .conflict("This is the last owner of the workspace; make somebody else one first.")
+    case "shared":
+      throw .conflict(
+        "This account is a member of other workspaces too, so only its role can be changed here.")
+    default: throw .noSuchThing
+    }
+    for id in (rows.text(0, 1) ?? "").split(separator: " ") {
+      guard let session = Identifier(String(id)) else { continue }
+      sessions.changed(session: session)
+      sessions.happened(WorkspaceNews(workspace: call.workspace, session: session, kind: .waits))
+    }
+  }
+
   /// Who is the last owner is decided under a lock on all owners, so that two of them cannot lower
-  /// each other at the same time.
+  /// each other at the same time. The conversations of who is removed or disabled go back to the
+  /// queue, and their logs say so.
   private static let changeMemberSQL: StaticString = """
     WITH owners AS (
       SELECT m.operator_id FROM memberships m JOIN operators o ON o.id = m.operator_id
@@ -123,9 +159,9 @@ extension API {
       FROM memberships m WHERE m.workspace_id = $1::uuid AND m.operator_id = $4::uuid
       FOR UPDATE
     ), verdict AS (
-      SELECT t.id, CASE
+      SELECT t.id, t.is_shared, coalesce($7::boolean, false) OR $10::boolean AS leaves, CASE
         WHEN (t.role = 'owner' OR $6::text = 'owner') AND NOT $9::boolean THEN 'owners_only'
-        WHEN t.role = 'owner' AND ($6::text <> 'owner' OR $7::boolean)
+        WHEN t.role = 'owner' AND ($6::text <> 'owner' OR $7::boolean OR $10::boolean)
           AND NOT EXISTS (SELECT FROM owners w WHERE w.operator_id <> t.id) THEN 'last_owner'
         WHEN t.is_shared AND ($5::text IS NOT NULL OR $7::boolean IS NOT NULL
           OR $8::text IS NOT NULL) THEN 'shared'
@@ -140,93 +176,54 @@ extension API {
         password_hash = coalesce($8::text, o.password_hash),
         disabled_at = CASE WHEN $7::boolean IS NULL THEN o.disabled_at
           WHEN $7::boolean THEN coalesce(o.disabled_at, now()) END
-      FROM verdict v WHERE v.word = 'done' AND o.id = v.id
-    ), ended AS (
-      DELETE FROM operator_sessions s USING verdict v
-      WHERE v.word = 'done' AND s.operator_id = v.id
-        AND ($7::boolean OR $8::text IS NOT NULL)
-    ), noted AS (
-      INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
-      SELECT $1::uuid, $2::uuid, $3::text, 'member.changed', v.id, jsonb_strip_nulls(
-        jsonb_build_object('role', $6::text, 'disabled', $7::boolean,
-          'name', CASE WHEN $5::text IS NOT NULL THEN true END,
-          'password', CASE WHEN $8::text IS NOT NULL THEN true END))
-      FROM verdict v WHERE v.word = 'done'
-    )
-    SELECT word FROM verdict
-    """
-
-  /// The account goes with its last membership; its open conversations go back to the queue.
-  func removeMember(_ call: Call) async throws(Problem) -> APIResponse {
-    try await decide(
-      Query(
-        API.removeMemberSQL,
-        call.actor + [
-          .uuid(call.parameters.id("id")), .bool(call.caller.membership == .owner),
-        ]))
-    return APIResponse(status: 204)
-  }
-
-  private static let removeMemberSQL: StaticString = """
-    WITH owners AS (
-      SELECT m.operator_id FROM memberships m JOIN operators o ON o.id = m.operator_id
-      WHERE m.workspace_id = $1::uuid AND m.role = 'owner' AND o.disabled_at IS NULL
-      ORDER BY m.operator_id FOR UPDATE OF m, o
-    ), target AS (
-      SELECT m.operator_id AS id, m.role, EXISTS (SELECT FROM memberships x
-        WHERE x.operator_id = m.operator_id AND x.workspace_id <> $1::uuid) AS is_shared
-      FROM memberships m WHERE m.workspace_id = $1::uuid AND m.operator_id = $4::uuid
-      FOR UPDATE
-    ), verdict AS (
-      SELECT t.id, t.is_shared, CASE
-        WHEN t.role = 'owner' AND NOT $5::boolean THEN 'owners_only'
-        WHEN t.role = 'owner'
-          AND NOT EXISTS (SELECT FROM owners w WHERE w.operator_id <> t.id) THEN 'last_owner'
-        ELSE 'done' END AS word
-      FROM target t
+      FROM verdict v WHERE v.word = 'done' AND NOT $10::boolean AND o.id = v.id
+    ), held AS (
+      SELECT s.id, s.last_seq, v.id AS member, o.name, clock_timestamp() AS at
+      FROM verdict v JOIN operators o ON o.id = v.id
+        JOIN chat_sessions s ON s.assigned_operator_id = v.id
+      WHERE v.word = 'done' AND v.leaves AND s.workspace_id = $1::uuid AND s.status = 'active'
+        AND s.deleted_at IS NULL
+      ORDER BY s.id FOR UPDATE OF s
+    ), lines AS (
+      SELECT h.*, h.name || ' is gone; the conversation waits for the next operator' AS content,
+        jsonb_build_object('event', 'unassigned', 'reason', 'operator_gone',
+          'from', jsonb_build_object('id', h.member, 'name', h.name)) AS payload
+      FROM held h
+    ), written AS (
+      INSERT INTO chats
+        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
+      SELECT gen_random_uuid(), $1::uuid, l.id, l.last_seq + 1, 'system', 'event', l.content,
+        l.payload, sha256(convert_to('event' || E'\\n' || l.payload::text || E'\\n' || l.content,
+          'UTF8')), l.at
+      FROM lines l
     ), freed AS (
-      UPDATE chat_sessions s SET status = 'waiting', assigned_operator_id = NULL,
-        operator_name = NULL, queued_at = NULL, returned_by = v.id,
-        waiting_since = CASE WHEN s.last_seq > 0 THEN coalesce(s.queued_at, now()) END
-      FROM verdict v WHERE v.word = 'done' AND s.workspace_id = $1::uuid
-        AND s.assigned_operator_id = v.id AND s.status = 'active'
-      RETURNING s.id
+      UPDATE chat_sessions s SET last_seq = h.last_seq + 1, status = 'waiting',
+        assigned_operator_id = NULL, operator_name = NULL, queued_at = NULL,
+        returned_by = h.member,
+        waiting_since = CASE WHEN s.last_seq > 0 THEN coalesce(s.queued_at, h.at) END
+      FROM held h WHERE s.workspace_id = $1::uuid AND s.id = h.id RETURNING s.id
     ), ended AS (
       DELETE FROM operator_sessions s USING verdict v
-      WHERE v.word = 'done' AND s.operator_id = v.id AND s.workspace_id = $1::uuid
+      WHERE v.word = 'done' AND s.operator_id = v.id AND ($7::boolean OR $8::text IS NOT NULL
+        OR $10::boolean AND s.workspace_id = $1::uuid)
     ), gone AS (
-      DELETE FROM memberships m USING verdict v
-      WHERE v.word = 'done' AND m.workspace_id = $1::uuid AND m.operator_id = v.id
+      DELETE FROM memberships m USING verdict v WHERE v.word = 'done' AND $10::boolean
+        AND m.workspace_id = $1::uuid AND m.operator_id = v.id
     ), closed AS (
       DELETE FROM operators o USING verdict v
-      WHERE v.word = 'done' AND NOT v.is_shared AND o.id = v.id
+      WHERE v.word = 'done' AND $10::boolean AND NOT v.is_shared AND o.id = v.id
     ), noted AS (
       INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
-      SELECT $1::uuid, $2::uuid, $3::text, 'member.removed', v.id,
-        jsonb_build_object('conversations', (SELECT count(*) FROM freed))
+      SELECT $1::uuid, $2::uuid, $3::text,
+        CASE WHEN $10::boolean THEN 'member.removed' ELSE 'member.changed' END, v.id,
+        jsonb_strip_nulls(jsonb_build_object('role', $6::text, 'disabled', $7::boolean,
+          'name', CASE WHEN $5::text IS NOT NULL THEN true END,
+          'password', CASE WHEN $8::text IS NOT NULL THEN true END,
+          'conversations', CASE WHEN v.leaves THEN (SELECT count(*) FROM freed) END))
       FROM verdict v WHERE v.word = 'done'
     )
     SELECT word, (SELECT string_agg(id::text, ' ') FROM freed) FROM verdict
     """
-
-  /// Runs a statement that answers how it decided, and perhaps which conversations it changed.
-  private func decide(_ query: Query) async throws(Problem) {
-    let rows = try await run(Statement(query) { $0 })
-    switch rows.isEmpty ? nil : rows.text(0, 0) {
-    case "done": break
-    case "owners_only": throw .forbidden(.owner)
-    case "last_owner":
-      throw .conflict("This is the last owner of the workspace; make somebody else one first.")
-    case "shared":
-      throw .conflict(
-        "This account is a member of other workspaces too, so only its role can be changed here.")
-    default: throw .noSuchThing
-    }
-    guard rows.columnCount > 1, let freed = rows.text(0, 1) else { return }
-    for id in freed.split(separator: " ") {
-      if let session = Identifier(String(id)) { sessions.changed(session: session) }
-    }
-  }
 
   private func membership(_ object: JSONObject) throws(Problem) -> Membership? {
     try object.word("role", of: Membership.allCases.map(\.rawValue))

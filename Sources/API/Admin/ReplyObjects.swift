@@ -5,9 +5,9 @@ import Postgres
 import Primitives
 
 extension API {
-  private static let replyObject = RowShape([
-    ("object_id", .text), ("object_type", .text), ("payload", .json), ("alt_text", .text),
-    ("shortcut", .text), ("updated_at", .time),
+  static let replyObject = RowShape([
+    ("object_id", .text), ("object_type", .word(ReplyPayload.types)), ("payload", .json(.object)),
+    ("alt_text", .optional(.text)), ("shortcut", .optional(.text)), ("updated_at", .time),
   ])
 
   func listReplyObjects(_ call: Call) async throws(Problem) -> APIResponse {
@@ -26,7 +26,7 @@ extension API {
   func putReplyObject(_ call: Call) async throws(Problem) -> APIResponse {
     let object = try declaredObject(call.request)
     let id = call.parameters.text("object_id")
-    guard id.unicodeScalars.count <= 50, id.unicodeScalars.allSatisfy({ $0.value >= 0x20 }) else {
+    guard id.unicodeScalars.count <= 50, isPathName(id) else {
       throw .invalid("The name of a reply object has 1 to 50 characters.")
     }
     let type = try object.word("object_type", of: ReplyPayload.types) ?? "text"

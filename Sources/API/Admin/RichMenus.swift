@@ -4,9 +4,9 @@ import Postgres
 import Primitives
 
 extension API {
-  private static let menu = RowShape([
-    ("id", .id), ("name", .text), ("actions", .json), ("status", .text), ("created_at", .time),
-    ("updated_at", .time),
+  static let menu = RowShape([
+    ("id", .id), ("name", .text), ("actions", .json(.array(of: .object))),
+    ("status", .word(menuStates)), ("created_at", .time), ("updated_at", .time),
   ])
 
   func listMenus(_ call: Call) async throws(Problem) -> APIResponse {
@@ -105,7 +105,7 @@ extension API {
         """, call.actor + [.uuid(call.parameters.id("id"))]))
   }
 
-  private static let menuStates = ["draft", "published", "inactive"]
+  static let menuStates = ["draft", "published", "inactive"]
 
   private func checkedActions(_ object: JSONObject) throws(Problem) -> [UInt8]? {
     guard let text = try object.array("actions") else { return nil }

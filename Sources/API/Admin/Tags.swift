@@ -4,8 +4,8 @@ import Postgres
 import Primitives
 
 extension API {
-  private static let tag = RowShape([
-    ("name", .text), ("colour", .text), ("conversations", .int), ("created_at", .time),
+  static let tag = RowShape([
+    ("name", .text), ("colour", .optional(.text)), ("conversations", .int), ("created_at", .time),
   ])
 
   func listTags(_ call: Call) async throws(Problem) -> APIResponse {
@@ -124,9 +124,7 @@ extension API {
   /// As the table wants it, and without what a path cannot hold.
   private func tagName(_ name: String) throws(Problem) -> String {
     guard (1...50).contains(name.unicodeScalars.count), name.first != " ", name.last != " ",
-      name.unicodeScalars.allSatisfy({
-        $0.value >= 0x20 && $0 != "/" && $0 != "\\" && $0 != "\u{7F}"
-      })
+      isPathName(name)
     else {
       throw .invalid(
         "A tag has 1 to 50 characters, no slash, no line break and no blank at its ends.")

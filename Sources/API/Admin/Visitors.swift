@@ -4,9 +4,10 @@ import Postgres
 import Primitives
 
 extension API {
-  private static let visitor = RowShape([
-    ("id", .id), ("name", .text), ("email", .text), ("external_id", .text), ("attributes", .json),
-    ("banned_at", .time), ("created_at", .time), ("last_seen_at", .time), ("conversations", .int),
+  static let visitor = RowShape([
+    ("id", .id), ("name", .text), ("email", .optional(.text)), ("external_id", .optional(.text)),
+    ("attributes", .json(.object)), ("banned_at", .optional(.time)), ("created_at", .time),
+    ("last_seen_at", .optional(.time)), ("conversations", .int),
   ])
 
   /// Nil when there is none any more.

@@ -1,0 +1,98 @@
+/// What a workspace has set: as it is answered, in full, and as it may be changed. The reader of
+/// the settings (`WorkspaceSettings+Reading`) refuses members that it does not know.
+import Directory
+
+extension Schema {
+  static let settings = object([
+    "settings": object([
+      "widget": object([
+        "name": text.orNull, "accent": text.orNull, "locale": text, "theme": text,
+        "position": text, "greeting": greeting.orNull, "preview": bool, "sound": bool,
+        "teaser": bool,
+      ]),
+      "hours": object([
+        "always": bool, "time_zone": text,
+        "days": array(of: object(["day": int(1...7), "from": text, "to": text])),
+        "holidays": array(of: date),
+      ]),
+      "greeting_message": botMessage, "away_message": botMessage, "offline": botMessage,
+      "prechat": prechat,
+      "queue": object([
+        "capacity": count, "assign": text, "reassign_after_seconds": count, "show_position": bool,
+      ]),
+      "rating": rating,
+    ]),
+    "allowed_origins": array(of: text).orNull, "public_key": text, "workspace": named,
+  ]).named("Settings")
+
+  static let greeting = object(["title": text, "text": text])
+  static let botMessage = object(["enabled": bool, "text": text])
+  static let rating = object(["enabled": bool, "question": text.orNull])
+  static let prechat = object([
+    "enabled": bool,
+    "fields": array(
+      of: object(
+        ["key": text, "label": text, "type": word(fieldTypes), "required": bool],
+        sometimes: ["options": array(of: text)])),
+  ])
+
+  private static let fieldTypes = ["text", "email", "select"]
+  private static let said = string(0...SettingLimits.textBytes)
+  private static let botMessageInput = closed(optional: ["enabled": bool, "text": said])
+
+  static let settingsPatch = input(optional: [
+    "settings": closed(optional: [
+      "widget": widgetInput, "hours": hoursInput, "greeting_message": botMessageInput,
+      "away_message": botMessageInput, "offline": botMessageInput, "prechat": prechatInput,
+      "queue": closed(optional: [
+        "capacity": int(1...1_000), "assign": word(["off", "least_busy"]),
+        "reassign_after_seconds": int(0...86_400), "show_position": bool,
+      ]),
+      "rating": closed(optional: ["enabled": bool, "question": said]),
+    ]),
+    "allowed_origins": array(
+      of: string(0...APILimits.originBytes, format: "origin"), 0...APILimits.origins
+    ).saying("Origins as https://www.example.com; null: as the gateway's settings say."),
+  ]).named("SettingsPatch")
+
+  private static let widgetInput = closed(optional: [
+    "name": string(0...SettingLimits.nameBytes),
+    "accent": string(pattern: "^#[0-9A-Fa-f]{6}$"),
+    "locale": string(1...SettingLimits.localeBytes, pattern: "^[A-Za-z0-9-]+$"),
+    "theme": word(["auto", "light", "dark"]), "position": word(["right", "left"]),
+    "greeting": closed(optional: [
+      "title": string(0...SettingLimits.greetingTitleBytes), "text": said,
+    ]),
+    "preview": bool, "sound": bool, "teaser": bool,
+  ])
+
+  private static let hoursInput = closed(optional: [
+    "always": bool,
+    "time_zone": string(
+      1...SettingLimits.zoneBytes, pattern: "^[A-Za-z0-9/_+-]+$", format: "time-zone"
+    ).saying("A name that PostgreSQL knows, such as Europe/Berlin."),
+    "days": array(
+      of: closed([
+        "day": int(1...7).saying("1 is Monday."),
+        "from": string(pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$"),
+        "to": string(pattern: "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")
+          .saying("Not the same as “from”; an earlier time is on the next day."),
+      ]), 0...SettingLimits.openings),
+    "holidays": array(of: date, 0...SettingLimits.holidays),
+  ])
+
+  private static let prechatInput = closed(optional: [
+    "enabled": bool,
+    "fields": array(
+      of: closed(
+        [
+          "key": string(1...SettingLimits.fieldKeyBytes),
+          "label": string(1...SettingLimits.labelBytes),
+        ],
+        optional: [
+          "type": word(fieldTypes), "required": bool,
+          "options": array(
+            of: string(0...SettingLimits.labelBytes), 0...SettingLimits.options),
+        ]), 0...SettingLimits.fields),
+  ])
+}

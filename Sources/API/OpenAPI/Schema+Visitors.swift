@@ -1,0 +1,72 @@
+/// What the widget asks for, and what operators see and change of visitors.
+import Chat
+import Directory
+import Tokens
+
+extension Schema {
+  private static let workspaceKey = string(1...APILimits.secretBytes)
+    .saying("The workspace's public key, from the snippet.")
+  private static let context = object.saying(
+    "Texts: page, referrer, title, locale, timezone, user_agent, screen. Others are ignored.")
+  private static let attributes = map(
+    of: any(of: [string(0...APILimits.attributeTextBytes), number, bool]),
+    nameLength: 1...APILimits.attributeNameBytes, countMax: VisitorProfile.attributesMax)
+  private static let visitorName = string(0...APILimits.nameBytes)
+
+  static let widgetConfig = object([
+    "workspace": object(["name": text]), "greeting": greeting.orNull, "accent": text.orNull,
+    "locale": text, "theme": text, "position": text, "preview": bool, "sound": bool,
+    "teaser": bool, "hours": object(["is_open": bool, "opens_at": time.orNull]),
+    "operators_available": bool, "prechat": prechat, "offline": botMessage,
+    "menu": object(["id": id, "actions": array(of: object)]).orNull, "rating": rating,
+    "queue": object(["show_position": bool]),
+  ]).named("WidgetConfig")
+
+  static let visitorTokenRequest = input(
+    ["workspace": workspaceKey],
+    optional: [
+      "refresh": string(0...APILimits.secretBytes), "session": id, "new_session": bool,
+      "context": context, "identity": string(0...TokenAuthority.tokenBytesMax),
+      "attributes": attributes,
+    ]
+  ).named("VisitorTokenRequest")
+  static let visitorToken = object(
+    [
+      "token": text, "refresh": text, "session": id, "visitor": named, "expires_at": time,
+      "status": word(["waiting", "active", "closed"]),
+    ],
+    sometimes: ["fresh": bool.saying("The refresh secret was of no use; forget what you kept.")]
+  ).named("VisitorToken")
+
+  static let visitorProfile = input(optional: [
+    "name": visitorName, "email": visitorEmail, "attributes": attributes,
+  ]).named("VisitorProfile")
+  static let profileAnswer = object([
+    "visitor": object(["id": id, "name": text, "email": text.orNull, "attributes": object])
+  ]).named("VisitorProfileAnswer")
+
+  static let offlineMessage = input(
+    [
+      "workspace": workspaceKey, "email": email, "message": string(1...Limits.bodyBytes),
+    ], optional: ["name": visitorName, "context": context]
+  ).named("OfflineMessage")
+  static let openedSession = object(["session": id]).named("OpenedSession")
+  static let ratingInput = input(
+    ["rating": int(1...5)], optional: ["comment": string(0...APILimits.commentBytes)]
+  ).named("Rating")
+
+  static let oneVisitor = object(["visitor": visitor]).named("VisitorAnswer")
+  static let visitorPatch = input(optional: ["name": visitorName, "email": visitorEmail])
+    .named("VisitorPatch")
+  static let visitorExport = object([
+    "visitor": object, "sessions": array(of: object), "follows": array(of: object),
+    "ratings": array(of: object), "refused": array(of: object),
+  ]).named("VisitorExport")
+}
+
+extension [QueryParameter] {
+  static let workspace: [QueryParameter] = [
+    QueryParameter(
+      name: "workspace", schema: .string(1...APILimits.secretBytes), isRequired: true)
+  ]
+}
