@@ -36,7 +36,7 @@ extension Archive {
   /// Erases everything of a visitor: see `VisitorData`.
   public func erase(_ visitor: Identifier, workspace: Identifier) throws -> Erasure {
     var done = Erasure()
-    let sessions = try ask(VisitorData.lockOut(visitor, workspace: workspace)) ?? []
+    let sessions = try ask(VisitorData.lockOut(visitor, workspace: workspace, by: .command)) ?? []
     for session in sessions {
       done.messages += try ask(VisitorData.eraseSession(session, workspace: workspace))
       done.sessions += 1

@@ -53,7 +53,8 @@ extension Visitor {
         """
         SELECT DISTINCT a.target_id FROM audit_log a
         WHERE a.created_at > now() - make_interval(secs => $1::bigint)
-          AND a.action IN ('visitor.blocked', 'visitor.erased') AND a.target_id IS NOT NULL
+          AND a.action IN ('visitor.blocked', 'visitor.erasing', 'visitor.erased')
+          AND a.target_id IS NOT NULL
           AND NOT EXISTS (SELECT FROM visitors v
             WHERE v.id = a.target_id AND v.workspace_id = a.workspace_id AND v.banned_at IS NULL)
         LIMIT 10000

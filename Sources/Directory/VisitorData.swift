@@ -9,10 +9,10 @@ import Postgres
 public import Primitives
 
 public enum VisitorData {
-  /// First of all the way back into the conversation ends. Answers the visitor's sessions; nil when
-  /// the workspace has no such visitor.
+  /// First of all the way back into the conversation ends, and the audit log says who began it.
+  /// Answers the visitor's sessions; nil when the workspace has no such visitor.
   public static func lockOut(
-    _ visitor: Identifier, workspace: Identifier
+    _ visitor: Identifier, workspace: Identifier, by actor: Actor
   ) -> Statement<[Identifier]?> {
     Statement(
       Query(
@@ -23,11 +23,14 @@ public enum VisitorData {
         ), ended AS (
           DELETE FROM refresh_tokens r USING known
           WHERE r.workspace_id = $1::uuid AND r.visitor_id = known.id
+        ), noted AS (
+          INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
+          SELECT $1::uuid, $4::uuid, $3::text, 'visitor.erasing', id FROM known
         )
         SELECT (SELECT string_agg(s.id::text, ' ' ORDER BY s.id) FROM chat_sessions s
           WHERE s.workspace_id = $1::uuid AND s.user_id = known.id)
         FROM known
-        """, [.uuid(workspace), .uuid(visitor)])
+        """, [.uuid(workspace), .uuid(visitor), .text(actor.kind), .uuid(actor.id)])
     ) { rows in
       guard !rows.isEmpty else { return nil }
       return (rows.text(0, 0) ?? "").split(separator: " ").compactMap { Identifier(String($0)) }

@@ -8,7 +8,7 @@ extension API {
   func changeVisitor(_ call: Call) async throws(Problem) -> APIResponse {
     let object = try declaredObject(call.request)
     let name = try object.string("name", bytesMax: APILimits.nameBytes)
-    let email = try object.string("email", bytesMax: APILimits.emailBytes)
+    let email = try emailAddress(object)
     let rows = try await run(
       Statement(
         Query(
@@ -94,7 +94,8 @@ extension API {
   /// First the way back in, then what was said, last the visitor: see `VisitorData`.
   func eraseVisitor(_ call: Call) async throws(Problem) -> APIResponse {
     let id = call.parameters.id("id")
-    let found = try await run(VisitorData.lockOut(id, workspace: call.workspace))
+    let actor = VisitorData.Actor(kind: call.caller.actor, id: call.caller.id)
+    let found = try await run(VisitorData.lockOut(id, workspace: call.workspace, by: actor))
     guard let found else { throw .noSuchThing }
     var messages: Int64 = 0
     for session in found {
@@ -102,9 +103,8 @@ extension API {
     }
     _ = try await run(
       VisitorData.eraseRest(
-        id, workspace: call.workspace,
-        by: VisitorData.Actor(kind: call.caller.actor, id: call.caller.id),
-        sessions: Int64(found.count), messages: messages))
+        id, workspace: call.workspace, by: actor, sessions: Int64(found.count),
+        messages: messages))
     for session in found { sessions.changed(session: session) }
     return APIResponse(status: 204)
   }
