@@ -51,6 +51,54 @@ struct LoginTests {
     #expect(isAdmitted)
   }
 
+  @Test("a visitor who is blocked is closed with 4302, also with a new hello; a neighbour is not")
+  func blocked() async throws {
+    let gateway = try await RunningGateway(loops: 2)
+    defer { gateway.stop() }
+    let (visit, other) = (try gateway.visitor(), try gateway.visitor())
+    let clients = try [visit, visit, other].map { _ in try SocketClient(port: gateway.port) }
+    for (client, visit) in zip(clients, [visit, visit, other]) {
+      try hello(client, visit.token)
+      _ = try client.hear(#""welcome""#)
+    }
+    try gateway.run(
+      Query(
+        """
+        WITH blocked AS (
+          UPDATE visitors v SET banned_at = now() FROM chat_sessions s
+          WHERE s.id = $1 AND v.id = s.user_id RETURNING v.workspace_id, v.id
+        )
+        INSERT INTO audit_log (workspace_id, actor, action, target_id)
+        SELECT workspace_id, 'command', 'visitor.blocked', id FROM blocked
+        """, [.uuid(visit.session)]))
+    // In all tabs.
+    for client in clients.prefix(2) { #expect(try client.hearTheEnd() == 4302) }
+    let again = try SocketClient(port: gateway.port)
+    try hello(again, visit.token)
+    #expect(try again.hearTheEnd() == 4302)
+    try clients[2].say(#"{"type":"subscribe","ref":9,"session":"\#(other.session)","after":0}"#)
+    _ = try clients[2].hear(#""live""#)
+  }
+
+  @Test("an operator who logs out is closed with 4204, and the other login goes on")
+  func loggedOut() async throws {
+    let gateway = try await RunningGateway(loops: 2)
+    defer { gateway.stop() }
+    let login = try gateway.login()
+    let other = try gateway.login(of: login.id)
+    let clients = try [login, other].map { login in
+      let client = try SocketClient(port: gateway.port)
+      try hello(client, login.token)
+      _ = try client.hear(#""welcome""#)
+      return client
+    }
+    try gateway.run(
+      Query("DELETE FROM operator_sessions WHERE token_hash = $1", [.bytes(login.hash)]))
+    #expect(try clients[0].hearTheEnd() == 4204)
+    try clients[1].say(#"{"type":"watch","ref":7,"inbox":true}"#)
+    _ = try clients[1].hear(#""ok""#)
+  }
+
   @Test(
     "an operator who is disabled, demoted, removed or has a new password is closed with 4204 (A16)",
     arguments: [

@@ -5,6 +5,7 @@ import Engine
 import Kernel
 import Logging
 import Migrator
+import OpenSSL
 import Postgres
 import Primitives
 import Settings
@@ -96,6 +97,29 @@ final class RunningGateway {
       now: SystemClock.wallTime()
     ).token
     return (id, token)
+  }
+
+  /// An operator who is logged in to the console, or one who is so once more.
+  func login(
+    of known: Identifier? = nil
+  ) throws -> (id: Identifier, hash: [UInt8], token: String) {
+    let id = try known ?? operatorAndToken().id
+    let hash = SHA256.digest(Array("\(RunningGateway.makeID())".utf8))
+    _ = try connection.run(
+      OperatorSession.create(
+        tokenHash: hash, operator: id, workspace: workspace,
+        expiresAt: WallTime(microseconds: SystemClock.wallTime().microseconds + 600_000_000)
+      ).query)
+    let hexadecimal = hash.map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+    let token = try tokens.issue(
+      .operator(id: id, workspace: workspace, name: "Mika", role: "admin"),
+      boundTo: TokenBinding(session: hexadecimal), lifetimeSeconds: 600,
+      now: SystemClock.wallTime()
+    ).token
+    return (id, hash, token)
   }
 
   func run(_ query: Query) throws { _ = try connection.run(query) }
