@@ -93,6 +93,7 @@ else
 fi
 beside "outbox" ./outbox.sh
 beside "workloads" ./workloads.sh
+if $full; then beside "openapi" ./openapi.sh --full; else beside "openapi" ./openapi.sh; fi
 join
 # Browsers keep a core busy each.
 beside "browser" ./browser.sh

@@ -1,0 +1,174 @@
+"""Makes one of everything in the demo workspace, for requests that are to succeed:
+openapi_seeds.py URL LOG OWNER FILE, with the gateway's log and an owner's token.
+
+Writes into FILE what the hooks need: credentials, and of each operation the values of its parameters and a body.
+"""
+
+import json
+import re
+import sys
+import urllib.error
+import urllib.request
+
+url, log, owner, target = sys.argv[1:5]
+admin = "/api/v1/admin"
+live = admin + "/live-chat"
+talk = live + "/conversations"
+password = re.search(r"Log in as\s+demo@example\.com / (\S+)", open(log, errors="replace").read())[1]
+workspace = re.search(r'data-workspace="(pk_[^"]+)"', open(log, errors="replace").read())[1]
+
+
+
+def ask(method, path, body=None, token=None):
+    headers = {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+    if token:
+        headers["Authorization"] = "Bearer " + token
+    request = urllib.request.Request(
+        url + path, None if body is None else json.dumps(body).encode(), headers, method=method
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        text = answer.read()
+        return json.loads(text) if text else {}
+
+
+def log_in(email, password):
+    """The console's cookie."""
+    body = json.dumps({"email": email, "password": password}).encode()
+    request = urllib.request.Request(url + "/api/v1/auth/login", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return re.match("chirrup_session=([^;]+)", answer.headers["Set-Cookie"])[1]
+
+
+def made(path, body, kind):
+    return ask("POST", admin + path, body, owner)[kind]["id"]
+
+
+def visit():
+    return ask("POST", "/api/v1/widget/token", {"workspace": workspace})
+
+
+ask(
+    "PATCH",
+    admin + "/settings",
+    {
+        "settings": {"queue": {"capacity": 1000}, "offline": {"enabled": True, "text": "Write to us"}},
+        "allowed_origins": None,
+    },
+    owner,
+)
+left = {"workspace": workspace, "email": "ada@example.com", "message": "Is anybody there?"}
+waiting = [ask("POST", "/api/v1/widget/offline", left)["session"] for _ in range(8)]
+visits = [visit() for _ in range(4)]
+members = [
+    made(
+        "/members",
+        {"email": f"m{i}-{waiting[0]}@example.com", "name": "M", "role": "admin", "password": "correct horse"},
+        "member",
+    )
+    for i in range(3)
+]
+# The password of the owner is changed in the run, which ends the owner's logins.
+cookies = [log_in(f"m2-{waiting[0]}@example.com", "correct horse") for _ in range(2)]
+hook = {"url": "https://hooks.example.com/in", "events": ["message.created"]}
+webhooks = [made("/webhooks", hook, "webhook") for _ in range(2)]
+delivery = ask("POST", f"{admin}/webhooks/{webhooks[0]}/test", {}, owner)["delivery"]["id"]
+menu = {"name": "Menu", "actions": [{"label": "Order", "type": "message", "value": "order"}]}
+menus = [made("/rich-menus", menu, "rich_menu") for _ in range(2)]
+intent = {"keyword": "hello", "match_kind": "contains", "replies": [{"text": "Hello"}]}
+reply = {"object_type": "text", "payload": {"text": "Hello"}}
+credential = {"name": "default", "secret": "s3cret"}
+scopes = sorted(
+    {
+        operation["x-scope"]
+        for item in ask("GET", "/api/v1/openapi.json")["paths"].values()
+        for operation in item.values()
+        if operation.get("x-scope")
+    }
+)
+keys = [
+    ask("POST", admin + "/api-keys", {"name": "seed", "scopes": scopes}, owner) for _ in range(2)
+]
+for name in "kept", "deleted":
+    ask("PUT", f"{admin}/tags/{name}", {"colour": "#336699"}, owner)
+    ask("PUT", f"{admin}/reply-objects/{name}", reply, owner)
+    ask("PUT", f"{admin}/credentials/{name}", credential, owner)
+    try:
+        ask("POST", admin + "/intents", {"name": name} | intent, owner)
+    except urllib.error.HTTPError as error:
+        if error.code != 409:
+            raise
+
+
+def of(**values):
+    """Parameters and a body; of a second run the intent has another name."""
+    return {"body": values.pop("body", None), "parameters": values}
+
+
+examples = {
+    f"GET {talk}": of(status="open", assignee="none", limit=2, q="a"),
+    f"GET {talk}/{{id}}": of(id=waiting[0]),
+    f"GET {talk}/{{id}}/messages": of(id=waiting[0], around=1),
+    f"GET {live}/messages/search": of(q="anybody"),
+    f"POST {talk}/{{id}}/messages": of(id=waiting[0], body={"body": "Yes"}),
+    f"POST {talk}/{{id}}/notes": of(id=waiting[0], body={"body": "A note"}),
+    f"PUT {talk}/{{id}}/tags": of(id=waiting[0], body={"tags": ["kept"]}),
+    f"POST {talk}/{{id}}/read": of(id=waiting[0], body={"seq": 1}),
+    f"POST {talk}/{{id}}/claim": of(id=waiting[1], body={}),
+    f"POST {live}/next": of(body={}),
+    f"POST {talk}/{{id}}/transfer": of(id=waiting[2], body={"reason": "who knows this"}),
+    f"POST {talk}/{{id}}/close": of(id=waiting[3], body={"reason": "done"}),
+    f"POST {talk}/{{id}}/reopen": of(id=waiting[3], body={}),
+    f"GET {live}/analytics": of(),
+    f"GET {live}/analytics/operators": of(),
+    f"GET {admin}/visitors/{{id}}": of(id=visits[0]["visitor"]["id"]),
+    f"PATCH {admin}/visitors/{{id}}": of(id=visits[0]["visitor"]["id"], body={"name": "Ada"}),
+    f"POST {admin}/visitors/{{id}}/block": of(id=visits[1]["visitor"]["id"], body={}),
+    f"POST {admin}/visitors/{{id}}/unblock": of(id=visits[1]["visitor"]["id"], body={}),
+    f"GET {admin}/visitors/{{id}}/export": of(id=visits[0]["visitor"]["id"]),
+    f"DELETE {admin}/visitors/{{id}}": of(id=visits[2]["visitor"]["id"]),
+    f"PATCH {admin}/settings": of(body={"settings": {"rating": {"enabled": True}}}),
+    f"PATCH {admin}/members/{{id}}": of(id=members[0], body={"name": "Renamed"}),
+    f"DELETE {admin}/members/{{id}}": of(id=members[1]),
+    f"POST {admin}/members": of(
+        body={"email": f"x-{waiting[1]}@example.com", "name": "X", "password": "long enough"}
+    ),
+    f"PUT {admin}/tags/{{name}}": of(name="kept", body={"colour": "#aabbcc"}),
+    f"DELETE {admin}/tags/{{name}}": of(name="deleted"),
+    f"PUT {admin}/credentials/{{provider}}": of(provider="kept", body=credential),
+    f"DELETE {admin}/credentials/{{provider}}": of(provider="deleted"),
+    f"POST {admin}/api-keys": of(body={"name": "another", "scopes": ["audit:read"]}),
+    f"DELETE {admin}/api-keys/{{id}}": of(id=keys[1]["api_key"]["id"]),
+    f"PUT {admin}/reply-objects/{{object_id}}": of(object_id="kept", body=reply),
+    f"DELETE {admin}/reply-objects/{{object_id}}": of(object_id="deleted"),
+    f"POST {admin}/intents": of(body={"name": waiting[0]} | intent),
+    f"PUT {admin}/intents/{{name}}": of(name="kept", body=intent),
+    f"DELETE {admin}/intents/{{name}}": of(name="deleted"),
+    f"POST {admin}/rich-menus": of(body=menu),
+    f"PATCH {admin}/rich-menus/{{id}}": of(id=menus[0], body={"status": "published"}),
+    f"DELETE {admin}/rich-menus/{{id}}": of(id=menus[1]),
+    f"POST {admin}/webhooks": of(body=hook),
+    f"GET {admin}/webhooks/{{id}}": of(id=webhooks[0]),
+    f"PATCH {admin}/webhooks/{{id}}": of(id=webhooks[0], body={"events": []}),
+    f"POST {admin}/webhooks/{{id}}/test": of(id=webhooks[0], body={}),
+    f"GET {admin}/webhooks/{{id}}/deliveries": of(id=webhooks[0], status="pending"),
+    f"POST {admin}/webhooks/{{id}}/deliveries/{{delivery}}/redeliver": of(
+        id=webhooks[0], delivery=delivery, body={}
+    ),
+    f"DELETE {admin}/webhooks/{{id}}": of(id=webhooks[1]),
+    "GET /api/v1/widget/config": of(workspace=workspace),
+    "POST /api/v1/widget/token": of(body={"workspace": workspace}),
+    "PUT /api/v1/widget/profile": of(body={"name": "Ada", "attributes": {"plan": "pro"}}),
+    "POST /api/v1/widget/offline": of(body=left),
+    "PUT /api/v1/widget/sessions/{id}/rating": of(id=visits[3]["session"], body={"rating": 5}),
+    "GET /api/v1/widget/sessions/{id}/transcript": of(id=visits[3]["session"]),
+    "POST /api/v1/auth/login": of(body={"email": "demo@example.com", "password": password}),
+    "POST /api/v1/auth/password": of(body={"current": password, "new": password}),
+}
+with open(target, "w") as file:
+    json.dump(
+        {
+            "cookie": cookies[0], "cookie_to_end": cookies[1], "key": keys[0]["key"],
+            "visitor": visits[3]["token"], "examples": examples,
+        },
+        file,
+    )
