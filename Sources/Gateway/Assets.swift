@@ -36,9 +36,13 @@ struct Assets: Sendable {
       let contentType = unsafe String(cString: asset.content_type)
       var bytes = unsafe Array(UnsafeBufferPointer(start: asset.bytes, count: Int(asset.length)))
       if contentType.hasPrefix("text/html") { bytes = Assets.fill(bytes, values) }
+      // SAFETY: as above; the file has this many bytes, none where there is no file.
+      let squeezed = unsafe Array(
+        UnsafeBufferPointer(start: asset.gzip, count: Int(asset.gzip_length)))
       table[path] = Asset(
         contentType: contentType, plain: Form(bytes: bytes, entityTag: Assets.entityTag(of: bytes)),
-        gzip: Assets.gzip(bytes),
+        gzip: squeezed.isEmpty
+          ? Assets.gzip(bytes) : Form(bytes: squeezed, entityTag: Assets.entityTag(of: squeezed)),
         isShared: path == "/widget.js" || path.hasPrefix("/assets/"))
     }
   }

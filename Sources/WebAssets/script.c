@@ -22,14 +22,15 @@ typedef struct {
 /// missing here becomes a name that nobody knows, so its first use fails and cannot be overlooked.
 static const char *const reserved[] = {
     "AbortController", "AbortSignal", "Array", "AudioContext", "Blob", "Boolean",
-    "BroadcastChannel", "CSSStyleSheet", "Date", "Error", "FormData", "Infinity", "Intl",
+    "BroadcastChannel", "CSSStyleSheet", "CustomEvent",
+    "Date", "Error", "FormData", "Infinity", "Intl",
     "JSON", "Map", "Math", "Number", "Object", "Promise", "ResizeObserver", "Set", "String",
     "TextEncoder", "URL", "Uint8Array", "WebSocket", "addEventListener", "async", "await",
     "break", "case", "catch", "class", "clearInterval", "clearTimeout", "console", "const",
     "constructor", "continue", "crypto", "default", "delete", "do", "document", "else",
     "encodeURIComponent", "export", "extends", "false", "fetch", "finally", "for", "function",
     "get", "if", "import", "in", "indexedDB", "instanceof", "let", "localStorage", "location",
-    "matchMedia", "navigator", "new", "null", "of", "requestAnimationFrame", "return",
+    "matchMedia", "navigator", "new", "null", "of", "parseInt", "requestAnimationFrame", "return",
     "sessionStorage", "set", "setInterval", "setTimeout", "static", "switch", "this", "throw",
     "true", "try", "typeof", "undefined", "while", "window"};
 

@@ -117,10 +117,13 @@ static bool meet(const variable *one, const variable *two, unsigned long words) 
   return false;
 }
 
-/// `a` … `Z`, then `a0` … `Z9`.
+/// The letters that scripts are full of come first, for they have short codes already; this order
+/// was found by trial on the widget.
+static const char alphabet[] = "itendraoglscuhmpTybkvwxEfqAMCLRDHINOPFBJUGWXYSjzQZKV";
+
+/// `e` … `V`, then `a0` … `Z9`.
 static void spell(variable *it, unsigned long number) {
-  const unsigned char letter = (unsigned char)(number % letters);
-  it->text[0] = (unsigned char)(letter < 26 ? 'a' + letter : 'A' + letter - 26);
+  it->text[0] = (unsigned char)alphabet[number % letters];
   it->text[1] = (unsigned char)('0' + number / letters - 1);
   it->length = number < letters ? 1 : 2;
 }
@@ -157,7 +160,7 @@ static void name(const variables *known, variable *it) {
 static void name_all(variables *known) {
   for (unsigned long i = 0; i < known->count; i += 1) {
     variable *const it = &known->of[i];
-    if (it->is_exported || it->shorthands * 2 >= it->uses) keep(it);
+    if (it->is_exported || it->shorthands * 3 >= it->uses * 2) keep(it);
   }
   for (;;) {
     variable *most = NULL;
@@ -220,7 +223,21 @@ static bool is_bare(const chirrup_script *script, const chirrup_token *word) {
   if (word[1].is == role_variable) {
     return at + 4 < script->count && *word[3].at == '=' && *word[4].at == '>';
   }
-  return chirrup_equals(&word[1], "null") && word[-1].length == 1 && *word[-1].at == '=';
+  return chirrup_equals(&word[1], "null") && chirrup_is_one_of(word - 1, "=:");
+}
+
+/// Whether the parentheses that begin with `word` are those of `new Map()`, which says the same
+/// without them unless a property follows.
+static bool is_empty_call(const chirrup_script *script, const chirrup_token *word) {
+  const unsigned long at = (unsigned long)(word - script->of);
+  return chirrup_is_one_of(word, "(") && word->partner == at + 1 && at >= 3 &&
+         chirrup_equals(word - 3, "new") && !chirrup_is_one_of(word + 2, ".[(");
+}
+
+/// Whether the space before `word` parts nothing any more.
+static bool is_needless(const chirrup_token *space) {
+  return chirrup_is_one_of(space, " ") && (chirrup_equals(space + 1, "true") ||
+         chirrup_equals(space + 1, "false") || memchr("'`", *space[1].at, 2));
 }
 
 /// `10_000` is `10000` and `1e4`, `true` is `!0`.
@@ -252,6 +269,10 @@ static unsigned long write_out(
     const chirrup_token *const word = &script->of[i];
     if (joins(&all, word, out > begin ? out - 1 : NULL)) {
       if (chirrup_is_one_of(word + 1, " ")) i += 1;
+    } else if (is_empty_call(script, word)) {
+      i += 1;
+    } else if (is_needless(word)) {
+      continue;
     } else if (is_bare(script, word)) {
       if (chirrup_equals(word - 1, "async")) *out++ = ' ';
       out = word[1].is == role_variable ? copy_name(out, known, word + 1) : copy(out, "null", 4);

@@ -6,6 +6,7 @@
 
 #include "pack.h"
 #include "shorten.h"
+#include "squeeze.h"
 #include "web_assets.h"
 
 static const unsigned char shared_protocol_js[] = {
@@ -137,9 +138,9 @@ static const chirrup_part app_parts[] = {
     PART(widget_wordlist_js),
     PART(widget_words_js),
     PART(widget_notice_js),
-    PART(widget_extras_js),
     PART(widget_status_js),
     PART(widget_panel_js),
+    PART(widget_extras_js),
     PART(widget_app_js)};
 static const chirrup_part style_parts[] = {PART(widget_widget_css), PART(widget_extras_css)};
 
@@ -153,35 +154,62 @@ static unsigned char app[2 * sources_max];
 // outbox or anything of the platform.
 static const char inner[] =
     "pausedUntil heard openedAt ids oldest lostAt live drop ask askAs changed others toEnd atEnd "
-    "home noted roundTrip waiting acked refuse hush confirm reached older drawLead opened retryAt "
+    "home noted roundTrip waiting acked refuse hush confirm reached older opened retryAt "
     "nudge local route kept commit typing forget keep unread render about again "
-    "speak write welcome";
+    "speak write welcome state items ready next lost others log form mark sign node drawn draw "
+    "change cause reason frame tell choose begun config offers view visitor hush typed me extra "
+    "newer atEnd line mute fail moved hush untold";
+
+/// Classes that only the widget's own sheet and elements name, and no test.
+static const char looks[] =
+    "icon-button avatar compose grades head lead link mark menu pages again replies sr-only who "
+    "cards dots dot foot status queue panel send";
 
 #define SCRIPT "text/javascript; charset=utf-8"
+
+/// Room for the gzip files of all, which are a third of them.
+static unsigned char squeezed[sources_max];
 
 enum { widget_place, app_place, types_place, languages_place };
 
 static chirrup_asset assets[languages_place + languages_count] = {
-    {"/widget.js", SCRIPT, loader, 0},
-    {"/assets/widget/app.js", SCRIPT, app, 0},
-    {"/widget.d.ts", "text/plain; charset=utf-8", widget_widget_d_ts, sizeof widget_widget_d_ts},
+    {.path = "/widget.js", .content_type = SCRIPT, .bytes = loader},
+    {.path = "/assets/widget/app.js", .content_type = SCRIPT, .bytes = app},
+    {.path = "/widget.d.ts", .content_type = "text/plain; charset=utf-8",
+     .bytes = widget_widget_d_ts, .length = sizeof widget_widget_d_ts},
 };
+
+static void squeeze_all(unsigned long count) {
+  unsigned char *end = squeezed;
+  for (unsigned long i = 0; i < count; i += 1) {
+    if (end + assets[i].length > squeezed + sizeof squeezed) return;
+    assets[i].gzip_length = chirrup_squeeze(assets[i].bytes, assets[i].length, end);
+    assets[i].gzip = assets[i].gzip_length > 0 ? end : NULL;
+    end += assets[i].gzip_length;
+  }
+}
 
 const chirrup_asset *chirrup_widget_assets(unsigned long *count) {
   static unsigned char packed[sources_max];
   unsigned long length = chirrup_pack_modules(loader_parts, 1, packed);
+  static unsigned char opened[2 * sources_max];
   assets[widget_place].length = chirrup_shorten(packed, length, NULL, loader);
   length = chirrup_pack_modules(app_parts, sizeof app_parts / sizeof *app_parts, packed);
-  unsigned char *end = app + chirrup_shorten(packed, length, inner, app);
+  length = chirrup_open_classes(packed, length, opened);
+  unsigned char *end = app + chirrup_shorten(opened, length, inner, app);
+  end = app + chirrup_rename_looks(app, (unsigned long)(end - app), looks, true);
   end += sprintf((char *)end, "export let css=`");
-  end += chirrup_pack_styles(style_parts, sizeof style_parts / sizeof *style_parts, end);
+  length = chirrup_pack_styles(style_parts, sizeof style_parts / sizeof *style_parts, end);
+  end += chirrup_rename_looks(end, length, looks, false);
   end += sprintf((char *)end, "`\n");
   assets[app_place].length = (unsigned long)(end - app);
   for (unsigned long i = 0; i < languages_count; i += 1) {
     length = chirrup_pack_words((chirrup_part)PART(widget_wordlist_js), languages[i].texts,
                                 languages[0].texts, words[i]);
-    assets[languages_place + i] = (chirrup_asset){languages[i].path, SCRIPT, words[i], length};
+    assets[languages_place + i] = (chirrup_asset){
+        .path = languages[i].path, .content_type = SCRIPT, .bytes = words[i], .length = length};
   }
+  squeeze_all(sizeof assets / sizeof *assets);
   *count = sizeof assets / sizeof *assets;
   return assets;
 }

@@ -84,7 +84,7 @@ class Refusals(Run):
         widget.page.reload()
         expect(failed).to_have_count(2)
         self.promise("closed meanwhile: refused, with the reason, also after a reload")
-        failed.first.get_by_role("button", name="Start a new one").click()
+        failed.first.get_by_role("button", name="Start a new conversation").first.click()
         widget.committed()
         expect(failed).to_have_count(0)
         expect(widget.own).to_have_count(2)

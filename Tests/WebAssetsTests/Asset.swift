@@ -6,6 +6,8 @@ struct Asset: Sendable {
   var path: String
   var type: String
   var text: String
+  /// The gzip file that is sent to who accepts one; empty where the gateway makes it.
+  var gzip: [UInt8]
   var byteCount: Int { text.utf8.count }
 
   static let all: [Asset] = {
@@ -20,28 +22,48 @@ struct Asset: Sendable {
         path: String(cString: asset.path), type: String(cString: asset.content_type),
         text: String(
           decoding: UnsafeBufferPointer(start: asset.bytes, count: Int(asset.length)),
-          as: UTF8.self))
+          as: UTF8.self),
+        gzip: Array(UnsafeBufferPointer(start: asset.gzip, count: Int(asset.gzip_length))))
     }
   }()
 
   static func at(_ path: String) -> Asset? { all.first { $0.path == path } }
 
-  /// What a browser that accepts gzip would load.
-  func gzipped() throws -> Int {
-    let gzip = Process()
-    gzip.executableURL = URL(filePath: "/usr/bin/gzip")
-    gzip.arguments = ["-9", "--stdout"]
-    let input = Pipe()
-    let output = Pipe()
-    gzip.standardInput = input
-    gzip.standardOutput = output
-    try gzip.run()
-    try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
-    try input.fileHandleForWriting.close()
-    let count = try output.fileHandleForReading.readToEnd()?.count ?? 0
-    gzip.waitUntilExit()
-    return count
+}
+
+/// What gzip makes of bytes: with `-9`, as small as it can, with `-d` what they were.
+func gzip(_ option: String, _ bytes: [UInt8]) throws -> [UInt8] {
+  let gzip = Process()
+  gzip.executableURL = URL(filePath: "/usr/bin/gzip")
+  gzip.arguments = [option, "--stdout"]
+  let input = Pipe()
+  let output = Pipe()
+  gzip.standardInput = input
+  gzip.standardOutput = output
+  try gzip.run()
+  // More than a pipe holds goes in while something comes out.
+  let file = input.fileHandleForWriting
+  let writer = Thread {
+    try? file.write(contentsOf: Data(bytes))
+    try? file.close()
   }
+  writer.start()
+  let made = try output.fileHandleForReading.readToEnd() ?? Data()
+  gzip.waitUntilExit()
+  return gzip.terminationStatus == 0 ? Array(made) : []
+}
+
+/// A text as our own gzip file.
+func squeezed(_ text: String) -> [UInt8] {
+  let bytes = Array(text.utf8)
+  var room = [UInt8](repeating: 0, count: bytes.count)
+  let length = unsafe bytes.withUnsafeBufferPointer { bytes in
+    // SAFETY: it reads `bytes` and writes fewer (squeeze.h).
+    unsafe room.withUnsafeMutableBufferPointer { room in
+      unsafe chirrup_squeeze(bytes.baseAddress, UInt(bytes.count), room.baseAddress)
+    }
+  }
+  return Array(room.prefix(Int(length)))
 }
 
 /// What becomes of sources on their way.
@@ -68,6 +90,30 @@ func packed(texts: String, instead: String, list: String) -> String {
     }
   }
   return String(decoding: room.prefix(Int(length)), as: UTF8.self)
+}
+
+/// A packed script with functions in place of its classes.
+func withoutClasses(_ script: String) -> String {
+  let bytes = Array(script.utf8)
+  var room = [UInt8](repeating: 0, count: 2 * bytes.count)
+  let length = unsafe bytes.withUnsafeBufferPointer { bytes in
+    // SAFETY: it reads `bytes` and writes at most twice as many (shorten.h).
+    unsafe room.withUnsafeMutableBufferPointer { room in
+      unsafe chirrup_open_classes(bytes.baseAddress, UInt(bytes.count), room.baseAddress)
+    }
+  }
+  return String(decoding: room.prefix(Int(length)), as: UTF8.self)
+}
+
+/// A text in which classes have one letter.
+func renamed(_ looks: String, in text: String, isScript: Bool) -> String {
+  var bytes = Array(text.utf8)
+  let count = UInt(bytes.count)
+  let length = unsafe bytes.withUnsafeMutableBufferPointer { bytes in
+    // SAFETY: it changes `bytes` in place and makes them fewer (shorten.h).
+    unsafe chirrup_rename_looks(bytes.baseAddress, count, looks, isScript)
+  }
+  return String(decoding: bytes.prefix(Int(length)), as: UTF8.self)
 }
 
 /// A packed script with short names.

@@ -66,9 +66,9 @@ struct PackTests {
       """
     #expect(
       withShortNames(packed(modules: [source]))
-        == "let a=a=>document.title+a.name;class c{#a=a;size=1;get(){return this.#a({name:a})}}"
-        + "let{kind,other:b=`${a} item`}=new c();"
-        + "export function start(c){return[a,b,b,{kind},c.kind]}\n")
+        == "let i=i=>document.title+i.name;class e{#i=i;size=1;get(){return this.#i({name:i})}}"
+        + "let{kind,other:t=`${i} item`}=new e;"
+        + "export function start(e){return[i,t,t,{kind},e.kind]}\n")
   }
 
   @Test("declarations that follow each other become one")
@@ -76,7 +76,7 @@ struct PackTests {
     #expect(
       withShortNames(
         "let one=1;let two=()=>{let inner=one;fetch(inner)};let{three}=two;two();let four=three;\n")
-        == "let b=1,a=()=>{let a=b;fetch(a)},{three}=a;a();let c=three;\n")
+        == "let t=1,i=()=>{let i=t;fetch(i)},{three:e}=i;i();let n=e;\n")
   }
 
   @Test("a name is used again where the other one cannot be meant")
@@ -94,23 +94,87 @@ struct PackTests {
       """
     #expect(
       withShortNames(packed(modules: [source]))
-        == "let a=b=>{let c=b;return[c,a]},b=(c,d)=>a(c?d:b);export function begin(a){let c=()=>{"
-        + "let b=a;return b};for(let b of a){c(b)}try{c()}catch(a){b(a)}"
-        + "return`${a.map((b,a)=>b+a)} ${c(a?a=>a:b)}`}\n")
+        == "let i=t=>{let e=t;return[e,i]},t=(e,n)=>i(e?n:t);export function begin(i){let e=()=>{"
+        + "let t=i;return t};for(let t of i){e(t)}try{e()}catch(i){t(i)}"
+        + "return`${i.map((t,i)=>t+i)} ${e(i?i=>i:t)}`}\n")
   }
 
   @Test("each class has its own private names")
   func privates() {
     #expect(
       withShortNames("class One{#first=1;#next;get(){return this.#first}}class Two{#other=2}\n")
-        == "class a{#a=1;#b;get(){return this.#a}}class b{#a=2}\n")
+        == "class i{#i=1;#t;get(){return this.#i}}class t{#i=2}\n")
+  }
+
+  @Test("a class becomes a function, its private members are variables of it")
+  func classes() {
+    let source = """
+      class Box {
+        lid = 1;
+        #inner = new Map(); #name; #turn;
+        constructor(name, other) {
+          this.#name = name;
+          this.other = other;
+          other(() => this.#look(name), this.other);
+        }
+        get size() { return this.#inner.size; }
+        async add(thing, name) { this.#turn = name; return this.#look(thing + this.lid); }
+        async #look(at) { await this.#inner.get(at); }
+      }
+      export const box = new Box('a', () => {});
+
+      """
+    #expect(
+      withoutClasses(packed(modules: [source]))
+        == "function Box($name,other){let $this={lid:1,get size(){return $inner.size},"
+        + "async add(thing,name){$turn=name;return $look(thing+$this.lid)}},"
+        + "$inner=new Map(),$turn;async function $look(at){await $inner.get(at)}"
+        + "$this.other=other;other(()=>$look($name),$this.other);return $this}"
+        + "export let box=Box('a',()=>{});\n")
+  }
+
+  @Test("a constant with one use becomes its value, a property that nobody reads goes")
+  func unneeded() {
+    let source = """
+      const LIMIT = 7 * 86_400;
+      const WORDS = ['a'];
+      const TWICE = 2;
+      class Box {
+        open = 0; last = 0;
+        put(at) { this.open = at; this.last = at; return this.last > LIMIT ? WORDS : TWICE; }
+        take() { return TWICE; }
+      }
+
+      """
+    #expect(
+      withoutClasses(packed(modules: [source]))
+        == "let TWICE=2;function Box(){let $this={last:0,put(at){$this.last=at;"
+        + "return $this.last>(7*86_400)?['a']:TWICE},take(){return TWICE}};return $this}\n")
+  }
+
+  @Test("a single statement needs no braces")
+  func braces() {
+    #expect(
+      withoutClasses(
+        "if(a){b()}else{c()}for(let d of e){f(d)}if(a){if(b){c()}}else{let d=1;f(d)}\n")
+        == "if(a)b();else c();for(let d of e)f(d);if(a){if(b)c()}else{let d=1;f(d)}\n")
+  }
+
+  @Test("classes of elements get one letter in sheets and in the strings of scripts")
+  func looks() {
+    #expect(
+      renamed("head foot", in: ".head:hover,.foot .header{}", isScript: false)
+        == ".a:hover,.b .header{}")
+    #expect(
+      renamed("head foot", in: "el('p.head.foot',it.head,`b.foot.${it.head}`)", isScript: true)
+        == "el('p.a.b',it.head,`b.b.${it.head}`)")
   }
 
   @Test("literals are written shorter, and parentheses around a single parameter go")
   func literals() {
     #expect(
       withShortNames("fetch(async(one)=>one,10_000,1_500,true,(null),0.5,(two,three)=>two);\n")
-        == "fetch(async a=>a,1e4,1500,!0,(null),0.5,(a,b)=>a);\n")
+        == "fetch(async i=>i,1e4,1500,!0,(null),0.5,(i,t)=>i);\n")
   }
 
   @Test("inner properties get short names too, and what stands for one in a pattern")
@@ -120,7 +184,7 @@ struct PackTests {
         "class A{waiting=1;get(){return this.waiting.id}}"
           + "let{waiting,id}=new A();fetch(waiting,id);\n",
         inner: "other waiting")
-        == "class a{a=1;get(){return this.a.id}}let{a:waiting,id}=new a();fetch(waiting,id);\n")
+        == "class i{i=1;get(){return this.i.id}}let{i:t,id:e}=new i;fetch(t,e);\n")
   }
 
   @Test("a name of a list of places is its place, and a language its texts in that order")

@@ -14,6 +14,7 @@ const WORDS = {
   read: 'Read',
   today: 'Today',
   you: 'You',
+  note: 'note, only the team sees it',
 };
 speakThread(undefined, (name) => WORDS[name]);
 

@@ -2,11 +2,25 @@
 // something is wrong.
 
 import { el, icon } from '../shared/dom.js';
+import { Link } from '../shared/socket.js';
 import { nameOf } from './inbox.js';
 
 const SILENT = 3000; // a shorter gap shows nothing
 
 const SAID = 6000; // how long a short notice stands
+
+/** A connection that knows how long its last answer took. */
+export class TimedLink extends Link {
+  roundTrip = 0;
+
+  ask(frame, done) {
+    const at = Date.now();
+    return super.ask(frame, (answer) => {
+      if (this.state === 'open') this.roundTrip = Date.now() - at;
+      done?.(answer);
+    });
+  }
+}
 
 export class LinkState {
   #on; #notice = ''; #until = 0;

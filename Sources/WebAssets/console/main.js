@@ -5,12 +5,11 @@ import './icons.js';
 import { el, icon } from '../shared/dom.js';
 import { Outbox } from '../shared/outbox.js';
 import { Ask, Fault, Kind, Tell } from '../shared/protocol.js';
-import { Link } from '../shared/socket.js';
 import { Alerts } from './alerts.js';
 import { api } from './api.js';
 import { Inbox } from './inbox.js';
 import { help, keys } from './keys.js';
-import { LinkState } from './linkstate.js';
+import { LinkState, TimedLink } from './linkstate.js';
 import { List } from './list.js';
 import { login } from './login.js';
 import { Pages } from './pages.js';
@@ -39,7 +38,7 @@ function run(session) {
   let over = false;
   const me = { kind: 'operator', id: session.operator.id, name: session.operator.name };
   const changed = () => { queued ||= requestAnimationFrame(() => { queued = 0; render(); }); };
-  const link = new Link({
+  const link = new TimedLink({
     origin: location.origin,
     client: 'console',
     token,

@@ -3,7 +3,7 @@
 
 import { Conversation } from '../shared/conversation.js';
 import { el, linked } from '../shared/dom.js';
-import { Fault } from '../shared/protocol.js';
+import { Ask, Fault, Tell } from '../shared/protocol.js';
 import { Thread } from '../shared/thread.js';
 import { Actions } from './actions.js';
 import { extra } from './cards.js';
@@ -93,21 +93,24 @@ export class Pane {
       me: on.me,
       state: (item) => on.outbox.state(item),
       older: () => this.#older(),
-      newer: () => this.#newer(),
       event: (entry) => eventLine(entry, on.me()),
       extra,
       text: ({ body }) => linked(body),
       failed: (model) => this.#failed(model),
-      typing: preview,
+      tail: () => [],
       lead: () => this.#row && { at: this.#row.created_at, page: pathOf(this.#row.context?.page) },
-      drawLead: opened,
+      draw: (model) => (model.draw === 'writer' ? preview : opened)(model),
     });
+    this.log.addEventListener('scroll', () => {
+      const { scrollHeight, clientHeight, scrollTop } = this.log;
+      if (scrollHeight - clientHeight - scrollTop < EDGE) this.#newer();
+    }, { passive: true });
   }
 
   /** @param {string} id '' for none @param {number=} seq of a message that is looked for */
   show(id, seq = 0) {
     if (id === this.id) return seq ? this.#jump(seq) : undefined;
-    this.talk?.leave();
+    this.#leave();
     this.id = id;
     this.talk = this.excerpt = null;
     this.#row = null;
@@ -126,6 +129,15 @@ export class Pane {
   }
 
   #wanted = 0;
+
+  /** What was open is of no interest any more. */
+  #leave() {
+    const { talk } = this;
+    if (!talk) return;
+    talk.typing.type('');
+    talk.ready = false;
+    this.#on.link.ask({ type: Ask.unsubscribe, session: talk.session });
+  }
 
   /** The link is up: subscribe, or resume where the copy ends. */
   opened() {
@@ -151,10 +163,10 @@ export class Pane {
   }
 
   #heard(what, entry) {
-    if (what === 'ready') this.#on.outbox.run();
-    if (what === 'live' && this.#wanted) { this.#jump(this.#wanted); this.#wanted = 0; }
-    if (what === 'message' && entry) this.#on.outbox.remove(entry.id, entry);
-    if (what === 'lost') {
+    if (what === Tell.subscribed) this.#on.outbox.run();
+    if (what === Tell.live && this.#wanted) { this.#jump(this.#wanted); this.#wanted = 0; }
+    if (entry) this.#on.outbox.remove(entry.id, entry);
+    if (this.talk?.lost && (what === Tell.error || what === Tell.unsubscribed)) {
       this.#on.outbox.refuse(this.talk?.lost, ({ session }) => session === this.id);
       this.actions.tell('This conversation does not exist, or it is not yours to see.');
     }
@@ -182,7 +194,7 @@ export class Pane {
     });
     this.composer.root.hidden = status === 'closed';
     this.log.setAttribute('aria-label', `Conversation with ${name}`);
-    if (this.excerpt) this.thread.hold(); // its end is not the end of the log
+    if (this.excerpt) this.thread.atEnd = false; // its end is not the end of the log
     else if (talk && this.thread.atEnd) trim(talk);
     const shown = this.excerpt ?? talk;
     this.log.setAttribute('aria-live', shown?.live ? 'polite' : 'off');
@@ -275,7 +287,7 @@ export class Pane {
     this.#marked = '';
     for (const old of this.log.querySelectorAll('.hit')) old.classList.remove('hit');
     node.classList.add('hit');
-    this.thread.hold();
+    this.thread.atEnd = false;
     node.scrollIntoView({ block: 'center' });
   }
 
@@ -302,7 +314,7 @@ export class Pane {
   #older() {
     const { talk } = this;
     if (!this.excerpt && talk && talk.entries.length >= WINDOW && talk.oldest > 1) {
-      this.thread.hold();
+      this.thread.atEnd = false;
       this.excerpt = Excerpt.from(talk, this.#on.changed);
     }
     (this.excerpt ?? talk)?.older();

@@ -11,6 +11,8 @@ typedef struct {
   const char *content_type;  // with its charset
   const unsigned char *bytes;
   unsigned long length;
+  const unsigned char *gzip;  // a gzip file of them, smaller than the usual; NULL: none was made
+  unsigned long gzip_length;
 } chirrup_asset;
 
 /// The table, complete after the first call and immutable from then on; any thread may call it.

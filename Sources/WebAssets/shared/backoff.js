@@ -1,11 +1,4 @@
-// What a client does after a close. Pure but for chance: no clock, no timer.
-
-/** Only the hundred of a close code counts; unknown ones and 1000–1015 back off.
- * @param {number} code @returns {'window'|'backoff'|'token'|'stop'} */
-export function verdict(code) {
-  const hundreds = { 40: 'window', 42: 'token', 43: 'stop' };
-  return hundreds[Math.floor(code / 100)] ?? 'backoff';
-}
+// How long a client waits. Pure but for chance: no clock, no timer.
 
 /** A random moment of a window, in milliseconds. */
 export const within = (min, max) => min + Math.random() * (max - min);

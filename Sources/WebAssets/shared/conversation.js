@@ -2,6 +2,7 @@
 // Invariant: `next` is the seq that must come; whatever comes instead of it closes the link with
 // 4190, and the subscription resumes at `next`.
 
+import { within } from './backoff.js';
 import { Marks } from './marks.js';
 import { Ask, Close, Fault, Kind, Tell } from './protocol.js';
 import { Typing } from './typing.js';
@@ -16,15 +17,20 @@ const TAIL = 50;
 export class Conversation {
   /** @type {Entry[]} by seq */ entries = [];
   /** @type {Map<string, Entry>} */ ids = new Map();
-  epoch = ''; next = 0; oldest = 0; head = 0; status = ''; assignee = null;
-  ready = false; live = false; lost = ''; loading = false; queue = /** @type {any} */ (null);
+  next = 0; oldest = 0; head = 0;
+  // Nothing until the gateway has said it.
+  /** @type {string=} */ epoch; /** @type {string=} */ status; /** @type {any} */ assignee;
+  /** @type {any} */ queue;
+  /** @type {boolean=} */ ready; /** @type {boolean=} */ live; /** @type {boolean=} */ loading;
+  /** Why there is no way back. @type {string=} */ lost;
   #link; #changed; #me;
 
   /**
    * @param {import('./socket.js').Link} link
    * @param {string} session
    * @param {{kind: string, id: string}} me
-   * @param {(what: string, detail?: any) => void} changed
+   * @param {(what?: string, detail?: any) => void} changed gets the type of the frame, and what is
+   *   new in the log
    */
   constructor(link, session, me, changed) {
     this.#link = link;
@@ -33,7 +39,7 @@ export class Conversation {
     this.#changed = changed;
     const tell = (frame) => this.ready && link.tell({ ...frame, session });
     this.marks = new Marks(me, tell);
-    this.typing = new Typing(tell, () => changed('typing'));
+    this.typing = new Typing(tell, () => changed(Tell.typing));
   }
 
   /** Subscribes, or resumes after the last entry seen. */
@@ -46,59 +52,59 @@ export class Conversation {
     );
   }
 
-  /** How the outbox sends here, null while it cannot. */
+  /** How the outbox sends here, nothing while it cannot. */
   route() {
     const { session } = this;
-    return this.ready && this.#link.state === 'open' ? ({ id, kind, body, payload }) => (
+    return this.ready && this.#link.state === 'open' && (({ id, kind, body, payload }) => (
       new Promise((done) => {
         this.#link.ask({ type: Ask.send, session, id, kind, body, payload }, done);
       })
-    ) : null;
-  }
-
-  leave() {
-    this.typing.type('');
-    this.ready = false;
-    this.#link.ask({ type: Ask.unsubscribe, session: this.session });
+    ));
   }
 
   frame(frame) {
-    switch (frame.type) {
-      case Tell.subscribed: return this.#subscribed(frame);
-      case Tell.message: return this.#message(frame);
-      case Tell.live:
-        this.live = true;
-        this.head = Math.max(this.head, frame.seq);
-        return this.#changed('live');
-      case Tell.more: return this.open();
-      case Tell.mark: this.marks.put(frame); return this.#changed('mark');
-      case Tell.typing: return this.typing.heard(frame);
-      case Tell.queue: this.queue = frame; return this.#changed('queue');
-      case Tell.session:
-        this.status = frame.status ?? this.status;
-        if ('assignee' in frame) this.assignee = frame.assignee;
-        return this.#changed('state');
-      case Tell.resync: // while a subscribe is under way, its answer follows
-        this.#forget();
-        return this.ready ? this.open() : undefined;
-      case Tell.unsubscribed:
-      case Tell.error: return this.#refused(frame);
+    const { type } = frame;
+    if (type === Tell.message) return this.#message(frame);
+    if (type === Tell.typing) return this.typing.heard(frame);
+    if (type === Tell.subscribed) {
+      if (this.epoch && frame.epoch !== this.epoch) this.#forget();
+      this.epoch = frame.epoch;
+      this.next = frame.from;
+      this.oldest ||= frame.from;
+      this.head = frame.head;
+      this.status = frame.status;
+      this.assignee = frame.assignee ?? null;
+      this.lost = '';
+      this.ready = true;
+      this.marks.replace(frame.marks);
+    } else if (type === Tell.live) {
+      this.live = true;
+      this.head = Math.max(this.head, frame.seq);
+    } else if (type === Tell.mark) {
+      this.marks.put(frame);
+    } else if (type === Tell.queue) {
+      this.queue = frame;
+    } else if (type === Tell.session) {
+      this.status = frame.status ?? this.status;
+      if ('assignee' in frame) this.assignee = frame.assignee;
+    } else if (type === Tell.more) {
+      this.open();
+    } else if (type === Tell.resync) { // while a subscribe is under way, its answer follows
+      this.#forget();
+      if (this.ready) this.open();
+    } else if (type === Tell.unsubscribed || type === Tell.error) {
+      if (frame.code === Fault.disconnected) return;
+      this.ready = false;
+      if (frame.retry) setTimeout(() => this.open(), frame.retry_after_ms ?? within(1000, 3000));
+      else this.lost = frame.code;
     }
+    this.#changed(type);
   }
 
   /** Our message is committed, perhaps before its own frame arrives. */
-  commit(item, ack, name = '') {
-    if (this.ids.has(item.id)) return;
-    this.#insert({
-      seq: ack.seq,
-      id: item.id,
-      sender: { ...this.#me, name },
-      kind: item.kind,
-      body: item.body,
-      payload: item.payload,
-      at: ack.at,
-    });
-    this.#changed('message');
+  commit(item, { seq, at }, name = '') {
+    this.#insert({ ...item, seq, at, sender: { ...this.#me, name } });
+    this.#changed(Tell.ack);
   }
 
   /** Fetches a page before the oldest entry. */
@@ -110,9 +116,10 @@ export class Conversation {
       this.loading = false;
       if (answer.type === Tell.error) return;
       for (const entry of answer.messages) this.#insert(entry);
-      this.oldest = Math.min(this.oldest, ...answer.messages.map((entry) => entry.seq));
-      if (!answer.more) this.oldest = 1;
-      this.#changed('older');
+      this.oldest = answer.more
+        ? Math.min(this.oldest, ...answer.messages.map(({ seq }) => seq))
+        : 1;
+      this.#changed();
     });
   }
 
@@ -124,20 +131,6 @@ export class Conversation {
     );
   }
 
-  #subscribed(frame) {
-    if (this.epoch && frame.epoch !== this.epoch) this.#forget();
-    this.epoch = frame.epoch;
-    this.next = frame.from;
-    if (!this.oldest) this.oldest = frame.from;
-    this.head = frame.head;
-    this.status = frame.status;
-    this.assignee = frame.assignee ?? null;
-    this.lost = '';
-    this.ready = true;
-    this.marks.replace(frame.marks);
-    this.#changed('ready');
-  }
-
   #message(frame) {
     if (!this.ready) return; // it comes again after `subscribed`
     if (frame.seq > this.next) return this.#link.drop(Close.hole);
@@ -147,26 +140,14 @@ export class Conversation {
     if (known) Object.assign(known, frame); else this.#insert(frame);
     this.marks.confirm('delivered', frame.seq);
     this.typing.hush(frame.sender);
-    this.#changed('message', known ? undefined : frame);
+    this.#changed(Tell.message, known ? undefined : frame);
   }
 
   #insert(entry) {
     if (entry.kind === Kind.hidden || this.ids.has(entry.id)) return;
     this.ids.set(entry.id, entry);
-    let at = this.entries.length;
-    while (at > 0 && this.entries[at - 1].seq > entry.seq) at -= 1;
-    this.entries.splice(at, 0, entry);
-  }
-
-  #refused(frame) {
-    if (frame.code === Fault.disconnected) return;
-    this.ready = false;
-    if (frame.retry) {
-      setTimeout(() => this.open(), frame.retry_after_ms ?? 1000 + Math.random() * 2000);
-      return;
-    }
-    this.lost = frame.code;
-    this.#changed('lost');
+    this.entries.push(entry);
+    this.entries.sort((a, b) => a.seq - b.seq);
   }
 
   #forget() {

@@ -2,77 +2,61 @@
 // nodes, never markup.
 
 /**
- * `el('p.bubble', { dir: 'auto' }, text)`; functions become listeners, null and false are left out.
+ * `el('p.bubble', { dir: 'auto' }, text)`: functions become listeners, null and false are left out,
+ * lists are spread.
  */
 export function el(spec, props = {}, ...children) {
   const [tag, ...classes] = spec.split('.');
-  const node = document.createElement(tag);
-  if (classes.length) node.className = classes.join(' ');
+  const space = /^(svg|path)$/.test(tag) ? '2000/svg' : '1999/xhtml';
+  const node = document.createElementNS(`http://www.w3.org/${space}`, tag);
+  if (classes[0]) node.setAttribute('class', classes.join(' '));
   for (const [name, value] of Object.entries(props)) {
     if (typeof value === 'function') node.addEventListener(name, value);
     else if (value != null && value !== false) node.setAttribute(name, value === true ? '' : value);
   }
-  node.append(...children.filter(Boolean));
+  node.append(...children.flat().filter(Boolean));
   return node;
 }
 
-/**
- * Strokes in a box of 20; the mark, `swift`, in one of 24; ticks in 18 × 12. Each page adds what
- * else it needs.
- */
+export const CIRCLE = 'M10 3.5a6.5 6.5 0 1 0 .1 0z';
+
+/** Strokes in a box of 20. Each page adds what else it needs. */
 export const paths = {
   x: 'M5.5 5.5l9 9M14.5 5.5l-9 9',
-  up: 'M10 16V4.5M5 9.3l5-4.8 5 4.8',
-  down: 'M5.5 8l4.5 4.5L14.5 8',
-  check: 'M4.5 10.5l3.6 3.6 7.4-8',
-  clock: 'M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM10 6v4.2l2.6 1.6',
+  up: 'M10 16V5M5 9l5-5 5 5',
+  down: 'M5 8l5 5 5-5',
+  check: 'M4 10l4 4 8-8',
+  clock: `${CIRCLE}M10 6v4l3 2`,
+  delivered: 'M1 10l4 4 8-8M10 13l1 1 8-8',
+  failed: `${CIRCLE}M10 6v5M10 14v.01`,
 };
-const ticks = {
-  sending: 'M9 1.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM9 3.5V6l1.6 1',
-  sent: 'M5 6.5l2.8 2.8L13 3.3',
-  delivered: 'M1.5 6.5l2.8 2.8 5.2-6M8.5 8.5l.8.8 5.2-6',
-  failed: 'M9 1.1a4.9 4.9 0 1 0 0 9.8 4.9 4.9 0 0 0 0-9.8zM9 3.3v3M9 8.5v.01',
-};
+paths.sent = paths.check;
+paths.read = paths.delivered;
 
-function svg(box, className, d) {
-  const space = 'http://www.w3.org/2000/svg';
-  const node = document.createElementNS(space, 'svg');
-  node.setAttribute('viewBox', box);
-  node.setAttribute('class', className);
-  node.setAttribute('aria-hidden', 'true');
-  node.appendChild(document.createElementNS(space, 'path')).setAttribute('d', d);
-  return node;
-}
-
-export const icon = (name, className = '') => svg(
-  name === 'swift' ? '0 0 24 24' : '0 0 20 20',
-  `icon ${name} ${className}`,
-  paths[name],
+export const icon = (name, more = '') => el(
+  `svg.icon.${name}.${more}`,
+  { viewBox: '0 0 20 20', 'aria-hidden': 'true' },
+  el('path', { d: paths[name] }),
 );
 
-/** @param {string} state sending, sent, delivered, read or failed */
-export function tick(state) {
-  const node = svg('0 0 18 12', 'tick', ticks[state] ?? ticks.delivered);
-  node.setAttribute('data-state', state);
-  return node;
-}
+/** @param {string} state sent, delivered, read or failed, or `clock` until then */
+export const tick = (state) => icon(state, 'tick');
 
 /** Makes the children of `parent` those of `models`, in order, touching only what differs.
  * @param {{key: string}[]} models @param {(model: any, node: Element?) => Element} draw */
 export function reconcile(parent, models, draw) {
   const old = parent.drawn ?? new Map();
-  const drawn = new Map();
+  const drawn = parent.drawn = new Map();
   let next = parent.firstElementChild;
   for (const model of models) {
     const sign = JSON.stringify(model);
     let known = old.get(model.key);
-    if (known?.sign !== sign) known = { sign, node: draw(model, known?.node ?? null) };
+    if (known?.sign !== sign) known = { sign, node: draw(model, known?.node) };
     drawn.set(model.key, known);
     if (known.node === next) next = next.nextElementSibling;
     else parent.insertBefore(known.node, next);
   }
   for (const [key, { node }] of old) if (drawn.get(key)?.node !== node) node.remove();
-  parent.drawn = drawn;
 }
 
 /**

@@ -3,13 +3,17 @@
 
 const MARKS_EVERY = 1000;
 
+/** @typedef {{who?: any, read: number, delivered: number}} Mark */
+
+/** The further of two. @returns {Mark} */
+const further = (one, two) => ({
+  ...one,
+  read: Math.max(one?.read ?? 0, two?.read ?? 0),
+  delivered: Math.max(one?.delivered ?? 0, two?.delivered ?? 0),
+});
+
 export class Marks {
-  #all = new Map();
-  #me;
-  #tell;
-  #sent = { read: 0, delivered: 0 };
-  #due = { read: 0, delivered: 0 };
-  #timer = 0;
+  #all = new Map(); #me; #tell; #sent = further(); #due = further(); #timer;
 
   /**
    * @param {{kind: string, id: string}} me
@@ -20,40 +24,30 @@ export class Marks {
     this.#tell = tell;
   }
 
-  put({ who, read = 0, delivered = 0 }) {
-    const known = this.#all.get(who.kind + who.id);
-    this.#all.set(who.kind + who.id, {
-      who,
-      read: Math.max(read, known?.read ?? 0),
-      delivered: Math.max(delivered, known?.delivered ?? 0),
-    });
+  put(mark) {
+    const key = mark.who.kind + mark.who.id;
+    this.#all.set(key, further(mark, this.#all.get(key)));
   }
 
   /** What the server knows counts: ours that it does not know go out again. */
   replace(marks = []) {
     this.#all.clear();
     for (const mark of marks) this.put(mark);
-    this.#sent = { ...this.#own };
+    this.#sent = this.#own();
     this.#flush();
   }
 
-  get #own() { return this.#all.get(this.#me.kind + this.#me.id) ?? { read: 0, delivered: 0 }; }
+  #own() { return further(this.#all.get(this.#me.kind + this.#me.id)); }
 
-  forget() { this.#due = { read: 0, delivered: 0 }; }
+  forget() { this.#due = further(); }
 
   /** How far one side has come: the furthest of its people. @param {string} kind */
   reached(kind) {
-    const far = { read: 0, delivered: 0 };
-    for (const { who, read, delivered } of this.#all.values()) {
-      if (who.kind !== kind) continue;
-      far.read = Math.max(far.read, read);
-      far.delivered = Math.max(far.delivered, delivered);
-    }
-    return far;
+    return [...this.#all.values()].filter(({ who }) => who.kind === kind).reduce(further, {});
   }
 
   /** The last seq we have read, in this tab or another. */
-  get read() { return Math.max(this.#own.read, this.#due.read); }
+  get read() { return further(this.#own(), this.#due).read; }
 
   /** @param {'read'|'delivered'} what */
   confirm(what, seq) {

@@ -17,7 +17,8 @@ const ESCAPED_MAX = 60_000; // is too large would end the connection, again and 
 const AGE_MAX = 7 * 86_400_000; // ms; what is older goes out only when its writer says so again
 const GONE_MAX = 1000; // ids remembered, so that no tab brings back what another has finished
 const LOCK_MAX = 10_000; // ms for another tab, which may be frozen
-const PAUSE_MAX = 30_000; // ms, where the gateway names no time
+const PAUSE = 3000; // ms, where the gateway names no time
+const LAST = 1e9; // a place behind all others
 
 /** They say something about the connection, not about the message. */
 const PASSING = [Fault.not_subscribed, Fault.unauthenticated, Fault.token_expired];
@@ -32,10 +33,10 @@ const PASSING = [Fault.not_subscribed, Fault.unauthenticated, Fault.token_expire
 
 export class Outbox {
   /** @type {Item[]} */ items;
-  /** Until when the gateway asked us to wait, and why. */ pausedUntil = 0; cause = '';
+  /** Until when the gateway asked us to wait, and why. */ pausedUntil = 0; cause;
   /** Whether everything here would outlive this page. */ kept = true;
-  #name; #shelf; #on; #channel = /** @type {BroadcastChannel?} */ (null); #gone = new Set();
-  #turn; #timer = 0; #failures = 0;
+  #name; #shelf; #on; #channel; #gone = new Set();
+  #turn; #timer;
 
   /**
    * @param {string} name
@@ -61,18 +62,17 @@ export class Outbox {
 
   /** What may be said of an item. Tried without an answer: nobody knows. @param {Item} item */
   state(item) {
-    if (item.failed) return 'failed';
-    if (this.#route(item)) return 'sending';
-    return item.tries ? 'unsure' : 'waiting';
+    return item.failed ? 'failed'
+      : this.#route(item) ? 'sending' : item.tries ? 'unsure' : 'waiting';
   }
 
   /** Says why it was not taken, or nothing. Nothing leaves to make room. */
   add(session, body, kind, not, payload) {
     const size = (bodies) => new Blob(bodies).size;
+    const bodies = this.items.map((item) => item.body);
     if (size([body]) > BODY_MAX || JSON.stringify(body).length > ESCAPED_MAX) {
       return Fault.too_large;
     }
-    const bodies = this.items.map((item) => item.body);
     if (bodies.length >= ITEMS_MAX || size([body, ...bodies]) > BYTES_MAX) return 'full';
     this.items.push({ id: uuid(), session, not, kind, body, payload, at: Date.now(), tries: 0 });
     this.#sync();
@@ -82,18 +82,20 @@ export class Outbox {
 
   /** Behind everything else. */
   retry({ id }, more) {
-    this.#sync((items) => items.filter((item) => item.id === id).map((item) => Object.assign(
-      item,
-      { n: items.at(-1).n + 1, at: Date.now(), failed: undefined },
-      more,
-    )));
+    this.#edit((item) => item.id === id, (last) => (
+      { n: last.n + 1, at: Date.now(), failed: undefined, ...more }
+    ));
     this.run();
   }
 
   /** Those will never be taken. @param {(item: Item) => boolean} which */
   refuse(failed, which) {
-    this.#sync((items) => items.filter((item) => !item.failed && which(item)).map(
-      (item) => Object.assign(item, { failed })
+    this.#edit((item) => !item.failed && which(item), () => ({ failed }));
+  }
+
+  #edit(which, change) {
+    this.#sync((items) => items.filter(which).map(
+      (item) => Object.assign(item, change(items.at(-1)))
     ));
   }
 
@@ -101,7 +103,7 @@ export class Outbox {
     const item = this.items.find((it) => it.id === id);
     if (!item) return;
     this.#drop(id);
-    this.#channel?.postMessage({ item, ack });
+    this.#tell({ item, ack });
     this.#sync();
   }
 
@@ -113,6 +115,8 @@ export class Outbox {
 
   /** Sends what may be sent now. Whoever changes that calls it. */
   run() { this.#turn = this.#turn.then(() => this.#round()); }
+
+  #tell(news) { this.#channel?.postMessage(news); }
 
   #route(item) {
     const home = this.#on.home(item);
@@ -147,25 +151,21 @@ export class Outbox {
       const gone = await Promise.all(batch.filter((item) => !item.failed).map(
         async (item) => this.#answered(item, await ask(item))
       ));
-      if (this.pausedUntil) this.#failures += 1;
       if (gone.some(Boolean)) return; // the next connection begins again
     }
   }
 
   /** Whether there was no answer. */
-  #answered({ id, ...item }, answer) {
-    const { type, code, retry, retry_after_ms: after } = answer;
-    if (type === Tell.ack) {
-      this.#failures = 0;
-      this.#on.acked({ id, ...item }, answer);
-      this.remove(id, answer);
+  #answered(item, { code, retry, ...answer }) {
+    if (answer.type === Tell.ack) {
+      this.#on.acked(item, answer);
+      this.remove(item.id, answer);
+    } else if (code === Fault.disconnected) {
+      return true;
     } else if (retry || PASSING.includes(code)) {
-      if (code === Fault.disconnected) return true;
-      const wait = after ?? Math.min(PAUSE_MAX, 500 * 2 ** this.#failures);
-      this.#pause(wait, code);
-      this.#channel?.postMessage({ wait, code });
+      this.#pause(answer.retry_after_ms ?? PAUSE, code);
     } else {
-      this.refuse(code, (it) => it.id === id);
+      this.refuse(code, ({ id }) => id === item.id);
     }
   }
 
@@ -177,9 +177,8 @@ export class Outbox {
     this.#on.changed();
   }
 
-  /** From another tab: what is finished, that the gateway pauses, or that the shelf has changed. */
-  #heard({ item, ack, wait, code }) {
-    if (wait) return this.#pause(wait, code);
+  /** From another tab: what is finished, or that the shelf has changed. */
+  #heard({ item, ack }) {
     if (item) this.#drop(item.id);
     if (ack) this.#on.acked(item, ack);
     this.#sync();
@@ -205,7 +204,7 @@ export class Outbox {
       const drop = [...this.#gone].filter((id) => stored.delete(id));
       const ours = this.items.filter(({ id }) => !stored.has(id));
       const items = [...stored.values(), ...ours].sort(
-        (a, b) => (a.n ?? Infinity) - (b.n ?? Infinity) || 0
+        (a, b) => (a.n ?? LAST) - (b.n ?? LAST)
       );
       let last = Math.max(0, ...items.map(({ n }) => n ?? 0));
       const put = items.filter(({ id, n }) => !n || !stored.has(id));
@@ -215,7 +214,7 @@ export class Outbox {
       news = put.length + drop.length;
       return { put, drop };
     });
-    if (news) this.#channel?.postMessage({});
+    if (news) this.#tell({});
     this.#on.changed();
   }
 }

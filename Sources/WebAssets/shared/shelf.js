@@ -8,7 +8,7 @@ const SILENCE = 3000; // ms after which a database that answers nothing is given
 const ITEMS = 'items';
 
 export class Shelf {
-  #name; #emptied; #database = /** @type {Promise<IDBDatabase>?} */ (null);
+  #name; #emptied; /** @type {Promise<IDBDatabase>?} */ #database;
 
   /**
    * @param {string} name of the database, and prefix of the keys in localStorage

@@ -4,11 +4,13 @@
 // Invariant: at most one living socket and one timer for the next attempt; a `done` is called
 // exactly once.
 
-import { backoff, verdict, within } from './backoff.js';
+import { backoff, within } from './backoff.js';
 import { Ask, Close, Fault, PATH, SUBPROTOCOL, Tell } from './protocol.js';
 
 const SETTLED = 10_000; // a connection this old was a good one: the backoff starts again
 const FRAME_MAX = 4 << 20; // characters in one message; more can only be an error or an attack
+
+const GONE = { type: Tell.error, code: Fault.disconnected, retry: true };
 
 /** @typedef {'idle'|'connecting'|'open'|'waiting'|'stopped'} LinkState */
 /** @typedef {{
@@ -20,10 +22,11 @@ const FRAME_MAX = 4 << 20; // characters in one message; more can only be an err
 export class Link {
   /** @type {LinkState} */ state = 'idle';
   /** When anything was heard last, when the gap began, when the next attempt is due. */
-  heard = 0; lostAt = 0; retryAt = 0; openedAt = 0; roundTrip = 0;
-  /** The close code or error that stopped it. */ reason = /** @type {any} */ (null);
-  welcome = /** @type {any} */ (null);
-  #on; #socket = /** @type {WebSocket?} */ (null); #timer = 0; #silence = 0; #drain = 0; #turn = 0;
+  /** @type {number=} */ heard; /** @type {number=} */ lostAt; /** @type {number=} */ retryAt;
+  /** @type {number=} */ openedAt;
+  /** The close code or error that stopped it. */ reason;
+  /** @type {any} */ welcome;
+  #on; #socket = /** @type {WebSocket?} */ (null); #timer; #silence; #turn = 0;
   #asked = new Map(); #ref = 0; #attempt = 0; #refusals = 0; #renew = false; #window = [0, 5000];
 
   /** @param {LinkOptions} options */
@@ -43,7 +46,7 @@ export class Link {
    */
   nudge() {
     if (this.state === 'waiting') this.#later(within(0, 500));
-    else if (this.state === 'open' && this.#left() <= 0) this.drop(Close.silent);
+    else if (this.#socket) this.#watch();
   }
 
   /** Gives this socket up and reconnects as its code says. */
@@ -51,91 +54,81 @@ export class Link {
 
   /** @param {any} frame @param {((answer: any) => void)=} done gets the one answer, or `error` */
   ask(frame, done) {
-    if (this.state !== 'open') { done?.(gone()); return; }
-    const at = Date.now();
-    this.#asked.set(++this.#ref, (answer) => { this.roundTrip = Date.now() - at; done?.(answer); });
+    if (this.state !== 'open' && frame.type !== Ask.hello) return done?.(GONE);
+    this.#asked.set(++this.#ref, done);
     this.tell({ ...frame, ref: this.#ref });
   }
 
-  /** Whether it went out. @returns {boolean} */
+  /** Whether it went out. */
   tell(frame) {
     if (this.#socket?.readyState !== 1) return false;
     this.#socket.send(JSON.stringify(frame));
     return true;
   }
 
+  /** To another node, if there still is a socket to this one. */
   async #connect() {
-    clearTimeout(this.#timer);
-    const turn = ++this.#turn;
+    this.#leave(1000);
+    const turn = this.#turn;
     this.#become('connecting');
     try {
       const token = await this.#on.token(this.#renew);
       if (turn === this.#turn) this.#open(token);
     } catch (error) {
-      if (turn !== this.#turn) return;
-      if (error.final) this.#stopped(error); else this.#lost(0);
+      if (turn === this.#turn) { if (error.final) this.#stopped(error); else this.#lost(0); }
     }
   }
 
   #open(token) {
     const socket = new WebSocket(this.#on.origin.replace(/^http/, 'ws') + PATH, SUBPROTOCOL);
-    const mine = (/** @type {(event: any) => void} */ act) => (event) => {
-      if (socket === this.#socket) act(event);
-    };
     this.#socket = socket;
     this.heard = Date.now();
     this.#watch();
-    socket.onopen = mine(() => {
-      this.#asked.set(++this.#ref, (answer) => this.#greeted(answer));
-      this.tell({
-        type: Ask.hello,
-        ref: this.#ref,
-        token,
-        client: { name: this.#on.client, version: '1' },
-      });
-    });
-    socket.onmessage = mine((event) => this.#receive(event.data));
-    socket.onclose = mine((event) => { this.#leave(0); this.#lost(event.code); });
+    socket.onopen = () => this.ask(
+      { type: Ask.hello, token, client: { name: this.#on.client, version: '1' } },
+      (answer) => this.#greeted(answer),
+    );
+    socket.onmessage = ({ data }) => this.#receive(data);
+    socket.onclose = ({ code }) => { this.#leave(); this.#lost(code); };
   }
 
   #greeted(answer) {
     if (answer.type !== Tell.welcome) return; // its close code says what to do
     this.welcome = answer;
     this.#renew = false;
-    this.#refusals = 0;
+    this.#refusals = this.lostAt = 0;
     this.openedAt = Date.now();
-    this.lostAt = 0;
     this.#become('open');
     this.#on.opened(answer);
   }
 
   #receive(data) {
+    let frames;
     this.heard = Date.now();
-    if (typeof data !== 'string' || data.length > FRAME_MAX) return this.drop(4100);
-    for (const line of data.split('\n')) {
-      let frame;
-      try { frame = line && JSON.parse(line); } catch { return this.drop(4100); }
-      if (frame?.type) this.#dispatch(frame);
+    if (data.length > FRAME_MAX) return this.drop(4100);
+    try { frames = data.split('\n').map((line) => line && JSON.parse(line)); } catch {
+      return this.drop(4100);
     }
+    for (const frame of frames) if (frame?.type) this.#dispatch(frame);
   }
 
   #dispatch(frame) {
-    const done = this.#asked.get(frame.ref);
-    if (done && frame.ref != null) { this.#asked.delete(frame.ref); return done(frame); }
-    switch (frame.type) {
-      case Tell.ping: return this.tell({ type: Ask.pong });
-      case Tell.token_expiring: return this.#renewToken();
-      case Tell.drain:
-        this.#window = [frame.min_ms, frame.max_ms];
-        clearTimeout(this.#drain);
-        this.#drain = setTimeout(() => this.#move(), within(...this.#window));
-        return;
-      default: this.#on.frame(frame);
+    const { type, ref } = frame;
+    const done = this.#asked.get(ref);
+    this.#asked.delete(ref);
+    if (done) {
+      done(frame);
+    } else if (type === Tell.ping) {
+      this.tell({ type: Ask.pong });
+    } else if (type === Tell.token_expiring) {
+      this.#renewToken();
+    } else if (type === Tell.drain) {
+      this.#window = [frame.min_ms, frame.max_ms];
+      this.#later(within(...this.#window));
+    } else {
+      this.#on.frame(frame);
     }
   }
-
-  /** To another node, before this one closes. */
-  #move() { this.#leave(1000); this.#connect(); }
 
   async #renewToken() {
     const turn = this.#turn;
@@ -145,25 +138,23 @@ export class Link {
     } catch { /* the gateway closes with 4202 at the end of its grace, and that path asks again */ }
   }
 
+  /** Only the hundred of a close code counts; unknown ones and 1000–1015 back off. */
   #lost(code) {
-    if (!this.lostAt) this.lostAt = Date.now();
+    const kind = Math.floor(code / 100);
+    this.lostAt ||= Date.now();
     if (this.openedAt && Date.now() - this.openedAt > SETTLED) this.#attempt = 0;
     this.openedAt = 0;
     // also the new one was refused
-    if (code === Close.invalid && (this.#refusals += 1) > 1) return this.#stopped(code);
-    switch (verdict(code)) {
-      case 'stop': return this.#stopped(code);
-      case 'window': return this.#later(within(...this.#window));
-      case 'token': this.#renew = true; // and then as for any other
-      default: return this.#later(backoff(this.#attempt++));
-    }
+    if (kind === 43 || code === Close.invalid && this.#refusals++) return this.#stopped(code);
+    if (kind === 42) this.#renew = true;
+    this.#later(kind === 40 ? within(...this.#window) : backoff(this.#attempt++));
+    this.#become('waiting');
   }
 
   #later(delay) {
     clearTimeout(this.#timer);
     this.retryAt = Date.now() + delay;
     this.#timer = setTimeout(() => this.#connect(), delay);
-    this.#become('waiting');
   }
 
   #stopped(reason) { this.reason = reason; this.#become('stopped'); }
@@ -171,32 +162,27 @@ export class Link {
   /** Forgets the socket at once: `close` of a dead one may take a minute to be reported. */
   #leave(code) {
     const socket = this.#socket;
-    this.#socket = null;
     this.#turn += 1;
     clearTimeout(this.#silence);
-    clearTimeout(this.#drain);
     clearTimeout(this.#timer);
-    if (socket && code) socket.close(code);
-    const asked = [...this.#asked.values()];
-    this.#asked.clear();
-    for (const done of asked) done(gone());
+    if (socket) {
+      this.#socket = socket.onopen = socket.onmessage = socket.onclose = null;
+      socket.close(code);
+    }
+    const asked = this.#asked;
+    this.#asked = new Map();
+    for (const done of asked.values()) done?.(GONE);
   }
 
   /** One timer for everything that means silence: connecting, hello, heartbeat. */
   #watch() {
-    clearTimeout(this.#silence);
-    const left = this.#left();
-    if (left <= 0) this.drop(Close.silent);
-    else this.#silence = setTimeout(() => this.#watch(), left);
-  }
-
-  /** Milliseconds until silence means that nobody is there. */
-  #left() {
     const beat = this.state === 'open' && this.welcome.heartbeat;
-    return this.heard - Date.now() + (beat ? beat.interval_ms + beat.timeout_ms + 5000 : 15_000);
+    const left = this.heard - Date.now()
+      + (beat ? beat.interval_ms + beat.timeout_ms + 5000 : 15_000);
+    clearTimeout(this.#silence);
+    if (left > 0) this.#silence = setTimeout(() => this.#watch(), left);
+    else this.drop(Close.silent);
   }
 
   #become(state) { this.state = state; this.#on.changed(); }
 }
-
-const gone = () => ({ type: Tell.error, code: Fault.disconnected, retry: true });

@@ -2,28 +2,27 @@
 // page.
 
 const memory = new Map();
+const begins = (prefix) => (key) => key.startsWith(prefix);
 
 export const store = {
   /** @param {string} key */
   get(key) {
-    try { return memory.get(key) ?? JSON.parse(localStorage.getItem(key)); } catch { return null; }
+    try { return memory.get(key) ?? JSON.parse(localStorage[key]); } catch { return null; }
   },
   set(key, value) {
-    memory.delete(key);
-    try { localStorage.setItem(key, JSON.stringify(value)); } catch { memory.set(key, value); }
+    memory.set(key, value);
+    try { localStorage[key] = JSON.stringify(value); memory.delete(key); } catch { /* not there */ }
   },
   remove(key) {
     memory.delete(key);
-    try { localStorage.removeItem(key); } catch { /* nothing is kept there */ }
+    try { delete localStorage[key]; } catch { /* nothing is kept there */ }
   },
   /** Whether nothing that begins with `prefix` lives in the page alone. */
-  kept: (prefix) => ![...memory.keys()].some((key) => key.startsWith(prefix)),
+  kept: (prefix) => ![...memory.keys()].some(begins(prefix)),
   /** Keys that begin with `prefix`, sorted. */
   keys(prefix) {
     let kept = [];
     try { kept = Object.keys(localStorage); } catch { /* as above */ }
-    return [...new Set([...memory.keys(), ...kept])].filter(
-      (key) => key.startsWith(prefix)
-    ).sort();
+    return [...new Set([...memory.keys(), ...kept])].filter(begins(prefix)).sort();
   },
 };

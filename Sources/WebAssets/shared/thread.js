@@ -21,84 +21,78 @@ export function speakThread(locale, words) {
 }
 
 export const time = (at) => clock.format(new Date(at));
-export const initials = (name) => {
-  const parts = [...name.replace(/^Visitor /, '').matchAll(/[\p{L}\p{N}]\p{M}*/gu)].map(
-    ([letter]) => letter
-  );
-  return /^[a-z0-9]/i.test(name) ? parts.slice(0, 2).join('').toUpperCase() : parts[0] ?? '?';
-};
-/** A colleague keeps the same tint everywhere. */
-const tint = (id) => 1 + ([...String(id)].reduce((sum, char) => sum + char.charCodeAt(0), 0) % 4);
-export const face = (who, className = '') => el(
-  `span.avatar${className}`,
-  { 'aria-hidden': 'true', 'data-tint': who.kind !== 'visitor' && tint(who.id) },
-  who.name ? initials(who.name) : String(who.id).slice(-2).toUpperCase(),
+
+/** Two Latin letters or figures, or one letter of another script with its marks. */
+const initials = (name) => (
+  /[a-z0-9]{1,2}|\p{L}\p{M}*/iu.exec(name.replace(/^Visitor\s/, ''))?.[0] ?? '?'
 );
 
-function day(at) {
-  const then = new Date(at);
-  return then.toDateString() === new Date().toDateString() ? called('today') : date.format(then);
-}
+/** A colleague keeps the same tint everywhere. */
+const tint = (id) => 1 + (parseInt(id.slice(-1), 36) % 4 || 0);
+
+export const face = (who, more = '') => el(
+  `span.avatar${more}`,
+  { 'aria-hidden': 'true', 'data-tint': who.kind !== 'visitor' && tint(`${who.id}`) },
+  initials(who.name || `${who.id}`.slice(-2)).toUpperCase(),
+);
 
 export class Thread {
-  #log; #on; #end = true; #size = 0;
+  /** Whether new messages are followed; a reader may look at a place of their own. */ atEnd = true;
+  #log; #on; #size; #first;
 
-  /** @param {HTMLElement} log
+  /**
+   * @param {HTMLElement} log
    * @param {{me: () => any, state: (item: any) => string, event: (entry: any) => any,
-   *  older: () => void, newer?: () => void, extra?: (model: any) => Element?,
-   *  lead?: () => any, drawLead?: (lead: any) => Element,
-   *  typing: (typist: any) => Element, failed: (item: any) => Element[],
-   *  text?: (model: any) => any[], tail?: () => any[], draw?: (model: any) => Element}} on `text`
-   *  fills a bubble, `tail` says what stands behind the last message, which `draw` draws */
+   *   older: () => void, failed: (item: any) => Element[],
+   *   text: (model: any) => any, extra: (model: any) => Element?, lead: () => any,
+   *   tail: () => any[], draw: (model: any) => Element}} on `text` fills a bubble, `extra` follows
+   *   it; `lead` says what stands before the first message, `tail` what behind the last one; `draw`
+   *   draws those two and who types, by their `draw`
+   */
   constructor(log, on) {
     this.#log = log;
     this.#on = on;
     log.addEventListener('scroll', () => {
       // A scroll because the layout changed is not the reader's wish.
       const size = log.scrollHeight - log.clientHeight;
-      if (size === this.#size) this.#end = size - log.scrollTop < NEAR;
+      if (size === this.#size) this.atEnd = size - log.scrollTop < NEAR;
       this.#size = size;
       if (log.scrollTop < 200) on.older();
-      if (size - log.scrollTop < 200) on.newer?.();
     }, { passive: true });
-    new ResizeObserver(() => this.#end && this.toEnd()).observe(log);
+    new ResizeObserver(() => this.atEnd && this.toEnd()).observe(log);
   }
 
-  get atEnd() { return this.#end; }
-  toEnd() { this.#end = true; this.#log.scrollTop = this.#log.scrollHeight; }
-  /** The reader looks at a place of their own: new messages do not take them away from it. */
-  hold() { this.#end = false; }
+  toEnd() { this.atEnd = true; this.#log.scrollTop = this.#log.scrollHeight; }
 
   /** @param {import('./conversation.js').Conversation?} talk @param {any[]} items of the outbox */
   render(talk, items) {
     const log = this.#log;
     const below = log.scrollHeight - log.scrollTop;
     const models = this.#models(talk, items);
-    const fresh = talk?.live;
-    reconcile(log, models, (model, node) => {
-      if (model.type === 'say') return this.#say(model, node, fresh);
-      if (model.type === 'typing') return this.#on.typing(model);
-      if (model.type === 'lead') return this.#on.drawLead(model);
-      if (model.draw) return this.#on.draw(model);
-      return el(`p.${model.type}`, { dir: 'auto' }, model.text);
-    });
-    if (this.#end) this.toEnd();
-    else if (models[0]?.key !== this.first) log.scrollTop = log.scrollHeight - below;
-    this.first = models[0]?.key;
+    reconcile(log, models, (model, node) => (
+      model.type === 'say' ? this.#say(model, node, talk?.live)
+        : model.draw ? this.#on.draw(model)
+        : el(`p.${model.type}`, { dir: 'auto' }, model.text)
+    ));
+    if (this.atEnd) this.toEnd();
+    else if (models[0]?.key !== this.#first) log.scrollTop = log.scrollHeight - below;
+    this.#first = models[0]?.key;
   }
 
   #models(talk, items) {
-    const models = [];
-    const lead = (!talk || talk.oldest <= 1) && this.#on.lead?.();
-    const side = this.#on.me().kind;
-    const far = talk?.marks.reached(side === 'visitor' ? 'operator' : 'visitor');
+    const me = this.#on.me();
+    const isGuest = me.kind === 'visitor';
+    const far = talk?.marks.reached(isGuest ? 'operator' : 'visitor');
     const pending = items.filter((item) => !talk?.ids.has(item.id));
-    let today = '';
-    let last = /** @type {any} */ (null);
-    for (const entry of [...(talk?.entries ?? []), ...pending]) {
-      const label = day(entry.at);
-      if (label !== today) {
-        models.push({ key: `day ${label}`, type: 'day', text: today = label });
+    const models = [];
+    let today, last;
+    for (const entry of [...talk?.entries ?? [], ...pending]) {
+      const at = new Date(entry.at);
+      const text = at.toDateString() === new Date().toDateString()
+        ? called('today')
+        : date.format(at);
+      if (text !== today) {
+        models.push({ key: `day ${text}`, type: 'day', text: today = text });
         last = null;
       }
       if (entry.kind === Kind.event) {
@@ -107,83 +101,66 @@ export class Thread {
         last = null;
         continue;
       }
-      const say = this.#model(entry, far);
-      const apart = +new Date(say.at) - +new Date(last?.at);
-      const run = last?.who.id === say.who.id
-        && last.out === say.out
-        && last.noted === say.noted
-        && apart < RUN;
-      if (run) { last.last = last.state !== say.state; say.first = last.last && say.out; }
+      const who = entry.sender ?? me;
+      const say = {
+        ...entry,
+        key: entry.id,
+        type: 'say',
+        out: (who.kind === 'visitor') === isGuest,
+        noted: entry.kind === Kind.note,
+        who,
+        at: +at,
+        state: !entry.seq ? this.#on.state(entry)
+          : entry.seq <= far?.read ? 'read' : entry.seq <= far?.delivered ? 'delivered' : 'sent',
+        first: true,
+        last: true,
+      };
+      if (
+        last?.who.id === who.id && last.out === say.out && last.noted === say.noted
+        && say.at - last.at < RUN
+      ) {
+        last.last = last.state !== say.state;
+        say.first = last.last && say.out;
+      }
       models.push(last = say);
     }
     for (const [key, { who, preview }] of talk?.typing.others ?? []) if (
-      who.kind !== side
-    ) models.push({ key: `t${key}`, type: 'typing', who, preview });
-    models.push(...this.#on.tail?.() ?? []);
-    if (lead) models.splice(side === 'visitor' ? 0 : 1, 0, { key: 'lead', type: 'lead', ...lead });
-    return models;
+      who.kind !== me.kind
+    ) models.push({ key: `t${key}`, draw: 'writer', who, preview });
+    const lead = (!talk || talk.oldest <= 1) && this.#on.lead();
+    if (lead) models.splice(isGuest ? 0 : 1, 0, { key: 'lead', draw: 'lead', ...lead });
+    return [...models, ...this.#on.tail()];
   }
 
-  #model(entry, far) {
-    const who = entry.sender ?? this.#on.me();
-    let state = '';
-    if (!entry.seq) state = this.#on.state(entry);
-    else if (entry.seq <= far?.read) state = 'read';
-    else state = entry.seq <= far?.delivered ? 'delivered' : 'sent';
-    return {
-      key: entry.id,
-      type: 'say',
-      out: who.kind !== 'visitor' === (this.#on.me().kind !== 'visitor'),
-      noted: entry.kind === Kind.note,
-      who,
-      kind: entry.kind,
-      body: entry.body,
-      payload: entry.payload,
-      at: entry.at,
-      seq: entry.seq,
-      state,
-      failed: entry.failed,
-      session: entry.session,
-      first: true,
-      last: true,
-    };
-  }
-
-  #say(model, node, fresh) {
-    const pending = !model.seq && !model.failed;
-    if (!node) {
-      const name = model.who.id === this.#on.me().id
-        ? called('you')
-        : model.who.name || model.who.kind;
-      node = el(
-        `div.say.${model.out ? 'out' : 'in'}${fresh ? '.enter' : ''}`,
-        {},
-        el('span.sr-only', {}, `${name}: `),
-        face(model.who),
-        el('p.bubble', { dir: 'auto' }, ...this.#on.text?.(model) ?? [model.body]),
-        this.#on.extra?.(model),
-        el('p.state'),
-      );
-    }
-    const [, , bubble] = node.children;
-    const state = node.lastElementChild;
-    for (const name of ['first', 'last', 'noted']) node.classList.toggle(name, model[name]);
-    for (const part of [bubble, state]) part.classList.toggle('failed', !!model.failed);
-    bubble.classList.toggle('pending', pending);
-    state.hidden = !model.last && !model.failed;
-    state.replaceChildren(...this.#state(model, pending));
-    return node;
-  }
-
-  #state(model, pending) {
-    if (model.failed) return [tick('failed'), ...this.#on.failed(model)];
+  #say(model, node, isNew) {
+    const { who, out, failed, state } = model;
+    const on = this.#on;
+    const isMe = who.id === on.me().id;
+    const pending = !model.seq && !failed;
+    node ??= el(
+      `div.say.${out ? 'out' : 'in'}${isNew ? '.enter' : ''}`,
+      {},
+      el('span.sr-only', {}, `${isMe ? called('you') : who.name || who.kind}: `),
+      face(who),
+      el('p.bubble', { dir: 'auto' }, on.text(model)),
+      on.extra(model),
+      el('p.state'),
+    );
+    const bubble = node.children[2];
+    const line = node.lastChild;
     const at = time(model.at);
-    const name = model.who.name && model.who.id !== this.#on.me().id ? `${model.who.name} · ` : '';
-    if (!model.out) return [(model.who.kind === 'visitor' ? '' : name) + at];
-    if (model.noted && !pending) return [`${model.who.name} · ${at} · note, only the team sees it`];
-    return [
-      el('span', {}, `${name}${at} · ${called(model.state)}`),
-      tick(pending ? 'sending' : model.state),
-    ];
+    const name = who.name && !isMe && (out || who.kind !== 'visitor') ? `${who.name} · ` : '';
+    for (const name of ['first', 'last', 'noted']) node.classList.toggle(name, model[name]);
+    for (const part of [bubble, line]) part.classList.toggle('failed', !!failed);
+    bubble.classList.toggle('pending', pending);
+    line.hidden = !model.last && !failed;
+    line.replaceChildren(...failed ? [tick('failed'), ...on.failed(model)]
+      : !out ? [name + at]
+      : model.noted && !pending ? [`${who.name} · ${at} · ${called('note')}`]
+      : [
+        el('span', {}, `${name}${at} · ${called(state)}`),
+        tick(pending ? 'clock' : state),
+      ]);
+    return node;
   }
 }

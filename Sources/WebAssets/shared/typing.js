@@ -10,7 +10,7 @@ const TYPING_MAX = 8000; // a typist who left without saying so
 export class Typing {
   /** @type {Map<string, {who: any, preview: string, timer: number}>} */ others = new Map();
   /** Whether what is being written may be seen. */ preview = true;
-  #tell; #changed; #text = ''; #told = ''; #pause = 0; #idle = 0;
+  #tell; #changed; #text = ''; #told = ''; #pause; #idle;
 
   /** @param {(frame: any) => boolean} tell @param {() => void} changed */
   constructor(tell, changed) {
@@ -30,7 +30,7 @@ export class Typing {
 
   heard({ who, active, preview = '' }) {
     this.hush(who);
-    const over = () => this.heard({ who, active: false });
+    const over = () => { this.hush(who); this.#changed(); };
     if (active) this.others.set(who.id, { who, preview, timer: setTimeout(over, TYPING_MAX) });
     this.#changed();
   }
@@ -38,16 +38,14 @@ export class Typing {
   hush(who) { clearTimeout(this.others.get(who?.id)?.timer); this.others.delete(who?.id); }
 
   #flush() {
-    this.#pause = 0;
     const text = this.#text;
+    const preview = this.preview && text ? cut(text) : undefined;
+    this.#pause = 0;
     if (text === this.#told) return;
-    const active = text !== '';
-    if (this.#tell({ type: Ask.typing, active, ...(active && this.preview && { preview: cut(text) }) })) {
-      this.#told = text;
-    }
-    if (active) this.#pause = setTimeout(() => this.#flush(), TYPING_EVERY);
+    if (this.#tell({ type: Ask.typing, active: !!text, preview })) this.#told = text;
+    if (text) this.#pause = setTimeout(() => this.#flush(), TYPING_EVERY);
   }
 }
 
 /** The gateway takes 1,024 bytes; the end of the text is what an operator wants to see. */
-const cut = (text) => (text.length > 250 ? `…${[...text].slice(-240).join('')}` : text);
+const cut = (text) => [...text].slice(-240).join('');

@@ -2,25 +2,25 @@
 // once.
 
 import { Conversation } from '../shared/conversation.js';
-import { el, icon, linked, paths } from '../shared/dom.js';
+import { el, icon, linked } from '../shared/dom.js';
 import { Outbox } from '../shared/outbox.js';
-import { Fault, Kind } from '../shared/protocol.js';
+import { Fault, Kind, Tell } from '../shared/protocol.js';
 import { Link } from '../shared/socket.js';
+import { store } from '../shared/store.js';
 import { Thread, face, speakThread } from '../shared/thread.js';
 import { extras } from './extras.js';
 import { title, tone } from './notice.js';
 import { panel, swift } from './panel.js';
-import { dots, statusLine } from './status.js';
+import { statusLine } from './status.js';
 import { Visitor } from './visitor.js';
 import { Word } from './wordlist.js';
 import { direction, language, say, speak, word } from './words.js';
 
 const CAUSES = {
   [Fault.session_closed]: Word.closed,
-  [Fault.no_such_session]: Word.elsewhere,
+  [Fault.no_such_session]: Word.closed,
   [Fault.too_large]: Word.too_large,
   [Fault.rejected]: Word.rejected,
-  old: Word.old,
   full: Word.full,
 };
 
@@ -40,28 +40,26 @@ const EVENTS = {
  */
 export async function start({ host, root, launcher, origin, given }) {
   const { workspace } = given;
-  const page = document.documentElement;
-  await speak(origin, given.locale || page.lang || navigator.language);
-  paths.save = 'M10 3v9M6 8l4 4 4-4M4 16h12';
-  const openKey = `chirrup:${workspace}:open`;
+  await speak(origin, given.locale || document.documentElement.lang || navigator.language);
+  const prefix = `chirrup:${workspace}:`;
   const visitor = new Visitor(origin, workspace, given);
   const badge = el('span.count', { hidden: true });
   const teaser = el('div.teaser', { role: 'status', hidden: true, click: open });
-  const heard = new Map();
   const phone = matchMedia('(max-width: 480px)');
+  const night = matchMedia('(prefers-color-scheme: dark)');
   let me = { kind: 'visitor', id: '' };
-  let talk = /** @type {Conversation?} */ (null);
-  let config = /** @type {any} */ (null);
-  let fresh = false; // the next token is for a new conversation
-  let not = /** @type {string?} */ (null); // the conversation that is over
-  let trouble = ''; // what went wrong with the last thing the visitor did
-  let queued = 0;
+  let talk; // the conversation
+  let config = /** @type {any} */ ({}); // until it is there
+  let fresh; // the next token is for a new conversation
+  let not; // the conversation that is over
+  let trouble; // what went wrong with the last thing the visitor did
+  let muted = store.get(`${prefix}muted`);
+  let queued, drawn; // the frame in which all is drawn; the form that is shown
+  let state, begun; // of the link; whether the form before the chat is done with
   let unread = 0;
-  let state = '';
-  let drawn = null; // the form that is shown
-  let begun = false; // the form before the chat is done with
 
-  const view = panel({ close, send, typed, transcript: () => more.transcript(), renew });
+  const view = panel({ closed: left, send, typed, transcript: () => more.transcript(), renew, mute });
+  const { log } = view;
   const link = new Link({
     origin,
     client: 'widget',
@@ -71,16 +69,27 @@ export async function start({ host, root, launcher, origin, given }) {
     frame: (got) => got.session === talk?.session && talk.frame(got),
   });
   const outbox = new Outbox(
-    `chirrup:${workspace}:out:`,
+    `${prefix}out:`,
     {
       changed,
       acked: (item, ack) => item.session === talk?.session && talk.commit(item, ack),
       home,
-      route: (session) => session === talk?.session ? talk.route() : null,
+      route: (session) => session === talk?.session && talk.route(),
     },
   );
-  const status = statusLine(view.status, link, outbox, () => trouble);
-  const thread = new Thread(view.log, {
+  const status = statusLine(view.line, link, outbox, () => trouble);
+  const more = extras({
+    visitor,
+    view,
+    workspace,
+    send,
+    choose,
+    fail,
+    config: () => config,
+    talk: () => talk,
+    begun() { begun = true; link.start(); render(); view.text.focus(); },
+  });
+  const thread = new Thread(log, {
     me: () => me,
     state: (item) => outbox.state(item),
     event: ({ body, payload, sender }) => {
@@ -90,38 +99,22 @@ export async function start({ host, root, launcher, origin, given }) {
     },
     failed,
     older: () => talk?.older(),
-    lead: () => config?.greeting,
-    drawLead,
-    typing,
+    lead: () => config.greeting,
     text: ({ body, payload, kind }) => linked(kind === Kind.buttons && payload?.text || body),
-    extra: (model) => model.payload && !model.out ? more.offers(model) : null,
+    extra: (model) => model.payload && !model.out && more.offers(model),
     tail,
     draw: (model) => more[model.draw](model),
   });
-  const more = extras({
-    visitor,
-    view,
-    workspace,
-    send,
-    choose,
-    failed: fail,
-    config: () => config,
-    talk: () => talk,
-    begun() { begun = true; link.start(); render(); view.text.focus(); },
-  });
-  const shown = () => !view.root.hidden;
-  const closed = () => talk?.status === 'closed' || !!talk?.lost;
+  const shown = () => view.root.open;
+  const seen = () => shown() && !document.hidden;
+  const closed = () => talk?.status === 'closed' || talk?.lost;
 
-  /** What a page does wrong in its own functions stops nothing of ours. */
-  function emit(event, detail) {
-    for (const fn of heard.get(event) ?? []) {
-      try { fn(detail); } catch (error) { console.error(error); }
-    }
-  }
+  /** As an event: what a page does wrong in its own functions stops nothing of ours. */
+  function emit(name, detail) { host.dispatchEvent(new CustomEvent(name, { detail })); }
 
   /** A conversation that is about to begin has no name yet. */
   function home({ session, not }) {
-    return session ?? (talk && talk.session !== not ? talk.session : null);
+    return session ?? (talk?.session !== not && talk?.session);
   }
 
   async function token(renew) {
@@ -134,26 +127,35 @@ export async function start({ host, root, launcher, origin, given }) {
     const { session } = visitor.identity;
     me = you;
     if (talk?.session !== session) talk = new Conversation(link, session, me, told);
-    talk.typing.preview = config?.preview !== false;
+    talk.typing.preview = config.preview !== false;
     talk.open();
   }
 
   function told(what, entry) {
-    if (what === 'ready') outbox.run();
-    if (what === 'lost') outbox.refuse(talk.lost, ({ session }) => session === talk.session);
-    if (entry) outbox.remove(entry.id, entry);
-    if (entry?.sender && talk.live) { // an operators' note comes without any
-      emit('message', entry);
-      if (entry.sender.kind !== 'visitor' && entry.kind !== Kind.event) noticed(entry);
+    if (what === Tell.subscribed) outbox.run();
+    if (talk.lost) outbox.refuse(talk.lost, ({ session }) => session === talk.session);
+    if (entry) {
+      outbox.remove(entry.id, entry);
+      if (entry.sender && talk.live) { // an operators' note comes without any
+        emit('message', entry);
+        if (entry.sender.kind !== 'visitor' && entry.kind !== Kind.event) noticed(entry);
+      }
     }
-    if (what !== 'typing') visitor.keep(talk.status !== 'closed' || outbox.items.length > 0);
+    if (what !== Tell.typing) visitor.keep(talk.status !== 'closed' || outbox.items.length > 0);
     changed();
   }
 
   /** Somebody answers, and perhaps nobody looks. */
-  function noticed(entry) {
-    if (!shown() && config?.teaser !== false) tease(entry);
-    if ((!shown() || document.hidden) && config?.sound !== false) tone();
+  function noticed({ sender, body }) {
+    if (!shown() && config.teaser !== false) {
+      teaser.replaceChildren(
+        face(sender),
+        el('p', { dir: 'auto' }, el('b', {}, sender.name), ' ', body),
+      );
+      teaser.hidden = false;
+      addEventListener('click', () => { teaser.hidden = true; }, { once: true });
+    }
+    if (!seen() && !muted && config.sound !== false) tone();
   }
 
   /** Everything is drawn from the models, once per frame of the screen, however much came in. */
@@ -161,9 +163,11 @@ export async function start({ host, root, launcher, origin, given }) {
 
   function render() {
     if (!host.isConnected) return; // taken away
+    const theme = given.theme ?? config.theme;
     const count = talk?.unread().length ?? 0;
+    host.toggleAttribute('dark', theme === 'dark' || theme !== 'light' && night.matches);
     // arriving history is not read out
-    view.log.setAttribute('aria-live', talk?.live ? 'polite' : 'off');
+    log.ariaLive = talk?.live ? 'polite' : 'off';
     thread.render(talk, outbox.items.map((item) => (
       talk && item.session && item.session !== talk.session
         ? { ...item, failed: Fault.no_such_session }
@@ -172,60 +176,57 @@ export async function start({ host, root, launcher, origin, given }) {
     status();
     forms();
     head(talk?.assignee);
-    if (shown() && !document.hidden && thread.atEnd) talk?.marks.confirm('read', talk.head);
+    if (seen() && thread.atEnd) talk?.marks.confirm('read', talk.head);
     badge.hidden = shown() || !count;
-    badge.textContent = count > 99 ? '99+' : count;
+    badge.textContent = count;
     launcher.ariaLabel = say(shown() ? Word.close : count ? Word.unread : Word.open, count);
     teaser.hidden ||= badge.hidden;
     if (unread !== count) emit('unread', unread = count);
     if (state !== link.state) emit('status', state = link.state);
-    title(shown() && !document.hidden ? 0 : count);
+    title(seen() ? 0 : count);
   }
 
   function head(who) {
-    const { hours } = config ?? {};
-    const away = hours?.is_open === false;
-    view.name.textContent = config?.workspace.name ?? say(Word.chat);
-    view.mark.replaceChildren(who ? face({ ...who, kind: 'operator' }) : swift());
+    const { hours, operators_available: staffed } = config;
+    const away = hours && !hours.is_open;
+    view.name.textContent = config.workspace?.name ?? '';
+    view.mark.replaceChildren(who ? face(who) : swift());
     view.about.replaceChildren(
-      el(`span.dot${closed() || !who && (away || !config?.operators_available) ? '.off' : ''}`),
+      el(`span.dot.${closed() || !who && (away || !staffed) ? 'off' : ''}`),
       closed() ? say(Word.closed)
         : who
         ? say(Word.here, who.name)
         : away && hours.opens_at
-        ? say(Word.opens, new Intl.DateTimeFormat(
+        ? say(Word.opens, new Date(hours.opens_at).toLocaleString(
           language,
           { weekday: 'long', hour: 'numeric', minute: 'numeric' },
-        ).format(new Date(hours.opens_at)))
-        : away || config?.operators_available === false
-        ? say(Word.away)
-        : say(talk?.head ? Word.queued : Word.welcome),
+        ))
+        : say(away || staffed === false ? Word.away : talk?.head ? Word.queued : Word.welcome),
     );
     view.transcript.hidden = !talk?.head;
+    view.mute.ariaPressed = !!muted;
+    view.mute.hidden = config.sound === false;
   }
 
   /** The form that stands in place of the composer, or of the whole conversation. */
   function forms() {
-    const { rating, offline, prechat, hours } = config ?? {};
+    const { rating, offline, prechat, hours } = config;
     const over = closed();
+    const isRated = ({ payload }) => payload?.event === 'rated';
     const which = over
       ? rating?.enabled && talk.head && !talk.entries.some(isRated) && 'rate'
-      : !config || talk?.entries.length || outbox.items.length || begun
-      ? null
+      : !config.workspace || talk?.entries.length || outbox.items.length || begun
+      ? ''
       : offline?.enabled && !hours.is_open
       ? 'leave'
       : prechat?.enabled && !visitor.identity?.token && 'begin';
     view.page.hidden = !which;
-    view.log.hidden = view.form.hidden = view.menu.hidden = which && !over;
+    log.hidden = which && !over;
+    view.form.hidden = view.menu.hidden = which || over;
     view.again.hidden = !over;
-    if (over) view.form.hidden = view.menu.hidden = true;
-    const form = which && more[which];
-    if (form === drawn) return;
-    drawn = form;
-    view.page.replaceChildren(...form ? [form()] : []);
+    if (which !== drawn) view.page.replaceChildren(which ? more[which]() : '');
+    drawn = which;
   }
-
-  const isRated = ({ payload }) => payload?.event === 'rated';
 
   /** Behind the last message: the place in the queue, and what may be answered with one click. */
   function tail() {
@@ -234,43 +235,23 @@ export async function start({ host, root, launcher, origin, given }) {
     const some = !outbox.waiting.length && !closed() && last?.sender.kind !== 'visitor'
       && last?.payload?.quick_replies;
     return [
-      position > 0 && config?.queue?.show_position !== false
+      position > 0 && config.queue?.show_position !== false
         && { key: 'queue', draw: 'queue', position, wait_ms },
       some && { key: `r${last.id}`, draw: 'replies', some, to: last.id },
     ].filter(Boolean);
   }
 
-  function drawLead({ title, text }) {
-    return el(
-      'div.lead',
-      { dir: 'auto' },
-      swift(),
-      el('h3', { dir: 'auto' }, title),
-      el('p', { dir: 'auto' }, text),
-    );
-  }
-
-  function typing({ who }) {
-    return el(
-      'div.say.in.first.last',
-      {},
-      face(who),
-      el('p.bubble.typing', {}, dots(), el('span.sr-only', {}, say(Word.typing, who.name))),
-    );
-  }
-
   function failed({ key, failed: code }) {
     const item = outbox.items.find(({ id }) => id === key);
     const way = (what, click) => el('button.link', { click }, say(what));
-    const edit = () => { outbox.remove(key); view.write(item.body); };
     return [
-      el('span', { role: 'alert' }, say(CAUSES[code] ?? Word.not_sent)),
+      el('span', { role: 'alert' }, say(CAUSES[code] ?? Word.failed)),
       talk && item.session !== talk.session
         ? way(Word.send_here, () => outbox.retry(item, { session: null }))
         : OVER.includes(code)
-        ? way(Word.renew, renew)
+        ? way(Word.again, renew)
         : EDIT.includes(code)
-        ? way(Word.edit, edit)
+        ? way(Word.edit, () => { outbox.remove(key); view.write(item.body); })
         : way(Word.retry, () => outbox.retry(item)),
       way(Word.delete, () => outbox.remove(key)),
     ];
@@ -287,7 +268,7 @@ export async function start({ host, root, launcher, origin, given }) {
     fresh = visitor.identity?.session === old; // or another tab has begun it
     not = old;
     talk = null;
-    for (const item of items) outbox.retry(item, { session: null, not: old });
+    for (const item of items) outbox.retry(item, { session: null, not });
     if (items.length || !fresh) link.start();
     changed();
     view.text.focus();
@@ -295,9 +276,9 @@ export async function start({ host, root, launcher, origin, given }) {
 
   function send(text, payload) {
     const cause = outbox.add(talk?.session ?? null, text, Kind.text, not, payload);
-    trouble = cause ? say(CAUSES[cause]) : '';
+    trouble = cause && say(CAUSES[cause]);
     changed();
-    if (trouble) return false;
+    if (cause) return false;
     talk?.typing.type('');
     visitor.keep(true);
     thread.toEnd();
@@ -314,57 +295,55 @@ export async function start({ host, root, launcher, origin, given }) {
   }
 
   /** A request that the visitor waits for was in vain. */
-  function fail(error) {
-    trouble = say(Word.failed);
+  function fail(error, what = Word.failed) {
+    trouble = say(what);
     emit('error', error);
     changed();
   }
 
-  function tease({ sender, body }) {
-    teaser.replaceChildren(face(sender), el(
-      'p',
-      { dir: 'auto' },
-      el('b', {}, `${sender.name ?? ''} `),
-      body,
-    ));
-    teaser.hidden = false;
-    addEventListener('click', () => { teaser.hidden = true; }, { once: true });
+  function mute() {
+    store.set(`${prefix}muted`, muted = !muted);
+    changed();
   }
 
-  function open() { if (!shown()) show(true); }
-  function close() { if (shown()) show(false); }
+  function open() {
+    if (shown()) return;
+    // a new visitor's conversation begins with the first message
+    if (visitor.identity) link.start();
+    if (!config.workspace) configure();
+    if (phone.matches) view.root.showModal(); else view.root.show();
+    (phone.matches ? log : view.text).focus();
+    moved();
+  }
 
-  function show(now) {
-    view.root.hidden = !now;
+  function close() { view.root.close(); }
+  function toggle() { if (shown()) close(); else open(); }
+
+  /** By whichever way. */
+  function left() {
+    talk?.typing.type('');
+    launcher.focus();
+    moved();
+  }
+
+  function moved() {
+    const now = shown();
     host.toggleAttribute('open', now);
-    launcher.replaceChildren(...now ? [icon('down')] : [badge]);
-    launcher.setAttribute('aria-expanded', now);
-    view.root.ariaModal = phone.matches;
-    try { sessionStorage.setItem(openKey, now ? '1' : ''); } catch { /* not kept */ }
+    launcher.replaceChildren(now ? icon('down') : badge);
+    launcher.ariaExpanded = now;
+    try { sessionStorage[`${prefix}open`] = now || ''; } catch { /* not kept */ }
     thread.toEnd();
-    if (now) {
-      // a new visitor's conversation begins with the first message
-      if (visitor.identity) link.start();
-      if (!config) configure();
-      (phone.matches ? view.log : view.text).focus();
-    } else {
-      talk?.typing.type('');
-      launcher.focus();
-    }
     emit(now ? 'open' : 'close');
     changed();
   }
 
   async function configure() {
     try { config = await visitor.config(); } catch (error) {
-      trouble = say(Word.unavailable);
-      emit('error', error);
-      return changed();
+      return fail(error, Word.unavailable);
     }
+    const { accent, position, locale } = config;
     trouble = '';
-    const { accent, theme, position, locale } = config;
     if (accent) host.style.setProperty('--c-accent', accent);
-    host.setAttribute('data-theme', given.theme ?? theme);
     host.setAttribute('data-position', position);
     if (!given.locale && locale && locale !== 'auto') await speak(origin, locale);
     spoken();
@@ -375,9 +354,9 @@ export async function start({ host, root, launcher, origin, given }) {
     speakThread(language, word);
     view.speak();
     teaser.dir = direction();
-    view.log.replaceChildren();
-    view.log.drawn = drawn = undefined;
-    view.menu.replaceChildren(...config?.menu ? [more.menu()] : []);
+    log.replaceChildren();
+    log.drawn = drawn = undefined;
+    view.menu.replaceChildren(config.menu ? more.menu() : '');
     changed();
   }
 
@@ -393,22 +372,24 @@ export async function start({ host, root, launcher, origin, given }) {
   };
 
   launcher.append(badge);
+  launcher.onclick = toggle;
   root.prepend(view.root, teaser);
-  view.log.addEventListener('scroll', changed, { passive: true });
+  log.addEventListener('scroll', changed, { passive: true });
   addEventListener('online', () => link.nudge());
   document.addEventListener('visibilitychange', () => { link.nudge(); changed(); });
+  night.onchange = changed;
   const timer = setInterval(status, 1000);
   spoken();
   if (visitor.identity?.talk) { link.start(); configure(); }
-  try { if (sessionStorage.getItem(openKey)) open(); } catch { /* not kept */ }
+  try { if (sessionStorage[`${prefix}open`]) open(); } catch { /* not kept */ }
   return {
     open,
     close,
-    toggle: () => show(!shown()),
+    toggle,
     identify: set('identity'),
     setAttributes: set('attributes'),
     async setLocale(locale) { await speak(origin, given.locale = locale); spoken(); },
-    on(event, fn) { heard.set(event, [...heard.get(event) ?? [], fn]); },
+    on(name, fn) { host.addEventListener(name, ({ detail }) => fn(detail)); },
     destroy() {
       delete window.chirrup;
       clearInterval(timer);

@@ -9,52 +9,48 @@ import { direction, language, say } from './words.js';
 export const swift = () => el('i.swift');
 
 /**
- * @param {{close: () => void, send: (text: string) => boolean, typed: (text: string) => void,
- *   transcript: () => void, renew: () => void}} on
+ * @param {{closed: () => void, send: (text: string) => boolean, typed: (text: string) => void,
+ *   transcript: () => void, renew: () => void, mute: () => void}} on
  */
 export function panel(on) {
-  const tool = (name, click) => el('button.icon-button', { type: 'button', click }, icon(name));
-  const name = el('h2.truncate', { id: 'name' });
+  const tool = (name, click) => el('button.icon-button', { click }, icon(name));
+  const name = el('h2', { id: 'name' });
   const about = el('p');
-  const mark = el('div.mark', {}, swift());
+  const mark = el('div.mark');
+  const mute = tool('bell', on.mute);
   const transcript = tool('save', on.transcript);
-  const close = tool('x', on.close);
-  const log = el('div.log', { role: 'log', 'aria-relevant': 'additions', tabindex: 0 });
-  const status = el('p.status', { role: 'status', hidden: true });
-  const text = el('textarea', { rows: 1, dir: 'auto', enterkeyhint: 'send' });
-  const send = el('button.icon-button.send', { disabled: true }, icon('up'));
-  const form = el(
-    'form.compose',
-    { submit: (event) => { event.preventDefault(); submit(); } },
-    text,
-    send,
-  );
-  const again = el('button.again', { hidden: true, click: on.renew });
-  const page = el('div.pages', { hidden: true });
+  const close = tool('x', () => root.close());
+  const log = el('div.log', { role: 'log', tabindex: 0 });
+  const line = el('p.status', { role: 'status', hidden: true });
+  const text = el('textarea', { rows: 1, dir: 'auto', input, keydown });
+  const send = el('button.icon-button.send', { click: submit }, icon('up'));
+  const form = el('div.compose', {}, text, send);
+  const again = el('button.again', { click: on.renew });
+  const page = el('div.pages');
   const menu = el('div');
   const root = el(
-    'section.panel',
-    { role: 'dialog', 'aria-labelledby': 'name', keydown: keys, hidden: true },
-    el('header.head', {}, mark, el('div.who', {}, name, about), transcript, close),
+    'dialog.panel',
+    { 'aria-labelledby': 'name', keydown: keys, close: on.closed },
+    el('header.head', {}, mark, el('div.who', {}, name, about), mute, transcript, close),
     log,
     page,
-    status,
+    line,
     form,
     again,
-    el('p.foot', {}, swift(), 'Chirrup'),
+    el('p.foot', {}, 'Chirrup'),
     menu,
   );
 
   /** Everything that is said whatever happens. */
   function speak() {
     for (const [node, word] of [
+      [mute, Word.mute],
       [transcript, Word.transcript],
       [close, Word.close],
-      [log, Word.log],
-      [text, Word.message],
       [send, Word.send],
     ]) node.ariaLabel = node.title = say(word);
-    log.title = text.title = '';
+    log.ariaLabel = say(Word.log);
+    text.ariaLabel = say(Word.message);
     text.placeholder = say(Word.write);
     again.textContent = say(Word.again);
     root.lang = language;
@@ -72,28 +68,17 @@ export function panel(on) {
     send.disabled = !text.value.trim();
   }
 
-  new ResizeObserver(fit).observe(log);
-  text.addEventListener('input', () => { fit(); on.typed(text.value); });
-  text.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
-      event.preventDefault();
-      submit();
-    }
-  });
+  function input() { fit(); on.typed(text.value); }
 
-  /** Escape leaves; full screen is modal, so Tab stays inside. */
+  function keydown(event) {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit();
+  }
+
   function keys(event) {
     event.stopPropagation(); // the page's own shortcuts are not meant
-    if (event.key === 'Escape') return on.close();
-    if (event.key !== 'Tab' || root.ariaModal !== 'true') return;
-    const all = 'button, input, select, textarea, summary, a, [tabindex]';
-    const stops = [...root.querySelectorAll(all)].filter(
-      (stop) => stop.offsetParent && !stop.disabled
-    );
-    const edge = event.shiftKey ? stops[0] : stops.at(-1);
-    if (event.target !== edge) return;
-    event.preventDefault();
-    (event.shiftKey ? stops.at(-1) : stops[0]).focus();
+    if (event.key === 'Escape') root.close();
   }
 
   /** Something to be written anew, before what already stands there. */
@@ -103,6 +88,7 @@ export function panel(on) {
     text.focus();
   }
 
-  return { speak, write, root, name, about, mark, log, status, text, form, again, page, menu,
+  new ResizeObserver(fit).observe(log);
+  return { speak, write, root, name, about, mark, log, line, text, form, again, page, menu, mute,
     transcript };
 }

@@ -25,9 +25,8 @@ export function statusLine(line, link, outbox, trouble) {
       told = true;
       return waiting ? [say(Word.lost) + what] : [say(Word.reconnecting), dots()];
     }
-    const left = Math.ceil((outbox.pausedUntil - now) / 1000);
-    if (waiting && left > 0) return [`${say(Word.busy)}${what} ${say(Word.next, left)}`];
-    if (waiting && !outbox.kept) return [say(Word.keeps_nothing) + what];
+    if (waiting && outbox.pausedUntil) return [say(Word.busy) + what];
+    if (waiting && !outbox.kept) return [what];
     if (told) until = now + FAREWELL;
     told = false;
     return now < until ? [say(Word.back), icon('check')] : [''];

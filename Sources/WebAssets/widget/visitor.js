@@ -13,13 +13,13 @@ const SPARE = 90_000; // a token with less than this left is not worth a connect
  */
 
 export class Visitor {
-  #base; #workspace; #key; #used = ''; #known = /** @type {Identity?} */ (null);
+  #origin; #workspace; #given; #key; #used; /** @type {Identity?} */ #known;
 
   /** @param {{identity?: string, attributes?: any}} given by the page */
   constructor(origin, workspace, given) {
-    this.given = given;
-    this.#base = `${origin}/api/v1/widget/`;
+    this.#origin = origin;
     this.#workspace = workspace;
+    this.#given = given;
     this.#key = `chirrup:${workspace}`;
   }
 
@@ -46,46 +46,37 @@ export class Visitor {
       if (!usable || fresh || again) await this.#ask(known, fresh);
       return this.#used = this.identity.token;
     };
-    return navigator.locks ? navigator.locks.request(this.#key, work) : work();
+    return navigator.locks?.request(this.#key, work) ?? work();
   }
 
   /**
    * One request below /api/v1/widget/. Rejects unless it went well.
    * @param {string} path @param {{method?: string, body?: any, token?: string}} how
    */
-  async ask(path, { method, body, token } = {}) {
-    const response = await fetch(this.#base + path, {
-      method: method ?? (body ? 'POST' : 'GET'),
-      headers: {
-        ...(body && { 'content-type': 'application/json' }),
-        ...(token && { authorization: `Bearer ${token}` }),
-      },
-      body: body && JSON.stringify(body),
+  async ask(path, { method, body, token }) {
+    const response = await fetch(`${this.#origin}/api/v1/widget/${path}`, {
+      method: method ?? (body && 'POST'),
+      headers: token && { authorization: `Bearer ${token}` },
+      body: body && new Blob([JSON.stringify(body)], { type: 'application/json' }),
     });
     if (response.ok) return response;
-    throw Object.assign(new Error(response.statusText), {
-      final: [400, 403, 404].includes(response.status),
+    throw Object.assign(Error(response.statusText), {
+      final: /40[034]/.test(response.status),
     });
   }
 
-  /** The same as this visitor, who becomes one if need be. */
-  async askAs(path, how) { return this.ask(path, { ...how, token: await this.token() }); }
+  /** As this visitor, who becomes one if need be. */
+  async put(path, body) {
+    return this.ask(path, { method: 'PUT', body, token: await this.token() });
+  }
 
   async config() {
-    return (await this.ask(`config?workspace=${encodeURIComponent(this.#workspace)}`)).json();
+    return (await this.ask(`config?workspace=${this.#workspace}`, {})).json();
   }
 
   async #ask(known, fresh) {
-    const context = {
-      page: location.origin + location.pathname, // a query may carry secrets
-      referrer: document.referrer,
-      title: document.title,
-      locale: navigator.language,
-      timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-      user_agent: navigator.userAgent,
-    };
-    const { identity, attributes } = this.given;
-    const got = await (await this.ask('token', {
+    const { identity, attributes } = this.#given;
+    const got = await this.ask('token', {
       body: {
         workspace: this.#workspace,
         refresh: known?.refresh,
@@ -93,9 +84,16 @@ export class Visitor {
         new_session: fresh || undefined,
         identity,
         attributes,
-        context,
+        context: {
+          page: location.origin + location.pathname, // a query may carry secrets
+          referrer: document.referrer,
+          title: document.title,
+          locale: navigator.language,
+          timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+          user_agent: navigator.userAgent,
+        },
       },
-    })).json();
-    store.set(this.#key, { ...got, talk: true });
+    });
+    store.set(this.#key, { ...await got.json(), talk: true });
   }
 }

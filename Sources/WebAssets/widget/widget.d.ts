@@ -16,8 +16,8 @@ export type ChirrupStatus = 'idle' | 'connecting' | 'open' | 'waiting' | 'stoppe
 export interface ChirrupEvents {
   /** The button is on the page. Told at once to those who ask later. */
   ready: undefined;
-  open: undefined;
-  close: undefined;
+  open: null;
+  close: null;
   /** A message of anybody arrived while the chat is connected. */
   message: ChirrupMessage;
   /** How many messages the visitor has not seen. */

@@ -4,13 +4,13 @@
 /** @param {string} list @returns {Record<string, number>} */
 const places = (list) => Object.fromEntries(list.split(/\s+/).map((name, place) => [name, place]));
 
-/** `{}` stands for a name, a number or a time. The first ten are those of the thread. */
-export const Word = places(`sending waiting unsure sent delivered read today you chat
+/** `{}` stands for a name, a number or a time. The first eight are those of the thread. */
+export const Word = places(`sending waiting unsure sent delivered read today you
   open unread close log message write send again
   closed here queued welcome away opens joined typing
-  old full too_large rejected elsewhere not_sent send_here renew edit retry delete
-  unavailable lost out stay reconnecting busy next keeps_nothing back
+  full too_large rejected send_here edit retry delete
+  unavailable lost out stay reconnecting busy back
   place wait_about go_on
-  optional name email before start leave_message leave failed thanks
-  how bad poor fair good great better rate
-  transcript menu`);
+  optional name email start leave failed thanks
+  how bad poor fair good great better
+  transcript menu mute`);

@@ -11,10 +11,14 @@ export const say = (word, detail) => texts[word].replace('{}', () => detail);
 export const word = (name) => say(THREAD.indexOf(name));
 export const direction = () => /^(ar|fa|he|ur)/.test(language) ? 'rtl' : 'ltr';
 
-/** The language of `locale` if there is one, else English. @param {string} locale */
+/**
+ * The language of `locale` if there is one, else English. Dates and times are written as the
+ * browser's own locale does where it is of that language.
+ * @param {string} locale
+ */
 export async function speak(origin, locale) {
   const short = locale.slice(0, 2).toLowerCase();
   const known = LANGUAGES.includes(short) ? short : 'en';
   texts = (await import(`${origin}/assets/widget/languages/${known}.js`)).default.split('\n');
-  language = locale.startsWith(known) ? locale : known;
+  language = [navigator.language, locale, known].find((it) => it.startsWith(known));
 }
