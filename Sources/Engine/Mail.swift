@@ -74,6 +74,14 @@ public struct OutcomeMail: Sendable {
   public var id: Identifier
   public var outcome: Outcome
   public var retryAfterMilliseconds: Int64
+
+  /// What a request hears that was still waiting when its loop ended.
+  public static var unavailable: OutcomeMail {
+    OutcomeMail(
+      origin: Origin(loop: 0, slot: 0, generation: 0, isRequest: true, ref: .none),
+      session: .zero, id: .zero, outcome: Outcome(verdict: .unavailable),
+      retryAfterMilliseconds: 0)
+  }
 }
 
 public struct TypingMail: Sendable {

@@ -20,6 +20,12 @@ struct PendingAppends {
   mutating func take(_ number: UInt32) -> CheckedContinuation<OutcomeMail, Never>? {
     waiting.removeValue(forKey: number)
   }
+
+  /// Nothing is committed any more: the requests that wait are told so.
+  mutating func end() {
+    for continuation in waiting.values { continuation.resume(returning: .unavailable) }
+    waiting = [:]
+  }
 }
 
 /// Mail in both directions, and connections on the move.
@@ -67,6 +73,21 @@ extension EventLoop {
     case .drain(let milliseconds): beginDrain(milliseconds)
     case .stop: drain.isOver = true
     }
+  }
+
+  /// The loop has ended: what was posted too late is taken, so that nobody waits for ever.
+  mutating func endMail() {
+    shared.mailboxes[index].drain(into: &mail)
+    for item in mail {
+      switch item {
+      case .query(_, let continuation): _ = queries.add(.task(continuation))
+      case .append(_, let continuation): _ = appends.add(continuation)
+      default: continue
+      }
+    }
+    mail = []
+    queries.end()
+    appends.end()
   }
 
   mutating func postMail() {

@@ -83,6 +83,14 @@ struct PendingQueries {
     if case .engine = asker { engineReads -= 1 }
     return asker
   }
+
+  /// Nothing is asked any more: the tasks that wait are told so.
+  mutating func end() {
+    for case .task(let continuation) in askers.values {
+      continuation.resume(returning: .failure(.unavailable(reason: "the gateway stops")))
+    }
+    askers = [:]
+  }
 }
 
 extension EventLoop {

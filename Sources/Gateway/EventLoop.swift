@@ -147,6 +147,7 @@ struct EventLoop: ~Copyable {
       closeDoomed()
       advanceDrain()
     }
+    endMail()
     post(figures: true)
   }
 

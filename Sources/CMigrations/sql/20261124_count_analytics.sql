@@ -184,6 +184,9 @@ DECLARE
   before chat_session_figures;
   after chat_session_figures;
 BEGIN
+  -- A workspace that is being deleted is waited for, and then passed over.
+  PERFORM FROM workspaces w WHERE w.id = workspace FOR KEY SHARE;
+  IF NOT FOUND THEN RETURN; END IF;
   SELECT * INTO after FROM chirrup_figures(workspace, session);
   IF NOT FOUND THEN RETURN; END IF;
   SELECT * INTO before FROM chat_session_figures f WHERE f.workspace_id = workspace AND f.session_id = session;
