@@ -123,12 +123,16 @@ async function rehearse(frame, config, state) {
   page.head.append(sheet, script);
   await ready;
   if (!view.chirrup) return;
-  // an opened widget takes the focus, which is in a field of ours
+  // an opened widget takes the focus, which is in a field of ours, and so does any dialog
   const { focus } = view.HTMLElement.prototype;
+  const { show, showModal } = view.HTMLDialogElement.prototype;
+  const quiet = function () { this.open = true; };
   view.HTMLElement.prototype.focus = () => {};
+  Object.assign(view.HTMLDialogElement.prototype, { show: quiet, showModal: quiet });
   if (state !== 'closed') await view.chirrup.open();
   await new Promise((done) => setTimeout(done, 120)); // its first frames of the screen
   view.HTMLElement.prototype.focus = focus;
+  Object.assign(view.HTMLDialogElement.prototype, { show, showModal });
 }
 
 function tomorrow() {
