@@ -104,7 +104,9 @@ extension Engine {
       isBehind(index) || !isFresh && mayBeBehindPeers(index, from)
     {
       refuse(
-        slot, request.ref, .unavailable, retryAfter: breaker.wait(salt: name(slot), now: now))
+        slot, request.ref, .unavailable,
+        sentence: "This gateway may not know the newest messages yet. Subscribe again.",
+        retryAfter: breaker.wait(salt: name(slot), now: now))
       return
     }
     if isOtherEpoch || from > head + 1 {

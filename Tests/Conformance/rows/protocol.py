@@ -178,9 +178,20 @@ def paging(t):
         other.say(type="subscribe", ref="s", session=session, after=0)
         missing = other.expect_error("no_such_session", ref="s")
         t.check(t.canary not in json.dumps([foreign, missing]), "a foreign text is shown")
-    # A place ahead of the log begins it again from its tail.
-    chat.say(type="subscribe", ref="s", session=chat.session, after=10 ** 6)
-    t.check(chat.until("resync")["reason"] == "ahead", "no resync")
+
+    def ahead():
+        chat.say(type="subscribe", ref="s", session=chat.session, after=10 ** 6)
+        while (event := chat.next(chat.peer.timeout))["type"] not in ("resync", "error"):
+            pass
+        return event
+
+    # A place ahead of the log begins it again from its tail. Where other gateways write too, as those of other
+    # rows, the database is asked first.
+    answer = ahead()
+    if answer.get("code") == "unavailable":
+        time.sleep(answer["retry_after_ms"] / 1000)
+        answer = ahead()
+    t.check(answer.get("reason") == "ahead", f"no resync but {answer}")
     t.check(chat.until("subscribed", ref="s")["from"] == 1, "not from the tail")
 
 
