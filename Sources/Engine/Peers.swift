@@ -24,6 +24,8 @@ extension Engine {
     if changes.last != change { changes.append(change) }
   }
 
+  public var hasChanges: Bool { !changes.isEmpty }
+
   /// What was changed here since the last call; the driver takes it with each iteration.
   public mutating func takeChanges() -> [SessionChange] {
     guard !changes.isEmpty else { return [] }

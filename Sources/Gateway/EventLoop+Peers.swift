@@ -42,6 +42,12 @@ extension EventLoop {
   /// Once an iteration, behind the commits.
   mutating func tellPeers() {
     engine.hasPeers = shared.peers.areThere
+    if engine.hasChanges || !bell.isEmpty { ringBell() }
+  }
+
+  /// Apart from the turns in which nothing is to be told.
+  @inline(never)
+  private mutating func ringBell() {
     for change in engine.takeChanges() { bell.add(change) }
     guard !bell.isEmpty, !bell.isUnderWay, now >= bell.notBefore, reader.isReady else { return }
     let query = Peers.tell(bell.take(as: shared.peers.id))
