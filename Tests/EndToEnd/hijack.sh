@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A page of another site in the browser of an operator who is logged in (fault A06, cross-site WebSocket hijacking):
-# it gets no token, and its socket nothing but a refusal.
+# it gets no token, and its socket nothing but a refusal; it cannot frame the console (X06), and nobody listens to what
+# it posts (X05).
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
 export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser || true)}

@@ -1,4 +1,5 @@
-"""A page of another site tries to use the login of an operator in the same browser (A06)."""
+"""A page of another site tries to use the login of an operator in the same browser (A06), to frame the console (X06)
+and to talk to our windows (X05)."""
 
 import argparse
 import http.server
@@ -38,6 +39,56 @@ async (base) => {
 }
 """
 
+# Notes who listens to what other windows post.
+LISTENING = """
+window.listening = [];
+const add = EventTarget.prototype.addEventListener;
+EventTarget.prototype.addEventListener = function (type, ...rest) {
+  if (type === 'message' && this === window) window.listening.push(String(rest[0]));
+  return add.call(this, type, ...rest);
+};
+"""
+
+POSTS = """
+() => {
+  for (const name of ['open', 'close', 'identify', 'setAttributes', 'destroy', 'send', 'logout']) {
+    for (const post of [name, `chirrup:${name}`, { type: name }, { chirrup: name }, { method: name, args: ['x'] },
+      JSON.stringify({ type: name }), [name]]) window.victim.postMessage(post, '*');
+  }
+}
+"""
+
+
+def frame(evil, base):
+    """The console shows itself in nobody's frame."""
+    evil.evaluate("""(url) => new Promise((done) => {
+      const frame = document.createElement('iframe');
+      frame.onload = done;
+      frame.src = url;
+      document.body.append(frame);
+    })""", f"{base}/console")
+    shown = evil.frames[-1]
+    for _ in range(100):  # the error's page comes after the refusal
+        if shown.url:
+            break
+        evil.wait_for_timeout(100)
+    assert shown != evil.main_frame and shown.url.startswith("chrome-error:"), f"the console in a frame: {shown.url}"
+
+
+def post(context, evil, base, path):
+    """Nothing listens to what another window posts, and nothing happens."""
+    with context.expect_page() as opened:
+        evil.evaluate("(url) => { window.victim = window.open(url); }", base + path)
+    victim = opened.value
+    victim.wait_for_load_state("networkidle")
+    evil.evaluate(POSTS)
+    victim.wait_for_timeout(300)
+    assert victim.evaluate("window.listening") == [] and victim.evaluate("window.onmessage") is None
+    if path == "/demo":
+        assert victim.locator("chirrup-chat").count() == 1, "the widget was taken away"
+        assert not victim.evaluate("document.querySelector('chirrup-chat').shadowRoot.querySelector('dialog')?.open")
+    victim.close()
+
 
 class Evil(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
@@ -61,6 +112,7 @@ def main():
         browser = playwright.chromium.launch(
             executable_path=os.environ.get("CHROMIUM") or None, args=["--no-sandbox"])
         context = browser.new_context()
+        context.add_init_script(LISTENING)
         page = context.new_page()
         page.goto(f"{args.base_url}/console")
         login = page.evaluate("""async () => {
@@ -88,6 +140,9 @@ def main():
             assert not any('"welcome"' in text for text in heard), f"{host} was welcomed: {heard}"
             if args.listed:
                 assert socket == {"code": 1006, "heard": []}, f"{host}'s socket was opened: {socket}"
+            frame(evil, args.base_url)
+            for path in ("/demo", "/console"):
+                post(context, evil, args.base_url, path)
             evil.close()
         # It changed nothing: the operator is still logged in.
         assert page.evaluate("() => fetch('/api/v1/auth/token', { method: 'POST' }).then((a) => a.status)") == 200
