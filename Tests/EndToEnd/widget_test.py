@@ -289,6 +289,16 @@ class WidgetRun(Run):
         seen = [name for name, _ in page_of.evaluate("seen")]
         missing = {"ready", "open", "close", "message", "unread", "status"} - set(seen)
         self.promise(f"the page hears of everything; the title counts what is unread {missing or ''}", not missing)
+        times = widget.own.last.locator("xpath=..").inner_text()
+        mute = widget.panel.get_by_role("button", name="Mute the sound")
+        mute.click()
+        page_of.reload()
+        page_of.evaluate("chirrup.open()")
+        expect(mute).to_have_attribute("aria-pressed", "true")
+        self.promise(f"it stays mute over a refresh; the time is written as in Britain: {times!r}",
+                     re.search(r"\b\d\d:\d\d\b", times) and not re.search("[AP]M", times))
+        mute.click()
+        expect(mute).to_have_attribute("aria-pressed", "false")
         page_of.evaluate("chirrup.destroy()")
         expect(page_of.locator("chirrup-chat")).to_have_count(0)
         types = page.request.get(f"{self.options.base_url}/widget.d.ts")
