@@ -170,6 +170,7 @@ class WidgetRun(Run):
         panel.get_by_role("button", name="Yes").click()
         expect(panel.locator(".reply")).to_have_count(0)
         panel.get_by_role("button", name="Hold it for me").click()
+        expect(widget.own.locator(".bubble").last).to_have_text("Hold it for me")
         widget.committed()
         kept = self.sql(
             "SELECT string_agg(content || ' ' || (payload->'reply'->>'value'), ',' ORDER BY seq) FROM chats"
@@ -306,7 +307,8 @@ class WidgetRun(Run):
         page_of.close()
 
     def hostile(self, page: Page) -> None:
-        """A server that sends what it should not, and words that would break a layout (X02, X04, X08)."""
+        """A server that sends what it should not, marks without an end, and words that would break a layout (X02, X03,
+        X04, X08)."""
         it = self.page(self.context())
         frames = ["not json", '{"type":"nothing","html":"<b>"}', '[1,2]', "null", '{"type":"message"}']
 
@@ -316,9 +318,11 @@ class WidgetRun(Run):
 
         it.route_web_socket(SOCKET, through)
         widget = Widget(it, self.options.base_url).open()
-        for text in (WORD[:5000], LINKS):
+        marks = "*[_" * 2600
+        for text in (marks, WORD[:5000], LINKS):
             widget.say(text)
         widget.committed()
+        self.promise("marks of other languages stay what they are", marks in widget.own.first.inner_text())
         links = widget.own.last.locator("a").all_text_contents()
         self.promise(f"only addresses that look like what they are become links: {links}",
                      links[0] == "https://example.com/a?b=1" and not any("\u202e" in link for link in links)
