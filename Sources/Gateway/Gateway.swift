@@ -188,8 +188,12 @@ public enum Gateway {
     let rotation = TLSTicketKeys.rotationSeconds * 1000
     var nextRotation = SystemClock.now().advanced(byMilliseconds: rotation)
     while true {
-      let left = deadline.milliseconds(since: SystemClock.now())
-      try epoll.wait(into: &events, timeoutMilliseconds: Int32(max(0, min(left, 100))))
+      // Waking up for nothing costs more than what is then looked at; only a drain is watched.
+      let now = SystemClock.now()
+      let left =
+        isDraining
+        ? min(100, deadline.milliseconds(since: now)) : nextRotation.milliseconds(since: now)
+      try epoll.wait(into: &events, timeoutMilliseconds: Int32(max(0, min(left, 3_600_000))))
       while let signal = signals.next() {
         switch signal {
         case .terminate, .interrupt:

@@ -56,7 +56,7 @@ final class Shared: Sendable {
     apiOptions.secrets = secrets
     apiOptions.webhookGuard = AddressGuard(
       allowsPrivate: settings.webhooks.allowsPrivate, ports: settings.webhooks.ports)
-    deliveries = DeliveryWorker(
+    deliveries = try DeliveryWorker(
       DeliveryOptions(
         databaseURL: options.databaseURL, addressGuard: apiOptions.webhookGuard, secrets: secrets,
         timeoutMilliseconds: settings.webhooks.timeoutSeconds * 1_000,

@@ -71,9 +71,11 @@ public struct HTTPClient: ~Copyable {
   }
 
   /// Waits until something has happened, or for so many milliseconds, and carries on.
-  public mutating func advance(milliseconds: Int32) {
+  ///
+  /// - Parameter bell: a descriptor that ends the wait when it can be read.
+  public mutating func advance(milliseconds: Int32, bell: Int32? = nil) {
     if multi.perform() == transfers.count {
-      multi.wait(milliseconds: milliseconds)
+      multi.wait(milliseconds: milliseconds, bell: bell)
       _ = multi.perform()
     }
   }
@@ -127,9 +129,10 @@ public struct HTTPClient: ~Copyable {
     return Int(running)
   }
 
-  func wait(milliseconds: Int32) {
-    // SAFETY: as above; no further descriptors are waited for.
-    unsafe _ = curl_multi_poll(raw, nil, 0, milliseconds, nil)
+  func wait(milliseconds: Int32, bell: Int32?) {
+    var further = curl_waitfd(fd: bell ?? -1, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+    // SAFETY: as above; the one further descriptor is used during the call.
+    unsafe _ = curl_multi_poll(raw, &further, bell == nil ? 0 : 1, milliseconds, nil)
   }
 
   func takeEnded() -> (key: UInt, result: CURLcode)? {

@@ -2,7 +2,7 @@
 /// its requests for other people's servers, so that no loop ever does.
 public import Directory
 import HTTPClient
-import Kernel
+public import Kernel
 import Postgres
 import Primitives
 import Synchronization
@@ -36,28 +36,37 @@ public final class DeliveryWorker: Sendable {
 
   private let options: DeliveryOptions
   private let isStopping = Atomic(false)
+  /// Rings when the worker is to stop, so that while nothing is to be delivered it may sleep from
+  /// one look to the next.
+  private let bell: EventCounter
   private let isDone = Atomic(false)
   private let posted = Mutex(DeliveryFigures())
 
-  public init(_ options: DeliveryOptions) { self.options = options }
+  public init(_ options: DeliveryOptions) throws(Errno) {
+    self.options = options
+    bell = try EventCounter()
+  }
 
   public var figures: DeliveryFigures { posted.withLock { $0 } }
 
   public var hasEnded: Bool { isDone.load(ordering: .acquiring) }
 
   /// Nothing more is taken; what is under way may end.
-  public func stop() { isStopping.store(true, ordering: .releasing) }
+  public func stop() {
+    isStopping.store(true, ordering: .releasing)
+    bell.signal()
+  }
 
   /// Returns after `stop`, within the grace and the time of one statement.
   public func run() {
     var course = DeliveryCourse(options)
     while !isStopping.load(ordering: .acquiring) {
-      course.turn()
+      course.turn(bell: bell.rawValue)
       let figures = course.figures
       posted.withLock { $0 = figures }
     }
     let limit = SystemClock.now().advanced(byMilliseconds: DeliveryWorker.graceMilliseconds)
-    while course.isBusy, SystemClock.now() < limit { course.carryOn() }
+    while course.isBusy, SystemClock.now() < limit { course.carryOn(bell: nil) }
     course.giveBack()
     isDone.store(true, ordering: .releasing)
   }
@@ -104,20 +113,23 @@ struct DeliveryCourse: ~Copyable {
 
   var isBusy: Bool { !underWay.isEmpty || !ended.isEmpty }
 
-  /// One turn, of 100 ms at most unless PostgreSQL takes longer.
-  mutating func turn() {
+  /// One turn, up to the next look unless something happens before or PostgreSQL takes longer.
+  mutating func turn(bell: Int32?) {
     let now = SystemClock.now()
     if connection == nil, now >= nextConnect { connect(now) }
     if now >= nextSweep { sweep(now) }
     if now >= nextCount { count(now) }
     if now >= nextLook { look(now) }
-    carryOn()
+    carryOn(bell: bell)
   }
 
   /// Goes on with what is under way, and takes nothing new.
-  mutating func carryOn() {
-    let wait = nextLook.milliseconds(since: SystemClock.now())
-    client.advance(milliseconds: Int32(max(1, min(100, wait))))
+  mutating func carryOn(bell: Int32?) {
+    let next = connection == nil ? min(nextLook, nextConnect) : nextLook
+    let wait = next.milliseconds(since: SystemClock.now())
+    // With the bell rung already, what is under way has little time left.
+    let most: Int64 = bell == nil ? 100 : DeliveryCourse.idleMilliseconds
+    client.advance(milliseconds: Int32(max(1, min(most, wait))), bell: bell)
     while let (ticket, outcome) = client.takeEnded() {
       guard let delivery = underWay.removeValue(forKey: ticket) else { continue }
       ended.append((delivery, failure(of: outcome)))
