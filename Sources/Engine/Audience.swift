@@ -2,11 +2,12 @@ import Chat
 public import Primitives
 import Wire
 
-/// The visitors of this loop who wait in line, and what each was told last. Only the loop that owns
-/// a session tells its visitor.
+/// The visitors of this loop who wait in line; what each was told last stands in its session. Only
+/// the loop that owns a session tells its visitor.
 struct Audience {
-  /// Positions by session, by workspace; -1 when none was told yet.
-  var positions: [Identifier: [Identifier: Int64]] = [:]
+  /// By workspace. A session stands here once, while `told` says that it does; a slot that was
+  /// freed since is passed over.
+  var sessions: [Identifier: [SlotID]] = [:]
 }
 
 /// The line of a workspace, as far as one loop tells it.
@@ -31,32 +32,46 @@ extension Engine {
   mutating func joinAudience(_ index: Int) {
     guard sessions[index].isOwned, sessions[index].snapshot.status == .waiting else { return }
     let workspace = sessions[index].snapshot.workspace
-    audience.positions[workspace, default: [:]][sessions[index].id] = -1
+    if sessions[index].told == Session.notInAudience {
+      // Those of slots that were freed, should nobody have asked for the line for long.
+      if audience.sessions[workspace]?.count ?? 0 > 2 * sessions.endIndex {
+        audience.sessions[workspace]?.removeAll { !sessions.contains($0) }
+      }
+      audience.sessions[workspace, default: []].append(sessions.id(at: index))
+    }
+    sessions[index].told = Session.nothingTold
     tell(workspace, sessions[index].id, .audience(true))
   }
 
   /// Tells whom it concerns, and forgets who waits no longer or has left.
   mutating func showLine(_ line: LineMail) {
-    guard var told = audience.positions.removeValue(forKey: line.workspace) else { return }
-    for (session, last) in told {
-      guard let index = sessionIndex[session], sessions[index].phase == .ready,
-        hasVisitor(index)
-      else {
-        told[session] = nil
+    guard var members = audience.sessions.removeValue(forKey: line.workspace) else { return }
+    var kept = 0
+    for id in members where sessions.contains(id) {
+      let index = Int(id.index)
+      guard sessions[index].phase == .ready, hasVisitor(index) else {
+        sessions[index].told = Session.notInAudience
         continue
       }
-      let position = line.positions[session] ?? 0
+      let position = line.positions[sessions[index].id] ?? 0
+      let last = sessions[index].told
       // In line only from the first message on: before that nothing is said.
       if position != last, position > 0 || last > 0 {
         tell(position, line.placeMilliseconds, index)
       }
-      let isOver = position == 0 && sessions[index].snapshot.status != .waiting
-      told[session] = isOver ? nil : position
+      guard position > 0 || sessions[index].snapshot.status == .waiting else {
+        sessions[index].told = Session.notInAudience
+        continue
+      }
+      sessions[index].told = Int32(clamping: position)
+      members[kept] = id
+      kept += 1
     }
-    if told.isEmpty {
+    if kept == 0 {
       tell(line.workspace, nil, .audience(false))
     } else {
-      audience.positions[line.workspace] = told
+      members.removeLast(members.count - kept)
+      audience.sessions[line.workspace] = members
     }
   }
 

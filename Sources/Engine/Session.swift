@@ -12,7 +12,7 @@ struct Session: ~Copyable {
   /// Valid when `phase` is `.ready`. Its `head` is the highest committed seq that this loop knows.
   var snapshot: SessionSnapshot
   var log: RecentLog
-  var subscribers: [Subscriber] = []
+  var subscribers = SubscriberList()
   /// Loops that follow, as bits. Only on the owner.
   var followers: UInt64 = 0
   private var loading: Aside<Loading>
@@ -20,6 +20,8 @@ struct Session: ~Copyable {
   var isReading = false
   /// It changed again while it was read.
   var isStale = false
+  /// The place in line that its visitor was told last, 0 for none; see `Audience`.
+  var told = Session.notInAudience
   /// Stands in the list of sessions whose subscribers have something to get.
   var isDirty = false
   /// The last seq that was mailed to the followers. Only on the owner.
@@ -47,6 +49,9 @@ struct Session: ~Copyable {
     log = RecentLog(head: 0)
     idleSince = now
   }
+
+  static let notInAudience: Int32 = -2
+  static let nothingTold: Int32 = -1
 
   var head: Int64 { snapshot.head }
 
@@ -97,6 +102,47 @@ extension Session {
   mutating func endLoading() { loading.remove() }
 }
 
+/// Who follows a session on one loop. Most sessions have one follower, a visitor, who needs no
+/// array.
+struct SubscriberList: RandomAccessCollection {
+  private var only = Subscriber.nobody
+  private var others: [Subscriber] = []
+
+  var startIndex: Int { 0 }
+  var endIndex: Int { only.isNobody ? 0 : 1 + others.count }
+
+  @inline(__always)
+  subscript(index: Int) -> Subscriber {
+    get {
+      if index > 0 { return others[index - 1] }
+      precondition(!only.isNobody, "nobody follows the session")
+      return only
+    }
+    _modify {
+      if index > 0 {
+        yield &others[index - 1]
+      } else {
+        precondition(!only.isNobody, "nobody follows the session")
+        yield &only
+      }
+    }
+  }
+
+  mutating func append(_ subscriber: Subscriber) {
+    if only.isNobody { only = subscriber } else { others.append(subscriber) }
+  }
+
+  mutating func removeLast() -> Subscriber {
+    if let last = others.popLast() {
+      if others.isEmpty { others = [] }
+      return last
+    }
+    precondition(!only.isNobody, "nobody follows the session")
+    defer { only = .nobody }
+    return only
+  }
+}
+
 struct Subscriber {
   private var connectionSlot: UInt32
   private var subscriptionIndex: UInt32
@@ -105,6 +151,9 @@ struct Subscriber {
     connectionSlot = UInt32(connection)
     subscriptionIndex = UInt32(subscription)
   }
+
+  static var nobody: Subscriber { Subscriber(connection: Int(UInt32.max), subscription: 0) }
+  var isNobody: Bool { connectionSlot == .max }
 
   /// Slot of the connection on this loop.
   var connection: Int { Int(connectionSlot) }
