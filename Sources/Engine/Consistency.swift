@@ -1,3 +1,4 @@
+import Chat
 import Primitives
 
 /// What must hold between the tables of an engine, for the simulator and the fuzzer: walked after
@@ -20,7 +21,26 @@ extension Engine {
       recentBytes += sessions[index].log.countedByteCount
     }
     guard recentBytes == recent.byteCount else { return "recent messages of another size" }
-    return inconsistencyOfUnfollowed()
+    return inconsistencyOfUnfollowed() ?? inconsistencyOfAudience()
+  }
+
+  private func inconsistencyOfAudience() -> String? {
+    var found = 0
+    for (workspace, members) in audience.sessions {
+      guard members.count <= 2 * sessions.endIndex + 1 else { return "an audience that only grows" }
+      for id in members where sessions.contains(id) {
+        let index = Int(id.index)
+        guard sessions[index].told != Session.notInAudience,
+          sessions[index].snapshot.workspace == workspace
+        else { return "a session in an audience that does not know it" }
+        found += 1
+      }
+    }
+    for index in 0..<sessions.endIndex
+    where sessions.isOccupied(index) && sessions[index].told != Session.notInAudience {
+      found -= 1
+    }
+    return found == 0 ? nil : "a session that is in no audience, or in two"
   }
 
   private func inconsistencyOfUnfollowed() -> String? {
