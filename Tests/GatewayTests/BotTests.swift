@@ -40,7 +40,11 @@ struct BotTests {
     let gateway = try await RunningGateway(loops: 2, database: database.url)
     defer { gateway.stop() }
     try teach(gateway)
-    while !gateway.hasBots { try await Task.sleep(for: .milliseconds(5)) }
+    let deadline = SystemClock.now().advanced(byMilliseconds: 60_000)
+    while !gateway.hasBots {
+      try #require(SystemClock.now() < deadline)
+      try await Task.sleep(for: .milliseconds(5))
+    }
     let visit = try gateway.visitor()
     let client = try join(gateway, visit)
     try post("When are you open?", client, visit.session)
