@@ -52,15 +52,17 @@ extension ConversationList {
   func countMatches(in workspace: Identifier) -> Statement<Int64> {
     let parameters: [Parameter] = [
       .uuid(workspace), .text(statuses), .uuid(assignee), .bool(isUnassigned), .text(pattern),
-      .text(tag),
+      .uuid(visitor),
     ]
     let query =
-      if let visitor {
-        Query(ConversationList.countOfVisitor, parameters + [.uuid(visitor)])
+      if status == "waiting" || status == "active" || status == "open" {
+        Query(ConversationList.countOfOpen, parameters + [.text(tag)])
+      } else if let tag {
+        Query(ConversationList.countOfTag, parameters + [.text(tag)])
       } else {
         Query(ConversationList.count, parameters)
       }
-    return Statement(query) { $0.int(0, 0) ?? 0 }
+    return Statement(query.plannedAnew()) { $0.int(0, 0) ?? 0 }
   }
 
   private static let count: StaticString = """
@@ -69,23 +71,41 @@ extension ConversationList {
       AND s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($6::uuid IS NULL OR s.user_id = $6::uuid)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR s.user_id IN (SELECT v.id FROM visitors v
           WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
-      AND ($6::text IS NULL OR EXISTS (SELECT FROM session_tags t
-        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $6::text))
     """
 
-  private static let countOfVisitor: StaticString = """
-    SELECT count(*) FROM chat_sessions s
-    WHERE s.workspace_id = $1::uuid AND s.user_id = $7::uuid AND s.deleted_at IS NULL
+  /// See `ConversationList.tagged`.
+  private static let countOfTag: StaticString = """
+    WITH tagged AS MATERIALIZED (
+      SELECT t.session_id FROM session_tags t
+      WHERE t.workspace_id = $1::uuid AND t.tag = $7::text
+    )
+    SELECT count(*) FROM tagged t JOIN chat_sessions s ON s.id = t.session_id
+    WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
       AND s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($6::uuid IS NULL OR s.user_id = $6::uuid)
+      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
+        OR s.user_id IN (SELECT v.id FROM visitors v
+          WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
+    """
+
+  /// See `ConversationList.open`.
+  private static let countOfOpen: StaticString = """
+    SELECT count(*) FROM chat_sessions s
+    WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
+      AND s.status = ANY (string_to_array($2::text, ','))
+      AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
+      AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($6::uuid IS NULL OR s.user_id = $6::uuid)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR (SELECT v.name FROM visitors v
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
-      AND ($6::text IS NULL OR EXISTS (SELECT FROM session_tags t
-        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $6::text))
+      AND ($7::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $7::text))
     """
 }

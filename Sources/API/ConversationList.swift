@@ -70,8 +70,7 @@ struct ConversationList {
     }
   }
 
-  /// The statuses that `status` means, as they stand in the statements: with the values known, the
-  /// planner sees which index finds them.
+  /// The statuses that `status` means, as they stand in the statements.
   var statuses: String {
     switch status {
     case nil: "waiting,active,closed"
@@ -81,30 +80,27 @@ struct ConversationList {
   }
 
   /// One position more than `limit`, which says whether a page follows. The orders are texts of
-  /// their own, so that the planner knows what it sorts: those who wait and the others that are
-  /// open are found by the index of statuses and sorted, the closed ones come sorted out of theirs.
+  /// their own, so that the planner knows what it sorts, and each is planned for its filters: who
+  /// waits and what is open is found by the index of statuses, a visitor's by theirs, and the
+  /// closed ones come sorted out of their own.
   func page(of workspace: Identifier) -> Statement<[Position]> {
     let parameters: [Parameter] = [
       .uuid(workspace), .text(statuses), .uuid(assignee), .bool(isUnassigned), .text(pattern),
-      .time(position?.at), .uuid(position?.id), .int(Int64(limit) + 1), .text(tag),
+      .time(position?.at), .uuid(position?.id), .int(Int64(limit) + 1), .uuid(visitor),
     ]
-    if let visitor {
-      return positions(ConversationList.ofVisitor, parameters + [.uuid(visitor)])
+    return switch status {
+    case "waiting": positions(ConversationList.oldest, parameters + [.text(tag)])
+    case "open", "active": positions(ConversationList.open, parameters + [.text(tag)])
+    case _ where tag != nil: positions(ConversationList.tagged, parameters + [.text(tag)])
+    case "closed": positions(ConversationList.closed, parameters)
+    default: positions(ConversationList.newest, parameters)
     }
-    let sql =
-      switch status {
-      case "waiting": ConversationList.oldest
-      case "closed": ConversationList.closed
-      case "open", "active": ConversationList.open
-      default: ConversationList.newest
-      }
-    return positions(sql, parameters)
   }
 
   private func positions(
     _ sql: StaticString, _ parameters: [Parameter]
   ) -> Statement<[Position]> {
-    Statement(Query(sql, parameters)) { rows in
+    Statement(Query(sql, parameters).plannedAnew()) { rows in
       (0..<rows.count).compactMap { row in
         guard let at = rows.time(row, 0), let id = rows.uuid(row, 1) else { return nil }
         return Position(at: at, id: id)
@@ -121,89 +117,91 @@ struct ConversationList {
       AND s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR s.user_id IN (SELECT v.id FROM visitors v
           WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
-      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
-        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
       AND ($6::timestamptz IS NULL
         OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
     """
 
-  /// One visitor's: a handful, by `idx_chat_sessions_user_id`.
-  private static let ofVisitor: StaticString = """
-    SELECT s.updated_at AS at, s.id
-    FROM chat_sessions s
-    WHERE s.workspace_id = $1::uuid AND s.user_id = $10::uuid AND s.deleted_at IS NULL
-      AND s.status = ANY (string_to_array($2::text, ','))
-      AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
-      AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
-      AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
-        OR (SELECT v.name FROM visitors v
-          WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
-      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
-        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
-      AND ($6::timestamptz IS NULL
-        OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
-    ORDER BY at DESC, s.id DESC LIMIT $8::bigint
-    """
-
-  /// The statuses are written out too, so that the planner knows how few these are: a plan for a
-  /// hundred thousand rows would be compiled (JIT) for longer than the few take.
+  /// Few: their visitors' names are looked up one by one.
   private static let open: StaticString = """
     SELECT s.updated_at AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
-      AND s.status IN ('waiting', 'active') AND s.status = ANY (string_to_array($2::text, ','))
+      AND s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR (SELECT v.name FROM visitors v
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
-      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
-        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
+      AND ($10::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $10::text))
       AND ($6::timestamptz IS NULL
         OR (s.updated_at, s.id) < ($6::timestamptz, $7::uuid))
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
     """
 
-  /// The status is written out, so that the planner knows how few these are; `$2` says the same.
   private static let oldest: StaticString = """
     SELECT coalesce(s.waiting_since, s.created_at) AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
-      AND s.status = 'waiting' AND $2::text = 'waiting'
+      AND s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR (SELECT v.name FROM visitors v
           WHERE v.id = s.user_id AND v.workspace_id = $1::uuid) ILIKE $5::text)
-      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
-        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
+      AND ($10::text IS NULL OR EXISTS (SELECT FROM session_tags t
+        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $10::text))
       AND ($6::timestamptz IS NULL
         OR (coalesce(s.waiting_since, s.created_at), s.id) > ($6::timestamptz, $7::uuid))
     ORDER BY at, s.id LIMIT $8::bigint
     """
 
-  /// Latest closed first, as `chat_sessions_closed_at` has them. The first page has a bound too,
-  /// which nothing reaches, so that a plan made once for all pages begins each where it begins.
+  /// Latest closed first, as `chat_sessions_closed_at` has them.
   private static let closed: StaticString = """
     SELECT coalesce(s.closed_at, s.created_at) AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
-      AND s.status = 'closed' AND $2::text = 'closed'
+      AND s.status = ANY (string_to_array($2::text, ','))
       AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
       AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+      AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
       AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
         OR s.user_id IN (SELECT v.id FROM visitors v
           WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
-      AND ($9::text IS NULL OR EXISTS (SELECT FROM session_tags t
-        WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $9::text))
-      AND (coalesce(s.closed_at, s.created_at), s.id) < (
-        coalesce($6::timestamptz, 'infinity'),
-        coalesce($7::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+      AND ($6::timestamptz IS NULL
+        OR (coalesce(s.closed_at, s.created_at), s.id) < ($6::timestamptz, $7::uuid))
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
+    """
+
+  /// Of many rows those with a tag, closed ones or all. Row security hides from the planner how
+  /// many rows it joins, so the tag's are read once; else it would look for the tag of each.
+  private static let tagged: StaticString = """
+    WITH tagged AS MATERIALIZED (
+      SELECT t.session_id FROM session_tags t
+      WHERE t.workspace_id = $1::uuid AND t.tag = $10::text
+    ), found AS (
+      SELECT s.id, CASE WHEN $2::text = 'closed' THEN coalesce(s.closed_at, s.created_at)
+        ELSE s.updated_at END AS at
+      FROM tagged t JOIN chat_sessions s ON s.id = t.session_id
+      WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
+        AND s.status = ANY (string_to_array($2::text, ','))
+        AND ($3::uuid IS NULL OR s.assigned_operator_id = $3::uuid)
+        AND (NOT $4::boolean OR s.assigned_operator_id IS NULL)
+        AND ($9::uuid IS NULL OR s.user_id = $9::uuid)
+        AND ($5::text IS NULL OR s.title ILIKE $5::text OR s.last_message_preview ILIKE $5::text
+          OR s.user_id IN (SELECT v.id FROM visitors v
+            WHERE v.workspace_id = $1::uuid AND v.name ILIKE $5::text))
+    )
+    SELECT at, id FROM found
+    WHERE $6::timestamptz IS NULL OR (at, id) < ($6::timestamptz, $7::uuid)
+    ORDER BY at DESC, id DESC LIMIT $8::bigint
     """
 
   var pattern: String? { search.map { likePattern($0) } }

@@ -15,6 +15,9 @@ extension API {
     let counts = try await run(
       ConversationCounts.of(workspace, me: call.caller.id).scoped(to: workspace))
     var total = list.total(counts)
+    if total == nil, list.position == nil, positions.count <= list.limit {
+      total = Int64(positions.count)
+    }
     if total == nil {
       total = try await run(list.countMatches(in: workspace).scoped(to: workspace))
     }

@@ -11,6 +11,9 @@ public struct Query: Sendable {
   /// committed before it, also by those for whom a lock had to wait (a statement sees what was
   /// committed when it began, so one that takes its locks itself would decide on old news).
   public var locks: [Lock] = []
+  /// Planned for the parameters of each time, not once for all: where filters are optional, or some
+  /// values are a thousand times as frequent as others, a plan for all of them suits none.
+  public var isPlannedAnew = false
 
   public init(_ sql: StaticString, _ parameters: [Parameter] = []) {
     self.sql = sql
@@ -62,6 +65,13 @@ extension Query {
   public func after(_ locks: Lock...) -> Query {
     var query = self
     query.locks = locks
+    return query
+  }
+
+  /// See `isPlannedAnew`.
+  public func plannedAnew() -> Query {
+    var query = self
+    query.isPlannedAnew = true
     return query
   }
 

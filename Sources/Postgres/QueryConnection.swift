@@ -229,7 +229,7 @@ public struct QueryConnection: ~Copyable {
       text: query.sql.address, types: parameters.types, isScoped: scope != nil)
     var preparing: PreparedKey?
     var accepted: Bool
-    if isPooled {
+    if isPooled || query.isPlannedAnew {
       accepted = link?.execute(text: query.sql, parameters) ?? false
     } else if let known = prepared[key] {
       accepted =
