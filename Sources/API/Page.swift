@@ -106,10 +106,10 @@ extension API {
   /// Answers the one row of a statement as `{"key":{…}}`; without a row there is no such thing.
   func answer(
     _ key: StaticString, _ shape: RowShape, status: Int = 200, _ query: Query,
-    orElse missing: Problem = .noSuchThing
+    orElse missing: @autoclosure () async throws(Problem) -> Problem = .noSuchThing
   ) async throws(Problem) -> APIResponse {
     let rows = try await run(Statement(query) { $0 })
-    guard !rows.isEmpty else { throw missing }
+    guard !rows.isEmpty else { throw try await missing() }
     return .json(
       [UInt8].object { json in
         json.appendKey(key)

@@ -7,7 +7,8 @@ extension API {
     Route(
       "PUT", "\(admin)/reply-objects/{object_id:text}",
       .member(.agent, .settingsWrite, API.putReplyObject), "Makes or changes a reply object",
-      body: .replyObjectChange, answer: .oneReplyObject, texts: .replyObjectName),
+      body: .replyObjectChange, answer: .oneReplyObject, mayBeOnlyNew: true,
+      texts: .replyObjectName),
     Route(
       "DELETE", "\(admin)/reply-objects/{object_id:text}",
       .member(.admin, .settingsWrite, API.deleteReplyObject), "Deletes a reply object",

@@ -25,7 +25,8 @@ extension API {
       query: .page, answer: .tags),
     Route(
       "PUT", "\(admin)/tags/{name:text}", .member(.agent, .conversationsWrite, API.putTag),
-      "Makes or changes a tag", body: .tagChange, answer: .oneTag, texts: .tagName),
+      "Makes or changes a tag", body: .tagChange, answer: .oneTag, mayBeOnlyNew: true,
+      texts: .tagName),
     Route(
       "DELETE", "\(admin)/tags/{name:text}", .member(.admin, .conversationsWrite, API.deleteTag),
       "Deletes a tag, also from its conversations", status: 204, texts: .tagName),
@@ -35,7 +36,7 @@ extension API {
     Route(
       "PUT", "\(admin)/credentials/{provider:text}",
       .member(.admin, .settingsWrite, API.putCredential), "Writes a secret of another service",
-      body: .credentialChange, answer: .oneCredential, texts: .provider),
+      body: .credentialChange, answer: .oneCredential, mayBeOnlyNew: true, texts: .provider),
     Route(
       "DELETE", "\(admin)/credentials/{provider:text}",
       .member(.admin, .settingsWrite, API.deleteCredential), "Deletes a secret",

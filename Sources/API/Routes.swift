@@ -47,6 +47,8 @@ struct Route: Sendable {
   var problems: Set<Int>
   /// Of an open route: what it needs is the console's cookie.
   var needsCookie: Bool
+  /// Whether it takes `If-None-Match: *`.
+  var mayBeOnlyNew: Bool
   /// What the texts in the path may be.
   var texts: Schema
 
@@ -54,7 +56,7 @@ struct Route: Sendable {
     _ method: String, _ pattern: String, _ handler: Handler, _ summary: String,
     query: [QueryParameter] = [], body: Schema? = nil, status: Int = 200,
     answer: Schema? = nil, type: String = "application/json", problems: Set<Int> = [],
-    needsCookie: Bool = false, texts: Schema = .string(1...200)
+    needsCookie: Bool = false, mayBeOnlyNew: Bool = false, texts: Schema = .string(1...200)
   ) {
     self.method = method
     path = pattern.replacing(":text}", with: "}")
@@ -68,6 +70,7 @@ struct Route: Sendable {
     self.type = type
     self.problems = problems
     self.needsCookie = needsCookie
+    self.mayBeOnlyNew = mayBeOnlyNew
     self.texts = texts
   }
 
@@ -84,6 +87,7 @@ struct Route: Sendable {
     var statuses = problems.union([503])
     if body != nil || !query.isEmpty || isOnce { statuses.insert(400) }
     if isWrite { statuses.insert(413) }
+    if mayBeOnlyNew { statuses.insert(412) }
     if isOnce { statuses.formUnion([409, 422, 429]) }
     if body != nil { statuses.formUnion([415, 422]) }
     switch handler {

@@ -329,6 +329,36 @@ extension World {
   }
 
   @Test(
+    "what is there already is not changed where only something new is to be made",
+    arguments: [
+      ("reply-objects/x", #"{"payload":{"text":"1"}}"#, #"{"payload":{"text":"2"}}"#),
+      ("tags/x", ##"{"colour":"#111111"}"##, ##"{"colour":"#222222"}"##),
+      ("credentials/x", #"{"secret":"1"}"#, #"{"secret":"2"}"#),
+    ])
+  func onlyNew(path: String, first: String, second: String) async throws {
+    let world = try await World()
+    let admin = try await world.member(.admin)
+    func put(_ body: String, _ conditions: [String]) async throws -> Answer {
+      let headers = [
+        ("Authorization", try world.bearer(admin)), ("Content-Type", "application/json"),
+      ]
+      return await world.send(
+        "PUT", "/api/v1/admin/\(path)", headers + conditions.map { ("If-None-Match", $0) }, body)
+    }
+    for wrong in [["x"], ["\"tag\""], ["*", "*"], [""]] {
+      #expect(try await put(first, wrong).status == 400)
+    }
+    #expect(try await put(first, ["*"]).status == 200)
+    let changes = try await world.audit().count
+    let refused = try await put(second, ["*"])
+    #expect(refused.status == 412 && refused.problem == "precondition_failed")
+    #expect(try await world.audit().count == changes)
+    let list = try await world.call("GET", "/api/v1/admin/\(path.dropLast(2))", as: admin)
+    #expect(!list.body.contains("222222") && !list.body.contains(#""text":"2""#))
+    #expect(try await put(second, []).status == 200)
+  }
+
+  @Test(
     "a reply that nobody could show is refused",
     arguments: [
       "{}", #"{"payload":{}}"#, #"{"payload":{"text":""}}"#, #"{"payload":{"text":7}}"#,

@@ -30,6 +30,7 @@ extension API {
     let name = try object.string("name", bytesMax: APILimits.nameBytes) ?? "default"
     guard isCredentialName(name) else { throw .wrongType("name", "1 to 100 characters") }
     let secret = try object.requiredString("secret", bytesMax: APILimits.credentialBytes)
+    let isOnlyNew = try call.isOnlyNew
     let sealed = options.secrets.seal(
       Array(secret.utf8), place: "credential:\(call.workspace):\(provider):\(name)")
     return try await answer(
@@ -44,6 +45,7 @@ extension API {
             OR (SELECT count(*) FROM credentials WHERE workspace_id = $1::uuid) < $8::bigint
           ON CONFLICT (workspace_id, provider, name) DO UPDATE
             SET key_id = excluded.key_id, ciphertext = excluded.ciphertext
+            WHERE NOT $9::boolean
           RETURNING provider, name, updated_at
         ), noted AS (
           INSERT INTO audit_log (workspace_id, actor_id, actor, action, details)
@@ -55,8 +57,15 @@ extension API {
         """,
         call.actor + [
           .text(provider), .text(name), .text(sealed.keyID), .bytes(sealed.bytes),
-          .int(APILimits.credentials),
-        ]), orElse: .tooMany("credentials", APILimits.credentials))
+          .int(APILimits.credentials), .bool(isOnlyNew),
+        ]),
+      orElse: try await unwritten(
+        Query(
+          """
+          SELECT name FROM credentials
+          WHERE workspace_id = $1::uuid AND provider = $2::text AND name = $3::text
+          """, [.uuid(call.workspace), .text(provider), .text(name)]),
+        isOnlyNew: isOnlyNew, orElse: .tooMany("credentials", APILimits.credentials)))
   }
 
   /// `?name=` tells several of one service apart.

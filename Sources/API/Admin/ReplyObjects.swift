@@ -36,26 +36,30 @@ extension API {
       throw .wrongType("shortcut", "1 to 32 characters without blanks and slashes")
     }
     let altText = try object.string("alt_text", bytesMax: APILimits.altTextBytes)
+    let isOnlyNew = try call.isOnlyNew
+    let rows: Rows
     do throws(QueryFailure) {
-      return try await replyObject(
-        database.run(
-          Query(
-            API.putReplyObjectSQL,
-            call.actor + [
-              .text(id), .text(type), .json(payload), .text(altText), .text(shortcut),
-              .int(APILimits.replyObjects),
-            ])))
+      rows = try await database.run(
+        Query(
+          API.putReplyObjectSQL,
+          call.actor + [
+            .text(id), .text(type), .json(payload), .text(altText), .text(shortcut),
+            .int(APILimits.replyObjects), .bool(isOnlyNew),
+          ]))
     } catch {
       if case .refused(let state, _) = error, state.code == "23505" {
         throw .conflict("Another reply has this shortcut; choose another one.")
       }
       throw problem(for: error)
     }
-  }
-
-  private func replyObject(_ rows: Rows) -> APIResponse {
     guard !rows.isEmpty else {
-      return Problem.tooMany("reply objects", APILimits.replyObjects).response()
+      throw try await unwritten(
+        Query(
+          """
+          SELECT object_id FROM reply_objects
+          WHERE workspace_id = $1::uuid AND object_id = $2::text
+          """, [.uuid(call.workspace), .text(id)]),
+        isOnlyNew: isOnlyNew, orElse: .tooMany("reply objects", APILimits.replyObjects))
     }
     return .json(
       [UInt8].object { json in
@@ -73,6 +77,7 @@ extension API {
         OR (SELECT count(*) FROM reply_objects WHERE workspace_id = $1::uuid) < $9::bigint
       ON CONFLICT (workspace_id, object_id) DO UPDATE SET object_type = excluded.object_type,
         payload = excluded.payload, alt_text = excluded.alt_text, shortcut = excluded.shortcut
+        WHERE NOT $10::boolean
       RETURNING object_id, object_type, payload::text, alt_text, shortcut, updated_at
     ), noted AS (
       INSERT INTO audit_log (workspace_id, actor_id, actor, action, details)

@@ -27,6 +27,7 @@ extension API {
     let colour = try object.string("colour", bytesMax: 7)
     if let colour, !isColour(colour) { throw .wrongType("colour", "#rrggbb in small letters") }
     let name = try tagName(call.parameters.text("name"))
+    let isOnlyNew = try call.isOnlyNew
     return try await answer(
       "tag", API.tag,
       Query(
@@ -37,6 +38,7 @@ extension API {
           WHERE EXISTS (SELECT FROM tags WHERE workspace_id = $1::uuid AND name = $4::text)
             OR (SELECT count(*) FROM tags WHERE workspace_id = $1::uuid) < $6::bigint
           ON CONFLICT (workspace_id, name) DO UPDATE SET colour = excluded.colour
+            WHERE NOT $7::boolean
           RETURNING name, colour, created_at
         ), noted AS (
           INSERT INTO audit_log (workspace_id, actor_id, actor, action, details)
@@ -47,8 +49,15 @@ extension API {
           (SELECT count(*) FROM session_tags s WHERE s.workspace_id = $1::uuid AND s.tag = m.name),
           m.created_at
         FROM made m
-        """, call.actor + [.text(name), .text(colour), .int(APILimits.tags)]),
-      orElse: .tooMany("tags", APILimits.tags))
+        """,
+        call.actor + [
+          .text(name), .text(colour), .int(APILimits.tags), .bool(isOnlyNew),
+        ]),
+      orElse: try await unwritten(
+        Query(
+          "SELECT name FROM tags WHERE workspace_id = $1::uuid AND name = $2::text",
+          [.uuid(call.workspace), .text(name)]),
+        isOnlyNew: isOnlyNew, orElse: .tooMany("tags", APILimits.tags)))
   }
 
   /// Conversations lose it too.

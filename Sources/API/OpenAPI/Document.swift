@@ -133,6 +133,9 @@ extension API {
     if route.isOnce {
       found.append(parameter("Idempotency-Key", "header", .idempotencyKey, isRequired: false))
     }
+    if route.mayBeOnlyNew {
+      found.append(parameter("If-None-Match", "header", .onlyNew, isRequired: false))
+    }
     return found
   }
 
@@ -188,6 +191,7 @@ extension API {
       403: "The caller may not do this, or not from this page.",
       404: "There is no such thing in the caller's workspace.",
       409: "It conflicts with what is there; or the same write is still running (Retry-After).",
+      412: "It is there already, and If-None-Match was sent.",
       413: "A text or the body is too long.",
       415: "The body is not declared as application/json.",
       422: "It cannot be stored; or the Idempotency-Key belongs to another request.",
@@ -217,6 +221,8 @@ extension API {
 }
 
 extension Schema {
+  static let onlyNew = word(["*"]).saying("Makes it, and changes nothing that is there already.")
+
   static let idempotencyKey = string(
     1...APILimits.idempotencyKeyBytes, pattern: "^[!-~]+$"
   ).saying("Of the caller's choice; the same key and request within 24 hours happen once.")

@@ -8,11 +8,12 @@ const ADMIN = '/api/v1/admin/';
 
 /** @param {() => void} ended called when the login is over */
 export function rest(ended) {
-  async function call(method, path, body) {
+  async function call(method, path, body, onlyNew = false) {
     const url = path.startsWith('/') ? path : ADMIN + path;
     const headers = /** @type {Record<string, string>} */ ({});
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (method !== 'GET') headers['idempotency-key'] = uuid();
+    if (onlyNew) headers['if-none-match'] = '*';
     const response = await fetch(url, {
       method,
       headers,
@@ -32,7 +33,8 @@ export function rest(ended) {
       return call('GET', given.length ? `${path}?${text}` : path);
     },
     post: (path, body = {}) => call('POST', path, body),
-    put: (path, body) => call('PUT', path, body),
+    /** With `onlyNew` what is there already is refused, with 412. */
+    put: (path, body, onlyNew = false) => call('PUT', path, body, onlyNew),
     patch: (path, body) => call('PATCH', path, body),
     remove: (path) => call('DELETE', path),
   };

@@ -4,12 +4,11 @@ import { el } from '../../shared/dom.js';
 import { part } from '../rest.js';
 import { collection, every } from './collection.js';
 import { text } from './fields.js';
-import { refusal } from './form.js';
+import { refusal, taken } from './form.js';
 import { lockedFor } from './settings.js';
 import { ago } from './times.js';
 
 export function open(context) {
-  const load = () => every(context.rest, 'credentials', 'credentials');
   return collection(context, {
     name: 'credentials',
     title: 'Credentials',
@@ -18,7 +17,7 @@ export function open(context) {
     look: 'shield',
     empty: ['No credential yet', 'Add one when a service asks for a secret of yours.'],
     locked: lockedFor(context),
-    load,
+    load: () => every(context.rest, 'credentials', 'credentials'),
     key: ({ provider, name }) => name && name !== 'default' ? `${provider}:${name}` : provider,
     heading: ({ provider }) => provider,
     blank: () => ({ provider: '', name: '', secret: '' }),
@@ -48,14 +47,11 @@ export function open(context) {
       }
       if (!form.now.secret) throw refusal('secret', 'Write the secret.');
       // writing one that is there would replace what something may depend on
-      if (isNew && (await load()).some((one) => one.provider === provider && one.name === name)) {
-        throw refusal(name === 'default' ? 'provider' : 'name',
-          'There is one already. Open it to replace its secret.');
-      }
       const answer = await context.rest.put(`credentials/${part(provider)}`, {
         ...(name !== 'default' && { name }),
         secret: form.now.secret,
-      });
+      }, isNew).catch(taken(name === 'default' ? 'provider' : 'name',
+        'There is one already. Open it to replace its secret.'));
       return { provider, name, updated_at: new Date().toISOString(), ...answer?.credential };
     },
     saved: 'Replaced',

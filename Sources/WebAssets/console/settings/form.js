@@ -181,6 +181,11 @@ export class Form {
 export const refusal = (path, words) => Object.assign(new Error(words), { status: 422, path, words,
   body: {} });
 
+/** What is there already (412, see rest.js) is a refusal of one field; other errors stay. */
+export const taken = (path, words) => (error) => {
+  throw error.status === 412 ? refusal(path, words) : error;
+};
+
 const plural = (count) => count === 1 ? '1 change is not saved' : `${count} changes are not saved`;
 
 /**

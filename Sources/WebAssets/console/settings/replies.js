@@ -5,7 +5,7 @@ import { el } from '../../shared/dom.js';
 import { part } from '../rest.js';
 import { collection, every } from './collection.js';
 import { select, text } from './fields.js';
-import { refusal } from './form.js';
+import { refusal, taken } from './form.js';
 import { cell, list, pick } from './rows.js';
 import { isAdmin } from './settings.js';
 
@@ -25,7 +25,6 @@ export function gist({ object_type: kind, payload, alt_text: alt }) {
 const kindOf = (key) => KINDS.find(([kind]) => kind === key)?.[1] ?? key;
 
 export function open(context) {
-  const load = () => every(context.rest, 'reply-objects', 'reply_objects');
   return collection(context, {
     name: 'replies',
     title: 'Canned replies',
@@ -34,7 +33,7 @@ export function open(context) {
     look: 'bolt',
     empty: ['No canned reply yet', 'Write down what you answer every day, once.'],
     mayWrite: true,
-    load,
+    load: () => every(context.rest, 'reply-objects', 'reply_objects'),
     key: ({ object_id: id }) => id,
     blank: () => ({
       object_id: '',
@@ -62,15 +61,13 @@ export function open(context) {
       if (!id) throw refusal('shortcut', 'Give it a shortcut, or a name for intents.');
       const clean = checked(kind, payload);
       // a name that is in use means that reply: writing it would replace a colleague's words
-      if (isNew && (await load()).some(({ object_id: other }) => other === id)) {
-        throw refusal('shortcut', 'Another reply has this one. Choose another, or change that reply.');
-      }
       const answer = await context.rest.put(`reply-objects/${part(id)}`, {
         object_type: kind,
         payload: clean,
         alt_text: alt || gist({ object_type: kind, payload: clean }) || null,
         shortcut: shortcut || null,
-      });
+      }, isNew).catch(taken(form.now.object_id ? 'object_id' : 'shortcut',
+        'Another reply has this one. Choose another, or change that reply.'));
       return answer?.reply_object ?? { ...form.now, object_id: id, payload: clean, shortcut };
     },
     remove: isAdmin(context)
