@@ -347,7 +347,7 @@ class Run:
         expect(console.theirs).to_have_count(10)
 
     def foreign_site(self) -> None:
-        """Another origin, whose policy allows little and whose own code and styles are in the way."""
+        """Another origin, whose policy allows little and whose own code and styles are in the way (X07)."""
         base = self.options.base_url
         page = self.page(self.context())
         demo = page.request.get(f"{base}/demo").text()

@@ -91,7 +91,7 @@ class WidgetRun(Run):
         self.set(first, lambda it: it["locale"] == "auto", widget=look)
         first.goto(f"{self.options.base_url}/demo")
         for part in (self.quiet, self.languages, self.offers, self.closing, self.forms, self.script,
-                     self.hostile, self.looks):
+                     self.hostile, self.long, self.looks):
             if not self.options.only or part.__name__ in self.options.only.split(","):
                 part(first)
 
@@ -331,8 +331,42 @@ class WidgetRun(Run):
             "() => { const log = document.querySelector('chirrup-chat').shadowRoot.querySelector('.log');"
             " return log.scrollWidth - log.clientWidth; }")
         self.promise("a word of 5,000 letters stays inside, frames of nonsense do no harm", wide <= 0)
+        widget.say("\u0645\u0631\u062d\u0628\u0627 https://example.com/a/?b=1/")
+        widget.committed()
+        straight = widget.own.last.locator("a").evaluate(
+            "(link) => { const at = (from) => { const range = document.createRange();"
+            " range.setStart(link.firstChild, from); range.setEnd(link.firstChild, from + 1);"
+            " return range.getBoundingClientRect().left; };"
+            " return at(0) < at(8) && at(8) < at(link.textContent.length - 1); }")
+        self.promise("an address among Arabic words is not turned", straight)
         self.shot(it, "widget-hostile")
         it.close()
+
+    def long(self, page: Page) -> None:
+        """More of one day than is loaded at first."""
+        widget = self.visitor().open()
+        widget.say("Hello")
+        widget.committed()
+        session = self.session(widget.page)
+        for number in range(110):
+            self.tell(session, body=f"line {number}")
+        widget.page.reload()
+        log = widget.panel.get_by_role("log")
+        expect(log.locator(".say")).to_have_count(50)
+        expect(log.locator(".say").last).to_contain_text("line 109")
+        # In one go: where it stands before the earlier ones come, and after.
+        moved = log.evaluate("""async (log) => {
+          const frame = () => new Promise(requestAnimationFrame);
+          log.scrollTop = 120;
+          const first = log.querySelector('.say');
+          const place = () => first.getBoundingClientRect().top;
+          const before = place();
+          while (log.querySelector('.say') === first) await frame();
+          return place() - before;
+        }""")
+        expect(log.locator(".say")).to_have_count(100)
+        self.promise(f"what one reads stays where it is while earlier messages come ({moved} px)", abs(moved) < 2)
+        widget.page.close()
 
     def looks(self, page: Page) -> None:
         for scheme in ("light", "dark"):

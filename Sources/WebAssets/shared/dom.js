@@ -61,8 +61,11 @@ export function reconcile(parent, models, draw) {
 
 /**
  * A text in pieces: addresses become links. Only what is plain ASCII does, so that no letter looks
- * like another one and nothing turns the direction: the text of a link shows its true host.
+ * like another one, and what turns the text around it leaves it as it is: the text of a link shows
+ * its true host.
  */
 export const linked = (text) => text.split(/(https?:\/\/[\w.:-]+(?:[/?#][!-~]*[\w/])?)/).map(
-  (part, odd) => odd % 2 ? el('a', { href: part, target: '_blank', rel: 'noopener' }, part) : part
+  (part, odd) => odd % 2
+    ? el('a', { dir: 'ltr', href: part, target: '_blank', rel: 'noopener' }, part)
+    : part
 );

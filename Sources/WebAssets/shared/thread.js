@@ -38,7 +38,7 @@ export const face = (who, more = '') => el(
 
 export class Thread {
   /** Whether new messages are followed; a reader may look at a place of their own. */ atEnd = true;
-  #log; #on; #size; #first;
+  #log; #on; #size; #oldest;
 
   /**
    * @param {HTMLElement} log
@@ -75,8 +75,8 @@ export class Thread {
         : el(`p.${model.type}`, { dir: 'auto' }, model.text)
     ));
     if (this.atEnd) this.toEnd();
-    else if (models[0]?.key !== this.#first) log.scrollTop = log.scrollHeight - below;
-    this.#first = models[0]?.key;
+    else if (talk?.oldest !== this.#oldest) log.scrollTop = log.scrollHeight - below;
+    this.#oldest = talk?.oldest;
   }
 
   #models(talk, items) {
@@ -109,7 +109,7 @@ export class Thread {
         out: (who.kind === 'visitor') === isGuest,
         noted: entry.kind === Kind.note,
         who,
-        at: +at,
+        at,
         state: !entry.seq ? this.#on.state(entry)
           : entry.seq <= far?.read ? 'read' : entry.seq <= far?.delivered ? 'delivered' : 'sent',
         first: true,
