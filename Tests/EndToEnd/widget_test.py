@@ -181,7 +181,17 @@ class WidgetRun(Run):
         widget.page.close()
 
     def closing(self, page: Page) -> None:
-        widget = self.visitor(accept_downloads=True).open()
+        it = self.page(self.context(accept_downloads=True))
+
+        def through(route) -> None:
+            """That one waits no longer may come late, or not at all."""
+            server = route.connect_to_server()
+            server.on_message(lambda frames: [
+                route.send(frame) for frame in frames.splitlines() if '"position":0' not in frame
+            ])
+
+        it.route_web_socket(SOCKET, through)
+        widget = Widget(it, self.options.base_url).open()
         widget.say("Thank you")
         widget.committed()
         with widget.page.expect_download() as download:
@@ -189,6 +199,8 @@ class WidgetRun(Run):
         text = Path(download.value.path()).read_text()
         self.promise("the transcript is a file with what was said", "Thank you" in text)
         session = self.session(widget.page)
+        place = widget.panel.get_by_text("Your place in the queue")
+        expect(place).to_be_visible()
         desk = Console(self.page(self.context()), self.options.base_url, None, None)
         desk.login()
         status = desk.page.evaluate(
@@ -199,6 +211,7 @@ class WidgetRun(Run):
         desk.page.close()
         self.promise(f"an operator closes the conversation ({status})", status < 300)
         expect(widget.panel.get_by_text("How was it?")).to_be_visible()
+        self.promise("who closed it left no place in the queue behind", place.count() == 0)
         widget.panel.get_by_text("Good", exact=True).click()
         widget.panel.get_by_label("What could be better?").fill("Nothing")
         self.shot(widget.page, "widget-rating")

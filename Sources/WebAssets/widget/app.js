@@ -232,10 +232,10 @@ export async function start({ host, root, launcher, origin, given }) {
   function tail() {
     const last = talk?.entries.at(-1);
     const { position, wait_ms } = talk?.queue ?? {};
-    const some = !outbox.waiting.length && !closed() && last?.sender.kind !== 'visitor'
+    const some = !closed() && !outbox.waiting.length && last?.sender.kind !== 'visitor'
       && last?.payload?.quick_replies;
     return [
-      position > 0 && config.queue?.show_position !== false
+      !closed() && position > 0 && config.queue?.show_position !== false
         && { key: 'queue', draw: 'queue', position, wait_ms },
       some && { key: `r${last.id}`, draw: 'replies', some, to: last.id },
     ].filter(Boolean);
