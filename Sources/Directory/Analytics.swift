@@ -127,17 +127,35 @@ public enum Analytics {
     Statement(
       Query(
         """
-        SELECT s.operator_id, coalesce(o.name, ''), s.sessions, s.messages, s.ratings, s.rated,
-          t[1], t[2], t[3], t[4], t[5], t[6]
-        FROM (
+        WITH s AS (
           SELECT operator_id, sum(sessions)::bigint AS sessions, sum(messages)::bigint AS messages,
             sum(csat_count)::bigint AS ratings, sum(csat_sum)::bigint AS rated
           FROM chat_analytics WHERE workspace_id = $1::uuid
             AND day BETWEEN $2::text::date AND $3::text::date
             AND operator_id <> '00000000-0000-0000-0000-000000000000'
-          GROUP BY operator_id ORDER BY 2 DESC, operator_id LIMIT $4::bigint) AS s
-        CROSS JOIN LATERAL chirrup_times(
-          $1::uuid, $2::text::date, $3::text::date, s.operator_id) AS t
+          GROUP BY operator_id ORDER BY 2 DESC, operator_id LIMIT $4::bigint
+        ), buckets AS (
+          SELECT operator_id, metric, bucket, sum(sessions) AS sessions
+          FROM chat_analytics_buckets
+          WHERE workspace_id = $1::uuid AND day BETWEEN $2::text::date AND $3::text::date
+          GROUP BY operator_id, metric, bucket
+        ), sums AS (
+          SELECT operator_id, metric, bucket,
+            sum(sessions) OVER (PARTITION BY operator_id, metric ORDER BY bucket) AS upto,
+            sum(sessions) OVER (PARTITION BY operator_id, metric) AS whole
+          FROM buckets
+        ), ends AS (
+          SELECT operator_id, metric,
+            chirrup_bucket_end(min(bucket) FILTER (WHERE upto >= 0.5 * whole)) AS p50,
+            chirrup_bucket_end(min(bucket) FILTER (WHERE upto >= 0.9 * whole)) AS p90
+          FROM sums GROUP BY operator_id, metric
+        )
+        SELECT s.operator_id, coalesce(o.name, ''), s.sessions, s.messages, s.ratings, s.rated,
+          w.p50, w.p90, f.p50, f.p90, r.p50, r.p90
+        FROM s
+        LEFT JOIN ends w ON w.operator_id = s.operator_id AND w.metric = 'wait'
+        LEFT JOIN ends f ON f.operator_id = s.operator_id AND f.metric = 'first_response'
+        LEFT JOIN ends r ON r.operator_id = s.operator_id AND r.metric = 'resolution'
         LEFT JOIN operators o ON o.id = s.operator_id
         ORDER BY s.sessions DESC, s.operator_id
         """, [.uuid(workspace), .text(from), .text(to), .int(Int64(limit))])

@@ -182,10 +182,27 @@ private struct Play {
     let sessions = try await play.world.database.ask(Analytics.recompute(play.world.workspace.id))
     #expect(sessions == 14)
     #expect(try await self.counted(play.world) == counted)
+    try await sameTimes(play.world)
     // And it goes on from there.
     for _ in 1...20 { try await play.step() }
     try await play.countAll()
     #expect(try await self.counted(play.world) == (try await self.scanned(play.world)))
+  }
+
+  /// All operators' times at once are what each one's are.
+  private func sameTimes(_ world: World) async throws {
+    let figures = try await world.database.ask(
+      Analytics.operators(world.workspace.id, from: "2000-01-01", to: "2100-01-01", limit: 9))
+    #expect(!figures.isEmpty)
+    for (id, _, figures) in figures {
+      let times = try await world.database.run(
+        Query(
+          """
+          SELECT t[1], t[2], t[3], t[4], t[5], t[6]
+          FROM chirrup_times($1::uuid, '2000-01-01', '2100-01-01', $2::uuid) AS t
+          """, [.uuid(world.workspace.id), .uuid(id)]))
+      #expect(figures.times == (0..<6).map { times.int(0, $0) })
+    }
   }
 
   @Test("figures outlive their conversations, in the table and in a recomputation")
@@ -271,6 +288,9 @@ private struct Play {
     #expect(operators.objects("operators").count == 1)
     #expect(operators.objects("operators").first?["name"] as? String == "Mika")
     #expect(operators.objects("operators").first?["sessions"] as? Int == 3)
+    for time in ["wait_p50_ms", "first_response_p90_ms", "resolution_p90_ms"] {
+      #expect(operators.objects("operators").first?[time] as? Int == answer.int("total.\(time)"))
+    }
     let other = try await World()
     let empty = try await other.call("GET", path, now: now)
     #expect(empty.int("total.sessions") == 0)
