@@ -13,6 +13,15 @@ import traceback
 from browser_test import PATIENCE, Console, Failure, Run, Widget
 from playwright.sync_api import Error, Page, expect, sync_playwright
 
+# Keeps the notifications that the page asks the desktop for, and lets the page look elsewhere.
+NOTES = """
+window.notes = [];
+window.away = false;
+document.hasFocus = () => !window.away;
+window.Notification = class extends Notification {
+  constructor(title, more) { super(title, more); window.notes.push({ title, body: more.body, note: this }); }
+};
+"""
 HURT = "<img src=x onerror='window.hurt = 1'>"
 LIST = "/api/v1/admin/live-chat/conversations"
 
@@ -71,6 +80,7 @@ class ConsoleRun(Run):
         self.hostile()
         self.end_and_again()
         self.keyboard()
+        self.notifications()
         self.looks()
 
     def arrival_and_race(self) -> None:
@@ -400,6 +410,35 @@ class ConsoleRun(Run):
         for _ in range(4):
             page.keyboard.press("F6")
         self.promise("the keyboard reaches everything, and single letters can be switched off")
+
+    def notifications(self) -> None:
+        base = self.options.base_url
+        context = self.context(1440, 900, permissions=["notifications"])
+        context.add_init_script(NOTES)
+        page = self.page(context)
+        Desk(page, base)
+        titles = "() => window.notes.map((note) => note.title)"
+        waiting = page.get_by_role("button", name=re.compile("^Waiting"))
+        count = int(re.search(r"\d+", waiting.inner_text())[0])
+        page.evaluate("() => { window.away = true; }")
+        Widget(self.page(self.context()), base).open().say("Is it waterproof?")
+        expect(page.get_by_role("button", name=f"Waiting {count + 1}")).to_be_visible()
+        silent = page.evaluate(titles)
+        page.locator(".me").click()
+        page.get_by_role("switch", name=re.compile("[Nn]otifications")).check()
+        page.keyboard.press("Escape")
+        Widget(self.page(self.context()), base).open().say("Can it freeze? " + HURT)
+        page.wait_for_function("() => window.notes.length > 0")
+        self.promise(
+            "who looks elsewhere hears from the desktop who waits and why, if that was chosen",
+            silent == []
+            and page.evaluate(titles) == ["Somebody waits"]
+            and "Can it freeze? " + HURT in page.evaluate("() => window.notes[0].body"),
+        )
+        page.evaluate("() => { window.away = false; window.notes[0].note.onclick(); }")
+        expect(page.locator(".log")).to_contain_text("Can it freeze?")
+        self.promise("a click on the notification opens the conversation")
+        context.close()
 
     def looks(self) -> None:
         mika, page = self.mika, self.mika.page
