@@ -20,25 +20,49 @@ public enum EventEncoder {
     session: Identifier, seq: Int64, id: Identifier, role: Role, kind: Kind, sender: Identifier?,
     senderName: RawSpan, body: RawSpan, payload: RawSpan, at: WallTime, to json: inout [UInt8]
   ) {
-    json.append("{\"type\":\"message\",\"session\":\"")
-    session.appendText(to: &json)
-    json.append("\",\"seq\":")
-    json.append(decimal: seq)
-    json.append(",\"id\":\"")
-    id.appendText(to: &json)
-    json.append("\",\"sender\":")
-    person(role: role, id: sender, name: senderName, to: &json)
-    json.append(",\"kind\":\"")
-    json.append(kind.text)
-    json.append("\",\"body\":")
-    JSONText.append(quoted: body, to: &json)
+    var text = ShortText()
+    text.append("{\"type\":\"message\",\"session\":\"")
+    text.append(session)
+    text.append("\",\"seq\":")
+    text.append(decimal: seq)
+    text.append(",\"id\":\"")
+    text.append(id)
+    text.append("\",\"sender\":")
+    begin(role: role, id: sender, &text)
+    json.append(text)
+    JSONText.append(escaped: senderName, to: &json)
+    text = ShortText()
+    text.append("\"},\"kind\":\"")
+    text.append(kind.text)
+    text.append("\",\"body\":\"")
+    json.append(text)
+    JSONText.append(escaped: body, to: &json)
+    text = ShortText()
+    text.append("\"")
     if payload.byteCount > 0 {
-      json.append(",\"payload\":")
+      text.append(",\"payload\":")
+      json.append(text)
       json.append(payload)
+      text = ShortText()
     }
-    json.append(",\"at\":\"")
-    at.appendText(to: &json)
-    json.append("\"}")
+    text.append(",\"at\":\"")
+    text.append(at)
+    text.append("\"}")
+    json.append(text)
+  }
+
+  /// A person up to the opening quote of the name.
+  @inline(__always)
+  private static func begin(role: Role, id: Identifier?, _ text: inout ShortText) {
+    text.append("{\"kind\":\"")
+    text.append(role.text)
+    if let id {
+      text.append("\",\"id\":\"")
+      text.append(id)
+      text.append("\",\"name\":\"")
+    } else {
+      text.append("\",\"id\":null,\"name\":\"")
+    }
   }
 
   /// What a visitor gets in the place of a note: the number without the content, so that nothing is
@@ -54,19 +78,11 @@ public enum EventEncoder {
   public static func person(
     role: Role, id: Identifier?, name: RawSpan, to json: inout [UInt8]
   ) {
-    json.append("{\"kind\":\"")
-    json.append(role.text)
-    json.append("\",\"id\":")
-    if let id {
-      json.append(UInt8(ascii: "\""))
-      id.appendText(to: &json)
-      json.append(UInt8(ascii: "\""))
-    } else {
-      json.append("null")
-    }
-    json.append(",\"name\":")
-    JSONText.append(quoted: name, to: &json)
-    json.append(UInt8(ascii: "}"))
+    var text = ShortText()
+    begin(role: role, id: id, &text)
+    json.append(text)
+    JSONText.append(escaped: name, to: &json)
+    json.append("\"}")
   }
 
   public static func person(_ person: Person, to json: inout [UInt8]) {
@@ -109,14 +125,22 @@ public enum EventEncoder {
     ref: Reference, session: Identifier, id: Identifier, seq: Int64, at: WallTime,
     isDuplicate: Bool, to json: inout [UInt8]
   ) {
-    open("ack", ref, to: &json)
-    field(",\"session\":\"", session, to: &json)
-    field(",\"id\":\"", id, to: &json)
-    json.append(",\"seq\":")
-    json.append(decimal: seq)
-    json.append(",\"at\":\"")
-    at.appendText(to: &json)
-    json.append(isDuplicate ? "\",\"duplicate\":true}" : "\"}")
+    var text = ShortText()
+    text.append("{\"type\":\"ack\"")
+    if !ref.isEmpty {
+      text.append(",\"ref\":")
+      ref.append(to: &text)
+    }
+    text.append(",\"session\":\"")
+    text.append(session)
+    text.append("\",\"id\":\"")
+    text.append(id)
+    text.append("\",\"seq\":")
+    text.append(decimal: seq)
+    text.append(",\"at\":\"")
+    text.append(at)
+    if isDuplicate { text.append("\",\"duplicate\":true}") } else { text.append("\"}") }
+    json.append(text)
   }
 
   public static func ok(ref: Reference, to json: inout [UInt8]) {

@@ -168,6 +168,12 @@ public enum JSONText {
   /// whole.
   public static func append(quoted text: RawSpan, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))
+    append(escaped: text, to: &output)
+    output.append(UInt8(ascii: "\""))
+  }
+
+  /// The same without the quotes.
+  static func append(escaped text: RawSpan, to output: inout [UInt8]) {
     var copied = 0
     while true {
       let end = plainEnd(text, copied..<text.byteCount)
@@ -176,7 +182,6 @@ public enum JSONText {
       appendEscape(of: text.byte(at: end), to: &output)
       copied = end + 1
     }
-    output.append(UInt8(ascii: "\""))
   }
 
   private static func appendEscape(of byte: UInt8, to output: inout [UInt8]) {

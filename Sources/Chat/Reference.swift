@@ -30,6 +30,11 @@ public struct Reference: Sendable, Equatable {
     for offset in 0..<Int(length) { output.append(bytes[offset]) }
   }
 
+  func append(to text: inout ShortText) {
+    // SAFETY: UInt8 has no padding, and the span does not outlive this statement.
+    unsafe text.append(bytes.span.bytes.extracting(0..<Int(length)))
+  }
+
   public static func == (left: Reference, right: Reference) -> Bool {
     guard left.length == right.length else { return false }
     for offset in 0..<Int(left.length) where left.bytes[offset] != right.bytes[offset] {

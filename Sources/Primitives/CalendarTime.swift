@@ -3,6 +3,13 @@
 extension WallTime {
   /// Appends for example `2026-11-21T14:03:07.042Z` (RFC 3339 §5.6).
   public func appendText(to bytes: inout [UInt8]) {
+    // SAFETY: three words without padding, only inside the closure.
+    unsafe withUnsafeBytes(of: textWords) { unsafe bytes.append(contentsOf: $0) }
+  }
+
+  /// The text as it lies in memory, 24 bytes.
+  @usableFromInline
+  var textWords: (UInt64, UInt64, UInt64) {
     let dayMicroseconds: Int64 = 86_400_000_000
     var days = microseconds / dayMicroseconds
     var rest = microseconds % dayMicroseconds
@@ -22,10 +29,7 @@ extension WallTime {
     let third =
       0x3A << 56 | twoDigits(seconds % 60) << 40 | 0x2E << 32 | twoDigits(milliseconds / 10) << 16
       | UInt64(0x30 + milliseconds % 10) << 8 | 0x5A
-    // SAFETY: three words without padding, only inside the closure.
-    unsafe withUnsafeBytes(of: (first.bigEndian, second.bigEndian, third.bigEndian)) {
-      unsafe bytes.append(contentsOf: $0)
-    }
+    return (first.bigEndian, second.bigEndian, third.bigEndian)
   }
 }
 

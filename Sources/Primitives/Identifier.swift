@@ -59,23 +59,28 @@ public struct Identifier: Hashable, Comparable, Sendable {
   /// Appends the canonical lower-case text form: composed in words and appended at once, since
   /// every event names several ids.
   public func appendText(to bytes: inout [UInt8]) {
+    // SAFETY: five words without padding, of which 36 bytes are used, only inside the closure.
+    unsafe withUnsafeBytes(of: textWords) { words in
+      unsafe bytes.append(
+        contentsOf: UnsafeRawBufferPointer(rebasing: words[..<Identifier.textByteCount]))
+    }
+  }
+
+  /// The text as it lies in memory: its 36 bytes are the first of these 40.
+  @usableFromInline
+  var textWords: (UInt64, UInt64, UInt64, UInt64, UInt64) {
     let a = hexadecimalText(UInt32(truncatingIfNeeded: high >> 32))
     let b = hexadecimalText(UInt32(truncatingIfNeeded: high))
     let c = hexadecimalText(UInt32(truncatingIfNeeded: low >> 32))
     let d = hexadecimalText(UInt32(truncatingIfNeeded: low))
     let hyphen: UInt64 = 0x2D
     // aaaaaaaa -bbbb-bb bb-cccc- ccccdddd dddd
-    let text = (
+    return (
       a.bigEndian,
       (hyphen << 56 | (b >> 32) << 24 | hyphen << 16 | (b >> 16 & 0xFFFF)).bigEndian,
       (b << 48 | hyphen << 40 | (c >> 32) << 8 | hyphen).bigEndian,
       (c << 32 | d >> 32).bigEndian, (d << 32).bigEndian
     )
-    // SAFETY: five words without padding, of which 36 bytes are used, only inside the closure.
-    unsafe withUnsafeBytes(of: text) { words in
-      unsafe bytes.append(
-        contentsOf: UnsafeRawBufferPointer(rebasing: words[..<Identifier.textByteCount]))
-    }
   }
 
   /// Appends the 16 bytes, most significant first: PostgreSQL's binary form of `uuid`.

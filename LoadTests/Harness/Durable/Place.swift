@@ -90,12 +90,12 @@ final class Place {
 
   /// Waits until all of `committed` are in the figures, which every loop posts twice a second.
   func figures(committed: Int = 0) throws -> GatewayMetrics {
-    for _ in 0..<100 {
+    for _ in 0..<1_200 {
       let figures = try GatewayMetrics.read(target)
       if figures.committed >= committed { return figures }
       usleep(50_000)
     }
-    throw MetricsFailure.noMetrics("messages that were acknowledged are not in it after 5 s")
+    throw MetricsFailure.noMetrics("messages that were acknowledged are not in it after a minute")
   }
 
   // MARK: The database
