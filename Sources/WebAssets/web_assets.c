@@ -181,6 +181,9 @@ static const unsigned char console_facts_js[] = {
 static const unsigned char console_head_js[] = {
 #embed "console/head.js"
 };
+static const unsigned char console_offers_js[] = {
+#embed "console/offers.js"
+};
 static const unsigned char console_presence_js[] = {
 #embed "console/presence.js"
 };
@@ -305,6 +308,7 @@ static const chirrup_asset own[] = {
     {"/assets/console/excerpt.js", SCRIPT, ASSET(console_excerpt_js)},
     {"/assets/console/facts.js", SCRIPT, ASSET(console_facts_js)},
     {"/assets/console/head.js", SCRIPT, ASSET(console_head_js)},
+    {"/assets/console/offers.js", SCRIPT, ASSET(console_offers_js)},
     {"/assets/console/presence.js", SCRIPT, ASSET(console_presence_js)},
     {"/assets/console/row.js", SCRIPT, ASSET(console_row_js)},
     {"/assets/console/rows.js", SCRIPT, ASSET(console_rows_js)},

@@ -1,9 +1,9 @@
-// Canned replies: a slash in an empty reply lists them, what follows filters. The text field keeps
-// the focus and drives the list (aria-activedescendant). Fields in two pairs of braces are filled
-// with what is known; Tab goes to those that are not.
+// Canned replies: a slash in an empty reply lists them, what follows filters. Fields in two pairs
+// of braces are filled with what is known; Tab goes to those that are not.
 
 import { el, icon } from '../shared/dom.js';
 import { api } from './api.js';
+import { marked, Offers } from './offers.js';
 
 const SHOWN = 6;
 const FRESH = 60_000; // ms for which the list counts as known
@@ -23,69 +23,30 @@ export function nextField(text, from) {
   return found ? [found.index, found.index + found[0].length] : null;
 }
 
-export class Canned {
-  #on; #replies = /** @type {Reply[]} */ ([]); #at = 0; #shown = /** @type {Reply[]} */ ([]);
-  #asked = 0; #failed = ''; #query = /** @type {string?} */ (null);
-  #list = el('ul', { role: 'listbox', id: 'canned', 'aria-label': 'Canned replies' });
+/** @extends {Offers<Reply>} */
+export class Canned extends Offers {
+  #on; #replies = /** @type {Reply[]} */ ([]); #asked = 0; #failed = '';
   #peek = el('div.peek');
 
   /**
    * @param {{pick: (text: string) => void, values: () => Record<string, string>,
-   *   active: (id: string, open: boolean) => void, write: (shortcut: string) => void}} on
+   *   active: (list: string, option: string) => void, write: (shortcut: string) => void}} on
    */
   constructor(on) {
+    super('canned', 'Canned replies', on.active);
     this.#on = on;
-    this.root = el('div.canned', { hidden: true }, this.#list, this.#peek);
-    this.#list.addEventListener('pointerdown', (event) => {
-      const item = /** @type {HTMLElement} */ (event.target).closest('li');
-      if (!item) return;
-      event.preventDefault(); // the field keeps the focus
-      this.#at = Number(item.dataset.at);
-      this.#choose();
-    });
+    this.root.append(this.#peek);
   }
-
-  get isOpen() { return this.#query !== null; }
 
   /** @param {string} text of the reply, whole */
   typed(text) {
     const found = /^\/(\S*)$/.exec(text);
     if (!found) return this.close();
-    this.#query = found[1].toLowerCase();
-    this.#at = 0;
     this.#load();
-    this.#draw();
+    this.open(found[1].toLowerCase());
   }
 
-  close() {
-    if (this.#query === null) return;
-    this.#query = null;
-    this.root.hidden = true;
-    this.#on.active('', false);
-  }
-
-  /** Whether the key was ours. */
-  key(event) {
-    if (!this.isOpen) return false;
-    const { length } = this.#shown;
-    if (event.key === 'Escape') this.close();
-    else if (event.key === 'ArrowDown' && length) this.#at = (this.#at + 1) % length;
-    else if (event.key === 'ArrowUp' && length) this.#at = (this.#at + length - 1) % length;
-    else if ((event.key === 'Enter' || event.key === 'Tab') && length && !event.shiftKey) {
-      this.#choose();
-    } else return false;
-    event.preventDefault();
-    event.stopPropagation();
-    if (this.isOpen) this.#draw();
-    return true;
-  }
-
-  #choose() {
-    const reply = this.#shown[this.#at];
-    if (!reply) return;
-    this.close();
-    this.#on.pick(fill(reply.text, this.#on.values()));
-  }
+  take({ text }) { this.#on.pick(fill(text, this.#on.values())); }
 
   async #load() {
     if (Date.now() - this.#asked < FRESH) return;
@@ -106,55 +67,34 @@ export class Canned {
         ? 'This server has no canned replies.'
         : 'The canned replies could not be loaded.';
     }
-    if (this.isOpen) this.#draw();
+    if (this.isOpen) this.draw();
   }
 
-  #draw() {
-    const query = this.#query ?? '';
+  draw() {
+    const query = this.query ?? '';
     const rank = ({ shortcut, title }) => {
       const at = shortcut.toLowerCase().indexOf(query);
       if (at >= 0) return at;
       return title.toLowerCase().includes(query) ? 100 : -1;
     };
-    this.#shown = this.#replies.map((reply) => ({ reply, place: rank(reply) })).filter(
+    const found = this.#replies.map((reply) => ({ reply, place: rank(reply) })).filter(
       ({ place }) => place >= 0
     ).sort(
       (a, b) => a.place - b.place || (a.reply.shortcut < b.reply.shortcut ? -1 : 1)
     ).slice(0, SHOWN).map(({ reply }) => reply);
-    this.#at = Math.min(this.#at, Math.max(0, this.#shown.length - 1));
-    this.#list.hidden = !this.#shown.length;
-    this.#list.replaceChildren(...this.#shown.map((reply, at) => this.#item(reply, at, query)));
-    this.#peek.replaceChildren(...this.#preview());
-    this.root.hidden = false;
-    this.#on.active(this.#shown.length ? `canned-${this.#at}` : '', true);
-  }
-
-  #item({ shortcut, title }, at, query) {
-    const from = query ? shortcut.toLowerCase().indexOf(query) : -1;
-    const name = from < 0
-      ? ['/', shortcut]
-      : [
-        '/',
-        shortcut.slice(0, from),
-        el('mark', {}, shortcut.slice(from, from + query.length)),
-        shortcut.slice(from + query.length),
-      ];
-    const on = at === this.#at;
-    return el(
-      'li',
-      { role: 'option', id: `canned-${at}`, 'data-at': at, 'aria-selected': String(on) },
-      el('code', {}, ...name),
+    this.show(found, ({ shortcut, title }) => [
+      el('code', {}, '/', ...marked(shortcut, shortcut.toLowerCase().indexOf(query), query.length)),
       el('span.truncate', { dir: 'auto' }, title),
-      on && el('kbd', {}, '⏎'),
-    );
+    ]);
+    this.#peek.replaceChildren(...this.#preview());
   }
 
   /** The chosen one as it would go out, its fields marked. */
   #preview() {
-    const reply = this.#shown[this.#at];
+    const reply = this.shown[this.at];
     if (!reply) {
       if (this.#failed) return [el('p', { role: 'status' }, icon('alert', 'small'), this.#failed)];
-      const query = this.#query ?? '';
+      const query = this.query ?? '';
       return [
         el(
           'p',

@@ -37,12 +37,12 @@ export class Composer {
       pick: (text) => this.#pick(text),
       values: on.values,
       write: on.settings,
-      active: (id, open) => {
+      active: (list, option) => {
         const set = (name, value) => (
           value ? this.#text.setAttribute(name, value) : this.#text.removeAttribute(name)
         );
-        set('aria-controls', open && 'canned');
-        set('aria-activedescendant', id);
+        set('aria-controls', list);
+        set('aria-activedescendant', option);
       },
     });
     this.#send = el(
