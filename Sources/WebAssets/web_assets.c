@@ -172,6 +172,12 @@ static const unsigned char console_canned_js[] = {
 static const unsigned char console_cards_js[] = {
 #embed "console/cards.js"
 };
+static const unsigned char console_emoji_list_js[] = {
+#embed "console/emoji-list.js"
+};
+static const unsigned char console_emoji_js[] = {
+#embed "console/emoji.js"
+};
 static const unsigned char console_excerpt_js[] = {
 #embed "console/excerpt.js"
 };
@@ -305,6 +311,8 @@ static const chirrup_asset own[] = {
     {"/assets/console/analytics.js", SCRIPT, ASSET(console_analytics_js)},
     {"/assets/console/canned.js", SCRIPT, ASSET(console_canned_js)},
     {"/assets/console/cards.js", SCRIPT, ASSET(console_cards_js)},
+    {"/assets/console/emoji-list.js", SCRIPT, ASSET(console_emoji_list_js)},
+    {"/assets/console/emoji.js", SCRIPT, ASSET(console_emoji_js)},
     {"/assets/console/excerpt.js", SCRIPT, ASSET(console_excerpt_js)},
     {"/assets/console/facts.js", SCRIPT, ASSET(console_facts_js)},
     {"/assets/console/head.js", SCRIPT, ASSET(console_head_js)},

@@ -15,4 +15,6 @@ check "a second operator is made" "$chirrup" operator create "${place[@]}" --wor
   --email dana@example.com --name "Dana <b>K</b>" --role agent --password "two in one thread"
 check "the console in a browser" \
   "$python" "$folder/console_test.py" --base-url "$url" ${SHOTS:+--shots "$SHOTS"}
+check "emoji in the composer" \
+  "$python" "$folder/emoji_test.py" --base-url "$url" ${SHOTS:+--shots "$SHOTS"}
 check "the gateway stops in good order afterwards" stop_gateway

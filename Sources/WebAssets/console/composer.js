@@ -1,16 +1,17 @@
-// Reply or note, with canned replies. Drafts stay on this device, one of each kind for each
-// conversation, until they are sent.
+// Reply or note, with canned replies and emoji. Drafts stay on this device, one of each kind for
+// each conversation, until they are sent.
 
 import { el, icon } from '../shared/dom.js';
 import { Kind } from '../shared/protocol.js';
 import { store } from '../shared/store.js';
 import { Canned, nextField } from './canned.js';
+import { EmojiNames, EmojiPicker, isEmojiKey } from './emoji.js';
 
 const LIMIT = 16_384; // bytes of a body
 const draftKey = (id, kind) => `chirrup:console:draft:${id}${kind === Kind.note ? ':note' : ''}`;
 
 export class Composer {
-  #on; #id = ''; #kind = Kind.text; #modes; #hint; #text; #send; #warned = '';
+  #on; #id = ''; #kind = Kind.text; #modes; #hint; #text; #send; #smile; #warned = '';
 
   /**
    * @param {{send: (body: string, kind: string, close: boolean) => boolean, typed: (text: string) =>
@@ -32,19 +33,40 @@ export class Composer {
       'aria-autocomplete': 'list',
       input: () => this.#typed(),
       keydown: (event) => this.#key(event),
+      focus: () => this.emoji.close(),
     });
+    const active = (list, option) => {
+      const set = (name, value) => (
+        value ? this.#text.setAttribute(name, value) : this.#text.removeAttribute(name)
+      );
+      set('aria-controls', list);
+      set('aria-activedescendant', option);
+    };
     this.canned = new Canned({
       pick: (text) => this.#pick(text),
       values: on.values,
       write: on.settings,
-      active: (list, option) => {
-        const set = (name, value) => (
-          value ? this.#text.setAttribute(name, value) : this.#text.removeAttribute(name)
-        );
-        set('aria-controls', list);
-        set('aria-activedescendant', option);
-      },
+      active,
     });
+    this.names = new EmojiNames({ pick: (...change) => this.#put(...change), active });
+    this.emoji = new EmojiPicker({
+      pick: (emoji) => this.#put(emoji),
+      focus: () => this.focus(),
+      open: (open) => this.#smile.setAttribute('aria-expanded', String(open)),
+    });
+    this.#smile = el(
+      'button.icon-button',
+      {
+        type: 'button',
+        'aria-label': 'Emoji',
+        'aria-haspopup': 'dialog',
+        'aria-expanded': 'false',
+        'aria-keyshortcuts': 'Control+.',
+        title: 'Emoji (Ctrl .)',
+        click: () => this.#toggleEmoji(),
+      },
+      icon('smile'),
+    );
     this.#send = el(
       'button.button.primary.send',
       { type: 'submit', 'aria-label': 'Send' },
@@ -71,6 +93,7 @@ export class Composer {
           },
           icon('bolt'),
         ),
+        this.#smile,
         el('span.grow'),
         this.#send,
       ),
@@ -84,7 +107,7 @@ export class Composer {
   show(id) {
     if (id === this.#id) return;
     this.#id = id;
-    this.canned.close();
+    this.emoji.close();
     // a note that was begun is more easily forgotten than a reply
     const note = store.get(draftKey(id, Kind.note));
     this.mode(note && !store.get(draftKey(id, Kind.text)) ? Kind.note : Kind.text);
@@ -93,6 +116,8 @@ export class Composer {
   /** Each kind has its own draft, so that a note never becomes a reply. */
   mode(kind) {
     this.#kind = kind;
+    this.canned.close();
+    this.names.close();
     for (const button of this.#modes) button.setAttribute('aria-pressed', String(
       button.dataset.kind === kind
     ));
@@ -124,6 +149,7 @@ export class Composer {
     if (value) store.set(key, value); else store.remove(key);
     this.#said();
     this.canned.typed(value);
+    this.names.typed(value.slice(0, this.#text.selectionEnd));
     if (this.#kind === Kind.text) this.#on.typed(this.canned.isOpen ? '' : value);
   }
 
@@ -142,7 +168,8 @@ export class Composer {
   }
 
   #key(event) {
-    if (event.isComposing || this.canned.key(event)) return;
+    if (event.isComposing || this.canned.key(event) || this.names.key(event)) return;
+    if (isEmojiKey(event)) { event.preventDefault(); return this.#toggleEmoji(); }
     if (event.key === 'Tab' && !event.shiftKey && this.#toField()) return event.preventDefault();
     if (event.key !== 'Enter' || event.shiftKey) return;
     event.preventDefault();
@@ -175,6 +202,20 @@ export class Composer {
     this.#typed();
     this.focus();
     if (!this.#toField(0)) this.#text.setSelectionRange(text.length, text.length);
+  }
+
+  /** As if it were typed, in place of what is selected. */
+  #put(words, from = this.#text.selectionStart, to = this.#text.selectionEnd) {
+    this.#text.setRangeText(words, from, to, 'end');
+    this.#typed();
+    this.focus();
+  }
+
+  #toggleEmoji() {
+    if (this.emoji.isOpen) return this.emoji.close();
+    this.canned.close();
+    this.names.close();
+    this.emoji.open();
   }
 
   #browse() {

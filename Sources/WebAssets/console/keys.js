@@ -20,6 +20,7 @@ const HELP = [
   ['⏎', 'send; Shift ⏎ begins a line'],
   ['Ctrl ⏎', 'send and close'],
   ['/', 'canned replies, in an empty reply'],
+  ['Ctrl .', 'emoji in a reply; or by name: :thumb'],
   ['G W', 'waiting; G M mine, G A all, G C closed'],
   ['F6', 'next region'],
   ['Esc', 'close what is on top, leave the field'],

@@ -262,6 +262,7 @@ function run(session) {
   function escape() {
     if (!state.details.hidden) return state.toggle(false);
     if (pane.sheet.isOpen) return pane.sheet.close();
+    if (pane.composer.emoji.isOpen) return pane.composer.emoji.close();
     if (app.hasAttribute('data-drawer')) return drawer(false);
     /** @type {HTMLElement} */ (document.activeElement)?.blur();
   }

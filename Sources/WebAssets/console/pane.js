@@ -84,6 +84,8 @@ export class Pane {
         this.sheet.root,
         this.strip,
         this.composer.canned.root,
+        this.composer.names.root,
+        this.composer.emoji.root,
         this.composer.root,
       ),
     );
@@ -193,6 +195,7 @@ export class Pane {
       online: this.#on.presence.of(this.id).online,
     });
     this.composer.root.hidden = status === 'closed';
+    if (status === 'closed') this.composer.emoji.close();
     this.log.setAttribute('aria-label', `Conversation with ${name}`);
     if (this.excerpt) this.thread.atEnd = false; // its end is not the end of the log
     else if (talk && this.thread.atEnd) trim(talk);

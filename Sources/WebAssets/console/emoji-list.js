@@ -1,0 +1,132 @@
+// The emoji that support is written with, by kind: the sign, its name in Unicode's list, and other
+// words it is looked for by. None is newer than what systems of 2018 can draw.
+
+/** @typedef {{emoji: string, name: string, words: string[]}} Emoji */
+
+const kind = (name, lines) => ({
+  name,
+  all: lines.trim().split('\n').map((line) => {
+    const [emoji, ...rest] = line.trim().split(' ');
+    const words = rest.join(' ').split(', ');
+    return /** @type {Emoji} */ ({ emoji, name: words[0], words });
+  }),
+});
+
+export const kinds = [
+  kind('Faces', `
+    🙂 slightly smiling face, smile
+    😀 grinning face, happy
+    😄 grinning face with smiling eyes, laugh, glad
+    😊 smiling face with smiling eyes, blush, pleased
+    😉 winking face, wink
+    😅 grinning face with sweat, phew, relief
+    😂 face with tears of joy, lol, funny
+    😍 smiling face with heart-eyes, love
+    😎 smiling face with sunglasses, cool
+    🤩 star-struck, wow, amazed
+    🤗 hugging face, hug
+    🤔 thinking face, hmm
+    😮 face with open mouth, surprised, oh
+    😬 grimacing face, awkward, oops
+    😕 confused face, unsure
+    😟 worried face
+    😔 pensive face, sorry
+    😢 crying face, sad
+    👀 eyes, look, looking`),
+  kind('Hands', `
+    👍 thumbs up, yes, agree, like
+    👎 thumbs down, no, dislike
+    👌 OK hand, perfect
+    👋 waving hand, hello, hi, bye
+    🙏 folded hands, please, thanks, thank you
+    👏 clapping hands, applause, bravo
+    🙌 raising hands, hooray
+    🤝 handshake, deal
+    💪 flexed biceps, strong
+    🤞 crossed fingers, luck, hope
+    ✌️ victory hand, peace
+    ☝️ index pointing up, one
+    👆 backhand index pointing up, above
+    👇 backhand index pointing down, below
+    👉 backhand index pointing right, this
+    ✍️ writing hand, write`),
+  kind('Joy', `
+    ❤️ red heart, love
+    💚 green heart
+    💙 blue heart
+    🎉 party popper, congratulations, hooray
+    🎂 birthday cake
+    🎁 wrapped gift, present
+    🎈 balloon
+    💐 bouquet, flowers
+    ✨ sparkles, new
+    ⭐ star, rating
+    🌟 glowing star
+    🔥 fire, hot
+    💯 hundred points, perfect
+    🏆 trophy, winner
+    🚀 rocket, fast
+    🍀 four leaf clover, luck
+    ☀️ sun, sunny
+    ☕ hot beverage, coffee, tea`),
+  kind('Signs', `
+    ✅ check mark button, done, yes
+    ❌ cross mark, no, wrong
+    ⚠️ warning, careful
+    ❗ red exclamation mark, important
+    ❓ red question mark
+    ℹ️ information, info
+    💡 light bulb, idea, tip
+    🆕 NEW button
+    🔄 counterclockwise arrows button, again, retry
+    ➡️ right arrow, next
+    ⬅️ left arrow, back
+    ⬆️ up arrow, above
+    ⬇️ down arrow, below
+    🔴 red circle
+    🔵 blue circle
+    ⏳ hourglass not done, wait
+    ⏰ alarm clock, time`),
+  kind('Things', `
+    📦 package, parcel, box
+    🚚 delivery truck, shipping
+    🛒 shopping cart, order
+    💳 credit card, payment
+    💰 money bag, refund, price
+    📅 calendar, date
+    📍 round pushpin, place, address
+    🏠 house, home
+    📧 e-mail, mail
+    📞 telephone receiver, call, phone
+    📱 mobile phone
+    💻 laptop, computer
+    📷 camera, photo, picture
+    📎 paperclip, attachment
+    📝 memo, note
+    🔍 magnifying glass tilted left, search
+    🔒 locked, secure
+    🔑 key, password
+    🔧 wrench, repair, fix`),
+];
+
+/** @type {Map<string, Emoji>} */
+export const known = new Map(kinds.flatMap(({ all }) => all.map((it) => [it.emoji, it])));
+
+/** As names are compared, letter for letter. */
+export const plain = (text) => text.toLowerCase().replace(/[-_]/g, ' ');
+
+/**
+ * What has a word that begins so: the name, a later word of it, another word.
+ * @param {string} text
+ */
+export function find(text) {
+  const query = plain(text).trim();
+  const place = ({ words }) => {
+    if (plain(words[0]).startsWith(query)) return 0;
+    const at = words.findIndex((it) => ` ${plain(it)}`.includes(` ${query}`));
+    return at < 0 ? 9 : Math.min(at, 1) + 1;
+  };
+  return [...known.values()].map((it) => ({ it, at: place(it) })).filter(({ at }) => at < 9).sort(
+    (a, b) => a.at - b.at
+  ).map(({ it }) => it);
+}
