@@ -48,16 +48,6 @@ extension Engine {
     return warm(id, of: workspace)
   }
 
-  /// A client that comes from another gateway may know more than this one has heard yet: it is told
-  /// to come again while the database is asked. Once for each place in the log: what is not there
-  /// then has gone back.
-  mutating func mayBeBehindPeers(_ index: Int, _ from: Int64) -> Bool {
-    guard hasPeers, from > sessions[index].askedSeq else { return false }
-    sessions[index].askedSeq = from
-    reread(index)
-    return true
-  }
-
   /// What was read on another gateway. Neither stored again nor told to the others again.
   mutating func adoptMarks(of read: SessionSnapshot, _ index: Int) {
     guard hasPeers else { return }

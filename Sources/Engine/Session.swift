@@ -29,7 +29,7 @@ struct Session: ~Copyable {
   /// The operators' lists are told once the session has loaded.
   var isInboxPending = false
   var idleSince: Instant
-  /// The furthest place a client asked for when the database was asked too: `mayBeBehindPeers`.
+  /// The furthest place a client asked for when the database was asked too: `mayBeBehind`.
   var askedSeq: Int64 = 0
   /// Its place among the sessions that nobody follows.
   var unfollowed: UnfollowedPlace?

@@ -101,7 +101,7 @@ extension Engine {
     var from = request.after.map { $0 + 1 } ?? max(1, head - tail + 1)
     let isOtherEpoch = !request.epoch.isEmpty && request.epoch != snapshot.epoch
     if !isOtherEpoch, from > head + 1,
-      isBehind(index) || !isFresh && mayBeBehindPeers(index, from)
+      isBehind(index) || !isFresh && mayBeBehind(index, from)
     {
       refuse(
         slot, request.ref, .unavailable,
@@ -132,6 +132,17 @@ extension Engine {
   /// ahead of this one without a sign that the log went back.
   private func isBehind(_ index: Int) -> Bool {
     !isStoreReachable || sessions[index].isStale || sessions[index].isReading
+  }
+
+  /// A client may know more although nothing says that this loop is behind: it was on another
+  /// gateway, or another loop has read what was committed while the answer was on its way here, or
+  /// lost, and the batch is tried once more. It is told to come again while the database is asked.
+  /// Once for each place in the log: what is not there then has gone back.
+  private mutating func mayBeBehind(_ index: Int, _ from: Int64) -> Bool {
+    guard from > sessions[index].askedSeq else { return false }
+    sessions[index].askedSeq = from
+    reread(index)
+    return true
   }
 
   /// Puts the subscription into both lists, or moves the one that is there.

@@ -147,6 +147,24 @@ struct FaultTests {
     #expect(mika.types() == ["subscribed", "live"])
   }
 
+  @Test("the same while the batch is tried once more, and nobody knows of a failure (faults R18)")
+  func aheadOfRetry() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session)
+    _ = ada.texts()
+    send(world, ada, session, world.makeID())
+    // It is committed, the answer was lost, and Mika has seen it elsewhere.
+    world.database[session]?.entries.append(world.entry(1, "survivor"))
+    world.database[session]?.snapshot.head = 1
+    let mika = world.member("operator", session, after: 1)
+    #expect(mika.texts().last.map { field("code", of: $0) } == "unavailable")
+    #expect(ada.types() == ["message"])
+    mika.say(#"{"type":"subscribe","ref":"again","session":"\#(session)","after":1}"#)
+    world.settle()
+    #expect(mika.types() == ["subscribed", "live"])
+  }
+
   @Test("an entry that another node wrote is read from the database before the next one is shown")
   func gap() {
     let world = World()

@@ -185,8 +185,7 @@ def paging(t):
             pass
         return event
 
-    # A place ahead of the log begins it again from its tail. Where other gateways write too, as those of other
-    # rows, the database is asked first.
+    # A place ahead of the log begins it again from its tail, after the database was asked.
     answer = ahead()
     if answer.get("code") == "unavailable":
         time.sleep(answer["retry_after_ms"] / 1000)
