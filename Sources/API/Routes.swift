@@ -87,6 +87,7 @@ struct Route: Sendable {
     var statuses = problems.union([503])
     if body != nil || !query.isEmpty || isOnce { statuses.insert(400) }
     if isWrite { statuses.insert(413) }
+    if !query.isEmpty || parts.contains(where: \.isNamed) { statuses.insert(414) }
     if mayBeOnlyNew { statuses.insert(412) }
     if isOnce { statuses.formUnion([409, 422, 429]) }
     if body != nil { statuses.formUnion([415, 422]) }

@@ -291,6 +291,8 @@ class ConsoleRun(Run):
         )
         if told:
             raise Failure(f"a note was refused: {told}")
+        # the address still names the hit, around which a reload would open
+        page.evaluate("(session) => { location.hash = session; }", session)
         page.reload()
         expect(page.locator(".bubble").last).to_have_text("line 130 of the log")
         page.keyboard.press("Control+k")

@@ -11,6 +11,9 @@ import json
 import os
 
 import schemathesis
+
+# Here, and not when it is first needed, deep in calls: from there CPython 3.11 cannot compile what it imports.
+import schemathesis.transport.asgi  # noqa: F401
 from hypothesis import strategies as st
 
 seeds = json.load(open(os.environ["OPENAPI_SEEDS"]))

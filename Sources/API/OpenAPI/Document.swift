@@ -193,6 +193,7 @@ extension API {
       409: "It conflicts with what is there; or the same write is still running (Retry-After).",
       412: "It is there already, and If-None-Match was sent.",
       413: "A text or the body is too long.",
+      414: "The address of the request is too long.",
       415: "The body is not declared as application/json.",
       422: "It cannot be stored; or the Idempotency-Key belongs to another request.",
       429: "Too many requests; Retry-After says when to come again.",

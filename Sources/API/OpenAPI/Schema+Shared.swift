@@ -27,9 +27,9 @@ extension Schema {
   static let line = string(pattern: linePattern)
   private static let linePattern = #"^[^\x00-\x1f\x7f]*$"#
 
-  static func search(_ least: Int) -> Schema {
-    string(least...APILimits.searchBytes, pattern: linePattern)
-  }
+  static func line(_ bytes: ClosedRange<Int>) -> Schema { string(bytes, pattern: linePattern) }
+
+  static func search(_ least: Int) -> Schema { line(least...APILimits.searchBytes) }
 
   static let cursor = string(0...APILimits.cursorBytes, format: "cursor")
     .saying("What `next_cursor` of the page before says, under the same filters.")
@@ -48,7 +48,8 @@ extension Schema {
     0...APILimits.emailBytes, pattern: #"^[^@\x00-\x20\x7f]+@[^@\x00-\x20\x7f]+$"#)
   /// Of a visitor: empty takes it away.
   static let visitorEmail = string(
-    0...APILimits.emailBytes, pattern: #"^[ \t]*([^@\s]+@[^@\s]+)?[ \t]*$"#)
+    0...APILimits.emailBytes,
+    pattern: #"^[ \t]*([^@\s\x00-\x20\x7f]+@[^@\s\x00-\x20\x7f]+)?[ \t]*$"#)
 
   /// `{"tags":[…],"next_cursor":…}`.
   static func page(_ list: String, of shape: Schema) -> Schema {

@@ -67,6 +67,6 @@ extension Schema {
 extension [QueryParameter] {
   static let workspace: [QueryParameter] = [
     QueryParameter(
-      name: "workspace", schema: .string(1...APILimits.secretBytes), isRequired: true)
+      name: "workspace", schema: .line(1...APILimits.secretBytes), isRequired: true)
   ]
 }
