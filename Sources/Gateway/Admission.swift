@@ -110,7 +110,7 @@ final class Admission: Sendable {
 
 /// Whom a connection is counted for, in 8 bytes instead of 16 and more: every connection holds
 /// three. A digest under a secret of this process (SipHash), so nobody can choose whom to share one
-/// with, and by chance 20,000 visitors do so once in 10^11 starts; the two would share a limit.
+/// with; by chance two of 20,000 visitors do so once in 5 × 10^10 starts, and share a limit.
 private struct TallyKey: Hashable, Sendable {
   private let digest: Int
 
