@@ -5,8 +5,13 @@ public import Wire
 /// From events to bytes. Nothing is written to a socket here: a connection becomes dirty, and the
 /// driver flushes the dirty ones once an iteration, one write each.
 extension Engine {
+  @inline(__always)
   mutating func markDirty(_ slot: Int) {
-    guard !connections[slot].isDirty else { return }
+    if !connections[slot].isDirty { becomeDirty(slot) }
+  }
+
+  @inline(never)
+  private mutating func becomeDirty(_ slot: Int) {
     connections[slot].isDirty = true
     dirtyConnections.append(slot)
     endRest(slot)

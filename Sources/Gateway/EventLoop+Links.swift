@@ -62,7 +62,7 @@ extension EventLoop {
       engine.writable(connection)
     case .http: httpDirty.append(links.id(at: slot))
     case .handshake: unsentLinks.append(links.id(at: slot))
-    case .lingering: endOutput(slot)
+    case .lingering: if !endOutput(slot) { ended(slot) }
     case .proxyHeader: return
     }
   }
@@ -183,8 +183,8 @@ extension EventLoop {
       if links[slot].hasEnded || drain.isOver {
         if !links[slot].hasEnded { closeSecure(slot) }
         remove(id)
-      } else {
-        linger(slot)
+      } else if !linger(slot) {
+        remove(id)
       }
     }
     doomedLinks.removeAll(keepingCapacity: true)
@@ -192,24 +192,31 @@ extension EventLoop {
 
   private static let lingerMilliseconds: Int64 = 2_000
 
-  private mutating func linger(_ slot: Int) {
+  /// False when there is nobody to linger for.
+  private mutating func linger(_ slot: Int) -> Bool {
     closeSecure(slot)
     links[slot].isDoomed = false
     links[slot].beginHTTP(now)
     links[slot].phase = .lingering(
       until: now.advanced(byMilliseconds: EventLoop.lingerMilliseconds))
-    endOutput(slot)
+    return endOutput(slot)
   }
 
-  /// Shuts our side of a lingering link, once nothing sealed is left.
-  private mutating func endOutput(_ slot: Int) {
+  /// Shuts our side of a lingering link, once nothing sealed is left. False when the peer has gone
+  /// already, as browsers do behind their close frame.
+  private mutating func endOutput(_ slot: Int) -> Bool {
     if links[slot].hasUnsent { closeSecure(slot) }
     guard !links[slot].hasUnsent else {
       watch(slot, [.read, .write])
-      return
+      return true
     }
-    try? links[slot].descriptor.shutdownWrite()
+    do throws(Errno) {
+      try links[slot].descriptor.shutdownWrite()
+    } catch {
+      return false
+    }
     watch(slot, .read)
+    return true
   }
 
   /// Slow senders, idle connections, and peers that do not close.

@@ -44,10 +44,20 @@ extension RawSpan {
 
   @inlinable
   public func equals(_ text: StaticString) -> Bool {
-    guard text.utf8CodeUnitCount == byteCount else { return false }
-    for offset in 0..<byteCount {
-      // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes for ever.
-      guard unsafe byte(at: offset) == text.utf8Start[offset] else { return false }
+    let count = text.utf8CodeUnitCount
+    guard count == byteCount else { return false }
+    // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes for ever.
+    let other = unsafe UnsafeRawBufferPointer(start: text.utf8Start, count: count)
+    var offset = 0
+    while offset &+ 4 <= count {
+      // SAFETY: as above, and `loadUnaligned` checks its bounds.
+      let word = unsafe other.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+      guard uint32(at: offset) == word else { return false }
+      offset &+= 4
+    }
+    while offset < count {
+      guard unsafe byte(at: offset) == other[offset] else { return false }
+      offset &+= 1
     }
     return true
   }

@@ -1,16 +1,38 @@
 /// Appending to a byte array: what the encoders of frames, JSON, HTTP and SQL parameters share.
 extension Array where Element == UInt8 {
+  /// Room for so many bytes is asked for once, and `write` fills it from its first byte on, by as
+  /// many as it says: `append(contentsOf:)` is a function of its own that asks again, and costs
+  /// twice as much for a short text.
+  @inlinable @inline(__always)
+  public mutating func append(
+    upTo byteCountMax: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
+  ) {
+    append(addingCapacity: byteCountMax) { (output: inout OutputSpan<UInt8>) in
+      // SAFETY: the buffer is the room that was asked for, and `write` does not keep it; what it
+      // says to have written is held to its size.
+      unsafe output.withUnsafeMutableBufferPointer { room, count in
+        count = unsafe write(UnsafeMutableRawBufferPointer(room))
+      }
+    }
+  }
+
   @inlinable
   public mutating func append(_ bytes: RawSpan) {
-    // SAFETY: the pointer is used only inside the closure, and `self` is not read through it.
-    unsafe bytes.withUnsafeBytes { unsafe append(contentsOf: $0) }
+    // SAFETY: both pointers are used only inside the closures; `copyMemory` checks the room.
+    unsafe append(upTo: bytes.byteCount) { room in
+      unsafe bytes.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
+      return bytes.byteCount
+    }
   }
 
   @inlinable
   public mutating func append(_ text: StaticString) {
+    let count = text.utf8CodeUnitCount
     // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes for ever.
-    unsafe append(
-      contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    unsafe append(upTo: count) { room in
+      unsafe room.copyMemory(from: UnsafeRawBufferPointer(start: text.utf8Start, count: count))
+      return count
+    }
   }
 
   /// Disfavoured, or every literal would be a String and not a StaticString.
@@ -31,8 +53,11 @@ extension Array where Element == UInt8 {
   /// The bytes of a whole number as they lie in memory: one check of the capacity for all of them.
   @inlinable
   mutating func append<Word: FixedWidthInteger>(word: Word) {
-    // SAFETY: an integer has no padding, and the pointer is used only inside the closure.
-    unsafe Swift.withUnsafeBytes(of: word) { unsafe append(contentsOf: $0) }
+    // SAFETY: an integer has no padding and fits into the room that was asked for.
+    unsafe append(upTo: MemoryLayout<Word>.size) { room in
+      unsafe room.storeBytes(of: word, as: Word.self)
+      return MemoryLayout<Word>.size
+    }
   }
 
   /// Decimal digits, with a minus sign where it is needed.

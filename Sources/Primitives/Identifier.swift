@@ -61,8 +61,10 @@ public struct Identifier: Hashable, Comparable, Sendable {
   public func appendText(to bytes: inout [UInt8]) {
     // SAFETY: five words without padding, of which 36 bytes are used, only inside the closure.
     unsafe withUnsafeBytes(of: textWords) { words in
-      unsafe bytes.append(
-        contentsOf: UnsafeRawBufferPointer(rebasing: words[..<Identifier.textByteCount]))
+      unsafe bytes.append(upTo: words.count) { room in
+        unsafe room.copyMemory(from: words)
+        return Identifier.textByteCount
+      }
     }
   }
 
@@ -86,8 +88,11 @@ public struct Identifier: Hashable, Comparable, Sendable {
   /// Appends the 16 bytes, most significant first: PostgreSQL's binary form of `uuid`.
   public func appendBytes(to bytes: inout [UInt8]) {
     // SAFETY: two words without padding, only inside the closure.
-    unsafe withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) {
-      unsafe bytes.append(contentsOf: $0)
+    unsafe withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { words in
+      unsafe bytes.append(upTo: words.count) { room in
+        unsafe room.copyMemory(from: words)
+        return words.count
+      }
     }
   }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Base64 with padding (RFC 4648 §4): the form of `Sec-WebSocket-Key` and `Sec-WebSocket-Accept`.
 enum Base64 {
   static func encode(_ bytes: [UInt8]) -> String {
@@ -7,18 +9,23 @@ enum Base64 {
   }
 
   static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      var group: UInt32 = 0
-      let count = min(3, bytes.count - start)
-      for index in 0..<3 {
-        group = group << 8 | (index < count ? UInt32(bytes[start + index]) : 0)
+    let groups = (bytes.count + 2) / 3
+    // SAFETY: each group writes its own four bytes of the room, which has four for each.
+    unsafe text.append(upTo: 4 * groups) { room in
+      for position in 0..<groups {
+        let start = 3 * position
+        let count = min(3, bytes.count - start)
+        var group = UInt32(bytes[start]) << 16
+        if count > 1 { group |= UInt32(bytes[start + 1]) << 8 }
+        if count > 2 { group |= UInt32(bytes[start + 2]) }
+        for index in 0..<4 {
+          unsafe room[4 * position + index] =
+            index > count
+            ? UInt8(ascii: "=")
+            : digit(UInt8(truncatingIfNeeded: group >> UInt32(18 - 6 * index) & 0x3F))
+        }
       }
-      for index in 0..<4 {
-        let isPadding = index > count
-        text.append(
-          isPadding
-            ? UInt8(ascii: "=") : digit(UInt8(group >> UInt32(18 - 6 * index) & 0x3F)))
-      }
+      return 4 * groups
     }
   }
 

@@ -23,8 +23,31 @@ public enum FrameEncoder {
 
   @inlinable
   public static func appendFrame(_ opcode: Opcode, payload: RawSpan, to bytes: inout [UInt8]) {
-    appendHeader(opcode, payloadByteCount: payload.byteCount, maskBit: 0, to: &bytes)
-    bytes.append(payload)
+    let count = payload.byteCount
+    guard count <= 0xFFFF else {
+      appendHeader(opcode, payloadByteCount: count, maskBit: 0, to: &bytes)
+      bytes.append(payload)
+      return
+    }
+    precondition(
+      !opcode.isControl || count <= controlBytesMax, "control frame too long (§5.5)")
+    // Header and payload at once: the room is asked for once.
+    let isShort = count <= 125
+    let header = isShort ? 2 : 4
+    let first = UInt32(0x80 | opcode.rawValue)
+    let word =
+      isShort
+      ? first | UInt32(count) << 8
+      : first | 126 << 8 | UInt32(UInt16(truncatingIfNeeded: count).byteSwapped) << 16
+    // SAFETY: the pointers are used only inside the closures. The header's word is four bytes, for
+    // which there is room whatever the payload; what it wrote too much is written over, or is not
+    // counted.
+    unsafe bytes.append(upTo: count + 4) { room in
+      unsafe room.storeBytes(of: word.littleEndian, as: UInt32.self)
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[header...])
+      unsafe payload.withUnsafeBytes { unsafe rest.copyMemory(from: $0) }
+      return header + count
+    }
   }
 
   /// A message that is deflated already (RFC 7692 §6): RSV1 is set.

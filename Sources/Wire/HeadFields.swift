@@ -113,16 +113,24 @@ public struct HeadFields: Equatable, Sendable {
     // it.
     guard !isBlank(line.byte(at: 0)) else { throw .fieldFolded }
     var colon = 0
-    while colon < line.byteCount, line.byte(at: colon) != UInt8(ascii: ":") {
-      // §5.1: no white space between name and colon; it is not a token character.
-      guard isTokenCharacter(line.byte(at: colon)) else { throw .fieldInvalid }
-      colon += 1
+    // §5.1: no white space between name and colon; it is not a token character.
+    while colon < line.byteCount, TokenCharacter.lowercase(line.byte(at: colon)) != 0 { colon += 1 }
+    guard colon > 0, colon < line.byteCount, line.byte(at: colon) == UInt8(ascii: ":") else {
+      throw .fieldInvalid
     }
-    guard colon > 0 && colon < line.byteCount else { throw .fieldInvalid }
     let start = text.count
     guard start + line.byteCount <= HeadLimits.headBytes else { throw .headTooLong }
-    for offset in 0..<colon { text.append(lowercased(line.byte(at: offset))) }
-    text.append(line.extracting(trimmed(line, colon + 1..<line.byteCount)))
+    let value = trimmed(line, colon + 1..<line.byteCount)
+    // SAFETY: the room is for the whole line, and name and value are shorter than that.
+    unsafe text.append(upTo: line.byteCount) { room in
+      for offset in 0..<colon {
+        unsafe room[offset] = TokenCharacter.lowercase(line.byte(at: offset))
+      }
+      unsafe line.extracting(value).withUnsafeBytes {
+        unsafe UnsafeMutableRawBufferPointer(rebasing: room[colon...]).copyMemory(from: $0)
+      }
+      return colon + value.count
+    }
     places.append(
       Place(start: UInt16(start), valueStart: UInt16(start + colon), end: UInt16(text.count)))
   }
@@ -159,18 +167,25 @@ func lowercased(_ byte: UInt8) -> UInt8 {
 
 /// RFC 9110 §5.6.2.
 @inline(__always)
-func isTokenCharacter(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-    UInt8(ascii: "0")...UInt8(ascii: "9"):
-    true
-  case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"),
-    UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"),
-    UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"),
-    UInt8(ascii: "~"):
-    true
-  default: false
-  }
+func isTokenCharacter(_ byte: UInt8) -> Bool { TokenCharacter.lowercase(byte) != 0 }
+
+/// The characters of a token, by a table: a head has hundreds of them.
+enum TokenCharacter {
+  /// The byte, a letter in lower case; 0 for what may not stand in a token.
+  @inline(__always)
+  static func lowercase(_ byte: UInt8) -> UInt8 { byte < 128 ? table[Int(byte)] : 0 }
+
+  // swift-format-ignore: a line for each first digit
+  private static let table: InlineArray<128, UInt8> = [
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0x21, 0, 0x23, 0x24, 0x25, 0x26, 0x27, 0, 0, 0x2A, 0x2B, 0, 0x2D, 0x2E, 0,
+    0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0, 0, 0, 0, 0, 0,
+    0, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6A, 0x6B, 0x6C, 0x6D, 0x6E, 0x6F,
+    0x70, 0x71, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7A, 0, 0, 0, 0x5E, 0x5F,
+    0x60, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6A, 0x6B, 0x6C, 0x6D, 0x6E, 0x6F,
+    0x70, 0x71, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7A, 0, 0x7C, 0, 0x7E, 0,
+  ]
 }
 
 private func trimmed(_ bytes: RawSpan, _ range: Range<Int>) -> Range<Int> {

@@ -43,7 +43,15 @@ enum Masking {
         bits |= word
         offset &+= 8
       }
-      // Whole steps of 8 leave the key where it was: its first byte is next.
+      // Whole steps of 4 and 8 leave the key where it was: its first byte is next.
+      if offset &+ 4 <= end {
+        let word =
+          unsafe raw.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+          ^ UInt32(truncatingIfNeeded: twice)
+        unsafe raw.storeBytes(of: word, toByteOffset: offset, as: UInt32.self)
+        bits |= UInt64(word)
+        offset &+= 4
+      }
       var rest = key
       while offset < end {
         let byte = unsafe raw[offset] ^ UInt8(truncatingIfNeeded: rest)

@@ -99,7 +99,7 @@ public struct MessageDecoder: Sendable {
   public mutating func next(
     _ buffer: inout MutableRawSpan, offset: inout Int
   ) throws(FrameFault) -> Step {
-    clearAssembled()
+    if lentFrom >= 0 { clearAssembled() }
     do throws(FrameFault) {
       if messageOpcode == .continuation, phase == .header, scratchCount == 0,
         let message = try WholeMessage.read(
@@ -108,24 +108,33 @@ public struct MessageDecoder: Sendable {
         offset = message.range.upperBound
         return .message(message.opcode, .inPlace(message.range))
       }
-      while true {
-        switch phase {
-        case .finished:
-          offset = buffer.byteCount
-          return .needMoreBytes
-        case .header:
-          guard let header = try readHeader(buffer.bytes, offset: &offset) else {
-            return .needMoreBytes
-          }
-          try begin(header)
-        case .payload:
-          if let step = try readPayload(&buffer, offset: &offset) { return step }
-          if phase == .payload { return .needMoreBytes }
-        }
-      }
+      return try nextPiece(&buffer, offset: &offset)
     } catch {
       finish()
       throw error
+    }
+  }
+
+  /// Everything but the usual message, rule after rule. Apart from it, which would else save and
+  /// restore every register for this.
+  @inline(never)
+  private mutating func nextPiece(
+    _ buffer: inout MutableRawSpan, offset: inout Int
+  ) throws(FrameFault) -> Step {
+    while true {
+      switch phase {
+      case .finished:
+        offset = buffer.byteCount
+        return .needMoreBytes
+      case .header:
+        guard let header = try readHeader(buffer.bytes, offset: &offset) else {
+          return .needMoreBytes
+        }
+        try begin(header)
+      case .payload:
+        if let step = try readPayload(&buffer, offset: &offset) { return step }
+        if phase == .payload { return .needMoreBytes }
+      }
     }
   }
 

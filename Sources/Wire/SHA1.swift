@@ -25,29 +25,23 @@ enum SHA1 {
     return digest
   }
 
-  /// §6.2, with 16 words of the schedule at a time.
+  /// §6.1: the schedule first, and then 80 steps.
   private static func mix(_ block: RawSpan, into state: inout [5 of UInt32]) {
-    var words = [16 of UInt32](repeating: 0)
-    for index in 0..<8 {
-      let pair = block.uint64(at: index * 8)
-      words[2 * index] = UInt32(truncatingIfNeeded: pair >> 32)
-      words[2 * index + 1] = UInt32(truncatingIfNeeded: pair)
+    var words = [80 of UInt32](repeating: 0)
+    for index in 0..<16 { words[index] = UInt32(bigEndian: block.uint32(at: 4 * index)) }
+    for index in 16..<80 {
+      words[index] = rotate(
+        words[index &- 3] ^ words[index &- 8] ^ words[index &- 14] ^ words[index &- 16], 1)
     }
     var (a, b, c, d, e) = (state[0], state[1], state[2], state[3], state[4])
     @inline(__always)
     func step(_ index: Int, _ f: UInt32, _ constant: UInt32) {
-      if index >= 16 {
-        let mixed =
-          words[(index + 13) & 15] ^ words[(index + 8) & 15] ^ words[(index + 2) & 15]
-          ^ words[index & 15]
-        words[index & 15] = rotate(mixed, 1)
-      }
-      let next = rotate(a, 5) &+ f &+ e &+ words[index & 15] &+ constant
+      let next = rotate(a, 5) &+ f &+ e &+ words[index] &+ constant
       (a, b, c, d, e) = (next, a, rotate(b, 30), c, d)
     }
-    for index in 0..<20 { step(index, b & c | ~b & d, 0x5A82_7999) }
+    for index in 0..<20 { step(index, d ^ b & (c ^ d), 0x5A82_7999) }
     for index in 20..<40 { step(index, b ^ c ^ d, 0x6ED9_EBA1) }
-    for index in 40..<60 { step(index, b & c | b & d | c & d, 0x8F1B_BCDC) }
+    for index in 40..<60 { step(index, b & c | d & (b | c), 0x8F1B_BCDC) }
     for index in 60..<80 { step(index, b ^ c ^ d, 0xCA62_C1D6) }
     state[0] &+= a
     state[1] &+= b
@@ -57,6 +51,6 @@ enum SHA1 {
   }
 
   private static func rotate(_ word: UInt32, _ bits: UInt32) -> UInt32 {
-    word << bits | word >> (32 - bits)
+    word &<< bits | word &>> (32 &- bits)
   }
 }

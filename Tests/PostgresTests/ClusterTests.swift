@@ -33,6 +33,7 @@ import Testing
       #expect(try connection.run(Query("SHOW full_page_writes")).text(0, 0) == "on")
       #expect(try connection.run(Query("SHOW listen_addresses")).text(0, 0) == "")
       #expect(try connection.run(Query("SHOW max_wal_size")).text(0, 0) == "2GB")
+      #expect(try connection.run(Query("SHOW wal_init_zero")).text(0, 0) == "off")
       first.stop()
       #expect(throws: ClusterFailure.notRunning(directory: folder)) {
         try Cluster.attach(dataDirectory: folder)
