@@ -18,6 +18,8 @@ check "echo" "$chirrup_load" echo "$plain/debug/echo" --in-flight 16 "${short[@]
 check "echo of long messages" "$chirrup_load" echo "$plain/debug/echo" --size 60000 --in-flight 3 "${short[@]}"
 check "echo over TLS, at a rate" "$chirrup_load" echo "$secure/debug/echo" --authority "$work/cert.pem" \
   --rate 500 --in-flight 64 "${short[@]}"
+check "a client that never sleeps, and whose waiting is not its work" "$chirrup_load" echo "$plain/debug/echo" \
+  --busy-poll --connections 4 --rate 100 --threshold "client_cores < 0.5" "${short[@]}"
 check "fan-out of committed messages" "$chirrup_load" fanout "$plain" "${chat[@]}" --subscribers 200 --pending 8 "${short[@]}"
 check "fan-out over TLS, at a rate" "$chirrup_load" fanout "$secure" --authority "$work/cert.pem" "${chat[@]}" \
   --subscribers 50 --rate 50 "${short[@]}"

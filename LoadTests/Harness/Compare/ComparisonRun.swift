@@ -126,7 +126,10 @@ final class ComparisonRun {
     options.merge(work.options) { _, own in own }
     var words = [binary, work.kind.rawValue]
     words += try places.map { try ServerPlan.expand($0, names) }
-    words += options.sorted { $0.key < $1.key }.flatMap { ["--" + $0.key, $0.value] }
+    // A flag has no value of its own.
+    words += options.sorted { $0.key < $1.key }.flatMap {
+      $0.value == "true" ? ["--" + $0.key] : ["--" + $0.key, $0.value]
+    }
     // `durable` looks for the gateway in its data directory.
     if work.kind != .durable { words += ["--pid", String(running.process)] }
     words += ["--json", json]

@@ -32,13 +32,14 @@ struct EchoRun: ~Copyable, CountedWork {
       [plan.door], connections: plan.connections,
       ring: FrameRing(
         payloadByteCount: plan.sizeBytes, atOnce: plan.inFlight, isBare: plan.door.isBare),
-      verifiesAll: plan.course.verify)
+      course: plan.course)
     departures = Departures(
       connections: plan.rate == nil ? plan.connections : 0, each: plan.inFlight)
   }
 
   var course: WorkCourse { plan.course }
   var counts: (messages: Int, published: Int) { (ring.book.total, 0) }
+  var polledNanoseconds: Int64 { ring.swarm.polledNanoseconds }
 
   mutating func run(url: String) throws -> WorkFigures {
     try ring.open { _ in 0 }

@@ -43,7 +43,7 @@ struct ChatFanout: ~Copyable, CountedWork {
     self.session = session
     stamp = Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now())
     bodies = Bodies(byteCount: plan.sizeBytes)
-    swarm = try Swarm([door], limit: plan.subscribers)
+    swarm = try Swarm([door], limit: plan.subscribers, isPolling: plan.course.busyPoll)
     book = SessionBook(
       subscribers: plan.subscribers, stamp: stamp, bodies: bodies, pendingMax: plan.window,
       verifiesAll: plan.course.verify)
@@ -52,6 +52,7 @@ struct ChatFanout: ~Copyable, CountedWork {
 
   var course: WorkCourse { plan.course }
   var counts: (messages: Int, published: Int) { (book.delivered, book.settled) }
+  var polledNanoseconds: Int64 { swarm.polledNanoseconds }
 
   mutating func run(url: String) throws -> WorkFigures {
     try open()

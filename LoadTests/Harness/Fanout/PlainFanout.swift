@@ -36,7 +36,7 @@ struct PlainFanout: ~Copyable, CountedWork {
       [subscribe, publish], connections: plan.subscribers + 1,
       ring: FrameRing(
         payloadByteCount: plan.sizeBytes, atOnce: plan.window, isBare: subscribe.isBare),
-      verifiesAll: plan.course.verify)
+      course: plan.course)
     window = Window(subscribers: plan.subscribers, pendingMax: plan.window)
   }
 
@@ -45,6 +45,7 @@ struct PlainFanout: ~Copyable, CountedWork {
 
   var course: WorkCourse { plan.course }
   var counts: (messages: Int, published: Int) { (ring.book.total, window.settled) }
+  var polledNanoseconds: Int64 { ring.swarm.polledNanoseconds }
 
   mutating func run(url: String) throws -> WorkFigures {
     ring.book.published = 0

@@ -10,6 +10,8 @@ protocol CountedWork: ~Copyable {
   var stage: WorkStage { get set }
   /// Echoes or deliveries so far, and messages that everybody got.
   var counts: (messages: Int, published: Int) { get }
+  /// See `Swarm`.
+  var polledNanoseconds: Int64 { get }
   mutating func go(until limit: Instant) throws
   /// Awaits what is on its way.
   mutating func drain() throws
@@ -20,11 +22,11 @@ extension CountedWork where Self: ~Copyable {
   /// messages everybody got.
   mutating func count(from start: Instant, into figures: inout WorkFigures) throws -> Int {
     try go(until: start.advanced(byMilliseconds: course.warmUpMilliseconds))
-    let begin = try ProcessorTime(server: course.pid)
+    let begin = try ProcessorTime(server: course.pid, polled: polledNanoseconds)
     let before = counts
     stage = .measured
     try go(until: begin.at.advanced(byMilliseconds: course.milliseconds))
-    let end = try ProcessorTime(server: course.pid)
+    let end = try ProcessorTime(server: course.pid, polled: polledNanoseconds)
     let after = counts
     stage = .over
     try drain()

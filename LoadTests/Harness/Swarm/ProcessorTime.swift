@@ -11,9 +11,10 @@ struct ProcessorTime {
   private let server: [Int: Int64]?
   private let client: Int64
 
-  init(server process: Int?) throws {
+  /// `polled` is what this thread has spent on waiting, which is not counted.
+  init(server process: Int?, polled: Int64 = 0) throws {
     server = try process.map { try ProcessorTime.threads(of: $0) }
-    client = SystemClock.threadTimeNanoseconds()
+    client = SystemClock.threadTimeNanoseconds() - polled
     at = SystemClock.now()
   }
 

@@ -17,11 +17,11 @@ struct RingSwarm: ~Copyable {
 
   /// `doors` has one door for each kind of connection.
   init(
-    _ doors: [Door], connections: Int, ring: FrameRing, verifiesAll: Bool
+    _ doors: [Door], connections: Int, ring: FrameRing, course: WorkCourse
   ) throws(Errno) {
     self.connections = connections
-    swarm = try Swarm(doors, limit: connections)
-    book = RingBook(ring: ring, connections: connections, verifiesAll: verifiesAll)
+    swarm = try Swarm(doors, limit: connections, isPolling: course.busyPoll)
+    book = RingBook(ring: ring, connections: connections, verifiesAll: course.verify)
   }
 
   // MARK: The course

@@ -12,6 +12,12 @@ struct WorkCourse: ParsableArguments {
   var pid: Int?
   @Flag(help: "Compare every payload, not some: for a proof, not for figures.")
   var verify = false
+  @Flag(
+    help: """
+      Never sleep while nothing comes: who sleeps has to be woken, which a server on the same \
+      machine does at its own cost. Wants a core of its own.
+      """)
+  var busyPoll = false
 
   var milliseconds: Int64 { Int64(seconds * 1000) }
   var warmUpMilliseconds: Int64 { Int64(warmUp * 1000) }
