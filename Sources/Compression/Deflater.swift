@@ -78,23 +78,20 @@ public struct Deflater: ~Copyable {
         unsafe UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: UInt8.self)
       }
       unsafe z.pointee.avail_in = UInt32(source.count)
-      var end = output.count
       var room = 0
       repeat {
         // zlib.h: flushing is over when room is left; the marker needs 6 bytes or is repeated.
         let bound = unsafe Int(deflateBound(z, UInt(z.pointee.avail_in))) + 16
-        output.append(contentsOf: repeatElement(0, count: bound))
-        unsafe output.withUnsafeMutableBufferPointer { target in
+        unsafe output.append(upTo: bound) { target in
           // SAFETY: the target lives for the closure and its length is passed along.
-          unsafe z.pointee.next_out = target.baseAddress.map { unsafe $0 + end }
-          unsafe z.pointee.avail_out = UInt32(target.count - end)
+          unsafe z.pointee.next_out = target.baseAddress?.assumingMemoryBound(to: UInt8.self)
+          unsafe z.pointee.avail_out = UInt32(bound)
           let status = unsafe CZlib.deflate(z, flush)
           precondition(status >= Z_OK || status == Z_BUF_ERROR, "deflating cannot fail")
           room = unsafe Int(z.pointee.avail_out)
-          end = target.count - room
+          return bound - room
         }
       } while room == 0
-      output.removeLast(output.count - end)
     }
   }
 }

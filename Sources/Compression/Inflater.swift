@@ -120,7 +120,7 @@ public struct Inflater: ~Copyable {
     let wanted = max(OutputSteps.firstBytes, min(inputBytes * 4, 65_536), output.count)
     let step = min(wanted, limit - output.count)
     output.reserveCapacity(output.count + step)
-    output.append(contentsOf: repeatElement(0, count: step))
+    output.append(zeros: step)
   }
 
   /// zlib tells its reasons by text only; an unknown one is simply corrupt data.

@@ -10,7 +10,7 @@ enum SHA1 {
     padded.reserveCapacity(message.count + 72)
     padded += message
     padded.append(0x80)
-    padded.append(contentsOf: repeatElement(0, count: (119 - message.count % 64) % 64))
+    padded.append(zeros: (119 - message.count % 64) % 64)
     padded.append(bigEndian: UInt64(message.count) * 8)
 
     var state: [5 of UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]

@@ -283,18 +283,19 @@ import Primitives
   private func append(
     _ type: UInt8, _ content: UnsafeRawBufferPointer, _ aead: TLSAEAD, _ output: inout [UInt8]
   ) {
-    let start = output.count
     let body = content.count + 1 + TLSSuite.tagBytes
     // §5.2: application data, version 1.2, and the length.
-    output.append(bigEndian: UInt64(0x17_0303) << 40 | UInt64(body) << 24)
-    output.append(contentsOf: repeatElement(0, count: TLSRecords.headerBytes + body - 8))
+    let header = UInt64(0x17_0303) << 40 | UInt64(body) << 24
     unsafe aead.use(suite, &writing, seals: true)
     let nonce = unsafe writing.nextNonce()
-    // SAFETY: header, content, type and tag fit exactly into what was just appended.
-    unsafe output.withUnsafeMutableBufferPointer { bytes in
+    // SAFETY: header, content, type and tag fit exactly into the room that is asked for, and all of
+    // it is written: what the header's word has too much is the body's, which comes after it.
+    unsafe output.append(upTo: TLSRecords.headerBytes + body) { room in
+      unsafe room.storeBytes(of: header.bigEndian, as: UInt64.self)
       unsafe aead.seal(
         suite, nonce: nonce, content: content, type: type,
-        record: bytes.baseAddress.unsafelyUnwrapped + start)
+        record: room.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self))
+      return TLSRecords.headerBytes + body
     }
   }
 }
