@@ -2,11 +2,14 @@
 extension Array where Element == UInt8 {
   /// Room for so many bytes is asked for once, and `write` fills it from its first byte on, by as
   /// many as it says: `append(contentsOf:)` is a function of its own that asks again, and costs
-  /// twice as much for a short text.
+  /// twice as much for a short text. For no bytes nothing is called.
   @inlinable @inline(__always)
   public mutating func append(
     upTo byteCountMax: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
+    // An array that never had an element shares its storage with all others: to add nothing there
+    // would still write the count, which is a race (ThreadSanitizer).
+    guard byteCountMax > 0 else { return }
     append(addingCapacity: byteCountMax) { (output: inout OutputSpan<UInt8>) in
       // SAFETY: the buffer is the room that was asked for, and `write` does not keep it; what it
       // says to have written is held to its size.
