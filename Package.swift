@@ -155,10 +155,8 @@ let package = Package(
     suite(
       "APITests",
       [
-        "API", "Automation", "Webhooks", "Directory", "Tokens", "Postgres", "OpenSSL", "Chat",
-        "Migrator",
-        "Cluster",
-        "Primitives",
+        "API", "Automation", "Webhooks", "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel",
+        "Chat", "Migrator", "Cluster", "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),
     suite(

@@ -4,6 +4,7 @@
 /// thrown `Problem`. Every statement names the workspace of the caller, so a foreign conversation
 /// is simply not found.
 import Directory
+import Kernel
 import Postgres
 import Primitives
 import Synchronization
@@ -18,7 +19,8 @@ public final class API: Sendable {
   let loginsByEmail: Mutex<RateTable<String>>
   let widgetTokens: Mutex<RateTable<String>>
   let widgetConfigs: Mutex<RateTable<String>>
-  let passwordChecks = Mutex<Int>(0)
+  let passwords = WorkerThreads(
+    name: "passwords", threads: APILimits.passwordThreads, waitingMax: APILimits.passwordsWaiting)
   let settingsCache = Mutex(SettingsCache())
 
   public init(

@@ -57,7 +57,9 @@ enum APILimits {
   /// Bytes of a request's path, decoded: a name of 50 characters of 4 bytes fits.
   static let pathBytes = 512
   /// Passwords that are checked at the same time; each takes 32 MiB and a core for some 250 ms.
-  static let passwordChecks = 4
+  static let passwordThreads = 4
+  /// Passwords that wait for one of these; whoever comes then is told to come again.
+  static let passwordsWaiting = 12
   /// Rows of one page of conversations.
   static let conversations = 100
   static let conversationsDefault = 50

@@ -1,6 +1,7 @@
 /// Logging in and out of the console. An unknown address and a wrong password have the same answer
 /// after the same time, and both count against the address and the account that were tried.
 import Directory
+import Kernel
 import OpenSSL
 import Primitives
 import Synchronization
@@ -111,20 +112,14 @@ extension API {
   private func derive<Answer: Sendable>(
     _ work: @escaping @Sendable () throws(CryptoFault) -> Answer
   ) async throws(Problem) -> Answer {
-    let isAdmitted = passwordChecks.withLock { running in
-      guard running < APILimits.passwordChecks else { return false }
-      running += 1
-      return true
-    }
-    guard isAdmitted else { throw .rateLimited(afterSeconds: 1) }
-    defer { passwordChecks.withLock { $0 -= 1 } }
-    let verdict = await Task.detached { () -> Result<Answer, CryptoFault> in
+    let verdict = await passwords.run { () -> Result<Answer, CryptoFault> in
       do throws(CryptoFault) {
         return .success(try work())
       } catch {
         return .failure(error)
       }
-    }.value
+    }
+    guard let verdict else { throw .rateLimited(afterSeconds: 1) }
     switch verdict {
     case .success(let answer): return answer
     case .failure(let fault):

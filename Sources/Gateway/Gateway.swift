@@ -28,7 +28,9 @@ public struct GatewayOptions: Sendable {
     self.logger = logger
   }
 
-  var loopCount: Int {
+  var loopCount: Int { GatewayOptions.loopCount(settings) }
+
+  static func loopCount(_ settings: Settings) -> Int {
     let wanted = settings.loops == 0 ? SystemProcessors.count : settings.loops
     return min(max(1, wanted), 64)
   }
@@ -88,18 +90,39 @@ public enum Gateway {
     deliverer.join()
   }
 
-  /// Descriptors that are not connections: listeners, epoll, mailboxes, PostgreSQL, the log.
-  private static let ownDescriptors = 128
+  /// Descriptors that are not connections: PostgreSQL, webhooks, the log; and each loop's epoll,
+  /// mailbox, listeners and connections to PostgreSQL.
+  private static func ownDescriptors(loops: Int) -> Int { 112 + 8 * loops }
+
+  /// With less room than this for connections it is not worth starting.
+  private static let connectionsLeast = 16
 
   /// A connection is a descriptor: better refused with a 503 than left in the kernel's queue.
   private static func fit(_ options: GatewayOptions) -> GatewayOptions {
-    let most = max(16, DescriptorLimit.raise() - ownDescriptors)
+    let most = max(
+      connectionsLeast, DescriptorLimit.raise() - ownDescriptors(loops: options.loopCount))
     guard most < options.settings.connectionsMax else { return options }
-    options.logger.info(
-      "at most \(most) connections, since the system allows no more descriptors (ulimit -n)")
+    let text =
+      "at most \(most) connections and not \(options.settings.connectionsMax) as configured: the "
+        + "system allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the "
+        + "systemd unit; or lower limits.connections."
+    options.logger.warning("\(text)")
     var fitting = options
     fitting.settings.connectionsMax = most
     return fitting
+  }
+
+  private static func checkDescriptors(_ settings: Settings) throws(GatewayFailure) {
+    let loops = GatewayOptions.loopCount(settings)
+    let connections = min(settings.connectionsMax, connectionsLeast)
+    let needed = ownDescriptors(loops: loops) + connections
+    let allowed = DescriptorLimit.raise()
+    guard allowed < needed else { return }
+    throw GatewayFailure(
+      description:
+        "the system allows \(allowed) open descriptors, and \(loops) loops with \(connections) "
+        + "connections need \(needed). Raise that with ulimit -n, or LimitNOFILE in the systemd "
+        + "unit.")
   }
 
   /// One listener for each loop and address. A port of 0 is chosen by the kernel for the first loop
@@ -146,9 +169,11 @@ public enum Gateway {
     return addresses
   }
 
-  /// Reads the certificates, so that what is wrong with them is told before anything starts.
+  /// Reads the certificates and looks at the limit of descriptors, so that what is wrong with them
+  /// is told before anything starts.
   public static func check(_ settings: Settings) throws(GatewayFailure) {
     _ = try loadCertificates(settings)
+    try checkDescriptors(settings)
   }
 
   private static func loadCertificates(

@@ -1,6 +1,7 @@
 /// The command line: `chirrup serve`, and the tools around it.
 import ArgumentParser
 import Kernel
+import Synchronization
 
 struct Chirrup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -15,35 +16,51 @@ struct Chirrup: AsyncParsableCommand {
     ])
 }
 
-/// The first thread only waits. An async `main` would give it to the concurrency runtime, which
-/// lets every signal through to it again, so that a SIGTERM would kill instead of drain.
+/// An async `main` would give the first thread to the concurrency runtime, which lets every signal
+/// through to it again, so that a SIGTERM would kill instead of drain.
 @main
 enum Main {
   static func main() {
     if CommandLine.arguments.dropFirst().first == "serve" { StopSignals.block() }
-    do {
-      let end = try End()
-      Task.detached {
-        await Chirrup.main(nil)
-        end.counter.signal()
-      }
-      try end.wait()
-    } catch {
-      Terminal.tell("chirrup cannot start: \(error)")
+    FirstThread.run { await Chirrup.main(nil) }
+  }
+}
+
+/// Runs the command line's async functions on the first thread. Nothing of this program runs on the
+/// concurrency runtime's own threads, which end the process when descriptors run out: see
+/// `WorkerThreads`.
+private final class FirstThread: TaskExecutor {
+  private struct Jobs {
+    var waiting: [UnownedJob] = []
+    var isOver = false
+  }
+
+  private let jobs = Mutex(Jobs())
+  private let bell = Semaphore()
+
+  static func run(_ body: @escaping @Sendable () async -> Void) {
+    let thread = FirstThread()
+    Task(executorPreference: thread) {
+      await body()
+      thread.jobs.withLock { $0.isOver = true }
+    }
+    while let job = thread.next() {
+      // SAFETY: a job is enqueued once and run here once, on an executor that lives until the end.
+      unsafe job.runSynchronously(on: thread.asUnownedTaskExecutor())
     }
   }
 
-  private final class End: Sendable {
-    let counter: EventCounter
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    jobs.withLock { $0.waiting.append(job) }
+    bell.signal()
+  }
 
-    init() throws { counter = try EventCounter() }
-
-    func wait() throws {
-      let epoll = try Epoll()
-      try epoll.add(rawValue: counter.rawValue, .read, datum: 0)
-      var events = Events(capacity: 1)
-      while events.count == 0 { try epoll.wait(into: &events, timeoutMilliseconds: -1) }
-    }
+  /// Nil once the body has ended.
+  private func next() -> UnownedJob? {
+    if jobs.withLock(\.isOver) { return nil }
+    bell.wait()
+    return jobs.withLock { $0.waiting.removeFirst() }
   }
 }
 

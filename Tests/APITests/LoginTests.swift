@@ -1,5 +1,6 @@
 import Directory
 import Foundation
+import Kernel
 import Postgres
 import Primitives
 import Synchronization
@@ -136,17 +137,28 @@ import Tokens
     #expect(await login(world, peer: "192.0.2.3").status == 200)
   }
 
-  @Test("while passwords are being checked on every core, the next one waits outside")
-  func passwordChecks() async throws {
+  @Test("when many passwords wait to be checked, the next one is told to come again")
+  func manyPasswords() async throws {
     let world = try await World()
-    world.api.passwordChecks.withLock { $0 = APILimits.passwordChecks }
+    let (api, gate) = (world.api, Semaphore())
+    let most = APILimits.passwordThreads + APILimits.passwordsWaiting
+    async let held: Void = withTaskGroup { group in
+      for _ in 0..<most { group.addTask { _ = await api.passwords.run { gate.wait() } } }
+    }
+    while api.passwords.count < most { try await Task.sleep(for: .milliseconds(2)) }
     let refused = await login(world)
     #expect(refused.status == 429)
     #expect(refused.header("Retry-After") == "1")
-    world.api.passwordChecks.withLock { $0 = APILimits.passwordChecks - 1 }
-    #expect(await login(world).status == 200)
+    // One has gone, so that there is room.
+    gate.signal()
+    while api.passwords.count == most { try await Task.sleep(for: .milliseconds(2)) }
+    async let admitted = login(world)
+    while api.passwords.count < most { try await Task.sleep(for: .milliseconds(2)) }
+    for _ in 1..<most { gate.signal() }
+    await held
+    #expect(await admitted.status == 200)
     #expect(await login(world, password: "wrong").status == 401)
-    #expect(world.api.passwordChecks.withLock { $0 } == APILimits.passwordChecks - 1)
+    #expect(api.passwords.count == 0)
   }
 
   @Test(

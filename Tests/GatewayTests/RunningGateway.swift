@@ -142,9 +142,6 @@ final class RunningGateway {
       uniqueKeysWithValues: all.counts.map { ("\($0.key.stage): \($0.key.reason)", $0.value) })
   }
 
-  /// Turns of all loops, as posted twice a second.
-  var iterations: UInt64 { shared.board.read().reduce(0) { $0 + $1.iterations } }
-
   /// Sockets that the gateway counts now.
   var socketCount: Int { shared.admission.count }
 

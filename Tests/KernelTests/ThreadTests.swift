@@ -41,6 +41,31 @@ import Testing
     try epoll.wait(into: &events, timeoutMilliseconds: 0)
     #expect(events.count == 0)
   }
+
+  @Test("Workers do what their line has room for, and refuse the rest")
+  func workers() async throws {
+    let gate = Semaphore()
+    let done = Box()
+    var workers: WorkerThreads? = WorkerThreads(name: "workers", threads: 2, waitingMax: 3)
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<5 {
+        group.addTask { [workers] in
+          let answer = await workers?.run { () -> Int in
+            gate.wait()
+            return done.value.wrappingAdd(1, ordering: .relaxed).newValue
+          }
+          #expect(answer != nil)
+        }
+      }
+      while workers?.count != 5 { try await Task.sleep(for: .milliseconds(2)) }
+      let refused = await workers?.run { 0 }
+      #expect(refused == .some(nil))
+      workers = nil
+      for _ in 0..<5 { gate.signal() }
+      try await group.waitForAll()
+    }
+    #expect(done.value.load(ordering: .relaxed) == 5)
+  }
 }
 
 private final class Box: Sendable {

@@ -73,6 +73,21 @@ import Testing
     }
   }
 
+  @Test(
+    "nothing runs on libdispatch's threads, which end the process when descriptors run out",
+    arguments: SourceFile.swift.filter { $0.path.hasPrefix("Sources/") })
+  func ownThreads(file: SourceFile) throws {
+    // SE-0417: what has a preferred executor gives it to its child tasks and to actors.
+    let foreign = try Regex(
+      #"\bTask(\.detached|\.sleep|\.yield|\s*\{|\((?!executorPreference:))|\basync let\b"#
+        + #"|@MainActor|@globalActor|\bAsyncStream\b|\bDispatch\w*"#)
+    for (number, line) in file.lines.enumerated() where line.contains(foreign) {
+      guard !line.drop(while: { $0 == " " }).hasPrefix("//") else { continue }
+      Issue.record(
+        "line \(number + 1): use an executor of ours, see WorkerThreads and LoopExecutor")
+    }
+  }
+
   @Test("who leaves memory safety says why", arguments: shippedSwift)
   func safety(file: SourceFile) throws {
     let marked = try Regex(#"\bunsafe \S|@unchecked Sendable|nonisolated\(unsafe\)"#)

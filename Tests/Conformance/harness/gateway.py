@@ -187,6 +187,17 @@ class Gateway:
     def threads(self):
         return len(os.listdir(f"/proc/{self.pid}/task"))
 
+    def thread_names(self):
+        """The first thread's name first."""
+        names = []
+        for thread in sorted(os.listdir(f"/proc/{self.pid}/task"), key=int):
+            try:
+                with open(f"/proc/{self.pid}/task/{thread}/comm") as file:
+                    names.append(file.read().strip())
+            except OSError:
+                pass  # it has ended
+        return names
+
     def memory(self):
         """Anonymous resident bytes: what the gateway allocated, without the pages of its program."""
         with open(f"/proc/{self.pid}/smaps_rollup") as file:

@@ -1,7 +1,9 @@
 """Table N: peers that vanish, flood, crawl and stall."""
 
+import json
 import os
 import random
+import resource
 import signal
 import socket
 import statistics
@@ -63,7 +65,56 @@ def silent(t):
             one.close()
 
 
-@row("N02", "no descriptors left: no spinning, those who are there live on, and it recovers",
+@row("N02a", "logins while no descriptor is left: each is answered, and nobody's process ends",
+     counts("http_requests", 20), seconds=8, memory=160 * MIB)
+def exhausted_logins(t):
+    peer = t.open()
+    # One address each, since 20 tries a minute are allowed to one.
+    clients = [Peer(t.gateway.address, source=f"127.0.7.{1 + number}") for number in range(8)]
+    for client in clients:
+        # Until it is accepted, it has no descriptor.
+        client.send(f"GET /healthz HTTP/1.1\r\nHost: {client.host}\r\n\r\n".encode())
+        client.response()
+    old = t.gateway.limit_descriptors(t.gateway.descriptors())
+    answers, broken = [], []
+
+    def guess(client, number):
+        try:
+            for trial in range(20):
+                body = json.dumps({"email": f"{number}-{trial}@nowhere.example", "password": "wrong"}).encode()
+                client.send(f"POST /api/v1/auth/login HTTP/1.1\r\nHost: {client.host}\r\nContent-Type: application/json\r\n"
+                            f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+                answers.append(client.response(120 * t.scale).status)
+                if len(answers) >= 20 and time.monotonic() - begin > 4:
+                    return
+        except (Failure, OSError) as failure:
+            broken.append(f"{len(answers)} answers, then: {failure}")
+
+    begin = time.monotonic()
+    guessing = [threading.Thread(target=guess, args=pair) for pair in zip(clients, range(len(clients)))]
+    try:
+        for thread in guessing:
+            thread.start()
+        while any(thread.is_alive() for thread in guessing) and t.gateway.is_alive:
+            peer.echo()
+            time.sleep(0.05)
+        for thread in guessing:
+            thread.join()
+    finally:
+        if t.gateway.is_alive:
+            t.gateway.limit_descriptors(old)
+    t.check(t.gateway.is_alive, f"the gateway ended with status {t.gateway.process.poll()}")
+    t.check(not broken and set(answers) <= {401, 429} and 401 in answers, f"{broken} {set(answers)}")
+    t.note(f"{answers.count(401)} passwords checked and {answers.count(429)} turned away in {time.monotonic() - begin:.1f} s")
+    names = t.gateway.thread_names()
+    t.note(f"threads: {' '.join(names)}")
+    # A thread of a library's pool bears the name of the process, as the first one does.
+    t.check(names.count(names[0]) == 1, f"somebody else's threads run in the gateway: {names}")
+    for client in clients:
+        client.close()
+
+
+@row("N02b", "no descriptors left: no spinning, those who are there live on, and it recovers",
      fault("connect", "no descriptors or memory left"), seconds=8)
 def exhausted(t):
     peer = t.open()
@@ -89,6 +140,18 @@ def exhausted(t):
     t.note(f"the next client was served {time.monotonic() - begin:.1f} s after the limit was lifted")
     for one in crowd:
         one.close()
+
+
+@row("N02c", "a limit of descriptors that is too low for a gateway: refused at the start, with what to do")
+def too_few_descriptors(t):
+    done = subprocess.run(
+        [t.gateway.binary, "serve", "--listen", "127.0.0.1:0", "--database-url", t.gateway.cluster.url(t.gateway.database)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)), stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=60 * t.scale)
+    said = done.stderr.decode()
+    t.note(said.strip())
+    t.check(done.returncode > 0 and "the system allows 64 open descriptors" in said and "ulimit -n" in said,
+            f"status {done.returncode}: {said[:300]}")
 
 
 @row("N03", "resets before, in and behind the handshake, stops and continues: ignored, and all is freed",
