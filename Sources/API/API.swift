@@ -15,6 +15,8 @@ public final class API: Sendable {
   let sessions: any Sessions
   let tokens: TokenAuthority
   let options: APIOptions
+  /// For work that is too long for a loop: patterns and what is compiled from rows.
+  let jobs = JobThread(name: "patterns")
   let loginsByAddress: Mutex<RateTable<String>>
   let loginsByEmail: Mutex<RateTable<String>>
   let widgetTokens: Mutex<RateTable<String>>
@@ -109,6 +111,17 @@ public final class API: Sendable {
       return try await database.run(statement)
     } catch {
       throw problem(for: error)
+    }
+  }
+
+  /// Runs what takes too long for a loop on the thread of its own, where workspaces take turns.
+  func aside<Result: Sendable>(
+    for workspace: Identifier, _ body: @escaping @Sendable () -> Result
+  ) async throws(Problem) -> Result {
+    do throws(JobThread.Refused) {
+      return try await jobs.run(for: workspace, body)
+    } catch {
+      throw .tooBusy
     }
   }
 

@@ -17,10 +17,14 @@ import Synchronization
 public final class Bots: Sendable {
   private let api: API
   private let scripts = Mutex<[Identifier: (script: BotScript, at: WallTime)]>([:])
+  private let reported = Mutex<[Identifier: [String]]>([:])
 
   /// Workspaces whose intents are kept in memory, and for how long.
   static let scriptsMax = 256
   static let scriptSeconds: Int64 = 2
+  /// Workspaces whose broken intents are remembered, and names of them in a line of the log.
+  static let reportedMax = 1_024
+  static let namesMax = 5
   /// Conversations of one workspace that are answered at the same time.
   static let lanes = 8
   /// Visitors' messages that one run answers in one conversation.
@@ -53,8 +57,8 @@ public final class Bots: Sendable {
   }
 
   private func report(_ problem: Problem) {
-    guard problem.status == 500 else { return }
-    api.options.report("a bot could not answer: \(problem.detail)")
+    guard problem.status == 500 || problem.type == Problem.tooBusy.type else { return }
+    api.options.report("a bot could not answer now: \(problem.detail)")
   }
 
   /// Conversations of this workspace in which a visitor's last words have waited for an answer for
@@ -76,15 +80,32 @@ public final class Bots: Sendable {
     {
       return known
     }
-    let script = try await api.run(BotScript.load(workspace))
-    for name in script.broken {
-      api.options.report("the intent “\(name)” of workspace \(workspace) has no valid pattern")
-    }
+    let statement = BotScript.load(workspace)
+    let rows = try await api.run(Statement(statement.query) { $0 })
+    let script = try await api.aside(for: workspace) { statement.answer(rows) }
+    reportBroken(script.broken, in: workspace)
     scripts.withLock {
       if $0.count >= Bots.scriptsMax { $0.removeAll(keepingCapacity: true) }
       $0[workspace] = (script, now)
     }
     return script
+  }
+
+  /// Once for each list of broken intents, not with each reading.
+  private func reportBroken(_ names: [String], in workspace: Identifier) {
+    let isNews = reported.withLock { reported in
+      let before = reported[workspace] ?? []
+      if reported.count >= Bots.reportedMax { reported.removeAll(keepingCapacity: true) }
+      reported[workspace] = names.isEmpty ? nil : names
+      return before != names && !names.isEmpty
+    }
+    guard isNews else { return }
+    let shown = names.prefix(Bots.namesMax).map { "“\($0)”" }.joined(separator: ", ")
+    api.options.report(
+      """
+      \(names.count) intents of workspace \(workspace) are skipped, since their pattern is not \
+      valid or too large (\(shown)); save them again to see why
+      """)
   }
 
   private func answer(
@@ -121,16 +142,9 @@ public final class Bots: Sendable {
     }
     let intents = script.intents
     let text = message.choice ?? message.body
-    // In a thread of its own: its limit is some milliseconds, which is much for a loop.
-    let (intent, undecided) = await withCheckedContinuation { continuation in
-      let match: @Sendable () -> Void = {
-        continuation.resume(returning: intents.first(matching: text))
-      }
-      do throws(Errno) {
-        _ = try Thread.spawn(name: "patterns", body: match)
-      } catch {
-        match()
-      }
+    // Its limit is some 20 ms, which is much for a loop.
+    let (intent, undecided) = try await api.aside(for: workspace) {
+      intents.first(matching: text)
     }
     if !undecided.isEmpty {
       api.options.report(

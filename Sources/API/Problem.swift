@@ -3,6 +3,7 @@
 ///
 /// `type` is a stable name for programs, `title` its constant text, `detail` a sentence for a
 /// person.
+import Automation
 import Chat
 import Postgres
 import Primitives
@@ -46,6 +47,23 @@ struct Problem: Error {
 extension Problem {
   static func invalid(_ detail: String) -> Problem {
     Problem(status: 400, type: "invalid_request", title: "Invalid request", detail: detail)
+  }
+
+  /// `JobThread` has no room.
+  static let tooBusy = Problem(
+    status: 503, type: "too_busy", title: "Too busy",
+    detail: "Too many patterns wait to be compiled or matched; try again in a moment.",
+    headers: [("Retry-After", "1")])
+
+  /// 422: the text is understood, and cannot be kept.
+  static func pattern(_ fault: PatternFault) -> Problem {
+    switch fault.reason {
+    case .syntax: .invalid("keyword: \(fault.sentence)")
+    case .tooLarge, .workspaceFull:
+      Problem(
+        status: 422, type: "pattern_too_large", title: "Pattern too large",
+        detail: "keyword: \(fault.sentence)")
+    }
   }
 
   static func wrongType(_ name: String, _ expected: String) -> Problem {

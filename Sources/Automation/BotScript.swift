@@ -7,11 +7,14 @@ public import Primitives
 public struct BotScript: Sendable {
   public var intents: [Intent]
   public var objects: [String: ReplyObject]
-  /// Intents that were left out, since their pattern is none that is understood.
+  /// Intents that were left out: their pattern is not understood, or over a bound. An older version
+  /// may have stored them, so nothing is compiled without its budget.
   public var broken: [String]
 
   /// Intents of one workspace that are tried.
   public static let intentsMax = 500
+  /// Bytes of the intents of one workspace, names, keywords and replies; the same for its objects.
+  public static let bytesMax = 1_048_576
 
   public init(intents: [Intent], objects: [String: ReplyObject], broken: [String] = []) {
     self.intents = intents
@@ -19,46 +22,83 @@ public struct BotScript: Sendable {
     self.broken = broken
   }
 
-  /// In the order in which they are tried, and only the objects that they name.
+  /// In the order in which they are tried, and only the objects that they name. Reading the answer
+  /// compiles patterns: never do it on a loop.
   public static func load(_ workspace: Identifier) -> Statement<BotScript> {
     Statement(
       Query(
         """
-        (SELECT 'intent', name::text, keyword::text, match_kind, replies::text, position
-        FROM intents WHERE workspace_id = $1::uuid AND is_enabled AND keyword IS NOT NULL
-        ORDER BY position, name LIMIT $2::bigint)
+        (SELECT 'intent', CASE WHEN total <= $3::bigint THEN name ELSE left(name, 100) END,
+          left(keyword, $4::bigint::integer), match_kind,
+          CASE WHEN total <= $3::bigint THEN replies::text END, position
+        FROM (
+          SELECT name::text, keyword::text, match_kind, replies, position,
+            sum(octet_length(name) + octet_length(keyword) + octet_length(replies::text))
+              OVER (ORDER BY position, name) AS total
+          FROM intents WHERE workspace_id = $1::uuid AND is_enabled AND keyword IS NOT NULL
+          ORDER BY position, name LIMIT $2::bigint) AS i)
         UNION ALL
-        SELECT 'object', o.object_id::text, o.object_type::text, o.alt_text::text, o.payload::text,
-          NULL
-        FROM reply_objects o
-        WHERE o.workspace_id = $1::uuid AND EXISTS (
-          SELECT FROM intents i WHERE i.workspace_id = $1::uuid AND i.is_enabled
-            AND i.replies @> jsonb_build_array(jsonb_build_object('object', o.object_id)))
+        SELECT 'object', object_id, object_type, alt_text, payload, NULL
+        FROM (
+          SELECT o.object_id::text, o.object_type::text, o.alt_text::text, o.payload::text,
+            sum(octet_length(o.object_id) + octet_length(coalesce(o.alt_text, ''))
+              + octet_length(o.payload::text)) OVER (ORDER BY o.object_id) AS total
+          FROM reply_objects o
+          WHERE o.workspace_id = $1::uuid AND EXISTS (
+            SELECT FROM intents i WHERE i.workspace_id = $1::uuid AND i.is_enabled
+              AND i.replies @> jsonb_build_array(jsonb_build_object('object', o.object_id)))
+        ) AS p WHERE total <= $3::bigint
         ORDER BY 1, 6, 2
-        """, [.uuid(workspace), .int(Int64(intentsMax))])
+        """,
+        [
+          .uuid(workspace), .int(Int64(intentsMax)), .int(Int64(bytesMax)),
+          .int(Int64(Intent.keywordBytesMax + 1)),
+        ])
     ) { BotScript($0) }
   }
 
   private init(_ rows: Rows) {
     self.init(intents: [], objects: [:])
+    var budget = PatternBudget.workspace
     for row in 0..<rows.count {
-      guard let name = rows.text(row, 1), let value = rows.bytes(row, 4).flatMap({ JSONValue($0) })
-      else { continue }
+      guard let name = rows.text(row, 1) else { continue }
+      let value = rows.bytes(row, 4).flatMap { JSONValue($0) }
       if rows.text(row, 0) == "object" {
+        guard let value else { continue }
         objects[name] = ReplyObject(
           type: rows.text(row, 2) ?? "", payload: value, altText: rows.text(row, 3))
         continue
       }
       do throws(PatternFault) {
+        guard let value else { throw .workspaceFull }
         intents.append(
           try Intent(
             name: name, keyword: rows.text(row, 2) ?? "",
             kind: Intent.MatchKind(rawValue: rows.text(row, 3) ?? "") ?? .contains,
-            replies: (value.array ?? []).compactMap { Intent.Reply($0) }))
+            replies: (value.array ?? []).compactMap { Intent.Reply($0) }, within: &budget))
       } catch {
         broken.append(name)
       }
     }
+  }
+
+  /// The patterns of the other intents in their order, to be checked together with a new one.
+  public static func patterns(
+    of workspace: Identifier, but name: String
+  ) -> Statement<[String]> {
+    Statement(
+      Query(
+        """
+        SELECT left(keyword, $4::bigint::integer) FROM intents
+        WHERE workspace_id = $1::uuid AND name <> $2::text AND is_enabled
+          AND match_kind = 'regex' AND keyword IS NOT NULL
+        ORDER BY position, name LIMIT $3::bigint
+        """,
+        [
+          .uuid(workspace), .text(name), .int(Int64(intentsMax)),
+          .int(Int64(Intent.keywordBytesMax + 1)),
+        ])
+    ) { rows in (0..<rows.count).compactMap { rows.text($0, 0) } }
   }
 
   /// Which workspaces have anything that answers by itself: the others cost nothing. A published

@@ -27,12 +27,23 @@ public struct Intent: Sendable {
 
   /// Replies of one intent that are sent.
   public static let repliesMax = 5
+  /// Bytes of a keyword, whatever its kind.
+  public static let keywordBytesMax = PatternParser.bytesMax
 
   public init(
     name: String, keyword: String, kind: MatchKind, replies: [Reply]
   ) throws(PatternFault) {
+    var budget = PatternBudget.workspace
+    try self.init(name: name, keyword: keyword, kind: kind, replies: replies, within: &budget)
+  }
+
+  public init(
+    name: String, keyword: String, kind: MatchKind, replies: [Reply],
+    within budget: inout PatternBudget
+  ) throws(PatternFault) {
     self.name = name
     self.replies = Array(replies.prefix(Intent.repliesMax))
+    guard keyword.utf8.count <= Intent.keywordBytesMax else { throw .tooLong }
     let folded = Folding.fold(keyword)
     guard kind == .regex || !folded.isEmpty else {
       throw PatternFault(sentence: "A keyword has at least one character that shows.")
@@ -42,7 +53,7 @@ public struct Intent: Sendable {
       case .exact: .exact(folded)
       case .contains: .contains(folded)
       case .startsWith: .startsWith(folded)
-      case .regex: .pattern(try Pattern(keyword))
+      case .regex: .pattern(try Pattern(keyword, within: &budget))
       }
   }
 

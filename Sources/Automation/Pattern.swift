@@ -14,32 +14,51 @@ public struct Pattern: Sendable {
     case match
   }
 
-  /// Steps of a program; each character of a text looks at each step twice at most.
-  public static let stepsMax = 1_000
-  /// Characters of a text that are looked at; where there are more, the end is out of sight.
+  /// Characters of a text that are searched; a longer text is searched up to there.
   public static let textMax = 2_000
 
   private var steps: [Step] = []
+  /// What is left for this pattern while it is compiled.
+  private var left = PatternBudget.onePattern
 
+  /// Compiles a pattern alone, as for a check.
   public init(_ pattern: String) throws(PatternFault) {
-    let node = try PatternParser.parse(Folding.fold(pattern, keepingEscapes: true))
-    try compile(node)
-    try emit(.match)
+    var budget = PatternBudget.workspace
+    try self.init(pattern, within: &budget)
+  }
+
+  /// Compiles a pattern of many that share a budget, which pays for a failure too.
+  public init(_ pattern: String, within budget: inout PatternBudget) throws(PatternFault) {
+    left = budget.cut(to: .onePattern)
+    let granted = left
+    defer { budget.take(granted.minus(left)) }
+    let byteCount = pattern.utf8.count
+    // Before anything reads the text: folding may take any length.
+    guard byteCount <= PatternParser.bytesMax else { throw .tooLong }
+    do throws(PatternFault) {
+      try spend(.bytes, byteCount * PatternBudget.bytesOfSourceByte)
+      try compile(try PatternParser.parse(Folding.fold(pattern, keepingEscapes: true)))
+      try emit(.match)
+    } catch  where error.reason == .tooLarge && granted.isLess(than: .onePattern) {
+      throw .workspaceFull
+    }
   }
 
   public var stepCount: Int { steps.count }
 
+  private mutating func spend(_ kind: PatternBudget.Kind, _ count: Int) throws(PatternFault) {
+    guard left.spend(kind, count) else { throw .tooLarge }
+  }
+
   private mutating func emit(_ step: Step) throws(PatternFault) {
-    guard steps.count < Pattern.stepsMax else {
-      throw PatternFault(
-        sentence:
-          "The pattern is too large: counted groups unfold to over \(Pattern.stepsMax) steps."
-      )
-    }
+    try spend(.steps, 1)
+    try spend(.bytes, MemoryLayout<Step>.stride)
     steps.append(step)
   }
 
+  /// Each call counts, whether it adds a step or not: `((){200}){200}` adds none.
   private mutating func compile(_ node: PatternNode) throws(PatternFault) {
+    try spend(.visits, 1)
     switch node {
     case .empty: return
     case .scalar(let scalar): try emit(.scalar(scalar))
@@ -117,7 +136,7 @@ public struct Pattern: Sendable {
       if position > 0 {
         let scalar = text[position - 1]
         for step in waiting {
-          looks += 1
+          looks += cost(steps[step])
           if accepts(steps[step], scalar),
             follow(step + 1, position, text, isWhole, &threads, &looks)
           {
@@ -129,6 +148,12 @@ public struct Pattern: Sendable {
       if follow(0, position, text, isWhole, &threads, &looks) { return true }
     }
     return false
+  }
+
+  /// A set is searched range by range.
+  private func cost(_ step: Step) -> Int {
+    if case .set(let set) = step { return set.partCount }
+    return 1
   }
 
   private func accepts(_ step: Step, _ scalar: UInt32) -> Bool {

@@ -2,13 +2,8 @@
 /// can be matched in linear time (as RE2's): everything but backreferences and lookaround. What is
 /// left out is refused with a sentence, never guessed at.
 ///
-/// Bounded: the length of the text, the depth of groups, and the size of the program that comes out
-/// of it, so that `(a{100}){100}` is refused rather than unfolded.
-public struct PatternFault: Error, Equatable, Sendable {
-  /// What is wrong, for the one who wrote it.
-  public var sentence: String
-}
-
+/// Bounded: the length of the text and the depth of groups here, everything else by
+/// `PatternBudget`.
 indirect enum PatternNode: Equatable {
   case empty
   case scalar(UInt32)
@@ -30,9 +25,8 @@ struct PatternParser {
   private var depth = 0
 
   static func parse(_ pattern: String) throws(PatternFault) -> PatternNode {
-    guard pattern.utf8.count <= bytesMax else {
-      throw PatternFault(sentence: "A pattern has at most \(bytesMax) bytes.")
-    }
+    // Again: folding may have made it longer.
+    guard pattern.utf8.count <= bytesMax else { throw .tooLong }
     var parser = PatternParser(text: pattern.unicodeScalars.map { $0.value })
     let node = try parser.choice()
     guard parser.offset == parser.text.count else {

@@ -61,6 +61,9 @@ struct ScalarSet: Equatable, Sendable {
     classes += other.classes
   }
 
+  /// Ranges and classes that `contains` compares with.
+  var partCount: Int { max(1, ranges.count + classes.count) }
+
   func contains(_ scalar: UInt32) -> Bool {
     let isInside =
       ranges.contains { $0.contains(scalar) } || classes.contains { $0.contains(scalar) }

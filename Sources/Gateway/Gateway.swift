@@ -104,8 +104,8 @@ public enum Gateway {
     guard most < options.settings.connectionsMax else { return options }
     let text =
       "at most \(most) connections and not \(options.settings.connectionsMax) as configured: the "
-        + "system allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the "
-        + "systemd unit; or lower limits.connections."
+      + "system allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the "
+      + "systemd unit; or lower limits.connections."
     options.logger.warning("\(text)")
     var fitting = options
     fitting.settings.connectionsMax = most

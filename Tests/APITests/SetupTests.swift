@@ -62,6 +62,30 @@ private let admin = "/api/v1/admin"
     #expect(try await world.audit().isEmpty)
   }
 
+  @Test("a pattern over its budget is refused with 422, alone and with the workspace's others")
+  func budgets() async throws {
+    let world = try await World()
+    let owner = try await world.member(.owner)
+    func add(_ name: String, _ keyword: String) async throws -> Int {
+      let json = #"{"name":"\#(name)","keyword":"\#(keyword)","match_kind":"regex"}"#
+      let answer = try await world.call("POST", "\(admin)/intents", as: owner, json: json)
+      if answer.status != 201 {
+        #expect(answer["type"] as? String == "urn:chirrup:problem:pattern_too_large")
+      }
+      return answer.status
+    }
+    #expect(try await add("evil", "(((((){200}){200}){200}){200}){200}") == 422)
+    for number in 0..<25 { #expect(try await add("i\(number)", "(a{111}){9}") == 201) }
+    #expect(try await add("last", "(a{111}){9}") == 422)
+    let json = #"{"keyword":"(a{111}){9}b"}"#
+    let answer = try await world.call("PUT", "\(admin)/intents/i3", as: owner, json: json)
+    #expect(answer.status == 422)
+    // In place of itself it has room.
+    let same = #"{"keyword":"(b{111}){9}"}"#
+    let changed = try await world.call("PUT", "\(admin)/intents/i3", as: owner, json: same)
+    #expect(changed.status == 200)
+  }
+
   @Test("a change is held to what stays: a text is no pattern because it was none before")
   func combined() async throws {
     let world = try await World()

@@ -49,7 +49,7 @@ extension API {
           FROM made
         )
         SELECT * FROM made
-        """, try parameters(call, object, name: name, before: nil)),
+        """, try await parameters(call, object, name: name, before: nil)),
       orElse: .conflict(
         "There is an intent of this name, or there are \(APILimits.intents) already."))
   }
@@ -84,7 +84,7 @@ extension API {
           FROM made
         )
         SELECT * FROM made
-        """, try parameters(call, object, name: name, before: before)))
+        """, try await parameters(call, object, name: name, before: before)))
   }
 
   func deleteIntent(_ call: Call) async throws(Problem) -> APIResponse {
@@ -103,7 +103,7 @@ extension API {
   /// - Parameter before: keyword and kind of the intent that is changed; nil: it is new.
   private func parameters(
     _ call: Call, _ object: JSONObject, name: String, before: (keyword: String, kind: String)?
-  ) throws(Problem) -> [Parameter] {
+  ) async throws(Problem) -> [Parameter] {
     guard (1...100).contains(name.unicodeScalars.count), isPathName(name) else {
       throw .wrongType("name", "1 to 100 characters without slashes and line breaks")
     }
@@ -112,8 +112,9 @@ extension API {
     let kind = try object.word("match_kind", of: API.matchKinds)
     // Also what stays: a text need be no pattern.
     if keyword != nil || kind != nil {
-      try checkPattern(
-        keyword ?? before?.keyword ?? "", isRegex: (kind ?? before?.kind) == "regex")
+      try await checkPattern(
+        keyword ?? before?.keyword ?? "", isRegex: (kind ?? before?.kind) == "regex",
+        of: name, in: call.workspace)
     }
     let replies = try checkedReplies(object)
     let position = try object.int("position", in: 0...1_000_000)
@@ -141,13 +142,24 @@ extension API {
     return text
   }
 
-  /// As the bots will read it.
-  private func checkPattern(_ keyword: String, isRegex: Bool) throws(Problem) {
-    do throws(PatternFault) {
-      _ = try Intent(
-        name: "", keyword: keyword, kind: isRegex ? .regex : .contains, replies: [])
-    } catch {
-      throw .invalid("keyword: \(error.sentence)")
+  /// As the bots will compile it, with the workspace's other patterns; and not on the loop.
+  private func checkPattern(
+    _ keyword: String, isRegex: Bool, of name: String, in workspace: Identifier
+  ) async throws(Problem) {
+    let others = isRegex ? try await run(BotScript.patterns(of: workspace, but: name)) : []
+    let fault = try await aside(for: workspace) { () -> PatternFault? in
+      var budget = PatternBudget.workspace
+      // One that is skipped already costs its share all the same.
+      for other in others { _ = try? Pattern(other, within: &budget) }
+      do throws(PatternFault) {
+        _ = try Intent(
+          name: name, keyword: keyword, kind: isRegex ? .regex : .contains, replies: [],
+          within: &budget)
+        return nil
+      } catch {
+        return error
+      }
     }
+    if let fault { throw .pattern(fault) }
   }
 }
