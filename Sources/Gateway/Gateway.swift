@@ -71,18 +71,21 @@ public enum Gateway {
         "loops": "\(shared.loopCount)",
       ])
     ready(addresses)
-    try waitForEnd(signals, shared)
+    let deadline = try waitForEnd(signals, shared)
     loops.join()
-    try end(deliverer, shared)
+    try end(deliverer, shared, by: deadline)
     shared.logger.info("stopped")
   }
 
-  /// A worker that waits for a PostgreSQL that does not answer is left behind: its leases end.
-  private static func end(_ deliverer: consuming Thread, _ shared: Shared) throws {
+  /// A worker that waits for a PostgreSQL that does not answer is left behind: its leases end. It
+  /// was told to stop when the drain began, so it gets no time beyond the drain's.
+  private static func end(
+    _ deliverer: consuming Thread, _ shared: Shared, by deadline: Instant
+  ) throws {
     shared.deliveries.stop()
     let epoll = try Epoll()
     var events = Events(capacity: 1)
-    let limit = SystemClock.now().advanced(byMilliseconds: 3_000)
+    let limit = min(deadline, SystemClock.now().advanced(byMilliseconds: 3_000))
     while !shared.deliveries.hasEnded {
       guard SystemClock.now() < limit else { return }
       try epoll.wait(into: &events, timeoutMilliseconds: 20)
@@ -204,7 +207,11 @@ public enum Gateway {
   }
 
   /// The first SIGTERM or SIGINT drains, a second one ends at once.
-  private static func waitForEnd(_ signals: borrowing SignalDescriptor, _ shared: Shared) throws {
+  ///
+  /// - Returns: when the drain's time is over.
+  private static func waitForEnd(
+    _ signals: borrowing SignalDescriptor, _ shared: Shared
+  ) throws -> Instant {
     let epoll = try Epoll()
     try epoll.add(rawValue: signals.rawValue, .read, datum: 0)
     var events = Events(capacity: 1)
@@ -224,7 +231,7 @@ public enum Gateway {
         case .terminate, .interrupt:
           if isDraining {
             for mailbox in shared.mailboxes { mailbox.post(.stop) }
-            return
+            return SystemClock.now()
           }
           isDraining = true
           shared.deliveries.stop()
@@ -240,7 +247,7 @@ public enum Gateway {
         nextRotation = SystemClock.now().advanced(byMilliseconds: rotation)
         shared.certificates?.tickets.rotate()
       }
-      if isDraining, shared.board.hasEnded || SystemClock.now() >= deadline { return }
+      if isDraining, shared.board.hasEnded || SystemClock.now() >= deadline { return deadline }
     }
   }
 }

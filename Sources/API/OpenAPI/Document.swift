@@ -197,8 +197,7 @@ extension API {
       415: "The body is not declared as application/json.",
       422: "It cannot be stored; or the Idempotency-Key belongs to another request.",
       429: "Too many requests; Retry-After says when to come again.",
-      503:
-        "The database does not answer, or too much waits, at the moment; Retry-After says when to come again.",
+      503: "The database does not answer, or too much waits; Retry-After says when to come again.",
     ]
     return Dictionary(
       uniqueKeysWithValues: titles.map { status, title in
