@@ -96,6 +96,7 @@ public final class API: Sendable {
       return try await handler(self)(try await visitorCall(request, parameters))
     case .member(let least, let scope, let handler):
       let caller = try await authenticate(request)
+      try caller.checkOwnPassword(route)
       try admit(caller, from: least, scope)
       let call = Call(request: request, caller: caller, parameters: parameters)
       guard route.method != "GET" else { return try await handler(self)(call) }

@@ -78,9 +78,11 @@ extension API {
     let login = OperatorLogin(
       id: id, workspace: workspace, role: role, session: token.binding.session,
       credential: token.binding.credential)
-    guard let member = try await run(Operator.member(login)) else {
+    guard var member = try await run(Operator.member(login)) else {
       throw .unauthenticated
     }
+    // A token of the command line was not had by the password.
+    if login.credential == nil { member.mustChangePassword = false }
     return member
   }
 

@@ -25,7 +25,8 @@ enum KeyScope: String, CaseIterable, Sendable {
   case settingsRead = "settings:read"
   case settingsWrite = "settings:write"
   case membersRead = "members:read"
-  case membersWrite = "members:write"
+  case membersInvite = "members:invite"
+  case membersManage = "members:manage"
   case visitorsRead = "visitors:read"
   case visitorsWrite = "visitors:write"
   case analyticsRead = "analytics:read"
@@ -76,7 +77,8 @@ enum Caller: Sendable {
     }
   }
 
-  /// A key does what administrators do, within its scopes, and never what takes an owner.
+  /// A key does what administrators do, within its scopes, and never what takes an owner; it
+  /// reaches fewer members (`reach`).
   var membership: Membership {
     switch self {
     case .member(let member): Membership(rawValue: member.membership) ?? .agent

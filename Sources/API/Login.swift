@@ -62,7 +62,8 @@ extension API {
   ) throws(Problem) -> APIResponse {
     let (token, expiresAt) = try issue(
       .operator(
-        id: member.id, workspace: member.workspace, name: member.name, role: member.membership),
+        id: member.id, workspace: member.workspace, name: member.name,
+        role: member.mustChangePassword ? Operator.roleBeforeOwnPassword : member.membership),
       TokenBinding(
         session: hexadecimal(hash(secret)), credential: member.credential),
       seconds: options.operatorTokenSeconds, now: request.now)
@@ -70,6 +71,7 @@ extension API {
       [UInt8].object { json in
         json.appendMember("token", token)
         json.appendMember("expires_at", expiresAt)
+        json.appendMember("must_change_password", member.mustChangePassword)
         appendAccount(member, workspaceName: workspaceName, publicKey: publicKey, to: &json)
       })
   }

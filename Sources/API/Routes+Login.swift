@@ -15,7 +15,7 @@ extension API {
       "GET", "/api/v1/auth/me", .member(.agent, nil, API.showMe), "Who is logged in, and where",
       answer: .me),
     Route(
-      "POST", "/api/v1/auth/password", .member(.agent, nil, API.changePassword),
+      "POST", passwordPath, .member(.agent, nil, API.changePassword),
       "Changes the caller's own password", body: .passwordChange, status: 204),
   ]
 }

@@ -12,14 +12,15 @@ extension API {
       "GET", "\(admin)/members", .member(.agent, .membersRead, API.listMembers),
       "Lists the members, oldest first", query: .page, answer: .members),
     Route(
-      "POST", "\(admin)/members", .member(.admin, .membersWrite, API.addMember),
-      "Makes an account for a new member", body: .newMember, status: 201, answer: .oneMember),
+      "POST", "\(admin)/members", .member(.admin, .membersInvite, API.addMember),
+      "Makes an account for a new member; an API key: for an agent", body: .newMember, status: 201,
+      answer: .oneMember),
     Route(
-      "PATCH", "\(admin)/members/{id}", .member(.admin, .membersWrite, API.changeMember),
-      "Changes a member", body: .memberPatch, answer: .oneMember),
+      "PATCH", "\(admin)/members/{id}", .member(.admin, .membersManage, API.changeMember),
+      "Changes a member; an API key: an agent", body: .memberPatch, answer: .oneMember),
     Route(
-      "DELETE", "\(admin)/members/{id}", .member(.admin, .membersWrite, API.removeMember),
-      "Removes a member", status: 204),
+      "DELETE", "\(admin)/members/{id}", .member(.admin, .membersManage, API.removeMember),
+      "Removes a member; an API key: an agent", status: 204),
     Route(
       "GET", "\(admin)/tags", .member(.agent, .conversationsRead, API.listTags), "Lists the tags",
       query: .page, answer: .tags),

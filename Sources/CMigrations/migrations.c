@@ -58,6 +58,10 @@ static const unsigned char share_statements[] = {
 #embed "sql/20261130_share_statements.sql"
 };
 
+static const unsigned char own_passwords[] = {
+#embed "sql/20261202_own_passwords.sql"
+};
+
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
 static const chirrup_migration table[] = {
   {"20260119_create_tenants", create_tenants, sizeof create_tenants},
@@ -79,6 +83,7 @@ static const chirrup_migration table[] = {
   {"20261128_create_bot_progress", create_bot_progress, sizeof create_bot_progress},
   {"20261129_create_gateways", create_gateways, sizeof create_gateways},
   {"20261130_share_statements", share_statements, sizeof share_statements},
+  {"20261202_own_passwords", own_passwords, sizeof own_passwords},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

@@ -12,10 +12,12 @@ public struct Operator: Sendable, Equatable {
   /// Changes with the password: the beginning of the digest of its hash. Nil where it was not asked
   /// for.
   public var credential: String?
+  /// Somebody else has given the password: nothing but changing it is allowed.
+  public var mustChangePassword: Bool
 
   public init(
     id: Identifier, email: String, name: String, membership: String, workspace: Identifier,
-    credential: String? = nil
+    credential: String? = nil, mustChangePassword: Bool = false
   ) {
     self.id = id
     self.email = email
@@ -23,10 +25,15 @@ public struct Operator: Sendable, Equatable {
     self.membership = membership
     self.workspace = workspace
     self.credential = credential
+    self.mustChangePassword = mustChangePassword
   }
 }
 
 extension Operator {
+  /// The role in the token of somebody whose password somebody else has given. No membership has
+  /// it, so that such a token is good for nothing, also where nobody thinks of it.
+  public static let roleBeforeOwnPassword = "password_change_required"
+
   /// What a login needs: the account, its hash, and the workspace it opens.
   public struct Account: Sendable {
     public var member: Operator
@@ -43,7 +50,7 @@ extension Operator {
         """
         SELECT o.id, o.email, o.name, m.role, w.id,
           left(encode(sha256(convert_to(o.password_hash, 'UTF8')), 'hex'), 16),
-          o.password_hash, w.name, w.public_key
+          o.must_change_password, o.password_hash, w.name, w.public_key
         FROM operators o
         JOIN memberships m ON m.operator_id = o.id
         JOIN workspaces w ON w.id = m.workspace_id
@@ -53,8 +60,8 @@ extension Operator {
         ORDER BY m.created_at, w.id LIMIT 1
         """, [.text(email), .text(workspace)])
     ) { rows in
-      guard let member = Operator(rows), let hash = rows.text(0, 6), let name = rows.text(0, 7),
-        let key = rows.text(0, 8)
+      guard let member = Operator(rows), let hash = rows.text(0, 7), let name = rows.text(0, 8),
+        let key = rows.text(0, 9)
       else { return nil }
       return Account(
         member: member, passwordHash: hash, workspaceName: name, workspacePublicKey: key)
@@ -69,7 +76,8 @@ extension Operator {
       Query(
         """
         SELECT o.id, o.email, o.name, m.role, m.workspace_id,
-          left(encode(sha256(convert_to(coalesce(o.password_hash, ''), 'UTF8')), 'hex'), 16)
+          left(encode(sha256(convert_to(coalesce(o.password_hash, ''), 'UTF8')), 'hex'), 16),
+          o.must_change_password
         FROM memberships m JOIN operators o ON o.id = m.operator_id
         WHERE m.operator_id = $1::uuid AND m.workspace_id = $2::uuid AND o.disabled_at IS NULL
           AND ($3::text IS NULL OR EXISTS (
@@ -93,6 +101,15 @@ extension Operator {
     }
   }
 
+  /// Whether a workspace has a member already.
+  public static func isAnybody(in workspace: Identifier) -> Statement<Bool> {
+    Statement(
+      Query(
+        "SELECT EXISTS (SELECT FROM memberships WHERE workspace_id = $1::uuid)",
+        [.uuid(workspace)])
+    ) { rows in rows.isEmpty ? false : rows.bool(0, 0) ?? false }
+  }
+
   /// The first members of a workspace, oldest first: whom `chirrup token operator` may speak for.
   public static func members(of workspace: Identifier, limit: Int) -> Statement<[Operator]> {
     Statement(
@@ -110,14 +127,14 @@ extension Operator {
   /// taken.
   public static func create(
     id: Identifier, email: String, name: String, passwordHash: String, workspace: Identifier,
-    membership: String
+    membership: String, mustChangePassword: Bool = false
   ) -> Statement<Operator?> {
     Statement(
       Query(
         """
         WITH made AS (
-          INSERT INTO operators (id, email, name, password_hash)
-          VALUES ($1::uuid, $2::text, $3::text, $4::text)
+          INSERT INTO operators (id, email, name, password_hash, must_change_password)
+          VALUES ($1::uuid, $2::text, $3::text, $4::text, $7::boolean)
           ON CONFLICT DO NOTHING
           RETURNING id, email, name
         ), joined AS (
@@ -129,7 +146,7 @@ extension Operator {
         """,
         [
           .uuid(id), .text(email), .text(name), .text(passwordHash), .uuid(workspace),
-          .text(membership),
+          .text(membership), .bool(mustChangePassword),
         ])
     ) { Operator($0) }
   }
@@ -148,13 +165,16 @@ extension Operator {
   }
 
   /// Gives the account a new password, and ends every login that it has.
-  public static func setPassword(_ id: Identifier, hash: String) -> Statement<Void> {
+  public static func setPassword(
+    _ id: Identifier, hash: String, mustChange: Bool = false
+  ) -> Statement<Void> {
     Statement(
       Query(
         """
         WITH ended AS (DELETE FROM operator_sessions WHERE operator_id = $1::uuid)
-        UPDATE operators SET password_hash = $2::text WHERE id = $1::uuid
-        """, [.uuid(id), .text(hash)]))
+        UPDATE operators SET password_hash = $2::text, must_change_password = $3::boolean
+        WHERE id = $1::uuid
+        """, [.uuid(id), .text(hash), .bool(mustChange)]))
   }
 
   /// Shuts the account out, or lets it in again; its logins end.
@@ -168,7 +188,8 @@ extension Operator {
         """, [.uuid(id), .bool(isDisabled)]))
   }
 
-  /// Columns: id, email, name, role, workspace, and perhaps the credential.
+  /// Columns: id, email, name, role, workspace, and perhaps the credential and whether the password
+  /// must be changed.
   init?(_ rows: Rows, row: Int = 0) {
     guard row < rows.count, let id = rows.uuid(row, 0), let email = rows.text(row, 1),
       let name = rows.text(row, 2), let membership = rows.text(row, 3),
@@ -176,6 +197,7 @@ extension Operator {
     else { return nil }
     self.init(
       id: id, email: email, name: name, membership: membership, workspace: workspace,
-      credential: rows.columnCount > 5 ? rows.text(row, 5) : nil)
+      credential: rows.columnCount > 5 ? rows.text(row, 5) : nil,
+      mustChangePassword: rows.columnCount > 6 && rows.bool(row, 6) == true)
   }
 }

@@ -20,7 +20,8 @@ public enum OperatorSession {
       Query(
         """
         SELECT o.id, o.email, o.name, m.role, m.workspace_id,
-          left(encode(sha256(convert_to(coalesce(o.password_hash, ''), 'UTF8')), 'hex'), 16)
+          left(encode(sha256(convert_to(coalesce(o.password_hash, ''), 'UTF8')), 'hex'), 16),
+          o.must_change_password
         FROM operator_sessions s
         JOIN operators o ON o.id = s.operator_id
         JOIN memberships m ON m.operator_id = s.operator_id AND m.workspace_id = s.workspace_id

@@ -14,6 +14,8 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
   case foreignOrigin
   /// The operator was disabled, left, logged out, or has another password or role (faults A16).
   case revoked
+  /// Somebody else has given the operator's password, and it has not been changed.
+  case passwordChangeRequired
   /// The visitor was blocked, or erased.
   case banned
 
@@ -21,7 +23,7 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     switch self {
     case .expired: .tokenExpired
     case .invalid, .revoked: .unauthenticated
-    case .foreignOrigin, .banned: .forbidden
+    case .foreignOrigin, .banned, .passwordChangeRequired: .forbidden
     case .tooFast, .tooManyConnections, .workspaceFull: .rateLimited
     }
   }
@@ -35,6 +37,7 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     case .workspaceFull: "The workspace has too many connections. Try again later."
     case .foreignOrigin: "The token was issued for another site."
     case .revoked: "The login has ended. Log in again."
+    case .passwordChangeRequired: "The password was given by somebody else. Change it first."
     case .banned: "This visitor may not write here any more."
     }
   }
@@ -47,6 +50,7 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     case .workspaceFull: .overloaded
     case .foreignOrigin: .originRefused
     case .revoked: .tokenRevoked
+    case .passwordChangeRequired: .passwordChangeRequired
     case .banned: .banned
     }
   }
@@ -60,6 +64,7 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     case .workspaceFull: "too many connections in the workspace"
     case .foreignOrigin: "the token is of another origin"
     case .revoked: "the login has ended"
+    case .passwordChangeRequired: "the password must be changed first"
     case .banned: "the visitor is blocked"
     }
   }

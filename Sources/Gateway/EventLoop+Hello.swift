@@ -84,6 +84,7 @@ extension EventLoop {
     guard case .operator(let id, let workspace, let name, let role) = token.principal else {
       return .failure(.invalid)
     }
+    guard role != Operator.roleBeforeOwnPassword else { return .failure(.passwordChangeRequired) }
     let link = links.id(at: slot)
     let known = logins.byLink[link]
     // A renewal for somebody else is refused by the engine, and changes nothing here.

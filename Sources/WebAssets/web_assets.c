@@ -58,6 +58,9 @@ static const unsigned char console_list_js[] = {
 static const unsigned char console_login_js[] = {
 #embed "console/login.js"
 };
+static const unsigned char console_own_password_js[] = {
+#embed "console/own-password.js"
+};
 static const unsigned char console_main_js[] = {
 #embed "console/main.js"
 };
@@ -273,6 +276,7 @@ static const chirrup_asset own[] = {
     {"/assets/console/linkstate.js", SCRIPT, ASSET(console_linkstate_js)},
     {"/assets/console/list.js", SCRIPT, ASSET(console_list_js)},
     {"/assets/console/login.js", SCRIPT, ASSET(console_login_js)},
+    {"/assets/console/own-password.js", SCRIPT, ASSET(console_own_password_js)},
     {"/assets/console/main.js", SCRIPT, ASSET(console_main_js)},
     {"/assets/console/narrow.css", STYLE, ASSET(console_narrow_css)},
     {"/assets/console/pane.js", SCRIPT, ASSET(console_pane_js)},

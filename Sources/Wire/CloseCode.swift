@@ -67,6 +67,7 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
   public static let banned = CloseCode(4302)
   public static let originRefused = CloseCode(4303)
   public static let disabled = CloseCode(4304)
+  public static let passwordChangeRequired = CloseCode(4305)
 }
 
 extension CloseCode: CustomStringConvertible {

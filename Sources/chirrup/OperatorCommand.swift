@@ -23,11 +23,15 @@ struct OperatorCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The address to log in with.", valueName: "address"))
     var email: String
     @Option(help: "The name that visitors see.") var name: String
-    @Option(help: "owner, admin or agent.") var role = "agent"
-    @Option(help: "At least 8 characters.") var password: String?
+    @Option(help: "owner, admin or agent (the first one of a workspace: owner, others: agent).")
+    var role: String?
+    @Option(help: "At least 10 characters.") var password: String?
+    @Flag(
+      help: "The password stays, as the first one's does. Others change it at the first login.")
+    var keepPassword = false
 
     func validate() throws {
-      guard ["owner", "admin", "agent"].contains(role) else {
+      guard ["owner", "admin", "agent", nil].contains(role) else {
         throw ValidationError("--role is owner, admin or agent")
       }
       guard (1...100).contains(name.count) else {
@@ -43,22 +47,25 @@ struct OperatorCommand: AsyncParsableCommand {
       let settings = try await data.settings()
       try Database.withCurrentSchema(settings) { connection in
         let workspace = try connection.workspace(named: workspace)
+        let isFirst = try !connection.ask(Operator.isAnybody(in: workspace.id))
+        let role = role ?? (isFirst ? "owner" : "agent")
         if let known = try connection.ask(Operator.withEmail(email)) {
           try connection.ask(Operator.join(known.id, workspace: workspace.id, membership: role))
           Terminal.tell("\(email) is a member now, with the password that it has")
-          return answer(id: known.id, name: known.name)
+          return answer(id: known.id, name: known.name, role: role)
         }
         let made = try connection.ask(
           Operator.create(
             id: .fresh(), email: email, name: name,
             passwordHash: Password.hash(Terminal.newPassword(password, for: email)),
-            workspace: workspace.id, membership: role))
+            workspace: workspace.id, membership: role,
+            mustChangePassword: !(keepPassword || isFirst)))
         guard let made else { throw CommandFailure("there is an operator \(email) already") }
-        answer(id: made.id, name: made.name)
+        answer(id: made.id, name: made.name, role: role)
       }
     }
 
-    private func answer(id: Identifier, name: String) {
+    private func answer(id: Identifier, name: String, role: String) {
       Terminal.answer(
         """
         {"operator":"\(id)","email":\(jsonText(email)),"name":\(jsonText(name)),\
@@ -75,15 +82,19 @@ struct OperatorCommand: AsyncParsableCommand {
     @OptionGroup var data: DataOptions
     @Option(help: ArgumentHelp("The address to log in with.", valueName: "address"))
     var email: String
-    @Option(help: "At least 8 characters; asked for without it.") var password: String?
+    @Option(help: "At least 10 characters; asked for without it.") var password: String?
+    @Flag(help: "The password stays. Without this it must be changed at the next login.")
+    var keepPassword = false
 
     func run() async throws {
       try Database.withCurrentSchema(try await data.settings()) { connection in
         let known = try connection.account(email)
         let hash = try Password.hash(Terminal.newPassword(password, for: email))
-        try connection.ask(Operator.setPassword(known, hash: hash))
+        try connection.ask(Operator.setPassword(known, hash: hash, mustChange: !keepPassword))
       }
-      Terminal.tell("\(email) has a new password, and must log in again")
+      Terminal.tell(
+        "\(email) has a new password, and must log in again"
+          + (keepPassword ? "" : ", which asks for another one (--keep-password: it does not)"))
     }
   }
 
@@ -132,9 +143,9 @@ extension BlockingConnection {
 extension Terminal {
   /// The password that was given, or asked for.
   fileprivate static func newPassword(_ given: String?, for email: String) throws -> String {
-    let password = given ?? readPassword(prompt: "Password for \(email): ")
-    guard let password, password.count >= 8 else {
-      throw CommandFailure("a password has at least 8 characters")
+    let password = given ?? readPassword(prompt: "Password for \(email), at least 10 characters: ")
+    guard let password, password.unicodeScalars.count >= 10 else {
+      throw CommandFailure("a password has at least 10 characters")
     }
     guard password.utf8.count <= Password.byteCountMax else {
       throw CommandFailure("a password has at most \(Password.byteCountMax) bytes")

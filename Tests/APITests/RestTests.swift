@@ -247,7 +247,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
   func digest() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
-    let json = #"{"email":"\#(World.identifier())@example.com","name":"B","password":"password1"}"#
+    let json = #"{"email":"\#(World.identifier())@example.com","name":"B","password":"password 1"}"#
     let headers = [
       ("Authorization", try world.bearer(owner)), ("Content-Type", "application/json"),
       ("Idempotency-Key", "k"),

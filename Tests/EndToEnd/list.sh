@@ -12,7 +12,7 @@ start_gateway
 check "demo-data fills the workspace" \
   "$chirrup" demo-data "${place[@]}" --conversations "${CONVERSATIONS:-3000}" --open 120
 check "a second operator is made" "$chirrup" operator create "${place[@]}" --workspace demo \
-  --email dana@example.com --name Dana --role agent --password "two in one thread"
+  --email dana@example.com --name Dana --role agent --password "two in one thread" --keep-password
 check "much of everything in a browser" \
   "$python" "$folder/list_test.py" --base-url "$url" --database "$database" \
   --psql "$(postgres_bin)/psql" ${SHOTS:+--shots "$SHOTS"}

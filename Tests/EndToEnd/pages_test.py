@@ -198,7 +198,30 @@ class PagesRun(Run):
         page.get_by_label("Email").fill("noor@example.com")
         page.get_by_label("Password", exact=True).fill(password)
         page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", name="Choose your password")).to_be_visible()
+        page.reload()
+        expect(page.get_by_role("heading", name="Choose your password")).to_be_visible()
+        self.promise("a password that was given opens nothing but the form for one's own")
+        self.accessible(page, "the form for one's own password")
+        own = "a sentence of my own"
+        self.passwords = (password, own)
+        page.get_by_label("Password now").fill(password)
+        for words, label, text in (
+            ("At least 10 characters.", "New password", "short"),
+            ("Choose another one than you were given.", "New password", password),
+            ("The two are not the same.", "New password again", "something else"),
+        ):
+            page.get_by_label(label, exact=True).fill(text)
+            if text != "short" and label == "New password again":
+                page.get_by_label("New password", exact=True).fill(own)
+            page.get_by_role("button", name="Change the password").click()
+            expect(page.get_by_text(words)).to_be_visible()
+            expect(page.get_by_label(label, exact=True)).to_have_attribute("aria-invalid", "true")
+        self.shot(page, "own-password")
+        page.get_by_label("New password again").fill(own)
+        page.get_by_role("button", name="Change the password").click()
         expect(page.get_by_text("Administrators and owners change it.")).to_be_visible()
+        self.promise("with one's own password one is where one wanted to be")
         self.promise("an agent may look and reads why nothing can be changed",
                      page.get_by_role("radio").first.is_disabled())
         self.go("settings/keys", page)
@@ -307,7 +330,10 @@ class PagesRun(Run):
         table = page.get_by_role("table")
         expect(table).to_contain_text("Member added")
         expect(table).to_contain_text("Settings changed")
-        self.promise("the audit log names who did what", "Password" not in table.inner_text())
+        expect(table).to_contain_text("Password changed")
+        words = table.inner_text()
+        self.promise("the audit log names who did what, and no password",
+                     "Noor Haddad" in words and not any(password in words for password in self.passwords))
 
     def looks(self) -> None:
         page = self.admin

@@ -1,5 +1,6 @@
 /// Origins and logins on real loops and PostgreSQL (table A of the faults): who is refused, and who
 /// is sent away when their login ends.
+import Directory
 import Kernel
 import Postgres
 import Primitives
@@ -78,6 +79,15 @@ struct LoginTests {
     #expect(try again.hearTheEnd() == 4302)
     try clients[2].say(#"{"type":"subscribe","ref":9,"session":"\#(other.session)","after":0}"#)
     _ = try clients[2].hear(#""live""#)
+  }
+
+  @Test("an operator who has not changed the password that was given is closed with 4305")
+  func givenPassword() async throws {
+    let gateway = try await RunningGateway(loops: 1)
+    defer { gateway.stop() }
+    let client = try SocketClient(port: gateway.port)
+    try hello(client, try gateway.operatorToken(role: Operator.roleBeforeOwnPassword))
+    #expect(try client.hearTheEnd() == 4305)
   }
 
   @Test("an operator who logs out is closed with 4204, and the other login goes on")

@@ -82,10 +82,12 @@ final class RunningGateway {
     )
   }
 
-  func operatorToken() throws -> String { try operatorAndToken().token }
+  func operatorToken(role: String = "admin") throws -> String {
+    try operatorAndToken(role: role).token
+  }
 
   /// A new operator, and a token of the command line for them.
-  func operatorAndToken() throws -> (id: Identifier, token: String) {
+  func operatorAndToken(role: String = "admin") throws -> (id: Identifier, token: String) {
     let id = RunningGateway.makeID()
     _ = try connection.run(
       Operator.create(
@@ -93,7 +95,7 @@ final class RunningGateway {
         membership: "admin"
       ).query)
     let token = try tokens.issue(
-      .operator(id: id, workspace: workspace, name: "Mika", role: "admin"), lifetimeSeconds: 600,
+      .operator(id: id, workspace: workspace, name: "Mika", role: role), lifetimeSeconds: 600,
       now: SystemClock.wallTime()
     ).token
     return (id, token)

@@ -104,7 +104,7 @@ struct AssetTests {
     let codes: [CloseCode] = [
       .drain, .rebalance, .administrator, .tooSlow, .noPong, .rateAbuse, .overloaded, .holeSeen,
       .helloTimeout, .tokenExpired, .tokenInvalid, .tokenRevoked, .versionRefused, .banned,
-      .originRefused, .disabled,
+      .originRefused, .disabled, .passwordChangeRequired,
     ]
     let named = module.matches(of: /\b4\d\d\d\b/).compactMap { UInt16($0.output) }
     #expect(named.sorted() == codes.map(\.rawValue).sorted())

@@ -40,6 +40,7 @@ extension API {
     let member = try call.member
     let current = try object.requiredString("current", bytesMax: APILimits.passwordBytes)
     guard let new = try newPassword(object, "new") else { throw .missing("new") }
+    if member.mustChangePassword, new == current { throw .samePassword }
     try takeRate(loginsByEmail, member.email.lowercased(), call.request.now)
     let known = try await run(
       Statement(
@@ -52,7 +53,7 @@ extension API {
         Query(
           """
           WITH changed AS (
-            UPDATE operators SET password_hash = $4::text
+            UPDATE operators SET password_hash = $4::text, must_change_password = false
             WHERE id = $2::uuid AND password_hash = $5::text RETURNING id
           ), ended AS (
             DELETE FROM operator_sessions s USING changed c
@@ -83,4 +84,8 @@ extension API {
 extension Problem {
   static let wrongPassword = Problem.forbidden(
     "wrong_password", "The current password is another one.")
+
+  /// 403 as for the wrong one: the body is right, and this account may not have it.
+  static let samePassword = Problem.forbidden(
+    "same_password", "This is the password that you were given; choose another one.")
 }

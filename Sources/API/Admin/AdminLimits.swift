@@ -11,7 +11,7 @@ extension APILimits {
   static let shortcutBytes = 128
   static let altTextBytes = 4_096
   /// Fewer characters than this are guessed too soon (NIST SP 800-63B §5.1.1.2).
-  static let passwordCharactersMin = 8
+  static let passwordCharactersMin = 10
   static let intents: Int64 = 500
   static let keywordBytes = 512
   static let replies = 10

@@ -13,7 +13,8 @@ extension API {
   static let member = RowShape([
     ("id", .id), ("name", .text), ("email", .text),
     ("role", .word(Membership.allCases.map(\.rawValue))), ("disabled", .bool), ("online", .bool),
-    ("available", .bool), ("load", .int), ("created_at", .time),
+    ("available", .bool), ("load", .int),
+    ("password", .word(["none", "given", "own"])), ("created_at", .time),
   ])
 
   func listMembers(_ call: Call) async throws(Problem) -> APIResponse {
@@ -41,6 +42,8 @@ extension API {
       coalesce(p.is_available, false),
       (SELECT count(*) FROM chat_sessions s WHERE s.workspace_id = $1::uuid
         AND s.assigned_operator_id = o.id AND s.status = 'active' AND s.deleted_at IS NULL),
+      CASE WHEN o.password_hash IS NULL THEN 'none' WHEN o.must_change_password THEN 'given'
+        ELSE 'own' END,
       m.created_at, (extract(epoch FROM m.created_at) * 1000000)::bigint::text, o.id::text
     FROM memberships m JOIN operators o ON o.id = m.operator_id
     LEFT JOIN operator_presence p ON p.workspace_id = $1::uuid AND p.operator_id = o.id
@@ -56,17 +59,16 @@ extension API {
     guard isEmail(email) else { throw .wrongType("email", "an e-mail address") }
     let name = try object.requiredString("name", bytesMax: APILimits.nameBytes)
     let role = try membership(object) ?? .agent
-    guard role < .owner || call.caller.membership == .owner else { throw .forbidden(.owner) }
-    let password = try newPassword(object, "password")
-    guard let password else { throw .missing("password") }
+    try call.caller.checkReach(of: role)
+    let hash = try await givenPassword(object, call.caller)
     let id = identifier(call.request.now)
     let isMade = try await run(
       Statement(
         Query(
           """
           WITH made AS (
-            INSERT INTO operators (id, email, name, password_hash)
-            SELECT $4::uuid, $5::text, $6::text, $7::text
+            INSERT INTO operators (id, email, name, password_hash, must_change_password)
+            SELECT $4::uuid, $5::text, $6::text, $7::text, $7::text IS NOT NULL
             WHERE (SELECT count(*) FROM memberships WHERE workspace_id = $1::uuid) < $9::bigint
             ON CONFLICT DO NOTHING RETURNING id
           ), joined AS (
@@ -79,13 +81,13 @@ extension API {
           FROM made RETURNING id
           """,
           call.actor + [
-            .uuid(id), .text(email), .text(name), .text(try await hashed(password)),
-            .text(role.rawValue), .int(APILimits.members),
+            .uuid(id), .text(email), .text(name), .text(hash), .text(role.rawValue),
+            .int(APILimits.members),
           ])
       ) { !$0.isEmpty })
     guard isMade else {
       throw .conflict(
-        "This e-mail address has an account already, or the workspace is full "
+        "This e-mail address cannot be added: somebody has it already, or the workspace is full "
           + "(\(APILimits.members) members).")
     }
     return try await showMember(id, status: 201, call)
@@ -97,10 +99,9 @@ extension API {
     let name = try object.string("name", bytesMax: APILimits.nameBytes)
     if name?.isEmpty == true { throw .wrongType("name", "a string that is not empty") }
     let role = try membership(object)
+    if let role { try call.caller.checkReach(of: role) }
     let isDisabled = try object.bool("disabled")
-    let password = try newPassword(object, "password")
-    var hash: String?
-    if let password { hash = try await hashed(password) }
+    let hash = try await givenPassword(object, call.caller, to: id)
     try await change(
       call,
       [
@@ -108,6 +109,15 @@ extension API {
         .text(hash),
       ], isRemoval: false)
     return try await showMember(id, call)
+  }
+
+  /// The hash of a password that one member gives another, who cannot log in without one.
+  private func givenPassword(
+    _ object: JSONObject, _ caller: Caller, to id: Identifier? = nil
+  ) async throws(Problem) -> String? {
+    guard let password = try newPassword(object, "password") else { return nil }
+    try caller.checkMayGivePassword(to: id)
+    return try await hashed(password)
   }
 
   /// The account goes with its last membership.
@@ -125,12 +135,12 @@ extension API {
         Query(
           API.changeMemberSQL,
           call.actor + [.uuid(call.parameters.id("id"))] + values + [
-            .bool(call.caller.membership == .owner), .bool(isRemoval),
+            .text(call.caller.reachedRoles), .bool(isRemoval),
           ])
       ) { $0 })
     switch rows.isEmpty ? nil : rows.text(0, 0) {
     case "done": break
-    case "owners_only": throw .forbidden(.owner)
+    case "beyond_reach": throw call.caller.beyondReach
     case "last_owner":
       throw .conflict("This is the last owner of the workspace; make somebody else one first.")
     case "shared":
@@ -160,7 +170,8 @@ extension API {
       FOR UPDATE
     ), verdict AS (
       SELECT t.id, t.is_shared, coalesce($7::boolean, false) OR $10::boolean AS leaves, CASE
-        WHEN (t.role = 'owner' OR $6::text = 'owner') AND NOT $9::boolean THEN 'owners_only'
+        WHEN t.role <> ALL (string_to_array($9::text, ' '))
+          OR $6::text <> ALL (string_to_array($9::text, ' ')) THEN 'beyond_reach'
         WHEN t.role = 'owner' AND ($6::text <> 'owner' OR $7::boolean OR $10::boolean)
           AND NOT EXISTS (SELECT FROM owners w WHERE w.operator_id <> t.id) THEN 'last_owner'
         WHEN t.is_shared AND ($5::text IS NOT NULL OR $7::boolean IS NOT NULL
@@ -174,6 +185,7 @@ extension API {
     ), changed AS (
       UPDATE operators o SET name = coalesce($5::text, o.name),
         password_hash = coalesce($8::text, o.password_hash),
+        must_change_password = o.must_change_password OR $8::text IS NOT NULL,
         disabled_at = CASE WHEN $7::boolean IS NULL THEN o.disabled_at
           WHEN $7::boolean THEN coalesce(o.disabled_at, now()) END
       FROM verdict v WHERE v.word = 'done' AND NOT $10::boolean AND o.id = v.id

@@ -4,10 +4,19 @@ extension Schema {
   static let members = page("members", of: member).named("Members")
   static let oneMember = object(["member": member]).named("MemberAnswer")
   static let newMember = input(
-    ["email": email, "name": name, "password": password], optional: ["role": role]
+    ["email": email, "name": name],
+    optional: [
+      "role": role,
+      "password": password.saying(
+        "To be changed at the first login, which needs one. An API key gives none: 403."
+      ),
+    ]
   ).named("NewMember")
   static let memberPatch = input(optional: [
-    "name": name, "role": role, "disabled": bool, "password": password,
+    "name": name, "role": role, "disabled": bool,
+    "password": password.saying(
+      "To be changed at the next login. One's own, or from an API key: 403."
+    ),
   ]).named("MemberPatch")
 
   /// 1 to 50 characters, no blank at the ends, nothing that a path cannot hold.
@@ -51,7 +60,10 @@ extension Schema {
   ]
   static let me = object(account).named("Account")
   static let login = object(
-    account.merging(["token": text, "expires_at": time]) { first, _ in first }
+    account.merging([
+      "token": text, "expires_at": time,
+      "must_change_password": bool.saying("Until then every other call is refused."),
+    ]) { first, _ in first }
   ).named("Login")
   static let credentialsOfLogin = input(
     [

@@ -55,6 +55,7 @@ export const api = {
   know(yes) { store.set(KNOWN, yes); },
   login: (email, password) => call('POST', '/api/v1/auth/login', { email, password }),
   token: () => call('POST', '/api/v1/auth/token'),
+  password: (current, fresh) => call('POST', '/api/v1/auth/password', { current, new: fresh }),
   logout: () => call('POST', '/api/v1/auth/logout'),
   list: (query) => get(LIST, query),
   one: (id) => get(`${LIST}/${id}`),

@@ -10,7 +10,7 @@ const PAUSE = 60; // s, if the server does not say how long
 
 /**
  * @param {string} told why somebody stands here again, or ''
- * @param {(session: any) => void} done
+ * @param {(session: any, password: string) => void} done
  */
 export function login(told, done) {
   const last = store.get(LAST);
@@ -89,7 +89,7 @@ export function login(told, done) {
       api.know(true);
       store.set(LAST, { email: session.operator.email, workspace: session.workspace.name });
       busy = false;
-      return done(session);
+      return done(session, password.value);
     } catch (error) {
       refused(error);
     }

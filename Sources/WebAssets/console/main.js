@@ -12,6 +12,7 @@ import { help, keys } from './keys.js';
 import { LinkState, TimedLink } from './linkstate.js';
 import { List } from './list.js';
 import { login } from './login.js';
+import { choosePassword } from './own-password.js';
 import { Pages } from './pages.js';
 import { Pane } from './pane.js';
 import { Presence } from './presence.js';
@@ -24,11 +25,25 @@ const SPARE = 60_000; // a token with less left is not worth a connection
 
 async function boot(told = '') {
   if (!told && api.known) {
-    try { return run(await api.token()); } catch (error) {
+    try { return enter(await api.token()); } catch (error) {
       if (error.status === 401) told = 'Your session ended. Drafts are kept on this device.';
     }
   }
-  const gate = login(told, run);
+  show(login(told, enter));
+}
+
+/** A password that somebody else has given is changed before anything else can be done. */
+function enter(session, given = '') {
+  if (!session.must_change_password) return run(session);
+  show(choosePassword(given, async () => enter(await api.token()), leave));
+  async function leave(told) {
+    await api.logout().catch(() => {});
+    api.know(false);
+    boot(told);
+  }
+}
+
+function show(gate) {
   document.body.replaceChildren(gate.root);
   gate.focus();
 }

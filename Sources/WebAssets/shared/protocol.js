@@ -29,5 +29,5 @@ export const Close = {
   drain: 4000, rebalance: 4001, administrator: 4003,
   slow: 4101, silent: 4102, abuse: 4103, overloaded: 4104, hole: 4190,
   hello: 4201, expired: 4202, invalid: 4203, revoked: 4204,
-  version: 4301, banned: 4302, origin: 4303, disabled: 4304,
+  version: 4301, banned: 4302, origin: 4303, disabled: 4304, password: 4305,
 };

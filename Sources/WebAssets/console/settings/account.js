@@ -1,11 +1,10 @@
 // Your own account: who you are here, and your password.
 
 import { el } from '../../shared/dom.js';
+import { LEAST } from '../own-password.js';
 import { text } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
 import { pane } from './settings.js';
-
-const LEAST = 10;
 
 export function open(context) {
   const { operator, workspace } = context.session();

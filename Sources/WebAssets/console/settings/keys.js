@@ -12,7 +12,8 @@ const SCOPES = [
   ['conversations:read', 'Read conversations'], ['conversations:write', 'Answer and change them'],
   ['visitors:read', 'Read visitors'], ['visitors:write', 'Change visitors'],
   ['settings:read', 'Read settings'], ['settings:write', 'Change settings'],
-  ['members:read', 'Read members'], ['members:write', 'Change members'],
+  ['members:read', 'Read members'], ['members:invite', 'Invite agents'],
+  ['members:manage', 'Change and remove agents'],
   ['webhooks:read', 'Read webhooks'], ['webhooks:write', 'Change webhooks'],
   ['analytics:read', 'Read analytics'], ['audit:read', 'Read the audit log'],
 ];

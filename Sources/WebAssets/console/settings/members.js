@@ -30,6 +30,7 @@ export function password() {
 
 export function state(member) {
   if (member.disabled) return ['.off', 'Disabled'];
+  if (member.password === 'none') return ['.off', 'No password yet'];
   if (!member.online) return ['.off', 'Away'];
   const load = member.load === 1 ? '1 conversation' : `${member.load ?? 0} conversations`;
   return member.available === false ? ['.warn', `Busy, ${load}`] : ['', `Available, ${load}`];
@@ -97,10 +98,10 @@ export async function open(context) {
           label: 'May log in',
           hint: 'Switched off, every device is logged out within seconds. Conversations go back to the queue.',
         }),
-        isNew && el('p.hint', {}, 'We make a password and show it to you once, to pass on.'),
+        isNew && el('p.hint', {}, 'We make a password and show it to you once, to pass on. It is changed at the first login.'),
         !isNew && !form.locked && member.id !== me.id && el('div.field', {},
           el('span.label', {}, 'Password'),
-          sure('Make a new password', 'The old one stops working. Go on?', () => renew(editor))),
+          sure('Make a new password', 'The old one stops working. The new one is for one login. Go on?', () => renew(editor))),
       ].filter(Boolean);
     },
     async save(form, member, isNew) {
@@ -153,7 +154,7 @@ function secret({ name, email }, made) {
     'div.field',
     {},
     el('h2', {}, `${name} can log in now`),
-    el('p', {}, 'This password is shown once. Pass it on in a way that only they can read.'),
+    el('p', {}, 'This password is shown once, and is good for one login: they choose their own then. Pass it on in a way that only they can read.'),
     el('dl.facts', {}, el('dt', {}, 'Address'), el('dd', {}, `${location.origin}/console`),
       el('dt', {}, 'Email'), el('dd', {}, email)),
     el('pre.code', { 'aria-label': 'Password' }, made),
