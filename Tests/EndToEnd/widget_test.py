@@ -80,7 +80,10 @@ class WidgetRun(Run):
                         socket.send(json.dumps({**send, **message}))
 
     def session(self, page: Page) -> str:
-        return page.evaluate(f"JSON.parse(localStorage['chirrup:{self.key}']).session")
+        known = page.evaluate(f"JSON.parse(localStorage['chirrup:{self.key}']).session")
+        if not known:
+            raise Failure("the widget has no session: its first message is not committed yet")
+        return known
 
     def run(self) -> None:
         first = self.page(self.context())
@@ -151,8 +154,8 @@ class WidgetRun(Run):
         expect(panel.get_by_text("Not a link")).to_have_count(0)
         self.shot(widget.page, "widget-menu")
         panel.get_by_role("button", name="Track an order").click()
-        widget.committed()
         expect(widget.own.locator(".bubble")).to_have_text("Where is my order?")
+        widget.committed()
         self.promise("the menu says what it is made for, and leads nowhere it should not")
         session = self.session(widget.page)
 
