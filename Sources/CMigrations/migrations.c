@@ -57,9 +57,16 @@ static const unsigned char create_gateways[] = {
 static const unsigned char share_statements[] = {
 #embed "sql/20261130_share_statements.sql"
 };
+static const unsigned char note_revocations[] = {
+#embed "sql/20261203_note_revocations.sql"
+};
 
 static const unsigned char own_passwords[] = {
 #embed "sql/20261202_own_passwords.sql"
+};
+
+static const unsigned char claim_by_reply[] = {
+#embed "sql/20261204_claim_by_reply.sql"
 };
 
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
@@ -84,6 +91,8 @@ static const chirrup_migration table[] = {
   {"20261129_create_gateways", create_gateways, sizeof create_gateways},
   {"20261130_share_statements", share_statements, sizeof share_statements},
   {"20261202_own_passwords", own_passwords, sizeof own_passwords},
+  {"20261203_note_revocations", note_revocations, sizeof note_revocations},
+  {"20261204_claim_by_reply", claim_by_reply, sizeof claim_by_reply},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

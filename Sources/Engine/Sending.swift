@@ -1,5 +1,5 @@
 public import Chat
-import Primitives
+public import Primitives
 import Wire
 
 /// The path of a message: command → batch → commit → ack and fan-out.
@@ -120,6 +120,8 @@ extension Engine {
 
   public var hasBatch: Bool { !queue.isEmpty }
   public var queuedRecords: Int { queue.recordCount }
+  /// When the oldest record came that waits for the journal.
+  public var oldestQueued: Instant? { queue.oldest }
 
   /// Lends the oldest batch to the journal, which takes its records.
   public mutating func submitBatch(_ submit: (inout Batch) -> Void) {
@@ -174,9 +176,12 @@ extension Engine {
     if hasPeers { noteChange(record.session, record.workspace) }
     guard let index = sessionIndex[record.session] else {
       tellInbox(ofCold: record.session, of: record.workspace)
+      if record.role == .operator_ { tell(record.workspace, record.session, .taken) }
       return
     }
     guard sessions[index].phase == .ready, outcome.seq == sessions[index].head + 1 else {
+      // A reply has claimed the conversation: the line before it says so, and is read with it.
+      if record.role == .operator_ { tell(record.workspace, record.session, .taken) }
       if sessions[index].phase == .loading {
         sessions[index].isStale = true
       } else if outcome.seq > sessions[index].head {

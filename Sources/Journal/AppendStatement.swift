@@ -31,6 +31,12 @@ enum AppendStatement {
     """
   static let lockTypes: [UInt32] = [ParameterBuffer.TypeID.uuidArray, .uuidArray].map(\.rawValue)
 
+  /// Before the rows, where operators write: their messages claim what waits.
+  static let claim: StaticString = "SELECT chirrup_claim_by_reply($1, $2, $3, $4, $5)"
+  static let claimTypes: [UInt32] = [
+    ParameterBuffer.TypeID.uuidArray, .uuidArray, .uuidArray, .uuidArray, .textArray,
+  ].map(\.rawValue)
+
   /// One row for each parameter row, in their order: verdict (as `verdict` below), seq, time. The
   /// row called `last` speaks for its session: the last one that is shown, or else the last one
   /// that is stored.
@@ -158,6 +164,20 @@ enum AppendStatement {
     }
   }
 
+  /// What operators say to visitors; false when there is nothing of it.
+  static func writeClaims(
+    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
+  ) -> Bool {
+    var claiming: [Int] = []
+    for row in rows where batch.record(row).isReply { claiming.append(row) }
+    guard !claiming.isEmpty else { return false }
+    writeSessions(of: batch, claiming, to: &parameters)
+    writeIDs(of: batch, claiming, to: &parameters)
+    writeSenders(of: batch, claiming, to: &parameters)
+    writeNames(of: batch, claiming, to: &parameters)
+    return true
+  }
+
   private static func writeSessions(
     of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
   ) {
@@ -171,22 +191,18 @@ enum AppendStatement {
     }
   }
 
-  static func writeRows(
+  private static func writeIDs(
     of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
   ) {
-    writeSessions(of: batch, rows, to: &parameters)
     parameters.append(.uuidArray) { bytes in
       bytes.appendArrayHeader(element: .uuid, count: rows.count)
       for row in rows { bytes.appendElement(batch.record(row).id) }
     }
-    parameters.append(.textArray) { bytes in
-      bytes.appendArrayHeader(element: .text, count: rows.count)
-      for row in rows { bytes.appendElement(batch.record(row).role.text) }
-    }
-    parameters.append(.textArray) { bytes in
-      bytes.appendArrayHeader(element: .text, count: rows.count)
-      for row in rows { bytes.appendElement(batch.record(row).kind.text) }
-    }
+  }
+
+  private static func writeSenders(
+    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
+  ) {
     parameters.append(.uuidArray) { bytes in
       bytes.appendArrayHeader(element: .uuid, count: rows.count)
       for row in rows {
@@ -197,10 +213,32 @@ enum AppendStatement {
         }
       }
     }
+  }
+
+  private static func writeNames(
+    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
+  ) {
     parameters.append(.textArray) { bytes in
       bytes.appendArrayHeader(element: .text, count: rows.count)
       for row in rows { batch.withSenderName(row) { bytes.appendElement($0) } }
     }
+  }
+
+  static func writeRows(
+    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
+  ) {
+    writeSessions(of: batch, rows, to: &parameters)
+    writeIDs(of: batch, rows, to: &parameters)
+    parameters.append(.textArray) { bytes in
+      bytes.appendArrayHeader(element: .text, count: rows.count)
+      for row in rows { bytes.appendElement(batch.record(row).role.text) }
+    }
+    parameters.append(.textArray) { bytes in
+      bytes.appendArrayHeader(element: .text, count: rows.count)
+      for row in rows { bytes.appendElement(batch.record(row).kind.text) }
+    }
+    writeSenders(of: batch, rows, to: &parameters)
+    writeNames(of: batch, rows, to: &parameters)
     parameters.append(.textArray) { bytes in
       bytes.appendArrayHeader(element: .text, count: rows.count)
       for row in rows { batch.withBody(row) { bytes.appendElement($0) } }
@@ -217,6 +255,11 @@ enum AppendStatement {
       }
     }
   }
+}
+
+extension Record {
+  /// An operator's words to the visitor, which claim a conversation that waits.
+  fileprivate var isReply: Bool { role == .operator_ && kind != .note && kind != .event }
 }
 
 extension Array where Element == UInt8 {

@@ -33,6 +33,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   private(set) var wantsWrite: Bool
   private var lockKeys: [AppendStatement.SessionKey] = []
   private var locks = ParameterBuffer()
+  private var claims = ParameterBuffer()
   private var parameters = ParameterBuffer()
 
   /// nil when memory is short.
@@ -52,31 +53,37 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
     refused = nil
     locks.removeAll()
     AppendStatement.writeLocks(of: batch, rows, &lockKeys, to: &locks)
+    claims.removeAll()
+    let hasClaims = AppendStatement.writeClaims(of: batch, rows, to: &claims)
     parameters.removeAll()
     AppendStatement.writeRows(of: batch, rows, to: &parameters)
-    guard isPooled ? sendAsText() : sendPrepared() else { return false }
+    guard isPooled ? sendAsText(hasClaims) : sendPrepared(hasClaims) else { return false }
     flush()
     return true
   }
 
-  private mutating func sendPrepared() -> Bool {
+  private mutating func sendPrepared(_ hasClaims: Bool) -> Bool {
     guard
       link.execute("begin", ParameterBuffer()), link.execute("lock", locks),
+      !hasClaims || link.execute("claim", claims),
       link.execute("append", parameters), link.execute("commit", ParameterBuffer()), link.sync()
     else { return false }
-    expect([.other, .other, .append, .commit, .sync])
+    expect(hasClaims ? [.other, .other, .other] : [.other, .other])
+    expect([.append, .commit, .sync])
     return true
   }
 
-  private mutating func sendAsText() -> Bool {
+  private mutating func sendAsText(_ hasClaims: Bool) -> Bool {
     isElsewhere = false
     guard
       link.execute(text: "BEGIN"), link.execute(text: StoreIdentity.query), pinPlans(),
       link.execute(text: AppendStatement.lock, locks),
+      !hasClaims || link.execute(text: AppendStatement.claim, claims),
       link.execute(text: AppendStatement.append, parameters), link.execute(text: "COMMIT"),
       link.sync()
     else { return false }
-    expect([.other, .store, .other, .other, .append, .commit, .sync])
+    expect([.other, .store, .other, .other])
+    expect(hasClaims ? [.other, .append, .commit, .sync] : [.append, .commit, .sync])
     return true
   }
 
@@ -102,10 +109,11 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
     guard
       pinPlans(), link.prepare("begin", "BEGIN", types: []),
       link.prepare("lock", AppendStatement.lock, types: AppendStatement.lockTypes),
+      link.prepare("claim", AppendStatement.claim, types: AppendStatement.claimTypes),
       link.prepare("append", AppendStatement.append, types: AppendStatement.appendTypes),
       link.prepare("commit", "COMMIT", types: []), link.sync()
     else { return fail() }
-    expect([.other, .other, .other, .other, .other, .setupSync])
+    expect([.other, .other, .other, .other, .other, .other, .setupSync])
     flush()
   }
 

@@ -98,8 +98,9 @@ import Testing
     let dump = try database.dump().rows.joined(separator: "\n")
     #expect(!dump.contains("Vera") && !dump.contains("vera@"))
     #expect(!dump.contains(try sha("text\n\nmy address is 1")))
-    // The audit lines of its beginning and its end are what is left of the id.
-    #expect(dump.ranges(of: "\(KeepingTests.vera)").count == 2)
+    // The audit lines of its beginning and its end are what is left of the id, and for a day the
+    // two revocations that keep its tokens out.
+    #expect(dump.ranges(of: "\(KeepingTests.vera)").count == 4)
     #expect(
       try connection.texts("SELECT details::text FROM audit_log WHERE action = 'visitor.erased'")
         == ["{\"messages\": 1000, \"sessions\": 1}"])

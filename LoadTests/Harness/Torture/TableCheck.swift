@@ -9,6 +9,8 @@ import Primitives
 struct TableCheck {
   private struct Session {
     var verified = 0
+    /// The first reply of an operator has claimed the session: a line of the gateway's own.
+    var isClaimed = false
     /// The last number of each sender.
     var lastNumber: [Int: Int] = [:]
   }
@@ -56,6 +58,10 @@ struct TableCheck {
         violations.note(.mismatched, "\(place): the row is \(row.id), \(how) was \(slot.id)")
       }
       guard stamp.isOwn(row.id) else {
+        if !sessions[index].isClaimed, row.body.suffix(7).elementsEqual(" joined".utf8) {
+          sessions[index].isClaimed = true
+          continue
+        }
         violations.note(.mismatched, "\(place): \(row.id) is not of this run")
         continue
       }

@@ -25,6 +25,8 @@ PROFILES = {
     "production": ([], {}),
     # The same, and TLS on another port.
     "tls": (["--debug-echo"], {}),
+    # The same with records of TLS 1.3 that the gateway seals itself.
+    "compact": (["--debug-echo"], {"CHIRRUP_TLS_COMPACT_RECORDS": "true"}),
     # In a network namespace of its own, whose only interface can be taken down.
     "isolated": (["--debug-echo"], {}),
     # With a PostgreSQL of its own, both anew for each row (harness/stage.py).
@@ -80,7 +82,7 @@ class Gateway:
             self.database = "alone"
             self.cluster.query("CREATE DATABASE alone")
         arguments, settings = PROFILES[self.profile]
-        if self.profile == "tls":
+        if self.profile in ("tls", "compact"):
             arguments = [*arguments, *self.prepare_tls()]
         self.address = ("127.0.0.1", free_port())
         environment = {key: value for key, value in os.environ.items() if not key.startswith("CHIRRUP_")}
