@@ -150,11 +150,10 @@ static chirrup_role role_of(const reader *in, chirrup_token word) {
   return role_variable;
 }
 
-static unsigned opener_of[nesting_max];
-
 /// The tokens with their roles and partners.
 static void read_tokens(chirrup_script *into, const unsigned char *script, unsigned long length) {
   reader in = {.at = script, .end = script + length};
+  unsigned opener_of[nesting_max] = {0};
   while (in.at < in.end) {
     const unsigned depth = in.depth;
     const unsigned here = (unsigned)into->count;

@@ -61,6 +61,12 @@ static const unsigned char console_login_js[] = {
 static const unsigned char console_own_password_js[] = {
 #embed "console/own-password.js"
 };
+static const unsigned char console_guard_js[] = {
+#embed "console/guard.js"
+};
+static const unsigned char console_undo_js[] = {
+#embed "console/undo.js"
+};
 static const unsigned char console_main_js[] = {
 #embed "console/main.js"
 };
@@ -275,6 +281,8 @@ static const chirrup_asset own[] = {
     {"/assets/console/lines.js", SCRIPT, ASSET(console_lines_js)},
     {"/assets/console/linkstate.js", SCRIPT, ASSET(console_linkstate_js)},
     {"/assets/console/list.js", SCRIPT, ASSET(console_list_js)},
+    {"/assets/console/guard.js", SCRIPT, ASSET(console_guard_js)},
+    {"/assets/console/undo.js", SCRIPT, ASSET(console_undo_js)},
     {"/assets/console/login.js", SCRIPT, ASSET(console_login_js)},
     {"/assets/console/own-password.js", SCRIPT, ASSET(console_own_password_js)},
     {"/assets/console/main.js", SCRIPT, ASSET(console_main_js)},

@@ -53,6 +53,8 @@ class Desk(Console):
     def keys(self, *keys: str) -> None:
         self.page.locator(".log").focus()
         for key in keys:
+            # Letters do nothing for a moment after the view has changed by itself.
+            expect(self.page.locator(".app:not([data-guarded])")).to_have_count(1)
             self.page.keyboard.press(key)
 
     def button(self, name: str):
@@ -369,13 +371,15 @@ class ConsoleRun(Run):
         dana.keys("e")
         sheet = page.get_by_role("form", name="Close this conversation")
         sheet.get_by_label("Reason").fill("solved by the long hose")
-        page.keyboard.press("Enter")
+        page.keyboard.press("Control+Enter")
         expect(dana.button("Reopen")).to_be_visible()
         expect(page.locator(".say.noted").last).to_contain_text("solved by the long hose")
         dana.keys("o")
         expect(dana.text).to_be_visible()
         dana.text.fill("And once more.")
         dana.text.press("Control+Enter")
+        expect(sheet.get_by_label("Reason")).to_be_focused()
+        page.keyboard.press("Control+Enter")
         expect(dana.button("Reopen")).to_be_visible()
         before = page.url
         dana.keys("n")

@@ -14,7 +14,8 @@ export class Actions {
 
   /**
    * @param {{id: () => string, row: () => any, me: () => any, sheet: import('./sheet.js').Sheet,
-   *   inbox: any, viewers: () => Map<string, any>, changed: () => void}} on
+   *   inbox: any, viewers: () => Map<string, any>, changed: () => void, closed: (id: string) =>
+   *   void}} on
    */
   constructor(on) { this.#on = on; }
 
@@ -22,7 +23,11 @@ export class Actions {
   tell(words) { this.winner = null; this.told = words; this.#on.changed(); }
 
   claim() { return this.#act(api.claim, 'Claiming'); }
-  close(reason = '') { return this.#act((id) => api.close(id, reason), 'Closing'); }
+  async close(reason = '') {
+    const id = this.#on.id();
+    const done = await this.#act((it) => api.close(it, reason), 'Closing');
+    if (done) this.#on.closed(id);
+  }
   reopen() { return this.#act(api.reopen, 'Reopening'); }
 
   closeWithReason() {

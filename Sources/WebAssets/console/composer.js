@@ -130,6 +130,34 @@ export class Composer {
     this.#fit();
   }
 
+  /** What was written while nobody was known yet is for them. @param {string} id */
+  adopt(id) {
+    for (const kind of [Kind.text, Kind.note]) {
+      const words = store.get(draftKey(this.#id, kind));
+      if (!words) continue;
+      const begun = store.get(draftKey(id, kind));
+      store.set(draftKey(id, kind), [begun, words].filter(Boolean).join('\n'));
+      store.remove(draftKey(this.#id, kind));
+    }
+    this.#id = id;
+    const begun = store.get(draftKey(id, this.#kind)) ?? '';
+    // the field is not touched if nothing was there: somebody may be composing a letter in it
+    if (this.#text.value !== begun) { this.#text.value = begun; this.#fit(); }
+    this.#said();
+  }
+
+  /** What could not be sent stands before what was written since. */
+  keep(id, words, kind) {
+    const begun = store.get(draftKey(id, kind));
+    store.set(draftKey(id, kind), [words, begun].filter(Boolean).join('\n'));
+    if (id === this.#id) this.mode(kind);
+  }
+
+  get isEmpty() { return !this.#text.value; }
+
+  /** As if it were sent once more. */
+  again() { this.#submit(false); }
+
   focus() { this.#text.focus(); }
   blur() { this.#text.blur(); }
 

@@ -23,7 +23,7 @@ export class Head {
     this.faces = el('span.faces');
     this.claim = action('check', 'Claim', '.primary', on.claim, 'C');
     this.transfer = action('swap', 'Transfer', '.quiet', on.transfer, 'T');
-    this.close = action('check', 'Close', '', on.close, 'Ctrl Enter');
+    this.close = action('check', 'Close', '', on.close, 'E');
     this.reopen = action('reload', 'Reopen', '', on.reopen, 'O');
     const item = (words, key, click) => el(
       'button',

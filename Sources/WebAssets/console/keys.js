@@ -18,7 +18,8 @@ const HELP = [
   ['V', 'visitor'],
   ['Ctrl K', 'search and commands'],
   ['⏎', 'send; Shift ⏎ begins a line'],
-  ['Ctrl ⏎', 'send and close'],
+  ['Ctrl ⏎', 'send, and ask for the end; there: close'],
+  ['Z', 'undo closing'],
   ['/', 'canned replies, in an empty reply'],
   ['Ctrl .', 'emoji in a reply; or by name: :thumb'],
   ['G W', 'waiting; G M mine, G A all, G C closed'],
@@ -29,10 +30,12 @@ const HELP = [
 /**
  * @param {Record<string, any>} acts by letter, in `go` those after a G, and `help` and `escape`;
  *   while `away()` only those lead back to the inbox, and with `letters()` false no letter does
+ * @param {import('./guard.js').Guard} guard
  * @param {AbortSignal} signal ends it
  */
-export function keys(acts, signal) {
+export function keys(acts, guard, signal) {
   let led = 0;
+  let walks = false; // J and K one after the other: the views that they open are meant
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing) return;
     const away = acts.away();
@@ -53,6 +56,8 @@ export function keys(acts, signal) {
     if (field || event.ctrlKey || event.metaKey || event.altKey) return;
     if (!acts.letters() && event.key !== '?') return;
     const key = event.key.toLowerCase();
+    if (key.length === 1 && key !== '?' && !(walks && 'jk'.includes(key)) && guard.blocks()) return;
+    walks = 'jk'.includes(key);
     const after = Date.now() - led < SEQUENCE;
     led = 0;
     const known = after ? acts.go : away ? {} : acts;

@@ -64,10 +64,17 @@ const way = (words, click) => el('button.link', { type: 'button', click }, words
  * nothing.
  * @param {{winner?: any, told?: string, writer?: any, excerpt?: any, others?: boolean}} now
  * @param {{next?: (() => void)|false, leave: () => void, latest: () => void,
- *   watch: () => void}} ways
+ *   watch: () => void, anyway: () => void}} ways
  * @returns {Element[]}
  */
-export function hint({ winner, told, writer, excerpt, closed, busy }, ways) {
+export function hint({ winner, told, writer, excerpt, closed, busy, owner }, ways) {
+  if (owner) {
+    return [
+      face({ kind: 'operator', ...owner }, '.avatar-sm'),
+      el('p', {}, el('b', {}, `${owner.name} has this conversation.`), ' Nothing was sent.'),
+      way('Send anyway', ways.anyway),
+    ];
+  }
   if (busy) return [el('p', {}, busy)];
   if (winner) {
     return [

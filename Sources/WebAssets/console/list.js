@@ -34,7 +34,7 @@ export class List {
 
   /**
    * @param {import('./inbox.js').Inbox} inbox
-   * @param {{open: (id: string) => void, live: () => boolean, lostAt: () => number, current: () =>
+   * @param {{open: (id: string) => void, take: (id: string) => void, live: () => boolean, lostAt: () => number, current: () =>
    *   string, typing: (id: string) => string, search: () => void, changed: () => void}} on
    * @param {Element} foot
    */
@@ -49,6 +49,7 @@ export class List {
       pointermove: (event) => { if (event.pointerType === 'mouse') this.#pointed = Date.now(); },
       pointerleave: () => { this.#pointed = 0; inbox.settle(); },
       keydown: (event) => this.#key(event),
+      click: (event) => this.#click(event),
     });
     this.#box.addEventListener('scroll', () => this.#scrolled(), { passive: true });
     this.#box.append(this.#pinned, this.#none);
@@ -227,7 +228,9 @@ export class List {
     const old = node?.contains(document.activeElement);
     const row = model.gone ? el('div.row') : drawRow(model);
     if (model.waits) this.#clock(row.querySelector('.wait'), model.key);
-    if (old) queueMicrotask(() => row.focus({ preventScroll: true }));
+    if (old) queueMicrotask(() => {
+      if (document.activeElement === document.body) row.focus({ preventScroll: true });
+    });
     return row;
   }
 
@@ -238,6 +241,14 @@ export class List {
       node.replaceChildren(title, el('span', {}, short(count)));
     }
     return node;
+  }
+
+  /** In the same task as the click, so that what is typed next is a reply. */
+  #click(event) {
+    const row = event.target.closest('a.row');
+    if (!row || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.#on.take(row.dataset.id);
   }
 
   /** Arrows walk through the rows; what is chosen is opened by Enter, as a link is. */

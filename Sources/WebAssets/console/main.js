@@ -7,7 +7,8 @@ import { Outbox } from '../shared/outbox.js';
 import { Ask, Fault, Kind, Tell } from '../shared/protocol.js';
 import { Alerts } from './alerts.js';
 import { api } from './api.js';
-import { Inbox } from './inbox.js';
+import { Guard } from './guard.js';
+import { Inbox, nameOf } from './inbox.js';
 import { help, keys } from './keys.js';
 import { LinkState, TimedLink } from './linkstate.js';
 import { List } from './list.js';
@@ -18,6 +19,7 @@ import { Pane } from './pane.js';
 import { Presence } from './presence.js';
 import { short } from './row.js';
 import { Search } from './search.js';
+import { Undo } from './undo.js';
 import { About } from './visitor.js';
 import { you } from './you.js';
 
@@ -89,8 +91,11 @@ function run(session) {
     next,
     visitor: () => drawer(),
     settings: () => { location.hash = '/settings/replies'; },
+    moved: () => guard.touch(),
+    closed,
   });
-  const alerts = new Alerts({ me, open: (id) => go(id), current: () => pane.id });
+  const undo = new Undo();
+  const alerts = new Alerts({ me, open: take, current: () => pane.id });
   inbox.arrived = (row, known) => { alerts.heard(row, known); alerts.settled(row); };
   const search = new Search({ inbox, go, commands: () => commands });
   const own = you({ me, workspace: session.workspace.name, alerts, link });
@@ -99,6 +104,7 @@ function run(session) {
     inbox,
     {
       open: go,
+      take,
       live: () => state.live,
       lostAt: () => link.lostAt,
       current: () => pane.id,
@@ -111,7 +117,7 @@ function run(session) {
   const badge = el('span.count', { 'aria-hidden': 'true' });
   const inboxLink = el(
     'a',
-    { href: '#', 'aria-current': 'page' },
+    { href: '#', 'aria-current': 'page', click: () => pane.isExpecting && go('') },
     icon('inbox'),
     badge,
     el('span.word', {}, 'Inbox'),
@@ -147,7 +153,9 @@ function run(session) {
     keyboard,
     search.root,
     own.panel,
+    undo.root,
   );
+  const guard = new Guard(app);
 
   async function token(renew) {
     if (!renew && session && Date.parse(session.expires_at) - Date.now() > SPARE) {
@@ -204,7 +212,8 @@ function run(session) {
     if (over) return;
     list.render();
     pane.render();
-    about.render(pane.id ? pane.row ?? about.detail : null, pane.talk?.head ?? 0);
+    const isKnown = pane.id && !pane.isExpecting;
+    about.render(isKnown ? pane.row ?? about.detail : null, pane.talk?.head ?? 0);
     presence.view(pane.talk?.ready && document.visibilityState === 'visible' ? pane.id : '');
     state.render();
     const { waiting } = inbox.counts;
@@ -220,9 +229,20 @@ function run(session) {
   /** The open conversation is in the address, so that a reload and the back button find it. */
   function go(id, seq = 0) {
     const place = seq ? `${id}/${seq}` : id;
-    if (location.hash.slice(1) !== place) location.hash = place; else routed();
+    if (location.hash.slice(1) !== place) location.hash = place;
+    routed();
+    render(); // at once, so that the reply can have the focus before the next key comes
   }
+
+  /** To answer. A screen that is touched would cover half of itself with its keyboard. */
+  function take(id) {
+    go(id);
+    if (matchMedia('(any-hover: hover)').matches) pane.composer.focus();
+  }
+
+  let shown = '';
   function routed() {
+    shown = location.hash;
     const paged = pages.route(location.hash);
     app.toggleAttribute('data-page', paged);
     if (paged) {
@@ -245,24 +265,39 @@ function run(session) {
 
   /** Takes the one who has waited longest: the server says who that is. */
   async function next() {
-    let taken;
-    try {
-      taken = (await api.next()).conversation;
-      inbox.put(taken);
-    } catch (error) {
-      if (error.code === 'queue_empty') return notice('Nobody waits.');
-      // without a number of its own the server has no queue yet: the list knows who is first
-      taken = error.code === 'at_capacity' || error.status !== 404 ? null : inbox.longest;
-      if (!taken) {
-        return notice(
-          error.status ? error.message : 'The server does not answer. Nobody was taken.'
-        );
-      }
-    }
-    go(taken.id);
-    pane.show(taken.id);
-    if (taken.status === 'waiting' && !taken.assignee) await pane.actions.claim();
+    if (pages.current) location.hash = '';
+    if (pages.current) routed();
+    const before = pane.id;
+    pane.expect();
+    render();
     pane.composer.focus();
+    try {
+      const taken = (await api.next()).conversation;
+      inbox.put(taken);
+      if (pane.arrive(taken.id)) go(taken.id);
+      else notice(`${nameOf(taken)} is yours, too.`);
+    } catch (error) {
+      const words = error.code === 'queue_empty' ? 'Nobody waits.'
+        : error.status ? error.message : 'The server does not answer. Nobody was taken.';
+      if (pane.strand(words)) return;
+      if (pane.isExpecting) { pane.show(before); render(); }
+      notice(words);
+    } finally {
+      guard.touch();
+    }
+  }
+
+  /** For ten seconds it can be taken back, also from another conversation. */
+  function closed(id) {
+    const row = inbox.rows.get(id);
+    undo.offer(`You closed ${row ? nameOf(row) : 'the conversation'}.`, async () => {
+      try {
+        inbox.put((await api.reopen(id)).conversation);
+        take(id);
+      } catch (error) {
+        notice(error.status ? error.message : 'The server does not answer. It is still closed.');
+      }
+    });
   }
 
   /** Where it is looked at: in the thread if one is open, else in the line under the list. */
@@ -307,7 +342,11 @@ function run(session) {
     1000,
   );
   setInterval(() => !over && changed(), 30_000); // "2 min" grows
-  addEventListener('hashchange', routed, { signal });
+  addEventListener('hashchange', () => {
+    if (location.hash === shown) return;
+    routed();
+    guard.touch();
+  }, { signal });
   addEventListener('beforeunload', (event) => {
     if (pages.unsaved) event.preventDefault();
   }, { signal });
@@ -337,9 +376,10 @@ function run(session) {
     k: () => list.move(-1),
     n: next,
     v: () => drawer(),
-    c: () => pane.actions.claim(),
+    c: () => pane.claim(),
     e: () => pane.actions.closeWithReason(),
     o: () => pane.actions.reopen(),
+    z: () => undo.run(),
     t: () => pane.actions.transfer(),
     l: () => pane.actions.tags(),
     r: () => write(Kind.text),
@@ -371,7 +411,7 @@ function run(session) {
     ['Settings', '', () => { location.hash = '/settings'; }],
     ['Keyboard', '?', acts.help],
   ];
-  keys(acts, signal);
+  keys(acts, guard, signal);
   document.body.replaceChildren(app);
   link.start();
   routed();

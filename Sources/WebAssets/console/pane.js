@@ -3,7 +3,7 @@
 
 import { Conversation } from '../shared/conversation.js';
 import { el, linked } from '../shared/dom.js';
-import { Ask, Fault, Tell } from '../shared/protocol.js';
+import { Ask, Fault, Kind, Tell } from '../shared/protocol.js';
 import { Thread } from '../shared/thread.js';
 import { Actions } from './actions.js';
 import { extra } from './cards.js';
@@ -25,6 +25,8 @@ const CAUSES = {
 
 /** Another text would be taken; an id that is in use cannot be kept either. */
 const EDIT = [Fault.rejected, Fault.too_large, Fault.id_conflict];
+/** In place of a conversation while the next one is being taken. */
+const NEXT = 'next';
 const EDGE = 200; // px before an end of what is loaded at which more is asked for
 
 export class Pane {
@@ -32,17 +34,24 @@ export class Pane {
   /** @type {Conversation?} */ talk = null;
   /** A part of the log that is read instead of its end. @type {Excerpt?} */ excerpt = null;
   #on; #row = /** @type {any} */ (null); #marked = ''; #writers = new Map();
+  /** What was sent while nobody was known yet. */ #early = /** @type {any[]} */ ([]);
+  /** The next one could not be taken. */ #stranded = false;
+  /** A colleague has the conversation, and something was to be sent. */ #owner = null;
+  /** Who has it when one has decided to write there all the same. */ #joined = '';
+  #sign = '';
 
   /**
    * @param {{link: any, outbox: any, inbox: any, presence: import('./presence.js').Presence,
    *   me: () => any, changed: () => void, back: () => void, next: () => void, visitor: () =>
-   *   void, settings: (shortcut: string) => void, about: import('./visitor.js').About}} on
+   *   void, settings: (shortcut: string) => void, moved: () => void, closed: (id: string) => void,
+   *   about: import('./visitor.js').About}} on `moved` is called when the view has changed by itself
    */
   constructor(on) {
     this.#on = on;
     this.sheet = new Sheet();
     this.actions = new Actions({
-      id: () => this.id,
+      id: () => this.isExpecting ? '' : this.id,
+      closed: on.closed,
       row: () => this.row,
       me: on.me,
       sheet: this.sheet,
@@ -53,7 +62,7 @@ export class Pane {
     const { actions } = this;
     this.head = new Head({
       back: on.back,
-      claim: () => actions.claim(),
+      claim: () => this.claim(),
       transfer: () => actions.transfer(),
       close: () => actions.close(),
       reason: () => actions.closeWithReason(),
@@ -118,6 +127,9 @@ export class Pane {
     this.#row = null;
     this.#marked = '';
     this.#wanted = seq;
+    this.#owner = null;
+    this.#joined = this.#sign = '';
+    this.#stranded = false;
     this.#writers.clear();
     this.actions.forget();
     this.sheet.close();
@@ -125,12 +137,53 @@ export class Pane {
       this.composer.show(id);
       this.thread.toEnd();
       if (this.#on.link.state === 'open') this.opened();
+      this.composer.root.hidden = this.row?.status === 'closed';
     }
     this.#on.outbox.run(); // what was written before goes its own way
     this.#on.changed();
   }
 
   #wanted = 0;
+
+  // MARK: the next one
+
+  get isExpecting() { return this.id === NEXT; }
+
+  /** The next one is being taken: what is written until then is for them. */
+  expect() {
+    this.show(NEXT);
+    this.#stranded = false;
+    this.actions.forget();
+  }
+
+  /** They are known. Whether this is still looked at. @param {string} id */
+  arrive(id) {
+    const held = this.#early.splice(0);
+    const isHere = this.isExpecting;
+    if (isHere) {
+      this.composer.adopt(id);
+      this.show(id);
+    }
+    for (const { body, kind } of held) this.#on.outbox.add(id, body, kind);
+    return isHere;
+  }
+
+  /** Nobody was taken. What was written stays; false: there is nothing of it. */
+  strand(words) {
+    const held = this.#early.splice(0);
+    for (const { body, kind } of held.reverse()) this.composer.keep(NEXT, body, kind);
+    if (!this.isExpecting) return false;
+    if (this.composer.isEmpty) return false;
+    this.#stranded = true;
+    this.actions.tell(`${words} What you wrote is kept for the next one.`);
+    return true;
+  }
+
+  /** The reply has the focus before the answer comes. */
+  claim() {
+    this.composer.focus();
+    return this.actions.claim();
+  }
 
   /** What was open is of no interest any more. */
   #leave() {
@@ -143,7 +196,7 @@ export class Pane {
 
   /** The link is up: subscribe, or resume where the copy ends. */
   opened() {
-    if (!this.id) return;
+    if (!this.id || this.isExpecting) return;
     this.talk ??= new Conversation(
       this.#on.link,
       this.id,
@@ -184,7 +237,9 @@ export class Pane {
     this.#row = row ?? (detail?.id === this.id ? detail : this.#row);
     const status = talk?.status || row?.status;
     const assignee = talk?.ready ? talk.assignee : row?.assignee;
-    const name = this.#row ? nameOf(this.#row) : 'Conversation';
+    const name = this.isExpecting ? 'The next one'
+      : this.#row ? nameOf(this.#row) : 'Conversation';
+    this.#noteMove(status, assignee);
     this.head.render({
       name,
       page: pathOf(this.#row?.context?.page),
@@ -220,6 +275,15 @@ export class Pane {
     this.#hint(status, talk);
   }
 
+  /** What changes without a hand of ours pauses the letters. */
+  #noteMove(status, assignee) {
+    const { talk } = this;
+    const sign = [status, assignee?.id, talk?.ready, talk?.live].join();
+    if (this.#owner?.id !== assignee?.id) this.#owner = null;
+    if (this.#sign && sign !== this.#sign) this.#on.moved();
+    this.#sign = sign;
+  }
+
   #viewers() { return this.#on.presence.of(this.id).viewers; }
 
   /** One line above the composer at a time; it pushes the thread up and covers nothing. */
@@ -237,17 +301,31 @@ export class Pane {
     const { actions } = this;
     const { winner, told, busy } = actions;
     const lines = this.sheet.isOpen && !told && !busy ? [] : hint(
-      { winner, told, busy, writer, excerpt: this.excerpt, closed: status === 'closed' },
+      {
+        winner,
+        told,
+        busy,
+        writer,
+        excerpt: this.excerpt,
+        closed: status === 'closed',
+        owner: this.#owner,
+      },
       {
         next: this.#on.inbox.counts.waiting > 0 && this.#on.next,
         leave: () => { this.composer.blur(); this.#on.back(); },
         latest: () => this.latest(),
+        anyway: () => {
+          this.#joined = this.#owner?.id ?? '';
+          this.#owner = null;
+          this.composer.again();
+          this.composer.focus();
+        },
         watch: () => { actions.forget(); this.log.focus(); this.#on.changed(); },
       },
     );
     const sign = lines.map((line) => line.textContent).join();
     this.strip.hidden = !lines.length;
-    this.strip.classList.toggle('calm', !winner && !writer && !told);
+    this.strip.classList.toggle('calm', !winner && !writer && !told && !this.#owner);
     if (this.strip.dataset.sign === sign) return;
     this.strip.dataset.sign = sign;
     this.strip.replaceChildren(...lines);
@@ -341,12 +419,25 @@ export class Pane {
 
   /** Whether the outbox took it. */
   #send(body, kind, close) {
+    if (this.isExpecting) {
+      if (this.#stranded) return false;
+      this.#early.push({ body, kind });
+      return true;
+    }
+    const assignee = this.talk?.ready ? this.talk.assignee : this.row?.assignee;
+    const isTheirs = assignee && assignee.id !== this.#on.me().id;
+    if (kind === Kind.text && isTheirs && this.#joined !== assignee.id) {
+      this.actions.forget();
+      this.#owner = assignee;
+      this.#on.changed();
+      return false;
+    }
     const cause = CAUSES[this.#on.outbox.add(this.id, body, kind)] ?? '';
     this.actions.tell(cause);
     if (cause) return false;
     this.talk?.typing.type('');
     this.latest();
-    if (close) this.actions.close();
+    if (close) this.actions.closeWithReason();
     return true;
   }
 

@@ -93,7 +93,8 @@ export function closing(sheet, done) {
   sheet.open('Close this conversation', [...fields, end], () => done(reason(sheet)));
   const field = sheet.root.querySelector('textarea');
   field.addEventListener('keydown', (event) => {
-    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    // plain Enter begins a line: a reply that was typed here by mistake must not close anything
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
     event.preventDefault();
     done(reason(sheet));
   });

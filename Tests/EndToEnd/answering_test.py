@@ -1,0 +1,270 @@
+"""What is typed after taking a conversation is a reply to it, however late the gateway's answers come.
+
+Started by answering.sh. Answers are held back until everything is typed, so nothing depends on how fast a machine is.
+"""
+
+import argparse
+import os
+import re
+import sys
+import traceback
+
+from browser_test import PATIENCE, SOCKET, Failure, Run
+from console_test import LIST, Desk
+from playwright.sync_api import Error, expect, sync_playwright
+
+WORDS = "Hello there, I can help"
+#: Sends a letter at the very moment at which the view has changed by itself.
+AT_ONCE = """(letter) => {
+  const app = document.querySelector('.app');
+  new MutationObserver((_, observer) => {
+    if (!app.hasAttribute('data-guarded')) return;
+    observer.disconnect();
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: letter, bubbles: true, cancelable: true }));
+    window.tried = (window.tried ?? 0) + 1;
+  }).observe(app, { attributeFilter: ['data-guarded'] });
+}"""
+
+
+class Late:
+    """Holds back what the gateway answers to one page."""
+
+    def __init__(self, page) -> None:
+        self.page = page
+        self.held: list = []
+        self.isHolding = False
+        page.route_web_socket(SOCKET, self.connect)
+        page.route(re.compile(rf"{LIST}/|/live-chat/next"), self.request)
+
+    def connect(self, socket) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda text: self.later(lambda: socket.send(text)))
+
+    def request(self, route) -> None:
+        self.later(route.continue_)
+
+    def later(self, act) -> None:
+        self.held.append(act) if self.isHolding else act()
+
+    def release(self) -> None:
+        self.isHolding = False
+        held, self.held = self.held, []
+        for act in held:
+            act()
+
+
+class AnsweringRun(Run):
+    def run(self) -> None:
+        base = self.options.base_url
+        page = self.page(self.context(1440, 900))
+        self.late = Late(page)
+        self.mika = Desk(page, base)
+        self.mika.rest("PATCH", "/api/v1/admin/settings", {"settings": {"queue": {"capacity": 100}}})
+        self.dana = Desk(self.page(self.context(1440, 900)), base, "dana@example.com", "two in one thread")
+        for isLate in (False, True):
+            for way in (self.key, self.take, self.claim, self.row):
+                self.answers(way, isLate)
+        self.claims_by_reply()
+        self.nobody()
+        self.moved()
+        self.closing()
+        self.colleague()
+
+    # The four ways of the finding
+
+    def leave(self) -> None:
+        page = self.mika.page
+        page.get_by_role("link", name=re.compile("^Inbox")).click()
+        expect(page.locator(".pane")).to_be_hidden()
+        page.get_by_role("button", name=re.compile("^Waiting")).click()
+        self.calm(page)
+
+    def calm(self, page) -> None:
+        """Letters do something again."""
+        expect(page.locator(".app:not([data-guarded])")).to_have_count(1)
+
+    def key(self) -> None:
+        """N, with nothing open"""
+        self.mika.page.keyboard.press("n")
+
+    def take(self) -> None:
+        """the button for the next one"""
+        self.mika.button("Take the next N").click()
+
+    def claim(self) -> None:
+        """Claim"""
+        self.mika.button("Claim").click()
+
+    def row(self) -> None:
+        """a click on a row"""
+        self.first_waiting().click()
+
+    def first_waiting(self):
+        return self.mika.rows.filter(has=self.mika.page.locator(".wait")).first
+
+    def answers(self, way, isLate: bool) -> None:
+        page = self.mika.page
+        self.leave()
+        if way == self.claim:
+            self.first_waiting().click()
+            expect(self.mika.button("Claim")).to_be_visible()
+            page.locator(".log").focus()
+            self.calm(page)
+        self.late.isHolding = isLate
+        way()
+        page.keyboard.type(WORDS)
+        page.keyboard.press("Enter")
+        self.late.release()
+        expect(self.mika.own.last.locator(".bubble")).to_have_text(WORDS)
+        expect(self.mika.own.last.locator(".state")).to_contain_text(re.compile("Sent|Delivered|Read"))
+        expect(page.locator(".pane .chip").first).to_have_text("Assigned to you")
+        row = self.conversation()
+        self.promise(
+            f"{way.__doc__}, then words and Enter, {'before any answer' if isLate else 'at once'}: a reply, and nothing else",
+            row["status"] == "active" and row["last_message"]["preview"] == WORDS
+            and page.locator(".sheet").is_hidden() and self.mika.text.input_value() == "",
+        )
+
+    def conversation(self) -> dict:
+        id = self.mika.page.evaluate("location.hash.slice(1)")
+        return self.mika.rest("GET", f"{LIST}/{id}")["body"]["conversation"]
+
+    def claims_by_reply(self) -> None:
+        self.leave()
+        self.first_waiting().click()
+        self.mika.say("A reply is a claim")
+        expect(self.mika.page.locator(".log")).to_contain_text("You claimed this conversation")
+        self.promise("a reply to somebody who waits claims the conversation",
+                     (self.conversation()["assignee"] or {}).get("name") == "Mika")
+
+    def nobody(self) -> None:
+        page = self.mika.page
+        self.leave()
+        self.watch.expected = re.compile("404")
+        page.route("**/live-chat/next", lambda route: self.late.later(lambda: route.fulfill(
+            status=404, content_type="application/problem+json",
+            body='{"type":"urn:chirrup:problem:queue_empty","title":"Nobody waits","detail":"Nobody waits."}')))
+        self.late.isHolding = True
+        self.key()
+        page.keyboard.type(WORDS)
+        page.keyboard.press("Enter")
+        self.late.release()
+        expect(self.mika.strip).to_contain_text("Nobody waits.")
+        expect(self.mika.text).to_have_value(WORDS)
+        page.unroute("**/live-chat/next")
+        self.watch.expected = re.compile(r"$^")
+        self.promise("if nobody could be taken the words are kept")
+        self.leave()
+        self.key()
+        expect(page.locator(".pane .chip").first).to_have_text("Assigned to you")
+        expect(self.mika.text).to_have_value(WORDS)
+        expect(self.mika.text).to_be_focused()
+        self.mika.text.fill("")
+        self.promise("and stand in the reply to the next one")
+
+    def moved(self) -> None:
+        page = self.mika.page
+        id = page.evaluate("location.hash.slice(1)")
+        reopened: list[str] = []
+        page.on("request", lambda request: reopened.append(request.url) if "/reopen" in request.url else None)
+        page.locator(".log").focus()
+        self.calm(page)
+        page.evaluate(AT_ONCE, "o")
+        self.dana.rest("POST", f"{LIST}/{id}/close")
+        expect(page.locator(".pane .chip").first).to_have_text("Closed")
+        page.wait_for_function("window.tried === 1")
+        self.calm(page)
+        self.promise("a letter does nothing at the moment at which the view changes by itself", not reopened)
+        with page.expect_request("**/reopen"):
+            page.keyboard.press("o")
+        expect(page.locator(".pane .chip").first).to_have_text("Assigned to you")
+        self.promise("and does what it says afterwards", len(reopened) == 1)
+
+    def closing(self) -> None:
+        page = self.mika.page
+        self.mika.say("Goodbye then")
+        expect(self.mika.own.last.locator(".state")).to_contain_text(re.compile("Sent|Delivered|Read"))
+        page.locator(".log").focus()
+        self.calm(page)
+        page.keyboard.press("e")
+        page.keyboard.type("llo, I can help")
+        page.keyboard.press("Enter")
+        expect(page.locator("#reason")).to_have_value("llo, I can help\n")
+        self.promise("Enter with a reason typed closes nothing", self.conversation()["status"] == "active")
+        page.evaluate("""() => {
+          const bar = document.querySelector('.undo');
+          let from = 0;
+          new MutationObserver(() => {
+            if (!bar.hidden) from = performance.now(); else window.stood = performance.now() - from;
+          }).observe(bar, { attributeFilter: ['hidden'] });
+        }""")
+        page.keyboard.press("Control+Enter")
+        undo = page.locator(".undo")
+        expect(undo).to_contain_text("You closed")
+        self.accessible(page, "the bar with Undo")
+        self.shot(page, "answering-undo")
+        self.promise("Ctrl Enter in the sheet closes", self.conversation()["status"] == "closed")
+        before = self.conversation()
+        undo.get_by_role("button", name="Undo").click()
+        expect(page.locator(".pane .chip").first).to_have_text("Assigned to you")
+        expect(self.mika.text).to_be_focused()
+        after = self.conversation()
+        self.promise("Undo opens it again, for the same operator", after["status"] == "active"
+                     and after["assignee"] == before["assignee"] and after["claimed_at"] == before["claimed_at"]
+                     and after["closed_at"] is None and undo.is_hidden())
+        self.mika.button("Close").click()
+        expect(undo).to_be_visible()
+        expect(undo).to_be_hidden()
+        self.promise("the bar stands for ten seconds", page.evaluate("window.stood") > 9_500)
+
+    def colleague(self) -> None:
+        page = self.mika.page
+        self.leave()
+        id = self.first_waiting().get_attribute("data-id")
+        self.dana.rest("POST", f"{LIST}/{id}/claim")
+        page.evaluate("(id) => { location.hash = id; }", id)
+        expect(page.locator(".pane .chip").first).to_have_text("With Dana")
+        self.mika.text.fill("Not mine")
+        self.mika.text.press("Enter")
+        expect(self.mika.strip).to_contain_text("Dana has this conversation. Nothing was sent.")
+        self.shot(page, "answering-colleague")
+        self.promise("nothing is sent into a colleague's conversation by accident",
+                     self.mika.text.input_value() == "Not mine" and self.mika.own.filter(has_text="Not mine").count() == 0)
+        self.mika.strip.get_by_role("button", name="Send anyway").click()
+        expect(self.mika.own.last.locator(".bubble")).to_have_text("Not mine")
+        expect(self.mika.own.last.locator(".state")).to_contain_text(re.compile("Sent|Delivered|Read"))
+        self.promise("and only on purpose", self.conversation()["assignee"]["name"] == "Dana")
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--base-url", required=True)
+    options.add_argument("--shots", help="a folder for pictures")
+    options.add_argument("--chromium", default=os.environ.get("CHROMIUM") or None)
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as playwright:
+        arguments = options.parse_args()
+        # Chromium's own sandbox does not work for root in a container.
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=arguments.chromium, args=sandbox)
+        run = AnsweringRun(browser, arguments)
+        try:
+            run.run()
+        except (Failure, AssertionError, Error) as failure:
+            if not isinstance(failure, Failure):
+                frames = traceback.extract_tb(failure.__traceback__)
+                lines = [frame.lineno for frame in frames if frame.filename == __file__]
+                words = str(failure).strip().splitlines() or [type(failure).__name__]
+                print(f"FAIL  {words[0]} (lines {lines})", *words[1:12], *run.watch.complaints, sep="\n      ")
+            for number, context in enumerate(browser.contexts):
+                for page in context.pages:
+                    run.shot(page, f"failed-answering-{number}")
+            return 1
+        finally:
+            browser.close()
+    print(f"answering: {run.count} promises kept")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
