@@ -16,22 +16,26 @@ from thresholds import Thresholds  # noqa: E402
 COLUMNS = ("bytes",)
 CONNECTIONS = 4_200
 
-#: Visitors that have said hello with a token and follow their session.
-KINDS = {"plain": "ws"}
+#: Visitors that have said hello with a token and follow their session; and what TLS costs by itself, with the echo.
+KINDS = {"plain": ("ws", "chat"), "tls-echo": ("wss", "echo")}
 
 
 def measure(stage, load, kind):
     """Bytes of a connection. A gateway for each measurement: what an earlier one gave back would hide the next."""
-    scheme = KINDS[kind]
+    scheme, path = KINDS[kind]
     gateway = stage.start({})
     port = (gateway.tls_address if scheme == "wss" else gateway.address)[1]
     report, tokens = (os.path.join(stage.folder, f"{kind}.{name}") for name in ("json", "tokens"))
-    with open(tokens, "w") as file:
-        subprocess.run([gateway.binary, "token", "visitor", "--workspace", "demo", "--count", str(CONNECTIONS),
-                        "--database-url", stage.cluster.url(gateway.database)], stdout=file, check=True)
+    options = []
+    if path == "chat":
+        with open(tokens, "w") as file:
+            subprocess.run([gateway.binary, "token", "visitor", "--workspace", "demo", "--count", str(CONNECTIONS),
+                            "--database-url", stage.cluster.url(gateway.database)], stdout=file, check=True)
+        options = ["--subscribe", "--tokens", tokens]
+    place = {"chat": "/api/v1/ws", "echo": "/debug/echo"}[path]
     done = subprocess.run(
-        [load, "idle", f"{scheme}://127.0.0.1:{port}/api/v1/ws", "--insecure", "--subscribe", "--pid", str(gateway.pid),
-         "--connections", str(CONNECTIONS), "--seconds", "1", "--tokens", tokens, "--json", report],
+        [load, "idle", f"{scheme}://127.0.0.1:{port}{place}", "--insecure", *options, "--pid", str(gateway.pid),
+         "--connections", str(CONNECTIONS), "--seconds", "1", "--json", report],
         capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"chirrup-load idle ends with {done.returncode}: {done.stdout[-500:]} {done.stderr[-500:]}")

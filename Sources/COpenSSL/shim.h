@@ -35,7 +35,33 @@ static inline void chirrup_ssl_ctx_server_name(SSL_CTX *context, int (*callback)
 static inline int chirrup_ssl_server_name(SSL *ssl, const char *name) {
   return (int)SSL_set_tlsext_host_name(ssl, name);
 }
-static inline void chirrup_ssl_message_owner(SSL *ssl, void *owner) { SSL_set_msg_callback_arg(ssl, owner); }
+/// Gives up what only a handshake reads and OpenSSL 3.0 keeps to the end, on the server's side: the key exchange's keys
+/// (the private one is overwritten), the list of the client's ciphers, and the names that went into the ticket. Their
+/// owner stays the SSL; only what they hold is freed.
+static inline void chirrup_ssl_forget_handshake(SSL *ssl) {
+  EVP_PKEY *key = NULL;
+  if (SSL_get_tmp_key(ssl, &key) == 1) {
+    EVP_PKEY_set_type(key, EVP_PKEY_NONE);
+    EVP_PKEY_free(key);
+  }
+  key = NULL;
+  if (SSL_get_peer_tmp_key(ssl, &key) == 1) {
+    EVP_PKEY_set_type(key, EVP_PKEY_NONE);
+    EVP_PKEY_free(key);
+  }
+  STACK_OF(SSL_CIPHER) *ciphers = SSL_get_client_ciphers(ssl);
+  if (ciphers) {
+    sk_SSL_CIPHER_zero(ciphers);
+    sk_SSL_CIPHER_reserve(ciphers, 0);
+  }
+  SSL_set_tlsext_host_name(ssl, NULL);
+  SSL_SESSION *session = SSL_get_session(ssl);
+  if (session) {
+    SSL_SESSION_set1_hostname(session, NULL);
+    SSL_SESSION_set1_alpn_selected(session, NULL, 0);
+  }
+  ERR_clear_error();
+}
 static inline void chirrup_bio_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
 static inline int chirrup_error_reason(unsigned long code) { return ERR_GET_REASON(code); }
 static inline int chirrup_errno_of_openssl(void) { return errno; }

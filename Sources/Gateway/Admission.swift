@@ -28,6 +28,7 @@ final class Admission: Sendable {
   /// Whom the limits for one address do not concern: proxies, this machine.
   private let exempt: [AddressRange]
   private let total = Atomic<Int>(0)
+  private let handshakes = Mutex(Handshakes())
   private let addresses = Mutex(Tally())
   private let visitors = Mutex(Tally())
   private let workspaces = Mutex(Tally())
@@ -65,6 +66,40 @@ final class Admission: Sendable {
     guard addresses.withLock({ $0.add(counted, most: most) }) else { return .tooManyFromAddress }
     place.address = counted
     return .admitted
+  }
+
+  /// TLS handshakes under way.
+  private struct Handshakes: Sendable {
+    var count = 0
+    var addresses = Tally()
+  }
+
+  enum HandshakeVerdict { case admitted, full, tooManyFromAddress }
+
+  /// Counts a handshake whose ClientHello is there whole; `endHandshake` gives it back.
+  func beginHandshake(_ address: IPAddress) -> HandshakeVerdict {
+    let key = handshakeKey(address)
+    return handshakes.withLock { handshakes in
+      guard handshakes.count < limits.handshakesMax else { return .full }
+      if let key, !handshakes.addresses.add(key, most: limits.handshakesPerAddressMax) {
+        return .tooManyFromAddress
+      }
+      handshakes.count += 1
+      return .admitted
+    }
+  }
+
+  func endHandshake(_ address: IPAddress) {
+    let key = handshakeKey(address)
+    handshakes.withLock { handshakes in
+      handshakes.count -= 1
+      if let key { handshakes.addresses.remove(key) }
+    }
+  }
+
+  /// The same for an address each time, so that no link has to keep it.
+  private func handshakeKey(_ address: IPAddress) -> TallyKey? {
+    limits.handshakesPerAddressMax == 0 || isExempt(address) ? nil : TallyKey(address.limitKey)
   }
 
   /// Whether this address may have one more token verified.
@@ -106,6 +141,8 @@ final class Admission: Sendable {
 
   /// Sockets that are counted now.
   var count: Int { total.load(ordering: .relaxed) }
+  /// TLS handshakes under way in all loops.
+  var handshakeCount: Int { handshakes.withLock { $0.count } }
 }
 
 /// Whom a connection is counted for, in 8 bytes instead of 16 and more: every connection holds

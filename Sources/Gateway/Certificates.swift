@@ -5,6 +5,7 @@ import Settings
 /// SIGHUP.
 final class Certificates: Sendable {
   private let files: [TLSCertificateFiles]
+  private let compactRecords: Bool
   /// Kept over reloads, so that clients resume on new certificates too.
   let tickets = TLSTicketKeys()
   /// As they were at the start.
@@ -18,11 +19,18 @@ final class Certificates: Sendable {
       return TLSCertificateFiles(
         chain: chain, key: index < settings.tlsKeys.count ? settings.tlsKeys[index] : chain)
     }
-    first = try TLSContext(server: files, tickets: tickets)
+    compactRecords = settings.tlsCompactRecords
+    first = try TLSContext(server: files, tickets: tickets, compactRecords: compactRecords)
+    guard compactRecords else { return }
+    do throws(TLSSelfTestFailure) {
+      try TLSSelfTest.run(first)
+    } catch {
+      throw TLSLoadFailure(description: error.description)
+    }
   }
 
   /// A context of the files as they are now, for connections to come.
   func reload() throws(TLSLoadFailure) -> TLSContext {
-    try TLSContext(server: files, tickets: tickets)
+    try TLSContext(server: files, tickets: tickets, compactRecords: compactRecords)
   }
 }

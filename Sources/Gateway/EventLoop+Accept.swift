@@ -101,12 +101,15 @@ extension EventLoop {
       return
     }
     var link = Link(descriptor: descriptor, caller: caller, now: now)
-    if isSecure, let tlsContext {
-      link.tls = TLSSession(server: tlsContext)
-      link.phase = .handshake(
-        until: now.advanced(byMilliseconds: EventLoop.handshakeMilliseconds))
+    if isSecure {
+      link.startsTLS = true
+      link.interest = EventLoop.helloInterest
+      link.phase = .hello(until: now.advanced(byMilliseconds: EventLoop.handshakeMilliseconds))
     }
-    if isProxy { link.phase = .proxyHeader(ProxyHeader()) }
+    if isProxy {
+      link.interest = .read
+      link.phase = .proxyHeader(ProxyHeader())
+    }
     guard register(link) != nil else { return }
     figures.accepted &+= 1
   }
@@ -121,7 +124,7 @@ extension EventLoop {
 
   /// As long as few are refused, the socket stays until the peer has read why (RFC 9112 §9.6).
   private mutating func turnAway(_ slot: Int, _ verdict: Admission.Verdict) {
-    if !links[slot].isSecure {
+    if !links[slot].startsTLS {
       let answer = refusals.answer(verdict, at: engine.wall)
       _ = answer.withRawSpan { links[slot].descriptor.send($0) }
     }
@@ -145,11 +148,17 @@ extension EventLoop {
         let source = try input.withRawSpan { (bytes) throws(ProxyFault) in
           try header.receive(bytes.extracting(0..<count))
         }
-        links[slot].phase =
-          source == nil
-          ? .proxyHeader(header)
-          : links[slot].isSecure ? .handshake(until: links[slot].exchange.deadline) : .http
-        if let source { admit(slot, source) }
+        guard let source else {
+          links[slot].phase = .proxyHeader(header)
+          return
+        }
+        if links[slot].startsTLS {
+          links[slot].phase = .hello(until: links[slot].exchange.deadline)
+          watch(slot, EventLoop.helloInterest)
+        } else {
+          links[slot].phase = .http
+        }
+        admit(slot, source)
       } catch {
         figures.faults.count(.connect, error.reason)
         links[slot].hasEnded = true
@@ -181,7 +190,8 @@ extension EventLoop {
       return nil
     }
     do throws(Errno) {
-      try epoll.add(links[Int(id.index)].descriptor, .read, datum: id.word)
+      let slot = Int(id.index)
+      try epoll.add(links[slot].descriptor, links[slot].interest, datum: id.word)
     } catch {
       logger.error("cannot watch a socket: \(error)")
       remove(id)
@@ -193,6 +203,7 @@ extension EventLoop {
   /// Closes the socket; its slot may be used again.
   mutating func remove(_ id: SlotID) {
     guard links.contains(id) else { return }
+    endHandshake(Int(id.index))
     let link = links.remove(Int(id.index))
     link.tls?.forget(tlsWorkspace)
     if link.isRefused { refusedCount -= 1 }

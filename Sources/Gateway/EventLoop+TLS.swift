@@ -48,6 +48,7 @@ extension EventLoop {
       case .plain(let range): deliver(slot, range)
       case .established:
         figures.handshakes &+= 1
+        endHandshake(slot)
         links[slot].phase = .http
         links[slot].beginHTTP(now)
       case .needMoreBytes: isGoing = false
@@ -68,9 +69,10 @@ extension EventLoop {
   }
 
   /// The alert, if there is one, goes out before the socket is closed.
-  private mutating func fail(_ slot: Int, _ fault: TLSFault) {
+  mutating func fail(_ slot: Int, _ fault: TLSFault) {
     figures.faults.count(.tls, fault.reason)
     if fault == .plainHTTP {
+      endHandshake(slot)
       links[slot].tls = nil
       links[slot].phase = .http
       links[slot].beginHTTP(now)
@@ -82,9 +84,10 @@ extension EventLoop {
     doom(slot)
   }
 
-  private mutating func endSecure(_ slot: Int) {
+  mutating func endSecure(_ slot: Int) {
     switch links[slot].phase {
-    case .handshake: figures.faults.count(.tls, "ended during the handshake")
+    case .hello, .helloQueued, .handshake:
+      figures.faults.count(.tls, "ended during the handshake")
     // A lost network ends in the same way; what was sent before is complete in itself, since
     // requests and frames have lengths.
     case .http, .webSocket: figures.faults.count(.tls, "ended without close_notify")
@@ -123,12 +126,5 @@ extension EventLoop {
     links[slot].tls?.close(tlsWorkspace)
     _ = links[slot].flushUnsent()
     if !links[slot].hasUnsent { links[slot].tls = nil }
-  }
-
-  mutating func sweepHandshake(_ slot: Int, until deadline: Instant) {
-    guard now >= deadline else { return }
-    figures.faults.count(.tls, "handshake not complete in time")
-    links[slot].hasEnded = true
-    doom(slot)
   }
 }

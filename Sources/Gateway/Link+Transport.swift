@@ -5,7 +5,7 @@ import Primitives
 /// The one seam between what a link says and how its bytes travel: plain, or sealed by TLS. For a
 /// plain link it is the system call and one comparison.
 extension Link {
-  /// The socket speaks TLS, at least at first.
+  /// The socket speaks TLS, behind its ClientHello.
   var isSecure: Bool {
     switch tls {
     case .some: true

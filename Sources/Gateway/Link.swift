@@ -18,7 +18,11 @@ struct Link: ~Copyable {
   enum Phase {
     /// A trusted proxy says first for whom it connects.
     case proxyHeader(ProxyHeader)
-    /// TLS begins; nothing of HTTP has come.
+    /// TLS begins, see `receiveHello`: the ClientHello has not come whole.
+    case hello(until: Instant)
+    /// It is there and waits in the kernel for its turn.
+    case helloQueued(until: Instant)
+    /// Counted by `Admission` until it is over, see `endHandshake`.
     case handshake(until: Instant)
     case http
     /// Slot of the engine's connection.
@@ -32,7 +36,7 @@ struct Link: ~Copyable {
   var descriptor: FileDescriptor
   var caller: Caller
   var phase = Phase.http
-  /// Nil for a plain socket.
+  /// Nil for a plain socket, and before the ClientHello.
   var tls: TLSSession?
   /// Not of a WebSocket: of these there are many, and the exchange is half of a link.
   private var http: Aside<HTTPExchange>
@@ -40,6 +44,8 @@ struct Link: ~Copyable {
   var interest: Interest = .read
   /// The socket is of no further use: it is closed at the end of the iteration.
   var isDoomed = false
+  /// Of a TLS listener, and there is no session yet: nothing in plain text goes out.
+  var startsTLS = false
   /// Turned away by `Admission`: of these there are few at a time.
   var isRefused = false
   /// The peer has gone: there is nobody to linger for.

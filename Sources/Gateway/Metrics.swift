@@ -47,6 +47,10 @@ struct Metrics {
   private mutating func gauges() {
     gauge("up", "1 while PostgreSQL answers this loop.") { $0.isStoreReady ? 1 : 0 }
     gauge("sockets", "Open sockets, HTTP and WebSocket.") { $0.links }
+    gauge("tls_handshakes_under_way", "TLS handshakes under way.") { $0.handshakesUnderWay }
+    gauge("tls_handshakes_waiting", "TLS clients that wait for a place among them.") {
+      $0.handshakesWaiting
+    }
     gauge("connections", "Open WebSocket connections.") { $0.connections }
     gauge("sessions_warm", "Sessions held in memory.") { $0.sessions }
     gauge("recent_bytes", "Bytes of recent messages held in memory.") { $0.recentBytes }

@@ -34,6 +34,18 @@ extension FileDescriptor {
     return readOutcome(count)
   }
 
+  /// Copies what waits to be received and leaves it there (MSG_PEEK). For sockets.
+  public func peek(into buffer: inout MutableRawSpan) -> ReadOutcome {
+    precondition(buffer.byteCount > 0, "no room to receive into")
+    let number = rawValue
+    let flags = Int32(MSG_PEEK)
+    // SAFETY: as in `receive`.
+    let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+      repeating { unsafe recv(number, bytes.baseAddress, bytes.count, flags) }
+    }
+    return readOutcome(count)
+  }
+
   /// Sends bytes from `offset` on, without a SIGPIPE (MSG_NOSIGNAL). For sockets.
   public func send(_ bytes: RawSpan, from offset: Int = 0) -> WriteOutcome {
     precondition(offset >= 0 && offset <= bytes.byteCount, "offset outside the bytes")

@@ -6,6 +6,7 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case tlsListen = "tls.listen"
   case tlsCertificates = "tls.certificates"
   case tlsKeys = "tls.keys"
+  case tlsCompactRecords = "tls.compact_records"
   case publicURL = "public_url"
   case databaseURL = "database_url"
   case databaseDirectURL = "database_direct_url"
@@ -19,6 +20,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
   case connectionsPerAddress = "limits.connections_per_address"
   case connectionsPerVisitor = "limits.connections_per_visitor"
   case connectionsPerWorkspace = "limits.connections_per_workspace"
+  case handshakes = "limits.handshakes"
+  case handshakesPerAddress = "limits.handshakes_per_address"
   case connectsPerAddress = "limits.connects_per_address"
   case hellosPerAddress = "limits.hellos_per_address"
   case tokensPerAddress = "limits.tokens_per_address"
@@ -63,11 +66,11 @@ public enum SettingKey: String, CaseIterable, Sendable {
   var range: ClosedRange<Int>? {
     switch self {
     case .loops: 0...64
-    case .connections: 1...1_000_000
+    case .connections, .handshakes: 1...1_000_000
     case .warmSessions: 256...1_000_000
     case .recentMebibytes: 1...65_536
     case .connectionsPerAddress, .connectionsPerVisitor, .connectionsPerWorkspace,
-      .connectsPerAddress, .hellosPerAddress, .tokensPerAddress:
+      .handshakesPerAddress, .connectsPerAddress, .hellosPerAddress, .tokensPerAddress:
       0...1_000_000
     case .visitorTokenSeconds, .operatorTokenSeconds: 60...86_400
     case .compressionWindowBits: 9...15

@@ -33,6 +33,7 @@ extension Settings {
     check.list(.tlsListen, into: &tlsListen, none: "none") { parseListen($0) }
     check.list(.tlsCertificates, into: &tlsCertificates) { parsePath($0) }
     check.list(.tlsKeys, into: &tlsKeys) { parsePath($0) }
+    check.value(.tlsCompactRecords, into: &tlsCompactRecords) { parseBoolean($0) }
     check.optional(.publicURL, into: &publicURL) { parsePublicURL($0) }
     check.optional(.databaseURL, into: &databaseURL) { isConnectionString($0) ? $0 : nil }
     check.optional(.databaseDirectURL, into: &databaseDirectURL) {
@@ -48,6 +49,8 @@ extension Settings {
     check.number(.connectionsPerAddress, into: &connectionsPerAddressMax)
     check.number(.connectionsPerVisitor, into: &connectionsPerVisitorMax)
     check.number(.connectionsPerWorkspace, into: &connectionsPerWorkspaceMax)
+    check.number(.handshakes, into: &handshakesMax)
+    check.number(.handshakesPerAddress, into: &handshakesPerAddressMax)
     check.number(.connectsPerAddress, into: &connectsPerAddress)
     check.number(.hellosPerAddress, into: &hellosPerAddress)
     check.number(.tokensPerAddress, into: &tokensPerAddress)

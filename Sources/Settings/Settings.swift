@@ -11,6 +11,8 @@ public struct Settings: Sendable, Equatable {
   public var tlsCertificates: [String] = []
   /// Their keys, in the same order. Empty: each key stands in its certificate's file.
   public var tlsKeys: [String] = []
+  /// Whether the gateway seals the records of TLS 1.3 itself instead of OpenSSL.
+  public var tlsCompactRecords = false
   /// The URL under which browsers reach the gateway, without a trailing slash. Nil: the first
   /// listen address.
   public var publicURL: String?
@@ -34,6 +36,10 @@ public struct Settings: Sendable, Equatable {
   /// Connections open at once from one address (IPv6: from one /64). 0: no limit but
   /// `connectionsMax`.
   public var connectionsPerAddressMax = 1_000
+  /// TLS handshakes under way in all, and from one address (0: no limit): from the whole
+  /// ClientHello to the end of the handshake.
+  public var handshakesMax = 1_000
+  public var handshakesPerAddressMax = 100
   /// WebSockets of one visitor and of one workspace. 0: no limit.
   public var connectionsPerVisitorMax = 32
   public var connectionsPerWorkspaceMax = 0

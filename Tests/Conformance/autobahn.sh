@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The Autobahn suite (RFC 6455 and 7692) against the gateway's echo, plain or over TLS.
 #
-#     Tests/Conformance/autobahn.sh [quick|standard|full|CASES] [--tls] [--binary PATH] [--report FOLDER]
+#     Tests/Conformance/autobahn.sh [quick|standard|full|CASES] [--tls [--compact]] [--binary PATH] [--report FOLDER]
 #     Tests/Conformance/autobahn.sh fetch
 #
 # quick is everything but limits and compression, standard adds the limits and a part of compression, full is all

@@ -79,11 +79,16 @@ def judge(folder, log, minimum):
     return not bad and not missing and len(results) >= minimum
 
 
+def profile(options):
+    return "compact" if options.tls and options.compact else "tls" if options.tls else "autobahn"
+
+
 def main():
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="?", default="standard", help="quick, standard, full, or patterns like 12.1.*,9.*")
     parser.add_argument("--tls", action="store_true", help="over wss://")
+    parser.add_argument("--compact", action="store_true", help="with --tls: records that the gateway seals itself")
     parser.add_argument("--binary", default=os.path.join(root, ".build/release/chirrup"))
     parser.add_argument("--report", help="keep the report in this folder (index.html)")
     options = parser.parse_args()
@@ -93,7 +98,7 @@ def main():
     report = os.path.abspath(options.report) if options.report else os.path.join(folder, "report")
     os.makedirs(report, exist_ok=True)
     cluster = Cluster(folder)
-    gateway = Gateway(options.binary, cluster, folder, "tls" if options.tls else "autobahn", "gateway")
+    gateway = Gateway(options.binary, cluster, folder, profile(options), "gateway")
     begin = time.monotonic()
     try:
         cluster.start()

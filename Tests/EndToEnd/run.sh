@@ -72,6 +72,7 @@ repeat_failures() {
 
 beside "http" ./http.sh
 beside "tls" ./tls.sh
+if $full; then beside "tls flood" ./tls_flood.sh; else beside "tls flood" ./tls_flood.sh 4000; fi
 beside "clients" ./clients.sh
 beside "verdict" ./verdict.sh
 beside "report" ./report.sh
@@ -98,6 +99,7 @@ join
 # Browsers keep a core busy each.
 beside "browser" ./browser.sh
 beside "console" ./console.sh
+beside "answering" ./answering.sh
 join
 beside "widget" ./widget.sh
 beside "pages" ./pages.sh

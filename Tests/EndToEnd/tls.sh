@@ -99,10 +99,28 @@ for letter in K k; do
   check "an answer after a key update ($letter)" grep --quiet '^HTTP/1.1 200' "$work/client"
 done
 
+# RFC 6066 §4: the client takes no record of more than 512 bytes, and the page has 4 KiB and more.
+fragments() {
+  printf 'GET /widget.js HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' |
+    timeout 60 openssl s_client -connect "127.0.0.1:$secure" -tls1_3 -maxfraglen 512 -ign_eof >"$work/client" 2>&1 || true
+  curl --silent --max-time 30 --output "$work/whole" "$url/widget.js"
+  grep --quiet '^HTTP/1.1 200' "$work/client" && [ "$(wc -c <"$work/client")" -gt "$(wc -c <"$work/whole")" ]
+}
+check "max_fragment_length is kept to" fragments
+
 check "plain HTTP on the TLS port gets a 400" grep --quiet '^HTTP/1.1 400' \
   <(curl --silent --include --max-time 30 "http://127.0.0.1:$secure/healthz")
 
 check "Python talks, breaks off and resumes" "$python" "$(dirname "$0")/tls_client.py" "$secure"
+
+# The same with records of our own.
+stop_gateway
+export CHIRRUP_TLS_COMPACT_RECORDS=true
+start_gateway --debug-echo --tls-listen "127.0.0.1:$secure" --tls-certificates "$work/first.pem" \
+  --tls-keys "$work/first.key" --tls-certificates "$work/second.pem" --tls-keys "$work/second.key"
+check "compact records: max_fragment_length is kept to" fragments
+check "compact records: Python talks, breaks off and resumes" "$python" "$(dirname "$0")/tls_client.py" "$secure"
+unset CHIRRUP_TLS_COMPACT_RECORDS
 
 certificate first renewed.example.com
 kill -HUP "$gateway_pid"

@@ -14,7 +14,7 @@ seconds=${1:?usage: Tests/Fuzz/fuzz.sh SECONDS [TARGET…]}
 shift
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] ||
-  targets=(UTF8 MessageDecoder RequestHead ProxyHeader Extensions Inflate Command Engine TLSRecords)
+  targets=(UTF8 MessageDecoder RequestHead ProxyHeader Extensions Inflate Command Engine TLSRecords TLSHello)
 
 # Without this a crash starts Swift's backtracer, which hangs under libFuzzer.
 export SWIFT_BACKTRACE=enable=no

@@ -46,6 +46,32 @@ struct AdmissionTests {
     #expect(try enter(admission, "2001:db8:0:1::1") == .admitted)
   }
 
+  @Test("TLS handshakes have a limit in all, one for each address, and what ends makes room")
+  func handshakes() throws {
+    let admission = make {
+      $0.handshakesMax = 3
+      $0.handshakesPerAddressMax = 2
+    }
+    func begin(_ text: String) throws -> Admission.HandshakeVerdict {
+      admission.beginHandshake(try address(text))
+    }
+    #expect(try begin("2001:db8::1") == .admitted)
+    #expect(try begin("2001:db8::2") == .admitted)
+    #expect(try begin("2001:db8::3") == .tooManyFromAddress)
+    #expect(try begin("203.0.113.1") == .admitted)
+    #expect(try begin("203.0.113.2") == .full)
+    #expect(admission.handshakeCount == 3)
+    admission.endHandshake(try address("2001:db8::ffff"))
+    #expect(try begin("2001:db8::3") == .admitted)
+    for text in ["2001:db8::2", "2001:db8::3", "203.0.113.1"] {
+      admission.endHandshake(try address(text))
+    }
+    #expect(admission.handshakeCount == 0)
+    // The limit for one address does not concern those who are exempt, the one in all does.
+    for _ in 0..<3 { #expect(try begin("127.0.0.1") == .admitted) }
+    #expect(try begin("127.0.0.1") == .full)
+  }
+
   @Test("a place is given back once, and not counted twice")
   func places() throws {
     let admission = make()

@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 
 /// A self-signed certificate in files of its own.
-private struct Files {
+struct CertificateFiles {
   let chain: String
   let key: String
 
@@ -52,7 +52,7 @@ struct TLSTests {
     "a conversation crosses loops, over TLS and beside a plain listener",
     arguments: [TLSVersion.v13, .v12])
   func conversation(version: TLSVersion) async throws {
-    let files = Files()
+    let files = CertificateFiles()
     let gateway = try await RunningGateway(loops: 3) { files.use(&$0) }
     defer { gateway.stop() }
     let context = try files.client(version)
@@ -87,7 +87,7 @@ struct TLSTests {
 
   @Test("new certificates are for new connections; a broken file changes nothing")
   func reload() async throws {
-    let files = Files("localhost")
+    let files = CertificateFiles("localhost")
     let gateway = try await RunningGateway { files.use(&$0) }
     defer { gateway.stop() }
     let first = try files.client()
@@ -113,7 +113,7 @@ struct TLSTests {
 
   @Test("plain HTTP on the TLS port gets a 400, and TLS on the plain port is refused, both at once")
   func wrongPort() async throws {
-    let files = Files()
+    let files = CertificateFiles()
     let gateway = try await RunningGateway { files.use(&$0) }
     defer { gateway.stop() }
     let plain = try RawClient(port: gateway.securePort)
@@ -127,7 +127,7 @@ struct TLSTests {
 
   @Test("a flood of handshakes does not keep others from being served")
   func flood() async throws {
-    let files = Files()
+    let files = CertificateFiles()
     let gateway = try await RunningGateway { files.use(&$0) }
     defer { gateway.stop() }
     let context = try files.client()

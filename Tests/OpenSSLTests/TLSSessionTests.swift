@@ -5,9 +5,9 @@ import Testing
 
 private func server(
   _ files: [TLSCertificateFiles] = [TestCertificates.localhost],
-  tickets: TLSTicketKeys = TLSTicketKeys(), own: Bool = true
+  tickets: TLSTicketKeys = TLSTicketKeys(), own: Bool = false
 ) throws -> TLSContext {
-  try TLSContext(server: files, tickets: tickets, keepsOwnRecords: own)
+  try TLSContext(server: files, tickets: tickets, compactRecords: own)
 }
 
 private func client(

@@ -82,6 +82,7 @@ import Testing
         listen: [127.0.0.1:443]
         certificates: [a.pem, /b/c.pem]
         keys: [a.key, b.key]
+        compact_records: true
       public_url: https://chat.example.com/
       database_url: postgresql:///chat
       database_direct_url: host=direct dbname=chat
@@ -95,6 +96,8 @@ import Testing
         connections_per_address: 5
         connections_per_visitor: 4
         connections_per_workspace: 9
+        handshakes: 8
+        handshakes_per_address: 3
         connects_per_address: 30
         hellos_per_address: 20
         tokens_per_address: 6
@@ -123,6 +126,9 @@ import Testing
     expected.tlsListen = [ListenAddress(host: "127.0.0.1", port: 443)]
     expected.tlsCertificates = ["a.pem", "/b/c.pem"]
     expected.tlsKeys = ["a.key", "b.key"]
+    expected.tlsCompactRecords = true
+    expected.handshakesMax = 8
+    expected.handshakesPerAddressMax = 3
     expected.publicURL = "https://chat.example.com"
     expected.databaseURL = "postgresql:///chat"
     expected.databaseDirectURL = "host=direct dbname=chat"
@@ -171,6 +177,7 @@ import Testing
       "CHIRRUP_TLS_LISTEN": "127.0.0.1:443",
       "CHIRRUP_TLS_CERTIFICATES": "a.pem, /b/c.pem",
       "CHIRRUP_TLS_KEYS": "a.key,b.key",
+      "CHIRRUP_TLS_COMPACT_RECORDS": "true",
       "CHIRRUP_PUBLIC_URL": "https://chat.example.com",
       "CHIRRUP_DATABASE_URL": "postgresql:///chat",
       "CHIRRUP_DATABASE_DIRECT_URL": "host=direct dbname=chat",
@@ -183,6 +190,8 @@ import Testing
       "CHIRRUP_LIMITS_CONNECTIONS_PER_ADDRESS": "5",
       "CHIRRUP_LIMITS_CONNECTIONS_PER_VISITOR": "4",
       "CHIRRUP_LIMITS_CONNECTIONS_PER_WORKSPACE": "9",
+      "CHIRRUP_LIMITS_HANDSHAKES": "8",
+      "CHIRRUP_LIMITS_HANDSHAKES_PER_ADDRESS": "3",
       "CHIRRUP_LIMITS_CONNECTS_PER_ADDRESS": "30",
       "CHIRRUP_LIMITS_HELLOS_PER_ADDRESS": "20",
       "CHIRRUP_LIMITS_TOKENS_PER_ADDRESS": "6",

@@ -86,8 +86,9 @@ import Synchronization
     return unsafe made
   }
 
-  /// The connection is over, or moves to another loop: its keys are overwritten here too.
-  func forget(_ suite: TLSSuite, _ traffic: TLSTraffic, seals: Bool) {
+  /// The connection is over, has new keys, or moves to another loop: its keys are overwritten here
+  /// too.
+  func forget(_ suite: TLSSuite, _ traffic: borrowing TLSTraffic, seals: Bool) {
     let index = 2 * Int(suite.rawValue) + (seals ? 1 : 0)
     let slot = Int(traffic.slot)
     guard slot < pools[index].marks.count, pools[index].marks[slot] == traffic.mark else { return }
@@ -100,6 +101,22 @@ import Synchronization
         pools[index].contexts[slot], nil, nil, key.baseAddress, nil, seals ? 1 : 0)
     }
     precondition(isSet == 1, "OpenSSL cannot set a key")
+  }
+
+  /// For tests: what each context of a suite and direction makes of a block of zeros under a nonce
+  /// of zeros, which shows the key that it has.
+  func fingerprints(_ suite: TLSSuite, seals: Bool) -> [[UInt8]] {
+    let index = 2 * Int(suite.rawValue) + (seals ? 1 : 0)
+    return unsafe pools[index].contexts.map { context in
+      unsafe TLSAEAD.start(context, [12 of UInt8](repeating: 0), seals: seals)
+      var block = [UInt8](repeating: 0, count: 16)
+      var written: Int32 = 0
+      // SAFETY: input and output are the same 16 bytes, which the ciphers allow.
+      let isGood = unsafe block.withUnsafeMutableBufferPointer { bytes in
+        unsafe EVP_CipherUpdate(context, bytes.baseAddress, &written, bytes.baseAddress, 16)
+      }
+      return isGood == 1 ? block : []
+    }
   }
 
   private static func start(

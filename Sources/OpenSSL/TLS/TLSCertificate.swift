@@ -16,6 +16,8 @@ public struct TLSCertificateFiles: Sendable, Hashable {
 
 public struct TLSLoadFailure: Error, Equatable, CustomStringConvertible {
   public var description: String
+
+  public init(description: String) { self.description = description }
 }
 
 /// What is inside a certificate that the gateway needs to know.

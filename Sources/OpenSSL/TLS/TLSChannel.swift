@@ -8,6 +8,9 @@ import COpenSSL
   var output: [UInt8] = []
   fileprivate var input: UnsafeRawPointer?
   fileprivate(set) var inputCount = 0
+  /// Whose SSL is being called: OpenSSL's callbacks name it by this, so that no SSL keeps a table
+  /// of its own for that.
+  private var core: Unmanaged<TLSCore>?
   let bio: OpaquePointer
 
   init() {
@@ -41,8 +44,15 @@ import COpenSSL
     return (result, taken)
   }
 
-  /// Gives the SSL this channel's BIO in both directions.
-  func attach(_ ssl: OpaquePointer) {
+  /// The core whose SSL calls back.
+  static func core(of ssl: OpaquePointer?) -> TLSCore? {
+    // SAFETY: callbacks come during calls only, whose core is alive and has attached itself.
+    unsafe TLSChannel.of(SSL_get_rbio(ssl))?.core?.takeUnretainedValue()
+  }
+
+  /// Gives the SSL this channel's BIO in both directions, for the calls that follow.
+  func attach(_ ssl: OpaquePointer, of owner: TLSCore) {
+    unsafe core = Unmanaged.passUnretained(owner)
     // SAFETY: both are valid, and SSL_set_bio takes one reference when both are the same.
     guard unsafe SSL_get_rbio(ssl) != bio else { return }
     unsafe BIO_up_ref(bio)

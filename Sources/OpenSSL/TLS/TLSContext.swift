@@ -11,13 +11,13 @@ import COpenSSL
   private var names = TLSNames()
   private let tickets: TLSTicketKeys?
   /// Whether TLS 1.3 connections leave OpenSSL after the handshake, see `TLSRecords`.
-  let keepsOwnRecords: Bool
+  let hasCompactRecords: Bool
   /// What is not as it should be and no reason to refuse.
   public private(set) var warnings: [String] = []
 
   /// TLS 1.2 with forward secrecy and authenticated encryption only.
   private static let ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
-  private static let suites =
+  public static let suites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
   private static let groups = "X25519:P-256:P-384"
   /// Seconds for which a ticket is good.
@@ -27,10 +27,10 @@ import COpenSSL
 
   /// The server's side.
   public init(
-    server files: [TLSCertificateFiles], tickets: TLSTicketKeys, keepsOwnRecords: Bool = true
+    server files: [TLSCertificateFiles], tickets: TLSTicketKeys, compactRecords: Bool = false
   ) throws(TLSLoadFailure) {
     self.tickets = tickets
-    self.keepsOwnRecords = keepsOwnRecords
+    hasCompactRecords = compactRecords
     guard !files.isEmpty, files.count <= TLSContext.certificatesMax else {
       throw TLSLoadFailure(
         description: "TLS needs 1 to \(TLSContext.certificatesMax) certificates")
@@ -49,12 +49,13 @@ import COpenSSL
   /// without `verifies` any certificate will do.
   public init(
     clientVerifying verifies: Bool, authority: String? = nil, maximum: TLSVersion = .v13,
-    protocols: [String] = ["http/1.1"]
+    protocols: [String] = ["http/1.1"], suites: String = TLSContext.suites
   ) throws(TLSLoadFailure) {
     tickets = nil
-    keepsOwnRecords = false
+    hasCompactRecords = false
     let context = try unsafe TLSContext.make(isServer: false)
     unsafe contexts.append(context)
+    _ = unsafe SSL_CTX_set_ciphersuites(context, suites)
     unsafe chirrup_ssl_ctx_maximum(context, maximum == .v13 ? TLS1_3_VERSION : TLS1_2_VERSION)
     let list = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
     // SAFETY: OpenSSL copies the list.
@@ -82,10 +83,10 @@ import COpenSSL
     _ = unsafe SSL_CTX_set_cipher_list(context, ciphers)
     _ = unsafe SSL_CTX_set_ciphersuites(context, suites)
     _ = unsafe chirrup_ssl_ctx_groups(context, groups)
-    unsafe SSL_CTX_set_msg_callback(context) { isWritten, _, type, bytes, count, _, owner in
+    unsafe SSL_CTX_set_msg_callback(context) { isWritten, _, type, bytes, count, ssl, _ in
       unsafe TLSCore.saw(
         isWritten: isWritten == 1, type: type, UnsafeRawBufferPointer(start: bytes, count: count),
-        owner)
+        ssl)
     }
     return unsafe context
   }
@@ -97,7 +98,10 @@ import COpenSSL
     _ = unsafe SSL_CTX_set_timeout(context, TLSContext.ticketSeconds)
     let identity: [UInt8] = Array("chirrup".utf8)
     _ = unsafe SSL_CTX_set_session_id_context(context, identity, UInt32(identity.count))
-    unsafe SSL_CTX_set_keylog_callback(context) { ssl, line in unsafe TLSCore.logged(ssl, line) }
+    // OpenSSL has no other way to the secrets; without need for them it keeps them to itself.
+    if hasCompactRecords {
+      unsafe SSL_CTX_set_keylog_callback(context) { ssl, line in unsafe TLSCore.logged(ssl, line) }
+    }
     unsafe SSL_CTX_set_alpn_select_cb(
       context,
       { _, chosen, count, offered, offeredCount, _ in

@@ -10,44 +10,54 @@ import Primitives
   private final class Notes {
     let context: TLSContext
     let isServer: Bool
+    /// Stays with OpenSSL's records and makes ours beside them, see `TLSSelfTest`.
+    let isExamined: Bool
     var clientSecret: [UInt8] = []
     var serverSecret: [UInt8] = []
     /// Records written since the server's traffic secret came into use: the session tickets.
     var writtenUnderSecret: UInt64 = 0
-    var keyUpdates = 0
-    var hasRefusedRenegotiation = false
 
-    init(_ context: TLSContext, isServer: Bool) {
+    init(_ context: TLSContext, isServer: Bool, isExamined: Bool) {
       self.context = context
       self.isServer = isServer
+      self.isExamined = isExamined
     }
 
     deinit {
       overwrite(&clientSecret)
       overwrite(&serverSecret)
     }
+
+    /// The records of one direction, as they go on behind the handshake; nil without its secrets.
+    func records(_ suite: TLSSuite, ofServer: Bool) -> TLSRecords? {
+      guard clientSecret.count == suite.secretBytes, serverSecret.count == suite.secretBytes else {
+        return nil
+      }
+      return TLSRecords(
+        suite: suite, readSecret: ofServer ? clientSecret : serverSecret,
+        writeSecret: ofServer ? serverSecret : clientSecret,
+        written: ofServer ? writtenUnderSecret : 0)
+    }
   }
 
   private(set) var stage = Stage.handshaking
   private(set) var version: TLSVersion?
   private(set) var isResumed = false
+  /// Of OpenSSL's records: those in a row without data in between.
+  private var keyUpdates: UInt8 = 0
+  private var hasRefusedRenegotiation = false
   var unsent: [UInt8] = []
   private var ssl: OpaquePointer?
   private var notes: Notes?
   private var records: TLSRecords?
 
-  init(_ context: TLSContext, isServer: Bool) {
-    let notes = Notes(context, isServer: isServer)
-    self.notes = notes
+  init(_ context: TLSContext, isServer: Bool, isExamined: Bool = false) {
+    notes = Notes(context, isServer: isServer, isExamined: isExamined)
     unsafe ssl = context.makeSSL()
     guard unsafe ssl != nil else {
       stage = .over
       return
     }
-    // SAFETY: the notes live until after the SSL is freed, see `freeLibrary`.
-    let pointer = unsafe Unmanaged.passUnretained(notes).toOpaque()
-    unsafe SSL_set_ex_data(ssl, 0, pointer)
-    unsafe chirrup_ssl_message_owner(ssl, pointer)
     if isServer { unsafe SSL_set_accept_state(ssl) } else { unsafe SSL_set_connect_state(ssl) }
   }
 
@@ -60,20 +70,16 @@ import Primitives
     notes = nil
   }
 
-  // MARK: Callbacks of OpenSSL, which name their connection by its notes
+  // MARK: Callbacks of OpenSSL
 
-  private static func notes(of ssl: OpaquePointer?) -> Notes? {
-    // SAFETY: set in `init`, and alive as long as the SSL.
-    guard let data = unsafe SSL_get_ex_data(ssl, 0) else { return nil }
-    return unsafe Unmanaged<Notes>.fromOpaque(data).takeUnretainedValue()
+  /// The context of the connection that OpenSSL calls back for, during its handshake.
+  static func context(of ssl: OpaquePointer?) -> TLSContext? {
+    unsafe TLSChannel.core(of: ssl)?.notes?.context
   }
-
-  /// The context of the connection that OpenSSL calls back for.
-  static func context(of ssl: OpaquePointer?) -> TLSContext? { unsafe notes(of: ssl)?.context }
 
   /// A line in the format of NSS key logs: label, client random, secret. It stays in memory.
   static func logged(_ ssl: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
-    guard let notes = unsafe notes(of: ssl), let line = unsafe line else { return }
+    guard let notes = unsafe TLSChannel.core(of: ssl)?.notes, let line = unsafe line else { return }
     // SAFETY: OpenSSL passes a string that ends with NUL.
     let words = unsafe UnsafeBufferPointer(start: line, count: strlen(line))
       .split(separator: CChar(bitPattern: UInt8(ascii: " ")))
@@ -98,18 +104,18 @@ import Primitives
 
   /// Each message and each record header, in both directions.
   static func saw(
-    isWritten: Bool, type: Int32, _ bytes: UnsafeRawBufferPointer, _ owner: UnsafeMutableRawPointer?
+    isWritten: Bool, type: Int32, _ bytes: UnsafeRawBufferPointer, _ ssl: OpaquePointer?
   ) {
-    guard let owner = unsafe owner else { return }
-    // SAFETY: the owner is set in `init`, and alive as long as the SSL.
-    let notes = unsafe Unmanaged<Notes>.fromOpaque(owner).takeUnretainedValue()
     switch type {
-    case SSL3_RT_HEADER where isWritten: notes.writtenUnderSecret += 1
+    // Of the handshake only: later there are two for each record.
+    case SSL3_RT_HEADER where unsafe isWritten && SSL_in_init(ssl) == 1:
+      unsafe TLSChannel.core(of: ssl)?.notes?.writtenUnderSecret += 1
     case SSL3_RT_HANDSHAKE where unsafe !isWritten && bytes.first == UInt8(SSL3_MT_KEY_UPDATE):
-      notes.keyUpdates += 1
+      guard let core = unsafe TLSChannel.core(of: ssl) else { return }
+      core.keyUpdates = min(core.keyUpdates, .max - 1) + 1
     // OpenSSL answers a renegotiation with a warning; see `read`.
     case SSL3_RT_ALERT where unsafe isWritten && bytes.last == UInt8(SSL_AD_NO_RENEGOTIATION):
-      notes.hasRefusedRenegotiation = true
+      unsafe TLSChannel.core(of: ssl)?.hasRefusedRenegotiation = true
     default: return
     }
   }
@@ -181,15 +187,20 @@ import Primitives
     version = isVersion13 ? .v13 : .v12
     isResumed = unsafe SSL_session_reused(ssl) == 1
     stage = .library
-    guard let notes, notes.isServer, notes.context.keepsOwnRecords, isVersion13,
+    guard let notes else { return }
+    if notes.isServer { unsafe chirrup_ssl_forget_handshake(ssl) }
+    if !notes.isExamined { self.notes = nil }
+    // RFC 6066 §4: `max_fragment_length` bounds what we seal. OpenSSL's records keep to it.
+    guard notes.isServer, notes.context.hasCompactRecords, isVersion13,
       unsafe SSL_has_pending(ssl) == 0,
+      unsafe SSL_SESSION_get_max_fragment_length(SSL_get_session(ssl))
+        == UInt8(TLSEXT_max_fragment_length_DISABLED),
       let suite = unsafe TLSSuite(
         protocolID: SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(ssl))),
-      notes.clientSecret.count == suite.secretBytes, notes.serverSecret.count == suite.secretBytes
+      let own = notes.records(suite, ofServer: true)
     else { return }
-    records = TLSRecords(
-      suite: suite, readSecret: notes.clientSecret, writeSecret: notes.serverSecret,
-      written: notes.writtenUnderSecret)
+    records = own
+    guard !notes.isExamined else { return }
     stage = .records
     freeLibrary()
   }
@@ -197,7 +208,7 @@ import Primitives
   private func read(
     _ buffer: UnsafeMutableRawBufferPointer, _ cursor: inout TLSCursor, _ workspace: TLSWorkspace
   ) -> TLSStep {
-    guard let ssl = unsafe ssl, let notes else { return .failed(.library) }
+    guard let ssl = unsafe ssl else { return .failed(.library) }
     unsafe begin(ssl, workspace)
     var count = 0
     // SAFETY: the ciphertext begins behind room for one record's plaintext, see `prepare`, so
@@ -207,10 +218,10 @@ import Primitives
     ) { unsafe SSL_read_ex(ssl, buffer.baseAddress, TLSRecords.contentBytesMax, &count) }
     cursor.next += taken
     takeOutput(workspace)
-    if notes.hasRefusedRenegotiation { return .failed(.renegotiation) }
-    if notes.keyUpdates > TLSRecords.keyUpdatesMax { return .failed(.keyUpdates) }
+    if hasRefusedRenegotiation { return .failed(.renegotiation) }
+    if keyUpdates > TLSRecords.keyUpdatesMax { return .failed(.keyUpdates) }
     if result == 1 {
-      notes.keyUpdates = 0
+      keyUpdates = 0
       return .plain(0..<count)
     }
     switch unsafe SSL_get_error(ssl, result) {
@@ -273,9 +284,17 @@ import Primitives
     takeOutput(workspace)
   }
 
+  /// Of the self-test: the records of both directions, beside OpenSSL's.
+  func examined() -> (server: TLSRecords, client: TLSRecords)? {
+    guard let notes, notes.isExamined, let own = records,
+      let theirs = notes.records(own.suite, ofServer: false)
+    else { return nil }
+    return (own, theirs)
+  }
+
   /// Before each call of OpenSSL: nothing of another connection, or of an earlier call, is left.
   private func begin(_ ssl: OpaquePointer, _ workspace: TLSWorkspace) {
-    unsafe workspace.channel.attach(ssl)
+    unsafe workspace.channel.attach(ssl, of: self)
     workspace.channel.output.removeAll(keepingCapacity: true)
     ERR_clear_error()
   }

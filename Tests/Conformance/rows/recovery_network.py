@@ -40,9 +40,10 @@ def asleep(t):
     t.check(pings == 1, f"{pings} pings in {HEARTBEAT + PATIENCE} s")
     again = t.chat(account=sleeper.account, after=len(seen))
     t.check(again.subscribed["from"] == len(seen) + 1, f"resumed from {again.subscribed['from']}")
-    while len(seen) < 100:
+    # The first reply claims the conversation, which is a line before it.
+    while len(seen) < 101:
         seen.append(again.until("message")["seq"])
-    t.check(seen == list(range(1, 101)), "what it was shown is not 1 to 100")
+    t.check(seen == list(range(1, 102)), "what it was shown is not 1 to 101")
 
 
 def listen(chat, seen):
@@ -165,6 +166,8 @@ def come_and_go(t):
     seconds = time.monotonic() - begin
     quiet(t)
     grown = t.gateway.memory() - memory
+    # The last of them may still linger; a leak stays.
+    t.eventually(lambda: t.gateway.descriptors() <= descriptors)
     left = t.gateway.descriptors() - descriptors
     t.note(f"{visits.done} connects, {effort.CONNECTS / seconds:.0f} a second; after the first tenth {left} descriptors "
            f"and {grown / KIB:.0f} KiB of anonymous memory more ({t.gateway.memory() / MIB:.1f} MiB)")

@@ -210,6 +210,7 @@ def raw(t, version):
     return peer, client
 
 
+@row("T05a", "the same with compact records", fault("tls", "too many key updates"), profile="compact")
 @row("T05", "renegotiation is refused, key updates are limited", fault("tls", "renegotiation"),
      fault("tls", "too many key updates"), profile="tls")
 def updates(t):
@@ -264,6 +265,7 @@ def many(t):
         t.check(grown < 2 * MIB, f"{grown / KIB:.0f} KiB")
 
 
+@row("T07a", "the same with compact records", fault("tls", "record that cannot be decrypted"), profile="compact")
 @row("T07", "malformed hellos and records: an alert or the end, and no loop", fault("tls", "record that cannot be decrypted"),
      counts("accepted", 40), profile="tls")
 def malformed(t):
@@ -335,6 +337,8 @@ def memory_client(t, version):
             pass
 
 
+@row("T08a", "the same with compact records", fault("tls", "ended without close_notify", 2), profile="compact", seconds=8,
+     memory=6 * MIB)
 @row("T08", "cut without close_notify; large echoes through small windows", fault("tls", "ended without close_notify", 2),
      counts("frames_received", 10), profile="tls", seconds=8, memory=6 * MIB)
 def cut(t):

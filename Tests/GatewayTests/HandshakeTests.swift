@@ -1,0 +1,158 @@
+import Foundation
+import Kernel
+import OpenSSL
+import Primitives
+import Settings
+import Testing
+
+@testable import Gateway
+
+/// Half-open TLS on real sockets (findings, security 3).
+@Suite("TLS handshakes under way", .serialized)
+struct HandshakeTests {
+  /// A client that has sent its ClientHello, or so many bytes of it, and says nothing more.
+  private func stalled(
+    _ gateway: RunningGateway, _ context: TLSContext, bytes most: Int = .max
+  ) throws -> RawClient {
+    let session = TLSSession(client: context, name: "localhost", TLSWorkspace())
+    let client = try RawClient(port: gateway.securePort)
+    try client.send(
+      session.withUnsent { span in
+        var bytes: [UInt8] = []
+        bytes.append(span)
+        return Array(bytes.prefix(most))
+      })
+    return client
+  }
+
+  private func start(
+    _ change: @escaping (inout Settings) -> Void
+  ) async throws -> (RunningGateway, TLSContext) {
+    let files = CertificateFiles()
+    let gateway = try await RunningGateway {
+      files.use(&$0)
+      $0.exemptAddresses = []
+      change(&$0)
+    }
+    return (gateway, try files.client())
+  }
+
+  @Test("a hello that is not whole has no place among the handshakes, and no OpenSSL object")
+  func halfOpen() async throws {
+    let (gateway, context) = try await start { $0.handshakesMax = 1 }
+    defer { gateway.stop() }
+    // Nothing, a part of a header, a header, all but the last byte.
+    var clients: [RawClient] = []
+    for bytes in [0, 3, 5, 9, 100] {
+      clients.append(try stalled(gateway, context, bytes: bytes))
+    }
+    for _ in 0..<3 {
+      let client = try SocketClient(port: gateway.securePort, tls: context)
+      try client.say("{}")
+      _ = try client.hear("error")
+    }
+    withExtendedLifetime(clients) {}
+    try await until { gateway.shared.admission.handshakeCount == 0 }
+  }
+
+  @Test("a hello in single bytes is answered, and the loop sleeps between them")
+  func singleBytes() async throws {
+    let (gateway, context) = try await start { _ in }
+    defer { gateway.stop() }
+    let session = TLSSession(client: context, name: "localhost", TLSWorkspace())
+    let client = try RawClient(port: gateway.securePort)
+    let hello = session.withUnsent { span in
+      var bytes: [UInt8] = []
+      bytes.append(span)
+      return bytes
+    }
+    try client.send(Array(hello.dropLast()))
+    try await until { gateway.shared.board.read()[0].links > 0 }
+    // What is peeked at stays readable; a loop that turned for it would turn some 100,000 times.
+    let before = gateway.shared.board.read()[0].iterations
+    try await Task.sleep(for: .milliseconds(1_500))
+    #expect(gateway.shared.board.read()[0].iterations - before < 10_000)
+    try client.send([hello[hello.count - 1]])
+    while client.heard.isEmpty, !client.hasEnded { try client.readMore() }
+    #expect(client.heard.first == 22)
+  }
+
+  /// Who waits has ten seconds, who holds a place meanwhile three: on a machine that stands still
+  /// for longer it is tried again.
+  private static let attempts = 10
+
+  @Test(
+    "beyond the limit a hello waits, in all and for one address, until another handshake ends",
+    arguments: [true, false])
+  func waiting(perAddress: Bool) async throws {
+    let (gateway, context) = try await start {
+      if perAddress { $0.handshakesPerAddressMax = 2 } else { $0.handshakesMax = 2 }
+    }
+    defer { gateway.stop() }
+    var (most, hasWaited) = (0, false)
+    for _ in 0..<Self.attempts where !hasWaited {
+      let crowd = try (0..<20).map { _ in try stalled(gateway, context) }
+      for _ in 0..<500 where !hasWaited {
+        most = max(most, gateway.shared.admission.handshakeCount)
+        hasWaited = gateway.shared.board.read()[0].handshakesWaiting > 0
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      withExtendedLifetime(crowd) {}
+    }
+    #expect(hasWaited)
+    #expect(most <= 2)
+    // The crowd has gone: its places are free again.
+    try await until { gateway.shared.admission.handshakeCount == 0 }
+    let client = try SocketClient(port: gateway.securePort, tls: context)
+    try client.say("{}")
+    _ = try client.hear("error")
+  }
+
+  @Test("while others wait, who does not answer loses the place before the time is up")
+  func patience() async throws {
+    let (gateway, context) = try await start { $0.handshakesMax = 1 }
+    defer { gateway.stop() }
+    for _ in 0..<Self.attempts {
+      let holder = try stalled(gateway, context)
+      while holder.heard.isEmpty, !holder.hasEnded { try holder.readMore() }
+      let other = try stalled(gateway, context)
+      while other.heard.isEmpty, !other.hasEnded { try other.readMore() }
+      // The holder is still there: its place was taken from it.
+      if other.heard.first == 22 {
+        while !holder.hasEnded { try holder.readMore() }
+        return
+      }
+    }
+    Issue.record("nobody else had a turn")
+  }
+
+  @Test("a handshake that fails, ends or is cut gives its place back")
+  func places() async throws {
+    let (gateway, context) = try await start { $0.handshakesMax = 1 }
+    defer { gateway.stop() }
+    let wrong = try TLSContext(clientVerifying: false, protocols: ["h2"])
+    for _ in 0..<3 {
+      #expect(throws: SocketClient.Failure.self) {
+        try SocketClient(port: gateway.securePort, tls: wrong)
+      }
+      let cut = try stalled(gateway, context)
+      while cut.heard.isEmpty, !cut.hasEnded { try cut.readMore() }
+    }
+    let plain = try RawClient(port: gateway.securePort)
+    try plain.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(try plain.readToEnd().hasPrefix("HTTP/1.1 400 "))
+    let client = try SocketClient(port: gateway.securePort, tls: context)
+    try client.say("{}")
+    _ = try client.hear("error")
+    try await until { gateway.shared.admission.handshakeCount == 0 }
+  }
+
+  /// Polls, since a loop posts its figures in its own time.
+  private func until(_ condition: () -> Bool) async throws {
+    for _ in 0..<6_000 {
+      if condition() { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    Issue.record("it did not become true in a minute")
+  }
+}
