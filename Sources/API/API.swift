@@ -23,6 +23,7 @@ public final class API: Sendable {
   let widgetConfigs: Mutex<RateTable<String>>
   let passwords = WorkerThreads(
     name: "passwords", threads: APILimits.passwordThreads, waitingMax: APILimits.passwordsWaiting)
+  let calls = CallsUnderWay()
   let settingsCache = Mutex(SettingsCache())
 
   public init(
@@ -93,16 +94,28 @@ public final class API: Sendable {
     case .widget(let handler): return try await handler(self)(request)
     case .open(let handler): return try await handler(self)(request)
     case .visitor(let handler):
-      return try await handler(self)(try await visitorCall(request, parameters))
+      let number = calls.begin()
+      defer { calls.end(number) }
+      let call = try await visitorCall(request, parameters)
+      calls.identify(number, as: call.visitor)
+      return try await handler(self)(call)
     case .member(let least, let scope, let handler):
+      let number = calls.begin()
+      defer { calls.end(number) }
       let caller = try await authenticate(request)
       try caller.checkOwnPassword(route)
+      calls.identify(number, as: caller.id)
       try admit(caller, from: least, scope)
       let call = Call(request: request, caller: caller, parameters: parameters)
       guard route.method != "GET" else { return try await handler(self)(call) }
-      return try await once(call) { () async throws(Problem) in
+      let response = try await once(call) { () async throws(Problem) in
         try await handler(self)(call)
       }
+      guard let shutsOut = route.shutsOut else { return response }
+      // Two calls that shut each other out must not wait for each other.
+      calls.end(number)
+      try await shutOut(shutsOut == .caller ? caller.id : parameters.id("id"))
+      return response
     }
   }
 

@@ -60,6 +60,21 @@ extension API {
     }
   }
 
+  /// The hash of the login that a bearer token was issued in; nil when there is none.
+  func bearerLogin(_ request: APIRequest) throws(Problem) -> [UInt8]? {
+    guard let authorization = request.header("Authorization") else { return nil }
+    let secret = try bearerSecret(authorization)
+    guard !secret.hasPrefix(API.keyPrefix) else { throw .operatorsOnly }
+    let token = try verified(secret, request)
+    guard case .operator = token.principal, let login = token.binding.session else {
+      throw .noLogin
+    }
+    let digits = Array(login.utf8).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+    return stride(from: 0, to: digits.count - 1, by: 2).map {
+      UInt8(digits[$0] << 4 | digits[$0 + 1])
+    }
+  }
+
   private func key(_ secret: String, _ request: APIRequest) async throws(Problem) -> APIKey {
     guard secret.utf8.count <= APILimits.secretBytes,
       let key = try await run(APIKey.find(tokenHash: hash(secret), now: request.now))
@@ -170,6 +185,9 @@ extension Problem {
         ? "This takes an owner of the workspace."
         : "This takes an administrator of the workspace; ask one to do it, or to change your role.")
   }
+
+  static let noLogin = Problem.conflict(
+    "This token was not issued in a login, so there is none to end; it ends by itself.")
 
   static let operatorsOnly = Problem.forbidden(
     "operators_only", "This is for operators who are logged in; no API key may do it.")

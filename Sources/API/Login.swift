@@ -26,10 +26,12 @@ extension API {
       throw .wrongCredentials
     }
     let secret = SecureRandom.token()
-    try await run(
+    let isMade = try await run(
       OperatorSession.create(
         tokenHash: hash(secret), operator: account.member.id, workspace: account.member.workspace,
-        expiresAt: after(options.loginSeconds, request.now)))
+        passwordHash: account.passwordHash, expiresAt: after(options.loginSeconds, request.now)))
+    // Changed or disabled while the password was checked.
+    guard isMade else { throw .wrongCredentials }
     return try operatorToken(
       account.member, login: secret, workspaceName: account.workspaceName,
       publicKey: account.workspacePublicKey, request
@@ -48,10 +50,18 @@ extension API {
       request)
   }
 
+  /// Ends the login of the cookie, and that of the bearer token, which no page sends by itself.
   func logout(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    var ended: [[UInt8]] = []
     if let secret = cookie(request) {
       guard isSameOrigin(request) else { throw .crossSite }
-      try await run(OperatorSession.end(tokenHash: hash(secret), now: request.now))
+      ended.append(hash(secret))
+    }
+    if let login = try bearerLogin(request) { ended.append(login) }
+    for hash in ended {
+      guard let owner = try await run(OperatorSession.end(tokenHash: hash, now: request.now))
+      else { continue }
+      try await shutOut(owner)
     }
     return APIResponse(status: 204).addingCookies(cookieHeaders("", seconds: 0, request))
   }

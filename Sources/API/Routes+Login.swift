@@ -9,13 +9,14 @@ extension API {
       "A new token for the socket, by the console's cookie", answer: .login, problems: [401, 403],
       needsCookie: true),
     Route(
-      "POST", "/api/v1/auth/logout", .open(API.logout), "Ends the login", status: 204,
-      problems: [403]),
+      "POST", "/api/v1/auth/logout", .open(API.logout),
+      "Ends the login of the cookie, or of the bearer token", status: 204,
+      problems: [401, 403, 409]),
     Route(
       "GET", "/api/v1/auth/me", .member(.agent, nil, API.showMe), "Who is logged in, and where",
       answer: .me),
     Route(
       "POST", passwordPath, .member(.agent, nil, API.changePassword),
-      "Changes the caller's own password", body: .passwordChange, status: 204),
+      "Changes the caller's own password", body: .passwordChange, status: 204, shutsOut: .caller),
   ]
 }

@@ -10,7 +10,7 @@ extension API {
       answer: .oneVisitor),
     Route(
       "POST", "\(admin)/visitors/{id}/block", .member(.agent, .visitorsWrite, API.blockVisitor),
-      "Keeps a visitor from writing", body: .nothing, answer: .oneVisitor),
+      "Keeps a visitor from writing", body: .nothing, answer: .oneVisitor, shutsOut: .named),
     Route(
       "POST", "\(admin)/visitors/{id}/unblock",
       .member(.agent, .visitorsWrite, API.unblockVisitor), "Lets a visitor write again",

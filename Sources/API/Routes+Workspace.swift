@@ -17,10 +17,11 @@ extension API {
       answer: .oneMember),
     Route(
       "PATCH", "\(admin)/members/{id}", .member(.admin, .membersManage, API.changeMember),
-      "Changes a member; an API key: an agent", body: .memberPatch, answer: .oneMember),
+      "Changes a member; an API key: an agent", body: .memberPatch, answer: .oneMember,
+      shutsOut: .named),
     Route(
       "DELETE", "\(admin)/members/{id}", .member(.admin, .membersManage, API.removeMember),
-      "Removes a member; an API key: an agent", status: 204),
+      "Removes a member; an API key: an agent", status: 204, shutsOut: .named),
     Route(
       "GET", "\(admin)/tags", .member(.agent, .conversationsRead, API.listTags), "Lists the tags",
       query: .page, answer: .tags),
@@ -51,7 +52,7 @@ extension API {
       "Makes an API key, which is shown once", body: .newKey, status: 201, answer: .madeKey),
     Route(
       "DELETE", "\(admin)/api-keys/{id}", .member(.admin, nil, API.revokeKey),
-      "Revokes an API key", status: 204),
+      "Revokes an API key", status: 204, shutsOut: .named),
     Route(
       "GET", "\(admin)/audit-log", .member(.admin, .auditRead, API.listAudit),
       "Who did what, newest first", query: .page, answer: .auditLog),

@@ -51,12 +51,14 @@ struct Route: Sendable {
   var mayBeOnlyNew: Bool
   /// What the texts in the path may be.
   var texts: Schema
+  var shutsOut: ShutOut?
 
   init(
     _ method: String, _ pattern: String, _ handler: Handler, _ summary: String,
     query: [QueryParameter] = [], body: Schema? = nil, status: Int = 200,
     answer: Schema? = nil, type: String = "application/json", problems: Set<Int> = [],
-    needsCookie: Bool = false, mayBeOnlyNew: Bool = false, texts: Schema = .string(1...200)
+    needsCookie: Bool = false, mayBeOnlyNew: Bool = false, texts: Schema = .string(1...200),
+    shutsOut: ShutOut? = nil
   ) {
     self.method = method
     path = pattern.replacing(":text}", with: "}")
@@ -72,6 +74,7 @@ struct Route: Sendable {
     self.needsCookie = needsCookie
     self.mayBeOnlyNew = mayBeOnlyNew
     self.texts = texts
+    self.shutsOut = shutsOut
   }
 
   var isWrite: Bool { method != "GET" }

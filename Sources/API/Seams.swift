@@ -25,10 +25,18 @@ public protocol Sessions: Sendable {
 
   /// Something of which work follows that nobody waits for: see `WorkspaceNews`.
   func happened(_ news: WorkspaceNews)
+
+  /// Ends the connections of people who may not come in any more, as the database says, once their
+  /// calls have ended. False: that could not be confirmed in time.
+  func shutOut(_ ids: Set<Identifier>, after calls: Countdown) async -> Bool
 }
 
 extension Sessions {
   public func happened(_ news: WorkspaceNews) {}
+
+  public func shutOut(_ ids: Set<Identifier>, after calls: Countdown) async -> Bool {
+    await calls.isConfirmed
+  }
 }
 
 extension Database {

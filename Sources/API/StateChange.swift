@@ -61,11 +61,12 @@ enum StateChange: String {
     }
   }
 
-  /// A reopened conversation goes back to its operator, or to the end of the line if it had none.
+  /// A reopened conversation goes back to its operator, or to the end of the line if it had none
+  /// (to its place there, if it was closed for some seconds only: the close was a slip).
   /// The row that the lock returns is the newest one, also when this statement had to wait for it.
   private static let sql: StaticString = """
     WITH target AS (
-      SELECT id, status, assigned_operator_id, operator_name
+      SELECT id, status, assigned_operator_id, operator_name, closed_at
       FROM chat_sessions
       WHERE id = $1::uuid AND workspace_id = $2::uuid AND deleted_at IS NULL
       FOR UPDATE
@@ -77,9 +78,9 @@ enum StateChange: String {
     )
     SELECT d.applies, d.status, d.assigned_operator_id,
       coalesce(d.operator_name, (SELECT name FROM operators o WHERE o.id = d.assigned_operator_id)),
-      CASE WHEN d.applies THEN chirrup_change(
+      CASE WHEN d.applies THEN CASE WHEN chirrup_change(
         $2::uuid, d.id, $3::text, NULL, NULL, $7::uuid, $8::text, $4::uuid, $5::text, $6::jsonb,
-        $10::uuid, $9::text) END
+        $10::uuid, $9::text) THEN chirrup_keep_place($2::uuid, d.id, d.closed_at) END END
     FROM decided d
     """
 }

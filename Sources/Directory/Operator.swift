@@ -69,8 +69,7 @@ extension Operator {
   }
 
   /// The member behind a token: nil when the account was disabled, left the workspace, logged out
-  /// or has another password since. Only another role is no matter here: the one in the database
-  /// counts.
+  /// or has another password or role since.
   public static func member(_ login: OperatorLogin) -> Statement<Operator?> {
     Statement(
       Query(
@@ -80,10 +79,15 @@ extension Operator {
           o.must_change_password
         FROM memberships m JOIN operators o ON o.id = m.operator_id
         WHERE m.operator_id = $1::uuid AND m.workspace_id = $2::uuid AND o.disabled_at IS NULL
+          AND (m.role = $4::text
+            OR o.must_change_password AND $4::text = $5::text)
           AND ($3::text IS NULL OR EXISTS (
             SELECT FROM operator_sessions s WHERE s.token_hash = decode($3::text, 'hex')))
         """,
-        [.uuid(login.id), .uuid(login.workspace), .text(login.session)])
+        [
+          .uuid(login.id), .uuid(login.workspace), .text(login.session), .text(login.role),
+          .text(roleBeforeOwnPassword),
+        ])
     ) { rows in
       guard let member = Operator(rows) else { return nil }
       return login.credential == nil || login.credential == member.credential ? member : nil

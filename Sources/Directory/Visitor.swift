@@ -45,23 +45,6 @@ extension Visitor {
     ) { $0.isEmpty ? nil : $0.bool(0, 0) }
   }
 
-  /// Visitors of all workspaces who were blocked or erased within the last seconds, and are so
-  /// still.
-  public static func bannedLately(seconds: Int64) -> Statement<Set<Identifier>> {
-    Statement(
-      Query(
-        """
-        SELECT DISTINCT a.target_id FROM audit_log a
-        WHERE a.created_at > now() - make_interval(secs => $1::bigint)
-          AND a.action IN ('visitor.blocked', 'visitor.erasing', 'visitor.erased')
-          AND a.target_id IS NOT NULL
-          AND NOT EXISTS (SELECT FROM visitors v
-            WHERE v.id = a.target_id AND v.workspace_id = a.workspace_id AND v.banned_at IS NULL)
-        LIMIT 10000
-        """, [.int(seconds)])
-    ) { rows in Set((0..<rows.count).compactMap { rows.uuid($0, 0) }) }
-  }
-
   private init?(_ rows: Rows) {
     guard !rows.isEmpty, let id = rows.uuid(0, 0) else { return nil }
     self.init(id: id, name: rows.text(0, 1) ?? "")

@@ -81,19 +81,38 @@ extension Engine {
     close(slot, refusal.closeCode, refusal.reason)
   }
 
-  /// Ends the connections of visitors who may not be here any more.
-  public mutating func expel(_ visitors: Set<Identifier>) {
-    for slot in 0..<connections.endIndex where connections.isOccupied(slot) {
-      guard let person = connections[slot].member?.person, person.role == .visitor,
-        visitors.contains(person.id)
-      else { continue }
-      revoke(slot, .banned)
-    }
+  /// Whether a verified hello moves the connection to another loop, where it is welcomed.
+  public func leaves(_ id: SlotID, as member: Member) -> Bool {
+    guard connections.contains(id), connections[Int(id.index)].phase == .authenticating,
+      !member.isOperator, let session = member.sessions.first
+    else { return false }
+    return owner(of: session) != loop
   }
 
-  /// Ends a connection whose login has ended, or whose visitor may not be here any more.
-  public mutating func revoke(_ slot: Int, _ reason: TokenRefusal = .revoked) {
-    guard connections.isOccupied(slot), isOpen(slot) else { return }
+  /// The visitors who are connected, of all or of these.
+  public func visitors(in ids: Set<Identifier>?) -> [(connection: Int, member: Member)] {
+    var found: [(connection: Int, member: Member)] = []
+    for slot in 0..<connections.endIndex
+    where connections.isOccupied(slot) && connections[slot].isVisitor {
+      guard let member = connections[slot].member, ids?.contains(member.person.id) ?? true
+      else { continue }
+      found.append((slot, member))
+    }
+    return found
+  }
+
+  /// Ends a connection whose login has ended, or whose visitor may not be here any more. What it
+  /// has not read yet is not for it any more; half a frame may be in the way of a close frame then.
+  public mutating func revoke(_ slot: Int, _ reason: TokenRefusal) {
+    guard connections.isOccupied(slot) else { return }
+    if connections[slot].isBlocked {
+      connections.dropOutbox(slot)
+      connections[slot].closeCode = reason.closeCode
+      leaveEverything(slot)
+      doom(slot)
+      return
+    }
+    guard isOpen(slot) else { return }
     refuse(slot, .none, reason.refusal, sentence: reason.sentence)
     close(slot, reason.closeCode, reason.reason)
   }
@@ -126,12 +145,15 @@ extension Engine {
     }
     connections[slot].openedAt = departure.openedAt
     connections[slot].phase = .authenticating
+    setPaused(slot, true)
     return id
   }
 
   /// Welcomes an adopted connection.
   public mutating func settle(_ id: SlotID) {
-    guard connections.contains(id) else { return }
+    guard connections.contains(id), connections[Int(id.index)].phase == .authenticating else {
+      return
+    }
     welcome(Int(id.index))
   }
 

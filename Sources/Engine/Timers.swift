@@ -61,9 +61,14 @@ extension Engine {
 
   private mutating func check(_ slot: Int) {
     switch connections[slot].phase {
-    case .awaitingHello, .authenticating:
+    case .awaitingHello:
       if now.milliseconds(since: connections[slot].openedAt) >= Limits.helloTimeoutMilliseconds {
         close(slot, .helloTimeout, "no hello in time")
+      }
+    case .authenticating:
+      // Nobody is welcome unconfirmed; the token may be good, so the client only backs off.
+      if now.milliseconds(since: connections[slot].openedAt) >= Limits.helloTimeoutMilliseconds {
+        close(slot, .overloaded, "the token could not be confirmed in time")
       }
     case .closing:
       if now >= connections[slot].closeDeadline { doom(slot) }

@@ -8,13 +8,15 @@ import Primitives
 ///
 /// Payload: words with a space between. The gateway's id first; then `h` (it has just come), `*`
 /// (look at everything), `w` and a workspace's id (the following words are about it), `s` and a
-/// session's id (it has changed), `q` (the workspace's line has moved).
+/// session's id (it has changed), `q` (the workspace's line has moved). From the database itself,
+/// as from a gateway without an id: `r` (somebody was shut out).
 struct Bell {
   enum Tiding: Equatable {
     case hello
     case everything
     case session(SessionChange)
     case line(workspace: Identifier)
+    case revocation
   }
 
   /// Sessions that wait to be told; beyond them the others look at everything.
@@ -94,6 +96,7 @@ struct Bell {
       let id = Identifier(String(word.dropFirst()))
       switch (word.first, id, workspace) {
       case ("h", _, _): tidings.append(.hello)
+      case ("r", _, _): tidings.append(.revocation)
       case ("*", _, _): tidings.append(.everything)
       case ("w", let id?, _): workspace = id
       case ("s", let id?, _):

@@ -14,6 +14,9 @@ final class Board: Sendable {
     var sessions = 0
     var iterations: UInt64 = 0
     var accepted: UInt64 = 0
+    /// Of TLS: between the whole ClientHello and the end, and those that wait for that.
+    var handshakesUnderWay = 0
+    var handshakesWaiting = 0
     /// Of TLS, completed.
     var handshakes: UInt64 = 0
     /// Faults of sockets that are not WebSockets yet; the engine counts the others.

@@ -9,36 +9,33 @@ import Primitives
 import Settings
 import Tokens
 
-/// What the operators' connections of a loop stand for, by their links: looked at again every two
-/// seconds, because a token may outlive what it was issued for.
-struct Logins {
-  var byLink: [SlotID: OperatorLogin] = [:]
-  var nextCheck = Instant.zero
-  var isCheckInFlight = false
-  /// Where the next check begins, when there are more than one statement takes.
-  var offset = 0
-  /// When it is asked next who was blocked.
-  var nextBans = Instant.zero
-
-  static let checkMilliseconds: Int64 = 2_000
-}
-
-/// From a token to a member: verified, admitted, bound to its origin, and for operators looked at
-/// again as long as they stay.
+/// From a token to a member: verified, admitted, bound to its origin. Then the database has the
+/// last word, see `Standings`.
 extension EventLoop {
-  /// Some 5 microseconds each, at most one for each connection and `hello`.
+  /// Some 5 microseconds each, at most one for each connection and `hello`. A visitor who belongs
+  /// to another loop is confirmed there: no answer from before its move welcomes a connection.
   mutating func verifyTokens() {
     for verification in engine.takeVerifications() {
-      engine.verified(verification.connection, admit(verification))
+      let connection = verification.connection
+      guard let slot = link(ofConnection: Int(connection.index)) else { continue }
+      switch admit(slot, verification) {
+      case .failure(let refusal): engine.verified(connection, .failure(refusal))
+      case .success((let member, _)) where engine.leaves(connection, as: member):
+        engine.verified(connection, .success(member))
+      case .success((let member, let subject)):
+        standings.add(
+          Standings.Claim(
+            link: links.id(at: slot), connection: connection, subject: subject,
+            step: .hello(member)))
+      }
     }
   }
 
+  private typealias Admission = Result<(Member, Standing.Subject), TokenRefusal>
+
   /// The token's member, if its address may have one more token verified, the page is the token's,
   /// and its visitor and workspace may have one more connection.
-  private mutating func admit(_ verification: Verification) -> Result<Member, TokenRefusal> {
-    guard let slot = link(ofConnection: Int(verification.connection.index)) else {
-      return .failure(.invalid)
-    }
+  private mutating func admit(_ slot: Int, _ verification: Verification) -> Admission {
     guard shared.admission.mayVerify(links[slot].caller.peer.ip, now: now) else {
       return .failure(.tooFast)
     }
@@ -50,7 +47,7 @@ extension EventLoop {
     }
     switch token.principal {
     case .visitor: return admitVisitor(slot, token)
-    case .operator: return admitOperator(slot, token)
+    case .operator: return admitOperator(token)
     }
   }
 
@@ -58,7 +55,7 @@ extension EventLoop {
   /// of another (faults A05); a program may say what it likes, and has the token itself.
   private mutating func admitVisitor(
     _ slot: Int, _ token: VerifiedToken
-  ) -> Result<Member, TokenRefusal> {
+  ) -> Admission {
     guard case .visitor(let id, let workspace, let sessions, let name) = token.principal else {
       return .failure(.invalid)
     }
@@ -72,80 +69,24 @@ extension EventLoop {
     case .tooManyOfVisitor: return .failure(.tooManyConnections)
     case .tooManyOfWorkspace: return .failure(.workspaceFull)
     }
-    return .success(
-      Member(
-        person: Person(role: .visitor, id: id, name: Array(name.utf8)), workspace: workspace,
-        sessions: sessions, expiresAt: token.expiresAt))
+    let member = Member(
+      person: Person(role: .visitor, id: id, name: Array(name.utf8)), workspace: workspace,
+      sessions: sessions, expiresAt: token.expiresAt)
+    return .success((member, .visitor(id, workspace: workspace)))
   }
 
-  private mutating func admitOperator(
-    _ slot: Int, _ token: VerifiedToken
-  ) -> Result<Member, TokenRefusal> {
+  private func admitOperator(_ token: VerifiedToken) -> Admission {
     guard case .operator(let id, let workspace, let name, let role) = token.principal else {
       return .failure(.invalid)
     }
     guard role != Operator.roleBeforeOwnPassword else { return .failure(.passwordChangeRequired) }
-    let link = links.id(at: slot)
-    let known = logins.byLink[link]
-    // A renewal for somebody else is refused by the engine, and changes nothing here.
-    if known == nil || known?.id == id && known?.workspace == workspace {
-      logins.byLink[link] = OperatorLogin(
-        id: id, workspace: workspace, role: role, session: token.binding.session,
-        credential: token.binding.credential)
-      logins.nextCheck = min(logins.nextCheck, now)
-    }
-    return .success(
-      Member(
-        person: Person(role: .operator_, id: id, name: Array(name.utf8)), workspace: workspace,
-        sessions: [], expiresAt: token.expiresAt))
-  }
-
-  // MARK: Logins that end
-
-  /// Asks whether the operators who are connected may still be: not disabled, still members with
-  /// the same role, still logged in, the same password (faults A16). Their sockets are closed
-  /// within the next sweeps.
-  mutating func checkLogins() {
-    guard now >= logins.nextCheck, !logins.isCheckInFlight, writer.health == .ready else { return }
-    logins.nextCheck = now.advanced(byMilliseconds: Logins.checkMilliseconds)
-    logins.byLink = logins.byLink.filter { links.contains($0.key) }
-    guard !logins.byLink.isEmpty else { return }
-    let all = Array(Set(logins.byLink.values))
-    if logins.offset >= all.count { logins.offset = 0 }
-    let checked = Array(all[logins.offset...].prefix(OperatorLogin.checkedMax))
-    logins.offset += checked.count
-    logins.isCheckInFlight = queries.ask(
-      OperatorLogin.stillGood(checked).query, for: .logins(checked), of: &reader, now: now)
-  }
-
-  /// The answer; without one, nobody is sent away.
-  mutating func finishCheck(of checked: [OperatorLogin], _ good: [Int]?) {
-    logins.isCheckInFlight = false
-    guard let good else { return }
-    let ended = Set(checked.indices).subtracting(good).map { checked[$0] }
-    guard !ended.isEmpty else { return }
-    for (link, login) in logins.byLink where ended.contains(login) {
-      logins.byLink[link] = nil
-      guard links.contains(link), case .webSocket(let connection) = links[Int(link.index)].phase
-      else { continue }
-      engine.revoke(connection)
-    }
-  }
-
-  /// Asks which visitors were blocked or erased since the oldest token that may still be good, and
-  /// closes what connections they have. The audit log says so on every node, also of those who are
-  /// no more.
-  mutating func checkBans() {
-    guard now >= logins.nextBans, writer.health == .ready else { return }
-    logins.nextBans = now.advanced(byMilliseconds: Logins.checkMilliseconds)
-    let seconds = Int64(shared.settings.visitorTokenSeconds) + 60
-    _ = queries.ask(
-      Visitor.bannedLately(seconds: seconds).query, for: .banned, of: &reader, now: now)
-  }
-
-  mutating func finishBans(_ banned: Set<Identifier>?) {
-    guard let banned, !banned.isEmpty else { return }
-    engine.expel(banned)
+    let member = Member(
+      person: Person(role: .operator_, id: id, name: Array(name.utf8)), workspace: workspace,
+      sessions: [], expiresAt: token.expiresAt)
+    let login = OperatorLogin(
+      id: id, workspace: workspace, role: role, session: token.binding.session,
+      credential: token.binding.credential)
+    return .success((member, .login(login)))
   }
 
   // MARK: Origins

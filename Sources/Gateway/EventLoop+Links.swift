@@ -6,11 +6,14 @@ import Wire
 
 /// Reading and writing of sockets, whatever they speak.
 extension EventLoop {
-  mutating func receive(_ slot: Int) {
+  mutating func receive(_ slot: Int, hasHungUp: Bool) {
     guard links.isOccupied(slot), !links[slot].isDoomed else { return }
-    if case .proxyHeader(let header) = links[slot].phase {
-      receiveProxyHeader(slot, header)
-      return
+    switch links[slot].phase {
+    case .proxyHeader(let header): return receiveProxyHeader(slot, header)
+    case .hello(let until): return receiveHello(slot, until: until, hasHungUp: hasHungUp)
+    // Read when it is its turn.
+    case .helloQueued: return
+    default: break
     }
     if links[slot].isSecure {
       receiveSecure(slot)
@@ -37,7 +40,7 @@ extension EventLoop {
     case .http:
       input.withRawSpan { links[slot].exchange.receive($0.extracting(range), now: now) }
       serve(slot)
-    case .lingering, .proxyHeader, .handshake: return
+    case .lingering, .proxyHeader, .hello, .helloQueued, .handshake: return
     }
   }
 
@@ -63,7 +66,7 @@ extension EventLoop {
     case .http: httpDirty.append(links.id(at: slot))
     case .handshake: unsentLinks.append(links.id(at: slot))
     case .lingering: if !endOutput(slot) { ended(slot) }
-    case .proxyHeader: return
+    case .proxyHeader, .hello, .helloQueued: return
     }
   }
 
@@ -195,6 +198,7 @@ extension EventLoop {
   /// False when there is nobody to linger for.
   private mutating func linger(_ slot: Int) -> Bool {
     closeSecure(slot)
+    endHandshake(slot)
     links[slot].isDoomed = false
     links[slot].beginHTTP(now)
     links[slot].phase = .lingering(
@@ -225,7 +229,8 @@ extension EventLoop {
       switch links[slot].phase {
       case .webSocket: continue
       case .http: sweepHTTP(slot)
-      case .handshake(let until): sweepHandshake(slot, until: until)
+      case .hello(let until), .helloQueued(let until): sweepHandshake(slot, until: until)
+      case .handshake(let until): sweepHandshake(slot, until: patience(slot, until))
       case .proxyHeader:
         guard now >= links[slot].exchange.deadline else { continue }
         figures.faults.count(.connect, "no PROXY header in time")

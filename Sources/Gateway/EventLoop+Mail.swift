@@ -1,5 +1,6 @@
 import API
 import Chat
+import Directory
 import Engine
 import Kernel
 import OpenSSL
@@ -67,6 +68,7 @@ extension EventLoop {
     case .happened(let news): happenedHere(news)
     case .lineMoved(let workspace): lineMovedHere(workspace)
     case .look: beginLook()
+    case .standing(let item): take(item)
     case .news(let news): shared.chores.workspaceNews(news, loop: index, now: now)
     case .listeners(let workspaces): engine.listeners = workspaces
     case .origins(let new): origins = new
@@ -82,10 +84,12 @@ extension EventLoop {
       switch item {
       case .query(_, let continuation): _ = queries.add(.task(continuation))
       case .append(_, let continuation): _ = appends.add(continuation)
+      case .standing(let item): take(item)
       default: continue
       }
     }
     mail = []
+    standings.end()
     queries.end()
     appends.end()
   }
@@ -135,6 +139,10 @@ extension EventLoop {
     let connection = Int(id.index)
     note(link: linkID, ofConnection: connection)
     links[Int(linkID.index)].phase = .webSocket(connection)
-    engine.settle(id)
+    standings.add(
+      Standings.Claim(
+        link: linkID, connection: id,
+        subject: .visitor(departure.member.person.id, workspace: departure.member.workspace),
+        step: .arrival))
   }
 }

@@ -78,6 +78,9 @@ extension EventLoop {
     switch tiding {
     case .hello: shared.peers.note(true)
     case .everything: lookAtEverything()
+    case .revocation:
+      revocations.next = now
+      pollRevocations()
     case .session(let change): engine.changed(change.session, of: change.workspace)
     case .line(let workspace):
       shared.chores.workspaceNews(

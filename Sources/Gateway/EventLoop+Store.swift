@@ -16,6 +16,8 @@ struct StoreSockets {
   var wasReady = false
   /// Of the batch that PostgreSQL has and has not answered.
   var recordsInFlight = 0
+  /// When the first of them came.
+  var oldestInFlight: Instant?
   /// The database that the writer has reached; the engine takes no answer from another one.
   var store = ""
   var hasNotedScope = false
@@ -43,8 +45,9 @@ struct PendingQueries {
     case changes
     case origins
     case presence
-    case logins([OperatorLogin])
-    case banned
+    case claims(Statement<Set<Standing.Subject>>)
+    case recheck(Statement<Set<Standing.Subject>>, count: Int)
+    case revocations(Statement<Standing.Revoked>)
     case bell
     case look
     case task(CheckedContinuation<Result<Rows, QueryFailure>, Never>)
@@ -110,6 +113,7 @@ extension EventLoop {
     noteStore()
     settleBatches()
     while writer.isReady && engine.hasBatch {
+      storeSockets.oldestInFlight = engine.oldestQueued
       engine.submitBatch { batch in
         storeSockets.recordsInFlight = batch.count
         writer.submit(&batch, now: now)
@@ -130,6 +134,7 @@ extension EventLoop {
     engine.isStoreReachable = writer.isWorthTrying
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {
       storeSockets.recordsInFlight = 0
+      storeSockets.oldestInFlight = nil
       keepQuarantined()
     }
   }
@@ -261,9 +266,15 @@ extension EventLoop {
     case .presence:
       note(result)
       finishBeat((try? result.get()).map(OperatorPresence.beat([]).answer))
-    case .logins(let checked):
+    case .claims(let statement):
       note(result)
-      finishCheck(of: checked, (try? result.get()).map(OperatorLogin.stillGood([]).answer))
+      finishClaims((try? result.get()).map(statement.answer))
+    case .recheck(let statement, let count):
+      note(result)
+      finishRecheck(of: count, (try? result.get()).map(statement.answer))
+    case .revocations(let statement):
+      note(result)
+      finishRevocations((try? result.get()).map(statement.answer))
     case .bell:
       note(result)
       bell.isUnderWay = false
@@ -272,9 +283,6 @@ extension EventLoop {
       note(result)
       finishLook(
         (try? result.get()).map { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } })
-    case .banned:
-      note(result)
-      finishBans((try? result.get()).map(Visitor.bannedLately(seconds: 0).answer))
     case nil: preconditionFailure("the reader answered a question that nobody asked")
     }
   }
@@ -324,6 +332,9 @@ extension EventLoop {
     _ = queries.ask(
       Quarantine.forgetQuery(limit: EventLoop.housekeepingRows), for: .housekeeping, of: &reader,
       now: now)
+    _ = queries.ask(
+      Standing.forgetRevocations(limit: EventLoop.housekeepingRows), for: .housekeeping,
+      of: &reader, now: now)
   }
 
   private mutating func finish(_ request: ReadRequest, _ result: Result<Rows, QueryFailure>) {

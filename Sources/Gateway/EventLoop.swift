@@ -45,6 +45,10 @@ struct EventLoop: ~Copyable {
   let tlsWorkspace = TLSWorkspace()
   /// Links whose TLS has something to say for itself.
   var unsentLinks: [SlotID] = []
+  var handshakes = HandshakeQueue()
+  /// See `giveBackMemory`.
+  var wave = 0
+  var nextTrim = Instant.zero
   /// Handshakes that may still be driven in this iteration.
   var handshakesLeft = EventLoop.handshakesPerTurn
   /// Links that were refused and linger, see `refusedMax`.
@@ -61,8 +65,9 @@ struct EventLoop: ~Copyable {
   var origins: Origins
   var nextOrigins: Instant
   var nextUpkeep = Instant.zero
-  /// What the operators' connections of this loop stand for, see `checkLogins`.
-  var logins = Logins()
+  var standings = Standings()
+  /// Read by the first loop.
+  var revocations = Revocations()
   var beat = Beat()
   var bell = Bell()
   var look = Look()
@@ -131,10 +136,12 @@ struct EventLoop: ~Copyable {
       handshakesLeft = EventLoop.handshakesPerTurn
       takeMail()
       dispatchEvents()
+      startHandshakes()
       if now >= nextSweep { sweep() }
       engine.readInbox()
       verifyTokens()
       moveDepartures()
+      askStandings()
       driveStore()
       hearPeers()
       tellPeers()
@@ -145,6 +152,7 @@ struct EventLoop: ~Copyable {
       applyPauses()
       flush()
       closeDoomed()
+      confirmStandings()
       advanceDrain()
     }
     endMail()
@@ -157,7 +165,7 @@ struct EventLoop: ~Copyable {
   private mutating func wait() {
     let deadline = min(nextSweep, engine.nextInboxRead, writer.nextDeadline, reader.nextDeadline)
     var timeout: Int64 = 0
-    if !engine.hasDirty && httpDirty.isEmpty && !isReadDue {
+    if !engine.hasDirty && httpDirty.isEmpty && !isReadDue && !handshakes.isDue {
       timeout = max(0, min(deadline.milliseconds(since: now) + 1, 500))
     }
     do throws(Errno) {
@@ -186,7 +194,7 @@ struct EventLoop: ~Copyable {
     let slot = Int(id.index)
     if event.isWritable { becameWritable(slot) }
     if event.isReadable || event.isHungUp {
-      receive(slot)
+      receive(slot, hasHungUp: event.isReadHungUp)
       answerEarly(slot)
     }
   }
@@ -200,13 +208,13 @@ struct EventLoop: ~Copyable {
     keepHouse()
     askForChanges()
     refreshOrigins()
-    checkLogins()
+    sweepStandings()
     beatOperators()
     lookAtFollowed()
-    checkBans()
     if index == 0, !drain.isDraining { shared.chores.advance(loop: index, now: now) }
     keepUp()
     resumeListeners()
+    giveBackMemory()
     post(figures: true)
   }
 
@@ -216,6 +224,8 @@ struct EventLoop: ~Copyable {
     figures.isDraining = drain.isDraining
     figures.hasEnded = drain.isOver
     figures.links = links.count
+    figures.handshakesUnderWay = handshakes.underWay
+    figures.handshakesWaiting = handshakes.count
     figures.connections = engine.connectionCount
     figures.sessions = engine.sessionCount
     figures.queuedRecords = engine.queuedRecords

@@ -42,5 +42,22 @@ final class LoopServices: Database, Sessions {
 
   func happened(_ news: WorkspaceNews) { mailbox.post(.happened(news)) }
 
+  /// First the calls, which may write by `append`; then the connections, which may have written
+  /// before they were closed; then what they had written.
+  func shutOut(_ ids: Set<Identifier>, after calls: Countdown) async -> Bool {
+    guard await isConfirmed(calls) else { return false }
+    let looked = Countdown(mailboxes.count)
+    for mailbox in mailboxes { mailbox.post(.standing(.look(ids, looked))) }
+    guard await isConfirmed(looked) else { return false }
+    let settled = Countdown(mailboxes.count)
+    for mailbox in mailboxes { mailbox.post(.standing(.settle(settled))) }
+    return await isConfirmed(settled)
+  }
+
+  private func isConfirmed(_ countdown: Countdown) async -> Bool {
+    mailbox.post(.standing(.limit(countdown)))
+    return await countdown.isConfirmed
+  }
+
   func lineMoved(in workspace: Identifier) { mailbox.post(.lineMoved(workspace: workspace)) }
 }

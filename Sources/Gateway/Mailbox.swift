@@ -29,6 +29,8 @@ enum LoopMail: Sendable {
   case news(WorkspaceNews)
   /// Other gateways may have changed anything.
   case look
+  /// Somebody was shut out.
+  case standing(StandingMail)
   /// The workspaces with bots, as one loop has read them for all: see `Engine.listeners`.
   case listeners(Set<Identifier>)
   /// The origins of all workspaces, as one loop has read them for all.

@@ -211,6 +211,80 @@ import Tokens
     #expect(await world.send("POST", "/api/v1/auth/token").status == 401)
   }
 
+  @Test("a logout by bearer token alone ends its login, and no other")
+  func bearersLogout() async throws {
+    let world = try await World()
+    let (first, second) = (await login(world), await login(world))
+    func headers(_ answer: Answer) throws -> [(String, String)] {
+      [("Authorization", "Bearer \(try #require(answer.string("token")))")]
+    }
+    #expect(await world.send("POST", "/api/v1/auth/logout", try headers(first)).status == 204)
+    #expect(await world.send("GET", conversations, try headers(first)).status == 401)
+    let here = [("Cookie", cookie(first)), ("Sec-Fetch-Site", "same-origin")]
+    #expect(await world.send("POST", "/api/v1/auth/token", here).status == 401)
+    #expect(await world.send("GET", conversations, try headers(second)).status == 200)
+    let program = [("Authorization", try world.bearer(world.mika))]
+    #expect(await world.send("POST", "/api/v1/auth/logout", program).status == 409)
+    let broken = [("Authorization", "Bearer x")]
+    #expect(await world.send("POST", "/api/v1/auth/logout", broken).status == 401)
+  }
+
+  @Test("a login that races a change of the password is worth nothing, whichever commits first")
+  func race() async throws {
+    let world = try await World()
+    func enter(_ secret: String) async throws -> Bool {
+      try await world.database.ask(
+        OperatorSession.create(
+          tokenHash: world.api.hash(secret), operator: world.mika.id,
+          workspace: world.workspace.id, passwordHash: World.passwordHash,
+          expiresAt: WallTime(microseconds: World.now.microseconds + 60_000_000)))
+    }
+    func find(_ secret: String) async throws -> Operator? {
+      try await world.database.ask(
+        OperatorSession.find(tokenHash: world.api.hash(secret), now: World.now))
+    }
+    #expect(try await enter("a"))
+    #expect(try await find("a") != nil)
+    // The change does not see the login, which another transaction has not committed yet.
+    _ = try await world.database.run(
+      Query("UPDATE operators SET password_hash = 'x' WHERE id = $1", [.uuid(world.mika.id)]))
+    #expect(try await find("a") == nil)
+    #expect(try await !enter("b"))
+  }
+
+  @Test("what a gateway cannot confirm in time is answered so, and stands")
+  func notConfirmed() async throws {
+    let world = try await World()
+    let owner = try await world.member(.owner)
+    world.sessions.isConfirming.withLock { $0 = false }
+    let path = "/api/v1/admin/members/\(world.mika.id)"
+    let answer = try await world.call("PATCH", path, as: owner, json: #"{"disabled":true}"#)
+    #expect(answer.status == 503)
+    #expect(answer.problem == "not_confirmed")
+    #expect(try await world.call("GET", conversations).status == 401)
+  }
+
+  @Test("a call that is under way counts until it ends, or is somebody else's")
+  func underWay() async throws {
+    let calls = CallsUnderWay()
+    let (ada, eve) = (World.identifier(), World.identifier())
+    let (first, second, third) = (calls.begin(), calls.begin(), calls.begin())
+    calls.identify(first, as: ada)
+    let wait = calls.end(of: [ada])
+    let later = calls.begin()
+    calls.identify(second, as: eve)
+    calls.end(third)
+    #expect(!wait.isOver)
+    calls.end(first)
+    #expect(await wait.isConfirmed)
+    calls.identify(later, as: ada)
+    let given = calls.end(of: [ada])
+    given.giveUp()
+    #expect(await !given.isConfirmed)
+    calls.end(later)
+    #expect(await calls.end(of: [ada]).isConfirmed)
+  }
+
   @Test("the database never sees a cookie's secret")
   func hashed() async throws {
     let world = try await World()
@@ -321,9 +395,14 @@ import Tokens
       login(), stranger, login(credential: credential), login(credential: "0123456789abcdef"),
       login(role: "owner"), login(session: String(repeating: "ab", count: 32)),
     ]
-    #expect(try await world.database.ask(OperatorLogin.stillGood(logins)).sorted() == [0, 2])
-    #expect(try await world.database.ask(OperatorLogin.stillGood([])).isEmpty)
+    func good() async throws -> [Int] {
+      let subjects = logins.map { Standing.Subject.login($0) }
+      let shutOut = try await world.database.ask(Standing.shutOut(of: subjects))
+      return subjects.indices.filter { !shutOut.contains(subjects[$0]) }
+    }
+    #expect(try await good() == [0, 2])
+    #expect(try await world.database.ask(Standing.shutOut(of: [])).isEmpty)
     try await world.database.ask(Operator.setDisabled(world.mika.id, true))
-    #expect(try await world.database.ask(OperatorLogin.stillGood(logins)).isEmpty)
+    #expect(try await good().isEmpty)
   }
 }

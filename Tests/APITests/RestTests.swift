@@ -76,6 +76,12 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     return "\(admin)/visitors/" + (try #require(row.string("conversation.visitor.id")))
   }
 
+  private func isShutOut(_ world: World, _ path: String) async throws -> Bool {
+    let id = try #require(Identifier(String(path.suffix(Identifier.textByteCount))))
+    let subject = Standing.Subject.visitor(id, workspace: world.workspace.id)
+    return try await world.database.ask(Standing.shutOut(of: [subject])) == [subject]
+  }
+
   @Test("a visitor is shown, changed, blocked and let in again; each block is an event")
   func block() async throws {
     let world = try await World()
@@ -91,6 +97,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
       let answer = try await world.call("POST", "\(path)/\(step)")
       #expect(answer.status == 200)
       #expect((answer.string("visitor.banned_at") != nil) == (step == "block"))
+      #expect(try await isShutOut(world, path) == (step == "block"))
     }
     let rows = try await world.database.run(
       Query(
@@ -99,8 +106,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect((0..<rows.count).compactMap { rows.text($0, 0) } == ["block", "unblock"])
     #expect(
       try await world.audit() == ["visitor.changed", "visitor.blocked", "visitor.unblocked"])
-    let banned = try await world.database.ask(Visitor.bannedLately(seconds: 60))
-    #expect(!banned.contains { path.hasSuffix($0.description) })
+    #expect(try await !isShutOut(world, path))
   }
 
   @Test("what is kept about a visitor can be had, and erased: the log keeps its numbers")
@@ -125,8 +131,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(rows.text(0, 0) == #"{"messages": 2, "sessions": 1}"#)
     #expect(
       try await world.audit() == ["visitor.exported", "visitor.erasing", "visitor.erased"])
-    let banned = try await world.database.ask(Visitor.bannedLately(seconds: 60))
-    #expect(banned.contains { path.hasSuffix($0.description) })
+    #expect(try await isShutOut(world, path), "by its revocation: there is no row of it any more")
   }
 }
 

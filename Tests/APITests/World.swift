@@ -36,6 +36,13 @@ final class RecordingSessions: Sessions {
   /// What `append` answers without storing anything, if set.
   let scripted = Mutex<Outcome?>(nil)
   let appended = Mutex<[Entry]>([])
+  /// What `shutOut` answers.
+  let isConfirming = Mutex(true)
+
+  func shutOut(_ ids: Set<Identifier>, after calls: Countdown) async -> Bool {
+    let isConfirmed = await calls.isConfirmed
+    return isConfirming.withLock { $0 } && isConfirmed
+  }
 
   func changed(session: Identifier) { hints.withLock { $0.append(session) } }
 

@@ -109,7 +109,7 @@ final class RunningGateway {
     let hash = SHA256.digest(Array("\(RunningGateway.makeID())".utf8))
     _ = try connection.run(
       OperatorSession.create(
-        tokenHash: hash, operator: id, workspace: workspace,
+        tokenHash: hash, operator: id, workspace: workspace, passwordHash: "x",
         expiresAt: WallTime(microseconds: SystemClock.wallTime().microseconds + 600_000_000)
       ).query)
     let hexadecimal = hash.map { byte in
@@ -122,6 +122,13 @@ final class RunningGateway {
       now: SystemClock.wallTime()
     ).token
     return (id, hash, token)
+  }
+
+  /// The visitor of a session.
+  func owner(of session: Identifier) throws -> Identifier {
+    let rows = try connection.run(
+      Query("SELECT user_id FROM chat_sessions WHERE id = $1", [.uuid(session)]))
+    return rows.uuid(0, 0) ?? .zero
   }
 
   func run(_ query: Query) throws { _ = try connection.run(query) }

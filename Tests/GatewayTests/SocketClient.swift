@@ -13,7 +13,7 @@ final class SocketClient {
   private let epoll: Epoll
   private var decoder = MessageDecoder(
     role: .client, limits: MessageLimits(messageBytes: 1 << 24, fragments: 1 << 10))
-  private var heard: [String] = []
+  private(set) var heard: [String] = []
   private(set) var isClosed = false
   private(set) var closeCode: CloseCode?
 

@@ -58,6 +58,10 @@ extension API {
           ), ended AS (
             DELETE FROM operator_sessions s USING changed c
             WHERE s.operator_id = c.id AND s.token_hash IS DISTINCT FROM $6::bytea
+          ), kept AS (
+            UPDATE operator_sessions s
+            SET credential = left(encode(sha256(convert_to($4::text, 'UTF8')), 'hex'), 16)
+            FROM changed c WHERE s.operator_id = c.id AND s.token_hash = $6::bytea
           )
           INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
           SELECT $1::uuid, $2::uuid, $3::text, 'password.changed', id FROM changed RETURNING id

@@ -38,7 +38,7 @@ extension API {
     return try await showVisitor(call)
   }
 
-  /// A blocked visitor gets no token, and the sockets that are open end within seconds (4302).
+  /// A blocked visitor gets no token, and the sockets that are open end (4302) before the answer.
   func blockVisitor(_ call: Call) async throws(Problem) -> APIResponse {
     try await setBanned(call, true)
   }
@@ -97,6 +97,8 @@ extension API {
     let actor = VisitorData.Actor(kind: call.caller.actor, id: call.caller.id)
     let found = try await run(VisitorData.lockOut(id, workspace: call.workspace, by: actor))
     guard let found else { throw .noSuchThing }
+    // What is written until then is erased too.
+    try await shutOut(id)
     var messages: Int64 = 0
     for session in found {
       messages += try await run(VisitorData.eraseSession(session, workspace: call.workspace))

@@ -1,0 +1,126 @@
+/// Whether what a token says is still true: asked before a connection is welcomed, and again when
+/// something was revoked. The rows of the people decide; `revocations` says whom to check again,
+/// and which visitors have no row because they were erased.
+public import Postgres
+public import Primitives
+
+public enum Standing {
+  /// Whom a token speaks for, with all that must still hold.
+  public enum Subject: Sendable, Hashable {
+    case login(OperatorLogin)
+    case visitor(Identifier, workspace: Identifier)
+
+    public var id: Identifier {
+      switch self {
+      case .login(let login): login.id
+      case .visitor(let id, _): id
+      }
+    }
+  }
+
+  /// Subjects of one statement.
+  public static let checkedMax = 512
+
+  /// Which of these subjects are shut out.
+  public static func shutOut(of subjects: [Subject]) -> Statement<Set<Subject>> {
+    let subjects = Array(subjects.prefix(checkedMax))
+    var visitors: [(id: Identifier, workspace: Identifier, place: Int)] = []
+    for (place, subject) in subjects.enumerated() {
+      if case .visitor(let id, let workspace) = subject { visitors.append((id, workspace, place)) }
+    }
+    let places = visitors.map(\.place)
+    return Statement(
+      Query(
+        shutOutSQL,
+        [
+          .json(logins(in: subjects)), .uuids(visitors.map(\.workspace)),
+          .uuids(visitors.map(\.id)),
+        ]
+      )
+    ) { rows in
+      Set(
+        (0..<rows.count).compactMap { row in
+          guard let isVisitor = rows.bool(row, 0), let place = rows.int(row, 1) else { return nil }
+          return subjects[isVisitor ? places[Int(place)] : Int(place)]
+        })
+    }
+  }
+
+  private static func logins(in subjects: [Subject]) -> [UInt8] {
+    var json = Array("[".utf8)
+    for (place, subject) in subjects.enumerated() {
+      guard case .login(let login) = subject else { continue }
+      if json.count > 1 { json.append(UInt8(ascii: ",")) }
+      // Identifiers and hexadecimal digits of our own, and a role: nothing that needs escapes.
+      let fields = [
+        ("operator", login.id.description), ("workspace", login.workspace.description),
+        ("role", login.role), ("session", login.session ?? ""),
+        ("credential", login.credential ?? ""),
+      ]
+      let members = fields.map { #""\#($0.0)":"\#($0.1.filter { $0.isASCII && $0 != "\"" })""# }
+      json += Array(#"{"place":\#(place),\#(members.joined(separator: ","))}"#.utf8)
+    }
+    json.append(UInt8(ascii: "]"))
+    return json
+  }
+
+  /// Each subquery is one look into an index: written as `EXISTS`, a plan could read the tables
+  /// whole. The owner of a conversation that came from another system has no row in `visitors`.
+  private static let shutOutSQL: StaticString = """
+    SELECT false, l.place::bigint
+    FROM jsonb_to_recordset($1::jsonb) AS l (
+      place integer, operator uuid, workspace uuid, role text, session text, credential text)
+    WHERE NOT coalesce((
+      SELECT o.disabled_at IS NULL AND m.role = l.role
+        AND (l.credential = '' OR l.credential
+          = left(encode(sha256(convert_to(coalesce(o.password_hash, ''), 'UTF8')), 'hex'), 16))
+      FROM memberships m JOIN operators o ON o.id = m.operator_id
+      WHERE m.operator_id = l.operator AND m.workspace_id = l.workspace LIMIT 1), false)
+      OR l.session <> '' AND NOT coalesce((
+        SELECT s.operator_id = l.operator FROM operator_sessions s
+        WHERE s.token_hash = decode(l.session, 'hex') LIMIT 1), false)
+    UNION ALL
+    SELECT true, v.place - 1
+    FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY AS v (workspace, id, place)
+    WHERE coalesce(
+      (SELECT x.banned_at IS NOT NULL FROM visitors x
+        WHERE x.id = v.id AND x.workspace_id = v.workspace LIMIT 1),
+      (SELECT true FROM revocations r WHERE r.subject_id = v.id LIMIT 1), false)
+    """
+
+  /// Revocations of one read; if there are more, everybody is checked again.
+  public static let revokedMax = 1_000
+
+  /// `subjects` is nil when they are more than `revokedMax`.
+  public typealias Revoked = (horizon: String?, subjects: Set<Identifier>?)
+
+  /// Who was shut out by a transaction that had not ended when an earlier read answered `horizon`;
+  /// nobody without one.
+  public static func revoked(
+    since horizon: String?
+  ) -> Statement<Revoked> {
+    Statement(
+      Query(
+        """
+        SELECT s.horizon, r.subject_id
+        FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon) AS s
+        LEFT JOIN LATERAL (SELECT subject_id FROM revocations
+          WHERE transaction_id >= $1::text::xid8 ORDER BY transaction_id LIMIT $2::bigint) AS r
+          ON true
+        """, [.text(horizon), .int(Int64(revokedMax) + 1)])
+    ) { rows in
+      let subjects = Set((0..<rows.count).compactMap { rows.uuid($0, 1) })
+      return (rows.isEmpty ? nil : rows.text(0, 0), rows.count > revokedMax ? nil : subjects)
+    }
+  }
+
+  /// Removes up to `limit` revocations that no token can outlive: the longest lives a day.
+  public static func forgetRevocations(limit: Int) -> Query {
+    Query(
+      """
+      DELETE FROM revocations WHERE id IN (
+        SELECT id FROM revocations WHERE at < now() - interval '25 hours'
+        ORDER BY at LIMIT $1::bigint FOR UPDATE SKIP LOCKED)
+      """, [.int(Int64(limit))])
+  }
+}

@@ -1,0 +1,248 @@
+/// Shut out means out (findings, security 2): after the answer of the request that shuts somebody
+/// out, the old token reads and writes nothing on its gateway, on no connection, old or new; on
+/// another gateway of the same database once that has closed the old ones, within a second.
+import Fixtures
+import Kernel
+import Postgres
+import Primitives
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+@Suite("Shut out means out", .serialized)
+struct ShutOutTests {
+  enum Way: String, CaseIterable, Sendable {
+    case disabled, removed, demoted, newPassword, loggedOut, blocked, erased
+  }
+
+  /// What the threads share that reconnect with the old token.
+  private final class Attack: Sendable {
+    static let threads = 8
+    /// Connections that are begun after the answer.
+    static let lateCount = 200
+
+    let ports: [UInt16]
+    let token: String
+    let session: Identifier
+    let isLate = Atomic<Bool>(false)
+    let lateBegun = Atomic<Int>(0)
+    let earlyWelcomed = Atomic<Int>(0)
+    /// What was heard by connections that were begun after the answer, and got one for their send.
+    let lateAcks = Mutex<[String]>([])
+
+    init(ports: [UInt16], token: String, session: Identifier) {
+      self.ports = ports
+      self.token = token
+      self.session = session
+    }
+
+    /// Reconnects until all late connections have had their turn. Bodies say when they were begun.
+    func run(_ number: Int) {
+      var turn = number
+      while lateBegun.load(ordering: .relaxed) < Attack.lateCount {
+        turn += 1
+        let isLate = isLate.load(ordering: .sequentiallyConsistent)
+        if isLate { lateBegun.add(1, ordering: .relaxed) }
+        do {
+          let client = try SocketClient(port: ports[turn % ports.count])
+          try client.greet(token, session, sending: isLate ? "late" : "early")
+          let heard = try client.hear(#""ref":"s""#)
+          if isLate {
+            lateAcks.withLock { $0 += heard }
+          } else {
+            earlyWelcomed.add(1, ordering: .relaxed)
+          }
+        } catch {
+          // Refused, which is what is wanted.
+        }
+      }
+    }
+  }
+
+  @Test("of 200 reconnects none reads or writes after the answer", arguments: Way.allCases)
+  func oneGateway(_ way: Way) async throws {
+    let gateway = try await RunningGateway(loops: 2)
+    defer { gateway.stop() }
+    try await shutOut(way, [gateway])
+  }
+
+  @Test(
+    "nor on two more gateways once they have closed what was open, also where NOTIFY says nothing",
+    arguments: [true, false])
+  func threeGateways(isNotified: Bool) async throws {
+    let database = try EmptyDatabase()
+    let first = try await RunningGateway(loops: 1, database: database.url)
+    defer { first.stop() }
+    if !isNotified { try silence(database.url) }
+    let second = try await RunningGateway(loops: 1, database: database.url, migrates: false)
+    defer { second.stop() }
+    let third = try await RunningGateway(loops: 1, database: database.url, migrates: false)
+    defer { third.stop() }
+    for gateway in [second, third] {
+      while !gateway.shared.board.readiness().isReady {
+        try await Task.sleep(for: .milliseconds(2))
+      }
+    }
+    for way in Way.allCases { try await shutOut(way, [first, second, third]) }
+  }
+
+  /// As where a pooler stands between: what is revoked is only read.
+  private func silence(_ url: String) throws {
+    try BlockingConnection(url).execute(
+      script: """
+        DO $$
+        DECLARE f oid;
+        BEGIN
+          FOR f IN SELECT oid FROM pg_proc WHERE proname LIKE 'chirrup_note_re%' LOOP
+            EXECUTE replace(pg_get_functiondef(f), 'pg_notify(', 'concat(');
+          END LOOP;
+        END
+        $$
+        """)
+  }
+
+  private func shutOut(_ way: Way, _ gateways: [RunningGateway]) async throws {
+    let gateway = gateways[0]
+    let admin = try gateway.operatorAndToken().token
+    let visit = try gateway.visitor()
+    let (token, method, path, body) = try request(way, gateway, visit)
+    let attack = Attack(ports: gateways.map(\.port), token: token, session: visit.session)
+    let old = try gateways.map { gateway in
+      let client = try SocketClient(port: gateway.port)
+      try client.greet(token, visit.session, sending: "before")
+      _ = try client.hear(#""ref":"s""#)
+      return client
+    }
+    let threads = try (0..<Attack.threads).map { number in
+      Held(try Thread.spawn(name: "intruder") { attack.run(number) })
+    }
+    while attack.earlyWelcomed.load(ordering: .relaxed) < Attack.threads {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+
+    let answer = try gateway.call(
+      method, path, token: way == .loggedOut ? token : admin, body)
+    #expect(answer == "200" || answer == "204", "\(way) answered \(answer)")
+    // On the gateway that answered, nothing more from now on, whenever it was begun.
+    let stored = gateways.count == 1 ? try written(gateway, visit.session).count : nil
+    if gateways.count > 1 {
+      for client in old { #expect(try client.hearTheEnd() != nil, "\(way)") }
+    }
+    attack.isLate.store(true, ordering: .sequentiallyConsistent)
+    if way != .erased {
+      let id = RunningGateway.makeID()
+      #expect(
+        try gateway.post(
+          "conversations/\(visit.session)/messages", token: admin,
+          #"{"id":"\#(id)","body":"secret \#(way)"}"#) == "201")
+    }
+    for thread in threads { thread.join() }
+    for client in old {
+      #expect(try client.hearTheEnd() == (way == .blocked || way == .erased ? 4302 : 4204))
+      #expect(!client.heard.contains { $0.contains("secret") }, "\(way)")
+    }
+    let log = try written(gateway, visit.session)
+    #expect(attack.lateAcks.withLock { $0 }.isEmpty, "\(way): shown")
+    #expect(!log.contains("late"), "\(way): stored")
+    if let stored { #expect(log.count == stored, "\(way): stored") }
+  }
+
+  /// What came by the token that is shut out. Claims and the like write lines of their own.
+  private func written(_ gateway: RunningGateway, _ session: Identifier) throws -> [String] {
+    try gateway.stored(session).map(\.body).filter { ["before", "early", "late"].contains($0) }
+  }
+
+  private func request(
+    _ way: Way, _ gateway: RunningGateway, _ visit: (session: Identifier, token: String)
+  ) throws -> (token: String, method: String, path: String, body: String) {
+    if way == .blocked || way == .erased {
+      let visitor = "admin/visitors/\(try gateway.owner(of: visit.session))"
+      return way == .blocked
+        ? (visit.token, "POST", "\(visitor)/block", "{}") : (visit.token, "DELETE", visitor, "")
+    }
+    let mika = try gateway.login()
+    let member = "admin/members/\(mika.id)"
+    return switch way {
+    case .disabled: (mika.token, "PATCH", member, #"{"disabled":true}"#)
+    case .removed: (mika.token, "DELETE", member, "")
+    case .demoted: (mika.token, "PATCH", member, #"{"role":"agent"}"#)
+    case .newPassword: (mika.token, "PATCH", member, #"{"password":"a quite new password"}"#)
+    default: (mika.token, "POST", "auth/logout", "")
+    }
+  }
+
+  @Test("a key that was deleted reads and writes nothing after the answer")
+  func deletedKey() async throws {
+    let gateway = try await RunningGateway(loops: 2)
+    defer { gateway.stop() }
+    let admin = try gateway.operatorAndToken().token
+    let made = try gateway.text(
+      "POST", "admin/api-keys", token: admin, #"{"name":"k","scopes":["conversations:read"]}"#)
+    let key = try #require(made.firstMatch(of: /"key":"([^"]+)"/)?.1)
+    let id = try #require(made.firstMatch(of: /"id":"([^"]+)"/)?.1)
+    #expect(
+      try gateway.call("GET", "admin/live-chat/conversations", token: String(key)) == "200")
+    #expect(try gateway.call("DELETE", "admin/api-keys/\(id)", token: admin) == "204")
+    for _ in 0..<20 {
+      #expect(
+        try gateway.call("GET", "admin/live-chat/conversations", token: String(key)) == "401")
+    }
+  }
+
+  @Test("a database without an answer welcomes nobody, and everybody when it answers again")
+  func unconfirmed() async throws {
+    let database = try EmptyDatabase()
+    let gateway = try await RunningGateway(loops: 1, database: database.url)
+    defer { gateway.stop() }
+    let visit = try gateway.visitor()
+    let lock = try BlockingConnection(database.url)
+    try lock.execute(script: "BEGIN; LOCK TABLE visitors IN ACCESS EXCLUSIVE MODE")
+    let client = try SocketClient(port: gateway.port)
+    try client.say(#"{"type":"hello","ref":1,"token":"\#(visit.token)"}"#)
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(client.heard.isEmpty)
+    try lock.execute(script: "COMMIT")
+    _ = try client.hear(#""welcome""#)
+  }
+}
+
+/// A thread in an array.
+private final class Held {
+  private var thread: Thread?
+
+  init(_ thread: consuming Thread) { self.thread = consume thread }
+
+  func join() { thread.take()?.join() }
+}
+
+extension SocketClient {
+  /// Hello, subscribe and send in one message.
+  fileprivate func greet(_ token: String, _ session: Identifier, sending body: String) throws {
+    try say(
+      #"{"type":"hello","ref":1,"token":"\#(token)","#
+        + #""subscribe":[{"session":"\#(session)","after":0}]}"# + "\n"
+        + #"{"type":"send","ref":"s","session":"\#(session)","#
+        + #""id":"\#(RunningGateway.makeID())","body":"\#(body)"}"#)
+  }
+}
+
+extension RunningGateway {
+  /// One request of the REST API; answers its status.
+  fileprivate func call(
+    _ method: String, _ path: String, token: String, _ body: String = ""
+  ) throws -> String {
+    String(try text(method, path, token: token, body).dropFirst("HTTP/1.1 ".count).prefix(3))
+  }
+
+  fileprivate func text(
+    _ method: String, _ path: String, token: String, _ body: String
+  ) throws -> String {
+    let client = try RawClient(port: port)
+    try client.send(
+      "\(method) /api/v1/\(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        + "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
+        + "Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)")
+    return try client.readToEnd()
+  }
+}
