@@ -164,17 +164,19 @@ enum AppendStatement {
     }
   }
 
-  /// What operators say to visitors; false when there is nothing of it.
+  /// What operators say to visitors; false when there is nothing of it. `replies` is storage that
+  /// is used again.
   static func writeClaims(
-    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
+    of batch: borrowing Batch, _ rows: [Int], _ replies: inout [Int],
+    to parameters: inout ParameterBuffer
   ) -> Bool {
-    var claiming: [Int] = []
-    for row in rows where batch.record(row).isReply { claiming.append(row) }
-    guard !claiming.isEmpty else { return false }
-    writeSessions(of: batch, claiming, to: &parameters)
-    writeIDs(of: batch, claiming, to: &parameters)
-    writeSenders(of: batch, claiming, to: &parameters)
-    writeNames(of: batch, claiming, to: &parameters)
+    replies.removeAll(keepingCapacity: true)
+    for row in rows where batch.record(row).isReply { replies.append(row) }
+    guard !replies.isEmpty else { return false }
+    writeSessions(of: batch, replies, to: &parameters)
+    writeIDs(of: batch, replies, to: &parameters)
+    writeSenders(of: batch, replies, to: &parameters)
+    writeNames(of: batch, replies, to: &parameters)
     return true
   }
 

@@ -32,6 +32,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   private var isElsewhere = false
   private(set) var wantsWrite: Bool
   private var lockKeys: [AppendStatement.SessionKey] = []
+  private var replies: [Int] = []
   private var locks = ParameterBuffer()
   private var claims = ParameterBuffer()
   private var parameters = ParameterBuffer()
@@ -54,7 +55,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
     locks.removeAll()
     AppendStatement.writeLocks(of: batch, rows, &lockKeys, to: &locks)
     claims.removeAll()
-    let hasClaims = AppendStatement.writeClaims(of: batch, rows, to: &claims)
+    let hasClaims = AppendStatement.writeClaims(of: batch, rows, &replies, to: &claims)
     parameters.removeAll()
     AppendStatement.writeRows(of: batch, rows, to: &parameters)
     guard isPooled ? sendAsText(hasClaims) : sendPrepared(hasClaims) else { return false }
@@ -64,9 +65,11 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
 
   private mutating func sendPrepared(_ hasClaims: Bool) -> Bool {
     guard
-      link.execute("begin", ParameterBuffer()), link.execute("lock", locks),
-      !hasClaims || link.execute("claim", claims),
-      link.execute("append", parameters), link.execute("commit", ParameterBuffer()), link.sync()
+      link.execute(prepared: "begin", ParameterBuffer()),
+      link.execute(prepared: "lock", locks),
+      !hasClaims || link.execute(prepared: "claim", claims),
+      link.execute(prepared: "append", parameters),
+      link.execute(prepared: "commit", ParameterBuffer()), link.sync()
     else { return false }
     expect(hasClaims ? [.other, .other, .other] : [.other, .other])
     expect([.append, .commit, .sync])

@@ -154,6 +154,17 @@ import Glibc
   }
 
   package func execute(_ name: String, _ parameters: ParameterBuffer) -> Bool {
+    // SAFETY: lives for the call.
+    unsafe name.withCString { unsafe execute(named: $0, parameters) }
+  }
+
+  /// Without a copy of the name.
+  package func execute(prepared name: StaticString, _ parameters: ParameterBuffer) -> Bool {
+    // SAFETY: a StaticString ends with NUL.
+    unsafe name.withCText { unsafe execute(named: $0, parameters) }
+  }
+
+  private func execute(named name: UnsafePointer<CChar>, _ parameters: ParameterBuffer) -> Bool {
     // SAFETY: the arrays have `count` elements; libpq copies everything before it returns.
     unsafe parameters.withPointers { count, values, lengths, formats in
       unsafe PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1) == 1
@@ -301,16 +312,27 @@ extension ParameterBuffer {
   ) -> Result {
     // SAFETY: every extent lies inside `bytes`, which does not change during the call. A value of
     // length 0 must still have an address, or libpq would send NULL: `bytes` gets one even when it
-    // is empty.
+    // is empty. The three lists are written up to `count` before they are lent; they are on the
+    // stack, since a batch has five statements.
     unsafe bytes.withUnsafeBytes { raw in
       let base = unsafe raw.baseAddress ?? UnsafeRawPointer(("" as StaticString).utf8Start)
-      let values = unsafe extents.map { extent -> UnsafePointer<CChar>? in
-        guard let extent else { return nil }
-        return unsafe (base + extent.lowerBound).assumingMemoryBound(to: CChar.self)
+      return unsafe withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) {
+        values in
+        unsafe withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count) { numbers in
+          for (index, extent) in extents.enumerated() {
+            let value = unsafe extent.map {
+              unsafe (base + $0.lowerBound).assumingMemoryBound(to: CChar.self)
+            }
+            unsafe values.initializeElement(at: index, to: value)
+            unsafe numbers.initializeElement(at: index, to: Int32(extent?.count ?? 0))
+            unsafe numbers.initializeElement(at: count + index, to: 1)  // binary
+          }
+          let lengths = unsafe UnsafePointer(numbers.baseAddress)
+          return unsafe body(
+            Int32(count), UnsafePointer(values.baseAddress), lengths,
+            lengths.map { unsafe $0 + count })
+        }
       }
-      let lengths = extents.map { Int32($0?.count ?? 0) }
-      let formats = [Int32](repeating: 1, count: count)
-      return unsafe body(Int32(count), values, lengths, formats)
     }
   }
 }
