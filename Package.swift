@@ -164,6 +164,7 @@ let package = Package(
       [
         "Gateway", "Engine", "API", "Migrator", "Archive", "Cluster", "Fixtures", "Directory",
         "Tokens", "Settings", "Postgres", "Kernel", "OpenSSL", "Wire", "Compression", "Primitives",
+        "Webhooks",
         .product(name: "Logging", package: "swift-log"),
       ]),
     suite(

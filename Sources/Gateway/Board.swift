@@ -13,6 +13,7 @@ final class Board: Sendable {
     var connections = 0
     var sessions = 0
     var iterations: UInt64 = 0
+    var turns = TurnMeter()
     var accepted: UInt64 = 0
     /// Of TLS: between the whole ClientHello and the end, and those that wait for that.
     var handshakesUnderWay = 0

@@ -127,6 +127,7 @@ struct EventLoop: ~Copyable {
 
   /// Runs until the loop is told to stop or has drained.
   mutating func run() {
+    figures.turns = TurnMeter(processorTime: SystemClock.threadTimeNanoseconds())
     while !drain.isOver {
       wait()
       now = SystemClock.now()
@@ -168,6 +169,8 @@ struct EventLoop: ~Copyable {
     if !engine.hasDirty && httpDirty.isEmpty && !isReadDue && !handshakes.isDue {
       timeout = max(0, min(deadline.milliseconds(since: now) + 1, 500))
     }
+    figures.turns.note(
+      from: now, to: SystemClock.now(), processorTime: SystemClock.threadTimeNanoseconds)
     do throws(Errno) {
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(timeout))
     } catch {

@@ -11,6 +11,7 @@ struct Metrics {
   static func text(_ loops: [Board.Figures], _ webhooks: DeliveryFigures) -> String {
     var metrics = Metrics(loops: loops)
     metrics.gauges()
+    metrics.stalls()
     metrics.traffic()
     metrics.messages()
     metrics.batches()
@@ -28,6 +29,22 @@ struct Metrics {
     for (labels, value) in lines { text += "chirrup_\(name)\(labels) \(value)\n" }
   }
 
+  private mutating func family(
+    _ name: String, _ type: String, _ help: String, seconds lines: [(labels: String, value: Int64)]
+  ) {
+    text += "# HELP chirrup_\(name) \(help)\n# TYPE chirrup_\(name) \(type)\n"
+    for (labels, nanoseconds) in lines {
+      text += "chirrup_\(name)\(labels) \(Metrics.seconds(nanoseconds, digits: 9))\n"
+    }
+  }
+
+  /// Nanoseconds as seconds with so many decimal places, from 1 to 9.
+  private static func seconds(_ nanoseconds: Int64, digits: Int) -> String {
+    let fraction = String(nanoseconds % 1_000_000_000)
+    let padded = String(repeating: "0", count: 9 - fraction.count) + fraction
+    return "\(nanoseconds / 1_000_000_000).\(padded.prefix(digits))"
+  }
+
   private mutating func gauge(_ name: String, _ help: String, _ value: (Board.Figures) -> Int) {
     family(name, "gauge", help, eachLoop { UInt64(max(0, value($0))) })
   }
@@ -38,9 +55,9 @@ struct Metrics {
     family(name + "_total", "counter", help, eachLoop(value))
   }
 
-  private func eachLoop(
-    _ value: (Board.Figures) -> UInt64
-  ) -> [(labels: String, value: UInt64)] {
+  private func eachLoop<Value>(
+    _ value: (Board.Figures) -> Value
+  ) -> [(labels: String, value: Value)] {
     loops.enumerated().map { (#"{loop="\#($0.offset)"}"#, value($0.element)) }
   }
 
@@ -55,6 +72,43 @@ struct Metrics {
     gauge("sessions_warm", "Sessions held in memory.") { $0.sessions }
     gauge("recent_bytes", "Bytes of recent messages held in memory.") { $0.recentBytes }
     gauge("queued_records", "Records that wait for PostgreSQL.") { $0.queuedRecords }
+  }
+
+  /// See `TurnMeter`.
+  private mutating func stalls() {
+    histogram(
+      "loop_stall_seconds",
+      "Time for which one turn held the loop: as long waits everybody else on it."
+    ) { $0.turns.elapsed }
+    family(
+      "loop_stall_longest_seconds", "gauge", "The longest of them since the start.",
+      seconds: eachLoop { $0.turns.elapsed.longest })
+    histogram(
+      "loop_stall_processor_seconds",
+      "Processor time of one turn, up to 2 ms too much: what other processes took is left out."
+    ) { $0.turns.processor }
+    family(
+      "loop_stall_processor_longest_seconds", "gauge", "The longest of them since the start.",
+      seconds: eachLoop { $0.turns.processor.longest })
+  }
+
+  private mutating func histogram(
+    _ name: String, _ help: String, _ value: (Board.Figures) -> TurnMeter.Histogram
+  ) {
+    text += "# HELP chirrup_\(name) \(help)\n# TYPE chirrup_\(name) histogram\n"
+    for (loop, figures) in loops.enumerated() {
+      let turns = value(figures)
+      var upTo: UInt64 = 0
+      for index in TurnMeter.Histogram.limits.indices {
+        upTo += turns.counts[index]
+        let limit = Metrics.seconds(TurnMeter.Histogram.limits[index], digits: 3)
+        text += "chirrup_\(name)_bucket{loop=\"\(loop)\",le=\"\(limit)\"} \(upTo)\n"
+      }
+      text += "chirrup_\(name)_bucket{loop=\"\(loop)\",le=\"+Inf\"} \(turns.count)\n"
+      let sum = Metrics.seconds(turns.sum, digits: 9)
+      text += "chirrup_\(name)_sum{loop=\"\(loop)\"} \(sum)\n"
+      text += "chirrup_\(name)_count{loop=\"\(loop)\"} \(turns.count)\n"
+    }
   }
 
   private mutating func traffic() {

@@ -1,0 +1,63 @@
+import Primitives
+
+/// How long each turn holds its loop: from the return of epoll_wait to its next call, during which
+/// the loop serves nobody else.
+///
+/// Two figures, because the machine may be shared. The time on the clock is the wait of a peer. The
+/// processor time of the thread is the gateway's own work, which no neighbour lengthens.
+///
+/// Reading the processor time is a system call, so it is read once for each
+/// `sampleMilliseconds` of turns. Turns between two samples take less than that together: a turn's
+/// figure is exact to it, never too low, and never above the time on the clock.
+struct TurnMeter {
+  static let sampleMilliseconds: Int64 = 2
+
+  /// Turns up to each limit, and those above the last one.
+  struct Histogram: Sendable {
+    static let limits: InlineArray<13, Int64> = [
+      1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000, 100_000_000,
+      200_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000, 10_000_000_000,
+    ]
+
+    private(set) var counts = InlineArray<14, UInt64>(repeating: 0)
+    private(set) var count: UInt64 = 0
+    /// Nanoseconds, as the longest.
+    private(set) var sum: Int64 = 0
+    private(set) var longest: Int64 = 0
+
+    mutating func add(_ nanoseconds: Int64) {
+      count &+= 1
+      sum &+= nanoseconds
+      longest = max(longest, nanoseconds)
+      var index = 0
+      while index < Histogram.limits.count, nanoseconds > Histogram.limits[index] { index += 1 }
+      counts[index] &+= 1
+    }
+  }
+
+  private(set) var elapsed = Histogram()
+  private(set) var processor = Histogram()
+  /// As last read, and the time that turns have taken since.
+  private var sampled: Int64
+  private var unsampled: Int64 = 0
+
+  /// - Parameter processorTime: of the loop's thread, now, in nanoseconds.
+  init(processorTime: Int64 = 0) { sampled = processorTime }
+
+  /// - Parameter processorTime: reads the clock of the loop's thread; called once or not at all.
+  mutating func note(
+    from began: Instant, to ended: Instant, processorTime: () -> Int64
+  ) {
+    let time = max(0, ended.nanoseconds - began.nanoseconds)
+    elapsed.add(time)
+    unsampled += time
+    guard unsampled >= TurnMeter.sampleMilliseconds * 1_000_000 else {
+      processor.add(time)
+      return
+    }
+    let now = processorTime()
+    processor.add(min(time, max(0, now - sampled)))
+    sampled = now
+    unsampled = 0
+  }
+}

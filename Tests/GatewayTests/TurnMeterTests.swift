@@ -1,0 +1,119 @@
+/// The stall figures of a loop: what is counted of a turn, how exactly, and how often the clock of
+/// the thread is read.
+import Kernel
+import Primitives
+import Testing
+
+@testable import Gateway
+@testable import Webhooks
+
+@Suite struct TurnMeterTests {
+  private static let millisecond: Int64 = 1_000_000
+
+  /// A thread whose clocks are values.
+  private struct Loop {
+    var meter = TurnMeter()
+    var now = Instant(nanoseconds: 5_000_000_000)
+    var processor: Int64 = 0
+    var readings = 0
+
+    mutating func turn(microseconds: Int64, working: Int64) {
+      let began = now
+      now.nanoseconds += microseconds * 1_000
+      processor += working * 1_000
+      let processor = processor
+      var readings = 0
+      meter.note(from: began, to: now) {
+        readings += 1
+        return processor
+      }
+      self.readings += readings
+    }
+
+    mutating func sleep(milliseconds: Int64) { now.nanoseconds += milliseconds * millisecond }
+  }
+
+  @Test("a turn that takes long is counted with its time, and the longest is kept")
+  func longTurn() {
+    var loop = Loop()
+    loop.turn(microseconds: 300, working: 300)
+    loop.turn(microseconds: 40_000, working: 40_000)
+    loop.turn(microseconds: 7_000, working: 7_000)
+    for histogram in [loop.meter.elapsed, loop.meter.processor] {
+      #expect(histogram.count == 3)
+      #expect(histogram.counts[0] == 1)
+      #expect(histogram.counts[3] == 1)
+      #expect(histogram.counts[5] == 1)
+    }
+    #expect(loop.meter.elapsed.longest == 40 * TurnMeterTests.millisecond)
+    #expect(loop.meter.elapsed.sum == 47_300_000)
+    // The 0.3 ms before it were not sampled.
+    #expect(loop.meter.processor.longest == 40 * TurnMeterTests.millisecond)
+  }
+
+  @Test("a turn during which others had the processor has its own work as processor time")
+  func preempted() {
+    var loop = Loop()
+    loop.turn(microseconds: 90_000, working: 4_000)
+    #expect(loop.meter.elapsed.longest == 90 * TurnMeterTests.millisecond)
+    #expect(loop.meter.processor.longest == 4 * TurnMeterTests.millisecond)
+  }
+
+  @Test("the turns since the last sample add less than a sample's distance to the processor time")
+  func exactness() {
+    var loop = Loop()
+    for _ in 0..<9 { loop.turn(microseconds: 200, working: 200) }
+    loop.sleep(milliseconds: 400)
+    loop.turn(microseconds: 60_000, working: 10_000)
+    let error = loop.meter.processor.longest - 10 * TurnMeterTests.millisecond
+    #expect(error >= 0)
+    #expect(error < TurnMeter.sampleMilliseconds * TurnMeterTests.millisecond)
+  }
+
+  @Test("the clock of the thread is read once for each two milliseconds of turns")
+  func readings() {
+    var loop = Loop()
+    for _ in 0..<10_000 { loop.turn(microseconds: 50, working: 50) }
+    #expect(loop.readings == 10_000 * 50 / 2_000)
+    #expect(loop.meter.processor.longest <= TurnMeter.sampleMilliseconds * 1_000_000)
+  }
+
+  @Test("/metrics shows how long turns held each loop, and the longest, in seconds")
+  func metrics() {
+    var loop = Loop()
+    loop.turn(microseconds: 300, working: 300)
+    loop.turn(microseconds: 40_500, working: 30_000)
+    var figures = Board.Figures()
+    figures.turns = loop.meter
+    let text = Metrics.text([Board.Figures(), figures], DeliveryFigures())
+    for line in [
+      #"chirrup_loop_stall_seconds_bucket{loop="0",le="+Inf"} 0"#,
+      #"chirrup_loop_stall_seconds_bucket{loop="1",le="0.001"} 1"#,
+      #"chirrup_loop_stall_seconds_bucket{loop="1",le="0.020"} 1"#,
+      #"chirrup_loop_stall_seconds_bucket{loop="1",le="0.050"} 2"#,
+      #"chirrup_loop_stall_seconds_bucket{loop="1",le="+Inf"} 2"#,
+      #"chirrup_loop_stall_seconds_sum{loop="1"} 0.040800000"#,
+      #"chirrup_loop_stall_seconds_count{loop="1"} 2"#,
+      #"chirrup_loop_stall_longest_seconds{loop="1"} 0.040500000"#,
+      #"chirrup_loop_stall_processor_longest_seconds{loop="1"} 0.030300000"#,
+    ] { #expect(text.contains(line + "\n"), "\(line)") }
+  }
+
+  @Test("a loop that is really held counts it, in both clocks (issue: one tenant stops all)")
+  func held() async throws {
+    let gateway = try await RunningGateway()
+    defer { gateway.stop() }
+    await Task(executorPreference: gateway.shared.executors[0]) {
+      let begin = SystemClock.threadTimeNanoseconds()
+      while SystemClock.threadTimeNanoseconds() - begin < 30_000_000 {}
+    }.value
+    // Posted with the next sweep.
+    while gateway.shared.board.read()[0].turns.elapsed.longest < 30_000_000 {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    let turns = gateway.shared.board.read()[0].turns
+    #expect(turns.processor.longest >= 30_000_000)
+    #expect(turns.processor.longest <= turns.elapsed.longest)
+    #expect(turns.elapsed.count == turns.processor.count)
+  }
+}
