@@ -52,6 +52,11 @@ class Tables(unittest.TestCase):
     def test_one_allocation_in_ten_messages_fails(self):
         self.assertEqual(self.judge(self.figures(allocations=0.1))[0], 1)
 
+    def test_each_row_may_have_a_tolerance_of_its_own(self):
+        rows = {"echo": 0.2, "chat": 0.02}
+        self.assertEqual(self.judge(self.figures(allocations=0.1), least=rows)[0], 0)
+        self.assertEqual(self.judge(self.figures(allocations=0.3), least=rows)[0], 1)
+
     def test_what_was_not_counted_fails(self):
         found = self.figures()
         del found["chat"]

@@ -4,7 +4,7 @@ so that what was gained is written down and cannot be lost unseen. `--record` wr
 
 class Thresholds:
     def __init__(self, path, columns, share, least, may_rise=True):
-        """A figure may differ by `share` of it, and by `least` in any case."""
+        """A figure may differ by `share` of it, and by `least` in any case, which may be another for each row."""
         self.path, self.columns, self.share, self.least, self.may_rise = path, columns, share, least, may_rise
         self._read()
 
@@ -47,7 +47,8 @@ class Thresholds:
                 f"{spelled(figures[column]):>14} {'of ' + spelled(known[column]):>11}" for column in self.columns))
             for column in self.columns:
                 difference = figures[column] - known[column]
-                if abs(difference) > max(self.share * known[column], self.least):
+                least = self.least[name] if isinstance(self.least, dict) else self.least
+                if abs(difference) > max(self.share * known[column], least):
                     change = f" ({100 * difference / known[column]:+.0f} %)" if known[column] else ""
                     wrong.append(f"{name}: {column} were {spelled(known[column])} and are {spelled(figures[column])}"
                                  f"{change}")
