@@ -40,6 +40,15 @@ public final class API: Sendable {
     widgetConfigs = Mutex(options.rates.widgetConfigs.table)
   }
 
+  /// The route whose handler runs in this task, as its index in the table.
+  @TaskLocal public static var currentRoute: Int?
+
+  /// The method and the pattern of a route, for the log.
+  public static func routeName(_ index: Int) -> String {
+    guard routes.indices.contains(index) else { return "a route that is not there" }
+    return "\(routes[index].method) \(routes[index].path)"
+  }
+
   /// Answers a request whose path begins with `/api/v1/`.
   public func handle(_ given: APIRequest) async -> APIResponse {
     var request = given
@@ -48,10 +57,9 @@ public final class API: Sendable {
     var response: APIResponse
     let (route, parameters, allowed, isWidget) = find(request)
     if let route {
-      do throws(Problem) {
-        response = try await run(route, request, parameters)
-      } catch {
-        response = error.response()
+      let request = request
+      response = await API.$currentRoute.withValue(route) {
+        await answer(API.routes[route], request, parameters)
       }
     } else if isWidget && request.method == "OPTIONS" {
       response = preflight(request, allowed: allowed)
@@ -66,20 +74,31 @@ public final class API: Sendable {
     return response
   }
 
-  /// The route, what its path names, and for a wrong method the methods this path has.
+  private func answer(
+    _ route: Route, _ request: APIRequest, _ parameters: PathParameters
+  ) async -> APIResponse {
+    options.goesOn()
+    do throws(Problem) {
+      return try await run(route, request, parameters)
+    } catch {
+      return error.response()
+    }
+  }
+
+  /// The route's index, what its path names, and for a wrong method the methods this path has.
   private func find(
     _ request: APIRequest
-  ) -> (route: Route?, parameters: PathParameters, allowed: [String], isWidget: Bool) {
+  ) -> (route: Int?, parameters: PathParameters, allowed: [String], isWidget: Bool) {
     guard request.path.utf8.count <= APILimits.pathBytes, request.path.hasPrefix("/") else {
       return (nil, PathParameters(), [], false)
     }
     let path = request.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     var allowed: [String] = []
     var isWidget = false
-    for route in API.routes {
+    for (index, route) in API.routes.enumerated() {
       guard let parameters = route.match(path) else { continue }
       isWidget = isWidget || route.isWidget
-      if route.method == request.method { return (route, parameters, [], isWidget) }
+      if route.method == request.method { return (index, parameters, [], isWidget) }
       allowed.append(route.method)
       if route.method == "GET" { allowed.append("HEAD") }
     }
@@ -133,7 +152,9 @@ public final class API: Sendable {
     for workspace: Identifier, _ body: @escaping @Sendable () -> Result
   ) async throws(Problem) -> Result {
     do throws(JobThread.Refused) {
-      return try await jobs.run(for: workspace, body)
+      let result = try await jobs.run(for: workspace, body)
+      options.goesOn()
+      return result
     } catch {
       throw .tooBusy
     }

@@ -26,6 +26,10 @@ public struct APIOptions: Sendable {
   /// their texts.
   public var report: @Sendable (String) -> Void = { _ in }
 
+  /// Called where a handler begins, and goes on after work on another thread; `API.currentRoute` is
+  /// set.
+  public var goesOn: @Sendable () -> Void = {}
+
   public init() {}
 
   /// So many at once and so many a minute, each for one address (or account); 0 is no limit.

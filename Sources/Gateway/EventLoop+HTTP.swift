@@ -33,6 +33,7 @@ extension EventLoop {
       case .request(let head, let body):
         figures.httpRequests &+= 1
         dispatch(slot, head, body)
+        pulse.note(.sockets)
         if case .webSocket = links[slot].phase { return }
       }
     }
@@ -53,6 +54,7 @@ extension EventLoop {
     if head.path == EventLoop.chatPath
       || head.path == EventLoop.echoPath && shared.settings.debugEcho
     {
+      pulse.note(.upgrade)
       upgrade(slot, head)
     } else if head.path == "*" {
       // RFC 9110 §9.3.7: the server as a whole.
@@ -73,6 +75,7 @@ extension EventLoop {
       callAPI(slot, head, body)
       return
     }
+    pulse.note(head.path == StaticRoutes.metricsPath ? .metrics : .page)
     answer(slot, StaticRoutes.answer(head, shared))
   }
 

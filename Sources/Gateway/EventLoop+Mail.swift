@@ -55,9 +55,11 @@ extension EventLoop {
       if let link = parcel.take() { arrive(departure, link) }
     case .certificates(let context): tlsContext = context
     case .job(let job):
+      pulse.note(.task)
       // SAFETY: a job is enqueued once and run here once, and the executor lives as long as the
       // process.
       unsafe job.runSynchronously(on: shared.executors[index].asUnownedTaskExecutor())
+      pulse.note(.mail)
     case .query(let query, let continuation): ask(query, continuation)
     case .append(var item, let continuation):
       item.record.origin.loop = UInt16(index)

@@ -18,6 +18,7 @@ import Wire
 struct EventLoop: ~Copyable {
   let index: Int
   let shared: Shared
+  let pulse: LoopPulse
   let logger: Logger
 
   let epoll: Epoll
@@ -96,6 +97,7 @@ struct EventLoop: ~Copyable {
   private init(index: Int, shared: Shared, listeners: [Listener], epoll: consuming Epoll) {
     self.index = index
     self.shared = shared
+    pulse = shared.pulses[index]
     var logger = shared.logger
     logger[metadataKey: "loop"] = "\(index)"
     self.logger = logger
@@ -131,33 +133,44 @@ struct EventLoop: ~Copyable {
     while !drain.isOver {
       wait()
       now = SystemClock.now()
+      pulse.begin(now)
       engine.now = now
       engine.wall = SystemClock.wallTime()
       figures.iterations &+= 1
       handshakesLeft = EventLoop.handshakesPerTurn
+      pulse.note(.mail)
       takeMail()
+      pulse.note(.sockets)
       dispatchEvents()
+      pulse.note(.handshakes)
       startHandshakes()
+      pulse.note(.timers)
       if now >= nextSweep { sweep() }
+      pulse.note(.engine)
       engine.readInbox()
       verifyTokens()
       moveDepartures()
       askStandings()
+      pulse.note(.store)
       driveStore()
+      pulse.note(.peers)
       hearPeers()
       tellPeers()
       engine.settleSessions()
       postMail()
       passNews()
       answerRequests()
+      pulse.note(.output)
       applyPauses()
       flush()
       closeDoomed()
       confirmStandings()
       advanceDrain()
     }
+    pulse.note(.mail)
     endMail()
     post(figures: true)
+    pulse.note(.ended)
   }
 
   /// Sleeps until something happens or a deadline comes; not at all while output is left over, or
@@ -171,6 +184,7 @@ struct EventLoop: ~Copyable {
     }
     figures.turns.note(
       from: now, to: SystemClock.now(), processorTime: SystemClock.threadTimeNanoseconds)
+    pulse.note(.waiting)
     do throws(Errno) {
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(timeout))
     } catch {

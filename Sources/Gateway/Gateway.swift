@@ -49,7 +49,8 @@ public struct GatewayFailure: Error, CustomStringConvertible {
 
 /// The gateway: one thread for each loop, and the calling thread, which waits for signals.
 public enum Gateway {
-  /// Runs until SIGTERM or SIGINT and everything is drained. `ready` is called once the sockets
+  /// Runs until SIGTERM or SIGINT and everything is drained, or until the drain's time is over:
+  /// then it throws `LoopsHeld` if a loop does not end. `ready` is called once the sockets
   /// listen. Call it on the first thread, before any other has started: signals are blocked here.
   public static func run(
     _ options: GatewayOptions, ready: @Sendable (_ listening: Listening) -> Void
@@ -62,6 +63,14 @@ public enum Gateway {
     for warning in certificates?.first.warnings ?? [] { shared.logger.warning("\(warning)") }
     let (listeners, addresses) = try listen(shared)
     let loops = try LoopThreads.start(shared, listeners)
+    let watchdog = try Watchdog(shared.pulses, shared.logger)
+    let watching = try Thread.spawn(name: "watchdog") {
+      do throws(Errno) {
+        try watchdog.run()
+      } catch {
+        preconditionFailure("the watchdog cannot wait: \(error)")
+      }
+    }
     let deliveries = shared.deliveries
     let deliverer = try Thread.spawn(name: "webhooks") { deliveries.run() }
     shared.logger.info(
@@ -71,10 +80,32 @@ public enum Gateway {
         "loops": "\(shared.loopCount)",
       ])
     ready(addresses)
-    let deadline = try waitForEnd(signals, shared)
+    let deadline = try waitForEnd(signals, shared, watchdog)
+    try waitForLoops(
+      shared, watchdog,
+      by: deadline.advanced(byMilliseconds: Watchdog.loopMarginMilliseconds))
     loops.join()
     try end(deliverer, shared, by: deadline)
+    watchdog.stop()
+    watching.join()
     shared.logger.info("stopped")
+  }
+
+  /// Until all loops have ended. A loop that is held is left behind; the watchdog stays armed.
+  private static func waitForLoops(
+    _ shared: Shared, _ watchdog: Watchdog, by limit: Instant
+  ) throws {
+    let epoll = try Epoll()
+    var events = Events(capacity: 1)
+    while !shared.board.hasEnded {
+      guard SystemClock.now() < limit else {
+        shared.logger.error(
+          "stopped without loops that did not end in the drain's time",
+          metadata: watchdog.metadata())
+        throw LoopsHeld()
+      }
+      try epoll.wait(into: &events, timeoutMilliseconds: 20)
+    }
   }
 
   /// A worker that waits for a PostgreSQL that does not answer is left behind: its leases end. It
@@ -210,7 +241,7 @@ public enum Gateway {
   ///
   /// - Returns: when the drain's time is over.
   private static func waitForEnd(
-    _ signals: borrowing SignalDescriptor, _ shared: Shared
+    _ signals: borrowing SignalDescriptor, _ shared: Shared, _ watchdog: Watchdog
   ) throws -> Instant {
     let epoll = try Epoll()
     try epoll.add(rawValue: signals.rawValue, .read, datum: 0)
@@ -230,13 +261,16 @@ public enum Gateway {
         switch signal {
         case .terminate, .interrupt:
           if isDraining {
+            let now = SystemClock.now()
+            watchdog.arm(at: now.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))
             for mailbox in shared.mailboxes { mailbox.post(.stop) }
-            return SystemClock.now()
+            return now
           }
           isDraining = true
           shared.deliveries.stop()
           let milliseconds = Int64(shared.settings.drainSeconds) * 1000
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
+          watchdog.arm(at: deadline.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))
           shared.logger.info("draining", metadata: ["signal": "\(signal)"])
           for mailbox in shared.mailboxes { mailbox.post(.drain(milliseconds: milliseconds)) }
         case .hangUp: reloadCertificates(shared)

@@ -8,8 +8,17 @@ import Primitives
 /// the loops that own the sessions.
 final class LoopServices: Database, Sessions {
   private let mailboxes: [Mailbox]
+  private let pulses: [LoopPulse]
 
-  init(mailboxes: [Mailbox]) { self.mailboxes = mailboxes }
+  init(mailboxes: [Mailbox], pulses: [LoopPulse]) {
+    self.mailboxes = mailboxes
+    self.pulses = pulses
+  }
+
+  /// What runs on the loop now is a step of this task: its handler, or a chore.
+  func resumed() {
+    pulses[CurrentLoop.index].note(API.currentRoute.map { Activity.route($0) } ?? .chore)
+  }
 
   private var mailbox: Mailbox { mailboxes[CurrentLoop.index] }
 
@@ -17,6 +26,7 @@ final class LoopServices: Database, Sessions {
     let result = await withCheckedContinuation { continuation in
       mailbox.post(.query(query, continuation))
     }
+    resumed()
     return try result.get()
   }
 
@@ -30,9 +40,11 @@ final class LoopServices: Database, Sessions {
       workspace: workspace, session: session, id: id, role: role, kind: kind, sender: sender,
       origin: origin)
     let item = AppendMail(record: record, senderName: senderName, body: body, payload: payload)
-    return await withCheckedContinuation { continuation in
+    let outcome = await withCheckedContinuation { continuation in
       mailbox.post(.append(item, continuation))
     }.outcome
+    resumed()
+    return outcome
   }
 
   func changed(session: Identifier) {

@@ -26,6 +26,8 @@ final class Shared: Sendable {
   /// Nil without TLS.
   let certificates: Certificates?
   let board: Board
+  /// One for each loop.
+  let pulses: [LoopPulse]
   let databaseURL: String
   let deliveries: DeliveryWorker
   let logger: Logger
@@ -42,8 +44,11 @@ final class Shared: Sendable {
     executors = mailboxes.map { LoopExecutor(mailbox: $0) }
     assets = Assets(values: options.pageValues)
     self.tokens = tokens
-    let services = LoopServices(mailboxes: mailboxes)
+    let pulses = mailboxes.map { _ in LoopPulse() }
+    self.pulses = pulses
+    let services = LoopServices(mailboxes: mailboxes, pulses: pulses)
     var apiOptions = APIOptions()
+    apiOptions.goesOn = { services.resumed() }
     apiOptions.publicURL = settings.publicURL
     apiOptions.allowedOrigins = settings.allowedOrigins
     apiOptions.visitorTokenSeconds = settings.visitorTokenSeconds

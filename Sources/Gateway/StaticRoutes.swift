@@ -5,9 +5,11 @@ import Wire
 
 /// The routes that need no database: pages, probes and figures.
 enum StaticRoutes {
+  static let metricsPath = "/metrics"
+
   static func answer(_ head: RequestHead, _ shared: Shared) -> APIResponse {
     guard head.method == .get || head.method == .head else {
-      let known = ["/healthz", "/readyz", "/metrics", "/"].contains(head.path)
+      let known = ["/healthz", "/readyz", metricsPath, "/"].contains(head.path)
       return known || shared.assets[head.path] != nil
         ? HTTPResponse.problem(
           405, "This path takes GET and HEAD.", headers: [("Allow", "GET, HEAD")])
@@ -18,7 +20,7 @@ enum StaticRoutes {
     case "/readyz":
       let (isReady, json) = shared.board.readiness()
       return HTTPResponse.text(isReady ? 200 : 503, json + "\n", type: "application/json")
-    case "/metrics":
+    case metricsPath:
       return HTTPResponse.text(
         200, Metrics.text(shared.board.read(), shared.deliveries.figures),
         type: "text/plain; version=0.0.4; charset=utf-8")

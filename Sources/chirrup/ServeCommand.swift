@@ -24,6 +24,14 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await options.settings()
     try Gateway.check(settings)
+    do {
+      try await serveWithDatabase(settings)
+    } catch let held as LoopsHeld {
+      ProcessEnd.now(status: held.exitStatus)
+    }
+  }
+
+  private func serveWithDatabase(_ settings: Settings) async throws {
     guard settings.databaseURL == nil else { return try await serve(settings) }
     let cluster = Cluster(dataDirectory: settings.dataDirectory)
     try cluster.start()

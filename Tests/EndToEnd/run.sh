@@ -82,6 +82,7 @@ beside "webhooks" ./webhooks.sh
 beside "pgbouncer" ./pgbouncer.sh
 beside "fail-over" ./failover.sh
 beside "crowds" ./crowds.sh
+beside "held loop" ./held.sh
 join
 if $full; then
   beside "torture" ./torture.sh 20

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# A loop that does not turn, held by ptrace: it is named in the log with what it does, and once more when it turns again;
+# and SIGTERM ends the process within its drain time all the same, and the private PostgreSQL with it.
+. "$(dirname "$0")/lib.sh"
+folder=$(dirname "$0")
+
+drain=2
+new_folder
+start_gateway --loops 2 --drain-seconds $drain
+
+# hold: the thread loop-0, until file descriptor 8 is closed.
+hold() {
+  rm -f "$work/hold" "$work/held"
+  mkfifo "$work/hold"
+  "$python" "$folder/hold_thread.py" "$gateway_pid" loop-0 <"$work/hold" >"$work/held" 2>&1 &
+  holder=$!
+  pids+=("$holder")
+  exec 8>"$work/hold"
+  await 10 "a thread that is held" grep --quiet held "$work/held" || die "$(cat "$work/held")"
+}
+is_named() { grep --quiet 'a loop has not turned for 1[0-9] s doing="[a-zA-Z]' "$log"; }
+turns_again() { grep --quiet 'a loop turns again after [0-9]* s' "$log"; }
+# ends_with STATUS
+ends_with() {
+  local status=0
+  stop_gateway || status=$?
+  [ "$status" = "$1" ] || { printf 'status %s\n' "$status" >&2; return 1; }
+}
+
+hold
+check "a loop that has not turned for 10 s is named in the log, with what it does" await 30 "its name" is_named
+check "… that one alone" [ "$(grep --count 'a loop has not turned' "$log")" = 1 ]
+grep 'a loop has not turned' "$log"
+exec 8>&-
+wait "$holder"
+check "… and once more when it turns again" await 10 "the end" turns_again
+check "… and the gateway serves" await 10 "an answer" gateway_answers
+
+hold
+begin=$SECONDS
+check "SIGTERM ends the gateway, with EX_SOFTWARE, although a loop is held" ends_with 70
+took=$((SECONDS - begin))
+# Half a second for the loops, five for the private PostgreSQL to stop, and room for a busy machine.
+check "… within its drain time and what PostgreSQL takes to stop ($took s)" [ $took -le $((drain + 15)) ]
+check "… and says so" grep --quiet "stopped without loops that did not end in the drain's time loop-0=" "$log"
+check "… and the private PostgreSQL has stopped" [ ! -e "$data/postgres/data/postmaster.pid" ]
+exec 8>&-
+
+[ $failures = 0 ]
