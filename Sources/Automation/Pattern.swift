@@ -121,6 +121,11 @@ public struct Pattern: Sendable {
   /// does not depend on how busy the machine is. It lasts some 20 ms.
   public static let looksMax = 2_000_000
 
+  /// Looks of one character, by which the last one may pass the limit: at every step once, and
+  /// there at every part of a set, of which each takes a byte of the source.
+  public static let looksOfCharacterMax =
+    PatternBudget.onePattern.steps * (PatternParser.bytesMax + 1)
+
   /// Whether the pattern occurs in the text, which was folded; nil when the looks were used up
   /// before that was known.
   public func matches(folded given: [UInt32], looks left: inout Int) -> Bool? {
