@@ -69,7 +69,7 @@ let package = Package(
     layer("Kernel", ["CLinux", "Primitives"]),
     layer("OpenSSL", ["COpenSSL", "Primitives"]),
     layer("Postgres", ["CLibpq", "Primitives"]),
-    layer("Cluster"),
+    layer("Cluster", ["Kernel"]),
     layer("Journal", ["Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
     layer(

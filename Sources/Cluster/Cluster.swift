@@ -1,4 +1,5 @@
 import Glibc
+import Kernel
 
 /// A private PostgreSQL under a data folder, so that one command gives a whole live chat: made on
 /// first use, started on a Unix socket only, stopped again.
@@ -8,8 +9,9 @@ import Glibc
 /// no password is needed
 ///
 /// The server runs in a session of its own: Ctrl-C reaches the gateway, which drains before it
-/// stops the server. After a kill -9 of the gateway the server is still there, and the next gateway
-/// takes it over. Nothing here is for the event loop: `start` and `stop` wait.
+/// stops the server. It is watched and started again whatever ends it (`Keeper`), and it does not
+/// outlive us: after a kill -9 of the gateway it stops in good order. Nothing here is for the event
+/// loop: `start` and `stop` wait.
 public final class Cluster {
   /// What the operator should know, such as data that had to be put elsewhere.
   public private(set) var notes: [String] = []
@@ -18,26 +20,42 @@ public final class Cluster {
 
   private let directory: String
   private var lock: Int32 = -1
-  private var server: Postmaster?
+  private var keeper: Keeper?
   private var data = ""
   private var privateSocketFolder: String?
 
   private let survivesPowerLoss: Bool
+  private let restartsByItself: Bool
+  private let report: @Sendable (ClusterEvent) -> Void
 
-  public convenience init(dataDirectory: String) {
-    self.init(dataDirectory: dataDirectory, survivesPowerLoss: true)
+  /// Recovery after a crash may take long; it is bounded by max_wal_size.
+  private static let startMilliseconds = 300_000
+
+  /// - Parameters:
+  ///   - restartsByItself: false for one who ends the server on purpose, and starts it with
+  ///     `crashAndRestart`.
+  ///   - report: called on a thread of its own.
+  public convenience init(
+    dataDirectory: String, restartsByItself: Bool = true,
+    report: @escaping @Sendable (ClusterEvent) -> Void = { _ in }
+  ) {
+    self.init(
+      dataDirectory: dataDirectory, survivesPowerLoss: true, restartsByItself: restartsByItself,
+      report: report)
   }
 
   /// Tests do not wait for the disk: their data need only outlive a crash of the server.
-  init(dataDirectory: String, survivesPowerLoss: Bool) {
+  init(
+    dataDirectory: String, survivesPowerLoss: Bool, restartsByItself: Bool = true,
+    report: @escaping @Sendable (ClusterEvent) -> Void = { _ in }
+  ) {
     directory = dataDirectory
     self.survivesPowerLoss = survivesPowerLoss
+    self.restartsByItself = restartsByItself
+    self.report = report
   }
 
-  deinit {
-    // The server stays: who wants it to stop says so.
-    if lock >= 0 { close(lock) }
-  }
+  deinit { stop() }
 
   /// Returns when the server answers.
   public func start() throws(ClusterFailure) {
@@ -48,56 +66,65 @@ public final class Cluster {
       let account = try account(for: directory + "/postgres")
       let home = try home(in: directory, for: account)
       data = home + "/data"
-      // One that is just stopping ends; then it is started like any other.
-      if let left = Postmaster.running(on: data), try awaitReady(left.process), isStaying() {
-        notes.append("took over the PostgreSQL that an earlier gateway left running")
-      } else {
-        let binaries = try ServerBinaries.find(version: dataVersion)
-        if dataVersion == nil { try create(home, binaries, account) }
-        try launch(
-          binaries, account, socketFolder: socketFolder(in: home, for: account),
-          log: directory + "/postgres.log")
+      // A server of ours is our child. One that was left by an earlier version, or that is just
+      // stopping because its gateway was killed, ends first.
+      if try Leftovers.end(on: data) {
+        notes.append("ended the PostgreSQL that an earlier gateway had left")
       }
-      url = Cluster.url(socketFolder: server?.socketFolder ?? "")
+      let binaries = try ServerBinaries.find(version: dataVersion)
+      if dataVersion == nil { try create(home, binaries, account) }
+      let server = try Server(
+        binaries: binaries, account: account, data: data,
+        socketFolder: socketFolder(in: home, for: account), log: directory + "/postgres.log",
+        survivesPowerLoss: survivesPowerLoss)
+      let keeper = Keeper(restartsByItself: restartsByItself, report: report)
+      try keeper.begin(server)
+      self.keeper = keeper
+      try awaitReady(after: 0)
+      url = Cluster.url(socketFolder: server.socketFolder)
     } catch {
-      close(lock)
-      lock = -1
+      stop()
       throw error
     }
   }
 
-  /// Stops the server: connections are ended, what is committed is on disk. Bounded: a server that
-  /// does not stop in 30 s is told to stop at once and recovers at its next start.
+  /// Stops the server: connections are ended, what is committed is on disk.
   public func stop() {
-    defer {
-      if lock >= 0 { close(lock) }
-      lock = -1
-      url = ""
-      server = nil
-    }
-    guard let server else { return }
-    for (signal, seconds) in [(SIGINT, 30), (SIGQUIT, 10), (SIGKILL, 5)] {
-      kill(server.process, signal)
-      if waitUntil(seconds: seconds, { self.hasEnded(server.process) }) { break }
-    }
+    keeper?.stop()
+    keeper = nil
+    url = ""
     if let folder = privateSocketFolder {
       // SAFETY: the path is copied into a C string for the call.
       unsafe _ = rmdir(folder)
       privateSocketFolder = nil
     }
+    if lock >= 0 { close(lock) }
+    lock = -1
   }
 
   /// For tests: the server ends without a checkpoint, as after a crash, and comes back on the same
   /// socket.
   public func crashAndRestart() throws(ClusterFailure) {
-    guard let old = server else { return }
-    kill(old.process, SIGQUIT)
-    _ = waitUntil(seconds: 30) { self.hasEnded(old.process) }
-    let directory = try Folder.resolve(directory)
-    try launch(
-      ServerBinaries.find(version: dataVersion), account(for: directory + "/postgres"),
-      socketFolder: old.socketFolder, log: directory + "/postgres.log")
+    guard let keeper else { return }
+    let before = keeper.readyCount
+    keeper.send(SIGQUIT)
+    keeper.start()
+    try awaitReady(after: before)
   }
+
+  private func awaitReady(after count: Int) throws(ClusterFailure) {
+    guard let keeper else { return }
+    let isOver = waitUntil(milliseconds: Cluster.startMilliseconds) {
+      keeper.readyCount > count || keeper.hasEnded
+    }
+    if let failure = keeper.failure { throw failure }
+    if !isOver { throw .tooSlow(operation: "start", seconds: Cluster.startMilliseconds / 1_000) }
+  }
+
+  /// Takes what libpq reads from the environment (PGPORT, PGSERVICE, PGOPTIONS, …) away from this
+  /// process: it is meant for another server, and most of it would keep us from ours. While one
+  /// thread runs.
+  public static func forgetClientSettings() { Environment.remove(prefix: "PG") }
 
   /// The URL of the server that a gateway runs on this folder, for a command beside it.
   public static func attach(dataDirectory: String) throws(ClusterFailure) -> String {
@@ -119,7 +146,7 @@ public final class Cluster {
         encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
       }
     }
-    return "postgresql:///chirrup?host=\(encoded)&user=chirrup"
+    return "postgresql:///chirrup?host=\(encoded)&port=\(Server.port)&user=chirrup"
   }
 
   // MARK: Where
@@ -201,7 +228,7 @@ public final class Cluster {
     Folder.read(data + "/PG_VERSION").flatMap { Int($0.prefix { $0.isNumber }) }
   }
 
-  // MARK: Making, starting, waiting
+  // MARK: Making
 
   /// Everything happens in `data.new`, which becomes `data` when it is complete.
   private func create(
@@ -226,78 +253,5 @@ public final class Cluster {
     guard unsafe rename(fresh, data) == 0 else {
       throw .system(operation: "rename", path: fresh, reason: systemText(errno))
     }
-  }
-
-  private func launch(
-    _ binaries: ServerBinaries, _ account: Account?, socketFolder: String, log: String
-  ) throws(ClusterFailure) {
-    // Only left by a crash: no server runs here, and the number in it may be somebody else's by
-    // now. SAFETY: the path is copied into a C string for the call.
-    unsafe _ = unlink(data + "/postmaster.pid")
-    let file = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else {
-      throw .system(operation: "open", path: log, reason: systemText(errno))
-    }
-    defer { close(file) }
-    let quoted = "\"" + socketFolder.replacing("\"", with: "\"\"") + "\""
-    let process = try Program(
-      path: binaries.postgres,
-      arguments: [
-        "-D", data, "-c", "listen_addresses=", "-c", "unix_socket_directories=\(quoted)",
-        "-c", "unix_socket_permissions=0700", "-c", "port=5432",
-        // What an acknowledged message rests on; not to be turned off by a configuration file.
-        "-c", "fsync=\(survivesPowerLoss ? "on" : "off")", "-c", "synchronous_commit=on", "-c",
-        "full_page_writes=on",
-      ], account: account
-    ).startDetached(log: file)
-    guard try awaitReady(process) else {
-      let lines = (Folder.read(log) ?? "").split(separator: "\n").suffix(8)
-      throw .program(name: "postgres", output: lines.joined(separator: "\n"))
-    }
-  }
-
-  /// False when the process has ended instead.
-  private func awaitReady(_ process: pid_t) throws(ClusterFailure) -> Bool {
-    // Recovery after a crash may take long; it is bounded by max_wal_size.
-    let seconds = 300
-    var ended = false
-    let ready = waitUntil(seconds: seconds) {
-      if let running = Postmaster.running(on: self.data), running.isReady {
-        self.server = running
-        return true
-      }
-      ended = self.hasEnded(process)
-      return ended
-    }
-    if !ready { throw .tooSlow(operation: "start", seconds: seconds) }
-    return !ended
-  }
-
-  /// A server that has just been told to stop says so a moment later.
-  private func isStaying() -> Bool {
-    usleep(100_000)
-    if let running = Postmaster.running(on: data) {
-      if running.isReady { return true }
-      _ = waitUntil(seconds: 60) { self.hasEnded(running.process) }
-    }
-    return false
-  }
-
-  /// Reaps it when it is our child.
-  private func hasEnded(_ process: pid_t) -> Bool {
-    var status: Int32 = 0
-    // SAFETY: `status` is written during the call.
-    if unsafe waitpid(process, &status, WNOHANG) == process { return true }
-    return kill(process, 0) != 0 && errno == ESRCH
-  }
-
-  private func waitUntil(seconds: Int, _ condition: () -> Bool) -> Bool {
-    let clock = ContinuousClock()
-    let deadline = clock.now + .seconds(seconds)
-    while !condition() {
-      if clock.now >= deadline { return false }
-      usleep(5_000)
-    }
-    return true
   }
 }

@@ -1,10 +1,12 @@
 import Glibc
+import Kernel
 
-/// Runs the server's programs: without a shell, with an environment of our own, in a session of
-/// their own, with no signal blocked or ignored, and as another user where that is asked for.
+/// Runs the server's programs: without a shell of the user's, with an environment of our own, in a
+/// session of their own, with no signal blocked or ignored, with no descriptor but the three, and
+/// as another user where that is asked for.
 ///
-/// `Kernel.ChildProcess` is not used because it ends with its owner: this server outlives a crash
-/// of the gateway.
+/// Nothing outlives us: each gets `deathSignal` when the thread that started it ends, however it
+/// ends (prctl(2), PR_SET_PDEATHSIG).
 struct Program {
   var path: String
   var arguments: [String]
@@ -12,6 +14,8 @@ struct Program {
   var account: Account?
   /// Bytes for its standard input; at most what fits into a pipe.
   var input = ""
+  /// Its name without SIG, for setpriv(1).
+  var deathSignal = "TERM"
 
   struct Ended {
     var succeeded: Bool
@@ -30,7 +34,7 @@ struct Program {
     }
     close(inputWriter)
     let spawned = Result { () throws(ClusterFailure) in
-      try spawn(input: inputReader, output: outputWriter)
+      try start(input: .descriptor(inputReader), output: outputWriter)
     }
     close(inputReader)
     close(outputWriter)
@@ -66,66 +70,39 @@ struct Program {
     guard ended.succeeded else { throw .program(name: name, output: ended.output) }
   }
 
-  /// Starts it in a session of its own, so that the terminal's Ctrl-C does not reach it.
-  func startDetached(log: Int32) throws(ClusterFailure) -> pid_t {
-    let (reader, writer) = try Program.pipe()
-    close(writer)
-    defer { close(reader) }
-    return try spawn(input: reader, output: log)
+  /// Starts it; the caller reaps it.
+  func start(input: Command.Input = .nothing, output: Int32) throws(ClusterFailure) -> pid_t {
+    var command = Command("setpriv", words)
+    command.environment = [
+      "PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin", "LC_ALL=C", "TZ=UTC",
+    ]
+    // Another user may not enter the folder we are in.
+    if account != nil { command.workingDirectory = "/" }
+    command.input = input
+    command.output = .descriptor(output)
+    command.errors = .descriptor(output)
+    // The terminal's Ctrl-C does not reach it.
+    command.hasOwnSession = true
+    do throws(Errno) {
+      return try command.start()
+    } catch {
+      throw .system(operation: "start", path: "setpriv", reason: systemText(error.rawValue))
+    }
   }
 
   private var name: String { String(path.split(separator: "/").last ?? "") }
 
-  private func spawn(input: Int32, output: Int32) throws(ClusterFailure) -> pid_t {
-    var command = [path] + arguments
+  /// What setpriv(1) gets. The shell ends at once if we ended before the death signal was set: then
+  /// its parent is another one.
+  private var words: [String] {
+    var words = ["--pdeathsig", deathSignal]
     if let account {
-      command =
-        [
-          // Another user may not enter the folder we are in.
-          "env", "-C", "/", "setpriv", "--reuid=\(account.user)", "--regid=\(account.group)",
-          "--clear-groups",
-          "--no-new-privs", "--",
-        ] + command
+      words += [
+        "--reuid=\(account.user)", "--regid=\(account.group)", "--clear-groups", "--no-new-privs",
+      ]
     }
-    var actions = unsafe posix_spawn_file_actions_t()
-    var attributes = posix_spawnattr_t()
-    // SAFETY: both objects are initialised here and destroyed below; libc copies what it is given.
-    unsafe posix_spawn_file_actions_init(&actions)
-    unsafe posix_spawnattr_init(&attributes)
-    defer {
-      unsafe posix_spawn_file_actions_destroy(&actions)
-      unsafe posix_spawnattr_destroy(&attributes)
-    }
-    unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
-    unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
-    unsafe posix_spawn_file_actions_adddup2(&actions, output, 2)
-    var none = sigset_t()
-    var all = sigset_t()
-    unsafe sigemptyset(&none)
-    unsafe sigfillset(&all)
-    unsafe posix_spawnattr_setsigmask(&attributes, &none)
-    unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-    let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | 0x80  // SETSID
-    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
-
-    let words = unsafe command.map { unsafe strdup($0) } + [nil]
-    let environment = unsafe [
-      strdup("PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin"), strdup("LC_ALL=C"),
-      strdup("TZ=UTC"), nil,
-    ]
-    defer {
-      // SAFETY: the copies are not used after the call.
-      unsafe words.forEach { unsafe free($0) }
-      unsafe environment.forEach { unsafe free($0) }
-    }
-    var process: pid_t = 0
-    // SAFETY: both arrays end with nil and live during the call.
-    let failure = unsafe posix_spawnp(
-      &process, command[0], &actions, &attributes, words, environment)
-    guard failure == 0 else {
-      throw .system(operation: "start", path: command[0], reason: systemText(failure))
-    }
-    return process
+    let script = #"[ "$PPID" = "$0" ] && exec "$@""#
+    return words + ["--", "sh", "-c", script, "\(getpid())", path] + arguments
   }
 
   private static func pipe() throws(ClusterFailure) -> (reader: Int32, writer: Int32) {
@@ -147,7 +124,7 @@ struct Program {
 }
 
 /// An unprivileged user that runs the server when we are root.
-struct Account: Equatable {
+struct Account: Equatable, Sendable {
   var user: uid_t
   var group: gid_t
 

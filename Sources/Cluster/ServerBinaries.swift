@@ -2,7 +2,7 @@ import Glibc
 
 /// Where the server's programs are: distributions keep them outside PATH, one folder for each major
 /// version.
-struct ServerBinaries: Equatable {
+struct ServerBinaries: Equatable, Sendable {
   static let oldestVersion = 14
 
   var folder: String

@@ -9,14 +9,18 @@ public struct Command: Sendable {
     case capture
     /// Appended to the file, which is made if it does not exist.
     case file(String)
+    /// This descriptor of the caller's, which stays open there.
+    case descriptor(Int32)
   }
 
-  public enum Input: Sendable {
+  public enum Input: Sendable, Equatable {
     /// /dev/null.
     case nothing
     /// A socket both ways, whose other end is `ChildProcess.takeSocket`. It ends with this process,
     /// however that ends: the child's sign to end too.
     case socket
+    /// This descriptor of the caller's, which stays open there.
+    case descriptor(Int32)
   }
 
   /// A path, or a name to be looked up in PATH.
@@ -30,10 +34,21 @@ public struct Command: Sendable {
   public var errors: Output = .inherit
   /// A process group of its own, which a Ctrl-C at the terminal does not reach.
   public var hasOwnGroup = false
+  /// A session of its own, without the terminal.
+  public var hasOwnSession = false
 
   public init(_ executable: String, _ arguments: [String] = []) {
     self.executable = executable
     self.arguments = arguments
+  }
+
+  /// Starts it for a caller that waits for the process of this number itself (waitpid(2)); nothing
+  /// is captured, and the input is no socket. It may outlive the caller.
+  public func start() throws(Errno) -> Int32 {
+    precondition(!capturesSomething && input != .socket, "only a ChildProcess owns descriptors")
+    var plan = SpawnPlan()
+    try plan.prepare(self, input: nil, captureTo: -1)
+    return try plan.run(self)
   }
 }
 

@@ -25,6 +25,8 @@ import CLinux
   ) throws(Errno) {
     // SAFETY: `actions` and `attributes` are initialised; the calls copy the paths and sets they
     // are given.
+    var input = input
+    if case .descriptor(let number) = command.input { input = number }
     if let input {
       unsafe try check(posix_spawn_file_actions_adddup2(&actions, input, 0))
     } else {
@@ -50,6 +52,7 @@ import CLinux
       flags |= POSIX_SPAWN_SETPGROUP
       unsafe try check(posix_spawnattr_setpgroup(&attributes, 0))
     }
+    if command.hasOwnSession { flags |= spawnInSession }
     unsafe try check(posix_spawnattr_setflags(&attributes, Int16(flags)))
   }
 
@@ -83,6 +86,8 @@ import CLinux
       unsafe try check(posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_WRONLY, 0))
     case .capture:
       unsafe try check(posix_spawn_file_actions_adddup2(&actions, descriptor, number))
+    case .descriptor(let own):
+      unsafe try check(posix_spawn_file_actions_adddup2(&actions, own, number))
     case .file(let path):
       let flags = O_WRONLY | O_CREAT | O_APPEND
       unsafe try check(posix_spawn_file_actions_addopen(&actions, number, path, flags, 0o600))
@@ -98,6 +103,9 @@ extension Command {
     return false
   }
 }
+
+/// POSIX_SPAWN_SETSID of spawn.h, which it declares with _GNU_SOURCE only.
+private let spawnInSession: Int32 = 0x80
 
 /// These functions return the error number instead of setting errno.
 private func check(_ failure: Int32) throws(Errno) {

@@ -26,6 +26,7 @@ enum Database {
     if let url = settings.databaseDirectURL ?? settings.databaseURL {
       return try body(BlockingConnection(url))
     }
+    Cluster.forgetClientSettings()
     let deadline = SystemClock.now().advanced(byMilliseconds: startMilliseconds)
     while true {
       if let url = try? Cluster.attach(dataDirectory: settings.dataDirectory) {

@@ -24,25 +24,34 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try await options.settings()
     try Gateway.check(settings)
+    let logger = Logger(label: "chirrup") { _ in LineLogHandler(settings) }
     do {
-      try await serveWithDatabase(settings)
+      try await serveWithDatabase(settings, logger)
     } catch let held as LoopsHeld {
       ProcessEnd.now(status: held.exitStatus)
     }
   }
 
-  private func serveWithDatabase(_ settings: Settings) async throws {
-    guard settings.databaseURL == nil else { return try await serve(settings) }
-    let cluster = Cluster(dataDirectory: settings.dataDirectory)
+  private func serveWithDatabase(_ settings: Settings, _ logger: Logger) async throws {
+    guard settings.databaseURL == nil else { return try await serve(settings, logger) }
+    Cluster.forgetClientSettings()
+    let cluster = Cluster(dataDirectory: settings.dataDirectory) { event in
+      switch event {
+      case .ended(let reason): logger.error("\(reason); it is started again")
+      case .notStarted(let reason): logger.error("PostgreSQL is not back yet: \(reason)")
+      case .running(let milliseconds):
+        logger.info("PostgreSQL runs again", metadata: ["after_ms": "\(milliseconds)"])
+      }
+    }
     try cluster.start()
     defer { cluster.stop() }
     for note in cluster.notes { Terminal.tell(note) }
     var local = settings
     local.databaseURL = cluster.url
-    try await serve(local)
+    try await serve(local, logger)
   }
 
-  private func serve(_ settings: Settings) async throws {
+  private func serve(_ settings: Settings, _ logger: Logger) async throws {
     guard let url = settings.databaseURL else { return }
     let preparation: Preparation?
     do {
@@ -61,7 +70,7 @@ struct ServeCommand: AsyncParsableCommand {
         "DEMO_EMAIL": prepared.demo == nil ? "" : DemoWorkspace.email,
         "DEMO_PASSWORD": prepared.demo?.password ?? "",
       ],
-      logger: Logger(label: "chirrup") { _ in LineLogHandler(settings) })
+      logger: logger)
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)

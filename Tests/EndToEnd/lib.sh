@@ -176,7 +176,7 @@ clean_up() {
   if [ -n "$cluster" ] && [ -e "$cluster/data/postmaster.pid" ]; then
     stop_cluster immediate >/dev/null 2>&1 || true
   fi
-  # The private cluster outlives a gateway that was killed; its process id stands in its folder.
+  # The private cluster of a gateway that was killed may be about to stop; its process id stands in its folder.
   if [ -n "${data:-}" ] && [ -e "$data/postgres/data/postmaster.pid" ]; then
     end "$(head -n 1 "$data/postgres/data/postmaster.pid")" QUIT 10
   fi

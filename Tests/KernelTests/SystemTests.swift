@@ -24,6 +24,26 @@ import Testing
     #expect(Set((0..<100).map { _ in Random.uint64() }).count == 100)
   }
 
+  @Test("Variables are taken from the environment by the beginning of their names, others stay")
+  func environment() async {
+    await #expect(processExitsWith: .exitCode(17)) {
+      for name in ["PGPORT", "PGSERVICE", "PGX", "XPG"] { SystemTests.set(name) }
+      Environment.remove(prefix: "PG")
+      for name in ["PGPORT", "PGSERVICE", "PGX"] where SystemTests.isSet(name) { exitNow(1) }
+      exitNow(SystemTests.isSet("XPG") ? 17 : 2)
+    }
+  }
+
+  private static func set(_ name: String) {
+    // SAFETY: the texts are copied into C strings for the call.
+    unsafe _ = setenv(name, "1=2", 1)
+  }
+
+  private static func isSet(_ name: String) -> Bool {
+    // SAFETY: the text is copied into a C string for the call.
+    unsafe getenv(name) != nil
+  }
+
   @Test("An error number has a name and a sentence")
   func errors() {
     #expect(Errno.connectionReset.name == "ECONNRESET")

@@ -65,17 +65,34 @@ import Testing
     }
   }
 
-  @Test func `a server that a killed gateway left is taken over`() throws {
-    try withFolder("orphan") { folder in
-      do {
-        // Dropped without stop: like a kill -9, the lock goes and the server stays.
-        try quick(folder).start()
-      }
-      let url = try Cluster.attach(dataDirectory: folder)
+  /// A server that nobody watches, as an earlier version left it: PostgreSQL by itself.
+  private func leave(_ folder: String) throws -> String {
+    let cluster = quick(folder)
+    try cluster.start()
+    let url = cluster.url
+    cluster.stop()
+    let postgres = try ServerBinaries.find(version: nil).postgres
+    let account = try getuid() == 0 ? Account.unprivileged() : nil
+    let user = account.map { "setpriv --reuid=\($0.user) --regid=\($0.group) --clear-groups --" }
+    let home = folder + "/postgres"
+    // SAFETY: the text is copied into a C string for the call.
+    _ = unsafe system(
+      "cd / && \(user ?? "") setsid '\(postgres)' -D '\(home)/data' -k '\(home)/run' "
+        + "-c listen_addresses= > /dev/null 2>&1 &")
+    #expect(waitUntil(milliseconds: 60_000) { (try? Cluster.attach(dataDirectory: folder)) != nil })
+    return url
+  }
+
+  @Test func `a server that was left ends, and one that is watched takes its place`() throws {
+    try withFolder("left") { folder in
+      let url = try leave(folder)
+      let stranger = try #require(Postmaster.running(on: folder + "/postgres/data")).process
       let next = quick(folder)
       try next.start()
       #expect(next.url == url)
-      #expect(next.notes.contains { $0.contains("took over") })
+      #expect(next.notes.contains { $0.contains("had left") })
+      #expect(Folder.target(ofLink: "/proc/\(stranger)/cwd") == nil)
+      #expect(try BlockingConnection(url).run(Query("SELECT 1")).int(0, 0) == 1)
       next.stop()
       #expect(throws: QueryFailure.self) { try BlockingConnection(url) }
     }
@@ -99,7 +116,7 @@ import Testing
 
   @Test func `a server that is just stopping is waited for and started again`() throws {
     try withFolder("stopping") { folder in
-      do { try quick(folder).start() }
+      _ = try leave(folder)
       let file = folder + "/postgres/data/postmaster.pid"
       // SAFETY: the text is copied into a C string for the call.
       _ = unsafe system(

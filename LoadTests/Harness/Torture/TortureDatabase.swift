@@ -33,7 +33,7 @@ final class TortureDatabase {
   private static let endMilliseconds: Int64 = 30_000
 
   init(directory: String) throws {
-    cluster = Cluster(dataDirectory: directory)
+    cluster = Cluster(dataDirectory: directory, restartsByItself: false)
     try cluster.start()
     url = cluster.url
     data = directory + "/postgres/data"

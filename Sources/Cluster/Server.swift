@@ -1,0 +1,92 @@
+import Glibc
+
+/// How the private server is started, the first time and every other.
+struct Server: Sendable {
+  var binaries: ServerBinaries
+  var account: Account?
+  var data: String
+  var socketFolder: String
+  var log: String
+  var survivesPowerLoss: Bool
+
+  func launch() throws(ClusterFailure) -> pid_t {
+    // Only left by a crash: no server runs here, and the number in it may be somebody else's by
+    // now. SAFETY: the path is copied into a C string for the call.
+    unsafe _ = unlink(data + "/postmaster.pid")
+    let file = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else {
+      throw .system(operation: "open", path: log, reason: systemText(errno))
+    }
+    defer { close(file) }
+    let quoted = "\"" + socketFolder.replacing("\"", with: "\"\"") + "\""
+    // A fast shutdown, with a checkpoint, also when we are killed.
+    return try Program(
+      path: binaries.postgres,
+      arguments: [
+        "-D", data, "-c", "listen_addresses=", "-c", "unix_socket_directories=\(quoted)",
+        "-c", "unix_socket_permissions=0700", "-c", "port=\(Server.port)",
+        // What an acknowledged message rests on; not to be turned off by a configuration file.
+        "-c", "fsync=\(survivesPowerLoss ? "on" : "off")", "-c", "synchronous_commit=on", "-c",
+        "full_page_writes=on",
+      ], account: account, deathSignal: "INT"
+    ).start(output: file)
+  }
+
+  /// Only a name: it listens on no network.
+  static let port = 5432
+
+  /// What the log says of the end of this server, as one line; nil when that explains nothing.
+  /// Backends and the server itself begin their lines with the time and their process in brackets
+  /// (`log_line_prefix`, whose default it is).
+  func lastWords(of process: pid_t) -> String? {
+    Server.lastWords(of: process, in: Folder.read(log) ?? "")
+  }
+
+  static func lastWords(of process: pid_t, in log: String) -> String? {
+    var panic: String?
+    var fatal: String?
+    var word: String?
+    var isThisStart = false
+    for line in log.split(separator: "\n") {
+      let isItsOwn = line.contains("[\(process)]")
+      // What an earlier server said is no reason.
+      isThisStart = isThisStart || isItsOwn
+      guard isThisStart else { continue }
+      if let text = message(in: line, after: "PANIC:") { panic = text }
+      guard isItsOwn else { continue }
+      if let text = message(in: line, after: "FATAL:") { fatal = text }
+      if let text = message(in: line, after: "LOG:"),
+        !text.hasSuffix("is shut down"), !text.hasSuffix("ready to accept connections"),
+        word?.hasPrefix("received") != true
+      {
+        // What was asked of it explains more than how its parts then ended.
+        word = text
+      }
+    }
+    // A server that cannot read its settings says so before it has a prefix.
+    let bare = log.split(separator: "\n").last.flatMap { message(in: $0, after: "FATAL:") }
+    return (panic ?? fatal ?? word ?? bare).map { String($0.prefix(300)) }
+  }
+
+  private static func message(in line: Substring, after level: String) -> String? {
+    guard let range = line.firstRange(of: level) else { return nil }
+    return String(line[range.upperBound...].drop { $0 == " " })
+  }
+}
+
+/// How a process ended, as waitpid(2) says.
+struct ProcessEnd: Equatable {
+  var word: Int32
+
+  /// The macros of wait(2): the low seven bits are the signal, 0 for an exit.
+  var signal: Int32? { word & 0x7F == 0 ? nil : word & 0x7F }
+  var status: Int32 { word >> 8 & 0xFF }
+
+  var description: String {
+    guard let signal else { return "ended with status \(status)" }
+    let name = [SIGQUIT: "SIGQUIT", SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGSEGV: "SIGSEGV"][
+      signal]
+    if signal == SIGKILL { return "was killed (SIGKILL), as the system does without memory" }
+    return "was ended by signal \(signal)" + (name.map { " (\($0))" } ?? "")
+  }
+}
