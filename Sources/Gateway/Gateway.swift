@@ -163,13 +163,14 @@ public enum Gateway {
   /// and used by the others.
   static func listen(_ shared: Shared) throws -> ([[Listener]], Listening) {
     var listeners: [[Listener]] = Array(repeating: [], count: shared.loopCount)
-    let plain = try listen(on: shared.settings.listen, isSecure: false, &listeners)
-    let secure = try listen(on: shared.settings.tlsListen, isSecure: true, &listeners)
+    let isShared = shared.settings.listenShared
+    let plain = try listen(on: shared.settings.listen, isSecure: false, isShared, &listeners)
+    let secure = try listen(on: shared.settings.tlsListen, isSecure: true, isShared, &listeners)
     return (listeners, Listening(plain: plain, secure: secure))
   }
 
   private static func listen(
-    on wanted: [ListenAddress], isSecure: Bool, _ listeners: inout [[Listener]]
+    on wanted: [ListenAddress], isSecure: Bool, _ isShared: Bool, _ listeners: inout [[Listener]]
   ) throws -> [ListenAddress] {
     var addresses: [ListenAddress] = []
     for address in wanted {
@@ -182,8 +183,9 @@ public enum Gateway {
       var port = address.port
       for index in listeners.indices {
         do throws(Errno) {
+          // The first loop's finds out whether somebody else has the address.
           let socket = try Sockets.listen(
-            on: ip, port: port, backlog: 4096, sharesPort: listeners.count > 1)
+            on: ip, port: port, backlog: 4096, sharing: isShared || index > 0 ? .others : .later)
           // Every socket it accepts inherits this, without a call of its own (tcp(7)).
           try? socket.setNoDelay()
           port = try socket.localPort()
@@ -191,8 +193,8 @@ public enum Gateway {
         } catch  where error == .addressInUse {
           throw GatewayFailure(
             description:
-              "\(address) is in use by another program. "
-              + "Stop it, or choose another port with --listen."
+              "\(address) is in use by another program or gateway. Stop it, or choose another "
+              + "port with --listen. Gateways may share an address: listen_shared in the settings."
           )
         } catch {
           throw GatewayFailure(description: "cannot listen on \(address): \(error)")

@@ -11,20 +11,31 @@ import CLinux
   case failed(Errno)
 }
 
+/// Who else may listen on a port (SO_REUSEPORT, which the kernel gives out by connection).
+public enum PortSharing: Sendable {
+  case none
+  /// Nobody has it before; later listeners with `.others` may join.
+  case later
+  /// Everybody of this user who says the same or `.later`.
+  case others
+}
+
 /// Making sockets: all of them non-blocking and closed on exec.
 public enum Sockets {
   /// Listens for TCP. `0.0.0.0` and `127.0.0.1` are IPv4 only, `::` takes both families.
-  /// With `sharesPort` every loop may have a listener of its own on the port (SO_REUSEPORT).
   public static func listen(
-    on address: IPAddress, port: UInt16, backlog: Int32 = 1024, sharesPort: Bool = false
+    on address: IPAddress, port: UInt16, backlog: Int32 = 1024, sharing: PortSharing = .none
   ) throws(Errno) -> FileDescriptor {
     let raw = RawAddress(PeerAddress(ip: address, port: port))
     let socket = try make(Int32(raw.storage.ss_family))
     // Without this a restarted server waits a minute for the old connections' TIME_WAIT.
     try socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
-    if sharesPort { try socket.set(SOL_SOCKET, SO_REUSEPORT, 1) }
+    if sharing == .others { try socket.set(SOL_SOCKET, SO_REUSEPORT, 1) }
     if !address.isVersion4 { try socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
-    try bindAndListen(socket, raw, backlog)
+    try bind(socket, raw)
+    // Two sockets share a port only if both say so: the bind above met nobody, and now may others.
+    if sharing == .later { try socket.set(SOL_SOCKET, SO_REUSEPORT, 1) }
+    try listen(socket, backlog)
     return socket
   }
 
@@ -32,7 +43,8 @@ public enum Sockets {
   public static func listen(path: String, backlog: Int32 = 1024) throws(Errno) -> FileDescriptor {
     let raw = try RawAddress(path: path)
     let socket = try make(AF_UNIX)
-    try bindAndListen(socket, raw, backlog)
+    try bind(socket, raw)
+    try listen(socket, backlog)
     return socket
   }
 
@@ -91,10 +103,9 @@ public enum Sockets {
     }
   }
 
-  private static func bindAndListen(
-    _ socket: borrowing FileDescriptor, _ address: RawAddress, _ backlog: Int32
+  private static func listen(
+    _ socket: borrowing FileDescriptor, _ backlog: Int32
   ) throws(Errno) {
-    try bind(socket, address)
     let number = socket.rawValue
     _ = try retrying { CLinux.listen(number, backlog) }
   }

@@ -3,6 +3,7 @@
 /// command line, where there is one.
 public enum SettingKey: String, CaseIterable, Sendable {
   case listen
+  case listenShared = "listen_shared"
   case tlsListen = "tls.listen"
   case tlsCertificates = "tls.certificates"
   case tlsKeys = "tls.keys"

@@ -75,6 +75,7 @@ extension Settings {
     check.value(.requireOrigin, into: &requireOrigin) { parseBoolean($0) }
     check.number(.drainSeconds, into: &drainSeconds)
     check.value(.migrate, into: &migrate) { parseBoolean($0) }
+    check.value(.listenShared, into: &listenShared) { parseBoolean($0) }
     check.value(.debugEcho, into: &debugEcho) { parseBoolean($0) }
     check.value(.demo, into: &demo) { parseBoolean($0) }
     checkListeners(&check)

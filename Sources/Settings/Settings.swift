@@ -5,6 +5,8 @@
 public struct Settings: Sendable, Equatable {
   /// Where the gateway listens; one listener for each address and loop.
   public var listen = [ListenAddress(host: "127.0.0.1", port: 8080)]
+  /// Whether another gateway of this user may listen there already.
+  public var listenShared = false
   /// Where it listens for TLS.
   public var tlsListen: [ListenAddress] = []
   /// Certificate chains, PEM. The first answers for names that none of them has.

@@ -81,6 +81,7 @@ beside "quarantine" ./quarantine.sh
 beside "webhooks" ./webhooks.sh
 beside "pgbouncer" ./pgbouncer.sh
 beside "fail-over" ./failover.sh
+beside "shared port" ./shared_port.sh
 beside "crowds" ./crowds.sh
 beside "held loop" ./held.sh
 join

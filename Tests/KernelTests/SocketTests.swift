@@ -121,16 +121,48 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
 
   @Test("A port that is taken is refused unless both sides share it (SO_REUSEPORT)")
   func sharedPort() throws {
-    let first = try Sockets.listen(on: .loopback, port: 0, sharesPort: true)
+    let first = try Sockets.listen(on: .loopback, port: 0, sharing: .others)
     let port = try first.localPort()
-    let second = try Sockets.listen(on: .loopback, port: port, sharesPort: true)
+    let second = try Sockets.listen(on: .loopback, port: port, sharing: .others)
     #expect(try second.localPort() == port)
+    for sharing in [PortSharing.none, .later] {
+      do {
+        _ = try Sockets.listen(on: .loopback, port: port, sharing: sharing)
+        Issue.record("a third listener that wants the port for itself")
+      } catch {
+        #expect(error == .addressInUse)
+      }
+    }
+  }
+
+  @Test("The first listener has the port for itself, then shares it with later ones only")
+  func portSharedLater() throws {
+    let first = try Sockets.listen(on: .loopback, port: 0, sharing: .later)
+    let port = try first.localPort()
     do {
-      _ = try Sockets.listen(on: .loopback, port: port)
-      Issue.record("a third listener without sharing")
+      _ = try Sockets.listen(on: .loopback, port: port, sharing: .later)
+      Issue.record("two that were both first")
     } catch {
       #expect(error == .addressInUse)
     }
+    let second = try Sockets.listen(on: .loopback, port: port, sharing: .others)
+    // Connections come to both: 64 to one of them alone would be chance of 2^-63.
+    var counts = [0, 0]
+    for _ in 0..<64 {
+      let client = try Sockets.connect(to: .loopback, port: port)
+      #expect(try wait(client, .write) != nil)
+      while true {
+        if case .accepted = first.accept() {
+          counts[0] += 1
+          break
+        }
+        if case .accepted = second.accept() {
+          counts[1] += 1
+          break
+        }
+      }
+    }
+    #expect(counts[0] > 0 && counts[1] > 0)
   }
 
   @Test("IPv6 and, on the same listener, IPv4 peers have one form of address (N17)")

@@ -116,6 +116,7 @@ import Testing
       drain_seconds: 0
       migrate: false
       debug_echo: true
+      listen_shared: true
       demo: yes
       """)
     var expected = Settings()
@@ -169,6 +170,7 @@ import Testing
     expected.drainSeconds = 0
     expected.migrate = false
     expected.debugEcho = true
+    expected.listenShared = true
     expected.demo = true
     #expect(try await Settings.load(file: file.path, environment: [:]).settings == expected)
 
@@ -218,6 +220,7 @@ import Testing
       "CHIRRUP_DRAIN_SECONDS": "0",
       "CHIRRUP_MIGRATE": "false",
       "CHIRRUP_DEBUG_ECHO": "1",
+      "CHIRRUP_LISTEN_SHARED": "true",
       "CHIRRUP_DEMO": "on",
     ]
     #expect(environment.count == SettingKey.allCases.count)
