@@ -87,8 +87,9 @@ enum APILimits {
   static let attributesBytes = 8_192
   static let attributeNameBytes = 64
   static let attributeTextBytes = 512
-  /// Bytes of the comment with a rating; the table counts at most so many characters.
-  static let commentBytes = 2_000
+  /// Characters of the comment with a rating, as the widget's field and the table count them.
+  static let commentCharacters = 2_000
+  static let commentBytes = 4 * commentCharacters
   /// Bytes of a transcript from which on it takes no further page.
   static let transcriptBytes = 1_048_576
 }

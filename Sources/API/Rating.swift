@@ -10,6 +10,10 @@ extension API {
     guard let rating = try object.int("rating", in: 1...5) else { throw .missing("rating") }
     let comment = try object.string("comment", bytesMax: APILimits.commentBytes)
       .map { trimmed($0[...]) }
+      .flatMap { $0.isEmpty ? nil : $0 }
+    guard (comment?.unicodeScalars.count ?? 0) <= APILimits.commentCharacters else {
+      throw .invalid("“comment” may have \(APILimits.commentCharacters) characters.")
+    }
     guard try await settings(of: call.workspace, now: call.request.now).settings.rating.isEnabled
     else { throw .ratingDisabled }
     let isNew = try await run(

@@ -123,7 +123,7 @@ static const char inner[] =
     "nudge local route kept commit typing forget keep unread render about again "
     "speak write welcome state items ready next lost others log form mark sign node drawn draw "
     "change cause reason frame tell choose begun config offers view visitor hush typed me extra "
-    "newer atEnd line mute fail moved hush untold";
+    "newer atEnd transcript loading line mute fail moved hush untold";
 
 /// Classes that only the widget's own sheet and elements name, and no test.
 static const char looks[] =

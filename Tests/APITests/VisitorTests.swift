@@ -265,6 +265,26 @@ struct VisitorWorld {
     #expect(head.int(0, 0) == 2)
   }
 
+  @Test("a comment has 2,000 characters of any script; one of spaces is none")
+  func commentLimit() async throws {
+    let test = try await VisitorWorld()
+    let visit = await test.token()
+    let session = try test.session(visit)
+    for (comment, status, kept) in [
+      (String(repeating: "🙏", count: 2_000), 204, 2_000 as Int64?),
+      (String(repeating: "a", count: 2_001), 400, 2_000), ("   ", 204, nil),
+    ] {
+      let answer = try await test.call(
+        "PUT", "sessions/\(session)/rating", visit, json: #"{"rating":4,"comment":"\#(comment)"}"#)
+      #expect(answer.status == status)
+      let rows = try await test.world.database.run(
+        Query(
+          "SELECT length(comment) FROM csat_responses WHERE session_id = $1::uuid",
+          [.uuid(session)]))
+      #expect(rows.count == 1 && rows.int(0, 0) == kept)
+    }
+  }
+
   @Test("nobody rates or reads a conversation of somebody else (A08)")
   func foreign() async throws {
     let test = try await VisitorWorld()

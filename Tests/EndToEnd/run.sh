@@ -105,6 +105,7 @@ beside "answering" ./answering.sh
 join
 beside "widget" ./widget.sh
 beside "pages" ./pages.sh
+beside "rating" ./rating.sh
 beside "hijack" ./hijack.sh
 join
 beside "list" ./list.sh

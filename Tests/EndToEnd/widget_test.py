@@ -402,7 +402,7 @@ class WidgetRun(Run):
                 widget.page.close()
 
 
-def main() -> int:
+def main(kind=WidgetRun, title="widget") -> int:
     options = argparse.ArgumentParser(description=__doc__)
     for name in ("base-url", "database", "psql", "operator-token"):
         options.add_argument(f"--{name}", required=True)
@@ -416,7 +416,7 @@ def main() -> int:
         # Chromium's own sandbox does not work for root in a container.
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=sandbox)
-        run = WidgetRun(browser, arguments)
+        run = kind(browser, arguments)
         try:
             run.run()
         except (Failure, AssertionError, Error) as failure:
@@ -431,7 +431,7 @@ def main() -> int:
             return 1
         finally:
             browser.close()
-    print(f"widget: {run.count} promises kept")
+    print(f"{title}: {run.count} promises kept")
     return 0
 
 

@@ -52,7 +52,7 @@ extension Schema {
   ).named("OfflineMessage")
   static let openedSession = object(["session": id]).named("OpenedSession")
   static let ratingInput = input(
-    ["rating": int(1...5)], optional: ["comment": string(0...APILimits.commentBytes)]
+    ["rating": int(1...5)], optional: ["comment": string(0...APILimits.commentCharacters)]
   ).named("Rating")
 
   static let oneVisitor = object(["visitor": visitor]).named("VisitorAnswer")

@@ -27,12 +27,9 @@ const initials = (name) => (
   /[a-z0-9]{1,2}|\p{L}\p{M}*/iu.exec(name.replace(/^Visitor\s/, ''))?.[0] ?? '?'
 );
 
-/** A colleague keeps the same tint everywhere. */
-const tint = (id) => 1 + (parseInt(id.slice(-1), 36) % 4 || 0);
-
 export const face = (who, more = '') => el(
   `span.avatar${more}`,
-  { 'aria-hidden': 'true', 'data-tint': who.kind !== 'visitor' && tint(`${who.id}`) },
+  { 'aria-hidden': 'true', 'data-id': who.kind !== 'visitor' && `${who.id}` },
   initials(who.name || `${who.id}`.slice(-2)).toUpperCase(),
 );
 
@@ -58,7 +55,7 @@ export class Thread {
       if (size === this.#size) this.atEnd = size - log.scrollTop < NEAR;
       this.#size = size;
       if (log.scrollTop < 200) on.older();
-    }, { passive: true });
+    });
     new ResizeObserver(() => this.atEnd && this.toEnd()).observe(log);
   }
 

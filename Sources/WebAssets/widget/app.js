@@ -17,8 +17,6 @@ import { Word } from './wordlist.js';
 import { direction, language, say, speak, word } from './words.js';
 
 const CAUSES = {
-  [Fault.session_closed]: Word.closed,
-  [Fault.no_such_session]: Word.closed,
   [Fault.too_large]: Word.too_large,
   [Fault.rejected]: Word.rejected,
   full: Word.full,
@@ -45,7 +43,7 @@ export async function start({ host, root, launcher, origin, given }) {
   const visitor = new Visitor(origin, workspace, given);
   const badge = el('span.count', { hidden: true });
   const teaser = el('div.teaser', { role: 'status', hidden: true, click: open });
-  const phone = matchMedia('(max-width: 480px)');
+  const phone = matchMedia('(max-width:480px),(max-height:480px)');
   const night = matchMedia('(prefers-color-scheme: dark)');
   let me = { kind: 'visitor', id: '' };
   let talk; // the conversation
@@ -220,8 +218,8 @@ export async function start({ host, root, launcher, origin, given }) {
       : offline?.enabled && !hours.is_open
       ? 'leave'
       : prechat?.enabled && !visitor.identity?.token && 'begin';
-    view.page.hidden = !which;
     log.hidden = which && !over;
+    if (over && root.activeElement === view.text) log.focus(); // the composer goes
     view.form.hidden = view.menu.hidden = which || over;
     view.again.hidden = !over;
     if (which !== drawn) view.page.replaceChildren(which ? more[which]() : '');
@@ -245,7 +243,7 @@ export async function start({ host, root, launcher, origin, given }) {
     const item = outbox.items.find(({ id }) => id === key);
     const way = (what, click) => el('button.link', { click }, say(what));
     return [
-      el('span', { role: 'alert' }, say(CAUSES[code] ?? Word.failed)),
+      el('span', { role: 'alert' }, say(OVER.includes(code) ? Word.closed : CAUSES[code] ?? Word.failed)),
       talk && item.session !== talk.session
         ? way(Word.send_here, () => outbox.retry(item, { session: null }))
         : OVER.includes(code)
@@ -374,7 +372,7 @@ export async function start({ host, root, launcher, origin, given }) {
   launcher.append(badge);
   launcher.onclick = toggle;
   root.prepend(view.root, teaser);
-  log.addEventListener('scroll', changed, { passive: true });
+  log.addEventListener('scroll', changed);
   addEventListener('online', () => link.nudge());
   document.addEventListener('visibilitychange', () => { link.nudge(); changed(); });
   night.onchange = changed;

@@ -89,7 +89,9 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
   // Forms. The browser checks the fields and says so in its own words.
 
   /** Faces from sad to glad, in a box of 20. */
-  const grades = (name) => el('fieldset.grades', {}, [1, 2, 3, 4, 5].map((grade) => {
+  const grades = (name, label) => el('fieldset.grades', {
+    'aria-label': label,
+  }, [1, 2, 3, 4, 5].map((grade) => {
     paths.face = `${CIRCLE}M8 8v.01M12 8v.01M7 ${13.5 - grade * 0.4}q3 ${grade * 2 - 6} 6 0`;
     return el(
       'label',
@@ -103,7 +105,7 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
   function field({ key, label, type, required, options }) {
     const known = /^(name|email)$/.test(key) && key;
     const given = { type, name: key, required, dir: 'auto', maxlength: 2000, autocomplete: known };
-    return type === 'grades' ? grades(key) : el(
+    return type === 'grades' ? grades(key, label) : el(
       'label',
       {},
       el('span', {}, label, !required && el('small', {}, ` ${say(Word.optional)}`)),
@@ -132,6 +134,7 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
             await give(Object.fromEntries([...new FormData(node)].filter(([, value]) => value)));
           } catch { problem.textContent = say(Word.failed); }
           go.disabled = false;
+          go.focus(); // if it is still there
         },
       },
       el('h3', {}, title),
@@ -144,9 +147,10 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
   }
 
   const area = (key, label, required) => ({ key, label: say(label), type: 'area', required });
-  const thank = () => view.page.replaceChildren(
-    el('p.page', { role: 'status' }, say(Word.thanks)),
-  );
+  function thank() {
+    view.page.replaceChildren(el('p.page', { role: 'status' }, say(Word.thanks)));
+    view.again.focus(); // the button that was pressed is gone
+  }
 
   const leave = () => form(say(Word.leave), config().offline.text, Word.leave, [
     { key: 'name', label: say(Word.name), type: 'text' },
@@ -164,8 +168,8 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
     begun();
   });
 
-  const rate = () => form(config().rating.question || say(Word.how), '', Word.send, [
-    { key: 'rating', type: 'grades' },
+  const rate = (label = config().rating.question || say(Word.how)) => form(label, '', Word.send, [
+    { key: 'rating', type: 'grades', label },
     area('comment', Word.better),
   ], async ({ rating, comment }) => {
     await visitor.put(`sessions/${talk().session}/rating`, { rating: +rating, comment });

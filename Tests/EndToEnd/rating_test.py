@@ -1,0 +1,247 @@
+"""A conversation is rated: the form in the widget at many sizes, and its comment in the console.
+
+Started by rating.sh. A control counts as reachable if what a visitor can scroll brings it into the window, whole, and a
+press on its middle or near its corners meets it and nothing else.
+"""
+
+import json
+import sys
+
+from browser_test import Console, Widget
+from playwright.sync_api import Page, expect
+from widget_test import LANGUAGES, WidgetRun, main
+
+#: Width, height, and whether everything is in view without any scrolling.
+SIZES = (
+    (2560, 1440, True), (1920, 1080, True), (1280, 860, True), (1280, 800, True), (1280, 600, True),
+    (1024, 480, False), (844, 390, False), (667, 375, False), (568, 320, False), (640, 400, False),
+    (390, 844, True), (360, 640, True), (320, 568, True), (390, 420, False), (320, 256, False),
+    (280, 400, False), (320, 200, False),
+)
+#: Those of one language at a time and of larger text.
+SOME = ((1280, 800), (667, 375), (320, 568), (280, 400), (320, 200))
+#: Text twice as large, as a browser or a phone makes it for all that is not set in pixels of a box.
+LARGE = """() => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`dialog { font-size: ${innerWidth > 480 && innerHeight > 480 ? 28 : 32}px !important }`);
+  document.querySelector('chirrup-chat').shadowRoot.adoptedStyleSheets.push(sheet);
+}"""
+#: What stands in the way of each control: an empty list is a form that can be used.
+PROBLEMS = """async (whole) => {
+  const root = document.querySelector('chirrup-chat').shadowRoot;
+  const panel = root.querySelector('dialog');
+  await Promise.all(panel.getAnimations().map((it) => it.finished));
+  const form = root.querySelector('form');
+  const close = panel.querySelector('header button:last-of-type');
+  const controls = [...form.querySelectorAll('input, textarea, button'), form.parentNode.parentNode.querySelector(
+    'dialog > button'), close];
+  const problems = [];
+  const name = (it) => it.value || it.title || it.textContent || it.name;
+  const inside = ({ left, top, right, bottom }, box) => left >= box.left - 1 && top >= box.top - 1
+    && right <= box.right + 1 && bottom <= box.bottom + 1;
+  const screen = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+  const chain = (it) => it && it !== panel.parentNode ? [it, ...chain(it.parentNode)] : [];
+  const text = (box) => [box.left, box.top, box.right, box.bottom].map(Math.round).join(' ');
+  const look = (it, when) => {
+    const box = it.getBoundingClientRect();
+    if (!box.width || !box.height) return problems.push(`${name(it)} ${when}: has no size`);
+    if (!inside(box, screen)) problems.push(`${name(it)} ${when}: ${text(box)} is outside the window`);
+    for (const around of chain(it.parentNode)) {
+      if (getComputedStyle(around).overflowY !== 'visible' && !inside(box, around.getBoundingClientRect())) {
+        problems.push(`${name(it)} ${when}: ${text(box)} is cut off by ${text(around.getBoundingClientRect())}`);
+      }
+    }
+    for (const [x, y] of [[.5, .5], [.15, .15], [.85, .15], [.15, .85], [.85, .85]]) {
+      const hit = root.elementFromPoint(box.left + box.width * x, box.top + box.height * y);
+      if (!hit || !(it.contains(hit) || it.closest('label')?.contains(hit))) {
+        problems.push(`${name(it)} ${when}: a press at ${x} ${y} meets ${hit?.className ?? 'nothing'}`);
+      }
+    }
+  };
+  const home = () => chain(form).forEach((it) => { it.scrollTop = 0; it.scrollLeft = 0; });
+  home();
+  if (whole) {
+    for (const it of [form.querySelector('h3'), ...form.querySelectorAll('label'), ...controls]) look(it, 'at once');
+  }
+  for (const it of controls) {
+    home();
+    it.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    for (const around of chain(it.parentNode)) {
+      if (around.scrollTop && !/auto|scroll/.test(getComputedStyle(around).overflowY) || around.scrollLeft) {
+        problems.push(`${name(it)}: no visitor can scroll ${around.className} that way`);
+      }
+    }
+    look(it, 'scrolled to');
+  }
+  home();
+  for (const it of [panel, ...panel.querySelectorAll('*')]) {
+    if (it.closest('svg') || it.matches('.sr-only, [class~=sr-only]') || getComputedStyle(it).clipPath !== 'none') continue;
+    if (it.scrollWidth > it.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(it).overflowX)) {
+      problems.push(`${it.tagName} ${it.className} is wider than its place: ${it.scrollWidth} > ${it.clientWidth}`);
+    }
+  }
+  if (document.scrollingElement.scrollTop) problems.push('the page behind it has been scrolled');
+  return problems;
+}"""
+#: What has the focus, and whether it is in view.
+FOCUS = """() => {
+  const it = document.querySelector('chirrup-chat').shadowRoot.activeElement;
+  const box = it?.getBoundingClientRect();
+  return [it && (it.type === 'radio' ? `face ${it.value}` : it.role ?? it.name ?? it.title) || it?.textContent || null,
+    !!box && box.top >= -1 && box.bottom <= innerHeight + 1 && box.left >= -1 && box.right <= innerWidth + 1];
+}"""
+
+
+class RatingRun(WidgetRun):
+    def run(self) -> None:
+        first = self.page(self.context())
+        self.key = first.request.get(f"{self.options.base_url}/demo").text().split('data-workspace="')[1].split('"')[0]
+        self.config = f"{self.options.base_url}/api/v1/widget/config?workspace={self.key}"
+        self.set(first, lambda it: it["locale"] == "auto",
+                 widget={"locale": "auto", "greeting": {"title": "Hello", "text": "Ask us."}})
+        self.desk = Console(first, self.options.base_url, None, None)
+        self.desk.login()
+        for part in (self.sizes, self.keyboard, self.wheel, self.colours):
+            if not self.options.only or part.__name__ in self.options.only.split(","):
+                part()
+
+    def closed(self, words=("Hello", "My hose is too short."), **context) -> Widget:
+        """A visitor whose conversation has just been closed."""
+        widget = self.visitor(**context)
+        widget.launcher.click()
+        for text in words:
+            widget.say(text)
+        widget.committed()
+        self.close(self.session(widget.page))
+        expect(widget.panel.locator("form h3")).to_be_visible()
+        return widget
+
+    def close(self, session: str) -> None:
+        status = self.desk.page.evaluate(
+            "async (session) => (await fetch(`/api/v1/admin/live-chat/conversations/${session}/close`,"
+            " { method: 'POST' })).status",
+            session,
+        )
+        self.promise(f"an operator closes the conversation ({status})", status < 300)
+
+    def resize(self, page: Page, width: int, height: int) -> None:
+        """As a visitor meets it who comes back on such a screen."""
+        page.set_viewport_size({"width": width, "height": height})
+        page.reload()
+        expect(page.get_by_role("dialog").locator("form h3")).to_be_visible()
+
+    def usable(self, page: Page, what: str, whole: bool) -> None:
+        problems = page.evaluate(PROBLEMS, whole)
+        self.promise("\n      ".join([
+            f"the rating {'is whole in view' if whole else 'can be reached'}: {what}", *problems[:12],
+        ]), not problems)
+
+    def sizes(self) -> None:
+        widget = self.closed([f"Line {number} of a talk about a brake hose" for number in range(8)])
+        page = widget.page
+        for width, height, whole in SIZES:
+            self.resize(page, width, height)
+            self.shot(page, f"rating-{width}x{height}")
+            self.usable(page, f"{width}×{height}", whole)
+        for code in ("ar", "de", "th", "ja"):
+            better = json.loads((LANGUAGES / f"{code}.json").read_text())["better"]
+            for width, height in SOME:
+                self.resize(page, width, height)
+                page.evaluate("(code) => chirrup.setLocale(code)", code)
+                expect(widget.panel.get_by_label(better)).to_have_count(1)
+                self.shot(page, f"rating-{code}-{width}x{height}")
+                self.usable(page, f"{width}×{height}, {code}", (width, height) in ((1280, 800), (320, 568)))
+        for code in ("en", "ar", "de"):
+            for width, height in SOME:
+                self.resize(page, width, height)
+                page.evaluate("(code) => chirrup.setLocale(code)", code)
+                page.evaluate(LARGE)
+                self.shot(page, f"rating-large-{code}-{width}x{height}")
+                self.usable(page, f"{width}×{height}, text twice as large, {code}", False)
+        self.resize(page, 320, 568)
+        self.accessible(page, "the rating on a small phone")
+        page.context.close()
+
+    def step(self, page: Page, key: str, wanted: str) -> None:
+        page.keyboard.press(key)
+        focus, in_view = page.evaluate(FOCUS)
+        self.promise(f"{key} leads to {wanted}, in view (it is {focus})", focus == wanted and in_view)
+
+    def keyboard(self) -> None:
+        """By keys alone, in a window that shows a part of it at a time."""
+        for width, height in ((320, 200), (1280, 800)):
+            widget = self.closed(width=width, height=height, reduced_motion="reduce")
+            page = widget.page
+            expect(widget.panel.get_by_role("log")).to_be_focused()
+            self.promise("the focus of the composer that went goes to the log")
+            self.step(page, "Tab", "face 1")
+            group = widget.panel.get_by_role("group", name="How was it?")
+            expect(group.get_by_role("radio", name="Great")).to_have_count(1)
+            for face in (2, 3, 4):
+                self.step(page, "ArrowRight", f"face {face}")
+            self.step(page, "Tab", "comment")
+            page.keyboard.type("Quick, and kind.")
+            # A keyboard on the screen leaves less of it.
+            page.set_viewport_size({"width": width, "height": max(180, height // 2)})
+            self.promise("the field stays in reach over a keyboard on the screen",
+                         not page.evaluate(PROBLEMS, False))
+            page.set_viewport_size({"width": width, "height": height})
+            widget.panel.get_by_label("What could be better?").focus()
+            self.step(page, "Tab", "Send")
+            page.keyboard.press("Shift+Tab")
+            self.step(page, "Tab", "Send")
+            self.shot(page, f"rating-keyboard-{width}")
+            self.accessible(page, f"the rating, {width} px wide")
+            page.keyboard.press("Enter")
+            expect(widget.panel.get_by_text("Thank you. We have got it.").first).to_be_visible()
+            expect(widget.panel.get_by_role("button", name="Start a new conversation")).to_be_focused()
+            kept = self.sql("SELECT rating || ' ' || comment FROM csat_responses WHERE session_id ="
+                            f" '{self.session(page)}'")
+            self.promise(f"rated by keys alone, and the focus has a place ({kept})", kept == "4 Quick, and kind.")
+            page.context.close()
+
+    def wheel(self) -> None:
+        """By a wheel and presses alone; Thai of 2,000 letters is as good a comment as any."""
+        long = "ก" * 2000
+        widget = self.closed(width=320, height=240)
+        page = widget.page
+        page.mouse.move(160, 120)
+        better = widget.panel.get_by_label("What could be better?")
+        for it, act in (
+            (widget.panel.get_by_text("Poor", exact=True), None),
+            (better, long),
+            (widget.panel.locator("form").get_by_role("button", name="Send"), None),
+        ):
+            for _ in range(40):
+                box = it.bounding_box()
+                if box["y"] >= 0 and box["y"] + box["height"] <= 240:
+                    break
+                page.mouse.wheel(0, 40)
+                page.wait_for_timeout(50)
+            self.promise("a wheel brings it into view", box["y"] >= 0 and box["y"] + box["height"] <= 240)
+            page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            if act:
+                better.fill(act)
+                page.mouse.move(160, 6)
+        expect(widget.panel.get_by_text("Thank you. We have got it.").first).to_be_visible()
+        kept = self.sql("SELECT rating || ' ' || char_length(comment) FROM csat_responses WHERE session_id ="
+                        f" '{self.session(page)}'")
+        self.promise(f"rated by presses alone, with the longest comment ({kept})", kept == "2 2000")
+        page.context.close()
+
+    def colours(self) -> None:
+        """Where a system forces its colours, the chosen face still has a shape of its own."""
+        widget = self.closed(forced_colors="active", color_scheme="dark")
+        widget.panel.get_by_text("Fair", exact=True).click()
+        widget.panel.get_by_label("What could be better?").focus()
+        widths = widget.panel.locator("form label:has(input)").evaluate_all(
+            "(all) => all.map((it) => getComputedStyle(it).borderTopWidth)")
+        self.shot(widget.page, "rating-forced-colours")
+        self.promise(f"the chosen face has a thicker line: {widths}",
+                     widths[2] != widths[0] and len(set(widths)) == 2)
+        self.usable(widget.page, "forced colours", True)
+        widget.page.context.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(RatingRun, "rating"))
