@@ -3,15 +3,12 @@
 Started by answering.sh. Answers are held back until everything is typed, so nothing depends on how fast a machine is.
 """
 
-import argparse
-import os
 import re
 import sys
-import traceback
 
-from browser_test import PATIENCE, SOCKET, Failure, Run
-from console_test import LIST, Desk
-from playwright.sync_api import Error, expect, sync_playwright
+from browser_test import SOCKET, Run
+from console_test import LIST, Desk, main
+from playwright.sync_api import expect
 
 WORDS = "Hello there, I can help"
 #: Sends a letter at the very moment at which the view has changed by itself.
@@ -236,35 +233,5 @@ class AnsweringRun(Run):
         self.promise("and only on purpose", self.conversation()["assignee"]["name"] == "Dana")
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--base-url", required=True)
-    options.add_argument("--shots", help="a folder for pictures")
-    options.add_argument("--chromium", default=os.environ.get("CHROMIUM") or None)
-    expect.set_options(timeout=PATIENCE)
-    with sync_playwright() as playwright:
-        arguments = options.parse_args()
-        # Chromium's own sandbox does not work for root in a container.
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=arguments.chromium, args=sandbox)
-        run = AnsweringRun(browser, arguments)
-        try:
-            run.run()
-        except (Failure, AssertionError, Error) as failure:
-            if not isinstance(failure, Failure):
-                frames = traceback.extract_tb(failure.__traceback__)
-                lines = [frame.lineno for frame in frames if frame.filename == __file__]
-                words = str(failure).strip().splitlines() or [type(failure).__name__]
-                print(f"FAIL  {words[0]} (lines {lines})", *words[1:12], *run.watch.complaints, sep="\n      ")
-            for number, context in enumerate(browser.contexts):
-                for page in context.pages:
-                    run.shot(page, f"failed-answering-{number}")
-            return 1
-        finally:
-            browser.close()
-    print(f"answering: {run.count} promises kept")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, "answering", AnsweringRun))

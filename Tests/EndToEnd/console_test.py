@@ -466,8 +466,8 @@ class ConsoleRun(Run):
         self.accessible(page, "the list on a phone")
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
+def main(description: str, name: str, kind: type[Run]) -> int:
+    options = argparse.ArgumentParser(description=description)
     options.add_argument("--base-url", required=True)
     options.add_argument("--shots", help="a folder for pictures")
     options.add_argument("--chromium", default=os.environ.get("CHROMIUM") or None)
@@ -477,24 +477,25 @@ def main() -> int:
         # Chromium's own sandbox does not work for root in a container.
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=sandbox)
-        run = ConsoleRun(browser, arguments)
+        run = kind(browser, arguments)
         try:
             run.run()
         except (Failure, AssertionError, Error) as failure:
             if not isinstance(failure, Failure):
                 frames = traceback.extract_tb(failure.__traceback__)
-                lines = [frame.lineno for frame in frames if frame.filename == __file__]
+                script = os.path.basename(sys.argv[0])
+                lines = [frame.lineno for frame in frames if os.path.basename(frame.filename) == script]
                 words = str(failure).strip().splitlines() or [type(failure).__name__]
                 print(f"FAIL  {words[0]} (lines {lines})", *words[1:12], *run.watch.complaints, sep="\n      ")
             for number, context in enumerate(browser.contexts):
                 for page in context.pages:
-                    run.shot(page, f"failed-{number}")
+                    run.shot(page, f"failed-{name}-{number}")
             return 1
         finally:
             browser.close()
-    print(f"console: {run.count} promises kept")
+    print(f"{name}: {run.count} promises kept")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, "console", ConsoleRun))
