@@ -30,6 +30,7 @@ class Late:
         self.page = page
         self.held: list = []
         self.isHolding = False
+        self.holdsRequests = True
         page.route_web_socket(SOCKET, self.connect)
         page.route(re.compile(rf"{LIST}/|/live-chat/next"), self.request)
 
@@ -38,7 +39,7 @@ class Late:
         server.on_message(lambda text: self.later(lambda: socket.send(text)))
 
     def request(self, route) -> None:
-        self.later(route.continue_)
+        self.later(route.continue_) if self.holdsRequests else route.continue_()
 
     def later(self, act) -> None:
         self.held.append(act) if self.isHolding else act()
@@ -202,7 +203,13 @@ class AnsweringRun(Run):
         self.shot(page, "answering-undo")
         self.promise("Ctrl Enter in the sheet closes", self.conversation()["status"] == "closed")
         before = self.conversation()
-        undo.get_by_role("button", name="Undo").click()
+        # The list has its answer before the thread hears of it.
+        self.late.isHolding, self.late.holdsRequests = True, False
+        with page.expect_response("**/reopen"):
+            undo.get_by_role("button", name="Undo").click()
+        page.evaluate("() => new Promise((done) => setTimeout(done, 300))")
+        self.late.release()
+        self.late.holdsRequests = True
         expect(page.locator(".pane .chip").first).to_have_text("Assigned to you")
         expect(self.mika.text).to_be_focused()
         after = self.conversation()

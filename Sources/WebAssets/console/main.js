@@ -237,7 +237,7 @@ function run(session) {
   /** To answer. A screen that is touched would cover half of itself with its keyboard. */
   function take(id) {
     go(id);
-    if (matchMedia('(any-hover: hover)').matches) pane.composer.focus();
+    if (matchMedia('(any-hover: hover)').matches) pane.answer();
   }
 
   let shown = '';

@@ -129,7 +129,7 @@ export class Pane {
     this.#wanted = seq;
     this.#owner = null;
     this.#joined = this.#sign = '';
-    this.#stranded = false;
+    this.#stranded = this.#isDue = false;
     this.#writers.clear();
     this.actions.forget();
     this.sheet.close();
@@ -177,6 +177,17 @@ export class Pane {
     this.#stranded = true;
     this.actions.tell(`${words} What you wrote is kept for the next one.`);
     return true;
+  }
+
+  #isDue = false;
+
+  /**
+   * The reply gets the focus: at once, or when the thread, too, knows that the conversation is open again. Its events
+   * may come later than the answer that the list has.
+   */
+  answer() {
+    this.#isDue = this.composer.root.hidden && this.row?.status !== 'closed';
+    this.composer.focus();
   }
 
   /** The reply has the focus before the answer comes. */
@@ -251,6 +262,7 @@ export class Pane {
     });
     this.composer.root.hidden = status === 'closed';
     if (status === 'closed') this.composer.emoji.close();
+    else if (this.#isDue) this.answer();
     this.log.setAttribute('aria-label', `Conversation with ${name}`);
     if (this.excerpt) this.thread.atEnd = false; // its end is not the end of the log
     else if (talk && this.thread.atEnd) trim(talk);
