@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -45,6 +46,8 @@ class Run:
         self.lines = {}
         self.logs = {}
         self.broken = []
+        #: What each lane does at this moment: the row, its gateway, and when it must have ended.
+        self.under_way = {}
 
     def tell(self, row, word, seconds, lines=(), log=()):
         with self.lock:
@@ -77,7 +80,10 @@ class Run:
                     witness.answer(60)
                 begin = time.monotonic()
                 trial = Trial(row, gateway, witness, self.scale(gateway))
+                limit = (row.limit + 10 * row.seconds) * trial.scale
+                self.under_way[name] = (row, gateway, begin, begin + limit)
                 failures = trial.run()
+                del self.under_way[name]
                 word = "FAIL" if failures else "SKIP" if trial.skipped else "PASS"
                 self.tell(row, word, time.monotonic() - begin, [
                     *failures, *filter(None, [trial.skipped]),
@@ -137,14 +143,35 @@ class Run:
             first = Gateway(self.options.binary, self.cluster, self.folder, "production", "schema")
             first.start()
             first.stop()
-            threads = [threading.Thread(target=self.lane, args=lane, name=lane[0]) for lane in lanes]
+            threads = [threading.Thread(target=self.lane, args=lane, name=lane[0], daemon=True) for lane in lanes]
             for thread in threads:
                 thread.start()
-            for thread in threads:
-                thread.join()
+            self.watch(threads)
         finally:
             self.cluster.stop()
         return self.summary(rows, time.monotonic() - begin)
+
+    def watch(self, threads):
+        """Until all lanes have ended. A row beyond its limit is named, with the lines in which it stands, and loses its
+        gateway; a lane that does not go on even then is left where it is."""
+        late = {}
+        while threads:
+            time.sleep(0.1)
+            now = time.monotonic()
+            for thread in [*threads]:
+                row, gateway, begin, deadline = self.under_way.get(thread.name) or (None, None, now, now)
+                if not thread.is_alive():
+                    threads.remove(thread)
+                elif row and row.id in late:
+                    if now > late[row.id]:
+                        self.broken.append(f"{thread.name}: {row.id} does not end without its gateway either")
+                        threads.remove(thread)
+                elif row and now > deadline:
+                    late[row.id] = now + Trial.patience
+                    self.tell(row, "FAIL", now - begin,
+                              [f"has not ended within {deadline - begin:.0f} s; it stands in:", *standing(thread)],
+                              gateway.last_lines(LOG_LINES))
+                    gateway.process.kill()
 
     def summary(self, rows, seconds):
         untried = [row.id for row in rows if row.id not in self.results]
@@ -179,6 +206,15 @@ class Run:
                 print(f"   log  {line[:LINE_LETTERS]}")
         if len(failed) > 1:
             print(f"\nFAIL  {len(failed)} rows: {' '.join(failed)}")
+
+
+def standing(thread):
+    """The lines of the tables and the harness in which a thread is, the innermost last."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    frame = sys._current_frames().get(thread.ident)
+    stack = traceback.extract_stack(frame) if frame else []
+    return [f"{os.path.relpath(place.filename, here)}:{place.lineno} {place.line}" for place in stack
+            if place.filename.startswith(here)][-REASONS_REPEATED:]
 
 
 def chosen(names):

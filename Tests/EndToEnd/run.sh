@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The end-to-end tests: private gateways on private data, strangers' clients, crashes, load, browsers.
-# `swift build -c release` comes first. With --full the load lasts a minute, and more is broken for longer.
+# `scripts/release` comes first. With --full the load lasts a minute, and more is broken for longer.
 # One part alone: its script, for example Tests/EndToEnd/crash_gateway.sh
 #
 # Parts that mostly wait run beside each other. What failed is said again at the end.
@@ -15,10 +15,26 @@ outputs=$(mktemp -d /tmp/chirrup-parts.XXXXXX)
 trap 'rm -rf "$outputs"' EXIT
 trap 'kill $(jobs -p) 2>/dev/null; wait; exit 130' INT TERM
 
+# A part may take this long, a machine that is ten times as slow as a quiet one included; with --full some break things
+# for longer. Then scripts/within says what hangs, and no part leaves a process behind.
+minutes=30
+if $full; then minutes=75; fi
+
+within() {
+  local name=$1
+  shift
+  ../../scripts/within $((60 * minutes)) "$name" "$@"
+}
+
+# The status of a part that needs something that cannot be had here.
+not_here=77
+
 # said NAME STATUS SECONDS
 said() {
   if [ "$2" = 0 ]; then
     printf -- '-- %s: passed in %s s\n' "$1" "$3"
+  elif [ "$2" = "$not_here" ]; then
+    printf -- '-- %s: not tried, see above\n' "$1"
   else
     printf -- '-- %s: FAILED after %s s\n' "$1" "$3"
     failed+=("$1")
@@ -30,7 +46,7 @@ part() {
   local name=$1 begin=$SECONDS status=0
   shift
   printf '\n-- %s\n' "$name"
-  "$@" 2>&1 | tee "$outputs/$name" || status=$?
+  within "$name" "$@" 2>&1 | tee "$outputs/$name" || status=$?
   said "$name" $status $((SECONDS - begin))
 }
 
@@ -41,7 +57,7 @@ beside() {
   beside+=("$name")
   {
     local begin=$SECONDS status=0
-    "$@" >"$outputs/$name" 2>&1 || status=$?
+    within "$name" "$@" >"$outputs/$name" 2>&1 || status=$?
     echo "$status $((SECONDS - begin))" >"$outputs/$name.end"
   } &
 }
@@ -64,7 +80,7 @@ repeat_failures() {
   local name
   for name in "${failed[@]:0:3}"; do
     printf '\n-- %s, once more\n' "$name"
-    grep --extended-regexp '^(FAIL|waited)' "$outputs/$name" | cut -c 1-300 | head -n 6
+    grep --extended-regexp '^(FAIL|waited|within:)' "$outputs/$name" | cut -c 1-300 | head -n 6
     printf '   …\n'
     tail -n 6 "$outputs/$name" | cut -c 1-300
   done

@@ -50,6 +50,8 @@ class Row:
     profile: str = "plain"
     #: Rows that mostly wait run beside the others, on gateways of their own.
     seconds: float = 0
+    #: What a row may take on a machine that does much else, in seconds, and ten times `seconds` on top of it.
+    limit: float = 600
     #: Bytes of anonymous memory that may stay behind, on a release build.
     memory: int = 1 << 20
     skip: str = ""

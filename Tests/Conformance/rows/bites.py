@@ -16,6 +16,7 @@ held = []
 EXPECTED = {
     "Z01": "went up by 0", "Z02": "descriptors are left open", "Z03": "KiB of memory stay", "Z04": "the log holds",
     "Z05": "no answer|waits", "Z06": "the gateway died", "Z07": "closed with 1000", "Z08": "AddressSanitizer",
+    "Z09": "bites.py.*wait",
 }
 
 
@@ -74,3 +75,9 @@ def died(t):
     t.open().echo()
     t.gateway.process.kill()
     t.gateway.process.wait()
+
+
+@row("Z09", "a row that hangs", counts("accepted"), seconds=1, limit=2)
+def hangs(t):
+    t.open().echo()
+    threading.Event().wait()

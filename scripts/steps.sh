@@ -1,0 +1,88 @@
+# What the steps of scripts/test do that takes more than one command. Read by each step's shell, not run by itself.
+# `outputs` is the folder for what they print.
+. scripts/packages.sh
+
+# at_once COMMAND…: each a line of shell; they run side by side. Those that failed are shown last.
+at_once() {
+  local index status=0 begin=$SECONDS pids=() failed=()
+  for ((index = 1; index <= $#; index++)); do
+    bash -c "${!index}" >"$outputs/at-once-$index" 2>&1 &
+    pids+=($!)
+  done
+  for ((index = 1; index <= $#; index++)); do
+    if wait "${pids[index - 1]}"; then
+      cat "$outputs/at-once-$index"
+      printf -- '-- %s: passed within %d s\n\n' "${!index}" $((SECONDS - begin))
+    else
+      status=1
+      failed+=("$index")
+    fi
+  done
+  for index in "${failed[@]}"; do
+    cat "$outputs/at-once-$index"
+    printf -- '-- %s: FAILED\n\n' "${!index}"
+  done
+  return $status
+}
+
+prepare() {
+  require_swift
+  install_packages libssl-dev libpq-dev zlib1g-dev libcurl4-openssl-dev postgresql pgbouncer python3-venv openssl strace valgrind binutils
+  install_python_packages && install_chromium && install_node
+}
+
+install_python_packages() {
+  cmp -s scripts/requirements.txt .venv/requirements.txt && return
+  python3 -m venv --clear .venv &&
+    .venv/bin/pip install --quiet --disable-pip-version-check -r scripts/requirements.txt &&
+    cp scripts/requirements.txt .venv/requirements.txt
+}
+
+# Debian's package; Ubuntu has none, so there playwright brings its own.
+install_chromium() {
+  [ -z "$(find_chromium)" ] || return 0
+  if apt-cache show chromium >/dev/null 2>&1; then
+    install_packages chromium
+  else
+    .venv/bin/playwright install --with-deps chromium
+  fi
+}
+
+# A current node comes with playwright, for machines whose own has no WebSocket client.
+install_node() {
+  local has_websocket='process.exit(globalThis.WebSocket ? 0 : 1)'
+  node --experimental-websocket -e "$has_websocket" 2>/dev/null ||
+    ln -sf "$(dirname "$(.venv/bin/python -c 'import playwright; print(playwright.__file__)')")/driver/node" \
+      .venv/bin/node
+}
+
+# Of one test, and of all of them: on a quiet machine of two cores all take a minute and a half, and under the address
+# sanitizer six.
+test_minutes=15 tests_minutes=85
+
+# Without the lines that only say that a test began. Behind a failure, everything that was not as expected again,
+# and what was going on when a test's process ended at once.
+unit_tests() {
+  local output=$outputs/unit-tests colour=$'(\e\\[[0-9;]*m)?' status=0
+  scripts/within --each-test $((60 * test_minutes)) $((60 * tests_minutes)) "the unit tests" swift test "$@" 2>&1 |
+    tee "$output" |
+    { grep --line-buffered --invert-match --extended-regexp "^$colour(◇|↳)" || true; } || status=$?
+  [ $status != 0 ] || return 0
+  printf '\n'
+  grep --after-context=3 --extended-regexp 'Fatal error|ERROR: AddressSanitizer|WARNING: ThreadSanitizer' "$output" |
+    head -n 12 || true
+  grep --after-context=1 --extended-regexp "^$colour✘.*recorded an issue" "$output" | tail -n 14 || true
+  tail -n 3 "$output"
+  return $status
+}
+
+# sanitized_tests KIND FOLDER. Leaks are not looked for: the Swift runtime keeps its metadata for ever.
+sanitized_tests() {
+  ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS="suppressions=$PWD/Tests/thread-sanitizer.txt" \
+    unit_tests --sanitize="$1" --scratch-path "$2" --skip-build "${@:3}"
+}
+
+# sanitized_build KIND FOLDER [OPTION…]
+sanitized_build() {
+  swift build --build-tests --sanitize="$1" --scratch-path "$2" "${@:3}"
+}
