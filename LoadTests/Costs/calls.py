@@ -8,7 +8,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from stage import BINARY, Stage  # noqa: E402
+from stage import SHARED, Stage  # noqa: E402
 from counter import KINDS, Counter, Names, built_counter  # noqa: E402
 from scenes import SCENES  # noqa: E402
 from thresholds import Thresholds  # noqa: E402
@@ -59,7 +59,7 @@ def main():
         epilog=f"Scenes: {', '.join(SCENES)}. In 'fanout' and 'fanout-x8' each message has 100 deliveries; in 'rest' a "
         "message stands for a second in which nothing happens.")
     parser.add_argument("scenes", nargs="*", help="which scenes (all)")
-    parser.add_argument("--binary", default=BINARY, help="the gateway")
+    parser.add_argument("--binary", default=SHARED, help="the gateway, its runtime a library")
     parser.add_argument("--trace", metavar="KIND,…", default="",
                         help=f"also print where calls come from, of these kinds: {', '.join(KINDS)}. Name one scene.")
     parser.add_argument("--frames", type=int, default=12, help="lines of each backtrace (12)")

@@ -11,9 +11,9 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 
+from stage import SHARED  # noqa: E402
 from thresholds import Thresholds  # noqa: E402
 
 #: The modules of the hot path, as they begin mangled names.
@@ -92,7 +92,7 @@ def clusters(ranges, gap=200_000):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="which functions of the list (all); also shows what they call")
-    parser.add_argument("--binary", default=os.path.join(ROOT, ".build/release/chirrup"), help="the release gateway")
+    parser.add_argument("--binary", default=SHARED, help="the gateway, its runtime a library")
     parser.add_argument("--record", action="store_true", help="write down what became less")
     options = parser.parse_args()
     table = Thresholds(os.path.join(HERE, "disassembly.txt"), tuple(COLUMNS), share=0, least=0, may_rise=False)

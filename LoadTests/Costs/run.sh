@@ -5,6 +5,8 @@
 set -uo pipefail
 cd "$(dirname "$0")"
 export SWIFT_BACKTRACE=enable=no
+# What `calls` and `disassembly` look at; what is installed has the runtime linked in (scripts/release).
+swift build --configuration release --product chirrup --package-path ../.. --scratch-path ../../.build-shared || exit 1
 outputs=$(mktemp -d /tmp/chirrup-costs.XXXXXX)
 trap 'rm -rf "$outputs"' EXIT
 parts=(instructions disassembly calls memory)

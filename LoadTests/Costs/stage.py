@@ -7,6 +7,9 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.path.join(ROOT, ".build/release/chirrup")
+#: The same code with Swift's runtime as a library, and with its symbols: what calls it can be seen, by a library put in
+#: front of it and in the disassembly. `run.sh` builds it.
+SHARED = os.path.join(ROOT, ".build-shared/release/chirrup")
 sys.path.insert(0, os.path.join(ROOT, "Tests/Conformance"))
 
 from harness.cluster import Cluster  # noqa: E402

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The memory of an idle connection, over 10,000 of them: plain, tls, deflate or tls-deflate (without a name, all four).
-# `swift build --configuration release` comes first.
+# `scripts/release` comes first.
 set -euo pipefail
 folder=$(cd "$(dirname "$0")" && pwd)
 python=$folder/../../.venv/bin/python
