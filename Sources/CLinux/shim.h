@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
+extern int close_range(unsigned int first, unsigned int last, int flags);
 extern int pipe2(int descriptors[2], int flags);
 extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
@@ -37,6 +38,7 @@ extern const char *strerrordesc_np(int number);
 // Macros and globals that Swift does not import.
 extern char **environ;
 static inline char **chirrup_environment(void) { return environ; }
+static inline int chirrup_close_on_exec(unsigned int first) { return close_range(first, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */); }
 static inline int chirrup_errno(void) { return errno; }
 static inline void chirrup_ignore_signal(int number) { signal(number, SIG_IGN); }
 #endif

@@ -102,6 +102,9 @@ public struct HTTPClient: ~Copyable {
       preconditionFailure("libcurl cannot begin")
     }
     unsafe raw = made
+    // The sockets by which libcurl wakes itself are open without FD_CLOEXEC. Linux before 5.11
+    // cannot mark them; there `Kernel.ChildProcess` closes them, which starts what we start.
+    try? Descriptors.closeOnExec()
     // SAFETY: a handle that was just made.
     unsafe chirrup_curl_limit(raw, connectionsMax, HTTPClient.connectionsKept)
   }

@@ -23,3 +23,13 @@ public struct FileDescriptor: ~Copyable, Sendable {
     return number
   }
 }
+
+/// All descriptors of this process.
+public enum Descriptors {
+  /// Closes what is open now in every program that is started later (FD_CLOEXEC), for what a
+  /// library has opened without it. The standard ones stay. `invalidArgument` before Linux 5.11:
+  /// there only `SpawnPlan` keeps them back.
+  public static func closeOnExec() throws(Errno) {
+    _ = try retrying { chirrup_close_on_exec(3) }
+  }
+}

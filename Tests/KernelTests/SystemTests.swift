@@ -24,6 +24,16 @@ import Testing
     #expect(Set((0..<100).map { _ in Random.uint64() }).count == 100)
   }
 
+  @Test("What a library left open for started programs is closed in them, and stays open here")
+  func closeOnExec() throws {
+    let number = dup(2)
+    let descriptor = FileDescriptor(owning: number)
+    #expect(fcntl(descriptor.rawValue, F_GETFD) == 0)
+    try Descriptors.closeOnExec()
+    #expect(fcntl(descriptor.rawValue, F_GETFD) == FD_CLOEXEC)
+    #expect(fcntl(2, F_GETFD) == 0)
+  }
+
   @Test("Variables are taken from the environment by the beginning of their names, others stay")
   func environment() async {
     await #expect(processExitsWith: .exitCode(17)) {

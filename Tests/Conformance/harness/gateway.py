@@ -186,6 +186,20 @@ class Gateway:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
+    def inheritable(self):
+        """The descriptors, but for the standard ones, that a program which it starts would inherit: no FD_CLOEXEC."""
+        found = []
+        for number in os.listdir(f"/proc/{self.pid}/fd"):
+            try:
+                target = os.readlink(f"/proc/{self.pid}/fd/{number}")
+                with open(f"/proc/{self.pid}/fdinfo/{number}") as file:
+                    flags = next(int(line.split()[1], 8) for line in file if line.startswith("flags:"))
+            except FileNotFoundError:
+                continue  # closed meanwhile
+            if int(number) > 2 and not flags & os.O_CLOEXEC:
+                found.append(f"{number} ({target})")
+        return found
+
     def threads(self):
         return len(os.listdir(f"/proc/{self.pid}/task"))
 

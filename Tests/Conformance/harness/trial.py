@@ -179,7 +179,9 @@ class Trial:
             self.failures.append(f"{counter} went up by {grown:.0f} and not by {counter.least}")
 
     def check_descriptors(self):
-        """Sockets linger for up to 2 s until the peer has read the end."""
+        """Sockets linger for up to 2 s until the peer has read the end. No program that is started may get one."""
+        if inheritable := self.gateway.inheritable():
+            self.failures.append(f"descriptors that a started program inherits: {', '.join(inheritable)}")
         deadline = time.monotonic() + self.patience
         while (found := self.gateway.descriptors()) > self.descriptors:
             if time.monotonic() > deadline:
