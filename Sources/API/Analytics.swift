@@ -63,15 +63,20 @@ extension API {
       })
   }
 
-  private func analyticsRange(
-    _ call: Call
-  ) async throws(Problem) -> (from: String, to: String, days: Int64, timeZone: String) {
+  private func analyticsRange(_ call: Call) async throws(Problem) -> AnalyticsDays {
+    _ = try await run(Analytics.count(limit: API.countedMax))
+    return try await analyticsDays(call)
+  }
+
+  typealias AnalyticsDays = (from: String, to: String, days: Int64, timeZone: String)
+
+  /// The days that the query names.
+  func analyticsDays(_ call: Call) async throws(Problem) -> AnalyticsDays {
     let query = try QueryString(call.request.query)
     for name in ["from", "to"] {
       guard let text = query.formed(name), !isDate(text) else { continue }
       throw .invalid("The parameter “\(name)” must be a date as 2026-11-22.")
     }
-    _ = try await run(Analytics.count(limit: API.countedMax))
     let range = try await run(
       Analytics.range(
         call.workspace, from: query["from"], to: query["to"], now: call.request.now))

@@ -29,6 +29,10 @@ public struct Conversation: Sendable, Equatable {
   /// A JSON object as text.
   public var context: [UInt8]
   public var tags: [String]
+  /// From 1 to 5; nil as long as the visitor has not rated it.
+  public var rating: Int64?
+  /// The beginning of the comment with it.
+  public var ratingComment: String?
   /// 1 is next; nil for who does not stand in line, or behind a thousand others.
   public var queuePosition: Int64?
 }
@@ -56,8 +60,10 @@ public func conversationsQuery(_ ids: [Identifier], of workspace: Identifier) ->
       CASE WHEN s.status = 'waiting' AND s.waiting_since IS NOT NULL THEN nullif((
         SELECT count(*) FROM (SELECT FROM chat_sessions w
           WHERE w.workspace_id = $2::uuid AND w.status = 'waiting' AND w.deleted_at IS NULL
-            AND (w.waiting_since, w.id) <= (s.waiting_since, s.id) LIMIT 1001) AS line), 1001) END
+            AND (w.waiting_since, w.id) <= (s.waiting_since, s.id) LIMIT 1001) AS line), 1001) END,
+      r.rating, left(r.comment, 160)
     FROM chat_sessions s
+    LEFT JOIN csat_responses r ON r.workspace_id = $2::uuid AND r.session_id = s.id
     WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
     """, [.uuids(ids), .uuid(workspace)])
 }
@@ -78,6 +84,7 @@ public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
     waitingSince: rows.time(row, 16), claimedAt: rows.time(row, 17), closedAt: rows.time(row, 18),
     context: rows.bytes(row, 19) ?? Array("{}".utf8),
     tags: (rows.text(row, 20) ?? "").split(separator: "\n").map { String($0) },
+    rating: rows.int(row, 22), ratingComment: rows.text(row, 23),
     queuePosition: rows.int(row, 21))
 }
 
@@ -127,6 +134,16 @@ public func appendConversationJSON(
         JSONText.append(quoted: Array(tag.utf8), to: &json)
       }
       json.append(UInt8(ascii: "]"))
+      if let rating = conversation.rating {
+        json.appendMember("rating", rating)
+      } else {
+        json.appendMember("rating", json: "null")
+      }
+      if let comment = conversation.ratingComment {
+        json.appendMember("rating_comment", comment)
+      } else {
+        json.appendMember("rating_comment", json: "null")
+      }
     })
 }
 

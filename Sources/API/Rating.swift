@@ -9,7 +9,7 @@ extension API {
     let object = try declaredObject(call.request)
     guard let rating = try object.int("rating", in: 1...5) else { throw .missing("rating") }
     let comment = try object.string("comment", bytesMax: APILimits.commentBytes)
-      .map { trimmed($0[...]) }
+      .map { trimmed(withoutControls($0)[...]) }
       .flatMap { $0.isEmpty ? nil : $0 }
     guard (comment?.unicodeScalars.count ?? 0) <= APILimits.commentCharacters else {
       throw .invalid("“comment” may have \(APILimits.commentCharacters) characters.")
@@ -24,6 +24,16 @@ extension API {
     guard let isNew else { throw .noSuchSession }
     if isNew { sessions.changed(session: session) }
     return APIResponse(status: 204)
+  }
+
+  /// JSON writes a control character in six bytes, with which a comment would not fit into the
+  /// payload of its line. Tabs and line breaks stay.
+  private func withoutControls(_ text: String) -> String {
+    String(
+      String.UnicodeScalarView(
+        text.unicodeScalars.filter {
+          $0.properties.generalCategory != .control || $0 == "\n" || $0 == "\t"
+        }))
   }
 
   /// The conversation that the path names, if the visitor's token opens it.
@@ -44,12 +54,13 @@ struct Rating: Sendable {
   var line: Identifier
 
   /// One transaction under the lock of the session's row, like every line of a log. The same rating
-  /// once more changes nothing. Answers whether it was news; nil when the visitor has no such
-  /// conversation.
+  /// once more changes nothing. The line has the comment as it was then, so that operators read it
+  /// at its place. Answers whether it was news; nil when the visitor has no such conversation.
   var statement: Statement<Bool?> {
     let payload = [UInt8].object { json in
       json.appendMember("event", "rated")
       json.appendMember("rating", rating)
+      if let comment { json.appendMember("comment", comment) }
     }
     return Statement(
       Query(

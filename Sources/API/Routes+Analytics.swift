@@ -7,6 +7,10 @@ extension API {
     Route(
       "GET", "\(analytics)/operators", .member(.agent, .analyticsRead, API.showOperatorAnalytics),
       "The figures of each operator", query: .days, answer: .operatorAnalytics),
+    Route(
+      "GET", "\(analytics)/comments", .member(.agent, .analyticsRead, API.listRatingComments),
+      "What visitors wrote with their ratings, newest first", query: .days + .page,
+      answer: .ratingComments),
   ]
 
   private static let analytics = "\(admin)/live-chat/analytics"

@@ -69,6 +69,10 @@ static const unsigned char claim_by_reply[] = {
 #embed "sql/20261204_claim_by_reply.sql"
 };
 
+static const unsigned char read_ratings[] = {
+#embed "sql/20261205_read_ratings.sql"
+};
+
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
 static const chirrup_migration table[] = {
   {"20260119_create_tenants", create_tenants, sizeof create_tenants},
@@ -93,6 +97,7 @@ static const chirrup_migration table[] = {
   {"20261202_own_passwords", own_passwords, sizeof own_passwords},
   {"20261203_note_revocations", note_revocations, sizeof note_revocations},
   {"20261204_claim_by_reply", claim_by_reply, sizeof claim_by_reply},
+  {"20261205_read_ratings", read_ratings, sizeof read_ratings},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

@@ -56,6 +56,12 @@ public enum VisitorData {
             content_hash = sha256(convert_to(c.kind || E'\\n\\n[erased]', 'UTF8'))
           FROM closed WHERE c.workspace_id = $1::uuid AND c.session_id = closed.id
             AND c.kind <> 'event' RETURNING 1
+        ), commented AS (
+          UPDATE chats c SET payload = c.payload - 'comment',
+            content_hash = sha256(convert_to(
+              c.kind || E'\\n' || (c.payload - 'comment')::text || E'\\n' || c.content, 'UTF8'))
+          FROM closed WHERE c.workspace_id = $1::uuid AND c.session_id = closed.id
+            AND c.kind = 'event' AND c.payload ? 'comment'
         )
         SELECT count(*) FROM erased
         """, [.uuid(workspace), .uuid(session)])

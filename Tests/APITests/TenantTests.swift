@@ -148,6 +148,11 @@ import Tokens
     let session = try await world.conversation(visitor: "V \(mark)", messages: ["said \(mark)"])
     let shown = try await world.call("GET", "\(conversations)/\(session)")
     let visitor = try #require(shown.string("conversation.visitor.id"))
+    let rating = Rating(
+      session: session, workspace: world.workspace.id,
+      visitor: try #require(Identifier(visitor)), rating: 1, comment: "rated \(mark)",
+      line: World.identifier())
+    #expect(try await world.database.ask(rating.statement) == true)
     let member = try await made(
       "POST", "members", #"{"email":"\#(mark)@example.com","name":"x","password":"long enough"}"#,
       "member.id")

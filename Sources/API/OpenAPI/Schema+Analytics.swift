@@ -22,4 +22,7 @@ extension Schema {
         of: object(figures.merging(["id": id, "name": text]) { first, _ in first }))
     ]) { first, _ in first }
   ).named("OperatorAnalytics")
+
+  static let ratingComments = page("comments", of: API.ratingComment.schema.named("RatingComment"))
+    .named("RatingComments")
 }

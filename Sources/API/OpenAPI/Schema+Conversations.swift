@@ -29,6 +29,8 @@ extension Schema {
       "claimed_at": time.orNull, "closed_at": time.orNull,
       "context": object.saying("Page, referrer, browser and the like."),
       "tags": array(of: text),
+      "rating": int(1...5).orNull.saying("The visitor's, from 1 to 5."),
+      "rating_comment": string(0...160).orNull.saying("The beginning of the comment with it."),
     ])
   }
 

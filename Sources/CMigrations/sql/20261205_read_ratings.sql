@@ -1,0 +1,21 @@
+-- The list of conversations shows how they were rated: the gateway's readers see ratings, as they see tags.
+-- parent: 20261204_claim_by_reply
+-- loses: nothing
+
+DO $$
+BEGIN
+  IF to_regrole('chirrup_reader') IS NOT NULL THEN
+    GRANT SELECT (workspace_id, session_id, rating, comment) ON csat_responses TO chirrup_reader;
+  END IF;
+END
+$$;
+
+-- down
+
+DO $$
+BEGIN
+  IF to_regrole('chirrup_reader') IS NOT NULL THEN
+    REVOKE SELECT (workspace_id, session_id, rating, comment) ON csat_responses FROM chirrup_reader;
+  END IF;
+END
+$$;
