@@ -9,8 +9,8 @@ extension API {
     ("operator", .optional(.text)), ("at", .time),
   ])
 
-  /// Ratings that are read for one page. Most have no comment, and no index tells which have; a page
-  /// may thus be short, or empty, although another one follows.
+  /// Ratings that are read for one page. Most have no comment, and no index tells which have; a
+  /// page may thus be short, or empty, although another one follows.
   static let ratingsScannedMax = 2_000
 
   func listRatingComments(_ call: Call) async throws(Problem) -> APIResponse {

@@ -166,6 +166,12 @@ static const unsigned char console_analytics_charts_js[] = {
 static const unsigned char console_analytics_marks_js[] = {
 #embed "console/analytics-marks.js"
 };
+static const unsigned char console_analytics_comments_js[] = {
+#embed "console/analytics-comments.js"
+};
+static const unsigned char console_stars_js[] = {
+#embed "console/stars.js"
+};
 static const unsigned char console_analytics_tables_js[] = {
 #embed "console/analytics-tables.js"
 };
@@ -319,6 +325,8 @@ static const chirrup_asset own[] = {
     {"/assets/console/analytics-charts.js", SCRIPT, ASSET(console_analytics_charts_js)},
     {"/assets/console/analytics-marks.js", SCRIPT, ASSET(console_analytics_marks_js)},
     {"/assets/console/analytics-tables.js", SCRIPT, ASSET(console_analytics_tables_js)},
+    {"/assets/console/analytics-comments.js", SCRIPT, ASSET(console_analytics_comments_js)},
+    {"/assets/console/stars.js", SCRIPT, ASSET(console_stars_js)},
     {"/assets/console/analytics.css", STYLE, ASSET(console_analytics_css)},
     {"/assets/console/analytics.js", SCRIPT, ASSET(console_analytics_js)},
     {"/assets/console/canned.js", SCRIPT, ASSET(console_canned_js)},

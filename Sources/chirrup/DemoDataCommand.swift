@@ -237,10 +237,14 @@ struct DemoDataCommand: AsyncParsableCommand {
     """,
     """
     INSERT INTO csat_responses
-      (workspace_id, session_id, visitor_id, operator_id, rating, created_at)
-    SELECT $1::uuid, r.id, r.visitor, r.operator_id, 5 - floor(power(random(), 3) * 5)::int,
+      (workspace_id, session_id, visitor_id, operator_id, rating, comment, created_at)
+    SELECT $1::uuid, r.id, r.visitor, r.operator_id, l.rating,
+      CASE WHEN r.n % 9 = 0 THEN (ARRAY['It took too long.', 'I had to ask twice.',
+        'Fine, but slow.', 'Friendly and clear.', 'Quick, and kind. Thank you!'])[l.rating] END,
       r.closed_at + interval '40 seconds'
-    FROM demo_rows r WHERE r.status = 'closed' AND r.n % 3 = 0
+    FROM demo_rows r CROSS JOIN LATERAL (
+      SELECT 5 - floor(power(random() + 0 * r.n, 3) * 5)::int AS rating) AS l
+    WHERE r.status = 'closed' AND r.n % 3 = 0
     """,
   ]
 }

@@ -30,7 +30,7 @@ import Testing
     answer.objects("comments").compactMap { $0["comment"] as? String }
   }
 
-  @Test("comments come newest first, in pages, with stars and names, without ratings that have none")
+  @Test("comments come newest first, in pages, with stars and names")
   func pages() async throws {
     let world = try await World()
     var sessions: [Identifier] = []

@@ -4,8 +4,12 @@ Started by rating.sh. A control counts as reachable if what a visitor can scroll
 press on its middle or near its corners meets it and nothing else.
 """
 
+import csv
+import io
 import json
+import re
 import sys
+from pathlib import Path
 
 from browser_test import Console, Widget
 from playwright.sync_api import Page, expect
@@ -83,6 +87,7 @@ PROBLEMS = """async (whole) => {
   if (document.scrollingElement.scrollTop) problems.push('the page behind it has been scrolled');
   return problems;
 }"""
+HOSTILE = "<img src=x onerror='window.hurt = 1'>\u202e<b>https://example.com/" + "x" * 300 + "\nsecond line, \"quoted\""
 #: What has the focus, and whether it is in view.
 FOCUS = """() => {
   const it = document.querySelector('chirrup-chat').shadowRoot.activeElement;
@@ -101,7 +106,7 @@ class RatingRun(WidgetRun):
                  widget={"locale": "auto", "greeting": {"title": "Hello", "text": "Ask us."}})
         self.desk = Console(first, self.options.base_url, None, None)
         self.desk.login()
-        for part in (self.sizes, self.keyboard, self.wheel, self.colours):
+        for part in (self.sizes, self.keyboard, self.wheel, self.colours, self.comments):
             if not self.options.only or part.__name__ in self.options.only.split(","):
                 part()
 
@@ -241,6 +246,123 @@ class RatingRun(WidgetRun):
                      widths[2] != widths[0] and len(set(widths)) == 2)
         self.usable(widget.page, "forced colours", True)
         widget.page.context.close()
+
+    # The comment in the console
+
+    def rest(self, method: str, path: str) -> tuple[int, str]:
+        return tuple(self.desk.page.evaluate(
+            "async ([method, path]) => { const got = await fetch(path, { method });"
+            " return [got.status, await got.text()]; }", [method, f"/api/v1/admin/{path}"]))
+
+    def comments(self) -> None:
+        page = self.desk.page
+        self.watch.expected = re.compile("404")  # an erased visitor is looked for
+        page.get_by_role("button", name=re.compile("^Closed")).click()
+        widget = self.closed()
+        session = self.session(widget.page)
+        row = page.locator(f".row[data-id='{session}']")
+        expect(row.locator(".preview")).to_contain_text("My hose is too short.")
+        widget.panel.get_by_text("Poor", exact=True).click()
+        widget.panel.get_by_label("What could be better?").fill(HOSTILE)
+        widget.panel.locator("form").get_by_role("button", name="Send").click()
+        expect(row.get_by_role("img", name="2 of 5 stars")).to_be_visible()
+        expect(row.locator(".preview")).to_contain_text(HOSTILE[:100])
+        self.promise("the open list shows the stars and the comment's beginning as soon as it is rated")
+        self.shot(page, "rating-list")
+        self.inside(page, row)
+        row.click()
+        line = page.locator(".log .event").filter(has=page.locator(".remark"))
+        expect(line).to_contain_text("Rated 2 of 5")
+        expect(line.locator(".remark")).to_have_text(HOSTILE, use_inner_text=False)
+        self.inside(page, line)
+        self.shot(page, "rating-thread")
+        self.accessible(page, "a thread with a rated conversation")
+        page.set_viewport_size({"width": 360, "height": 640})
+        self.inside(page, line)
+        self.shot(page, "rating-thread-narrow")
+        page.set_viewport_size({"width": 1280, "height": 860})
+        self.promise("the thread has the whole comment at its place, as text, within its column")
+        self.analytics(session)
+        self.erased(session)
+        widget.page.context.close()
+
+    def inside(self, page: Page, place) -> None:
+        wide, elements = place.evaluate(
+            "(it) => [document.documentElement.scrollWidth - innerWidth,"
+            " [...it.querySelectorAll('img, script, a[href^=http], b:not(.truncate)')].length]")
+        hurt = page.evaluate("window.hurt")
+        self.promise(f"no comment widens the page or becomes more than text ({wide}, {elements}, {hurt})",
+                     wide <= 0 and elements == 0 and hurt is None)
+
+    def analytics(self, session: str) -> None:
+        page = self.desk.page
+        # Forty-five older ones of the same visitor's earlier conversations, the last of them in Arabic.
+        self.sql(
+            "WITH made AS (INSERT INTO chat_sessions (id, workspace_id, user_id, status, closed_at)"
+            " SELECT gen_random_uuid(), s.workspace_id, s.user_id, 'closed', now() FROM chat_sessions s,"
+            f" generate_series(1, 45) WHERE s.id = '{session}' RETURNING id, workspace_id, user_id)"
+            " INSERT INTO csat_responses (workspace_id, session_id, visitor_id, rating, comment, created_at)"
+            " SELECT workspace_id, id, user_id, 1 + n % 5, CASE n WHEN 1 THEN 'كان الرد سريعًا، شكرًا. HS33' ELSE"
+            " '=earlier ' || n END, now() - n * interval '1 minute' FROM (SELECT *, row_number() OVER () AS n FROM made) m"
+        )
+        page.goto(f"{self.options.base_url}/console#/analytics/7")
+        page.reload()
+        place = page.get_by_role("region", name="Comments")
+        items = place.get_by_role("listitem")
+        expect(items).to_have_count(20)
+        expect(items.first.locator(".remark")).to_have_text(HOSTILE, use_inner_text=False)
+        expect(items.first.get_by_role("img", name="2 of 5 stars")).to_be_visible()
+        start, end = items.nth(1).locator(".remark").evaluate(
+            "(it) => { const range = document.createRange(); const at = (from) => { range.setStart(it.firstChild, from);"
+            " range.setEnd(it.firstChild, from + 1); return range.getBoundingClientRect().left; };"
+            " return [at(0), at(12)]; }")
+        self.promise("an Arabic comment reads from right to left in an English page", start > end)
+        self.inside(page, items.first)
+        items.first.scroll_into_view_if_needed()
+        self.shot(page, "rating-analytics")
+        self.accessible(page, "analytics with comments")
+        more = place.get_by_role("button", name="Show older ones")
+        for count in (40, 46):
+            more.press("Enter")
+            expect(items).to_have_count(count)
+        expect(more).to_be_hidden()
+        expect(items.nth(40).get_by_role("link")).to_be_focused()
+        self.promise("older ones come page by page, and the focus goes to what has come")
+        with page.expect_download() as coming:
+            place.get_by_role("button", name="Export comments").click()
+        rows = list(csv.DictReader(io.StringIO(Path(coming.value.path()).read_text(encoding="utf-8"), newline="")))
+        self.promise(f"all of them can be taken along as CSV ({len(rows)}), and none is a formula",
+                     len(rows) == 46 and rows[0]["comment"] == HOSTILE and rows[0]["session"] == session
+                     and all(row["comment"].startswith("'=") for row in rows[2:]))
+        page.set_viewport_size({"width": 360, "height": 640})
+        self.inside(page, items.first)
+        items.first.scroll_into_view_if_needed()
+        self.shot(page, "rating-analytics-narrow")
+        page.set_viewport_size({"width": 1280, "height": 860})
+        page.emulate_media(color_scheme="dark")
+        items.first.scroll_into_view_if_needed()
+        self.shot(page, "rating-analytics-dark")
+        self.accessible(page, "analytics with comments, dark")
+        page.emulate_media(color_scheme="light")
+        items.first.get_by_role("link").click()
+        expect(page.locator(".log .event .remark")).to_have_text(HOSTILE, use_inner_text=False)
+        self.promise("each leads to its conversation")
+
+    def erased(self, session: str) -> None:
+        page = self.desk.page
+        visitor = self.sql(f"SELECT user_id FROM chat_sessions WHERE id = '{session}'")
+        status, _ = self.rest("DELETE", f"visitors/{visitor}")
+        kept = self.sql("SELECT (SELECT count(*) FROM csat_responses WHERE comment IS NOT NULL AND session_id ="
+                        f" '{session}') + (SELECT count(*) FROM chats WHERE session_id = '{session}'"
+                        " AND payload::text LIKE '%hurt%')")
+        page.reload()
+        expect(page.locator(".log .event").filter(has_text="Rated 2 of 5")).to_be_visible()
+        gone = page.locator(".remark").count() == 0
+        page.goto(f"{self.options.base_url}/console#/analytics/7")
+        expect(page.get_by_text("Nobody wrote anything with a rating").or_(
+            page.get_by_text("No conversation in these 7 days"))).to_be_visible()
+        self.promise(f"an erased visitor's comments are gone from database, thread and analytics ({status}, {kept})",
+                     status == 204 and kept == "0" and gone)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 import { el, icon } from '../shared/dom.js';
 import { face } from '../shared/thread.js';
+import { commentPage, comments } from './analytics-comments.js';
 import { bars, heat, lines, range, ratingScale, ratingWords } from './analytics-charts.js';
 import { count, fullDate, longDay, mean, shortDate, span } from './analytics-marks.js';
 import { download, sheet, table } from './analytics-tables.js';
@@ -51,14 +52,21 @@ export function analytics(context) {
     const now = Date.now();
     const query = (from, to) => ({ from: iso(now - from * DAY), to: iso(now - to * DAY) });
     try {
-      const [figures, before, team] = await Promise.all([
-        context.rest.get('live-chat/analytics', query(days - 1, 0)),
+      const period = query(days - 1, 0);
+      const [figures, before, team, words] = await Promise.all([
+        context.rest.get('live-chat/analytics', period),
         context.rest.get('live-chat/analytics', query(2 * days - 1, days)).catch(() => null),
-        context.rest.get('live-chat/analytics/operators', query(days - 1, 0)),
+        context.rest.get('live-chat/analytics/operators', period),
+        commentPage(context.rest, period),
       ]);
       if (mine !== turn) return;
-      const sign = JSON.stringify([figures, before, team]);
-      if (sign !== shown) draw(whole(figures), before, team.operators, days);
+      const sign = JSON.stringify([figures, before, team, words]);
+      if (sign !== shown) {
+        draw(whole(figures), before, team.operators, days);
+        if (figures.total.sessions || words.comments.length) {
+          body.append(comments(context.rest, period, words));
+        }
+      }
       shown = sign;
     } catch (error) {
       if (mine !== turn) return;

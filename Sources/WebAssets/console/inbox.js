@@ -10,7 +10,8 @@ const COUNT_EVERY = 2000; // ms between two questions for the counts
 /**
  * @typedef {{id: string, status: string, visitor: any, assignee: any, last_seq: number,
  *   last_message: any, read_seq: number, visitor_read_seq: number, created_at: string,
- *   updated_at: string, waiting_since: string?, context: any, tags?: string[], heard?: number}} Row
+ *   updated_at: string, waiting_since: string?, context: any, tags?: string[], heard?: number,
+ *   rating?: number?, rating_comment?: string?}} Row
  */
 /** @typedef {'waiting'|'mine'|'all'|'closed'} View */
 

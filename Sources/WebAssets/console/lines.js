@@ -4,6 +4,7 @@
 import { el, icon } from '../shared/dom.js';
 import { face, speakThread, time } from '../shared/thread.js';
 import { age } from './linkstate.js';
+import { remark, stars } from './stars.js';
 
 const WORDS = {
   sending: 'Sending',
@@ -18,7 +19,10 @@ const WORDS = {
 };
 speakThread(undefined, (name) => WORDS[name]);
 
-/** @param {{id: string}} me */
+/**
+ * A text, or what a line is made of: stars and a comment.
+ * @param {{id: string}} me
+ */
 export function eventLine({ payload, body, at }, me) {
   const by = payload?.operator ?? payload?.by;
   const mine = {
@@ -30,7 +34,10 @@ export function eventLine({ payload, body, at }, me) {
   const reason = typeof payload?.reason === 'string' && payload.event !== 'unassigned'
     ? `: ${payload.reason}`
     : '';
-  return `${words}${reason} · ${time(at)}`;
+  const line = `${words}${reason} · ${time(at)}`;
+  if (payload?.event !== 'rated') return line;
+  const { rating, comment } = payload;
+  return [stars(rating, true), ` ${line}`, typeof comment === 'string' && remark(comment)];
 }
 
 /** Where the line that everybody reads says less than a colleague wants to know. */

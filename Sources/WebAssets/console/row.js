@@ -3,6 +3,7 @@
 import { el, icon, tick } from '../shared/dom.js';
 import { face } from '../shared/thread.js';
 import { faceOf, nameOf, unreadOf } from './inbox.js';
+import { stars } from './stars.js';
 
 /**
  * @param {import('./inbox.js').Row} row
@@ -12,12 +13,16 @@ export function rowModel(row, { mine, on, first, typing }) {
   const role = row.last_message?.role;
   const own = role && role !== 'visitor';
   const who = !own ? '' : role === 'bot' ? 'Bot: ' : mine ? 'You: ' : author(row);
+  const rating = row.status === 'closed' && row.rating || 0;
+  const words = rating && row.rating_comment ? `“${row.rating_comment}”`
+    : who + (row.last_message?.preview ?? '');
   const read = row.visitor_read_seq >= row.last_seq - 1;
   return {
     key: row.id,
     face: faceOf(row),
     name: nameOf(row),
-    preview: typing ? `typing: ${typing}` : who + (row.last_message?.preview ?? ''),
+    preview: typing ? `typing: ${typing}` : words,
+    rating,
     typing: !!typing,
     unread: unreadOf(row),
     waits: row.status === 'waiting',
@@ -49,9 +54,15 @@ export function drawRow(model) {
     face(model.face),
     el('b.truncate', { dir: 'auto' }, model.name),
     el('span.side', {}, side),
-    el(`span.preview.truncate${model.typing ? '.typing' : ''}`, { dir: 'auto' }, model.preview),
+    preview(model),
     el('span.side', {}, ...mark(model)),
   );
+}
+
+/** The last words, or how it was rated. A comment has a direction of its own beside its stars. */
+function preview({ typing, rating, preview: words }) {
+  if (!rating) return el(`span.preview.truncate${typing ? '.typing' : ''}`, { dir: 'auto' }, words);
+  return el('span.preview.rated', {}, stars(rating), el('span.truncate', { dir: 'auto' }, words));
 }
 
 /** At the end of the second line: unread, or a colleague, or how far our own words have come. */

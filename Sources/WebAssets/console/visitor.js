@@ -6,6 +6,7 @@ import { face, time } from '../shared/thread.js';
 import { api } from './api.js';
 import { facts } from './facts.js';
 import { faceOf, nameOf } from './inbox.js';
+import { stars } from './stars.js';
 
 const EARLIER = 6;
 const dayMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
@@ -183,7 +184,7 @@ export class About {
             { href: `#${row.id}`, dir: 'auto' },
             row.title || row.last_message?.preview || 'Without words',
           ),
-          row.rating && el('span.chip', {}, `${row.rating} of 5`),
+          row.rating && stars(row.rating),
           el(
             'span.meta',
             {},
