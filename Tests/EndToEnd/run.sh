@@ -98,6 +98,7 @@ beside "webhooks" ./webhooks.sh
 beside "pgbouncer" ./pgbouncer.sh
 beside "fail-over" ./failover.sh
 beside "shared port" ./shared_port.sh
+beside "installed" ./installed.sh
 beside "crowds" ./crowds.sh
 beside "held loop" ./held.sh
 join
