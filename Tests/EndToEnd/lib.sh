@@ -1,9 +1,11 @@
 # What the end-to-end tests share: a private gateway, waiting for conditions, verdicts. Read, not run.
 #
-# Whatever a script starts is ended by its own process id when the script ends, however it ends.
+# Whatever a script starts is ended by its own process id when the script ends. Where that cannot be (a script that is
+# killed, one that hangs), scripts/within does it, under which every script runs.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+[ -n "${WITHIN-}" ] || exec "$root/scripts/within" 7200 "$(basename "$0")" "$0" "$@"
 chirrup=${CHIRRUP:-$root/.build/release/chirrup}
 chirrup_load=${CHIRRUP_LOAD:-$root/.build/release/chirrup-load}
 python=${CHIRRUP_PYTHON:-python3}
