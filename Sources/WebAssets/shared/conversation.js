@@ -94,7 +94,7 @@ export class Conversation {
       if (this.ready) this.open();
     } else if (type === Tell.unsubscribed || type === Tell.error) {
       if (frame.code === Fault.disconnected) return;
-      this.ready = false;
+      this.ready = this.live = false;
       if (frame.retry) setTimeout(() => this.open(), frame.retry_after_ms ?? within(1000, 3000));
       else this.lost = frame.code;
     }
@@ -109,7 +109,7 @@ export class Conversation {
 
   /** Fetches a page before the oldest entry. */
   older() {
-    if (this.loading || this.oldest <= 1 || !this.ready) return;
+    if (this.loading || this.oldest <= 1 || !this.live) return; // a log that fills is at its top
     this.loading = true;
     const ask = { type: Ask.history, session: this.session, before: this.oldest, limit: TAIL };
     this.#link.ask(ask, (answer) => {
