@@ -55,8 +55,9 @@ extension API {
     return .json(json)
   }
 
-  /// The days are those of the workspace's time zone. Behind the comments stands, without any, the
-  /// last rating that was read, if there may be more behind it.
+  /// The conversation of each comment is looked up by itself: joined, the planner may read all of
+  /// the workspace's. The days are those of the workspace's time zone. Behind the comments stands,
+  /// without any, the last rating that was read, if there may be more behind it.
   private static let ratingCommentsSQL: StaticString = """
     WITH scanned AS MATERIALIZED (
       SELECT r.session_id, r.rating, r.comment, r.visitor_id, r.operator_id, r.created_at
@@ -74,8 +75,9 @@ extension API {
           AS visitor,
         (SELECT o.name FROM operators o WHERE o.id = c.operator_id) AS operator,
         c.created_at AS at, c.session_id AS place
-      FROM scanned c JOIN chat_sessions s ON s.workspace_id = $1::uuid AND s.id = c.session_id
-      WHERE c.comment <> '' AND s.deleted_at IS NULL
+      FROM scanned c
+      WHERE c.comment <> '' AND (SELECT s.deleted_at IS NULL FROM chat_sessions s
+        WHERE s.workspace_id = $1::uuid AND s.id = c.session_id)
       ORDER BY c.created_at DESC, c.session_id DESC LIMIT $6::bigint
     ), whole AS (
       SELECT * FROM found

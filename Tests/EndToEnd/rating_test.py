@@ -296,7 +296,8 @@ class RatingRun(WidgetRun):
 
     def analytics(self, session: str) -> None:
         page = self.desk.page
-        # Forty-five older ones of the same visitor's earlier conversations, the last of them in Arabic.
+        self.sql(f"UPDATE csat_responses SET comment = NULL WHERE session_id <> '{session}'")
+        # Forty-five older ones of the same visitor's earlier conversations, the newest of them in Arabic.
         self.sql(
             "WITH made AS (INSERT INTO chat_sessions (id, workspace_id, user_id, status, closed_at)"
             " SELECT gen_random_uuid(), s.workspace_id, s.user_id, 'closed', now() FROM chat_sessions s,"
