@@ -474,8 +474,7 @@ def main(description: str, name: str, kind: type[Run]) -> int:
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         arguments = options.parse_args()
-        # Chromium's own sandbox does not work for root in a container.
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # does not work for root in a container
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=sandbox)
         run = kind(browser, arguments)
         try:
