@@ -109,7 +109,7 @@ final class Keeper: Sendable {
         let end = reap(process)
         reason = hasAnswered ? "PostgreSQL (process \(process))" : "it"
         reason += " \(end.description)"
-        if let words = server.lastWords(of: process) { reason += ": \(words)" }
+        if let words = server.lastWords(of: process, end) { reason += ": \(words)" }
       } catch {
         reason = "\(error)"
       }

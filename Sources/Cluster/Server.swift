@@ -27,9 +27,20 @@ struct Server: Sendable {
         "-c", "unix_socket_permissions=0700", "-c", "port=\(Server.port)",
         // What an acknowledged message rests on; not to be turned off by a configuration file.
         "-c", "fsync=\(survivesPowerLoss ? "on" : "off")", "-c", "synchronous_commit=on", "-c",
-        "full_page_writes=on",
+        "full_page_writes=on", "-c", "recovery_init_sync_method=\(Server.syncMethod)",
       ], account: account, deathSignal: "INT"
     ).start(output: file)
+  }
+
+  /// Before it recovers the server makes everything durable that lies in its folder: 2,000 files one
+  /// by one (2.4 to 4.3 s beside a busy disk), or its file system at once (0.3 to 0.8 s), which
+  /// reports errors since Linux 5.8.
+  private static let syncMethod =
+    syncMethod(release: Folder.read("/proc/sys/kernel/osrelease") ?? "")
+
+  static func syncMethod(release: String) -> String {
+    let version = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
+    return version.count == 2 && (version[0], version[1]) >= (5, 8) ? "syncfs" : "fsync"
   }
 
   /// Only a name: it listens on no network.
@@ -38,11 +49,14 @@ struct Server: Sendable {
   /// What the log says of the end of this server, as one line; nil when that explains nothing.
   /// Backends and the server itself begin their lines with the time and their process in brackets
   /// (`log_line_prefix`, whose default it is).
-  func lastWords(of process: pid_t) -> String? {
-    Server.lastWords(of: process, in: Folder.read(log) ?? "")
+  func lastWords(of process: pid_t, _ end: ProcessEnd) -> String? {
+    Server.lastWords(of: process, in: Folder.read(log) ?? "", isKilled: end.signal == SIGKILL)
   }
 
-  static func lastWords(of process: pid_t, in log: String) -> String? {
+  /// - Parameter isKilled: it had no time to say why.
+  static func lastWords(
+    of process: pid_t, in log: String, isKilled: Bool = false
+  ) -> String? {
     var panic: String?
     var fatal: String?
     var word: String?
@@ -55,7 +69,7 @@ struct Server: Sendable {
       if let text = message(in: line, after: "PANIC:") { panic = text }
       guard isItsOwn else { continue }
       if let text = message(in: line, after: "FATAL:") { fatal = text }
-      if let text = message(in: line, after: "LOG:"),
+      if !isKilled, let text = message(in: line, after: "LOG:"),
         !text.hasSuffix("is shut down"), !text.hasSuffix("ready to accept connections"),
         word?.hasPrefix("received") != true
       {

@@ -93,7 +93,7 @@ extension EventLoop {
 
   /// One loop reads the workspaces' lists for all.
   mutating func refreshOrigins() {
-    guard index == 0, now >= nextOrigins, writer.health == .ready else { return }
+    guard index == 0, now >= nextOrigins, reader.isReady else { return }
     nextOrigins = now.advanced(byMilliseconds: Origins.refreshMilliseconds)
     _ = queries.ask(
       Workspace.allOrigins(limit: Origins.listedMax).query, for: .origins, of: &reader, now: now)

@@ -96,7 +96,7 @@ extension EventLoop {
 
   /// With each sweep.
   mutating func lookAtFollowed() {
-    guard engine.hasPeers, !look.isUnderWay, now >= look.next, writer.health == .ready else {
+    guard engine.hasPeers, !look.isUnderWay, now >= look.next, reader.isReady else {
       return
     }
     let (known, next) = engine.followed(from: look.slot, limit: EventLoop.comparedMax)

@@ -2,6 +2,7 @@ import Chat
 import Directory
 import Engine
 import Journal
+import Postgres
 import Primitives
 
 /// When this loop says next which operators are there.
@@ -15,7 +16,7 @@ extension EventLoop {
   /// At once when somebody has come, otherwise now and then.
   mutating func beatOperators() {
     if engine.takeNewOperators() { beat.next = now }
-    guard now >= beat.next, !beat.isUnderWay, writer.health == .ready else { return }
+    guard now >= beat.next, !beat.isUnderWay, reader.isReady else { return }
     beat.next = now.advanced(byMilliseconds: OperatorPresence.beatMilliseconds)
     let here = engine.operatorsHere()
     guard !here.isEmpty else { return }

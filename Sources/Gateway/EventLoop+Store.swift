@@ -14,6 +14,9 @@ struct StoreSockets {
   var isWriterReady = true
   var isReaderReady = true
   var wasReady = false
+  var outage = Outage()
+  /// Of the loop's own statements, by what each of them is for.
+  var refusals: [PendingQueries.Purpose: Outage] = [:]
   /// Of the batch that PostgreSQL has and has not answered.
   var recordsInFlight = 0
   /// When the first of them came.
@@ -40,7 +43,7 @@ struct PendingQueries {
     /// The engine asked for a session that its workspace does not have.
     case elsewhere(Identifier)
     /// What tidies up: nobody waits for it.
-    case housekeeping
+    case housekeeping(Housekeeping)
     case quarantine
     case changes
     case origins
@@ -51,6 +54,24 @@ struct PendingQueries {
     case bell
     case look
     case task(CheckedContinuation<Result<Rows, QueryFailure>, Never>)
+  }
+
+  enum Housekeeping: String { case tokens, quarantine, revocations }
+
+  /// Of the statements that a loop repeats by itself, for the log.
+  enum Purpose: String {
+    case forgetTokens = "forget refresh tokens"
+    case forgetQuarantine = "forget quarantined messages"
+    case forgetRevocations = "forget revocations"
+    case quarantine, changes, origins, presence, claims, recheck, revocations, bell, look
+
+    init(_ housekeeping: Housekeeping) {
+      switch housekeeping {
+      case .tokens: self = .forgetTokens
+      case .quarantine: self = .forgetQuarantine
+      case .revocations: self = .forgetRevocations
+      }
+    }
   }
 
   private var askers: [UInt64: Asker] = [:]
@@ -102,6 +123,7 @@ extension EventLoop {
     driveReader()
     // What the answers brought may be committed in this same iteration.
     if writer.isReady && engine.hasBatch { driveWriter() }
+    noteHealth()
   }
 
   private mutating func driveWriter() {
@@ -122,7 +144,6 @@ extension EventLoop {
       noteStore()
       settleBatches()
     }
-    noteHealth()
     let socket = StoreSockets.Registration(
       serial: writer.registration, descriptor: writer.descriptor, wantsWrite: writer.wantsWrite)
     register(socket, instead: storeSockets.writer, Datum.writer)
@@ -152,19 +173,38 @@ extension EventLoop {
     engine.storeReplaced()
   }
 
+  /// Ready is whoever can write and read.
   private mutating func noteHealth() {
-    let isReady = writer.health == .ready
     engine.isStoreReachable = writer.isWorthTrying
-    guard isReady != storeSockets.wasReady else { return }
-    storeSockets.wasReady = isReady
-    if isReady {
-      logger.info("PostgreSQL answers")
+    let isReady = isStoreReady
+    if isReady != storeSockets.wasReady {
+      storeSockets.wasReady = isReady
       // It may be another server, or one that has gone back.
-      nextChanges = now
-    } else if case .down(let reason) = writer.health {
-      logger.warning("PostgreSQL does not answer: \(reason)")
+      if isReady { nextChanges = now }
+      post(figures: true)
+      if isReady {
+        _ = storeSockets.outage.end()
+        return logger.info("PostgreSQL answers")
+      }
     }
-    post(figures: true)
+    guard !isReady, let fault = storeFault else { return }
+    switch storeSockets.outage.note(fault.reason) {
+    case .begins:
+      logger.warning(
+        "PostgreSQL does not answer: \(fault.reason)", metadata: ["for": "\(fault.work)"])
+    case .changes:
+      logger.warning(
+        "PostgreSQL still does not answer: \(fault.reason)", metadata: ["for": "\(fault.work)"])
+    case nil: break
+    }
+  }
+
+  var isStoreReady: Bool { writer.health == .ready && reader.isReady }
+
+  /// Nil also while the first connections are made.
+  private var storeFault: (work: String, reason: String)? {
+    if case .down(let reason) = writer.health { return ("writing", reason) }
+    return reader.fault.map { ("reading", $0) }
   }
 
   private mutating func driveReader() {
@@ -255,32 +295,32 @@ extension EventLoop {
     case .elsewhere(let id):
       note(result)
       load(id, try? result.get(), mayBeElsewhere: false)
-    case .housekeeping: note(result)
+    case .housekeeping(let what): note(result, of: PendingQueries.Purpose(what))
     case .quarantine:
-      note(result)
+      note(result, of: .quarantine)
       noteQuarantined(result)
     case .changes: noteChanges(result)
     case .origins:
-      note(result)
+      note(result, of: .origins)
       finishOrigins((try? result.get()).map(Workspace.allOrigins(limit: Origins.listedMax).answer))
     case .presence:
-      note(result)
+      note(result, of: .presence)
       finishBeat((try? result.get()).map(OperatorPresence.beat([]).answer))
     case .claims(let statement):
-      note(result)
+      note(result, of: .claims)
       finishClaims((try? result.get()).map(statement.answer))
     case .recheck(let statement, let count):
-      note(result)
+      note(result, of: .recheck)
       finishRecheck(of: count, (try? result.get()).map(statement.answer))
     case .revocations(let statement):
-      note(result)
+      note(result, of: .revocations)
       finishRevocations((try? result.get()).map(statement.answer))
     case .bell:
-      note(result)
+      note(result, of: .bell)
       bell.isUnderWay = false
       if case .failure = result { bellFailed() }
     case .look:
-      note(result)
+      note(result, of: .look)
       finishLook(
         (try? result.get()).map { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } })
     case nil: preconditionFailure("the reader answered a question that nobody asked")
@@ -293,12 +333,31 @@ extension EventLoop {
     logger.error("PostgreSQL refused a statement: \(state.code) \(message)")
   }
 
+  /// The same for one that comes again and again.
+  private mutating func note(
+    _ result: Result<Rows, QueryFailure>, of purpose: PendingQueries.Purpose
+  ) {
+    switch result {
+    case .success:
+      guard !storeSockets.refusals.isEmpty,
+        storeSockets.refusals.removeValue(forKey: purpose) != nil
+      else { return }
+      logger.info("PostgreSQL takes the statement again", metadata: ["for": "\(purpose.rawValue)"])
+    case .failure(.refused(let state, let message)):
+      let reason = "\(state.code) \(message)"
+      guard storeSockets.refusals[purpose, default: Outage()].note(reason) != nil else { return }
+      logger.error(
+        "PostgreSQL refused a statement: \(reason)", metadata: ["for": "\(purpose.rawValue)"])
+    case .failure: break
+    }
+  }
+
   /// How often a loop asks whether sessions were changed behind its back: by an erasure, by a
   /// restore, by the promotion of a standby.
   static let changesMilliseconds: Int64 = 5_000
 
   mutating func askForChanges() {
-    guard now >= nextChanges, writer.health == .ready else { return }
+    guard now >= nextChanges, reader.isReady else { return }
     nextChanges = now.advanced(byMilliseconds: EventLoop.changesMilliseconds)
     let ticket = queries.add(.changes)
     queries.hasNew = true
@@ -309,7 +368,7 @@ extension EventLoop {
 
   /// The first answer only says where it stands.
   private mutating func noteChanges(_ result: Result<Rows, QueryFailure>) {
-    note(result)
+    note(result, of: .changes)
     guard let rows = try? result.get(), !rows.isEmpty, let generation = rows.int(0, 0) else {
       return
     }
@@ -323,18 +382,18 @@ extension EventLoop {
 
   /// Secrets of visitors who never came back. One loop does it for all.
   mutating func keepHouse() {
-    guard index == 0, now >= nextHousekeeping, writer.health == .ready else { return }
+    guard index == 0, now >= nextHousekeeping, reader.isReady else { return }
     nextHousekeeping = now.advanced(byMilliseconds: EventLoop.housekeepingMilliseconds)
     let query = RefreshToken.forgetExpired(
       now: engine.wall, limit: EventLoop.housekeepingRows
     ).query
-    _ = queries.ask(query, for: .housekeeping, of: &reader, now: now)
+    _ = queries.ask(query, for: .housekeeping(.tokens), of: &reader, now: now)
     _ = queries.ask(
-      Quarantine.forgetQuery(limit: EventLoop.housekeepingRows), for: .housekeeping, of: &reader,
-      now: now)
-    _ = queries.ask(
-      Standing.forgetRevocations(limit: EventLoop.housekeepingRows), for: .housekeeping,
+      Quarantine.forgetQuery(limit: EventLoop.housekeepingRows), for: .housekeeping(.quarantine),
       of: &reader, now: now)
+    _ = queries.ask(
+      Standing.forgetRevocations(limit: EventLoop.housekeepingRows),
+      for: .housekeeping(.revocations), of: &reader, now: now)
   }
 
   private mutating func finish(_ request: ReadRequest, _ result: Result<Rows, QueryFailure>) {

@@ -237,7 +237,7 @@ struct EventLoop: ~Copyable {
 
   mutating func post(figures isDue: Bool) {
     guard isDue else { return }
-    figures.isStoreReady = writer.health == .ready && origins.isLoaded
+    figures.isStoreReady = isStoreReady && origins.isLoaded
     figures.isDraining = drain.isDraining
     figures.hasEnded = drain.isOver
     figures.links = links.count

@@ -83,7 +83,7 @@ final class Upkeep: Sendable {
 
 extension EventLoop {
   mutating func keepUp() {
-    guard index == 0, now >= nextUpkeep, writer.health == .ready, !drain.isDraining else { return }
+    guard index == 0, now >= nextUpkeep, reader.isReady, !drain.isDraining else { return }
     nextUpkeep = now.advanced(byMilliseconds: Upkeep.intervalMilliseconds)
     let shared = shared
     Task(executorPreference: shared.executors[index]) {

@@ -13,6 +13,10 @@ package protocol AppendConnection: ~Copyable {
 
   /// Sends these rows as one transaction. False when the connection is of no use any more.
   mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool
+  /// Sends a transaction without rows, which the store must be able to carry out all the same:
+  /// `committed` or `refused` follows. `spilling`: it takes some room on the disk, and gives it
+  /// back. False as above.
+  mutating func probe(spilling: Bool) -> Bool
   /// Moves bytes in both directions; never waits.
   mutating func exchange()
   /// What the exchange brought, one event after the other; nil when there is no more.

@@ -109,6 +109,18 @@ enum AppendStatement {
     .textArray, .jsonbArray,
   ].map(\.rawValue)
 
+  /// Takes 128 KiB on the disk of the tables until the end of the transaction, where that is
+  /// allowed: a table of its own is the only one that never has room left over.
+  static let spill: StaticString = """
+    DO $$ BEGIN
+      IF has_database_privilege(current_database(), 'TEMPORARY') THEN
+        PERFORM set_config('temp_tablespaces', '', true);
+        CREATE TEMPORARY TABLE chirrup_probe ON COMMIT DROP AS
+          SELECT repeat(md5(n::text), 60) FROM generate_series(1, 64) AS n;
+      END IF;
+    END $$
+    """
+
   /// The numbers that `append` answers.
   static func verdict(_ number: Int32) -> Outcome.Verdict? {
     switch number {

@@ -35,6 +35,8 @@ struct BatchMachine {
     case wait
     /// Send the pending rows in this range as one transaction.
     case run(Range<Int>)
+    /// Try the store with a transaction without rows; `spilling`: one that takes room on the disk.
+    case probe(spilling: Bool)
     /// Drop the connection and make a new one.
     case reconnect
     /// Every row has its outcome.
@@ -66,9 +68,10 @@ struct BatchMachine {
   private var born = Instant.zero
   private var resume = Instant.zero
   private var isConnected = false
-  /// The store answers, but cannot take rows now (disk full, too many connections, a missing
-  /// table).
-  private var storeFails = false
+  /// Why the store answers, but cannot take rows now (disk full, too many connections, a missing
+  /// table). While nobody sends anything it is probed, so that it is known to work again.
+  private var storeFault: SQLState?
+  private(set) var isProbing = false
   private(set) var isBusy = false
   private var conflictBackoff: Backoff
   private var storeBackoff: Backoff
@@ -78,10 +81,12 @@ struct BatchMachine {
     storeBackoff = Backoff(firstMilliseconds: 100, lastMilliseconds: 2_000, seed: ~seed)
   }
 
-  /// Whether a new batch can be tried at once: after a failure of the store, one at a time.
-  func accepts(at now: Instant) -> Bool { !isBusy && isConnected && now >= resume }
+  /// Whether a new batch can be tried at once.
+  func accepts(at now: Instant) -> Bool {
+    !isBusy && !isProbing && isConnected && now >= resume
+  }
 
-  var isStoreFailing: Bool { storeFails }
+  var isStoreFailing: Bool { storeFault != nil }
 
   /// The row that the last event has shown to be the poison of its batch.
   private(set) var rejected: Int?
@@ -89,10 +94,10 @@ struct BatchMachine {
   func isPending(_ row: Int) -> Bool { !decided[row] && rows[row].twin == nil }
 
   var nextDeadline: Instant {
-    if running != nil {
+    if running != nil || isProbing {
       return runningSince.advanced(byMilliseconds: BatchMachine.silenceMilliseconds)
     }
-    guard isBusy else { return resume > .zero ? resume : .never }
+    guard isBusy else { return isConnected && isStoreFailing ? resume : .never }
     return min(expiry, isConnected ? resume : .never)
   }
 
@@ -121,26 +126,25 @@ struct BatchMachine {
     case .connected(let isSameStore):
       isConnected = true
       if !isSameStore { startAgain() }
-      storeFails = false
+      // A new connection says nothing of a full disk: a batch or a probe will.
       resume = .zero
       return next(now)
     case .connectionLost:
       isConnected = false
+      isProbing = false
       // Whether it was committed is unknown; sent again, its ids tell.
       if let part = running.take() { parts.append(part) }
       return next(now)
     case .committed(let results):
-      commit(results)
+      if isProbing { noteWorking() } else { commit(results) }
       return next(now)
     case .failed(let state):
-      return fail(state, now)
+      return isProbing ? failProbe(state, now) : fail(state, now)
     case .tick:
-      if running != nil {
+      if running != nil || isProbing {
         guard now >= nextDeadline else { return .wait }
         return .reconnect
       }
-      // The breaker is half open: one batch may try.
-      if !isBusy, now >= resume { resume = .zero }
       return next(now)
     }
   }
@@ -154,7 +158,8 @@ struct BatchMachine {
   }
 
   private mutating func next(_ now: Instant) -> Action {
-    guard isBusy, running == nil else { return .wait }
+    guard running == nil, !isProbing else { return .wait }
+    guard isBusy else { return probe(now) }
     if now >= expiry { giveUpAll() }
     while let part = parts.last {
       guard part.range.contains(where: { isPending($0) }) else {
@@ -169,8 +174,34 @@ struct BatchMachine {
     }
     resolveTwins()
     isBusy = false
-    if !storeFails { resume = .zero }
+    if !isStoreFailing { resume = .zero }
     return .complete
+  }
+
+  private mutating func probe(_ now: Instant) -> Action {
+    guard let storeFault, isConnected, now >= resume else { return .wait }
+    isProbing = true
+    runningSince = now
+    // Lack of room, or an error of the disk, shows only where something is written.
+    return .probe(spilling: ["53", "58"].contains(storeFault.errorClass))
+  }
+
+  private mutating func failProbe(_ state: SQLState, _ now: Instant) -> Action {
+    isProbing = false
+    storeFault = state
+    resume = storeBackoff.next(after: now)
+    guard Remedy(for: state) != .reconnect else {
+      isConnected = false
+      return .reconnect
+    }
+    return next(now)
+  }
+
+  private mutating func noteWorking() {
+    isProbing = false
+    storeFault = nil
+    resume = .zero
+    storeBackoff.reset()
   }
 
   private mutating func commit(_ results: [Outcome]) {
@@ -181,7 +212,7 @@ struct BatchMachine {
       result += 1
     }
     precondition(result == results.count, "one outcome for each row that was sent")
-    storeFails = false
+    storeFault = nil
     storeBackoff.reset()
   }
 
@@ -209,7 +240,7 @@ struct BatchMachine {
       return .reconnect
     case .waitForStore:
       parts.append(part)
-      storeFails = true
+      storeFault = state
       resume = storeBackoff.next(after: now)
     }
     return next(now)

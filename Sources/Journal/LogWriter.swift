@@ -36,8 +36,8 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
   package private(set) var health = WriterHealth.connecting
   package private(set) var isReady = false
 
-  /// Whether records are worth taking: the store works, or it is time to try it with one batch. A
-  /// store that has failed is only known to work again once somebody has tried.
+  /// Whether records are worth taking. A store that has failed is probed: it is known to work again
+  /// without anybody's message.
   package var isWorthTrying: Bool { isReady || health == .ready }
 
   package init(seed: UInt64, open: @escaping () -> Connection?) {
@@ -141,7 +141,9 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
       perform(machine.event(.committed(outcomes), now: now), now)
     case .refused(let refusal):
       refused = refusal
-      if Remedy(for: refusal.state) == .waitForStore { health = .down(reason: refusal.message) }
+      if machine.isProbing || Remedy(for: refusal.state) == .waitForStore {
+        health = .down(reason: refusal.message)
+      }
       let action = machine.event(.failed(refusal.state), now: now)
       if let row = machine.rejected { poison[row] = refusal }
       perform(action, now)
@@ -154,6 +156,9 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     case .wait: break
     case .complete: hasCompletion = true
     case .reconnect: disconnect(now, refused?.message ?? "the server does not answer")
+    case .probe(let spilling):
+      refused = nil
+      if !(connection?.probe(spilling: spilling) ?? false) { disconnect(now, "connection lost") }
     case .run(let range):
       refused = nil
       sending.removeAll(keepingCapacity: true)

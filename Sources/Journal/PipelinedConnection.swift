@@ -50,6 +50,14 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   // MARK: Sending
 
   mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool {
+    send(batch, rows, spilling: false)
+  }
+
+  mutating func probe(spilling: Bool) -> Bool { send(Batch(), [], spilling: spilling) }
+
+  private mutating func send(
+    _ batch: borrowing Batch, _ rows: [Int], spilling: Bool
+  ) -> Bool {
     outcomes.removeAll(keepingCapacity: true)
     refused = nil
     locks.removeAll()
@@ -58,34 +66,40 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
     let hasClaims = AppendStatement.writeClaims(of: batch, rows, &replies, to: &claims)
     parameters.removeAll()
     AppendStatement.writeRows(of: batch, rows, to: &parameters)
-    guard isPooled ? sendAsText(hasClaims) : sendPrepared(hasClaims) else { return false }
+    guard isPooled ? sendAsText(hasClaims, spilling) : sendPrepared(hasClaims, spilling) else {
+      return false
+    }
     flush()
     return true
   }
 
-  private mutating func sendPrepared(_ hasClaims: Bool) -> Bool {
+  private mutating func sendPrepared(_ hasClaims: Bool, _ spilling: Bool) -> Bool {
     guard
       link.execute(prepared: "begin", ParameterBuffer()),
       link.execute(prepared: "lock", locks),
       !hasClaims || link.execute(prepared: "claim", claims),
+      !spilling || link.execute(text: AppendStatement.spill),
       link.execute(prepared: "append", parameters),
       link.execute(prepared: "commit", ParameterBuffer()), link.sync()
     else { return false }
     expect(hasClaims ? [.other, .other, .other] : [.other, .other])
+    if spilling { expect([.other]) }
     expect([.append, .commit, .sync])
     return true
   }
 
-  private mutating func sendAsText(_ hasClaims: Bool) -> Bool {
+  private mutating func sendAsText(_ hasClaims: Bool, _ spilling: Bool) -> Bool {
     isElsewhere = false
     guard
       link.execute(text: "BEGIN"), link.execute(text: StoreIdentity.query), pinPlans(),
       link.execute(text: AppendStatement.lock, locks),
       !hasClaims || link.execute(text: AppendStatement.claim, claims),
+      !spilling || link.execute(text: AppendStatement.spill),
       link.execute(text: AppendStatement.append, parameters), link.execute(text: "COMMIT"),
       link.sync()
     else { return false }
     expect([.other, .store, .other, .other])
+    if spilling { expect([.other]) }
     expect(hasClaims ? [.other, .append, .commit, .sync] : [.append, .commit, .sync])
     return true
   }

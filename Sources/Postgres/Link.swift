@@ -11,12 +11,18 @@ import Glibc
   private let handle: OpaquePointer
   /// What `PQconnectPoll` waits for.
   private var waitsToWrite = true
+  /// Whether libpq could read where to connect to.
+  private let isReadable: Bool
 
   // SAFETY (whole type): `handle` comes from libpq, is never nil, is closed only in `deinit`, and
   // is used by one thread at a time because the type cannot be copied and is not Sendable.
   deinit { unsafe PQfinish(handle) }
 
-  private init(handle: OpaquePointer) { unsafe self.handle = unsafe handle }
+  private init(handle: OpaquePointer, url: String) {
+    unsafe self.handle = unsafe handle
+    // SAFETY: as above.
+    isReadable = unsafe PQstatus(handle) != CONNECTION_BAD || Link.isReadable(url)
+  }
 
   /// Starts to connect and returns at once, except that a host name is looked up and a Unix socket
   /// is connected before it returns. nil when memory is short.
@@ -29,7 +35,7 @@ import Glibc
           unsafe PQconnectStartParams(keywords, values, 1)
         })
     else { return nil }
-    let link = unsafe Link(handle: handle)
+    let link = unsafe Link(handle: handle, url: url)
     link.silenceNotices()
     return link
   }
@@ -44,7 +50,7 @@ import Glibc
           unsafe PQconnectdbParams(keywords, values, 1)
         })
     else { throw .unavailable(reason: "out of memory") }
-    let link = unsafe Link(handle: handle)
+    let link = unsafe Link(handle: handle, url: url)
     link.silenceNotices()
     guard !link.isBroken else { throw .unavailable(reason: link.errorMessage) }
     return link
@@ -110,10 +116,19 @@ import Glibc
   }
 
   package var errorMessage: String {
+    guard isReadable else { return "the database's URL or connection string is malformed" }
     // SAFETY: libpq keeps the message, a C string, until the next call on this connection.
     guard let text = unsafe PQerrorMessage(handle) else { return "" }
     let message = unsafe String(cString: text)
-    return message.split(separator: "\n").joined(separator: " ")
+    return message.split { $0 == "\n" || $0 == "\t" }.joined(separator: " ")
+  }
+
+  /// libpq repeats parts of what it cannot read, and a password may be among them.
+  private static func isReadable(_ url: String) -> Bool {
+    // SAFETY: the text is copied into a C string for the call; the options are freed once.
+    guard let options = unsafe PQconninfoParse(url, nil) else { return false }
+    unsafe PQconninfoFree(options)
+    return true
   }
 
   /// While connecting: whether the socket is awaited to become writable rather than readable.

@@ -83,6 +83,10 @@ public struct QueryConnection: ~Copyable {
 
   /// What the server or the network said when the connection was last lost.
   public private(set) var reason = "not connected yet"
+  /// Why it does not answer; nil while it does, and before the first attempt has ended. It connects
+  /// again by itself, within 2 s.
+  public var fault: String? { hasFailed ? reason : nil }
+  private var hasFailed = false
   /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop
   /// registers it anew.
   public private(set) var registration: UInt32 = 0
@@ -202,6 +206,7 @@ public struct QueryConnection: ~Copyable {
     registration &+= 1
     phase = .down
     isListening = false
+    hasFailed = true
     reason = why
     deadline = backoff.next(after: now)
     prepared.removeAll()
@@ -418,6 +423,7 @@ public struct QueryConnection: ~Copyable {
       }
     }
     phase = .ready
+    hasFailed = false
     backoff.reset()
     sendWaiting(now)
     if phase == .ready { flush(now) }

@@ -99,6 +99,7 @@ beside "pgbouncer" ./pgbouncer.sh
 beside "fail-over" ./failover.sh
 beside "shared port" ./shared_port.sh
 beside "installed" ./installed.sh
+beside "readiness" ./readiness.sh
 beside "crowds" ./crowds.sh
 beside "held loop" ./held.sh
 join
@@ -106,10 +107,12 @@ if $full; then
   beside "torture" ./torture.sh 20
   beside "gateway crash" ./crash_gateway.sh
   beside "database crash" ./crash_postgres.sh
+  beside "private database" ./private_database.sh 20
 else
   beside "torture" ./torture.sh
   beside "gateway crash" ./crash_gateway.sh 1
   beside "database crash" ./crash_postgres.sh 1
+  beside "private database" ./private_database.sh
 fi
 beside "outbox" ./outbox.sh
 beside "workloads" ./workloads.sh

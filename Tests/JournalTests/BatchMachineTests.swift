@@ -122,7 +122,7 @@ import Testing
     #expect(machine.accepts(at: Self.at(6_000)))
   }
 
-  @Test func `a full disk keeps the batch, and one batch probes when the breaker is half open`() {
+  @Test func `a full disk keeps the batch, then it is probed until it has room, without a batch`() {
     let full = BatchMachine.Event.failed(SQLState("53100"))
     var machine = Self.connected()
     #expect(machine.submit(Self.rows(1), now: Self.at(0)) == .run(0..<1))
@@ -135,16 +135,43 @@ import Testing
     }
     #expect(machine.event(.tick, now: Self.at(now)) == .complete)
     #expect(machine.outcomes.map(\.verdict) == [.unavailable])
-    // The probe, whenever the breaker lets it.
-    let probe = max(
-      now,
-      machine.nextDeadline == .never ? now : machine.nextDeadline.milliseconds(since: .zero) + 1)
-    #expect(machine.event(.tick, now: Self.at(probe)) == .wait)
-    #expect(machine.accepts(at: Self.at(probe)))
+    #expect(!machine.accepts(at: Self.at(now)))
+    for _ in 0..<20 {
+      let due = machine.nextDeadline.milliseconds(since: .zero) + 1
+      #expect(due - now <= 2_001)
+      now = max(now, due)
+      #expect(machine.event(.tick, now: Self.at(now)) == .probe(spilling: true))
+      #expect(!machine.accepts(at: Self.at(now)))
+      #expect(machine.event(full, now: Self.at(now)) == .wait)
+      #expect(machine.isStoreFailing)
+    }
+    // Another connection is no reason to believe in it, but one to try at once.
+    #expect(machine.event(.connectionLost, now: Self.at(now)) == .wait)
     #expect(machine.nextDeadline == .never)
-    #expect(machine.submit(Self.rows(1), now: Self.at(probe)) == .run(0..<1))
-    #expect(machine.event(.committed([Self.stored(1)]), now: Self.at(probe)) == .complete)
+    let again = machine.event(.connected(isSameStore: true), now: Self.at(now))
+    #expect(again == .probe(spilling: true))
+    #expect(machine.event(.committed([]), now: Self.at(now)) == .wait)
     #expect(!machine.isStoreFailing)
+    #expect(machine.accepts(at: Self.at(now)))
+    #expect(machine.nextDeadline == .never)
+  }
+
+  @Test func `a probe that is not answered costs the connection; what is not room takes none`() {
+    var machine = Self.connected()
+    _ = machine.submit(Self.rows(1), now: Self.at(0))
+    #expect(machine.event(.failed(SQLState("42501")), now: Self.at(0)) == .wait)
+    var action = BatchMachine.Action.wait
+    var now: Int64 = 5_000
+    #expect(machine.event(.tick, now: Self.at(now)) == .complete)
+    action = machine.event(.tick, now: Self.at(now))
+    #expect(action == .probe(spilling: false))
+    now += BatchMachine.silenceMilliseconds
+    #expect(machine.event(.tick, now: Self.at(now - 1)) == .wait)
+    #expect(machine.event(.tick, now: Self.at(now)) == .reconnect)
+    #expect(machine.event(.connectionLost, now: Self.at(now)) == .wait)
+    action = machine.event(.connected(isSameStore: true), now: Self.at(now))
+    #expect(action == .probe(spilling: false))
+    #expect(machine.event(.failed(SQLState("57P01")), now: Self.at(now)) == .reconnect)
   }
 
   @Test(arguments: ["25006", "26000", "57P01"])
@@ -231,6 +258,7 @@ import Testing
           action = machine.event(.tick, now: Self.at(now))
         }
       case .complete: break
+      case .probe: Issue.record("a busy machine needs no probe")
       }
     }
     #expect(action == .complete)

@@ -9,6 +9,7 @@ import Testing
 private final class Script {
   var events: [AppendEvent] = []
   var sent = 0
+  var probes = 0
 }
 
 private struct ScriptedConnection: ~Copyable, AppendConnection {
@@ -18,6 +19,10 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
   var outcomes: [Outcome] { [Outcome(verdict: .stored, seq: 1)] }
   mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool {
     script.sent += 1
+    return true
+  }
+  mutating func probe(spilling: Bool) -> Bool {
+    script.probes += 1
     return true
   }
   mutating func exchange() {}
@@ -40,7 +45,7 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
   }
 
   /// Found by the simulator: nobody tried the store again, so nobody could learn that it works.
-  @Test func `a store that could not work is worth one batch once the breaker is half open`() {
+  @Test func `a store that could not work is probed until it does, without anybody's message`() {
     let script = script
     var writer = LogWriter(seed: 1) { ScriptedConnection(script: script) }
     writer.advance(now: at(0))
@@ -61,22 +66,30 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
     #expect(now >= Limits.sendWaitMilliseconds)
     let value2 = writer.isWorthTrying
     #expect(!value2)
-    while !writer.isWorthTrying, now < 60_000 {
+    for reason in ["disk full", "disk still full", "permission denied"] {
+      script.probes = 0
+      while script.probes == 0, now < 60_000 {
+        now += 50
+        writer.advance(now: at(now))
+      }
+      let isReady = writer.isReady
+      #expect(!isReady)
+      script.events = [.refused(ServerRefusal(state: SQLState("53100"), message: reason))]
+      writer.advance(now: at(now))
+      let health = writer.health
+      #expect(health == .down(reason: reason))
+    }
+    script.probes = 0
+    while script.probes == 0, now < 60_000 {
       now += 50
       writer.advance(now: at(now))
     }
-    let value3 = writer.health
-    #expect(value3 != .ready)
-    let value4 = writer.isReady
-    #expect(value4)
-    submit(&writer, now)
     script.events = [.committed]
-    writer.advance(now: at(now + 1))
-    let isDone = writer.takeCompletion { _, outcomes in #expect(outcomes[0].verdict == .stored) }
-    #expect(isDone)
-    writer.advance(now: at(now + 2))
-    let value5 = writer.health
-    #expect(value5 == .ready)
+    writer.advance(now: at(now))
+    let (health, isReady) = (writer.health, writer.isReady)
+    #expect(health == .ready)
+    #expect(isReady)
+    #expect(script.sent == 0)
   }
 
   @Test func `the name of the database follows every connection`() {

@@ -1,5 +1,6 @@
 import Chat
 import Cluster
+import Glibc
 import Postgres
 import Primitives
 import Testing
@@ -271,5 +272,49 @@ import Testing
     try makeReady(&writer)
     let atLast = writer.health
     #expect(atLast == .ready)
+  }
+
+  /// The batch is given up, nobody sends another one, and the store works again.
+  @Test(arguments: ["missing", "full"])
+  func `a store that heals is ready without a message`(fault: String) throws {
+    let session = try database.session()
+    var writer = try readyWriter()
+    // A trigger says what the system would say of a full disk.
+    let (broken, mended) =
+      switch fault {
+      case "missing":
+        ("ALTER TABLE chats RENAME TO hidden", "ALTER TABLE hidden RENAME TO chats")
+      default:
+        (
+          """
+          CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$;
+          CREATE TRIGGER full_disk BEFORE INSERT ON chats FOR EACH STATEMENT
+            EXECUTE FUNCTION refuse()
+          """, "DROP TRIGGER full_disk ON chats"
+        )
+      }
+    try database.sql.execute(script: broken)
+    var batch = Batch()
+    batch.add(session, "given up")
+    // It is said to be sent long ago: it has one attempt.
+    let long = monotonicNow().advanced(byMilliseconds: -Limits.sendWaitMilliseconds)
+    writer.submit(&batch, now: long)
+    #expect(try complete(&writer).map(\.verdict) == [.unavailable])
+    let atFirst = writer.health
+    #expect(atFirst != .ready)
+    // It is probed, in vain.
+    let end = monotonicNow().advanced(byMilliseconds: 1_000)
+    while monotonicNow() < end {
+      writer.advance(now: monotonicNow())
+      let isReady = writer.health == .ready
+      #expect(!isReady)
+      usleep(5_000)
+    }
+    try database.sql.execute(script: mended)
+    try makeReady(&writer)
+    let atLast = writer.health
+    #expect(atLast == .ready)
+    #expect(try database.seqs(session) == [])
   }
 }

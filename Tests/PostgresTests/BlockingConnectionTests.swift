@@ -32,6 +32,14 @@ import Testing
     #expect(rows.text(0, 10) == "'; DROP TABLE chats; --")
   }
 
+  @Test(arguments: [
+    "postgresql://u:se/cret@h/x", "password=secret host", "postgresql://u:secret@[h",
+  ])
+  func `what libpq cannot read is not repeated: a password may be in it`(url: String) {
+    let malformed = "the database's URL or connection string is malformed"
+    #expect(throws: QueryFailure.unavailable(reason: malformed)) { try BlockingConnection(url) }
+  }
+
   @Test func `a refused query names its SQLSTATE, and the connection goes on`() throws {
     let connection = try database.connect()
     #expect(throws: QueryFailure.refused(SQLState("22012"), message: "division by zero")) {

@@ -150,6 +150,13 @@ import Testing
     #expect(pause.take(hasRunMilliseconds: 0) == 50)
   }
 
+  @Test func `a file system is made durable at once where that reports errors`() {
+    #expect(Server.syncMethod(release: "6.18.44-fc-v509\n") == "syncfs")
+    #expect(Server.syncMethod(release: "5.8.0") == "syncfs")
+    #expect(Server.syncMethod(release: "5.4.0-150-generic") == "fsync")
+    #expect(Server.syncMethod(release: "") == "fsync")
+  }
+
   @Test func `the log's last words are those of the server that ended`() {
     let log = """
       2026-11-23 10:00:00.000 UTC [7] LOG:  received fast shutdown request
@@ -163,6 +170,7 @@ import Testing
     #expect(
       Server.lastWords(of: 8, in: log + "\n[12] PANIC:  could not write") == "could not write")
     #expect(Server.lastWords(of: 10, in: log) == nil)
+    #expect(Server.lastWords(of: 8, in: log, isKilled: true) == nil)
     #expect(
       Server.lastWords(of: 10, in: log + "\npostgres: FATAL:  no such folder") == "no such folder")
   }

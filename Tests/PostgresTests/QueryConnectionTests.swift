@@ -47,6 +47,24 @@ import Testing
     return state.code
   }
 
+  @Test func `its fault is known without a query, and over when it answers`() throws {
+    let limited = "limited_\(getpid())"
+    let admin = try database.connect()
+    try admin.execute(script: "CREATE ROLE \(limited) LOGIN CONNECTION LIMIT 0")
+    defer { _ = try? admin.execute(script: "DROP ROLE \(limited)") }
+    var connection = QueryConnection(
+      url: database.url.replacing("user=chirrup", with: "user=\(limited)"))
+    let atFirst = connection.fault
+    #expect(atFirst == nil)
+    _ = try drive(&connection) { connection, _ in
+      connection.fault?.contains("too many connections for role") == true
+    }
+    try admin.execute(script: "ALTER ROLE \(limited) CONNECTION LIMIT 1")
+    _ = try drive(&connection) { connection, _ in connection.isReady }
+    let atLast = connection.fault
+    #expect(atLast == nil)
+  }
+
   @Test func `queries before the connection exists wait for it, and each answers its own ticket`()
     throws
   {

@@ -159,6 +159,11 @@ struct SimulatedConnection: ~Copyable, AppendConnection {
     return true
   }
 
+  mutating func probe(spilling: Bool) -> Bool {
+    backend.send([])
+    return true
+  }
+
   mutating func exchange() {}
 
   mutating func next() -> AppendEvent? {
