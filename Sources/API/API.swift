@@ -43,6 +43,9 @@ public final class API: Sendable {
   /// The route whose handler runs in this task, as its index in the table.
   @TaskLocal public static var currentRoute: Int?
 
+  /// Makes what is made once for all requests, so that it holds no loop.
+  public static func prepare() { _ = (routes.count, document.count) }
+
   /// The method and the pattern of a route, for the log.
   public static func routeName(_ index: Int) -> String {
     guard routes.indices.contains(index) else { return "a route that is not there" }

@@ -18,7 +18,8 @@ enum MessageRange {
   case after(Int64)
   case before(Int64)
 
-  /// Answers nil when the workspace has no such session. The session's head and the entries are of
+  /// At most `limit` entries, and fewer where they are long: see `APILimits.pageBytes`. Answers nil
+  /// when the workspace has no such session. The session's head and the entries are of
   /// one moment, since one statement sees one state of the database.
   func page(
     of session: Identifier, workspace: Identifier, limit: Int
@@ -35,15 +36,23 @@ enum MessageRange {
           coalesce(c.operator_id, c.user_id), CASE WHEN c.role IN ('visitor', 'user') THEN
             (SELECT v.name FROM visitors v WHERE v.id = c.user_id AND v.workspace_id = $2::uuid)
             ELSE c.operator_name END,
-          c.content, c.payload::text, c.created_at
+          c.content, c.payload::text, c.created_at, c.found
         FROM chat_sessions s LEFT JOIN LATERAL (
-          SELECT * FROM chats e
-          WHERE e.workspace_id = $2::uuid AND e.session_id = s.id AND e.seq > $3::bigint
-          ORDER BY e.seq LIMIT $4::bigint
-        ) c ON true
+          SELECT f.*, count(*) OVER () AS found, sum(octet_length(f.content)
+            + coalesce(octet_length(f.payload::text), 0)) OVER (ORDER BY f.seq) AS bytes,
+            row_number() OVER (ORDER BY f.seq) AS place
+          FROM (
+            SELECT * FROM chats e
+            WHERE e.workspace_id = $2::uuid AND e.session_id = s.id AND e.seq > $3::bigint
+            ORDER BY e.seq LIMIT $4::bigint) AS f
+        ) c ON c.bytes <= $5::bigint OR c.place = 1
         WHERE s.id = $1::uuid AND s.workspace_id = $2::uuid AND s.deleted_at IS NULL
         ORDER BY c.seq
-        """, [.uuid(session), .uuid(workspace), .int(seq), .int(Int64(limit) + 1)])
+        """,
+        [
+          .uuid(session), .uuid(workspace), .int(seq), .int(Int64(limit) + 1),
+          .int(Int64(APILimits.pageBytes)),
+        ])
     case .before(let seq):
       isDescending = true
       query = Query(
@@ -53,15 +62,23 @@ enum MessageRange {
           coalesce(c.operator_id, c.user_id), CASE WHEN c.role IN ('visitor', 'user') THEN
             (SELECT v.name FROM visitors v WHERE v.id = c.user_id AND v.workspace_id = $2::uuid)
             ELSE c.operator_name END,
-          c.content, c.payload::text, c.created_at
+          c.content, c.payload::text, c.created_at, c.found
         FROM chat_sessions s LEFT JOIN LATERAL (
-          SELECT * FROM chats e
-          WHERE e.workspace_id = $2::uuid AND e.session_id = s.id AND e.seq < $3::bigint
-          ORDER BY e.seq DESC LIMIT $4::bigint
-        ) c ON true
+          SELECT f.*, count(*) OVER () AS found, sum(octet_length(f.content)
+            + coalesce(octet_length(f.payload::text), 0)) OVER (ORDER BY f.seq DESC) AS bytes,
+            row_number() OVER (ORDER BY f.seq DESC) AS place
+          FROM (
+            SELECT * FROM chats e
+            WHERE e.workspace_id = $2::uuid AND e.session_id = s.id AND e.seq < $3::bigint
+            ORDER BY e.seq DESC LIMIT $4::bigint) AS f
+        ) c ON c.bytes <= $5::bigint OR c.place = 1
         WHERE s.id = $1::uuid AND s.workspace_id = $2::uuid AND s.deleted_at IS NULL
         ORDER BY c.seq DESC
-        """, [.uuid(session), .uuid(workspace), .int(seq), .int(Int64(limit) + 1)])
+        """,
+        [
+          .uuid(session), .uuid(workspace), .int(seq), .int(Int64(limit) + 1),
+          .int(Int64(APILimits.pageBytes)),
+        ])
     }
     return Statement(query) { rows in
       guard !rows.isEmpty else { return nil }
@@ -69,7 +86,7 @@ enum MessageRange {
       let kept = entries.prefix(limit)
       return MessagePage(
         entries: isDescending ? kept.reversed() : Array(kept), head: rows.int(0, 0) ?? 0,
-        epoch: rows.text(0, 1) ?? "", hasMore: entries.count > limit)
+        epoch: rows.text(0, 1) ?? "", hasMore: kept.count < rows.int(0, 11) ?? 0)
     }
   }
 }

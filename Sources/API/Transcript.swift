@@ -21,11 +21,15 @@ extension API {
           of: session, workspace: call.workspace, limit: Limits.pageEntries
         ).scoped(to: call.workspace, user: call.visitor))
       guard let page, let last = page.entries.last else { break }
-      for entry in page.entries where Transcript.shows(entry) {
-        Transcript.append(entry, to: &text)
-      }
       seq = last.seq
       hasMore = page.hasMore
+      for entry in page.entries where Transcript.shows(entry) {
+        guard text.count < APILimits.transcriptBytes else {
+          hasMore = true
+          break
+        }
+        Transcript.append(entry, to: &text)
+      }
     }
     if hasMore && !text.isEmpty { text.append("\n[…]\n") }
     return APIResponse(

@@ -35,6 +35,9 @@ public enum Limits {
   /// All commands together, a second and in a burst.
   public static let commandsPerSecond = 100
   public static let commandsBurst = 400
+  /// Bytes that come out of a compressed message and count as one command more: what costs a peer
+  /// nothing on the wire costs the gateway its time.
+  public static let inflatedBytesOfCommand = 4_096
   /// Commands over the rate before a connection is closed with 4103.
   public static let overRate = 500
   /// Entries of `tail` when a client names none.

@@ -14,6 +14,23 @@ public struct TokenBucket: Sendable {
 
   /// Takes one event and returns 0, or the milliseconds after which one is free.
   public mutating func take(perSecond: Int, burst: Int, now: Instant) -> Int64 {
+    fill(perSecond: perSecond, burst: burst, now: now)
+    if milliTokens >= 1000 {
+      milliTokens -= 1000
+      return 0
+    }
+    return (1000 - Int64(milliTokens) + Int64(perSecond) - 1) / Int64(perSecond)
+  }
+
+  /// Takes so many events that have happened already; what is not there is owed, a burst at most.
+  /// False when something is owed.
+  public mutating func charge(_ count: Int, perSecond: Int, burst: Int, now: Instant) -> Bool {
+    fill(perSecond: perSecond, burst: burst, now: now)
+    milliTokens = max(Int32(-burst * 1000), milliTokens - Int32(min(count, burst)) * 1000)
+    return milliTokens >= 0
+  }
+
+  private mutating func fill(perSecond: Int, burst: Int, now: Instant) {
     let milliseconds = UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000)
     // Negative where the clock stands behind: then nothing is due.
     let elapsed = Int32(bitPattern: milliseconds &- filledAt)
@@ -22,10 +39,5 @@ public struct TokenBucket: Sendable {
       milliTokens = Int32(min(Int64(burst) * 1000, filled))
       filledAt = milliseconds
     }
-    if milliTokens >= 1000 {
-      milliTokens -= 1000
-      return 0
-    }
-    return (1000 - Int64(milliTokens) + Int64(perSecond) - 1) / Int64(perSecond)
   }
 }

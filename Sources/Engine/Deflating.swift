@@ -46,6 +46,10 @@ extension Engine {
         slot, .deflate, error == .tooLong ? .messageTooBig : .invalidPayload, error.reason)
       return
     }
+    guard connections[slot].purpose == .echo || chargeInflated(slot, message.count) else {
+      compressor.giveBack(message)
+      return
+    }
     // RFC 6455 §8.1 speaks of the text, not of the bytes that carried it.
     if opcode == .text, !message.withRawSpan({ UTF8Validator.isValid($0) }) {
       fail(slot, .deflate, .invalidPayload, "inflated text is not UTF-8")
@@ -53,6 +57,19 @@ extension Engine {
       message.withRawSpan { self.message(slot, opcode, $0, isDeflated: true) }
     }
     compressor.giveBack(message)
+  }
+
+  /// What came out counts against the rate of the peer, who sent a thousandth of it. False when the
+  /// connection is closed for it.
+  private mutating func chargeInflated(_ slot: Int, _ byteCount: Int) -> Bool {
+    let count = byteCount / Limits.inflatedBytesOfCommand
+    let isCovered = connections[slot].commandBucket.charge(
+      count, perSecond: Limits.commandsPerSecond, burst: Limits.commandsBurst, now: now)
+    guard !isCovered else { return true }
+    connections[slot].overRate += Int32(count)
+    guard connections[slot].overRate > Limits.overRate else { return true }
+    close(slot, .rateAbuse, "too many bytes in compressed messages")
+    return false
   }
 
   /// Answers the echo of a message that came deflated, deflated.

@@ -15,7 +15,7 @@ extension EventLoop {
       !links[slot].exchange.isClosing,
       links[slot].exchange.output.count < HTTPLimits.outputBytes
     {
-      guard served < HTTPLimits.requestsPerTurn else {
+      guard served < HTTPLimits.requestsPerTurn, served == 0 || !isOver(.sockets) else {
         httpDirty.append(links.id(at: slot))
         return
       }

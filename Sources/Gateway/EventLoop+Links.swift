@@ -108,10 +108,16 @@ extension EventLoop {
   mutating func flush() {
     flushAnswers()
     flushUnsent()
-    engine.takeDirty(into: &dirty)
-    for connection in dirty {
+    if dirtyFlushed == dirty.count {
+      engine.takeDirty(into: &dirty)
+      dirtyFlushed = 0
+    }
+    while dirtyFlushed < dirty.count {
+      let connection = dirty[dirtyFlushed]
+      dirtyFlushed += 1
       guard let slot = link(ofConnection: connection) else { continue }
       flush(slot, connection)
+      if isOver(.output) { break }
     }
     // A burst of large answers is not kept for ever.
     if output.capacity > 4 * 1_048_576 { output = [] }
@@ -122,7 +128,13 @@ extension EventLoop {
     guard !httpDirty.isEmpty else { return }
     let served = httpDirty
     httpDirty.removeAll(keepingCapacity: true)
-    for id in served where links.contains(id) { flushHTTP(Int(id.index)) }
+    for (position, id) in served.enumerated() where links.contains(id) {
+      flushHTTP(Int(id.index))
+      if isOver(.output) {
+        httpDirty.insert(contentsOf: served[(position + 1)...], at: 0)
+        return
+      }
+    }
   }
 
   private mutating func flush(_ slot: Int, _ connection: Int) {

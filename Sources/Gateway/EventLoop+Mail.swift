@@ -35,14 +35,25 @@ extension EventLoop {
   mutating func takeMail() {
     // With each sweep all the same: a bell that the kernel did not ring must not make a loop deaf
     // for ever, since a mailbox that holds mail already rings no more.
-    guard now >= nextSweep || (0..<events.count).contains(where: { isMail(events[$0]) }) else {
-      return
+    if mailTaken == mail.count {
+      guard now >= nextSweep || (0..<events.count).contains(where: { isMail(events[$0]) }) else {
+        return
+      }
+      mail.removeAll(keepingCapacity: true)
+      mailTaken = 0
+      shared.mailboxes[index].drain(into: &mail)
     }
-    shared.mailboxes[index].drain(into: &mail)
     var items: [LoopMail] = []
     swap(&items, &mail)
-    for item in items { take(item) }
-    items.removeAll(keepingCapacity: true)
+    while mailTaken < items.count {
+      take(items[mailTaken])
+      mailTaken += 1
+      if isOver(.mail) { break }
+    }
+    if mailTaken == items.count {
+      items.removeAll(keepingCapacity: true)
+      mailTaken = 0
+    }
     swap(&items, &mail)
   }
 
@@ -81,8 +92,11 @@ extension EventLoop {
 
   /// The loop has ended: what was posted too late is taken, so that nobody waits for ever.
   mutating func endMail() {
+    let left = Array(mail[mailTaken...])
+    mail = []
+    mailTaken = 0
     shared.mailboxes[index].drain(into: &mail)
-    for item in mail {
+    for item in left + mail {
       switch item {
       case .query(_, let continuation): _ = queries.add(.task(continuation))
       case .append(_, let continuation): _ = appends.add(continuation)

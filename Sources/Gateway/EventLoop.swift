@@ -35,6 +35,11 @@ struct EventLoop: ~Copyable {
   var now: Instant
   var figures = Board.Figures()
   var mail: [LoopMail] = []
+  /// How many of `mail`, and of `dirty`, are done: see `TurnLimit`.
+  var mailTaken = 0
+  var dirtyFlushed = 0
+  /// Of the event at which the next turn begins, if it is among its events.
+  var nextDatum = Datum.none
   /// One receive buffer for all connections: an idle one holds none.
   var input: [UInt8]
   var output: [UInt8] = []
@@ -179,7 +184,7 @@ struct EventLoop: ~Copyable {
   private mutating func wait() {
     let deadline = min(nextSweep, engine.nextInboxRead, writer.nextDeadline, reader.nextDeadline)
     var timeout: Int64 = 0
-    if !engine.hasDirty && httpDirty.isEmpty && !isReadDue && !handshakes.isDue {
+    if !engine.hasDirty && httpDirty.isEmpty && !isReadDue && !handshakes.isDue && !hasLeftOver {
       timeout = max(0, min(deadline.milliseconds(since: now) + 1, 500))
     }
     figures.turns.note(
@@ -192,16 +197,11 @@ struct EventLoop: ~Copyable {
     }
   }
 
-  private mutating func dispatchEvents() {
-    for position in 0..<events.count {
-      let event = events[position]
-      switch event.datum {
-      case Datum.mailbox: continue  // taken before, see `takeMail`
-      case Datum.writer: storeSockets.isWriterReady = true
-      case Datum.reader: storeSockets.isReaderReady = true
-      case let datum where datum < Datum.linkMin: acceptAll(Int(datum - Datum.listenerMin))
-      case let datum: dispatch(SlotID(word: datum), event)
-      }
+  mutating func dispatch(_ event: Event) {
+    if event.datum < Datum.linkMin {
+      acceptAll(Int(event.datum - Datum.listenerMin))
+    } else {
+      dispatch(SlotID(word: event.datum), event)
     }
   }
 
@@ -254,6 +254,7 @@ struct EventLoop: ~Copyable {
 
 /// What an epoll event is about. Links carry their slot, whose generation is odd and so never 0.
 enum Datum {
+  static let none = UInt64.max
   static let mailbox: UInt64 = 0
   static let writer: UInt64 = 1
   static let reader: UInt64 = 2

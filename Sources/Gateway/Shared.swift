@@ -69,6 +69,8 @@ final class Shared: Sendable {
           firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
         report: { logger.warning("\($0)") }))
     apiOptions.report = { logger.error("\($0)") }
+    // Made here and not by the first request for it.
+    API.prepare()
     api = API(database: services, sessions: services, tokens: tokens, options: apiOptions)
     let botChore = BotChore(Bots(api))
     chores = Chores(
