@@ -285,7 +285,10 @@ extension EventLoop {
   }
 
   private mutating func takeAnswers() {
-    while let answer = reader.takeAnswer() { finish(answer.ticket, answer.result) }
+    while let answer = reader.takeAnswer() {
+      finish(answer.ticket, answer.result)
+      if isOver(.store) { return }
+    }
   }
 
   private mutating func finish(_ ticket: UInt64, _ result: Result<Rows, QueryFailure>) {

@@ -1,4 +1,5 @@
 import Kernel
+import Postgres
 import Primitives
 
 /// How long one turn may go on, so that nobody holds a loop by being many: a thousand sockets that
@@ -13,7 +14,8 @@ extension EventLoop {
   enum TurnLimit: Int64 {
     case mail = 4
     case sockets = 8
-    case output = 12
+    case store = 9
+    case output = 11
   }
 
   func isOver(_ limit: TurnLimit) -> Bool {
@@ -21,7 +23,9 @@ extension EventLoop {
   }
 
   /// Something of this turn was left to the next one.
-  var hasLeftOver: Bool { mailTaken < mail.count || dirtyFlushed < dirty.count }
+  var hasLeftOver: Bool {
+    mailTaken < mail.count || dirtyFlushed < dirty.count || reader.hasAnswers
+  }
 
   /// Links that have something to read or room to write. Those that were passed over are first next
   /// time; epoll reports them again, except those that wait for a ClientHello.

@@ -144,6 +144,9 @@ public struct QueryConnection: ~Copyable {
     answers.popFirst()
   }
 
+  /// `takeAnswer` has one.
+  public var hasAnswers: Bool { !answers.isEmpty }
+
   /// What was told on the channel that it listens to.
   public mutating func takeNotification() -> String? { notifications.popFirst() }
 

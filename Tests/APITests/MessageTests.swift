@@ -124,6 +124,39 @@ import Testing
     #expect(try await post(huge) == 413)
   }
 
+  @Test("a page of long messages is shorter than was asked for, and the next ones have the rest")
+  func longPages() async throws {
+    let world = try await World()
+    let body = String(repeating: "é", count: Limits.bodyBytes / 2)
+    let count = 2 * APILimits.pageBytes / Limits.bodyBytes + 4
+    let session = try await world.conversation(messages: (1...count).map { _ in body })
+    let path = "\(conversations)/\(session)/messages?limit=\(Limits.pageEntries)"
+    func page(_ query: String) async throws -> (seqs: [Int], hasMore: Bool) {
+      let answer = try await world.call("GET", path + query)
+      return (
+        answer.objects("messages").compactMap { $0["seq"] as? Int },
+        answer["more"] as? Bool ?? false
+      )
+    }
+    var seen: [Int] = []
+    while true {
+      let (seqs, hasMore) = try await page("&after=\(seen.last ?? 0)")
+      #expect(seqs.count * Limits.bodyBytes <= APILimits.pageBytes)
+      #expect(!seqs.isEmpty)
+      seen += seqs
+      if !hasMore { break }
+    }
+    #expect(seen == Array(1...count))
+    seen = []
+    while true {
+      let (seqs, hasMore) = try await page(seen.first.map { "&before=\($0)" } ?? "")
+      #expect(seqs.count * Limits.bodyBytes <= APILimits.pageBytes)
+      seen = seqs + seen
+      if !hasMore { break }
+    }
+    #expect(seen == Array(1...count))
+  }
+
   @Test("pages go forward and back without a hole")
   func paging() async throws {
     let world = try await World()

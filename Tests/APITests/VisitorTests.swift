@@ -1,3 +1,4 @@
+import Chat
 import Directory
 import Foundation
 import OpenSSL
@@ -335,6 +336,26 @@ struct VisitorWorld {
     #expect(lines[3].hasSuffix("Mika: สวัสดี"))
     #expect(lines.last?.hasSuffix("line 250") == true)
     #expect(!answer.body.contains("secret") && !answer.body.contains("given"))
+  }
+
+  @Test("a transcript ends behind its bound, whatever its texts unfold to")
+  func longTranscript() async throws {
+    let test = try await VisitorWorld()
+    let visit = await test.token()
+    let session = try test.session(visit)
+    let visitor = try #require(visit.string("visitor.id").flatMap { Identifier($0) })
+    // A line feed becomes a line with its indent.
+    let body = Array(repeating: UInt8(ascii: "\n"), count: Limits.bodyBytes)
+    for _ in 0..<20 {
+      _ = await World.store(
+        session: session, workspace: test.world.workspace.id, id: World.identifier(),
+        role: "visitor", kind: "text", sender: visitor, name: "", body: body, payload: nil)
+    }
+    let answer = try await test.call("GET", "sessions/\(session)/transcript", visit)
+    #expect(answer.status == 200)
+    #expect(answer.body.utf8.count > APILimits.transcriptBytes)
+    #expect(answer.body.utf8.count < APILimits.transcriptBytes + 24 * Limits.bodyBytes)
+    #expect(answer.body.hasSuffix("\n[…]\n"))
   }
 
   @Test("a message for later becomes a conversation that waits, where the form is switched on")

@@ -74,6 +74,43 @@ import Wire
     #expect(writer.deflatedCounts.isEmpty)
   }
 
+  @Test("what comes out of messages counts against the rate, and a flood of it closes with 4103")
+  func inflatedRate() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session, deflate: Self.plain)
+    _ = ada.hear()
+    let filler = String(repeating: "a", count: 60_000)
+    let text = #"{"type":"typing","session":"\#(session)","text":"\#(filler)"}"#
+    let charge = text.utf8.count / Limits.inflatedBytesOfCommand
+    // A burst, as much again that is owed, and what is over the rate.
+    let most = (2 * Limits.commandsBurst + Limits.overRate) / charge + 1
+    var count = 0
+    while count < 10 * most {
+      ada.sayDeflated(text)
+      count += 1
+      if ada.hear().last == .close(4103) { break }
+    }
+    #expect(count > Limits.commandsBurst / (charge + 1), "the burst is everybody's")
+    #expect(count <= most)
+  }
+
+  @Test("the longest texts at the rate of sends are never over it, compressed or not")
+  func longTextsAtTheirRate() {
+    let world = World()
+    let session = world.makeSession()
+    let ada = world.member("visitor", session, deflate: Self.plain)
+    _ = ada.hear()
+    let text = String(repeating: "where is it? ", count: 1_250)
+    for _ in 0..<200 {
+      ada.sayDeflated(
+        #"{"type":"send","session":"\#(session)","id":"\#(world.makeID())","body":"\#(text)"}"#)
+      world.commit()
+      #expect(!ada.types().contains("error"))
+      world.advance(milliseconds: Int64(1_000 / Limits.sendsPerSecond))
+    }
+  }
+
   @Test("the log forgets deflated entries with the others", arguments: [plain, keeping])
   func trimming(agreement: DeflateAgreement) {
     let world = World()

@@ -2,10 +2,25 @@
 /// the thread is read.
 import Kernel
 import Primitives
+import Synchronization
 import Testing
 
 @testable import Gateway
 @testable import Webhooks
+
+private final class Flag: Sendable {
+  private let isSet = Atomic(false)
+
+  func set() { isSet.store(true, ordering: .releasing) }
+  func wait() { while !isSet.load(ordering: .acquiring) {} }
+}
+
+private final class Order: Sendable {
+  private let numbers = Mutex<[Int]>([])
+
+  func add(_ number: Int) { numbers.withLock { $0.append(number) } }
+  var all: [Int] { numbers.withLock { $0 } }
+}
 
 @Suite struct TurnMeterTests {
   private static let millisecond: Int64 = 1_000_000
@@ -115,5 +130,36 @@ import Testing
     #expect(turns.processor.longest >= 30_000_000)
     #expect(turns.processor.longest <= turns.elapsed.longest)
     #expect(turns.elapsed.count == turns.processor.count)
+  }
+
+  @Test("200 steps of a millisecond each are shared out over turns, in their order")
+  func turnLimits() async throws {
+    let gateway = try await RunningGateway()
+    defer { gateway.stop() }
+    let shared = gateway.shared
+    let before = shared.board.read()[0].turns.processor.count
+    let order = Order()
+    // Held until all of them wait.
+    let isOpen = Flag()
+    let first = Task(executorPreference: shared.executors[0]) { isOpen.wait() }
+    let steps = (0..<200).map { number in
+      Task(executorPreference: shared.executors[0]) {
+        let begin = SystemClock.threadTimeNanoseconds()
+        while SystemClock.threadTimeNanoseconds() - begin < 1_000_000 {}
+        order.add(number)
+      }
+    }
+    isOpen.set()
+    await first.value
+    for step in steps { await step.value }
+    #expect(order.all == Array(0..<200))
+    // Posted with the next sweep.
+    while shared.board.read()[0].turns.processor.count < before + 40 {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    let turns = shared.board.read()[0].turns.processor
+    // The turn of the first step may be longer than all others: it waited for this thread.
+    let long = (5..<turns.counts.count).reduce(0) { $0 + turns.counts[$1] }
+    #expect(long <= 1, "turns above 20 ms")
   }
 }
