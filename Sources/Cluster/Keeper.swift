@@ -23,7 +23,7 @@ final class Keeper: Sendable {
     static let firstMilliseconds = 50
     static let lastMilliseconds = 1_000
     /// After this long it counts as one that stays.
-    static let calmMilliseconds = 10_000
+    static let calmMilliseconds = 1_000
 
     private var next = 0
 

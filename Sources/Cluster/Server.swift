@@ -27,15 +27,15 @@ struct Server: Sendable {
         "-c", "unix_socket_permissions=0700", "-c", "port=\(Server.port)",
         // What an acknowledged message rests on; not to be turned off by a configuration file.
         "-c", "fsync=\(survivesPowerLoss ? "on" : "off")", "-c", "synchronous_commit=on", "-c",
-        "full_page_writes=on", "-c", "recovery_init_sync_method=\(Server.syncMethod)",
+        "full_page_writes=on", "-c", "recovery_init_sync_method=\(Server.recoverySync)",
       ], account: account, deathSignal: "INT"
     ).start(output: file)
   }
 
-  /// Before it recovers the server makes everything durable that lies in its folder: 2,000 files one
-  /// by one (2.4 to 4.3 s beside a busy disk), or its file system at once (0.3 to 0.8 s), which
-  /// reports errors since Linux 5.8.
-  private static let syncMethod =
+  /// Before it recovers the server makes durable what lies in its folder: 2,000 files one by one
+  /// (2.4 to 4.3 s beside a busy disk), or its file system at once (0.3 to 0.8 s), which reports
+  /// errors since Linux 5.8.
+  private static let recoverySync =
     syncMethod(release: Folder.read("/proc/sys/kernel/osrelease") ?? "")
 
   static func syncMethod(release: String) -> String {

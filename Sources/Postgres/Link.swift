@@ -115,19 +115,37 @@ import Glibc
     process != Int64(unsafe PQbackendPID(handle))
   }
 
+  static let malformed =
+    "the database's URL or connection string is malformed; in a password write @ as %40, / as %2F"
+
   package var errorMessage: String {
-    guard isReadable else { return "the database's URL or connection string is malformed" }
+    guard isReadable else { return Link.malformed }
     // SAFETY: libpq keeps the message, a C string, until the next call on this connection.
     guard let text = unsafe PQerrorMessage(handle) else { return "" }
     let message = unsafe String(cString: text)
     return message.split { $0 == "\n" || $0 == "\t" }.joined(separator: " ")
   }
 
-  /// libpq repeats parts of what it cannot read, and a password may be among them.
+  /// False where libpq would repeat a part that may be of a password: what it cannot parse, and a
+  /// port or host that began in a password with a bare `/` or `@`.
   private static func isReadable(_ url: String) -> Bool {
-    // SAFETY: the text is copied into a C string for the call; the options are freed once.
-    guard let options = unsafe PQconninfoParse(url, nil) else { return false }
-    unsafe PQconninfoFree(options)
+    // SAFETY: the text is copied into a C string for the call; the options end with one without a
+    // keyword, are read before they are freed, and freed once.
+    guard let first = unsafe PQconninfoParse(url, nil) else { return false }
+    defer { unsafe PQconninfoFree(first) }
+    var option = unsafe first
+    while let keyword = unsafe option.pointee.keyword {
+      if let value = unsafe option.pointee.val {
+        let text = unsafe String(cString: value)
+        switch unsafe String(cString: keyword) {
+        case "port" where !text.utf8.allSatisfy({ $0 == 0x2C || (0x30...0x39).contains($0) }):
+          return false
+        case "host" where text.contains("@"): return false
+        default: break
+        }
+      }
+      unsafe option += 1
+    }
     return true
   }
 

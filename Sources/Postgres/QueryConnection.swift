@@ -84,7 +84,7 @@ public struct QueryConnection: ~Copyable {
   /// What the server or the network said when the connection was last lost.
   public private(set) var reason = "not connected yet"
   /// Why it does not answer; nil while it does, and before the first attempt has ended. It connects
-  /// again by itself, within 2 s.
+  /// again by itself, within a second.
   public var fault: String? { hasFailed ? reason : nil }
   private var hasFailed = false
   /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop
@@ -102,7 +102,7 @@ public struct QueryConnection: ~Copyable {
   public init(url: String, seed: UInt64 = 0, listen: StaticString? = nil) {
     self.url = url
     self.listen = listen
-    backoff = Backoff(firstMilliseconds: 50, lastMilliseconds: 2_000, seed: seed)
+    backoff = Backoff(firstMilliseconds: 50, lastMilliseconds: 1_000, seed: seed)
   }
 
   /// -1 when there is none.

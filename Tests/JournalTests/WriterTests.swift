@@ -297,10 +297,18 @@ import Testing
     try database.sql.execute(script: broken)
     var batch = Batch()
     batch.add(session, "given up")
-    // It is said to be sent long ago: it has one attempt.
-    let long = monotonicNow().advanced(byMilliseconds: -Limits.sendWaitMilliseconds)
-    writer.submit(&batch, now: long)
-    #expect(try complete(&writer).map(\.verdict) == [.unavailable])
+    let now = monotonicNow()
+    writer.submit(&batch, now: now)
+    try drive(&writer) {
+      if case .down = $0.health { return true }
+      return false
+    }
+    // Time is a value: the clock is said to be six seconds later.
+    writer.advance(now: now.advanced(byMilliseconds: Limits.sendWaitMilliseconds + 1))
+    var verdicts: [Outcome.Verdict] = []
+    let isComplete = writer.takeCompletion { verdicts = $1.map(\.verdict) }
+    #expect(isComplete)
+    #expect(verdicts == [.unavailable])
     let atFirst = writer.health
     #expect(atFirst != .ready)
     // It is probed, in vain.

@@ -34,9 +34,11 @@ import Testing
 
   @Test(arguments: [
     "postgresql://u:se/cret@h/x", "password=secret host", "postgresql://u:secret@[h",
+    "postgresql://u:sec@ret@localhost/x",
   ])
   func `what libpq cannot read is not repeated: a password may be in it`(url: String) {
-    let malformed = "the database's URL or connection string is malformed"
+    let malformed =
+      "the database's URL or connection string is malformed; in a password write @ as %40, / as %2F"
     #expect(throws: QueryFailure.unavailable(reason: malformed)) { try BlockingConnection(url) }
   }
 
