@@ -131,6 +131,7 @@ join
 beside "list" ./list.sh
 beside "admin" ./admin.sh
 join
+part "stalls" ./stalls.sh
 part "durable" ./durable.sh
 if $full; then part "load" ./load.sh 60; else part "load" ./load.sh; fi
 
