@@ -78,6 +78,8 @@ require_elsewhere() {
     libcurl4-openssl-dev) pkg-config --exists 'libcurl >= 7.66' 2>/dev/null || missing+=("libcurl with headers") ;;
     postgresql) have_postgresql || missing+=("a PostgreSQL 14 server") ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=("Python 3 with venv") ;;
+    binutils) command -v objcopy >/dev/null || missing+=("binutils") ;;
+    mmdebstrap) ;; # what needs it is not tried without it
     chromium) [ -n "$(find_chromium)" ] || missing+=("Chromium") ;;
     *) command -v "$package" >/dev/null || missing+=("$package") ;;
     esac
