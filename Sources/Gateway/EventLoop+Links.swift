@@ -186,23 +186,32 @@ extension EventLoop {
       }
       doom(slot)
     }
-    for id in doomedLinks where links.contains(id) {
-      let slot = Int(id.index)
-      if case .webSocket(let connection) = links[slot].phase {
-        let code = engine.release(connection)?.rawValue ?? 1006
-        figures.closed[code, default: 0] &+= 1
-        logger.debug(
-          "connection closed",
-          metadata: ["code": "\(code)", "peer": "\(links[slot].caller.peer.ip)"])
-      }
-      if links[slot].hasEnded || drain.isOver {
-        if !links[slot].hasEnded { closeSecure(slot) }
-        remove(id)
-      } else if !linger(slot) {
-        remove(id)
-      }
+    var closed = 0
+    while closed < doomedLinks.count {
+      close(doomedLinks[closed])
+      closed += 1
+      // A loop that ends has no next turn.
+      if !drain.isOver, isOver(.closing) { break }
     }
-    doomedLinks.removeAll(keepingCapacity: true)
+    doomedLinks.removeFirst(closed)
+  }
+
+  private mutating func close(_ id: SlotID) {
+    guard links.contains(id) else { return }
+    let slot = Int(id.index)
+    if case .webSocket(let connection) = links[slot].phase {
+      let code = engine.release(connection)?.rawValue ?? 1006
+      figures.closed[code, default: 0] &+= 1
+      logger.debug(
+        "connection closed",
+        metadata: ["code": "\(code)", "peer": "\(links[slot].caller.peer.ip)"])
+    }
+    if links[slot].hasEnded || drain.isOver {
+      if !links[slot].hasEnded { closeSecure(slot) }
+      remove(id)
+    } else if !linger(slot) {
+      remove(id)
+    }
   }
 
   private static let lingerMilliseconds: Int64 = 2_000

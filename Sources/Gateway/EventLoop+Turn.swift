@@ -16,6 +16,7 @@ extension EventLoop {
     case sockets = 8
     case store = 9
     case output = 11
+    case closing = 12
   }
 
   func isOver(_ limit: TurnLimit) -> Bool {
@@ -25,6 +26,7 @@ extension EventLoop {
   /// Something of this turn was left to the next one.
   var hasLeftOver: Bool {
     mailTaken < mail.count || dirtyFlushed < dirty.count || reader.hasAnswers
+      || !doomedLinks.isEmpty
   }
 
   /// Links that have something to read or room to write. Those that were passed over are first next

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import time
+import uuid
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Conformance"))
@@ -291,8 +292,26 @@ def heads(g):
         peer.close()
 
 
+def followers(g):
+    """400 operators' connections on one conversation get 60 messages of 16 KiB, and all end at once"""
+    visit = g.visitor()
+    writer = g.chat(visit)
+    operator = {"token": g.operator, "session": visit["session"]}
+    chats = [g.chat(operator) for _ in range(400)]
+    for number in range(60):
+        writer.peer.send(frames.frame(frames.TEXT, json.dumps({
+            "type": "send", "ref": number, "session": visit["session"], "id": str(uuid.uuid4()),
+            "body": "a" * 16_000})))
+        time.sleep(0.02)  # within the rate of one sender
+    for chat in chats:
+        drain(chat.peer, 0.05)
+    for chat in chats:
+        chat.peer.close()
+    writer.peer.close()
+
+
 CASES = [openapi, figures, patterns, matching, bodies, settings, pages, transcripts, backlog, searches, lists, bombs,
-         floods, heads]
+         floods, heads, followers]
 
 
 def main():

@@ -280,12 +280,15 @@ def deadlock(t, store, stranger, first, second):
     found = 0
     for turn in range(10):
         stranger.run(f"BEGIN; SELECT FROM chat_sessions WHERE id = '{second.session}' FOR UPDATE")
-        # While the first one's batch is under way, the other two wait together for the next.
+        # The gateway finds both sessions' messages at once, so that they are one batch.
+        os.kill(t.gateway.pid, signal.SIGSTOP)
         for ref, chat in enumerate((first, first, second)):
             chat.say(type="send", ref=f"d{turn}-{ref}", session=chat.session, id=str(uuid.uuid4()), body=t.canary)
+        os.kill(t.gateway.pid, signal.SIGCONT)
         for _ in range(100):
             if stranger.run(waiting) != ["0"]:
                 break
+            time.sleep(0.01)
         stranger.run(f"SELECT FROM chat_sessions WHERE id = '{first.session}' FOR UPDATE; COMMIT")
         for ref, chat in enumerate((first, first, second)):
             chat.until("ack", ref=f"d{turn}-{ref}")
