@@ -92,7 +92,7 @@ def main():
     if traced:
         return
     print()
-    thresholds = Thresholds(os.path.join(HERE, "calls.txt"), COLUMNS, share=0.25, least=least)
+    thresholds = Thresholds(os.path.join(HERE, "calls.txt"), COLUMNS, share=0.15, least=least)
     if options.record:
         thresholds.record(found)
     raise SystemExit(thresholds.judge(found, all=not options.scenes))
