@@ -34,7 +34,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
-    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
@@ -72,8 +71,7 @@ let package = Package(
     layer("Cluster", ["Kernel"]),
     layer("Journal", ["Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
-    layer(
-      "Tokens", ["Primitives", "Chat", "OpenSSL", .product(name: "JWTKit", package: "jwt-kit")]),
+    layer("Tokens", ["Primitives", "Chat", "OpenSSL"]),
     layer("Directory", ["Postgres", "OpenSSL", "Chat", "Primitives"]),
     layer("Archive", ["Migrator", "Directory", "Postgres", "Primitives"]),
     layer("HTTPClient", ["CCurl", "Kernel"]),

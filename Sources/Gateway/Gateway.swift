@@ -57,7 +57,7 @@ public enum Gateway {
   ) async throws {
     let signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
     SignalDescriptor.ignoreBrokenPipes()
-    let tokens = try await TokenAuthority(secret: options.signingSecret)
+    let tokens = TokenAuthority(secret: options.signingSecret)
     let certificates = try loadCertificates(options.settings)
     let shared = try Shared(fit(options), tokens: tokens, certificates: certificates)
     for warning in certificates?.first.warnings ?? [] { shared.logger.warning("\(warning)") }

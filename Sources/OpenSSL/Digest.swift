@@ -57,7 +57,7 @@ public enum HMACSHA256 {
   }
 }
 
-/// A key that verifies many codes of HMAC-SHA-256. The library looks its algorithm up and prepares
+/// A key that makes and verifies many codes of HMAC-SHA-256. The library looks its algorithm up and prepares
 /// the key once instead of each time, which costs it ten times as much as a token's code.
 @safe public final class HMACSHA256Key: Sendable {
   /// The context is one thread's at a time: a lock held for a microsecond.
@@ -82,14 +82,13 @@ public enum HMACSHA256 {
     unsafe context.withLock { unsafe EVP_MAC_CTX_free($0) }
   }
 
-  /// Whether `code` is the code of the bytes, in constant time.
-  public func isValid(_ code: [UInt8], for bytes: RawSpan) -> Bool {
-    var computed = [UInt8](repeating: 0, count: HMACSHA256.byteCount)
+  public func code(for bytes: RawSpan) -> [UInt8] {
+    var code = [UInt8](repeating: 0, count: HMACSHA256.byteCount)
     var written = 0
     let isComputed = unsafe context.withLock { context in
       // SAFETY: both buffers live through the calls, and the code has exactly `byteCount` bytes.
       unsafe bytes.withUnsafeBytes { input in
-        unsafe computed.withUnsafeMutableBufferPointer { output in
+        unsafe code.withUnsafeMutableBufferPointer { output in
           unsafe EVP_MAC_init(context, nil, 0, nil) == 1
             && EVP_MAC_update(
               context, input.baseAddress?.assumingMemoryBound(to: UInt8.self), input.count) == 1
@@ -98,7 +97,12 @@ public enum HMACSHA256 {
       }
     }
     precondition(isComputed && written == HMACSHA256.byteCount, "OpenSSL cannot compute HMAC")
-    return constantTimeEquals(code, computed)
+    return code
+  }
+
+  /// Whether `code` is the code of the bytes, in constant time.
+  public func isValid(_ code: [UInt8], for bytes: RawSpan) -> Bool {
+    constantTimeEquals(code, self.code(for: bytes))
   }
 }
 

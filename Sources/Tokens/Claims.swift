@@ -1,8 +1,8 @@
 /// The claims inside a token (RFC 7519 §4) and how they map to a principal.
-import JWTKit
+import Chat
 import Primitives
 
-struct Claims: JWTPayload {
+struct Claims {
   static let issuer = "chirrup"
   static let visitorAudience = "chirrup:visitor"
   static let operatorAudience = "chirrup:operator"
@@ -49,8 +49,49 @@ struct Claims: JWTPayload {
     }
   }
 
-  /// Nothing to do here: `TokenAuthority` checks the claims against the time it is given.
-  func verify(using algorithm: some JWTAlgorithm) {}
+  /// The claims as one JSON object (RFC 7519 §3), without the members that say nothing.
+  var json: [UInt8] {
+    var json = Array("{".utf8)
+    func append(_ name: StaticString, _ append: (inout [UInt8]) -> Void) {
+      if json.count > 1 { json.append(UInt8(ascii: ",")) }
+      json.append(UInt8(ascii: "\""))
+      json.append(name)
+      json.append("\":" as StaticString)
+      append(&json)
+    }
+    func append(_ name: StaticString, _ text: String?) {
+      guard let text else { return }
+      append(name) { JSONText.append(quoted: Array(text.utf8), to: &$0) }
+    }
+    func append(_ name: StaticString, _ seconds: Int64?) {
+      guard let seconds else { return }
+      append(name) { $0.append(decimal: seconds) }
+    }
+    append("iss", iss)
+    append("aud", aud)
+    append("sub", sub)
+    append("iat", iat)
+    append("exp", exp)
+    append("nbf", nbf)
+    append("wsp", wsp)
+    append("name", name)
+    if let ses {
+      append("ses") { json in
+        json.append(UInt8(ascii: "["))
+        for (index, session) in ses.enumerated() {
+          if index > 0 { json.append(UInt8(ascii: ",")) }
+          JSONText.append(quoted: Array(session.utf8), to: &json)
+        }
+        json.append(UInt8(ascii: "]"))
+      }
+    }
+    append("role", role)
+    append("org", org)
+    append("sid", sid)
+    append("crd", crd)
+    json.append(UInt8(ascii: "}"))
+    return json
+  }
 
   func principal() throws(TokenFault) -> Principal {
     guard iss == Claims.issuer else { throw .wrongIssuer }

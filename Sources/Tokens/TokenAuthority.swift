@@ -2,12 +2,9 @@
 /// the signing key of the database, so that every node of a deployment accepts what any of them
 /// issued.
 ///
-/// JWTKit encodes and signs. Verifying is ours, since it is done on a loop for everybody who
-/// connects, and JWTKit's general path takes five times as long. The order of the checks: size,
-/// form, signature, and only then is any JSON read, so no stranger's JSON ever reaches a parser.
-/// Only `init` is async (JWTKit hands its key out through an actor).
+/// OpenSSL makes and compares the codes. The order of the checks: size, form, signature, and only
+/// then is any JSON read, so no stranger's JSON ever reaches a parser.
 import Chat
-import JWTKit
 import OpenSSL
 public import Primitives
 
@@ -17,17 +14,15 @@ public struct TokenAuthority: Sendable {
   /// Bytes of the shortest signing key (RFC 7518 §3.2: as many as the hash has).
   public static let secretBytesMin = 32
 
-  private let key: any JWTAlgorithm
-  private let codes: HMACSHA256Key
-  private let serializer = DefaultJWTSerializer()
+  /// The one JOSE header that is written (RFC 7515 §4.1).
+  private static let header = Base64.url.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
 
-  public init(secret: [UInt8]) async throws {
+  private let key: HMACSHA256Key
+
+  public init(secret: [UInt8]) {
     precondition(
       secret.count >= TokenAuthority.secretBytesMin, "an HS256 key has 32 bytes or more")
-    let keys = await JWTKeyCollection().add(
-      hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
-    key = try await keys.getKey()
-    codes = HMACSHA256Key(secret)
+    key = HMACSHA256Key(secret)
   }
 
   /// A token for `principal` that ends `lifetimeSeconds` after `now`; its end falls on a whole
@@ -35,18 +30,14 @@ public struct TokenAuthority: Sendable {
   public func issue(
     _ principal: Principal, boundTo binding: TokenBinding = TokenBinding(), lifetimeSeconds: Int,
     now: WallTime
-  ) throws -> (token: String, expiresAt: WallTime) {
+  ) throws(TokenFault) -> (token: String, expiresAt: WallTime) {
     let issuedAt = now.microseconds / 1_000_000
     let expiresAt = issuedAt + Int64(lifetimeSeconds)
     let claims = Claims(principal, binding, issuedAt: issuedAt, expiresAt: expiresAt)
-    let header: JWTHeader = ["alg": "HS256", "typ": "JWT"]
-    let body = try Base64.url.encode([UInt8](serializer.jsonEncoder.encode(header)))
-    let payload = try String(
-      decoding: serializer.serialize(claims, header: header), as: UTF8.self)
-    let signed = "\(body).\(payload)"
-    let signature = try key.sign(Array(signed.utf8))
+    let signed = "\(TokenAuthority.header).\(Base64.url.encode(claims.json))"
+    let signature = Array(signed.utf8).withRawSpan { key.code(for: $0) }
     let token = "\(signed).\(Base64.url.encode(signature))"
-    guard token.utf8.count <= TokenAuthority.tokenBytesMax else { throw TokenFault.tooLarge }
+    guard token.utf8.count <= TokenAuthority.tokenBytesMax else { throw .tooLarge }
     return (token, WallTime(microseconds: expiresAt * 1_000_000))
   }
 
@@ -56,7 +47,7 @@ public struct TokenAuthority: Sendable {
   ) throws(TokenFault) -> VerifiedToken {
     guard token.count <= TokenAuthority.tokenBytesMax else { throw .tooLarge }
     let claims = try token.withRawSpan { (text) throws(TokenFault) in
-      let parts = try TokenAuthority.authenticated(text, by: codes)
+      let parts = try TokenAuthority.authenticated(text, by: key)
       try TokenAuthority.checkHeader(text.extracting(parts.header))
       return try TokenAuthority.decoded(text.extracting(parts.claims)).withRawSpan {
         (json) throws(TokenFault) in try Claims(json: json)
@@ -74,7 +65,7 @@ public struct TokenAuthority: Sendable {
   /// The first two of the three parts, which the third one signs (RFC 7515 §5.2). The signature is
   /// decoded strictly, so that one token has one text.
   static func authenticated(
-    _ token: RawSpan, by codes: HMACSHA256Key
+    _ token: RawSpan, by key: HMACSHA256Key
   ) throws(TokenFault) -> (header: Range<Int>, claims: Range<Int>) {
     var dots: [2 of Int] = [0, 0]
     var dotCount = 0
@@ -86,7 +77,7 @@ public struct TokenAuthority: Sendable {
     guard dotCount == 2, dots[0] > 0, dots[1] > dots[0] + 1,
       let signature = Base64.url.decode(token.extracting(dots[1] + 1..<token.byteCount))
     else { throw .malformed }
-    guard codes.isValid(signature, for: token.extracting(0..<dots[1])) else { throw .badSignature }
+    guard key.isValid(signature, for: token.extracting(0..<dots[1])) else { throw .badSignature }
     return (0..<dots[0], dots[0] + 1..<dots[1])
   }
 

@@ -47,7 +47,7 @@ struct TokenCommand: AsyncParsableCommand {
           TokenCommand.makeVisits(options.count, in: workspace.id, connection)
         )
       }
-      let authority = try await TokenAuthority(secret: key)
+      let authority = TokenAuthority(secret: key)
       for visit in visits {
         let issued = try authority.issue(
           visit.principal, lifetimeSeconds: options.lifetime ?? settings.visitorTokenSeconds,
@@ -87,7 +87,7 @@ struct TokenCommand: AsyncParsableCommand {
           "the workspace \"\(options.workspace)\" has no such operator; "
             + "chirrup operator create makes one")
       }
-      let authority = try await TokenAuthority(secret: key)
+      let authority = TokenAuthority(secret: key)
       for index in 0..<options.count {
         let member = operators[index % operators.count]
         let issued = try authority.issue(

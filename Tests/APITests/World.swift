@@ -80,7 +80,7 @@ struct World {
   init(_ options: APIOptions = APIOptions(), origins: [String]? = nil) async throws {
     database = try #require(TestDatabase.workers)
     sessions = RecordingSessions()
-    tokens = try await TokenAuthority(secret: Array(repeating: 7, count: 32))
+    tokens = TokenAuthority(secret: Array(repeating: 7, count: 32))
     api = API(database: database, sessions: sessions, tokens: tokens, options: options)
     let id = World.identifier()
     let made = try await database.ask(

@@ -86,6 +86,13 @@ class Outboxes(Refusals):
             widget.texts() == ["reload 1", "reload 2", "reload 3"],
         )
         self.shot(widget.page, "outbox-waiting")
+        shown = widget.page.evaluate(
+            """async () => {
+              await chirrup.setLocale('de');
+              return document.querySelector('chirrup-chat').shadowRoot.querySelectorAll('.bubble').length;
+            }"""
+        )
+        self.promise("another language shows it all at once", shown == 3)
         place.switch.open(widget.page)
         widget.committed()
         self.stored("then it goes out", [f"reload {n}" for n in range(4)])

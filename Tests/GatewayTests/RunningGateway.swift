@@ -40,7 +40,7 @@ final class RunningGateway {
     let options = GatewayOptions(
       settings: settings, databaseURL: url, signingSecret: Array(repeating: 9, count: 32),
       pageValues: [:], logger: logger)
-    tokens = try await TokenAuthority(secret: options.signingSecret)
+    tokens = TokenAuthority(secret: options.signingSecret)
     shared = try Shared(
       options, tokens: tokens, certificates: try Certificates(options.settings))
     let (listeners, addresses) = try Gateway.listen(shared)

@@ -18,8 +18,8 @@ import Testing
   let now = TokenAuthorityTests.now
 
   @Test("what is issued verifies until its end", arguments: [visitor, agent])
-  func roundTrip(principal: Principal) async throws {
-    let authority = try await TokenAuthority(secret: Self.secret)
+  func roundTrip(principal: Principal) throws {
+    let authority = TokenAuthority(secret: Self.secret)
     let issued = try authority.issue(principal, lifetimeSeconds: 900, now: now)
     let verified = try authority.verify(Array(issued.token.utf8), now: now)
     #expect(verified.principal == principal)
@@ -33,8 +33,8 @@ import Testing
   }
 
   @Test("a token is a JWT that others can verify: HMAC-SHA-256 over its first two parts")
-  func interoperable() async throws {
-    let authority = try await TokenAuthority(secret: Self.secret)
+  func interoperable() throws {
+    let authority = TokenAuthority(secret: Self.secret)
     let token = try authority.issue(Self.visitor, lifetimeSeconds: 900, now: now).token
     let parts = token.split(separator: ".")
     let signature = try #require(Base64.url.decode(parts[2].utf8))
@@ -43,9 +43,29 @@ import Testing
     #expect(!token.contains("="))
   }
 
+  @Test("the example of RFC 7515, A.1, verifies")
+  func publishedExample() throws {
+    let key = HMACSHA256Key(
+      try #require(
+        Base64.url.decode(
+          """
+          AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow
+          """.utf8)))
+    let token = [
+      "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9",
+      "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0"
+        + "cnVlfQ",
+      "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+    ].joined(separator: ".")
+    let parts = try Array(token.utf8).withRawSpan { (text) throws(TokenFault) in
+      try TokenAuthority.authenticated(text, by: key)
+    }
+    #expect(parts.header == 0..<40)
+  }
+
   @Test("every flipped bit is noticed")
-  func flippedBits() async throws {
-    let authority = try await TokenAuthority(secret: Self.secret)
+  func flippedBits() throws {
+    let authority = TokenAuthority(secret: Self.secret)
     let token = Array(
       try authority.issue(Self.visitor, lifetimeSeconds: 900, now: now).token.utf8)
     for index in token.indices {
@@ -58,9 +78,9 @@ import Testing
   }
 
   @Test("a token of a foreign key is refused")
-  func foreignKey() async throws {
-    let ours = try await TokenAuthority(secret: Self.secret)
-    let theirs = try await TokenAuthority(secret: SecureRandom.bytes(32))
+  func foreignKey() throws {
+    let ours = TokenAuthority(secret: Self.secret)
+    let theirs = TokenAuthority(secret: SecureRandom.bytes(32))
     let token = try theirs.issue(Self.visitor, lifetimeSeconds: 900, now: now).token
     #expect(throws: TokenFault.badSignature) { try ours.verify(Array(token.utf8), now: now) }
   }
@@ -71,8 +91,8 @@ import Testing
       #"{"alg":"none","typ":"JWT"}"#, #"{"alg":"HS512","typ":"JWT"}"#, #"{"typ":"JWT"}"#,
       #"{"alg":"RS256","typ":"JWT"}"#, #"{"alg":"HS256","crit":["b64"],"b64":false}"#,
     ])
-  func algorithms(header: String) async throws {
-    let authority = try await TokenAuthority(secret: Self.secret)
+  func algorithms(header: String) throws {
+    let authority = TokenAuthority(secret: Self.secret)
     let signed = token(header: header, claims: Self.claims())
     #expect(throws: TokenFault.unsupportedAlgorithm) { try authority.verify(signed, now: now) }
     // The same without any signature, as "none" would have it (RFC 7519 §6).
@@ -106,15 +126,15 @@ import Testing
       (claims(aud: "chirrup:operator"), .malformed),
       (claims(iss: "chirru\\u0000"), .malformed),
     ])
-  func foreignClaims(claims: String, fault: TokenFault) async throws {
-    let authority = try await TokenAuthority(secret: Self.secret)
+  func foreignClaims(claims: String, fault: TokenFault) throws {
+    let authority = TokenAuthority(secret: Self.secret)
     let signed = token(header: #"{"alg":"HS256","typ":"JWT"}"#, claims: claims)
     #expect(throws: fault) { try authority.verify(signed, now: now) }
   }
 
   @Test("what other libraries write is read: blanks, escapes, unknown claims, null for nothing")
-  func otherWriters() async throws {
-    let authority = try await TokenAuthority(secret: Self.secret)
+  func otherWriters() throws {
+    let authority = TokenAuthority(secret: Self.secret)
     let claims = """
        { "name" : "\\u0e01\\ud83d\\ude00" , "iss":"chirrup", "aud":"chirrup:visitor",
         "x":{"y":[1,{}]},
@@ -131,8 +151,8 @@ import Testing
   }
 
   @Test("a name that is no text is refused")
-  func brokenText() async throws {
-    let authority = try await TokenAuthority(secret: Self.secret)
+  func brokenText() throws {
+    let authority = TokenAuthority(secret: Self.secret)
     var claims = Array(Self.claims().utf8)
     let place = try #require(claims.lastIndex(of: UInt8(ascii: "\"")))
     claims.insert(0xFF, at: place)
@@ -143,14 +163,14 @@ import Testing
   @Test(
     "texts that are no token",
     arguments: ["", ".", "..", "...", "a.b", "a.b.c.d", "a..c", "ü.b.c", "a.b.c="])
-  func malformed(text: String) async throws {
-    let authority = try await TokenAuthority(secret: Self.secret)
+  func malformed(text: String) throws {
+    let authority = TokenAuthority(secret: Self.secret)
     #expect(throws: TokenFault.malformed) { try authority.verify(Array(text.utf8), now: now) }
   }
 
   @Test("a token has 4 KiB at most, coming and going")
-  func size() async throws {
-    let authority = try await TokenAuthority(secret: Self.secret)
+  func size() throws {
+    let authority = TokenAuthority(secret: Self.secret)
     let long = [UInt8](repeating: UInt8(ascii: "a"), count: TokenAuthority.tokenBytesMax + 1)
     #expect(throws: TokenFault.tooLarge) { try authority.verify(long, now: now) }
     let sessions = [Identifier](repeating: .zero, count: 100)

@@ -352,10 +352,12 @@ export async function start({ host, root, launcher, origin, given }) {
     speakThread(language, word);
     view.speak();
     teaser.dir = direction();
+    // At once, so that no list that was shown is ever seen empty.
+    const draw = log.drawn ? render : changed;
     log.replaceChildren();
     log.drawn = drawn = undefined;
     view.menu.replaceChildren(config.menu ? more.menu() : '');
-    changed();
+    draw();
   }
 
   /** Says it with a new token; the first one takes it along anyway. */

@@ -274,6 +274,7 @@ def drained_without_store(t):
     gateway, store = t.gateway, t.gateway.store
     crowd, start = crowded(t), len(gateway.log_text())
     store.freeze()
+    frozen = time.monotonic()
     try:
         held = crowd.total("acks") + 5
         crowd.wait(lambda: crowd.total("made") > held, 20 * t.scale, "some messages wait for PostgreSQL")
@@ -281,13 +282,16 @@ def drained_without_store(t):
         time.sleep(2.2)
         gateway.process.terminate()
         status, seconds = ended(t, 30 * t.scale)
+        frozen = time.monotonic() - frozen
     finally:
         store.thaw()
-    t.note(f"ended after {seconds:.1f} s")
+    t.note(f"ended after {seconds:.1f} s, {frozen:.1f} s after PostgreSQL stood still")
     t.check(status == 0, f"status {status}")
     t.check(seconds < 4 * t.scale, f"it took {seconds:.1f} s where 2 are allowed")
     told = lines_since(t, start, "not stored")
-    t.check(1 <= told <= 8, f"the log says {told} times that messages are not stored")
+    # On a busy machine 5 s pass before the end: then the senders were answered `unavailable`, and nothing waits.
+    given_up = frozen > 5 and lines_since(t, start, "PostgreSQL does not answer") > 0
+    t.check(1 <= told <= 8 or told == 0 and given_up, f"the log says {told} times that messages are not stored")
     gateway.launch()
     gateway.wait_ready(200)
     t.restarted()
