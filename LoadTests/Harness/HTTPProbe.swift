@@ -12,9 +12,11 @@ enum HTTPProbe {
 
   /// A connection opens, and stays so for the moment.
   static func accepts(_ target: Target) -> Bool {
-    guard let link = try? Link(target, milliseconds: answerMilliseconds) else { return false }
+    guard let probe = try? ProbeSocket(target, milliseconds: answerMilliseconds) else {
+      return false
+    }
     var buffer = [UInt8](repeating: 0, count: 16)
-    return buffer.withMutableRawSpan { link.socket.receive(into: &$0) } == .wouldBlock
+    return buffer.withMutableRawSpan { probe.socket.receive(into: &$0) } == .wouldBlock
   }
 
   /// GET of the target's path is answered with 200.
@@ -30,18 +32,18 @@ enum HTTPProbe {
     _ target: Target, path: String, milliseconds: Int64, isWhole: ([UInt8]) -> Bool = { _ in false }
   ) throws -> [UInt8] {
     let limit = SystemClock.now().advanced(byMilliseconds: milliseconds)
-    let link = try Link(target, milliseconds: milliseconds)
+    let probe = try ProbeSocket(target, milliseconds: milliseconds)
     let request = Array(
       "GET \(path) HTTP/1.1\r\nHost: \(target.host)\r\nConnection: close\r\n\r\n".utf8)
-    guard case .bytes(request.count) = request.withRawSpan({ link.socket.send($0) }) else {
+    guard case .bytes(request.count) = request.withRawSpan({ probe.socket.send($0) }) else {
       throw ProbeFailure(description: "no connection")
     }
-    try link.awaitBytes()
+    try probe.awaitBytes()
     var answer: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while SystemClock.now() < limit {
-      try link.wait(until: limit)
-      switch buffer.withMutableRawSpan({ link.socket.receive(into: &$0) }) {
+      try probe.wait(until: limit)
+      switch buffer.withMutableRawSpan({ probe.socket.receive(into: &$0) }) {
       case .bytes(let count): answer += buffer[..<count]
       case .wouldBlock: continue
       case .endOfStream: return answer
@@ -53,7 +55,7 @@ enum HTTPProbe {
   }
 
   /// A connection that is open.
-  private final class Link {
+  private final class ProbeSocket {
     let socket: FileDescriptor
     private let epoll: Epoll
     private var events = Events(capacity: 1)

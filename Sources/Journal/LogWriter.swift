@@ -19,7 +19,7 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
   private var machine: BatchMachine
 
   private var batch = Batch()
-  private var twins = TwinTable()
+  private var duplicateIDs = DuplicateIDIndex()
   private var rows: [BatchMachine.Row] = []
   private var sending: [Int] = []
   private var refused: ServerRefusal?
@@ -55,7 +55,7 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     precondition(!machine.isBusy && !hasCompletion, "one batch at a time: wait for isReady")
     swap(&batch, &records)
     records.removeAll()
-    twins.describe(batch, into: &rows)
+    duplicateIDs.describe(batch, into: &rows)
     perform(machine.submit(rows, now: now), now)
     refreshReadiness(now)
   }

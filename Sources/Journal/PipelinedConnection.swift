@@ -15,7 +15,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
     case other, append, commit, sync, rollbackSync, introduction, introductionSync, setupSync, store
   }
 
-  private var link: Link
+  private var pq: PQConnection
   private var phase = Phase.connecting
   private var steps: [Step] = []
   private var stepsTaken = 0
@@ -39,13 +39,13 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
 
   /// nil when memory is short.
   init?(url: String) {
-    guard let link = Link.start(url: url, readWrite: true) else { return nil }
-    wantsWrite = link.connectWantsWrite
-    if link.isBroken { failure = link.errorMessage }
-    self.link = link
+    guard let pq = PQConnection.start(url: url, readWrite: true) else { return nil }
+    wantsWrite = pq.connectWantsWrite
+    if pq.isBroken { failure = pq.errorMessage }
+    self.pq = pq
   }
 
-  var descriptor: Int32 { link.descriptor }
+  var descriptor: Int32 { pq.descriptor }
 
   // MARK: Sending
 
@@ -75,12 +75,12 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
 
   private mutating func sendPrepared(_ hasClaims: Bool, _ spilling: Bool) -> Bool {
     guard
-      link.execute(prepared: "begin", ParameterBuffer()),
-      link.execute(prepared: "lock", locks),
-      !hasClaims || link.execute(prepared: "claim", claims),
-      !spilling || link.execute(text: AppendStatement.spill),
-      link.execute(prepared: "append", parameters),
-      link.execute(prepared: "commit", ParameterBuffer()), link.sync()
+      pq.execute(prepared: "begin", ParameterBuffer()),
+      pq.execute(prepared: "lock", locks),
+      !hasClaims || pq.execute(prepared: "claim", claims),
+      !spilling || pq.execute(text: AppendStatement.spill),
+      pq.execute(prepared: "append", parameters),
+      pq.execute(prepared: "commit", ParameterBuffer()), pq.sync()
     else { return false }
     expect(hasClaims ? [.other, .other, .other] : [.other, .other])
     if spilling { expect([.other]) }
@@ -91,12 +91,12 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   private mutating func sendAsText(_ hasClaims: Bool, _ spilling: Bool) -> Bool {
     isElsewhere = false
     guard
-      link.execute(text: "BEGIN"), link.execute(text: StoreIdentity.query), pinPlans(),
-      link.execute(text: AppendStatement.lock, locks),
-      !hasClaims || link.execute(text: AppendStatement.claim, claims),
-      !spilling || link.execute(text: AppendStatement.spill),
-      link.execute(text: AppendStatement.append, parameters), link.execute(text: "COMMIT"),
-      link.sync()
+      pq.execute(text: "BEGIN"), pq.execute(text: StoreIdentity.query), pinPlans(),
+      pq.execute(text: AppendStatement.lock, locks),
+      !hasClaims || pq.execute(text: AppendStatement.claim, claims),
+      !spilling || pq.execute(text: AppendStatement.spill),
+      pq.execute(text: AppendStatement.append, parameters), pq.execute(text: "COMMIT"),
+      pq.sync()
     else { return false }
     expect([.other, .store, .other, .other])
     if spilling { expect([.other]) }
@@ -107,15 +107,15 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   private func pinPlans() -> Bool {
     var settings = ParameterBuffer()
     settings.append(.bool(isPooled))
-    return link.execute(text: AppendStatement.settings, settings)
+    return pq.execute(text: AppendStatement.settings, settings)
   }
 
   /// Who answers? The epoch is renewed before anybody can come back to a database that has gone
   /// back.
   private mutating func introduce() {
     guard
-      link.execute(text: StoreIdentity.query), link.execute(text: History.generationQuery.sql),
-      link.sync()
+      pq.execute(text: StoreIdentity.query), pq.execute(text: History.generationQuery.sql),
+      pq.sync()
     else { return fail() }
     expect([.introduction, .other, .introductionSync])
     flush()
@@ -124,11 +124,11 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   /// The settings stand before the plans that are made under them.
   private mutating func setUp() {
     guard
-      pinPlans(), link.prepare("begin", "BEGIN", types: []),
-      link.prepare("lock", AppendStatement.lock, types: AppendStatement.lockTypes),
-      link.prepare("claim", AppendStatement.claim, types: AppendStatement.claimTypes),
-      link.prepare("append", AppendStatement.append, types: AppendStatement.appendTypes),
-      link.prepare("commit", "COMMIT", types: []), link.sync()
+      pinPlans(), pq.prepare("begin", "BEGIN", types: []),
+      pq.prepare("lock", AppendStatement.lock, types: AppendStatement.lockTypes),
+      pq.prepare("claim", AppendStatement.claim, types: AppendStatement.claimTypes),
+      pq.prepare("append", AppendStatement.append, types: AppendStatement.appendTypes),
+      pq.prepare("commit", "COMMIT", types: []), pq.sync()
     else { return fail() }
     expect([.other, .other, .other, .other, .other, .other, .setupSync])
     flush()
@@ -137,7 +137,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   /// The failed transaction is still open until it is told to end; the next one may follow without
   /// waiting.
   private mutating func rollBack() {
-    guard link.execute(text: "ROLLBACK"), link.sync() else { return fail() }
+    guard pq.execute(text: "ROLLBACK"), pq.sync() else { return fail() }
     expect([.other, .rollbackSync])
     flush()
   }
@@ -151,7 +151,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   }
 
   private mutating func flush() {
-    switch link.flush() {
+    switch pq.flush() {
     case .all: wantsWrite = false
     case .some: wantsWrite = true
     case .failed: fail()
@@ -159,7 +159,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   }
 
   private mutating func fail() {
-    if failure == nil { failure = link.errorMessage }
+    if failure == nil { failure = pq.errorMessage }
   }
 
   // MARK: Receiving
@@ -167,8 +167,8 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
   mutating func exchange() {
     switch phase {
     case .connecting:
-      let progress = link.advanceConnect()
-      wantsWrite = link.connectWantsWrite
+      let progress = pq.advanceConnect()
+      wantsWrite = pq.connectWantsWrite
       switch progress {
       case .waiting: break
       case .failed: fail()
@@ -177,7 +177,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
         introduce()
       }
     case .open:
-      if !link.receive() || link.isBroken { fail() }
+      if !pq.receive() || pq.isBroken { fail() }
       flush()
     case .ended: break
     }
@@ -194,8 +194,8 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
     // Between two results of the pipeline comes one “none”; a second one means that there is no
     // more.
     var nones = 0
-    while stepsTaken < steps.count, nones < 2, !link.isBusy {
-      guard let answer = link.next() else {
+    while stepsTaken < steps.count, nones < 2, !pq.isBusy {
+      guard let answer = pq.next() else {
         nones += 1
         continue
       }
@@ -243,7 +243,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
 
   private mutating func read(_ introduction: Rows) {
     store = introduction.text(0, 0) ?? ""
-    isPooled = link.isPooled(answeredBy: introduction.int(0, 2))
+    isPooled = pq.isPooled(answeredBy: introduction.int(0, 2))
   }
 
   private mutating func readOutcomes(_ answer: borrowing Answer) {

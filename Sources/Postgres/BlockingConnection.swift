@@ -1,19 +1,19 @@
 /// A connection that waits for each answer: for the command line, migrations and tests. The
 /// gateway's loops never use it.
 public final class BlockingConnection {
-  private let link: Link
+  private let pq: PQConnection
   private let notices = NoticeCollector()
   private var parameters = ParameterBuffer()
 
   /// Connects, or says why not within 10 seconds (`connect_timeout` in the URL overrides it).
   public init(_ url: String) throws(QueryFailure) {
-    link = try Link.connect(url: url)
-    link.sendNotices(to: notices)
+    pq = try PQConnection.connect(url: url)
+    pq.sendNotices(to: notices)
   }
 
-  /// Whether a pooler stands between, see `Link.isPooled`.
+  /// Whether a pooler stands between, see `PQConnection.isPooled`.
   public func isPooled() throws(QueryFailure) -> Bool {
-    link.isPooled(answeredBy: try perform(Query("SELECT pg_backend_pid()")).int(0, 0))
+    pq.isPooled(answeredBy: try perform(Query("SELECT pg_backend_pid()")).int(0, 0))
   }
 
   /// Runs `body` and returns what the server remarked meanwhile (`RAISE NOTICE`); otherwise that is
@@ -47,33 +47,33 @@ public final class BlockingConnection {
   private func perform(_ query: Query) throws(QueryFailure) -> Rows {
     parameters.removeAll()
     for parameter in query.parameters { parameters.append(parameter) }
-    guard let answer = link.runWaiting(query.sql, parameters) else {
-      throw .unavailable(reason: link.errorMessage)
+    guard let answer = pq.runWaiting(query.sql, parameters) else {
+      throw .unavailable(reason: pq.errorMessage)
     }
     guard answer.form == .refused else { return answer.rows() }
-    if link.isBroken { throw .unavailable(reason: link.errorMessage) }
+    if pq.isBroken { throw .unavailable(reason: pq.errorMessage) }
     let refusal = answer.refusal
     throw .refused(refusal.state, message: refusal.message)
   }
 
   /// Runs several statements as they stand, as one transaction unless the script says otherwise.
   public func execute(script: String) throws(ScriptFailure) {
-    guard let answer = link.runWaiting(script: script) else {
-      throw .unavailable(reason: link.errorMessage)
+    guard let answer = pq.runWaiting(script: script) else {
+      throw .unavailable(reason: pq.errorMessage)
     }
     guard answer.form == .refused else { return }
-    if link.isBroken { throw .unavailable(reason: link.errorMessage) }
+    if pq.isBroken { throw .unavailable(reason: pq.errorMessage) }
     let refusal = answer.refusal
     throw .refused(refusal, line: refusal.line(in: script))
   }
 
   /// Runs one statement with an answer whose text is not a constant of the source.
   public func ask(script: String) throws(ScriptFailure) -> Rows {
-    guard let answer = link.runWaiting(statement: script) else {
-      throw .unavailable(reason: link.errorMessage)
+    guard let answer = pq.runWaiting(statement: script) else {
+      throw .unavailable(reason: pq.errorMessage)
     }
     guard answer.form == .refused else { return answer.rows() }
-    if link.isBroken { throw .unavailable(reason: link.errorMessage) }
+    if pq.isBroken { throw .unavailable(reason: pq.errorMessage) }
     let refusal = answer.refusal
     throw .refused(refusal, line: refusal.line(in: script))
   }

@@ -59,7 +59,7 @@ public struct QueryConnection: ~Copyable {
 
   private let url: String
   private let listen: StaticString?
-  private var link: Link?
+  private var pq: PQConnection?
   private var phase = Phase.down
   private var backoff: Backoff
   private var deadline = Instant.zero
@@ -77,8 +77,9 @@ public struct QueryConnection: ~Copyable {
 
   /// Names the database that was reached, see `StoreIdentity`; empty before the first time.
   public private(set) var store = ""
-  /// Whether a pooler (PgBouncer) stands between, see `Link.isPooled`. Then statements travel as
-  /// text, one at a time, and each asks first which database it is in; settings end with it.
+  /// Whether a pooler (PgBouncer) stands between, see `PQConnection.isPooled`. Then statements
+  /// travel as text, one at a time, and each asks first which database it is in; settings end with
+  /// it.
   public private(set) var isPooled = false
 
   /// What the server or the network said when the connection was last lost.
@@ -169,25 +170,25 @@ public struct QueryConnection: ~Copyable {
   // MARK: Connecting
 
   private mutating func connect(_ now: Instant) {
-    link = Link.start(url: url)
+    pq = PQConnection.start(url: url)
     phase = .connecting
     noteSocket()
     deadline = now.advanced(byMilliseconds: QueryConnection.connectMilliseconds)
-    if link?.isBroken ?? true { disconnect(now, link?.errorMessage ?? "out of memory") }
+    if pq?.isBroken ?? true { disconnect(now, pq?.errorMessage ?? "out of memory") }
   }
 
   private mutating func advanceConnect(_ now: Instant) {
-    let progress = link?.advanceConnect() ?? .failed
+    let progress = pq?.advanceConnect() ?? .failed
     noteSocket()
     switch progress {
     case .waiting:
       if now >= deadline { disconnect(now, "no answer from the server") }
     case .failed:
-      disconnect(now, link?.errorMessage ?? "out of memory")
+      disconnect(now, pq?.errorMessage ?? "out of memory")
     case .ready:
       phase = .preparing
-      guard link?.execute(text: StoreIdentity.query) ?? false, link?.sync() ?? false else {
-        return disconnect(now, link?.errorMessage ?? "out of memory")
+      guard pq?.execute(text: StoreIdentity.query) ?? false, pq?.sync() ?? false else {
+        return disconnect(now, pq?.errorMessage ?? "out of memory")
       }
       isScopePrepared = false
       sent.append(Sent(ticket: nil, at: now))
@@ -196,14 +197,14 @@ public struct QueryConnection: ~Copyable {
   }
 
   private mutating func noteSocket() {
-    descriptor = link?.descriptor ?? -1
-    wantsWrite = link?.connectWantsWrite ?? false
+    descriptor = pq?.descriptor ?? -1
+    wantsWrite = pq?.connectWantsWrite ?? false
     registration &+= 1
   }
 
   /// What was sent may have run or not; its senders are told. What waits goes on waiting.
   private mutating func disconnect(_ now: Instant, _ why: String) {
-    link = nil
+    pq = nil
     descriptor = -1
     wantsWrite = false
     registration &+= 1
@@ -238,22 +239,22 @@ public struct QueryConnection: ~Copyable {
     var preparing: PreparedKey?
     var accepted: Bool
     if isPooled || query.isPlannedAnew {
-      accepted = link?.execute(text: query.sql, parameters) ?? false
+      accepted = pq?.execute(text: query.sql, parameters) ?? false
     } else if let known = prepared[key] {
       accepted =
         known.isConfirmed
-        ? link?.execute(known.name, parameters) ?? false
-        : link?.execute(text: query.sql, parameters) ?? false
+        ? pq?.execute(known.name, parameters) ?? false
+        : pq?.execute(text: query.sql, parameters) ?? false
     } else {
       names += 1
       let name = "q\(names)"
       prepared[key] = PreparedName(name: name)
       preparing = key
       accepted =
-        (link?.prepare(name, query.sql, types: parameters.types) ?? false)
-        && (link?.execute(name, parameters) ?? false)
+        (pq?.prepare(name, query.sql, types: parameters.types) ?? false)
+        && (pq?.execute(name, parameters) ?? false)
     }
-    accepted = isEntered && accepted && (link?.sync() ?? false)
+    accepted = isEntered && accepted && (pq?.sync() ?? false)
     sent.append(
       Sent(
         ticket: ticket, isGuarded: isPooled, resultsBefore: resultsBefore, preparing: preparing,
@@ -261,7 +262,7 @@ public struct QueryConnection: ~Copyable {
     if accepted {
       flush(now)
     } else {
-      disconnect(now, link?.errorMessage ?? "out of memory")
+      disconnect(now, pq?.errorMessage ?? "out of memory")
     }
   }
 
@@ -277,12 +278,12 @@ public struct QueryConnection: ~Copyable {
   private func applySettings() -> Bool {
     var parameters = ParameterBuffer()
     parameters.append(.bool(isPooled))
-    return link?.execute(text: QueryConnection.settings, parameters) ?? false
+    return pq?.execute(text: QueryConnection.settings, parameters) ?? false
   }
 
   /// Through a pooler, in the transaction of each query.
   private func guardStore() -> Bool {
-    (link?.execute(text: StoreIdentity.query) ?? false) && applySettings()
+    (pq?.execute(text: StoreIdentity.query) ?? false) && applySettings()
   }
 
   /// What is sent up to the next sync is one transaction, and the settings end with it.
@@ -295,30 +296,30 @@ public struct QueryConnection: ~Copyable {
         parameters.appendNull(.uuid)
       }
     }
-    if isPooled { return link?.execute(text: Scope.enter, parameters) ?? false }
+    if isPooled { return pq?.execute(text: Scope.enter, parameters) ?? false }
     if !isScopePrepared {
       isScopePrepared = true
-      guard link?.prepare("scope", Scope.enter, types: parameters.types) ?? false else {
+      guard pq?.prepare("scope", Scope.enter, types: parameters.types) ?? false else {
         return false
       }
     }
-    return link?.execute("scope", parameters) ?? false
+    return pq?.execute("scope", parameters) ?? false
   }
 
   /// As text: a session keeps no plan for what is asked this seldom.
   private mutating func take(_ lock: Lock) -> Bool {
     parameters.removeAll()
     for parameter in lock.parameters { parameters.append(parameter) }
-    return link?.execute(text: lock.sql, parameters) ?? false
+    return pq?.execute(text: lock.sql, parameters) ?? false
   }
 
   private mutating func exchange(_ now: Instant) {
-    let received = link?.receive() ?? false
+    let received = pq?.receive() ?? false
     takeNotifications()
     takeResults(now)
     guard phase != .down else { return }
-    if !received || (link?.isBroken ?? true) {
-      return disconnect(now, link?.errorMessage ?? "connection lost")
+    if !received || (pq?.isBroken ?? true) {
+      return disconnect(now, pq?.errorMessage ?? "connection lost")
     }
     flush(now)
     if let oldest = sent.first,
@@ -330,14 +331,14 @@ public struct QueryConnection: ~Copyable {
 
   private mutating func takeNotifications() {
     guard isListening else { return }
-    while let text = link?.nextNotification() { notifications.append(text) }
+    while let text = pq?.nextNotification() { notifications.append(text) }
   }
 
   private mutating func flush(_ now: Instant) {
-    switch link?.flush() ?? .failed {
+    switch pq?.flush() ?? .failed {
     case .all: wantsWrite = false
     case .some: wantsWrite = true
-    case .failed: disconnect(now, link?.errorMessage ?? "connection lost")
+    case .failed: disconnect(now, pq?.errorMessage ?? "connection lost")
     }
   }
 
@@ -345,8 +346,8 @@ public struct QueryConnection: ~Copyable {
     // Between two results of the pipeline comes one “none”; a second one means that there is no
     // more.
     var nones = 0
-    while !sent.isEmpty, nones < 2, !(link?.isBusy ?? true) {
-      guard let answer = link?.next() else {
+    while !sent.isEmpty, nones < 2, !(pq?.isBusy ?? true) {
+      guard let answer = pq?.next() else {
         nones += 1
         continue
       }
@@ -415,14 +416,14 @@ public struct QueryConnection: ~Copyable {
   private mutating func becomeReady(_ introduction: Rows, _ now: Instant) {
     store = introduction.text(0, 0) ?? ""
     canScope = introduction.bool(0, 1) == true
-    isPooled = link?.isPooled(answeredBy: introduction.int(0, 2)) ?? false
+    isPooled = pq?.isPooled(answeredBy: introduction.int(0, 2)) ?? false
     if !isPooled {
-      guard applySettings(), link?.sync() ?? false else {
-        return disconnect(now, link?.errorMessage ?? "out of memory")
+      guard applySettings(), pq?.sync() ?? false else {
+        return disconnect(now, pq?.errorMessage ?? "out of memory")
       }
       sent.append(Sent(ticket: nil, at: now))
       guard beginToListen(now) else {
-        return disconnect(now, link?.errorMessage ?? "out of memory")
+        return disconnect(now, pq?.errorMessage ?? "out of memory")
       }
     }
     phase = .ready
@@ -434,7 +435,7 @@ public struct QueryConnection: ~Copyable {
 
   private mutating func beginToListen(_ now: Instant) -> Bool {
     guard let listen else { return true }
-    guard link?.execute(text: listen) ?? false, link?.sync() ?? false else { return false }
+    guard pq?.execute(text: listen) ?? false, pq?.sync() ?? false else { return false }
     sent.append(Sent(ticket: nil, isListen: true, at: now))
     return true
   }

@@ -3,7 +3,7 @@
 /// system identifier. In all of these the log may have gone back behind what clients have seen.
 package enum StoreIdentity {
   /// One row: the name, whether statements can be bound to a workspace (see `Scope`), and the
-  /// process that answers: see `Link.isPooled`.
+  /// process that answers: see `PQConnection.isPooled`.
   package static let query: StaticString = """
     SELECT CASE WHEN pg_is_in_recovery() THEN 'standby'
         ELSE left(md5(concat_ws('.', c.system_identifier,

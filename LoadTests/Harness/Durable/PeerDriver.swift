@@ -129,7 +129,7 @@ private final class Peer {
   var insert = ParameterBuffer()
   var touch = ParameterBuffer()
   var made = 0
-  private var link: Link
+  private var pq: PQConnection
   private let steps: [String]
   private var step = 0
 
@@ -149,25 +149,27 @@ private final class Peer {
 
   init(_ url: String, steps: [String]) throws {
     self.steps = steps
-    guard let link = Link.start(url: url) else { throw DirectFailure(reason: "out of memory") }
-    self.link = link
+    guard let pq = PQConnection.start(url: url) else {
+      throw DirectFailure(reason: "out of memory")
+    }
+    self.pq = pq
     let limit = SystemClock.now().advanced(byMilliseconds: 10_000)
     connecting: while true {
-      switch self.link.advanceConnect() {
+      switch self.pq.advanceConnect() {
       case .ready: break connecting
-      case .failed: throw DirectFailure(reason: self.link.errorMessage)
+      case .failed: throw DirectFailure(reason: self.pq.errorMessage)
       case .waiting: try awaitNews()
       }
       if SystemClock.now() > limit { throw DirectFailure(reason: "no connection in 10 s") }
     }
     let uuid = ParameterBuffer.TypeID.uuid.rawValue
     let (int8, text) = (ParameterBuffer.TypeID.int8.rawValue, ParameterBuffer.TypeID.text.rawValue)
-    guard self.link.prepare("begin", "BEGIN", types: []),
-      self.link.prepare("commit", "COMMIT", types: []),
-      self.link.prepare("insert", Peer.insertText, types: [uuid, uuid, uuid, int8, text, uuid]),
-      self.link.prepare("touch", Peer.touchText, types: [uuid, int8, text]), self.link.sync()
-    else { throw DirectFailure(reason: self.link.errorMessage) }
-    _ = self.link.flush()
+    guard self.pq.prepare("begin", "BEGIN", types: []),
+      self.pq.prepare("commit", "COMMIT", types: []),
+      self.pq.prepare("insert", Peer.insertText, types: [uuid, uuid, uuid, int8, text, uuid]),
+      self.pq.prepare("touch", Peer.touchText, types: [uuid, int8, text]), self.pq.sync()
+    else { throw DirectFailure(reason: self.pq.errorMessage) }
+    _ = self.pq.flush()
     let answered = SystemClock.now().advanced(byMilliseconds: Peer.answerMilliseconds)
     while try !isAnswered() {
       guard SystemClock.now() < answered else {
@@ -180,12 +182,12 @@ private final class Peer {
   /// Until the server says something, or for a moment.
   private func awaitNews() throws {
     let epoll = try Epoll()
-    try epoll.add(rawValue: link.descriptor, .read, datum: 0)
+    try epoll.add(rawValue: pq.descriptor, .read, datum: 0)
     var events = Events(capacity: 1)
     try epoll.wait(into: &events, timeoutMilliseconds: 5)
   }
 
-  var descriptor: Int32 { link.descriptor }
+  var descriptor: Int32 { pq.descriptor }
 
   func begin() throws {
     step = 0
@@ -203,8 +205,8 @@ private final class Peer {
 
   private func send() throws {
     let parameters = steps[step] == "insert" ? insert : steps[step] == "touch" ? touch : none
-    guard link.execute(steps[step], parameters), link.sync(), link.flush() != .failed else {
-      throw DirectFailure(reason: link.errorMessage)
+    guard pq.execute(steps[step], parameters), pq.sync(), pq.flush() != .failed else {
+      throw DirectFailure(reason: pq.errorMessage)
     }
   }
 
@@ -212,10 +214,10 @@ private final class Peer {
 
   /// Whether everything up to the sync has come.
   private func isAnswered() throws -> Bool {
-    guard link.receive() else { throw DirectFailure(reason: link.errorMessage) }
+    guard pq.receive() else { throw DirectFailure(reason: pq.errorMessage) }
     var nones = 0
-    while nones < 2, !link.isBusy {
-      guard let answer = link.next() else {
+    while nones < 2, !pq.isBusy {
+      guard let answer = pq.next() else {
         nones += 1
         continue
       }

@@ -3,13 +3,13 @@ import Primitives
 
 /// Finds rows of a batch that have the id of an earlier one: a client that sends again before its
 /// first attempt was answered. An open-addressing table of row numbers, used again for each batch.
-struct TwinTable {
+struct DuplicateIDIndex {
   /// Twice the rows of the largest batch, a power of two.
   private static let slots = 1_024
-  private var table = [UInt16](repeating: 0, count: TwinTable.slots)
+  private var table = [UInt16](repeating: 0, count: DuplicateIDIndex.slots)
 
   mutating func describe(_ batch: borrowing Batch, into rows: inout [BatchMachine.Row]) {
-    precondition(batch.count * 2 <= TwinTable.slots)
+    precondition(batch.count * 2 <= DuplicateIDIndex.slots)
     rows.removeAll(keepingCapacity: true)
     for slot in table.indices { table[slot] = 0 }
     for index in 0..<batch.count {
@@ -17,15 +17,16 @@ struct TwinTable {
       var row = BatchMachine.Row(session: record.session, twin: nil)
       // The low half of an id of version 7 is random; one chosen by an attacker costs a longer walk
       // in 1,024 slots.
-      var slot = Int(truncatingIfNeeded: (record.id.low ^ record.id.high) % UInt64(TwinTable.slots))
+      var slot = Int(
+        truncatingIfNeeded: (record.id.low ^ record.id.high) % UInt64(DuplicateIDIndex.slots))
       while table[slot] != 0 {
         let other = Int(table[slot]) - 1
         if batch.record(other).id == record.id {
           row.twin = other
-          row.isSame = TwinTable.isSame(batch, other, index)
+          row.isSame = DuplicateIDIndex.isSame(batch, other, index)
           break
         }
-        slot = (slot + 1) % TwinTable.slots
+        slot = (slot + 1) % DuplicateIDIndex.slots
       }
       if row.twin == nil { table[slot] = UInt16(index + 1) }
       rows.append(row)

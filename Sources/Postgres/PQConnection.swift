@@ -4,7 +4,7 @@ import Glibc
 /// One connection of libpq, owned: closed when it goes out of scope. The only file that sends
 /// anything to PostgreSQL; who waits for what is decided by its users (`BlockingConnection`,
 /// `QueryConnection` and the journal's writer).
-@safe package struct Link: ~Copyable {
+@safe package struct PQConnection: ~Copyable {
   package enum Progress: Sendable { case waiting, ready, failed }
   package enum Flushed: Sendable { case all, some, failed }
 
@@ -21,12 +21,12 @@ import Glibc
   private init(handle: OpaquePointer, url: String) {
     unsafe self.handle = unsafe handle
     // SAFETY: as above.
-    isReadable = unsafe PQstatus(handle) != CONNECTION_BAD || Link.isReadable(url)
+    isReadable = unsafe PQstatus(handle) != CONNECTION_BAD || PQConnection.isReadable(url)
   }
 
   /// Starts to connect and returns at once, except that a host name is looked up and a Unix socket
   /// is connected before it returns. nil when memory is short.
-  package static func start(url: String, readWrite: Bool = false) -> Link? {
+  package static func start(url: String, readWrite: Bool = false) -> PQConnection? {
     guard
       let handle = unsafe withParameters(
         url: url, readWrite: readWrite,
@@ -35,13 +35,13 @@ import Glibc
           unsafe PQconnectStartParams(keywords, values, 1)
         })
     else { return nil }
-    let link = unsafe Link(handle: handle, url: url)
-    link.silenceNotices()
-    return link
+    let pq = unsafe PQConnection(handle: handle, url: url)
+    pq.silenceNotices()
+    return pq
   }
 
   /// Connects and waits for it, at most 10 seconds.
-  package static func connect(url: String) throws(QueryFailure) -> Link {
+  package static func connect(url: String) throws(QueryFailure) -> PQConnection {
     guard
       let handle = unsafe withParameters(
         url: url, readWrite: false,
@@ -50,10 +50,10 @@ import Glibc
           unsafe PQconnectdbParams(keywords, values, 1)
         })
     else { throw .unavailable(reason: "out of memory") }
-    let link = unsafe Link(handle: handle, url: url)
-    link.silenceNotices()
-    guard !link.isBroken else { throw .unavailable(reason: link.errorMessage) }
-    return link
+    let pq = unsafe PQConnection(handle: handle, url: url)
+    pq.silenceNotices()
+    guard !pq.isBroken else { throw .unavailable(reason: pq.errorMessage) }
+    return pq
   }
 
   private static func withParameters(
@@ -119,7 +119,7 @@ import Glibc
     "the database's URL or connection string is malformed; in a password write @ as %40, / as %2F"
 
   package var errorMessage: String {
-    guard isReadable else { return Link.malformed }
+    guard isReadable else { return PQConnection.malformed }
     // SAFETY: libpq keeps the message, a C string, until the next call on this connection.
     guard let text = unsafe PQerrorMessage(handle) else { return "" }
     let message = unsafe String(cString: text)
