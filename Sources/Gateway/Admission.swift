@@ -97,7 +97,7 @@ final class Admission: Sendable {
     }
   }
 
-  /// The same for an address each time, so that no link has to keep it.
+  /// The same for an address each time, so that no socket has to keep it.
   private func handshakeKey(_ address: IPAddress) -> TallyKey? {
     limits.handshakesPerAddressMax == 0 || isExempt(address) ? nil : TallyKey(address.limitKey)
   }

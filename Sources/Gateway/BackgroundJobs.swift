@@ -4,7 +4,7 @@ import Primitives
 import Synchronization
 
 /// One kind of work that follows from what happens in a workspace.
-protocol Chore: Sendable {
+protocol BackgroundJob: Sendable {
   /// Time between the beginnings of two runs for one workspace, so that much news costs one run.
   var pauseMilliseconds: Int64 { get }
 
@@ -24,7 +24,7 @@ protocol Chore: Sendable {
   func sweep() async -> [Identifier]
 }
 
-extension Chore {
+extension BackgroundJob {
   var sweepMilliseconds: Int64 { 0 }
   func sweep() async -> [Identifier] { [] }
 }
@@ -33,15 +33,15 @@ extension Chore {
 /// line how it moves, bots. Fed by the loops, carried out as tasks on them, with their connections
 /// to PostgreSQL for everything that is not a message. Nothing of it is on the path of a message.
 ///
-/// Bounded: one run at a time for each workspace and chore, and for each as much news as
+/// Bounded: one run at a time for each workspace and job, and for each as much news as
 /// `newsMax`.
-final class Chores: Sendable {
-  /// News that waits for one workspace and chore. What is beyond is dropped, and made up for by the
-  /// sweep: a chore looks at the database, and takes the news as a hint where to look.
+final class BackgroundJobs: Sendable {
+  /// News that waits for one workspace and job. What is beyond is dropped, and made up for by the
+  /// sweep: a job looks at the database, and takes the news as a hint where to look.
   static let newsMax = 1_024
 
   private struct Key: Hashable {
-    var chore: Int
+    var job: Int
     var workspace: Identifier
   }
 
@@ -56,28 +56,28 @@ final class Chores: Sendable {
     var next = Instant.zero
   }
 
-  private let chores: [any Chore]
+  private let jobs: [any BackgroundJob]
   private let executors: [LoopExecutor]
   private let work = Mutex<[Key: Work]>([:])
   private let sweeps: Mutex<[Sweep]>
 
-  init(_ chores: [any Chore], executors: [LoopExecutor]) {
-    self.chores = chores
-    sweeps = Mutex(Array(repeating: Sweep(), count: chores.count))
+  init(_ jobs: [any BackgroundJob], executors: [LoopExecutor]) {
+    self.jobs = jobs
+    sweeps = Mutex(Array(repeating: Sweep(), count: jobs.count))
     self.executors = executors
   }
 
   /// What happened, as the loop `loop` heard of it; call it on that loop.
   func workspaceNews(_ news: WorkspaceNews, loop: Int, now: Instant) {
-    for (index, chore) in chores.enumerated() where chore.wants(news, loop: loop) {
-      take(news, for: Key(chore: index, workspace: news.workspace), loop: loop, now: now)
+    for (index, job) in jobs.enumerated() where job.wants(news, loop: loop) {
+      take(news, for: Key(job: index, workspace: news.workspace), loop: loop, now: now)
     }
   }
 
   private func take(_ news: WorkspaceNews, for key: Key, loop: Int, now: Instant) {
     work.withLock { work in
       var item = work[key] ?? Work()
-      if item.news.count < Chores.newsMax, item.news.last != news { item.news.append(news) }
+      if item.news.count < BackgroundJobs.newsMax, item.news.last != news { item.news.append(news) }
       work[key] = item
     }
     start(key, loop: loop, now: now)
@@ -92,33 +92,33 @@ final class Chores: Sendable {
       return work.filter { !$0.value.isRunning && !$0.value.news.isEmpty }.map(\.key)
     }
     for key in due { start(key, loop: loop, now: now) }
-    for index in chores.indices where chores[index].sweepMilliseconds > 0 {
+    for index in jobs.indices where jobs[index].sweepMilliseconds > 0 {
       sweep(index, loop: loop, now: now)
     }
   }
 
   private func sweep(_ index: Int, loop: Int, now: Instant) {
-    let chore = chores[index]
+    let job = jobs[index]
     let isDue = sweeps.withLock { sweeps in
       guard !sweeps[index].isRunning, sweeps[index].next <= now else { return false }
       sweeps[index].isRunning = true
-      sweeps[index].next = now.advanced(byMilliseconds: chore.sweepMilliseconds)
+      sweeps[index].next = now.advanced(byMilliseconds: job.sweepMilliseconds)
       return true
     }
     guard isDue else { return }
     Task(executorPreference: executors[loop]) {
-      let workspaces = await CurrentLoop.$index.withValue(loop) { await chore.sweep() }
+      let workspaces = await CurrentLoop.$index.withValue(loop) { await job.sweep() }
       for workspace in workspaces {
         self.take(
           WorkspaceNews(workspace: workspace, kind: .sweep),
-          for: Key(chore: index, workspace: workspace), loop: loop, now: SystemClock.now())
+          for: Key(job: index, workspace: workspace), loop: loop, now: SystemClock.now())
       }
       self.sweeps.withLock { $0[index].isRunning = false }
     }
   }
 
   private func start(_ key: Key, loop: Int, now: Instant) {
-    let chore = chores[key.chore]
+    let job = jobs[key.job]
     let news = work.withLock { work -> [WorkspaceNews] in
       guard var item = work[key], !item.isRunning, !item.news.isEmpty, item.notBefore <= now else {
         return []
@@ -126,14 +126,14 @@ final class Chores: Sendable {
       let news = item.news
       item.news = []
       item.isRunning = true
-      item.notBefore = now.advanced(byMilliseconds: chore.pauseMilliseconds)
+      item.notBefore = now.advanced(byMilliseconds: job.pauseMilliseconds)
       work[key] = item
       return news
     }
     guard !news.isEmpty else { return }
     Task(executorPreference: executors[loop]) {
       await CurrentLoop.$index.withValue(loop) {
-        await chore.run(key.workspace, news)
+        await job.run(key.workspace, news)
       }
       self.work.withLock { $0[key]?.isRunning = false }
       self.start(key, loop: loop, now: SystemClock.now())

@@ -7,7 +7,7 @@ import Primitives
 import Synchronization
 
 /// Lets the bots answer what the loops tell of visitors' messages, and what nobody has answered.
-final class BotChore: Chore {
+final class BotJob: BackgroundJob {
   let pauseMilliseconds: Int64 = 0
 
   private let bots: Bots

@@ -2,9 +2,9 @@ import Kernel
 import OpenSSL
 import Primitives
 
-/// The one seam between what a link says and how its bytes travel: plain, or sealed by TLS. For a
-/// plain link it is the system call and one comparison.
-extension Link {
+/// The one seam between what a socket says and how its bytes travel: plain, or sealed by TLS. For a
+/// plain socket it is the system call and one comparison.
+extension ClientSocket {
   /// The socket speaks TLS, behind its ClientHello.
   var isSecure: Bool {
     switch tls {
@@ -22,7 +22,7 @@ extension Link {
   }
 
   /// Sends as much as the socket takes. The count is of plain bytes: those that are sealed and not
-  /// sent yet are the link's, see `hasUnsent`, and go out before anything else.
+  /// sent yet are the socket's, see `hasUnsent`, and go out before anything else.
   mutating func send(_ bytes: RawSpan, _ workspace: TLSWorkspace) -> WriteOutcome {
     guard isSecure else { return descriptor.send(bytes) }
     if hasUnsent {

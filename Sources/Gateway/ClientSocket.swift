@@ -14,7 +14,7 @@ struct Caller: Sendable {
 }
 
 /// One accepted socket of a loop: first it speaks HTTP, then perhaps WebSocket.
-struct Link: ~Copyable {
+struct ClientSocket: ~Copyable {
   enum Phase {
     /// A trusted proxy says first for whom it connects.
     case proxyHeader(ProxyHeader)
@@ -38,7 +38,7 @@ struct Link: ~Copyable {
   var phase = Phase.http
   /// Nil for a plain socket, and before the ClientHello.
   var tls: TLSSession?
-  /// Not of a WebSocket: of these there are many, and the exchange is half of a link.
+  /// Not of a WebSocket: of these there are many, and the exchange is half of a socket.
   private var http: Aside<HTTPExchange>
   /// What epoll was told to watch.
   var interest: Interest = .read
@@ -57,7 +57,7 @@ struct Link: ~Copyable {
     http = Aside(HTTPExchange(openedAt: now))
   }
 
-  /// Only of a link that speaks HTTP, or may begin to.
+  /// Only of a socket that speaks HTTP, or may begin to.
   var exchange: HTTPExchange {
     _read { yield http.value }
     _modify { yield &http.value }
@@ -68,12 +68,12 @@ struct Link: ~Copyable {
   mutating func endHTTP() { http.remove() }
 }
 
-/// A link on its way to another loop: whoever takes it out owns it, and if nobody does, it is
+/// A socket on its way to another loop: whoever takes it out owns it, and if nobody does, it is
 /// closed with the parcel.
-final class LinkParcel: Sendable {
-  private let content: Mutex<Link?>
+final class SocketParcel: Sendable {
+  private let content: Mutex<ClientSocket?>
 
-  init(_ link: consuming sending Link) { content = Mutex(consume link) }
+  init(_ socket: consuming sending ClientSocket) { content = Mutex(consume socket) }
 
-  func take() -> Link? { content.withLock { $0.take() } }
+  func take() -> ClientSocket? { content.withLock { $0.take() } }
 }

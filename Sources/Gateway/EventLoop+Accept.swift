@@ -38,11 +38,11 @@ extension EventLoop {
       case .wouldBlock: return
       case .aborted: continue
       case .exhausted(let errno):
-        figures.faults.count(.connect, "no descriptors or memory left")
+        metrics.faults.count(.connect, "no descriptors or memory left")
         pauseListeners(errno)
         return
       case .failed(let errno):
-        figures.faults.count(.connect, "accept failed")
+        metrics.faults.count(.connect, "accept failed")
         pauseListeners(errno)
         return
       }
@@ -78,40 +78,40 @@ extension EventLoop {
   private mutating func admit(
     _ descriptor: consuming FileDescriptor, _ peer: PeerAddress, isSecure: Bool
   ) {
-    var verdict = shared.admission.enter()
+    var verdict = context.admission.enter()
     guard verdict == .admitted else {
-      figures.faults.count(.connect, Refused(verdict).reason)
+      metrics.faults.count(.connect, Refused(verdict).reason)
       if !isSecure { turnAway(descriptor, verdict) }
       return
     }
     var caller = Caller(peer: peer)
-    let isProxy = shared.proxies.sendsHeader(peer.ip)
-    if !isProxy { verdict = shared.admission.enter(peer.ip, &caller.place, now: now) }
+    let isProxy = context.proxies.sendsHeader(peer.ip)
+    if !isProxy { verdict = context.admission.enter(peer.ip, &caller.place, now: now) }
     guard verdict == .admitted else {
-      figures.faults.count(.connect, Refused(verdict).reason)
+      metrics.faults.count(.connect, Refused(verdict).reason)
       // An answer in plain HTTP would mean nothing to a TLS client.
       guard !isSecure, refusedCount < EventLoop.refusedMax else {
-        shared.admission.leave(caller.place)
+        context.admission.leave(caller.place)
         if !isSecure { turnAway(descriptor, verdict) }
         return
       }
-      if let id = register(Link(descriptor: descriptor, caller: caller, now: now)) {
-        turnAway(Int(id.index), verdict)
+      if let id = register(ClientSocket(descriptor: descriptor, caller: caller, now: now)) {
+        turnAway(id.index, verdict)
       }
       return
     }
-    var link = Link(descriptor: descriptor, caller: caller, now: now)
+    var socket = ClientSocket(descriptor: descriptor, caller: caller, now: now)
     if isSecure {
-      link.startsTLS = true
-      link.interest = EventLoop.helloInterest
-      link.phase = .hello(until: now.advanced(byMilliseconds: EventLoop.handshakeMilliseconds))
+      socket.startsTLS = true
+      socket.interest = EventLoop.helloInterest
+      socket.phase = .hello(until: now.advanced(byMilliseconds: EventLoop.handshakeMilliseconds))
     }
     if isProxy {
-      link.interest = .read
-      link.phase = .proxyHeader(ProxyHeader())
+      socket.interest = .read
+      socket.phase = .proxyHeader(ProxyHeader())
     }
-    guard register(link) != nil else { return }
-    figures.accepted &+= 1
+    guard register(socket) != nil else { return }
+    metrics.accepted &+= 1
   }
 
   /// One try at an answer: whoever is refused is not waited for.
@@ -123,91 +123,83 @@ extension EventLoop {
   }
 
   /// As long as few are refused, the socket stays until the peer has read why (RFC 9112 §9.6).
-  private mutating func turnAway(_ slot: Int, _ verdict: Admission.Verdict) {
-    if !links[slot].startsTLS {
+  private mutating func turnAway(_ socket: SocketIndex, _ verdict: Admission.Verdict) {
+    if !sockets[socket].startsTLS {
       let answer = refusals.answer(verdict, at: engine.wall)
-      _ = answer.withRawSpan { links[slot].descriptor.send($0) }
+      _ = answer.withRawSpan { sockets[socket].descriptor.send($0) }
     }
     refusedCount += 1
-    links[slot].isRefused = true
-    doom(slot)
+    sockets[socket].isRefused = true
+    doom(socket)
   }
 
   /// Reads the PROXY header, and not a byte more: TLS or HTTP comes behind it.
-  mutating func receiveProxyHeader(_ slot: Int, _ header: ProxyHeader) {
+  mutating func receiveProxyHeader(_ socket: SocketIndex, _ header: ProxyHeader) {
     var header = header
     let wanted = header.wantedByteCount
     let outcome = input.withMutableRawSpan { all in
       var room = all._mutatingExtracting(0..<wanted)
-      return links[slot].descriptor.receive(into: &room)
+      return sockets[socket].descriptor.receive(into: &room)
     }
     switch outcome {
     case .bytes(let count):
-      figures.bytesReceived &+= UInt64(count)
+      metrics.bytesReceived &+= UInt64(count)
       do throws(ProxyFault) {
         let source = try input.withRawSpan { (bytes) throws(ProxyFault) in
           try header.receive(bytes.extracting(0..<count))
         }
         guard let source else {
-          links[slot].phase = .proxyHeader(header)
+          sockets[socket].phase = .proxyHeader(header)
           return
         }
-        if links[slot].startsTLS {
-          links[slot].phase = .hello(until: links[slot].exchange.deadline)
-          watch(slot, EventLoop.helloInterest)
+        if sockets[socket].startsTLS {
+          sockets[socket].phase = .hello(until: sockets[socket].exchange.deadline)
+          watch(socket, EventLoop.helloInterest)
         } else {
-          links[slot].phase = .http
+          sockets[socket].phase = .http
         }
-        admit(slot, source)
+        admit(socket, source)
       } catch {
-        figures.faults.count(.connect, error.reason)
-        links[slot].hasEnded = true
-        doom(slot)
+        metrics.faults.count(.connect, error.reason)
+        sockets[socket].hasEnded = true
+        doom(socket)
       }
     case .wouldBlock: return
     case .endOfStream, .reset, .failed:
-      links[slot].hasEnded = true
-      doom(slot)
+      sockets[socket].hasEnded = true
+      doom(socket)
     }
   }
 
   /// The client is known now, and is counted.
-  private mutating func admit(_ slot: Int, _ source: ProxyHeader.Source) {
+  private mutating func admit(_ socket: SocketIndex, _ source: ProxyHeader.Source) {
     guard case .client(let high, let low, let port) = source else { return }
-    links[slot].caller.peer = PeerAddress(ip: IPAddress(high: high, low: low), port: port)
-    let verdict = shared.admission.enter(
-      links[slot].caller.peer.ip, &links[slot].caller.place, now: now)
+    sockets[socket].caller.peer = PeerAddress(ip: IPAddress(high: high, low: low), port: port)
+    let verdict = context.admission.enter(
+      sockets[socket].caller.peer.ip, &sockets[socket].caller.place, now: now)
     guard verdict != .admitted else { return }
-    figures.faults.count(.connect, Refused(verdict).reason)
-    turnAway(slot, verdict)
+    metrics.faults.count(.connect, Refused(verdict).reason)
+    turnAway(socket, verdict)
   }
 
-  /// Puts a link into the table and into epoll.
-  mutating func register(_ link: consuming Link) -> SlotID? {
-    let place = link.caller.place
-    guard let id = links.insert(link) else {
-      shared.admission.leave(place)
-      return nil
-    }
-    do throws(Errno) {
-      let slot = Int(id.index)
-      try epoll.add(links[slot].descriptor, links[slot].interest, datum: id.word)
-    } catch {
-      logger.error("cannot watch a socket: \(error)")
-      remove(id)
+  /// Puts a socket into the table and into epoll.
+  mutating func register(_ socket: consuming ClientSocket) -> SocketID? {
+    let place = socket.caller.place
+    guard let id = sockets.insert(socket, epoll) else {
+      context.admission.leave(place)
       return nil
     }
     return id
   }
 
-  /// Closes the socket; its slot may be used again.
-  mutating func remove(_ id: SlotID) {
-    guard links.contains(id) else { return }
-    endHandshake(Int(id.index))
-    let link = links.remove(Int(id.index))
-    link.tls?.forget(tlsWorkspace)
-    if link.isRefused { refusedCount -= 1 }
-    shared.admission.leave(link.caller.place)
+  /// Closes the socket; its place may be used again.
+  mutating func remove(_ id: SocketID) {
+    guard sockets.contains(id) else { return }
+    endHandshake(id.index)
+    let socket = sockets.remove(id.index)
+    socket.tls?.forget(tlsWorkspace)
+    if socket.isRefused { refusedCount -= 1 }
+    context.admission.leave(socket.caller.place)
   }
 }
 

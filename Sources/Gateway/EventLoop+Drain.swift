@@ -31,7 +31,7 @@ extension EventLoop {
     drain.closeAt = now.advanced(byMilliseconds: milliseconds * 6 / 10)
     drain.endAt = now.advanced(byMilliseconds: milliseconds)
     engine.announceDrain(windowMilliseconds: milliseconds / 2)
-    post(figures: true)
+    post(metrics: true)
     nextSweep = now
   }
 

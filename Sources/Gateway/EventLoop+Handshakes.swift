@@ -3,7 +3,7 @@ import Kernel
 import OpenSSL
 import Primitives
 
-/// The begin of TLS. Until its ClientHello is there whole, a connection has a link and nothing
+/// The begin of TLS. Until its ClientHello is there whole, a connection has a socket and nothing
 /// else: the loop peeks, and the bytes stay in the kernel. Then it waits for room among the
 /// handshakes, and only then gets an OpenSSL object. A half-open connection costs 0.3 KiB this way,
 /// and 46 KiB with the object.
@@ -12,32 +12,32 @@ extension EventLoop {
   static let helloInterest: Interest = [.read, .readHangUp, .edgeTriggered]
 
   /// Bytes came, or the peer has shut its side. Each look begins at the first byte.
-  mutating func receiveHello(_ slot: Int, until deadline: Instant, hasHungUp: Bool) {
+  mutating func receiveHello(_ socket: SocketIndex, until deadline: Instant, hasHungUp: Bool) {
     let outcome = input.withMutableRawSpan { all in
       var room = all._mutatingExtracting(0..<TLSHello.byteCountMax)
-      return links[slot].descriptor.peek(into: &room)
+      return sockets[socket].descriptor.peek(into: &room)
     }
     switch outcome {
     case .bytes(let count):
       switch input.withRawSpan({ TLSHello($0.extracting(0..<count)) }) {
-      case .incomplete: if hasHungUp { endSecure(slot) }
+      case .incomplete: if hasHungUp { endSecure(socket) }
       case .whole:
-        links[slot].phase = .helloQueued(until: deadline)
-        handshakes.append(links.id(at: slot))
-      case .broken(let fault, let alert): refuseHello(slot, fault, alert)
+        sockets[socket].phase = .helloQueued(until: deadline)
+        handshakes.append(sockets.id(at: socket))
+      case .broken(let fault, let alert): refuseHello(socket, fault, alert)
       }
     case .wouldBlock: return
-    case .endOfStream, .reset, .failed: endSecure(slot)
+    case .endOfStream, .reset, .failed: endSecure(socket)
     }
   }
 
-  private mutating func refuseHello(_ slot: Int, _ fault: TLSFault, _ alert: UInt8?) {
-    links[slot].startsTLS = false
+  private mutating func refuseHello(_ socket: SocketIndex, _ fault: TLSFault, _ alert: UInt8?) {
+    sockets[socket].startsTLS = false
     if let alert {
       // One try: the gateway does not wait for such a peer.
-      _ = TLSHello.record(alert: alert).withRawSpan { links[slot].descriptor.send($0) }
+      _ = TLSHello.record(alert: alert).withRawSpan { sockets[socket].descriptor.send($0) }
     }
-    fail(slot, fault)
+    fail(socket, fault)
   }
 
   /// Starts as many of the waiting handshakes as the turn and the limits allow.
@@ -46,11 +46,11 @@ extension EventLoop {
     var looks = min(handshakes.count, HandshakeQueue.looksPerTurn)
     while handshakesLeft > 0, looks > 0, let id = handshakes.takeFirst() {
       looks -= 1
-      let slot = Int(id.index)
-      guard links.contains(id), !links[slot].isDoomed,
-        case .helloQueued(let deadline) = links[slot].phase, let tlsContext
+      let socket = id.index
+      guard sockets.contains(id), !sockets[socket].isDoomed,
+        case .helloQueued(let deadline) = sockets[socket].phase, let tlsContext
       else { continue }
-      switch shared.admission.beginHandshake(links[slot].caller.peer.ip) {
+      switch context.admission.beginHandshake(sockets[socket].caller.peer.ip) {
       case .admitted: break
       case .full: return handshakes.putBack(id)
       case .tooManyFromAddress:
@@ -58,46 +58,46 @@ extension EventLoop {
         continue
       }
       handshakes.began()
-      links[slot].startsTLS = false
-      links[slot].tls = TLSSession(server: tlsContext)
-      links[slot].phase = .handshake(until: deadline)
-      links[slot].exchange.deadline = now.advanced(
+      sockets[socket].startsTLS = false
+      sockets[socket].tls = TLSSession(server: tlsContext)
+      sockets[socket].phase = .handshake(until: deadline)
+      sockets[socket].exchange.deadline = now.advanced(
         byMilliseconds: HandshakeQueue.patienceMilliseconds)
-      watch(slot, .read)
-      receiveSecure(slot)
+      watch(socket, .read)
+      receiveSecure(socket)
     }
   }
 
-  /// Gives the place of a handshake back, however it ended. To be called before its link enters
+  /// Gives the place of a handshake back, however it ended. To be called before its socket enters
   /// another phase.
-  mutating func endHandshake(_ slot: Int) {
-    guard case .handshake = links[slot].phase else { return }
-    shared.admission.endHandshake(links[slot].caller.peer.ip)
+  mutating func endHandshake(_ socket: SocketIndex) {
+    guard case .handshake = sockets[socket].phase else { return }
+    context.admission.endHandshake(sockets[socket].caller.peer.ip)
     handshakes.ended()
   }
 
-  mutating func sweepHandshake(_ slot: Int, until deadline: Instant) {
+  mutating func sweepHandshake(_ socket: SocketIndex, until deadline: Instant) {
     guard now >= deadline else { return }
-    figures.faults.count(.tls, "handshake not complete in time")
-    links[slot].hasEnded = true
-    doom(slot)
+    metrics.faults.count(.tls, "handshake not complete in time")
+    sockets[socket].hasEnded = true
+    doom(socket)
   }
 
-  /// A handshake under way has less time while others wait for its place. The link's exchange,
+  /// A handshake under way has less time while others wait for its place. The socket's exchange,
   /// which begins anew after the handshake, keeps that time.
-  func patience(_ slot: Int, _ deadline: Instant) -> Instant {
-    handshakes.isEmpty ? deadline : min(deadline, links[slot].exchange.deadline)
+  func patience(_ socket: SocketIndex, _ deadline: Instant) -> Instant {
+    handshakes.isEmpty ? deadline : min(deadline, sockets[socket].exchange.deadline)
   }
 
   // MARK: Memory behind a wave
 
-  /// Links of a loop that are no WebSockets: fewer keep 11 MiB at most.
+  /// Sockets of a loop that are no WebSockets: fewer keep 11 MiB at most.
   private static let waveMin = 256
   private static let trimMilliseconds: Int64 = 2_000
 
   /// With each sweep: gives the memory of a wave back once three quarters of it have gone.
   mutating func giveBackMemory() {
-    let count = links.count - engine.connectionCount
+    let count = sockets.count - engine.connectionCount
     wave = max(wave, count)
     guard wave >= EventLoop.waveMin, count <= wave / 4, now >= nextTrim else { return }
     wave = count

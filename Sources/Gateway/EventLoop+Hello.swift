@@ -17,15 +17,15 @@ extension EventLoop {
   mutating func verifyTokens() {
     for verification in engine.takeVerifications() {
       let connection = verification.connection
-      guard let slot = link(ofConnection: Int(connection.index)) else { continue }
-      switch admit(slot, verification) {
+      guard let socket = sockets.socket(ofConnection: Int(connection.index)) else { continue }
+      switch admit(socket, verification) {
       case .failure(let refusal): engine.verified(connection, .failure(refusal))
       case .success((let member, _)) where engine.leaves(connection, as: member):
         engine.verified(connection, .success(member))
       case .success((let member, let subject)):
         standings.add(
           Standings.Claim(
-            link: links.id(at: slot), connection: connection, subject: subject,
+            socket: sockets.id(at: socket), connection: connection, subject: subject,
             step: .hello(member)))
       }
     }
@@ -35,18 +35,18 @@ extension EventLoop {
 
   /// The token's member, if its address may have one more token verified, the page is the token's,
   /// and its visitor and workspace may have one more connection.
-  private mutating func admit(_ slot: Int, _ verification: Verification) -> Admission {
-    guard shared.admission.mayVerify(links[slot].caller.peer.ip, now: now) else {
+  private mutating func admit(_ socket: SocketIndex, _ verification: Verification) -> Admission {
+    guard context.admission.mayVerify(sockets[socket].caller.peer.ip, now: now) else {
       return .failure(.tooFast)
     }
     let token: VerifiedToken
     do throws(TokenFault) {
-      token = try shared.tokens.verify(verification.token, now: engine.wall)
+      token = try context.tokens.verify(verification.token, now: engine.wall)
     } catch {
       return .failure(error == .expired ? .expired : .invalid)
     }
     switch token.principal {
-    case .visitor: return admitVisitor(slot, token)
+    case .visitor: return admitVisitor(socket, token)
     case .operator: return admitOperator(token)
     }
   }
@@ -54,16 +54,17 @@ extension EventLoop {
   /// A browser sends the Origin, so a token that was issued for one site is of no use to the pages
   /// of another (faults A05); a program may say what it likes, and has the token itself.
   private mutating func admitVisitor(
-    _ slot: Int, _ token: VerifiedToken
+    _ socket: SocketIndex, _ token: VerifiedToken
   ) -> Admission {
     guard case .visitor(let id, let workspace, let sessions, let name) = token.principal else {
       return .failure(.invalid)
     }
-    if let bound = token.binding.origin, let origin = links[slot].caller.origin, bound != origin {
+    if let bound = token.binding.origin, let origin = sockets[socket].caller.origin, bound != origin
+    {
       return .failure(.foreignOrigin)
     }
-    switch shared.admission.enter(
-      visitor: id, workspace: workspace, &links[slot].caller.place)
+    switch context.admission.enter(
+      visitor: id, workspace: workspace, &sockets[socket].caller.place)
     {
     case .admitted: break
     case .tooManyOfVisitor: return .failure(.tooManyConnections)
@@ -105,8 +106,8 @@ extension EventLoop {
       logger.error("more than \(Origins.listedMax) allowed origins: some are not admitted")
     }
     origins.load(list.origins, hasOpenWorkspace: list.hasOpenWorkspace)
-    for other in 0..<shared.loopCount where other != index {
-      shared.mailboxes[other].post(.origins(origins))
+    for other in 0..<context.loopCount where other != index {
+      context.mailboxes[other].post(.origins(origins))
     }
   }
 }

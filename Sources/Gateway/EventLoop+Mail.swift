@@ -41,7 +41,7 @@ extension EventLoop {
       }
       mail.removeAll(keepingCapacity: true)
       mailTaken = 0
-      shared.mailboxes[index].drain(into: &mail)
+      context.mailboxes[index].drain(into: &mail)
     }
     var items: [LoopMail] = []
     swap(&items, &mail)
@@ -63,26 +63,26 @@ extension EventLoop {
     switch item {
     case .engine(let mail): engine.deliver(mail)
     case .arrival(let departure, let parcel):
-      if let link = parcel.take() { arrive(departure, link) }
-    case .certificates(let context): tlsContext = context
-    case .job(let job):
+      if let socket = parcel.take() { arrive(departure, socket) }
+    case .certificates(let certificates): tlsContext = certificates
+    case .step(let job):
       pulse.note(.task)
       // SAFETY: a job is enqueued once and run here once, and the executor lives as long as the
       // process.
-      unsafe job.runSynchronously(on: shared.executors[index].asUnownedTaskExecutor())
+      unsafe job.runSynchronously(on: context.executors[index].asUnownedTaskExecutor())
       pulse.note(.mail)
     case .query(let query, let continuation): ask(query, continuation)
     case .append(var item, let continuation):
       item.record.origin.loop = UInt16(index)
       item.record.origin.slot = appends.add(continuation)
       engine.append(item)
-    case .response(let link, let response): respond(link, response)
+    case .response(let socket, let response): respond(socket, response)
     case .changed(let session): changedHere(session)
     case .happened(let news): happenedHere(news)
     case .lineMoved(let workspace): lineMovedHere(workspace)
     case .look: beginLook()
     case .standing(let item): take(item)
-    case .news(let news): shared.chores.workspaceNews(news, loop: index, now: now)
+    case .news(let news): context.jobs.workspaceNews(news, loop: index, now: now)
     case .listeners(let workspaces): engine.listeners = workspaces
     case .origins(let new): origins = new
     case .drain(let milliseconds): beginDrain(milliseconds)
@@ -95,7 +95,7 @@ extension EventLoop {
     let left = Array(mail[mailTaken...])
     mail = []
     mailTaken = 0
-    shared.mailboxes[index].drain(into: &mail)
+    context.mailboxes[index].drain(into: &mail)
     for item in left + mail {
       switch item {
       case .query(_, let continuation): _ = queries.add(.task(continuation))
@@ -111,15 +111,15 @@ extension EventLoop {
   }
 
   mutating func postMail() {
-    for loop in 0..<shared.loopCount where loop != index {
+    for loop in 0..<context.loopCount where loop != index {
       let items = engine.takeMail(for: loop)
-      if !items.isEmpty { shared.mailboxes[loop].post(items) }
+      if !items.isEmpty { context.mailboxes[loop].post(items) }
     }
   }
 
   mutating func passNews() {
     for item in engine.takeNews() {
-      shared.chores.workspaceNews(item, loop: index, now: now)
+      context.jobs.workspaceNews(item, loop: index, now: now)
     }
   }
 
@@ -134,30 +134,28 @@ extension EventLoop {
   /// A visitor's connection goes to the loop of its session, once, after its hello.
   mutating func moveDepartures() {
     for (id, loop) in engine.takeDepartures() {
-      guard let slot = link(ofConnection: Int(id.index)), !links[slot].isDoomed,
+      guard let socket = sockets.socket(ofConnection: Int(id.index)), sockets.isAlive(socket),
         let departure = engine.depart(id)
       else { continue }
-      let linkID = links.id(at: slot)
-      try? epoll.remove(links[slot].descriptor)
-      links[slot].tls?.forget(tlsWorkspace)
-      let parcel = LinkParcel(links.remove(Int(linkID.index)))
-      shared.mailboxes[loop].post(.arrival(departure, parcel))
+      try? epoll.remove(sockets[socket].descriptor)
+      sockets[socket].tls?.forget(tlsWorkspace)
+      let parcel = SocketParcel(sockets.remove(socket))
+      context.mailboxes[loop].post(.arrival(departure, parcel))
     }
   }
 
-  private mutating func arrive(_ departure: Departure, _ link: consuming Link) {
-    link.interest = .read
-    guard let linkID = register(link) else { return }
-    guard let id = engine.adopt(departure) else {
-      remove(linkID)
+  private mutating func arrive(_ departure: Departure, _ socket: consuming ClientSocket) {
+    socket.interest = .read
+    guard let id = register(socket) else { return }
+    guard let connection = engine.adopt(departure) else {
+      remove(id)
       return
     }
-    let connection = Int(id.index)
-    note(link: linkID, ofConnection: connection)
-    links[Int(linkID.index)].phase = .webSocket(connection)
+    sockets.bind(id, toConnection: Int(connection.index))
+    sockets[id.index].phase = .webSocket(Int(connection.index))
     standings.add(
       Standings.Claim(
-        link: linkID, connection: id,
+        socket: id, connection: connection,
         subject: .visitor(departure.member.person.id, workspace: departure.member.workspace),
         step: .arrival))
   }

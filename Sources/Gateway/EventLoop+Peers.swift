@@ -5,15 +5,16 @@ import Postgres
 import Primitives
 
 /// A look at all sessions that are followed, some with each sweep.
-struct Look {
+struct CatchUpScan {
   var next = Instant.zero
-  var slot = 0
+  /// The engine's number of the session at which the next part begins.
+  var position = 0
   var isUnderWay = false
 }
 
-/// Other gateways on the same database: each tells what it changes (`Bell`), and whoever hears it
-/// reads. NOTIFY may be lost, with its connection for example, or never come, through a pooler: so
-/// each loop also compares how far it knows what is followed here with the database.
+/// Other gateways on the same database: each announces what it changes (`PeerNotifier`), and the
+/// others read it. NOTIFY may be lost, with its connection for example, or never come, through a
+/// pooler: so each loop also compares how far it knows what is followed here with the database.
 extension EventLoop {
   /// Sessions that one sweep compares.
   private static let comparedMax = 2_000
@@ -21,14 +22,14 @@ extension EventLoop {
   private static let lookMilliseconds: Int64 = 5_000
   private static let deafLookMilliseconds: Int64 = 1_000
 
-  /// Changed over REST or by a chore, by this gateway.
+  /// Changed over REST or by a job, by this gateway.
   mutating func changedHere(_ session: Identifier) {
     engine.changed(session)
     if engine.hasPeers { engine.noteChange(session, engine.workspace(of: session)) }
   }
 
   mutating func happenedHere(_ item: WorkspaceNews) {
-    shared.chores.workspaceNews(item, loop: index, now: now)
+    context.jobs.workspaceNews(item, loop: index, now: now)
     switch item.kind {
     case .waits, .taken, .closed: lineMovedHere(item.workspace)
     case .wrote, .operators, .audience, .line, .sweep: break
@@ -41,7 +42,7 @@ extension EventLoop {
 
   /// Once an iteration, behind the commits.
   mutating func tellPeers() {
-    engine.hasPeers = shared.peers.areThere
+    engine.hasPeers = context.peers.areThere
     if engine.hasChanges || !bell.isEmpty { ringBell() }
   }
 
@@ -50,7 +51,7 @@ extension EventLoop {
   private mutating func ringBell() {
     for change in engine.takeChanges() { bell.add(change) }
     guard !bell.isEmpty, !bell.isUnderWay, now >= bell.notBefore, reader.isReady else { return }
-    let query = Peers.tell(bell.take(as: shared.peers.id))
+    let query = Peers.tell(bell.take(as: context.peers.id))
     bell.isUnderWay = queries.ask(query, for: .bell, of: &reader, now: now)
     if !bell.isUnderWay { bellFailed() }
   }
@@ -58,38 +59,38 @@ extension EventLoop {
   /// Who was told, and who not, is not known.
   mutating func bellFailed() {
     bell.lookAtEverything()
-    bell.notBefore = now.advanced(byMilliseconds: Bell.retryMilliseconds)
+    bell.notBefore = now.advanced(byMilliseconds: PeerNotifier.retryMilliseconds)
   }
 
   /// One loop listens for all.
   mutating func hearPeers() {
     guard index == 0 else { return }
-    shared.peers.note(areHeard: reader.isListening)
+    context.peers.note(areHeard: reader.isListening)
     if reader.listens != heardListens {
       heardListens = reader.listens
       lookAtEverything()
     }
     while let payload = reader.takeNotification() {
-      for tiding in Bell.read(payload, as: shared.peers.id) { hear(tiding) }
+      for change in PeerNotifier.read(payload, as: context.peers.id) { hear(change) }
     }
   }
 
-  private mutating func hear(_ tiding: Bell.Tiding) {
-    switch tiding {
-    case .hello: shared.peers.note(true)
+  private mutating func hear(_ change: PeerChange) {
+    switch change {
+    case .hello: context.peers.note(true)
     case .everything: lookAtEverything()
     case .revocation:
       revocations.next = now
       pollRevocations()
     case .session(let change): engine.changed(change.session, of: change.workspace)
     case .line(let workspace):
-      shared.chores.workspaceNews(
+      context.jobs.workspaceNews(
         WorkspaceNews(workspace: workspace, kind: .line), loop: index, now: now)
     }
   }
 
   private mutating func lookAtEverything() {
-    for mailbox in shared.mailboxes { mailbox.post(.look) }
+    for mailbox in context.mailboxes { mailbox.post(.look) }
   }
 
   mutating func beginLook() { look.next = now }
@@ -99,11 +100,11 @@ extension EventLoop {
     guard engine.hasPeers, !look.isUnderWay, now >= look.next, reader.isReady else {
       return
     }
-    let (known, next) = engine.followed(from: look.slot, limit: EventLoop.comparedMax)
-    look.slot = next ?? 0
+    let (known, next) = engine.followed(from: look.position, limit: EventLoop.comparedMax)
+    look.position = next ?? 0
     if next == nil {
       look.next = now.advanced(
-        byMilliseconds: shared.peers.areHeard
+        byMilliseconds: context.peers.areHeard
           ? EventLoop.lookMilliseconds : EventLoop.deafLookMilliseconds)
     }
     guard !known.isEmpty else { return }

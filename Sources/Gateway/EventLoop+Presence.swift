@@ -28,7 +28,7 @@ extension EventLoop {
   mutating func finishBeat(_ workspaces: [Identifier]?) {
     beat.isUnderWay = false
     for workspace in workspaces ?? [] {
-      shared.chores.workspaceNews(
+      context.jobs.workspaceNews(
         WorkspaceNews(workspace: workspace, kind: .operators), loop: index, now: now)
     }
   }

@@ -12,7 +12,7 @@ extension EventLoop {
 
   mutating func keepQuarantined() {
     let quarantined = writer.takeQuarantined()
-    figures.quarantineDropped &+= quarantined.dropped
+    metrics.quarantineDropped &+= quarantined.dropped
     guard let first = quarantined.rows.first else { return }
     if now >= nextQuarantineRemark {
       nextQuarantineRemark = now.advanced(byMilliseconds: EventLoop.quarantineRemarkMilliseconds)
@@ -22,16 +22,16 @@ extension EventLoop {
     }
     for row in quarantined.rows
     where !queries.ask(Quarantine.storeQuery(row), for: .quarantine, of: &reader, now: now) {
-      figures.quarantineDropped &+= 1
+      metrics.quarantineDropped &+= 1
     }
   }
 
   /// No row was touched: the workspace has its share in the table already.
   mutating func noteQuarantined(_ result: Result<Rows, QueryFailure>) {
     if case .success(let rows) = result, rows.affected > 0 {
-      figures.quarantined &+= 1
+      metrics.quarantined &+= 1
     } else {
-      figures.quarantineDropped &+= 1
+      metrics.quarantineDropped &+= 1
     }
   }
 }

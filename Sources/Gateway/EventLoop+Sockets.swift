@@ -6,101 +6,79 @@ import Wire
 
 /// Reading and writing of sockets, whatever they speak.
 extension EventLoop {
-  mutating func receive(_ slot: Int, hasHungUp: Bool) {
-    guard links.isOccupied(slot), !links[slot].isDoomed else { return }
-    switch links[slot].phase {
-    case .proxyHeader(let header): return receiveProxyHeader(slot, header)
-    case .hello(let until): return receiveHello(slot, until: until, hasHungUp: hasHungUp)
+  mutating func receive(_ socket: SocketIndex, hasHungUp: Bool) {
+    guard sockets.isAlive(socket) else { return }
+    switch sockets[socket].phase {
+    case .proxyHeader(let header): return receiveProxyHeader(socket, header)
+    case .hello(let until): return receiveHello(socket, until: until, hasHungUp: hasHungUp)
     // Read when it is its turn.
     case .helloQueued: return
     default: break
     }
-    if links[slot].isSecure {
-      receiveSecure(slot)
+    if sockets[socket].isSecure {
+      receiveSecure(socket)
       return
     }
-    let outcome = input.withMutableRawSpan { links[slot].descriptor.receive(into: &$0) }
+    let outcome = input.withMutableRawSpan { sockets[socket].descriptor.receive(into: &$0) }
     switch outcome {
     case .bytes(let count):
-      figures.bytesReceived &+= UInt64(count)
-      deliver(slot, 0..<count)
+      metrics.bytesReceived &+= UInt64(count)
+      deliver(socket, 0..<count)
     case .wouldBlock: return
-    case .endOfStream, .reset, .failed: ended(slot)
+    case .endOfStream, .reset, .failed: ended(socket)
     }
   }
 
-  /// Plain bytes of a link, at a place in the receive buffer.
-  mutating func deliver(_ slot: Int, _ range: Range<Int>) {
-    switch links[slot].phase {
+  /// Plain bytes of a socket, at a place in the receive buffer.
+  mutating func deliver(_ socket: SocketIndex, _ range: Range<Int>) {
+    switch sockets[socket].phase {
     case .webSocket(let connection):
       input.withMutableRawSpan { all in
         var bytes = all._mutatingExtracting(range)
         engine.receive(connection, &bytes)
       }
     case .http:
-      input.withRawSpan { links[slot].exchange.receive($0.extracting(range), now: now) }
-      serve(slot)
+      input.withRawSpan { sockets[socket].exchange.receive($0.extracting(range), now: now) }
+      serve(socket)
     case .lingering, .proxyHeader, .hello, .helloQueued, .handshake: return
     }
   }
 
   /// The peer has closed or broken the connection.
-  mutating func ended(_ slot: Int) {
-    if case .webSocket(let connection) = links[slot].phase { engine.peerEnded(connection) }
-    links[slot].hasEnded = true
-    doom(slot)
+  mutating func ended(_ socket: SocketIndex) {
+    if case .webSocket(let connection) = sockets[socket].phase { engine.peerEnded(connection) }
+    sockets[socket].hasEnded = true
+    doom(socket)
   }
 
-  mutating func doom(_ slot: Int) {
-    guard !links[slot].isDoomed else { return }
-    links[slot].isDoomed = true
-    doomedLinks.append(links.id(at: slot))
-  }
+  mutating func doom(_ socket: SocketIndex) { sockets.doom(socket) }
 
-  mutating func becameWritable(_ slot: Int) {
-    switch links[slot].phase {
+  mutating func becameWritable(_ socket: SocketIndex) {
+    switch sockets[socket].phase {
     case .webSocket(let connection):
-      watch(slot, links[slot].interest.subtracting(.write))
-      if links[slot].hasUnsent { unsentLinks.append(links.id(at: slot)) }
+      watch(socket, sockets[socket].interest.subtracting(.write))
+      if sockets[socket].hasUnsent { unsentSockets.append(sockets.id(at: socket)) }
       engine.writable(connection)
-    case .http: httpDirty.append(links.id(at: slot))
-    case .handshake: unsentLinks.append(links.id(at: slot))
-    case .lingering: if !endOutput(slot) { ended(slot) }
+    case .http: httpDirty.append(sockets.id(at: socket))
+    case .handshake: unsentSockets.append(sockets.id(at: socket))
+    case .lingering: if !endOutput(socket) { ended(socket) }
     case .proxyHeader, .hello, .helloQueued: return
     }
   }
 
   /// Tells epoll what to watch, where that has changed.
-  mutating func watch(_ slot: Int, _ interest: Interest) {
-    guard links[slot].interest != interest else { return }
-    links[slot].interest = interest
-    do throws(Errno) {
-      try epoll.modify(
-        links[slot].descriptor, interest, datum: links.id(at: slot).word)
-    } catch {
-      logger.error("cannot watch a socket: \(error)")
-      ended(slot)
-    }
-  }
-
-  func link(ofConnection slot: Int) -> Int? {
-    guard slot < linkOfSlot.count, links.contains(linkOfSlot[slot]) else { return nil }
-    return Int(linkOfSlot[slot].index)
-  }
-
-  mutating func note(link: SlotID, ofConnection slot: Int) {
-    while linkOfSlot.count <= slot { linkOfSlot.append(SlotID(index: 0, generation: 0)) }
-    linkOfSlot[slot] = link
+  mutating func watch(_ socket: SocketIndex, _ interest: Interest) {
+    sockets.watch(socket, interest, epoll)
   }
 
   /// A paused connection is not read: a token is being verified, or the peer does not take its
   /// answers.
   mutating func applyPauses() {
     for connection in engine.takePauseChanges() {
-      guard let slot = link(ofConnection: connection) else { continue }
-      let interest = links[slot].interest
+      guard let socket = sockets.socket(ofConnection: connection) else { continue }
+      let interest = sockets[socket].interest
       watch(
-        slot, engine.isPaused(connection) ? interest.subtracting(.read) : interest.union(.read))
+        socket, engine.isPaused(connection) ? interest.subtracting(.read) : interest.union(.read))
     }
   }
 
@@ -115,8 +93,8 @@ extension EventLoop {
     while dirtyFlushed < dirty.count {
       let connection = dirty[dirtyFlushed]
       dirtyFlushed += 1
-      guard let slot = link(ofConnection: connection) else { continue }
-      flush(slot, connection)
+      guard let socket = sockets.socket(ofConnection: connection) else { continue }
+      flush(socket, connection)
       if isOver(.output) { break }
     }
     // A burst of large answers is not kept for ever.
@@ -128,8 +106,8 @@ extension EventLoop {
     guard !httpDirty.isEmpty else { return }
     let served = httpDirty
     httpDirty.removeAll(keepingCapacity: true)
-    for (position, id) in served.enumerated() where links.contains(id) {
-      flushHTTP(Int(id.index))
+    for (position, id) in served.enumerated() where sockets.contains(id) {
+      flushHTTP(id.index)
       if isOver(.output) {
         httpDirty.insert(contentsOf: served[(position + 1)...], at: 0)
         return
@@ -137,79 +115,75 @@ extension EventLoop {
     }
   }
 
-  private mutating func flush(_ slot: Int, _ connection: Int) {
+  private mutating func flush(_ socket: SocketIndex, _ connection: Int) {
     output.removeAll(keepingCapacity: true)
     engine.collect(connection, into: &output)
-    guard !links[slot].isDoomed else { return }
-    send(slot, connection)
+    guard !sockets[socket].isDoomed else { return }
+    send(socket, connection)
   }
 
   /// A long answer to what was just received leaves while it is in the processor's cache. What a
   /// connection is told after a commit waits for the flush, so that it leaves with one write.
-  mutating func answerEarly(_ slot: Int) {
-    guard links.isOccupied(slot), case .webSocket(let connection) = links[slot].phase,
+  mutating func answerEarly(_ socket: SocketIndex) {
+    guard sockets.isAlive(socket), case .webSocket(let connection) = sockets[socket].phase,
       engine.outputByteCount(connection) >= EventLoop.earlyBytes
     else { return }
-    flush(slot, connection)
+    flush(socket, connection)
   }
 
   /// Bytes of an answer that is long.
   private static let earlyBytes = 2_048
 
-  private mutating func send(_ slot: Int, _ connection: Int) {
-    guard !output.isEmpty || links[slot].hasUnsent else {
+  private mutating func send(_ socket: SocketIndex, _ connection: Int) {
+    guard !output.isEmpty || sockets[socket].hasUnsent else {
       engine.flushed(connection)
       return
     }
-    switch output.withRawSpan({ links[slot].send($0, tlsWorkspace) }) {
+    switch output.withRawSpan({ sockets[socket].send($0, tlsWorkspace) }) {
     case .bytes(let count):
-      figures.bytesSent &+= UInt64(count)
-      if count == output.count && !links[slot].hasUnsent {
+      metrics.bytesSent &+= UInt64(count)
+      if count == output.count && !sockets[socket].hasUnsent {
         engine.flushed(connection)
       } else {
         engine.blocked(connection, rest: output[count...])
-        watch(slot, links[slot].interest.union(.write))
+        watch(socket, sockets[socket].interest.union(.write))
       }
     case .wouldBlock:
       engine.blocked(connection, rest: output[...])
-      watch(slot, links[slot].interest.union(.write))
-    case .reset, .failed: ended(slot)
+      watch(socket, sockets[socket].interest.union(.write))
+    case .reset, .failed: ended(socket)
     }
   }
 
-  /// The last act of an iteration: no slot is used again while an event may still name it.
+  /// The last act of an iteration: no socket is used again while an event may still name it.
   mutating func closeDoomed() {
     for connection in engine.takeDoomed() {
-      guard let slot = link(ofConnection: connection) else {
+      guard let socket = sockets.socket(ofConnection: connection) else {
         _ = engine.release(connection)
         continue
       }
-      doom(slot)
+      doom(socket)
     }
-    var closed = 0
-    while closed < doomedLinks.count {
-      close(doomedLinks[closed])
-      closed += 1
+    while let id = sockets.takeDoomed() {
+      close(id)
       // A loop that ends has no next turn.
       if !drain.isOver, isOver(.closing) { break }
     }
-    doomedLinks.removeFirst(closed)
   }
 
-  private mutating func close(_ id: SlotID) {
-    guard links.contains(id) else { return }
-    let slot = Int(id.index)
-    if case .webSocket(let connection) = links[slot].phase {
+  private mutating func close(_ id: SocketID) {
+    let socket = id.index
+    if case .webSocket(let connection) = sockets[socket].phase {
       let code = engine.release(connection)?.rawValue ?? 1006
-      figures.closed[code, default: 0] &+= 1
+      metrics.closed[code, default: 0] &+= 1
       logger.debug(
         "connection closed",
-        metadata: ["code": "\(code)", "peer": "\(links[slot].caller.peer.ip)"])
+        metadata: ["code": "\(code)", "peer": "\(sockets[socket].caller.peer.ip)"])
     }
-    if links[slot].hasEnded || drain.isOver {
-      if !links[slot].hasEnded { closeSecure(slot) }
+    if sockets[socket].hasEnded || drain.isOver {
+      if !sockets[socket].hasEnded { closeSecure(socket) }
       remove(id)
-    } else if !linger(slot) {
+    } else if !linger(socket) {
       remove(id)
     }
   }
@@ -217,50 +191,53 @@ extension EventLoop {
   private static let lingerMilliseconds: Int64 = 2_000
 
   /// False when there is nobody to linger for.
-  private mutating func linger(_ slot: Int) -> Bool {
-    closeSecure(slot)
-    endHandshake(slot)
-    links[slot].isDoomed = false
-    links[slot].beginHTTP(now)
-    links[slot].phase = .lingering(
+  private mutating func linger(_ socket: SocketIndex) -> Bool {
+    closeSecure(socket)
+    endHandshake(socket)
+    sockets[socket].isDoomed = false
+    sockets[socket].beginHTTP(now)
+    sockets[socket].phase = .lingering(
       until: now.advanced(byMilliseconds: EventLoop.lingerMilliseconds))
-    return endOutput(slot)
+    return endOutput(socket)
   }
 
-  /// Shuts our side of a lingering link, once nothing sealed is left. False when the peer has gone
-  /// already, as browsers do behind their close frame.
-  private mutating func endOutput(_ slot: Int) -> Bool {
-    if links[slot].hasUnsent { closeSecure(slot) }
-    guard !links[slot].hasUnsent else {
-      watch(slot, [.read, .write])
+  /// Shuts our side of a lingering socket, once nothing sealed is left. False when the peer has
+  /// gone already, as browsers do behind their close frame.
+  private mutating func endOutput(_ socket: SocketIndex) -> Bool {
+    if sockets[socket].hasUnsent { closeSecure(socket) }
+    guard !sockets[socket].hasUnsent else {
+      watch(socket, [.read, .write])
       return true
     }
     do throws(Errno) {
-      try links[slot].descriptor.shutdownWrite()
+      try sockets[socket].descriptor.shutdownWrite()
     } catch {
       return false
     }
-    watch(slot, .read)
+    watch(socket, .read)
     return true
   }
 
   /// Slow senders, idle connections, and peers that do not close.
-  mutating func sweepLinks() {
-    for slot in 0..<links.endIndex where links.isOccupied(slot) && !links[slot].isDoomed {
-      switch links[slot].phase {
+  mutating func sweepSockets() {
+    var next = sockets.next(after: nil)
+    while let socket = next {
+      next = sockets.next(after: socket)
+      guard sockets.isAlive(socket) else { continue }
+      switch sockets[socket].phase {
       case .webSocket: continue
-      case .http: sweepHTTP(slot)
-      case .hello(let until), .helloQueued(let until): sweepHandshake(slot, until: until)
-      case .handshake(let until): sweepHandshake(slot, until: patience(slot, until))
+      case .http: sweepHTTP(socket)
+      case .hello(let until), .helloQueued(let until): sweepHandshake(socket, until: until)
+      case .handshake(let until): sweepHandshake(socket, until: patience(socket, until))
       case .proxyHeader:
-        guard now >= links[slot].exchange.deadline else { continue }
-        figures.faults.count(.connect, "no PROXY header in time")
-        links[slot].hasEnded = true
-        doom(slot)
+        guard now >= sockets[socket].exchange.deadline else { continue }
+        metrics.faults.count(.connect, "no PROXY header in time")
+        sockets[socket].hasEnded = true
+        doom(socket)
       case .lingering(let until):
         guard now >= until else { continue }
-        links[slot].hasEnded = true
-        doom(slot)
+        sockets[socket].hasEnded = true
+        doom(socket)
       }
     }
   }

@@ -65,12 +65,12 @@ extension EventLoop {
       standings.notBefore = now.advanced(byMilliseconds: Standings.retryMilliseconds)
       return
     }
-    for claim in claims where links.contains(claim.link) {
+    for claim in claims where sockets.contains(claim.socket) {
       let isGood = !shutOut.contains(claim.subject)
       switch (claim.step, claim.subject) {
       case (.arrival, _) where isGood: engine.settle(claim.connection)
       case (.hello(let member), let subject) where isGood:
-        if case .login(let login) = subject { note(login, of: claim.link) }
+        if case .login(let login) = subject { note(login, of: claim.socket) }
         engine.verified(claim.connection, .success(member))
       case (_, .login): engine.verified(claim.connection, .failure(.revoked))
       case (_, .visitor): engine.verified(claim.connection, .failure(.banned))
@@ -79,12 +79,12 @@ extension EventLoop {
   }
 
   /// A renewal for somebody else is refused by the engine, and changes nothing here.
-  private mutating func note(_ login: OperatorLogin, of link: SlotID) {
-    let known = standings.logins[link]
+  private mutating func note(_ login: OperatorLogin, of socket: SocketID) {
+    let known = standings.logins[socket]
     guard known == nil || known?.id == login.id && known?.workspace == login.workspace else {
       return
     }
-    standings.logins[link] = login
+    standings.logins[socket] = login
   }
 
   // MARK: Connections
@@ -115,9 +115,10 @@ extension EventLoop {
   }
 
   private mutating func cut(_ shutOut: Set<Standing.Subject>) {
-    for (link, login) in standings.logins where shutOut.contains(.login(login)) {
-      standings.logins[link] = nil
-      guard links.contains(link), case .webSocket(let connection) = links[Int(link.index)].phase
+    for (socket, login) in standings.logins where shutOut.contains(.login(login)) {
+      standings.logins[socket] = nil
+      guard sockets.contains(socket),
+        case .webSocket(let connection) = sockets[socket.index].phase
       else { continue }
       engine.revoke(connection, .revoked)
     }
@@ -150,10 +151,10 @@ extension EventLoop {
     }
   }
 
-  /// With each sweep: links that have gone, also while nobody answers.
+  /// With each sweep: sockets that have gone, also while nobody answers.
   mutating func sweepStandings() {
-    standings.waiting = standings.waiting.filter { links.contains($0.link) }
-    standings.logins = standings.logins.filter { links.contains($0.key) }
+    standings.waiting = standings.waiting.filter { sockets.contains($0.socket) }
+    standings.logins = standings.logins.filter { sockets.contains($0.key) }
     pollRevocations()
   }
 
@@ -186,6 +187,6 @@ extension EventLoop {
   }
 
   private func lookAgain(at ids: Set<Identifier>?) {
-    for mailbox in shared.mailboxes { mailbox.post(.standing(.look(ids, nil))) }
+    for mailbox in context.mailboxes { mailbox.post(.standing(.look(ids, nil))) }
   }
 }

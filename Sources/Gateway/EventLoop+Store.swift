@@ -181,7 +181,7 @@ extension EventLoop {
       storeSockets.wasReady = isReady
       // It may be another server, or one that has gone back.
       if isReady { nextChanges = now }
-      post(figures: true)
+      post(metrics: true)
       if isReady {
         _ = storeSockets.outage.end()
         return logger.info("PostgreSQL answers")

@@ -26,11 +26,11 @@ extension EventLoop {
   /// Something of this turn was left to the next one.
   var hasLeftOver: Bool {
     mailTaken < mail.count || dirtyFlushed < dirty.count || reader.hasAnswers
-      || !doomedLinks.isEmpty
+      || sockets.hasDoomed
   }
 
-  /// Links that have something to read or room to write. Those that were passed over are first next
-  /// time; epoll reports them again, except those that wait for a ClientHello.
+  /// Sockets that have something to read or room to write. Those that were passed over are first
+  /// next time; epoll reports them again, except those that wait for a ClientHello.
   mutating func dispatchEvents() {
     var first = 0
     for position in 0..<events.count {
@@ -55,8 +55,8 @@ extension EventLoop {
   }
 
   private func isReportedOnce(_ datum: UInt64) -> Bool {
-    let id = SlotID(word: datum)
-    guard datum >= Datum.linkMin, links.contains(id) else { return false }
-    return links[Int(id.index)].interest.contains(.edgeTriggered)
+    let id = SocketID(datum: datum)
+    guard datum >= Datum.socketMin, sockets.contains(id) else { return false }
+    return sockets[id.index].interest.contains(.edgeTriggered)
   }
 }

@@ -7,67 +7,67 @@ import Wire
 
 /// From HTTP to WebSocket: everything that can refuse a connection before its 101.
 extension EventLoop {
-  mutating func upgrade(_ slot: Int, _ head: RequestHead) {
+  mutating func upgrade(_ socket: SocketIndex, _ head: RequestHead) {
     guard !drain.isDraining else {
       refuse(
-        slot, .upgrade, 503, "the gateway restarts", "The gateway restarts. Try again.",
+        socket, .upgrade, 503, "the gateway restarts", "The gateway restarts. Try again.",
         headers: [("Retry-After", "1")])
       return
     }
     switch Upgrade.evaluate(
-      head, subprotocol: "chirrup.v1", deflate: shared.settings.compression.policy)
+      head, subprotocol: "chirrup.v1", deflate: context.settings.compression.policy)
     {
     case .refuse(let refusal):
       refuse(
-        slot, .upgrade, refusal.status, refusal.reason, refusal.reason.description,
+        socket, .upgrade, refusal.status, refusal.reason, refusal.reason.description,
         headers: refusal.fields.filter { $0.name != "Connection" }.map { ($0.name, $0.value) })
     case .accept(let response, let deflate):
-      guard admitOrigin(slot, head), admitClient(slot, head) else { return }
+      guard admitOrigin(socket, head), admitClient(socket, head) else { return }
       let isEcho = head.path == EventLoop.echoPath
       guard
         let id = engine.accept(
           name: random.identifier(at: engine.wall), isEcho: isEcho, deflate: deflate)
       else {
         refuse(
-          slot, .upgrade, 503, "too many connections in all", "The gateway is full. Try again.",
+          socket, .upgrade, 503, "too many connections in all", "The gateway is full. Try again.",
           headers: [("Retry-After", "5")])
         return
       }
-      become(slot, id, response: response)
+      become(socket, id, response: response)
     }
   }
 
-  private mutating func admitOrigin(_ slot: Int, _ head: RequestHead) -> Bool {
+  private mutating func admitOrigin(_ socket: SocketIndex, _ head: RequestHead) -> Bool {
     let hasCookie = head.cookie(API.cookieName) != nil
     let isSecure =
-      links[slot].isSecure || shared.proxies.isSecure(links[slot].caller.peer.ip, head)
+      sockets[socket].isSecure || context.proxies.isSecure(sockets[socket].caller.peer.ip, head)
     switch origins.judge(head, hasCookie: hasCookie, isSecure: isSecure) {
     case .admitted(let origin):
-      links[slot].caller.origin = origin
+      sockets[socket].caller.origin = origin
       return true
     case .refused(let detail):
-      refuse(slot, .upgrade, 403, "origin not allowed", detail)
+      refuse(socket, .upgrade, 403, "origin not allowed", detail)
     case .unknown:
       refuse(
-        slot, .upgrade, 503, "origins not known yet", "The gateway starts. Try again.",
+        socket, .upgrade, 503, "origins not known yet", "The gateway starts. Try again.",
         headers: [("Retry-After", "1")])
     }
     return false
   }
 
   /// A client behind a trusted proxy is known from here on, and counted like one that came itself.
-  private mutating func admitClient(_ slot: Int, _ head: RequestHead) -> Bool {
-    let peer = links[slot].caller.peer
-    let client = shared.proxies.client(of: peer.ip, head)
+  private mutating func admitClient(_ socket: SocketIndex, _ head: RequestHead) -> Bool {
+    let peer = sockets[socket].caller.peer
+    let client = context.proxies.client(of: peer.ip, head)
     guard client != peer.ip else { return true }
-    switch shared.admission.enter(client, &links[slot].caller.place, now: now) {
+    switch context.admission.enter(client, &sockets[socket].caller.place, now: now) {
     case .admitted:
-      links[slot].caller.peer = PeerAddress(ip: client, port: 0)
+      sockets[socket].caller.peer = PeerAddress(ip: client, port: 0)
       return true
     case let verdict:
       let refusal = Refused(verdict)
       refuse(
-        slot, .upgrade, refusal.status, refusal.reason, refusal.detail,
+        socket, .upgrade, refusal.status, refusal.reason, refusal.detail,
         headers: [("Retry-After", "\(refusal.retryAfter)")])
       return false
     }
@@ -75,13 +75,13 @@ extension EventLoop {
 
   /// From here on the socket speaks WebSocket. The 101 is the first thing in the connection's
   /// output, so that nothing can overtake it.
-  private mutating func become(_ slot: Int, _ id: SlotID, response: [UInt8]) {
+  private mutating func become(_ socket: SocketIndex, _ id: SlotID, response: [UInt8]) {
     let connection = Int(id.index)
-    note(link: links.id(at: slot), ofConnection: connection)
-    links[slot].phase = .webSocket(connection)
-    engine.preface(connection, links[slot].exchange.output + response)
-    var rest = links[slot].exchange.takeRest()
-    links[slot].endHTTP()
+    sockets.bind(sockets.id(at: socket), toConnection: connection)
+    sockets[socket].phase = .webSocket(connection)
+    engine.preface(connection, sockets[socket].exchange.output + response)
+    var rest = sockets[socket].exchange.takeRest()
+    sockets[socket].endHTTP()
     guard !rest.isEmpty else { return }
     rest.withMutableRawSpan { engine.receive(connection, &$0) }
   }

@@ -17,23 +17,21 @@ import Wire
 /// journal has seen its COMMIT.
 struct EventLoop: ~Copyable {
   let index: Int
-  let shared: Shared
+  let context: GatewayContext
   let pulse: LoopPulse
   let logger: Logger
 
   let epoll: Epoll
   var events = Events(capacity: 1024)
   var listeners: [Listener] = []
-  var links: Slab<Link>
+  var sockets: SocketTable
   var engine: Engine
-  /// The link of each engine slot, for as long as the connection lives.
-  var linkOfSlot: [SlotID] = []
   var writer: Writer
   var reader: QueryConnection
   var storeSockets = StoreSockets()
 
   var now: Instant
-  var figures = Board.Figures()
+  var metrics = LoopMetrics()
   var mail: [LoopMail] = []
   /// How many of `mail`, and of `dirty`, are done: see `TurnLimit`.
   var mailTaken = 0
@@ -44,20 +42,19 @@ struct EventLoop: ~Copyable {
   var input: [UInt8]
   var output: [UInt8] = []
   var dirty: [Int] = []
-  var httpDirty: [SlotID] = []
-  var doomedLinks: [SlotID] = []
+  var httpDirty: [SocketID] = []
   /// Certificates for new connections; nil without TLS.
   var tlsContext: TLSContext?
   let tlsWorkspace = TLSWorkspace()
-  /// Links whose TLS has something to say for itself.
-  var unsentLinks: [SlotID] = []
+  /// Sockets whose TLS has something to say for itself.
+  var unsentSockets: [SocketID] = []
   var handshakes = HandshakeQueue()
   /// See `giveBackMemory`.
   var wave = 0
   var nextTrim = Instant.zero
   /// Handshakes that may still be driven in this iteration.
   var handshakesLeft = EventLoop.handshakesPerTurn
-  /// Links that were refused and linger, see `refusedMax`.
+  /// Sockets that were refused and linger, see `refusedMax`.
   var refusedCount = 0
   var refusals = Refusals()
   var queries = PendingQueries()
@@ -70,13 +67,13 @@ struct EventLoop: ~Copyable {
   var knownGeneration: Int64?
   var origins: Origins
   var nextOrigins: Instant
-  var nextUpkeep = Instant.zero
+  var nextMaintenance = Instant.zero
   var standings = Standings()
   /// Read by the first loop.
   var revocations = Revocations()
   var beat = Beat()
-  var bell = Bell()
-  var look = Look()
+  var bell = PeerNotifier()
+  var look = CatchUpScan()
   /// See `QueryConnection.listens`.
   var heardListens = 0
   var drain = Drain()
@@ -87,11 +84,11 @@ struct EventLoop: ~Copyable {
 
   /// Makes a loop and everything it waits for.
   static func make(
-    index: Int, shared: Shared, listeners: [Listener]
+    index: Int, context: GatewayContext, listeners: [Listener]
   ) throws(Errno) -> EventLoop {
-    let loop = EventLoop(index: index, shared: shared, listeners: listeners, epoll: try Epoll())
+    let loop = EventLoop(index: index, context: context, listeners: listeners, epoll: try Epoll())
     try loop.epoll.add(
-      rawValue: shared.mailboxes[index].rawDescriptor, .read, datum: Datum.mailbox)
+      rawValue: context.mailboxes[index].rawDescriptor, .read, datum: Datum.mailbox)
     for listener in listeners.indices {
       try loop.epoll.add(
         rawValue: listeners[listener].rawDescriptor, .read, datum: Datum.listener(listener))
@@ -99,11 +96,13 @@ struct EventLoop: ~Copyable {
     return loop
   }
 
-  private init(index: Int, shared: Shared, listeners: [Listener], epoll: consuming Epoll) {
+  private init(
+    index: Int, context: GatewayContext, listeners: [Listener], epoll: consuming Epoll
+  ) {
     self.index = index
-    self.shared = shared
-    pulse = shared.pulses[index]
-    var logger = shared.logger
+    self.context = context
+    pulse = context.pulses[index]
+    var logger = context.logger
     logger[metadataKey: "loop"] = "\(index)"
     self.logger = logger
     self.epoll = epoll
@@ -111,37 +110,37 @@ struct EventLoop: ~Copyable {
     self.now = now
     // How many there are in all is counted by `Admission`; one loop may have any share of them, and
     // those on their way from another loop besides.
-    let connectionsMax = shared.settings.connectionsMax
-    links = Slab(limit: 2 * connectionsMax)
+    let connectionsMax = context.settings.connectionsMax
+    sockets = SocketTable(limit: 2 * connectionsMax, logger: logger)
     engine = Engine(
-      loop: index, loopCount: shared.loopCount,
+      loop: index, loopCount: context.loopCount,
       configuration: Engine.Configuration(
-        connectionsMax: 2 * connectionsMax, sessionsMax: shared.settings.warmSessionsMax,
-        recentBytesMax: shared.settings.recentMebibytesMax << 20 / shared.loopCount, node: "1",
-        compression: shared.settings.compression.options),
+        connectionsMax: 2 * connectionsMax, sessionsMax: context.settings.warmSessionsMax,
+        recentBytesMax: context.settings.recentMebibytesMax << 20 / context.loopCount, node: "1",
+        compression: context.settings.compression.options),
       now: now, wall: SystemClock.wallTime())
     random = RandomBlock()
-    writer = Writer(url: shared.databaseURL, seed: random.next())
-    reader = QueryConnection(url: shared.databaseURL, listen: index == 0 ? Peers.listen : nil)
+    writer = Writer(url: context.databaseURL, seed: random.next())
+    reader = QueryConnection(url: context.databaseURL, listen: index == 0 ? Peers.listen : nil)
     input = Array(repeating: 0, count: EventLoop.receiveBytes)
     nextSweep = now
     nextHousekeeping = now
-    origins = Origins(shared.settings)
+    origins = Origins(context.settings)
     nextOrigins = now
     self.listeners = listeners
-    tlsContext = shared.certificates?.first
+    tlsContext = context.certificates?.first
   }
 
   /// Runs until the loop is told to stop or has drained.
   mutating func run() {
-    figures.turns = TurnMeter(processorTime: SystemClock.threadTimeNanoseconds())
+    metrics.turns = TurnMeter(processorTime: SystemClock.threadTimeNanoseconds())
     while !drain.isOver {
       wait()
       now = SystemClock.now()
       pulse.begin(now)
       engine.now = now
       engine.wall = SystemClock.wallTime()
-      figures.iterations &+= 1
+      metrics.iterations &+= 1
       handshakesLeft = EventLoop.handshakesPerTurn
       pulse.note(.mail)
       takeMail()
@@ -174,7 +173,7 @@ struct EventLoop: ~Copyable {
     }
     pulse.note(.mail)
     endMail()
-    post(figures: true)
+    post(metrics: true)
     pulse.note(.ended)
   }
 
@@ -187,7 +186,7 @@ struct EventLoop: ~Copyable {
     if !engine.hasDirty && httpDirty.isEmpty && !isReadDue && !handshakes.isDue && !hasLeftOver {
       timeout = max(0, min(deadline.milliseconds(since: now) + 1, 500))
     }
-    figures.turns.note(
+    metrics.turns.note(
       from: now, to: SystemClock.now(), processorTime: SystemClock.threadTimeNanoseconds)
     pulse.note(.waiting)
     do throws(Errno) {
@@ -198,68 +197,68 @@ struct EventLoop: ~Copyable {
   }
 
   mutating func dispatch(_ event: Event) {
-    if event.datum < Datum.linkMin {
+    if event.datum < Datum.socketMin {
       acceptAll(Int(event.datum - Datum.listenerMin))
     } else {
-      dispatch(SlotID(word: event.datum), event)
+      dispatch(SocketID(datum: event.datum), event)
     }
   }
 
-  /// A link's generation guards against events for a socket that was closed in this iteration.
-  private mutating func dispatch(_ id: SlotID, _ event: Event) {
-    guard links.contains(id) else { return }
-    let slot = Int(id.index)
-    if event.isWritable { becameWritable(slot) }
+  /// A socket's generation guards against events for a socket that was closed in this iteration.
+  private mutating func dispatch(_ id: SocketID, _ event: Event) {
+    guard sockets.contains(id) else { return }
+    let socket = id.index
+    if event.isWritable { becameWritable(socket) }
     if event.isReadable || event.isHungUp {
-      receive(slot, hasHungUp: event.isReadHungUp)
-      answerEarly(slot)
+      receive(socket, hasHungUp: event.isReadHungUp)
+      answerEarly(socket)
     }
   }
 
   private mutating func sweep() {
     nextSweep = now.advanced(byMilliseconds: Engine.sweepMilliseconds)
     engine.sweep()
-    // A link is a connection of the engine, or speaks HTTP, or ends: where all are connections,
+    // A socket is a connection of the engine, or speaks HTTP, or ends: where all are connections,
     // which the engine's own sweep looks after, none has to be read.
-    if links.count > engine.connectionCount { sweepLinks() }
+    if sockets.count > engine.connectionCount { sweepSockets() }
     keepHouse()
     askForChanges()
     refreshOrigins()
     sweepStandings()
     beatOperators()
     lookAtFollowed()
-    if index == 0, !drain.isDraining { shared.chores.advance(loop: index, now: now) }
-    keepUp()
+    if index == 0, !drain.isDraining { context.jobs.advance(loop: index, now: now) }
+    maintain()
     resumeListeners()
     giveBackMemory()
-    post(figures: true)
+    post(metrics: true)
   }
 
-  mutating func post(figures isDue: Bool) {
+  mutating func post(metrics isDue: Bool) {
     guard isDue else { return }
-    figures.isStoreReady = isStoreReady && origins.isLoaded
-    figures.isDraining = drain.isDraining
-    figures.hasEnded = drain.isOver
-    figures.links = links.count
-    figures.handshakesUnderWay = handshakes.underWay
-    figures.handshakesWaiting = handshakes.count
-    figures.connections = engine.connectionCount
-    figures.sessions = engine.sessionCount
-    figures.queuedRecords = engine.queuedRecords
-    figures.recentBytes = engine.recentByteCount
-    figures.engine = engine.counters
-    shared.board.post(figures, loop: index)
+    metrics.isStoreReady = isStoreReady && origins.isLoaded
+    metrics.isDraining = drain.isDraining
+    metrics.hasEnded = drain.isOver
+    metrics.sockets = sockets.count
+    metrics.handshakesUnderWay = handshakes.underWay
+    metrics.handshakesWaiting = handshakes.count
+    metrics.connections = engine.connectionCount
+    metrics.sessions = engine.sessionCount
+    metrics.queuedRecords = engine.queuedRecords
+    metrics.recentBytes = engine.recentByteCount
+    metrics.engine = engine.counters
+    context.board.post(metrics, loop: index)
   }
 }
 
-/// What an epoll event is about. Links carry their slot, whose generation is odd and so never 0.
+/// What an epoll event is about. A socket carries its `SocketID`.
 enum Datum {
   static let none = UInt64.max
   static let mailbox: UInt64 = 0
   static let writer: UInt64 = 1
   static let reader: UInt64 = 2
   static let listenerMin: UInt64 = 16
-  static let linkMin: UInt64 = 1 << 32
+  static let socketMin: UInt64 = 1 << 32
 
   static func listener(_ index: Int) -> UInt64 { listenerMin + UInt64(index) }
 }

@@ -59,11 +59,11 @@ public enum Gateway {
     SignalDescriptor.ignoreBrokenPipes()
     let tokens = TokenAuthority(secret: options.signingSecret)
     let certificates = try loadCertificates(options.settings)
-    let shared = try Shared(fit(options), tokens: tokens, certificates: certificates)
-    for warning in certificates?.first.warnings ?? [] { shared.logger.warning("\(warning)") }
-    let (listeners, addresses) = try listen(shared)
-    let loops = try LoopThreads.start(shared, listeners)
-    let watchdog = try Watchdog(shared.pulses, shared.logger)
+    let context = try GatewayContext(fit(options), tokens: tokens, certificates: certificates)
+    for warning in certificates?.first.warnings ?? [] { context.logger.warning("\(warning)") }
+    let (listeners, addresses) = try listen(context)
+    let loops = try LoopThreads.start(context, listeners)
+    let watchdog = try Watchdog(context.pulses, context.logger)
     let watching = try Thread.spawn(name: "watchdog") {
       do throws(Errno) {
         try watchdog.run()
@@ -71,35 +71,35 @@ public enum Gateway {
         preconditionFailure("the watchdog cannot wait: \(error)")
       }
     }
-    let deliveries = shared.deliveries
+    let deliveries = context.deliveries
     let deliverer = try Thread.spawn(name: "webhooks") { deliveries.run() }
-    shared.logger.info(
+    context.logger.info(
       "listening",
       metadata: [
         "addresses": "\(addresses.plain)", "tls": "\(addresses.secure)",
-        "loops": "\(shared.loopCount)",
+        "loops": "\(context.loopCount)",
       ])
     ready(addresses)
-    let deadline = try waitForEnd(signals, shared, watchdog)
+    let deadline = try waitForEnd(signals, context, watchdog)
     try waitForLoops(
-      shared, watchdog,
+      context, watchdog,
       by: deadline.advanced(byMilliseconds: Watchdog.loopMarginMilliseconds))
     loops.join()
-    try end(deliverer, shared, by: deadline)
+    try end(deliverer, context, by: deadline)
     watchdog.stop()
     watching.join()
-    shared.logger.info("stopped")
+    context.logger.info("stopped")
   }
 
   /// Until all loops have ended. A loop that is held is left behind; the watchdog stays armed.
   private static func waitForLoops(
-    _ shared: Shared, _ watchdog: Watchdog, by limit: Instant
+    _ context: GatewayContext, _ watchdog: Watchdog, by limit: Instant
   ) throws {
     let epoll = try Epoll()
     var events = Events(capacity: 1)
-    while !shared.board.hasEnded {
+    while !context.board.hasEnded {
       guard SystemClock.now() < limit else {
-        shared.logger.error(
+        context.logger.error(
           "stopped without loops that did not end in the drain's time",
           metadata: watchdog.metadata())
         throw LoopsHeld()
@@ -111,13 +111,13 @@ public enum Gateway {
   /// A worker that waits for a PostgreSQL that does not answer is left behind: its leases end. It
   /// was told to stop when the drain began, so it gets no time beyond the drain's.
   private static func end(
-    _ deliverer: consuming Thread, _ shared: Shared, by deadline: Instant
+    _ deliverer: consuming Thread, _ context: GatewayContext, by deadline: Instant
   ) throws {
-    shared.deliveries.stop()
+    context.deliveries.stop()
     let epoll = try Epoll()
     var events = Events(capacity: 1)
     let limit = min(deadline, SystemClock.now().advanced(byMilliseconds: 3_000))
-    while !shared.deliveries.hasEnded {
+    while !context.deliveries.hasEnded {
       guard SystemClock.now() < limit else { return }
       try epoll.wait(into: &events, timeoutMilliseconds: 20)
     }
@@ -161,11 +161,11 @@ public enum Gateway {
 
   /// One listener for each loop and address. A port of 0 is chosen by the kernel for the first loop
   /// and used by the others.
-  static func listen(_ shared: Shared) throws -> ([[Listener]], Listening) {
-    var listeners: [[Listener]] = Array(repeating: [], count: shared.loopCount)
-    let isShared = shared.settings.listenShared
-    let plain = try listen(on: shared.settings.listen, isSecure: false, isShared, &listeners)
-    let secure = try listen(on: shared.settings.tlsListen, isSecure: true, isShared, &listeners)
+  static func listen(_ context: GatewayContext) throws -> ([[Listener]], Listening) {
+    var listeners: [[Listener]] = Array(repeating: [], count: context.loopCount)
+    let isShared = context.settings.listenShared
+    let plain = try listen(on: context.settings.listen, isSecure: false, isShared, &listeners)
+    let secure = try listen(on: context.settings.tlsListen, isSecure: true, isShared, &listeners)
     return (listeners, Listening(plain: plain, secure: secure))
   }
 
@@ -224,18 +224,18 @@ public enum Gateway {
 
   /// SIGHUP: new connections get the certificates as they are in the files now; those that are open
   /// stay as they are, and so does everything if a file is wrong.
-  static func reloadCertificates(_ shared: Shared) {
-    guard let certificates = shared.certificates else {
-      shared.logger.info("SIGHUP: there are no certificates to read again")
+  static func reloadCertificates(_ context: GatewayContext) {
+    guard let certificates = context.certificates else {
+      context.logger.info("SIGHUP: there are no certificates to read again")
       return
     }
     do throws(TLSLoadFailure) {
-      let context = try certificates.reload()
-      for warning in context.warnings { shared.logger.warning("\(warning)") }
-      for mailbox in shared.mailboxes { mailbox.post(.certificates(context)) }
-      shared.logger.info("certificates read again")
+      let tls = try certificates.reload()
+      for warning in tls.warnings { context.logger.warning("\(warning)") }
+      for mailbox in context.mailboxes { mailbox.post(.certificates(tls)) }
+      context.logger.info("certificates read again")
     } catch {
-      shared.logger.error("the old certificates stay in use: \(error)")
+      context.logger.error("the old certificates stay in use: \(error)")
     }
   }
 
@@ -243,7 +243,7 @@ public enum Gateway {
   ///
   /// - Returns: when the drain's time is over.
   private static func waitForEnd(
-    _ signals: borrowing SignalDescriptor, _ shared: Shared, _ watchdog: Watchdog
+    _ signals: borrowing SignalDescriptor, _ context: GatewayContext, _ watchdog: Watchdog
   ) throws -> Instant {
     let epoll = try Epoll()
     try epoll.add(rawValue: signals.rawValue, .read, datum: 0)
@@ -265,25 +265,25 @@ public enum Gateway {
           if isDraining {
             let now = SystemClock.now()
             watchdog.arm(at: now.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))
-            for mailbox in shared.mailboxes { mailbox.post(.stop) }
+            for mailbox in context.mailboxes { mailbox.post(.stop) }
             return now
           }
           isDraining = true
-          shared.deliveries.stop()
-          let milliseconds = Int64(shared.settings.drainSeconds) * 1000
+          context.deliveries.stop()
+          let milliseconds = Int64(context.settings.drainSeconds) * 1000
           deadline = SystemClock.now().advanced(byMilliseconds: milliseconds)
           watchdog.arm(at: deadline.advanced(byMilliseconds: Watchdog.exitMarginMilliseconds))
-          shared.logger.info("draining", metadata: ["signal": "\(signal)"])
-          for mailbox in shared.mailboxes { mailbox.post(.drain(milliseconds: milliseconds)) }
-        case .hangUp: reloadCertificates(shared)
+          context.logger.info("draining", metadata: ["signal": "\(signal)"])
+          for mailbox in context.mailboxes { mailbox.post(.drain(milliseconds: milliseconds)) }
+        case .hangUp: reloadCertificates(context)
         default: continue
         }
       }
       if SystemClock.now() >= nextRotation {
         nextRotation = SystemClock.now().advanced(byMilliseconds: rotation)
-        shared.certificates?.tickets.rotate()
+        context.certificates?.tickets.rotate()
       }
-      if isDraining, shared.board.hasEnded || SystemClock.now() >= deadline { return deadline }
+      if isDraining, context.board.hasEnded || SystemClock.now() >= deadline { return deadline }
     }
   }
 }
@@ -301,13 +301,15 @@ struct LoopThreads {
 
   private var handles: [Handle] = []
 
-  static func start(_ shared: Shared, _ listeners: [[Listener]]) throws(Errno) -> LoopThreads {
+  static func start(
+    _ context: GatewayContext, _ listeners: [[Listener]]
+  ) throws(Errno) -> LoopThreads {
     var threads = LoopThreads()
-    for index in 0..<shared.loopCount {
+    for index in 0..<context.loopCount {
       let own = listeners[index]
       let thread = try Thread.spawn(name: "loop-\(index)") {
         do throws(Errno) {
-          var loop = try EventLoop.make(index: index, shared: shared, listeners: own)
+          var loop = try EventLoop.make(index: index, context: context, listeners: own)
           loop.run()
         } catch {
           // Without its epoll a loop cannot serve: the process must not pretend.

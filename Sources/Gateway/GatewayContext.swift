@@ -8,8 +8,8 @@ import Tokens
 import Webhooks
 
 /// What all loops look at: immutable after the start, except the board on which each loop posts its
-/// figures.
-final class Shared: Sendable {
+/// metrics.
+final class GatewayContext: Sendable {
   let settings: Settings
   let loopCount: Int
   let mailboxes: [Mailbox]
@@ -17,15 +17,15 @@ final class Shared: Sendable {
   let assets: Assets
   let tokens: TokenAuthority
   let api: API
-  let chores: Chores
-  let upkeep: Upkeep
+  let jobs: BackgroundJobs
+  let maintenance: Maintenance
   let peers: Peers
   let admission: Admission
   let proxies: Proxies
   let hosts: Hosts
   /// Nil without TLS.
   let certificates: Certificates?
-  let board: Board
+  let board: MetricsBoard
   /// One for each loop.
   let pulses: [LoopPulse]
   let databaseURL: String
@@ -72,19 +72,20 @@ final class Shared: Sendable {
     // Made here and not by the first request for it.
     API.prepare()
     api = API(database: services, sessions: services, tokens: tokens, options: apiOptions)
-    let botChore = BotChore(Bots(api))
-    chores = Chores(
-      [botChore, QueueChore(services: services, mailboxes: mailboxes) { logger.error("\($0)") }],
+    let botJob = BotJob(Bots(api))
+    jobs = BackgroundJobs(
+      [botJob, QueueJob(services: services, mailboxes: mailboxes) { logger.error("\($0)") }],
       executors: executors)
     peers = Peers(
       id: Identifier(
         version7At: SystemClock.wallTime(),
         randomHigh: UInt16(truncatingIfNeeded: Random.uint64()), randomLow: Random.uint64()))
-    upkeep = Upkeep(database: services, botChore: botChore, mailboxes: mailboxes, peers: peers)
+    maintenance = Maintenance(
+      database: services, botJob: botJob, mailboxes: mailboxes, peers: peers)
     admission = Admission(settings)
     proxies = Proxies(settings)
     hosts = Hosts(settings)
-    board = Board(loopCount: loopCount)
+    board = MetricsBoard(loopCount: loopCount)
     databaseURL = options.databaseURL
     self.logger = logger
   }

@@ -5,7 +5,7 @@ import Primitives
 /// Bounded by the connections that are accepted in `handshakeMilliseconds`: each enters once, is
 /// closed when that time is over, and is skipped afterwards.
 struct HandshakeQueue {
-  private var waiting: [SlotID] = []
+  private var waiting: [SocketID] = []
   private var head = 0
   /// Entries that `Admission` refused in a row: once all of them were, the loop may sleep.
   private var refusedInARow = 0
@@ -23,9 +23,9 @@ struct HandshakeQueue {
   /// An entry waits that was not refused since the last handshake ended.
   var isDue: Bool { refusedInARow < count }
 
-  mutating func append(_ id: SlotID) { waiting.append(id) }
+  mutating func append(_ id: SocketID) { waiting.append(id) }
 
-  mutating func takeFirst() -> SlotID? {
+  mutating func takeFirst() -> SocketID? {
     guard !isEmpty else { return nil }
     let id = waiting[head]
     head += 1
@@ -40,7 +40,7 @@ struct HandshakeQueue {
   }
 
   /// There is no room at all (`limits.handshakes`).
-  mutating func putBack(_ id: SlotID) {
+  mutating func putBack(_ id: SocketID) {
     if head > 0 {
       head -= 1
       waiting[head] = id
@@ -51,7 +51,7 @@ struct HandshakeQueue {
   }
 
   /// Its address has no room: it goes behind the others.
-  mutating func refuse(_ id: SlotID) {
+  mutating func refuse(_ id: SocketID) {
     waiting.append(id)
     refusedInARow += 1
   }

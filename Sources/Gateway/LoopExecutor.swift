@@ -9,7 +9,7 @@ final class LoopExecutor: TaskExecutor {
   init(mailbox: Mailbox) { self.mailbox = mailbox }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    mailbox.post(.job(UnownedJob(job)))
+    mailbox.post(.step(UnownedJob(job)))
   }
 }
 

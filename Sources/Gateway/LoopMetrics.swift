@@ -3,45 +3,46 @@ import Engine
 import Primitives
 import Synchronization
 
-/// Where every loop posts its figures, a few times a second, so that one loop can answer for all.
-final class Board: Sendable {
-  struct Figures: Sendable {
-    var isStoreReady = false
-    var isDraining = false
-    var hasEnded = false
-    var links = 0
-    var connections = 0
-    var sessions = 0
-    var iterations: UInt64 = 0
-    var turns = TurnMeter()
-    var accepted: UInt64 = 0
-    /// Of TLS: between the whole ClientHello and the end, and those that wait for that.
-    var handshakesUnderWay = 0
-    var handshakesWaiting = 0
-    /// Of TLS, completed.
-    var handshakes: UInt64 = 0
-    /// Faults of sockets that are not WebSockets yet; the engine counts the others.
-    var faults = FaultCounts()
-    var httpRequests: UInt64 = 0
-    var bytesReceived: UInt64 = 0
-    var bytesSent: UInt64 = 0
-    var closed: [UInt16: UInt64] = [:]
-    var queuedRecords = 0
-    /// Of messages in memory.
-    var recentBytes = 0
-    /// Messages that PostgreSQL refused: kept in its table, and not.
-    var quarantined: UInt64 = 0
-    var quarantineDropped: UInt64 = 0
-    var engine = Counters()
-  }
+/// What one loop counts and measures, for `/metrics` and `/readyz`.
+struct LoopMetrics: Sendable {
+  var isStoreReady = false
+  var isDraining = false
+  var hasEnded = false
+  var sockets = 0
+  var connections = 0
+  var sessions = 0
+  var iterations: UInt64 = 0
+  var turns = TurnMeter()
+  var accepted: UInt64 = 0
+  /// Of TLS: between the whole ClientHello and the end, and those that wait for that.
+  var handshakesUnderWay = 0
+  var handshakesWaiting = 0
+  /// Of TLS, completed.
+  var handshakes: UInt64 = 0
+  /// Faults of sockets that are not WebSockets yet; the engine counts the others.
+  var faults = FaultCounts()
+  var httpRequests: UInt64 = 0
+  var bytesReceived: UInt64 = 0
+  var bytesSent: UInt64 = 0
+  var closed: [UInt16: UInt64] = [:]
+  var queuedRecords = 0
+  /// Of messages in memory.
+  var recentBytes = 0
+  /// Messages that PostgreSQL refused: kept in its table, and not.
+  var quarantined: UInt64 = 0
+  var quarantineDropped: UInt64 = 0
+  var engine = Counters()
+}
 
-  private let figures: Mutex<[Figures]>
+/// Where every loop posts its metrics, a few times a second, so that one loop can answer for all.
+final class MetricsBoard: Sendable {
+  private let metrics: Mutex<[LoopMetrics]>
 
-  init(loopCount: Int) { figures = Mutex(Array(repeating: Figures(), count: loopCount)) }
+  init(loopCount: Int) { metrics = Mutex(Array(repeating: LoopMetrics(), count: loopCount)) }
 
-  func post(_ new: Figures, loop: Int) { figures.withLock { $0[loop] = new } }
+  func post(_ new: LoopMetrics, loop: Int) { metrics.withLock { $0[loop] = new } }
 
-  func read() -> [Figures] { figures.withLock { $0 } }
+  func read() -> [LoopMetrics] { metrics.withLock { $0 } }
 
   /// Every loop has ended.
   var hasEnded: Bool { read().allSatisfy { $0.hasEnded } }

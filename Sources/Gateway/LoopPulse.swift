@@ -20,7 +20,7 @@ struct Activity: RawRepresentable, Equatable, Sendable {
   static let output = Activity(rawValue: 9)
   /// A step of an async function of which no more is known: see `LoopServices.resumed`.
   static let task = Activity(rawValue: 10)
-  static let chore = Activity(rawValue: 11)
+  static let job = Activity(rawValue: 11)
   static let page = Activity(rawValue: 12)
   static let metrics = Activity(rawValue: 13)
   static let upgrade = Activity(rawValue: 14)
@@ -44,8 +44,8 @@ extension Activity: CustomStringConvertible {
     case .store: return "PostgreSQL: answers, queries and batches"
     case .peers: return "other gateways and mail to other loops"
     case .output: return "writing to sockets"
-    case .task: return "a step of a REST handler or a chore"
-    case .chore: return "a chore"
+    case .task: return "a step of a REST handler or a job"
+    case .job: return "a job"
     case .page: return "a page"
     case .metrics: return "GET /metrics"
     case .upgrade: return "an upgrade to WebSocket"

@@ -15,9 +15,9 @@ final class LoopServices: Database, Sessions {
     self.pulses = pulses
   }
 
-  /// What runs on the loop now is a step of this task: its handler, or a chore.
+  /// What runs on the loop now is a step of this task: its handler, or a job.
   func resumed() {
-    pulses[CurrentLoop.index].note(API.currentRoute.map { Activity.route($0) } ?? .chore)
+    pulses[CurrentLoop.index].note(API.currentRoute.map { Activity.route($0) } ?? .job)
   }
 
   private var mailbox: Mailbox { mailboxes[CurrentLoop.index] }

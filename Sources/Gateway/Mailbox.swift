@@ -11,21 +11,21 @@ import Synchronization
 enum LoopMail: Sendable {
   case engine(Mail)
   /// A visitor's connection that belongs to this loop, with its socket and its TLS.
-  case arrival(Departure, LinkParcel)
+  case arrival(Departure, SocketParcel)
   /// For the connections that come from now on.
   case certificates(TLSContext)
   /// A step of an async function that runs on this loop.
-  case job(UnownedJob)
+  case step(UnownedJob)
   case query(Query, CheckedContinuation<Result<Rows, QueryFailure>, Never>)
   case append(AppendMail, CheckedContinuation<OutcomeMail, Never>)
-  case response(link: SlotID, APIResponse)
-  /// Changed in the database by a REST handler or a chore, which runs on this loop.
+  case response(socket: SocketID, APIResponse)
+  /// Changed in the database by a REST handler or a job, which runs on this loop.
   case changed(session: Identifier)
-  /// For the chores, from a REST handler, which runs on this loop; and for the other gateways.
+  /// For the jobs, from a REST handler, which runs on this loop; and for the other gateways.
   case happened(WorkspaceNews)
-  /// A chore has moved the line of a workspace: for the other gateways.
+  /// A job has moved the line of a workspace: for the other gateways.
   case lineMoved(workspace: Identifier)
-  /// For the chores of this gateway alone.
+  /// For the jobs of this gateway alone.
   case news(WorkspaceNews)
   /// Other gateways may have changed anything.
   case look

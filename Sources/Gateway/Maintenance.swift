@@ -11,7 +11,7 @@ import Synchronization
 /// What one loop of each gateway does every two seconds for all: it reads which workspaces have
 /// bots, tells the loops, has the bots look for what nobody answered, looks for other gateways, and
 /// counts what has happened into the analytics.
-final class Upkeep: Sendable {
+final class Maintenance: Sendable {
   static let intervalMilliseconds: Int64 = 2_000
   /// Workspaces with bots that are known; those beyond have none.
   static let listenersMax = 100_000
@@ -24,14 +24,14 @@ final class Upkeep: Sendable {
   private static let countsMax = 8
 
   private let database: any Database
-  let botChore: BotChore
+  let botJob: BotJob
   private let mailboxes: [Mailbox]
   private let peers: Peers
   private let state = Mutex<(isRunning: Bool, round: Int)>((false, 0))
 
-  init(database: any Database, botChore: BotChore, mailboxes: [Mailbox], peers: Peers) {
+  init(database: any Database, botJob: BotJob, mailboxes: [Mailbox], peers: Peers) {
     self.database = database
-    self.botChore = botChore
+    self.botJob = botJob
     self.mailboxes = mailboxes
     self.peers = peers
   }
@@ -46,7 +46,7 @@ final class Upkeep: Sendable {
     }
     guard let round else { return }
     await findPeers()
-    await refreshListeners(isSweepDue: round % Upkeep.sweepRounds == 0)
+    await refreshListeners(isSweepDue: round % Maintenance.sweepRounds == 0)
     await count()
     state.withLock { $0.isRunning = false }
   }
@@ -58,36 +58,36 @@ final class Upkeep: Sendable {
 
   /// A database that does not answer is asked again in the next round.
   private func refreshListeners(isSweepDue: Bool) async {
-    let statement = BotScript.workspaces(limit: Upkeep.listenersMax)
+    let statement = BotScript.workspaces(limit: Maintenance.listenersMax)
     guard let rows = try? await database.run(statement.query) else { return }
     let workspaces = statement.answer(rows)
-    let (added, isNews) = botChore.listen(to: workspaces)
+    let (added, isNews) = botJob.listen(to: workspaces)
     if isNews {
       for mailbox in mailboxes { mailbox.post(.listeners(workspaces)) }
     }
     // What was written before the loops listened, too: before a crash, for example.
-    for workspace in (isSweepDue ? workspaces : added).prefix(Upkeep.sweptMax) {
+    for workspace in (isSweepDue ? workspaces : added).prefix(Maintenance.sweptMax) {
       mailboxes[CurrentLoop.index].post(.news(WorkspaceNews(workspace: workspace, kind: .sweep)))
     }
   }
 
   private func count() async {
-    for _ in 0..<Upkeep.countsMax {
-      let statement = Analytics.count(limit: Upkeep.countedMax)
+    for _ in 0..<Maintenance.countsMax {
+      let statement = Analytics.count(limit: Maintenance.countedMax)
       guard let rows = try? await database.run(statement.query),
-        statement.answer(rows) == Int64(Upkeep.countedMax)
+        statement.answer(rows) == Int64(Maintenance.countedMax)
       else { return }
     }
   }
 }
 
 extension EventLoop {
-  mutating func keepUp() {
-    guard index == 0, now >= nextUpkeep, reader.isReady, !drain.isDraining else { return }
-    nextUpkeep = now.advanced(byMilliseconds: Upkeep.intervalMilliseconds)
-    let shared = shared
-    Task(executorPreference: shared.executors[index]) {
-      await CurrentLoop.$index.withValue(0) { await shared.upkeep.run() }
+  mutating func maintain() {
+    guard index == 0, now >= nextMaintenance, reader.isReady, !drain.isDraining else { return }
+    nextMaintenance = now.advanced(byMilliseconds: Maintenance.intervalMilliseconds)
+    let context = context
+    Task(executorPreference: context.executors[index]) {
+      await CurrentLoop.$index.withValue(0) { await context.maintenance.run() }
     }
   }
 }

@@ -2,6 +2,15 @@ import Chat
 import Engine
 import Primitives
 
+/// What another gateway announces.
+enum PeerChange: Equatable {
+  case hello
+  case everything
+  case session(SessionChange)
+  case line(workspace: Identifier)
+  case revocation
+}
+
 /// What one loop has changed and the other gateways have not been told yet, and how it is told: as
 /// payloads of NOTIFY, at most 8,000 bytes each. A hint where to look, nothing more: the entries
 /// and the state are read from the database.
@@ -10,15 +19,7 @@ import Primitives
 /// (look at everything), `w` and a workspace's id (the following words are about it), `s` and a
 /// session's id (it has changed), `q` (the workspace's line has moved). From the database itself,
 /// as from a gateway without an id: `r` (somebody was shut out).
-struct Bell {
-  enum Tiding: Equatable {
-    case hello
-    case everything
-    case session(SessionChange)
-    case line(workspace: Identifier)
-    case revocation
-  }
-
+struct PeerNotifier {
   /// Sessions that wait to be told; beyond them the others look at everything.
   static let sessionsMax = 4_096
   /// PostgreSQL takes less than 8,000 bytes.
@@ -37,12 +38,12 @@ struct Bell {
   var isEmpty: Bool { count == 0 && lines.isEmpty && !isEverything }
 
   mutating func add(_ change: SessionChange) {
-    guard count < Bell.sessionsMax else { return lookAtEverything() }
+    guard count < PeerNotifier.sessionsMax else { return lookAtEverything() }
     if sessions[change.workspace, default: []].insert(change.session).inserted { count += 1 }
   }
 
   mutating func moved(lineOf workspace: Identifier) {
-    guard lines.count < Bell.sessionsMax else { return lookAtEverything() }
+    guard lines.count < PeerNotifier.sessionsMax else { return lookAtEverything() }
     lines.insert(workspace)
   }
 
@@ -67,45 +68,45 @@ struct Bell {
       if workspace == nil { close() }
       payload += name
       for session in changed {
-        if payload.utf8.count > Bell.payloadBytes {
+        if payload.utf8.count > PeerNotifier.payloadBytes {
           close()
           payload += name
         }
         payload += " s\(session)"
       }
-      if payload.utf8.count > Bell.payloadBytes - 100 { close() }
+      if payload.utf8.count > PeerNotifier.payloadBytes - 100 { close() }
     }
     for workspace in lines {
-      if payload.utf8.count > Bell.payloadBytes - 100 { close() }
+      if payload.utf8.count > PeerNotifier.payloadBytes - 100 { close() }
       payload += " w\(workspace) q"
     }
     close()
-    self = Bell()
+    self = PeerNotifier()
     return payloads
   }
 
   /// What another gateway tells; nothing when it is this one.
-  static func read(_ payload: String, as gateway: Identifier) -> [Tiding] {
+  static func read(_ payload: String, as gateway: Identifier) -> [PeerChange] {
     let words = payload.split(separator: " ")
     guard let first = words.first, let sender = Identifier(String(first)), sender != gateway else {
       return []
     }
     var workspace: Identifier?
-    var tidings: [Tiding] = []
+    var changes: [PeerChange] = []
     for word in words.dropFirst() {
       let id = Identifier(String(word.dropFirst()))
       switch (word.first, id, workspace) {
-      case ("h", _, _): tidings.append(.hello)
-      case ("r", _, _): tidings.append(.revocation)
-      case ("*", _, _): tidings.append(.everything)
+      case ("h", _, _): changes.append(.hello)
+      case ("r", _, _): changes.append(.revocation)
+      case ("*", _, _): changes.append(.everything)
       case ("w", let id?, _): workspace = id
       case ("s", let id?, _):
-        tidings.append(.session(SessionChange(session: id, workspace: workspace)))
-      case ("q", _, let workspace?): tidings.append(.line(workspace: workspace))
+        changes.append(.session(SessionChange(session: id, workspace: workspace)))
+      case ("q", _, let workspace?): changes.append(.line(workspace: workspace))
       // A newer gateway may know more words.
       default: continue
       }
     }
-    return tidings
+    return changes
   }
 }

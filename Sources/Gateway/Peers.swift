@@ -39,7 +39,7 @@ final class Peers: Sendable {
       """, [.uuid(id)])
   }
 
-  /// - Parameter payloads: of `Bell`; none contains a line's end.
+  /// - Parameter payloads: of `PeerNotifier`; none contains a line's end.
   static func tell(_ payloads: [String]) -> Query {
     Query(
       """

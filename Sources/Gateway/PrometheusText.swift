@@ -4,12 +4,12 @@ import Primitives
 import Webhooks
 
 /// `/metrics`: the figures of all loops in the Prometheus text format, version 0.0.4.
-struct Metrics {
-  private let loops: [Board.Figures]
+struct PrometheusText {
+  private let loops: [LoopMetrics]
   private var text = ""
 
-  static func text(_ loops: [Board.Figures], _ webhooks: DeliveryFigures) -> String {
-    var metrics = Metrics(loops: loops)
+  static func text(_ loops: [LoopMetrics], _ webhooks: DeliveryFigures) -> String {
+    var metrics = PrometheusText(loops: loops)
     metrics.gauges()
     metrics.stalls()
     metrics.traffic()
@@ -20,7 +20,7 @@ struct Metrics {
     return metrics.text
   }
 
-  private init(loops: [Board.Figures]) { self.loops = loops }
+  private init(loops: [LoopMetrics]) { self.loops = loops }
 
   private mutating func family(
     _ name: String, _ type: String, _ help: String, _ lines: [(labels: String, value: UInt64)]
@@ -34,7 +34,7 @@ struct Metrics {
   ) {
     text += "# HELP chirrup_\(name) \(help)\n# TYPE chirrup_\(name) \(type)\n"
     for (labels, nanoseconds) in lines {
-      text += "chirrup_\(name)\(labels) \(Metrics.seconds(nanoseconds, digits: 9))\n"
+      text += "chirrup_\(name)\(labels) \(PrometheusText.seconds(nanoseconds, digits: 9))\n"
     }
   }
 
@@ -45,25 +45,25 @@ struct Metrics {
     return "\(nanoseconds / 1_000_000_000).\(padded.prefix(digits))"
   }
 
-  private mutating func gauge(_ name: String, _ help: String, _ value: (Board.Figures) -> Int) {
+  private mutating func gauge(_ name: String, _ help: String, _ value: (LoopMetrics) -> Int) {
     family(name, "gauge", help, eachLoop { UInt64(max(0, value($0))) })
   }
 
   private mutating func counter(
-    _ name: String, _ help: String, _ value: (Board.Figures) -> UInt64
+    _ name: String, _ help: String, _ value: (LoopMetrics) -> UInt64
   ) {
     family(name + "_total", "counter", help, eachLoop(value))
   }
 
   private func eachLoop<Value>(
-    _ value: (Board.Figures) -> Value
+    _ value: (LoopMetrics) -> Value
   ) -> [(labels: String, value: Value)] {
     loops.enumerated().map { (#"{loop="\#($0.offset)"}"#, value($0.element)) }
   }
 
   private mutating func gauges() {
     gauge("up", "1 while PostgreSQL answers this loop.") { $0.isStoreReady ? 1 : 0 }
-    gauge("sockets", "Open sockets, HTTP and WebSocket.") { $0.links }
+    gauge("sockets", "Open sockets, HTTP and WebSocket.") { $0.sockets }
     gauge("tls_handshakes_under_way", "TLS handshakes under way.") { $0.handshakesUnderWay }
     gauge("tls_handshakes_waiting", "TLS clients that wait for a place among them.") {
       $0.handshakesWaiting
@@ -93,7 +93,7 @@ struct Metrics {
   }
 
   private mutating func histogram(
-    _ name: String, _ help: String, _ value: (Board.Figures) -> TurnMeter.Histogram
+    _ name: String, _ help: String, _ value: (LoopMetrics) -> TurnMeter.Histogram
   ) {
     text += "# HELP chirrup_\(name) \(help)\n# TYPE chirrup_\(name) histogram\n"
     for (loop, figures) in loops.enumerated() {
@@ -101,11 +101,11 @@ struct Metrics {
       var upTo: UInt64 = 0
       for index in TurnMeter.Histogram.limits.indices {
         upTo += turns.counts[index]
-        let limit = Metrics.seconds(TurnMeter.Histogram.limits[index], digits: 3)
+        let limit = PrometheusText.seconds(TurnMeter.Histogram.limits[index], digits: 3)
         text += "chirrup_\(name)_bucket{loop=\"\(loop)\",le=\"\(limit)\"} \(upTo)\n"
       }
       text += "chirrup_\(name)_bucket{loop=\"\(loop)\",le=\"+Inf\"} \(turns.count)\n"
-      let sum = Metrics.seconds(turns.sum, digits: 9)
+      let sum = PrometheusText.seconds(turns.sum, digits: 9)
       text += "chirrup_\(name)_sum{loop=\"\(loop)\"} \(sum)\n"
       text += "chirrup_\(name)_count{loop=\"\(loop)\"} \(turns.count)\n"
     }

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Keeps a workspace's queue moving: takes conversations from operators who are gone, gives what
 /// waits to those who are free, and tells the visitors who wait their places.
-final class QueueChore: Chore {
+final class QueueJob: BackgroundJob {
   /// Visitors are told at most once a second.
   let pauseMilliseconds: Int64 = 1_000
   let sweepMilliseconds: Int64 = 10_000
@@ -85,7 +85,7 @@ final class QueueChore: Chore {
     guard try await services.run(Assignment.isDue(in: workspace)).isTrue else { return }
     var hasGiven = false
     defer { if hasGiven { services.lineMoved(in: workspace) } }
-    for _ in 0..<QueueChore.givenMax {
+    for _ in 0..<QueueJob.givenMax {
       let rows = try await services.run(Assignment.giveNext(in: workspace))
       switch Assignment.decodeAttempt(rows) {
       case .given(let given):
@@ -102,7 +102,7 @@ final class QueueChore: Chore {
     let steady = SystemClock.now().milliseconds(since: since) / 1_000
     let rows = try await services.run(
       Assignment.takeBack(
-        in: workspace, steadySeconds: steady, limit: QueueChore.takenMax))
+        in: workspace, steadySeconds: steady, limit: QueueJob.takenMax))
     let taken = Assignment.decodeTaken(rows)
     for session in taken { services.changed(session: session) }
     if !taken.isEmpty { services.lineMoved(in: workspace) }
@@ -114,11 +114,11 @@ final class QueueChore: Chore {
     let last = sweeping.withLock { $0.last }
     do throws(QueryFailure) {
       let rows = try await services.run(
-        Assignment.workspaces(after: last, limit: QueueChore.sweptMax))
+        Assignment.workspaces(after: last, limit: QueueJob.sweptMax))
       let due = Assignment.decodeTaken(rows)
       let now = SystemClock.now()
       sweeping.withLock { sweeping in
-        sweeping.last = Int64(due.count) < QueueChore.sweptMax ? .zero : due.last ?? .zero
+        sweeping.last = Int64(due.count) < QueueJob.sweptMax ? .zero : due.last ?? .zero
         if sweeping.steadySince == nil { sweeping.steadySince = now }
       }
       return Array(Set(due).union(audience.withLock { $0.keys }))

@@ -15,7 +15,7 @@ struct Standings {
       /// From another loop, with a hello.
       case arrival
     }
-    var link: SlotID
+    var socket: SocketID
     var connection: SlotID
     var subject: Standing.Subject
     var step: Step
@@ -33,8 +33,8 @@ struct Standings {
   var waiting: [Claim] = []
   private var asked: [Claim] = []
   private(set) var areClaimsUnderWay = false
-  /// What the operators' connections stand for, by their links, once it was confirmed.
-  var logins: [SlotID: OperatorLogin] = [:]
+  /// What the operators' connections stand for, by their sockets, once it was confirmed.
+  var logins: [SocketID: OperatorLogin] = [:]
 
   /// Whom to check again with the next statement; nil: everybody.
   private(set) var hints: Set<Identifier>? = []

@@ -3,14 +3,14 @@ import Settings
 import Webhooks
 import Wire
 
-/// The routes that need no database: pages, probes and figures.
+/// The routes that need no database: pages, probes and metrics.
 enum StaticRoutes {
   static let metricsPath = "/metrics"
 
-  static func answer(_ head: RequestHead, _ shared: Shared) -> APIResponse {
+  static func answer(_ head: RequestHead, _ context: GatewayContext) -> APIResponse {
     guard head.method == .get || head.method == .head else {
       let known = ["/healthz", "/readyz", metricsPath, "/"].contains(head.path)
-      return known || shared.assets[head.path] != nil
+      return known || context.assets[head.path] != nil
         ? HTTPResponse.problem(
           405, "This path takes GET and HEAD.", headers: [("Allow", "GET, HEAD")])
         : notFound
@@ -18,24 +18,24 @@ enum StaticRoutes {
     switch head.path {
     case "/healthz": return HTTPResponse.text(200, "ok\n")
     case "/readyz":
-      let (isReady, json) = shared.board.readiness()
+      let (isReady, json) = context.board.readiness()
       return HTTPResponse.text(isReady ? 200 : 503, json + "\n", type: "application/json")
     case metricsPath:
       return HTTPResponse.text(
-        200, Metrics.text(shared.board.read(), shared.deliveries.figures),
+        200, PrometheusText.text(context.board.read(), context.deliveries.figures),
         type: "text/plain; version=0.0.4; charset=utf-8")
     case "/":
       return APIResponse(
-        status: 302, headers: [("Location", shared.settings.demo ? "/demo" : "/console")])
-    case "/demo" where !shared.settings.demo: return notFound
-    default: return asset(head, shared)
+        status: 302, headers: [("Location", context.settings.demo ? "/demo" : "/console")])
+    case "/demo" where !context.settings.demo: return notFound
+    default: return asset(head, context)
     }
   }
 
   private static let notFound = HTTPResponse.problem(404, "There is nothing at this path.")
 
-  private static func asset(_ head: RequestHead, _ shared: Shared) -> APIResponse {
-    guard let asset = shared.assets[head.path] else { return notFound }
+  private static func asset(_ head: RequestHead, _ context: GatewayContext) -> APIResponse {
+    guard let asset = context.assets[head.path] else { return notFound }
     let gzip = AcceptEncoding.prefersGzip(head.fields) ? asset.gzip : nil
     let form = gzip ?? asset.plain
     var headers: [(name: String, value: String)] = [

@@ -101,5 +101,5 @@ struct BotTests {
 }
 
 extension RunningGateway {
-  var hasBots: Bool { shared.upkeep.botChore.hears(workspace) }
+  var hasBots: Bool { context.maintenance.botJob.hears(workspace) }
 }

@@ -52,7 +52,7 @@ struct HandshakeTests {
       _ = try client.hear("error")
     }
     withExtendedLifetime(clients) {}
-    try await until { gateway.shared.admission.handshakeCount == 0 }
+    try await until { gateway.context.admission.handshakeCount == 0 }
   }
 
   @Test("a hello in single bytes is answered, and the loop sleeps between them")
@@ -67,11 +67,11 @@ struct HandshakeTests {
       return bytes
     }
     try client.send(Array(hello.dropLast()))
-    try await until { gateway.shared.board.read()[0].links > 0 }
+    try await until { gateway.context.board.read()[0].sockets > 0 }
     // What is peeked at stays readable; a loop that turned for it would turn some 100,000 times.
-    let before = gateway.shared.board.read()[0].iterations
+    let before = gateway.context.board.read()[0].iterations
     try await Task.sleep(for: .milliseconds(1_500))
-    #expect(gateway.shared.board.read()[0].iterations - before < 10_000)
+    #expect(gateway.context.board.read()[0].iterations - before < 10_000)
     try client.send([hello[hello.count - 1]])
     while client.heard.isEmpty, !client.hasEnded { try client.readMore() }
     #expect(client.heard.first == 22)
@@ -93,8 +93,8 @@ struct HandshakeTests {
     for _ in 0..<Self.attempts where !hasWaited {
       let crowd = try (0..<20).map { _ in try stalled(gateway, context) }
       for _ in 0..<500 where !hasWaited {
-        most = max(most, gateway.shared.admission.handshakeCount)
-        hasWaited = gateway.shared.board.read()[0].handshakesWaiting > 0
+        most = max(most, gateway.context.admission.handshakeCount)
+        hasWaited = gateway.context.board.read()[0].handshakesWaiting > 0
         try await Task.sleep(for: .milliseconds(10))
       }
       withExtendedLifetime(crowd) {}
@@ -102,7 +102,7 @@ struct HandshakeTests {
     #expect(hasWaited)
     #expect(most <= 2)
     // The crowd has gone: its places are free again.
-    try await until { gateway.shared.admission.handshakeCount == 0 }
+    try await until { gateway.context.admission.handshakeCount == 0 }
     let client = try SocketClient(port: gateway.securePort, tls: context)
     try client.say("{}")
     _ = try client.hear("error")
@@ -144,7 +144,7 @@ struct HandshakeTests {
     let client = try SocketClient(port: gateway.securePort, tls: context)
     try client.say("{}")
     _ = try client.hear("error")
-    try await until { gateway.shared.admission.handshakeCount == 0 }
+    try await until { gateway.context.admission.handshakeCount == 0 }
   }
 
   /// Polls, since a loop posts its figures in its own time.

@@ -5,17 +5,17 @@ import Testing
 @testable import Gateway
 
 @Suite("What gateways tell each other")
-struct BellTests {
+struct PeerNotifierTests {
   private let here = RunningGateway.makeID()
   private let there = RunningGateway.makeID()
 
-  private func heard(_ payloads: [String]) -> [Bell.Tiding] {
-    payloads.flatMap { Bell.read($0, as: there) }
+  private func heard(_ payloads: [String]) -> [PeerChange] {
+    payloads.flatMap { PeerNotifier.read($0, as: there) }
   }
 
   @Test("everything that is told is heard, of each session its own workspace, and nothing twice")
   func roundTrip() {
-    var bell = Bell()
+    var bell = PeerNotifier()
     let workspaces = (0..<3).map { _ in RunningGateway.makeID() }
     var told: Set<SessionChange> = []
     for number in 0..<1_000 {
@@ -30,17 +30,18 @@ struct BellTests {
     let payloads = bell.take(as: here)
     #expect(bell.isEmpty)
     #expect(payloads.allSatisfy { $0.utf8.count < 8_000 })
-    let tidings = heard(payloads)
-    #expect(tidings.count == told.count + workspaces.count)
-    for change in told { #expect(tidings.contains(.session(change))) }
-    for workspace in workspaces { #expect(tidings.contains(.line(workspace: workspace))) }
-    #expect(payloads.allSatisfy { Bell.read($0, as: here).isEmpty }, "a gateway hears itself")
+    let changes = heard(payloads)
+    #expect(changes.count == told.count + workspaces.count)
+    for change in told { #expect(changes.contains(.session(change))) }
+    for workspace in workspaces { #expect(changes.contains(.line(workspace: workspace))) }
+    #expect(
+      payloads.allSatisfy { PeerNotifier.read($0, as: here).isEmpty }, "a gateway hears itself")
   }
 
   @Test("more sessions than may wait are told as everything")
   func overflow() {
-    var bell = Bell()
-    for _ in 0...Bell.sessionsMax {
+    var bell = PeerNotifier()
+    for _ in 0...PeerNotifier.sessionsMax {
       bell.add(SessionChange(session: RunningGateway.makeID(), workspace: here))
     }
     #expect(heard(bell.take(as: here)) == [.everything])
@@ -48,8 +49,8 @@ struct BellTests {
 
   @Test("what is no word of this language is passed over")
   func nonsense() {
-    #expect(Bell.read("", as: here).isEmpty)
-    #expect(Bell.read("x y z", as: here).isEmpty)
-    #expect(Bell.read("\(there) q s1 w z\(here) h", as: here) == [.hello])
+    #expect(PeerNotifier.read("", as: here).isEmpty)
+    #expect(PeerNotifier.read("x y z", as: here).isEmpty)
+    #expect(PeerNotifier.read("\(there) q s1 w z\(here) h", as: here) == [.hello])
   }
 }

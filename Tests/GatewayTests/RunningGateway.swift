@@ -19,7 +19,7 @@ final class RunningGateway {
   /// The TLS listener's, where there is one.
   let securePort: UInt16
   let tokens: TokenAuthority
-  let shared: Shared
+  let context: GatewayContext
   private let loops: LoopThreads
   private let connection: BlockingConnection
   let workspace: Identifier
@@ -41,12 +41,12 @@ final class RunningGateway {
       settings: settings, databaseURL: url, signingSecret: Array(repeating: 9, count: 32),
       pageValues: [:], logger: logger)
     tokens = TokenAuthority(secret: options.signingSecret)
-    shared = try Shared(
+    context = try GatewayContext(
       options, tokens: tokens, certificates: try Certificates(options.settings))
-    let (listeners, addresses) = try Gateway.listen(shared)
+    let (listeners, addresses) = try Gateway.listen(context)
     port = addresses.plain[0].port
     securePort = addresses.secure.first?.port ?? 0
-    loops = try LoopThreads.start(shared, listeners)
+    loops = try LoopThreads.start(context, listeners)
     workspace = RunningGateway.makeID()
     // On a schema that is not there nothing else would work.
     guard migrates else { return }
@@ -54,7 +54,7 @@ final class RunningGateway {
       id: workspace, name: "test \(workspace)", publicKey: "pk_\(workspace)")
     _ = create.answer(try connection.run(create.query))
     // The lists of origins are read when PostgreSQL answers.
-    while !shared.board.readiness().isReady { try await Task.sleep(for: .milliseconds(2)) }
+    while !context.board.readiness().isReady { try await Task.sleep(for: .milliseconds(2)) }
   }
 
   static func makeID() -> Identifier {
@@ -143,7 +143,7 @@ final class RunningGateway {
   /// How often each kind of fault was counted, as `stage: reason`.
   var faults: [String: UInt64] {
     var all = FaultCounts()
-    for figures in shared.board.read() {
+    for figures in context.board.read() {
       all.merge(figures.faults)
       all.merge(figures.engine.faults)
     }
@@ -152,19 +152,19 @@ final class RunningGateway {
   }
 
   /// Sockets that the gateway counts now.
-  var socketCount: Int { shared.admission.count }
+  var socketCount: Int { context.admission.count }
 
-  func reloadCertificates() { Gateway.reloadCertificates(shared) }
+  func reloadCertificates() { Gateway.reloadCertificates(context) }
 
   /// How often something was refused, when the loops have posted it.
   func faults(_ reason: String) -> UInt64 {
-    shared.board.read().reduce(0) { sum, figures in
+    context.board.read().reduce(0) { sum, figures in
       sum + figures.faults.counts.filter { $0.key.reason == reason }.values.reduce(0, +)
     }
   }
 
   func stop() {
-    for mailbox in shared.mailboxes { mailbox.post(.drain(milliseconds: 3_000)) }
+    for mailbox in context.mailboxes { mailbox.post(.drain(milliseconds: 3_000)) }
     loops.join()
   }
 }

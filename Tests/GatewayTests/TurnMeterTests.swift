@@ -98,9 +98,9 @@ private final class Order: Sendable {
     var loop = Loop()
     loop.turn(microseconds: 300, working: 300)
     loop.turn(microseconds: 40_500, working: 30_000)
-    var figures = Board.Figures()
+    var figures = LoopMetrics()
     figures.turns = loop.meter
-    let text = Metrics.text([Board.Figures(), figures], DeliveryFigures())
+    let text = PrometheusText.text([LoopMetrics(), figures], DeliveryFigures())
     for line in [
       #"chirrup_loop_stall_seconds_bucket{loop="0",le="+Inf"} 0"#,
       #"chirrup_loop_stall_seconds_bucket{loop="1",le="0.001"} 1"#,
@@ -118,32 +118,32 @@ private final class Order: Sendable {
   func held() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
-    await Task(executorPreference: gateway.shared.executors[0]) {
+    await Task(executorPreference: gateway.context.executors[0]) {
       let begin = SystemClock.threadTimeNanoseconds()
       while SystemClock.threadTimeNanoseconds() - begin < 30_000_000 {}
     }.value
     // Posted with the next sweep.
-    while gateway.shared.board.read()[0].turns.elapsed.longest < 30_000_000 {
+    while gateway.context.board.read()[0].turns.elapsed.longest < 30_000_000 {
       try await Task.sleep(for: .milliseconds(5))
     }
-    let turns = gateway.shared.board.read()[0].turns
+    let turns = gateway.context.board.read()[0].turns
     #expect(turns.processor.longest >= 30_000_000)
     #expect(turns.processor.longest <= turns.elapsed.longest)
     #expect(turns.elapsed.count == turns.processor.count)
   }
 
-  @Test("200 steps of a millisecond each are shared out over turns, in their order")
+  @Test("200 steps of a millisecond each are context out over turns, in their order")
   func turnLimits() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
-    let shared = gateway.shared
-    let before = shared.board.read()[0].turns.processor.count
+    let context = gateway.context
+    let before = context.board.read()[0].turns.processor.count
     let order = Order()
     // Held until all of them wait.
     let isOpen = Flag()
-    let first = Task(executorPreference: shared.executors[0]) { isOpen.wait() }
+    let first = Task(executorPreference: context.executors[0]) { isOpen.wait() }
     let steps = (0..<200).map { number in
-      Task(executorPreference: shared.executors[0]) {
+      Task(executorPreference: context.executors[0]) {
         let begin = SystemClock.threadTimeNanoseconds()
         while SystemClock.threadTimeNanoseconds() - begin < 1_000_000 {}
         order.add(number)
@@ -154,10 +154,10 @@ private final class Order: Sendable {
     for step in steps { await step.value }
     #expect(order.all == Array(0..<200))
     // Posted with the next sweep.
-    while shared.board.read()[0].turns.processor.count < before + 40 {
+    while context.board.read()[0].turns.processor.count < before + 40 {
       try await Task.sleep(for: .milliseconds(5))
     }
-    let turns = shared.board.read()[0].turns.processor
+    let turns = context.board.read()[0].turns.processor
     // The turn of the first step may be longer than all others: it waited for this thread.
     let long = (5..<turns.counts.count).reduce(0) { $0 + turns.counts[$1] }
     #expect(long <= 1, "turns above 20 ms")

@@ -89,8 +89,8 @@ private final class Gate: Sendable {
 
   /// Returns when the loop is held.
   func hold(_ gateway: RunningGateway, loop: Int, as activity: Activity) async throws {
-    let executor = gateway.shared.executors[loop]
-    let pulse = gateway.shared.pulses[loop]
+    let executor = gateway.context.executors[loop]
+    let pulse = gateway.context.pulses[loop]
     Task(executorPreference: executor) {
       pulse.note(activity)
       self.isHeld.store(true, ordering: .releasing)
@@ -108,7 +108,7 @@ struct WatchdogTests {
     _ gateway: RunningGateway, _ book: LogBook, exit: @escaping @Sendable () -> Void = {}
   ) throws -> Watchdog {
     try Watchdog(
-      gateway.shared.pulses, Logger(label: "test") { _ in BookHandler(book: book) },
+      gateway.context.pulses, Logger(label: "test") { _ in BookHandler(book: book) },
       limits: Watchdog.Limits(heldMilliseconds: 1_500, lookMilliseconds: 100), exit: exit)
   }
 
@@ -130,7 +130,7 @@ struct WatchdogTests {
     thread.join()
     #expect(book.lines(with: "loop=1").count == 2)
     // Both are alive: the held one has gone on where it was.
-    #expect(gateway.shared.board.readiness().isReady)
+    #expect(gateway.context.board.readiness().isReady)
   }
 
   @Test("an armed watchdog ends the process at its deadline, and says what the loops do")
@@ -154,14 +154,14 @@ struct WatchdogTests {
   func route() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
-    let shared = gateway.shared
+    let context = gateway.context
     let seen = Mutex<[String]>([])
-    await Task(executorPreference: shared.executors[0]) {
+    await Task(executorPreference: context.executors[0]) {
       await API.$currentRoute.withValue(3) {
         let services = LoopServices(
-          mailboxes: shared.mailboxes, pulses: shared.pulses)
+          mailboxes: context.mailboxes, pulses: context.pulses)
         _ = try? await services.run(Query("SELECT 1", []))
-        seen.withLock { $0.append("\(shared.pulses[0].read().activity)") }
+        seen.withLock { $0.append("\(context.pulses[0].read().activity)") }
       }
     }.value
     #expect(seen.withLock { $0 } == [API.routeName(3)])
