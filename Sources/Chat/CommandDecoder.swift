@@ -60,6 +60,7 @@ public struct CommandDecoder {
         throw .json(error)
       }
       if let fault { throw fault }
+      guard command.session != nil else { throw .field(.session) }
       body(command)
       scanner = decoder.scanner
       scanner.skipSpace(list)

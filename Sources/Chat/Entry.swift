@@ -64,3 +64,15 @@ public struct Entry: Sendable, Equatable {
     self.at = at
   }
 }
+
+/// A part of a session's log, in ascending order.
+public struct LogPage: Sendable, Equatable {
+  public var entries: [Entry]
+  /// It ended at one of its bounds, so that more entries may follow in its direction.
+  public var isFull: Bool
+
+  public init(entries: [Entry], isFull: Bool) {
+    self.entries = entries
+    self.isFull = isFull
+  }
+}

@@ -364,7 +364,7 @@ public enum EventEncoder {
 
   /// The answer to `history`: entries ascending by seq, notes hidden from visitors.
   public static func history(
-    ref: Reference, session: Identifier, _ entries: ArraySlice<Entry>, hasMore: Bool,
+    ref: Reference, session: Identifier, _ entries: [Entry], hasMore: Bool,
     isOperator: Bool,
     to json: inout [UInt8]
   ) {

@@ -44,8 +44,8 @@ public enum Limits {
   public static let tailDefault = 50
   /// Entries of one page of a backlog read from the database.
   public static let backlogPage = 100
-  /// Bytes of bodies and payloads in one answer to `history`; the rest is asked for with the next
-  /// command.
+  /// Bytes of bodies and payloads in one answer to `history`, or in a page of what another gateway
+  /// committed: the entry that reaches them is the last one, the rest is asked for next.
   public static let historyBytes = 262_144
   /// Subscribe commands that may wait for one session to load.
   public static let waitingSubscribes = 4_096

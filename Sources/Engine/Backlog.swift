@@ -31,15 +31,13 @@ extension Engine {
   }
 
   /// The answer to `ReadRequest.entries` and `.entriesBefore`; nil when the store did not answer.
-  public mutating func entriesLoaded(_ request: ReadRequest, _ entries: [Entry]?) {
+  public mutating func entriesLoaded(_ request: ReadRequest, _ page: LogPage?) {
     switch request {
-    case .entries(let session, _, let limit, let purpose),
-      .entriesBefore(let session, _, let limit, let purpose):
+    case .entries(let session, _, _, let purpose), .entriesBefore(let session, _, _, let purpose):
       switch purpose {
-      case .backlog(let connection): backlogLoaded(session, connection, entries)
-      case .history(let connection, let ref):
-        historyLoaded(request, connection, ref, entries, isFull: entries?.count == limit)
-      case .catchUp: newsLoaded(session, entries, isFull: entries?.count == limit)
+      case .backlog(let connection): backlogLoaded(session, connection, page?.entries)
+      case .history(let connection, let ref): historyLoaded(request, connection, ref, page)
+      case .catchUp: newsLoaded(session, page)
       }
     default: preconditionFailure("only requests for entries are answered with entries")
     }
@@ -76,11 +74,6 @@ extension Engine {
     }
     counters.delivered += UInt64(next - start)
     connections[slot].subscriptions[position].next = next
-    let used = Int(next - start)
-    if used > 0 {
-      let entries = used < entries.count ? used : 2 * used
-      connections[slot].subscriptions[position].pageEntries = min(entries, Limits.backlogPage)
-    }
     // A page that brought nothing (the subscription moved, or the store is behind) waits for the
     // sweep, so that it cannot become a busy loop.
     if next > start { markNews(slot, position) }
@@ -97,38 +90,34 @@ extension Engine {
   }
 
   private mutating func historyLoaded(
-    _ request: ReadRequest, _ connection: SlotID, _ ref: Reference, _ entries: [Entry]?,
-    isFull: Bool
+    _ request: ReadRequest, _ connection: SlotID, _ ref: Reference, _ page: LogPage?
   ) {
     guard connections.contains(connection) else { return }
     let slot = Int(connection.index)
     connections[slot].hasHistoryInFlight = false
     guard isOpen(slot), let member = connections[slot].member else { return }
-    guard let entries else {
+    guard let page else {
       refuse(slot, ref, .unavailable, retryAfter: breaker.wait(salt: name(slot), now: now))
       return
     }
     let session: Identifier
-    let page: ArraySlice<Entry>
     let hasMore: Bool
     switch request {
     case .entriesBefore(let id, _, _, _):
       session = id
-      page = entries.suffix(countWithinBytes(entries.reversed()))
-      hasMore = (isFull || page.count < entries.count) && (page.first?.seq ?? 1) > 1
+      hasMore = page.isFull && (page.entries.first?.seq ?? 1) > 1
     case .entries(let id, _, _, _):
       session = id
-      page = entries.prefix(countWithinBytes(entries))
       let head = sessionIndex[id].map { sessions[$0].head } ?? 0
-      hasMore = (isFull || page.count < entries.count) && (page.last?.seq ?? head) < head
+      hasMore = page.isFull && (page.entries.last?.seq ?? head) < head
     default: return
     }
     let encode = { (json: inout [UInt8]) in
       EventEncoder.history(
-        ref: ref, session: session, page, hasMore: hasMore, isOperator: member.isOperator,
+        ref: ref, session: session, page.entries, hasMore: hasMore, isOperator: member.isOperator,
         to: &json)
     }
-    if member.isOperator && page.contains(where: { $0.kind == .note }) {
+    if member.isOperator && page.entries.contains(where: { $0.kind == .note }) {
       // What visitors must not read is not compressed together with their texts: see Deflating.
       FrameEncoder.appendFrame(.text, to: &connections[outbox: slot], body: encode)
     } else {
@@ -137,31 +126,21 @@ extension Engine {
     markDirty(slot)
   }
 
-  /// How many of the first entries fit into one answer; at least one.
-  private func countWithinBytes(_ entries: [Entry]) -> Int {
-    var bytes = 0
-    for (count, entry) in entries.enumerated() {
-      bytes += entry.body.count + entry.payload.count
-      if bytes > Limits.historyBytes { return max(count, 1) }
-    }
-    return entries.count
-  }
-
-  private mutating func newsLoaded(_ session: Identifier, _ entries: [Entry]?, isFull: Bool) {
+  private mutating func newsLoaded(_ session: Identifier, _ page: LogPage?) {
     guard let index = sessionIndex[session] else { return }
     sessions[index].isReading = false
-    guard let entries else {
+    guard let page else {
       sessions[index].isStale = true
       return
     }
-    for entry in entries where entry.seq == sessions[index].head + 1 {
+    for entry in page.entries where entry.seq == sessions[index].head + 1 {
       sessions[index].log.append(isNote: entry.kind == .note) {
         EventEncoder.message(entry, session: session, to: &$0)
       }
       sessions[index].snapshot.head = entry.seq
     }
     touch(index)
-    if isFull {
+    if page.isFull {
       readNews(index)
     } else if sessions[index].isStale {
       reread(index)

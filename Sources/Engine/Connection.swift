@@ -178,7 +178,6 @@ struct Subscription {
   var next: Int64
   /// The next one in the connection's list of those with news.
   var nextWithNews = Subscription.notListed
-  private var pageCount = UInt16(Limits.backlogPage)
   /// `live` was sent: the backlog is finished.
   var isLive = false
   var isPageInFlight = false
@@ -200,12 +199,6 @@ struct Subscription {
   var position: Int {
     get { Int(subscriberIndex) }
     set { subscriberIndex = UInt32(newValue) }
-  }
-  /// Entries that the next page asks for: as many as the last one could hand on, so that large
-  /// messages are not read again and again for the few that fit into the output.
-  var pageEntries: Int {
-    get { Int(pageCount) }
-    set { pageCount = UInt16(newValue) }
   }
   var heldSend: HeldSend? {
     get { held.first }

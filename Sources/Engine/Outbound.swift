@@ -206,7 +206,7 @@ extension Engine {
     let session = sessions[connections[slot].subscriptions[index].session].id
     reads.append(
       .entries(
-        session: session, after: seq, limit: connections[slot].subscriptions[index].pageEntries,
+        session: session, after: seq, limit: Limits.backlogPage,
         .backlog(connection: connections.id(at: slot))))
   }
 

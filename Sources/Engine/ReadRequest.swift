@@ -26,6 +26,14 @@ public enum ReadRequest: Sendable {
     case history(connection: SlotID, ref: Reference)
     /// What was committed behind this loop's back.
     case catchUp
+
+    /// Of text and payload in one page, in bytes; the entry that reaches it is the last one.
+    public var bytesMax: Int {
+      switch self {
+      case .backlog: Limits.backlogBytes
+      case .history, .catchUp: Limits.historyBytes
+      }
+    }
   }
 }
 

@@ -254,12 +254,14 @@ extension EventLoop {
     case .session(let id):
       let hint = engine.workspace(of: id)
       query = hint.map { History.sessionQuery(id, of: $0) } ?? History.sessionQuery(id)
-    case .entries(let session, let after, let limit, _):
+    case .entries(let session, let after, let limit, let purpose):
       query = History.entriesQuery(
-        session, of: engine.workspace(of: session) ?? .zero, after: after, limit: limit)
-    case .entriesBefore(let session, let before, let limit, _):
+        session, of: engine.workspace(of: session) ?? .zero, after: after, limit: limit,
+        bytes: purpose.bytesMax)
+    case .entriesBefore(let session, let before, let limit, let purpose):
       query = History.entriesQuery(
-        session, of: engine.workspace(of: session) ?? .zero, before: before, limit: limit)
+        session, of: engine.workspace(of: session) ?? .zero, before: before, limit: limit,
+        bytes: purpose.bytesMax)
     case .conversation(let session, let workspace):
       query = conversationQuery(session, of: workspace)
     case .storeMark(_, let session, let workspace, let mark):
@@ -408,8 +410,10 @@ extension EventLoop {
     switch request {
     case .session(let id):
       load(id, rows, mayBeElsewhere: engine.workspace(of: id) != nil)
-    case .entries, .entriesBefore:
-      engine.entriesLoaded(request, rows.map { History.decodeEntries($0) })
+    case .entries(_, _, let limit, let purpose), .entriesBefore(_, _, let limit, let purpose):
+      engine.entriesLoaded(
+        request,
+        rows.map { History.decodePage($0, limit: limit, bytes: purpose.bytesMax) })
     case .conversation(let session, let workspace):
       guard let rows else {
         engine.conversationLoaded(session, workspace, .failure(.unavailable))

@@ -79,41 +79,54 @@ public enum History {
 
   // MARK: Its log
 
-  /// The `limit` entries that follow `after`.
+  /// At most `limit` entries that follow `after`: as many as reach `bytes` of text and payload, and
+  /// at least one. A row's `total` is what the page holds up to and with it, in bytes.
   public static func entriesQuery(
-    _ session: Identifier, of workspace: Identifier, after: Int64, limit: Int
+    _ session: Identifier, of workspace: Identifier, after: Int64, limit: Int, bytes: Int
   ) -> Query {
     Query(
       """
-      SELECT c.seq, c.id, c.role, c.kind, coalesce(c.operator_id, c.user_id),
-        coalesce(c.operator_name, v.name, ''), c.content, c.payload, c.created_at
-      FROM chats AS c
-      LEFT JOIN visitors AS v ON v.workspace_id = c.workspace_id AND v.id = c.user_id
-      WHERE c.workspace_id = $4 AND c.session_id = $1 AND c.seq > $2
-      ORDER BY c.seq LIMIT $3
-      """, [.uuid(session), .int(after), .int(Int64(limit)), .uuid(workspace)])
+      SELECT p.seq, p.id, p.role, p.kind, coalesce(p.operator_id, p.user_id),
+        coalesce(p.operator_name, v.name, ''), p.content, p.payload, p.created_at, p.total
+      FROM (
+        SELECT c.*, sum(c.size) OVER (ORDER BY c.seq ROWS UNBOUNDED PRECEDING) AS total
+        FROM (
+          SELECT *, octet_length(content) + coalesce(octet_length(payload::text), 0) AS size
+          FROM chats WHERE workspace_id = $4 AND session_id = $1 AND seq > $2
+          ORDER BY seq LIMIT $3) AS c) AS p
+      LEFT JOIN visitors AS v ON v.workspace_id = p.workspace_id AND v.id = p.user_id
+      WHERE p.total - p.size < $5 ORDER BY p.seq
+      """,
+      [.uuid(session), .int(after), .int(Int64(limit)), .uuid(workspace), .int(Int64(bytes))])
   }
 
-  /// The last `limit` entries in front of `before`.
+  /// The same in the other direction, from the entry in front of `before`.
   public static func entriesQuery(
-    _ session: Identifier, of workspace: Identifier, before: Int64, limit: Int
+    _ session: Identifier, of workspace: Identifier, before: Int64, limit: Int, bytes: Int
   ) -> Query {
     Query(
       """
-      SELECT c.seq, c.id, c.role, c.kind, coalesce(c.operator_id, c.user_id),
-        coalesce(c.operator_name, v.name, ''), c.content, c.payload, c.created_at
-      FROM chats AS c
-      LEFT JOIN visitors AS v ON v.workspace_id = c.workspace_id AND v.id = c.user_id
-      WHERE c.workspace_id = $4 AND c.session_id = $1 AND c.seq < $2
-      ORDER BY c.seq DESC LIMIT $3
-      """, [.uuid(session), .int(before), .int(Int64(limit)), .uuid(workspace)])
+      SELECT p.seq, p.id, p.role, p.kind, coalesce(p.operator_id, p.user_id),
+        coalesce(p.operator_name, v.name, ''), p.content, p.payload, p.created_at, p.total
+      FROM (
+        SELECT c.*, sum(c.size) OVER (ORDER BY c.seq DESC ROWS UNBOUNDED PRECEDING) AS total
+        FROM (
+          SELECT *, octet_length(content) + coalesce(octet_length(payload::text), 0) AS size
+          FROM chats WHERE workspace_id = $4 AND session_id = $1 AND seq < $2
+          ORDER BY seq DESC LIMIT $3) AS c) AS p
+      LEFT JOIN visitors AS v ON v.workspace_id = p.workspace_id AND v.id = p.user_id
+      WHERE p.total - p.size < $5 ORDER BY p.seq DESC
+      """,
+      [.uuid(session), .int(before), .int(Int64(limit)), .uuid(workspace), .int(Int64(bytes))])
   }
 
-  /// Ascending by seq, whichever query it was.
-  public static func decodeEntries(_ rows: Rows) -> [Entry] {
+  /// The answer to `entriesQuery` with the same bounds.
+  public static func decodePage(_ rows: Rows, limit: Int, bytes: Int) -> LogPage {
     var entries: [Entry] = []
     entries.reserveCapacity(rows.count)
+    var total: Int64 = 0
     for row in 0..<rows.count {
+      total = rows.int(row, 9) ?? 0
       guard let seq = rows.int(row, 0), let id = rows.uuid(row, 1), let at = rows.time(row, 8)
       else {
         continue
@@ -129,7 +142,7 @@ public enum History {
     if let first = entries.first, let last = entries.last, first.seq > last.seq {
       entries.reverse()
     }
-    return entries
+    return LogPage(entries: entries, isFull: rows.count == limit || total >= Int64(bytes))
   }
 
   // MARK: Marks

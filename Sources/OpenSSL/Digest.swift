@@ -57,8 +57,8 @@ public enum HMACSHA256 {
   }
 }
 
-/// A key that makes and verifies many codes of HMAC-SHA-256. The library looks its algorithm up and prepares
-/// the key once instead of each time, which costs it ten times as much as a token's code.
+/// A key that makes and verifies many codes of HMAC-SHA-256. The library looks its algorithm up and
+/// prepares the key once instead of each time, which costs ten times as much as a token's code.
 @safe public final class HMACSHA256Key: Sendable {
   /// The context is one thread's at a time: a lock held for a microsecond.
   private let context: Mutex<OpaquePointer?>

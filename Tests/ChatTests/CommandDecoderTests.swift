@@ -143,6 +143,26 @@ struct CommandDecoderTests {
     #expect(command.session == nil && command.after == nil && command.body == nil)
   }
 
+  @Test(
+    "an element of hello.subscribe needs a session",
+    arguments: [#"[{"session":null}]"#, #"[{"ref":1}]"#, #"[{}]"#])
+  func subscriptions(list: String) {
+    let text = Array(#"{"type":"hello","subscribe":\#(list)}"#.utf8)
+    text.withRawSpan { bytes in
+      var decoder = CommandDecoder()
+      do throws(CommandFault) {
+        guard let found = try decoder.next(bytes)?.subscriptions else {
+          Issue.record("the list was not read")
+          return
+        }
+        try CommandDecoder.subscriptions(of: found, in: bytes) { _ in }
+        Issue.record("an element without a session was accepted")
+      } catch {
+        #expect(error == .field(.session))
+      }
+    }
+  }
+
   @Test("a ref is a string of at most 32 bytes or an integer")
   func references() {
     #expect(fault(#"{"ref":"\#(String(repeating: "r", count: 32))"}"#) == nil)

@@ -172,6 +172,18 @@ final class World {
     return didWork
   }
 
+  /// As `History.entriesQuery` bounds it.
+  private func page(of entries: [Entry], _ limit: Int, _ bytesMax: Int) -> LogPage {
+    var page = LogPage(entries: [], isFull: false)
+    var bytes = 0
+    for entry in entries where !page.isFull {
+      page.entries.append(entry)
+      bytes += entry.body.count + entry.payload.count
+      page.isFull = page.entries.count == limit || bytes >= bytesMax
+    }
+    return page
+  }
+
   private func answer(_ read: ReadRequest, _ loop: Loop) {
     switch read {
     case .session(let id):
@@ -181,13 +193,16 @@ final class World {
       }
       loop.engine.sessionLoaded(
         id, database[id].map { .success($0.snapshot) } ?? .failure(.noSuchSession))
-    case .entries(let id, let after, let limit, _):
+    case .entries(let id, let after, let limit, let purpose):
       let all = (database[id]?.entries ?? []).filter { $0.seq > after }
-      entriesRead += min(all.count, limit)
-      loop.engine.entriesLoaded(read, isStoreUp ? Array(all.prefix(limit)) : nil)
-    case .entriesBefore(let id, let before, let limit, _):
+      let page = page(of: all, limit, purpose.bytesMax)
+      entriesRead += page.entries.count
+      loop.engine.entriesLoaded(read, isStoreUp ? page : nil)
+    case .entriesBefore(let id, let before, let limit, let purpose):
       let all = (database[id]?.entries ?? []).filter { $0.seq < before }
-      loop.engine.entriesLoaded(read, isStoreUp ? Array(all.suffix(limit)) : nil)
+      var page = page(of: all.reversed(), limit, purpose.bytesMax)
+      page.entries.reverse()
+      loop.engine.entriesLoaded(read, isStoreUp ? page : nil)
     case .conversation(let session, let workspace):
       loop.engine.conversationLoaded(
         session, workspace, .success(Array(#"{"id":"\#(session)"}"#.utf8)))

@@ -208,10 +208,12 @@ struct Store {
         id, index(id).map { .success(snapshot($0)) } ?? .failure(.noSuchSession))
     case .entries(let id, let after, let limit, _):
       let found = index(id).map { entries[$0].filter { $0.seq > after } } ?? []
-      engine.entriesLoaded(read, isUp ? Array(found.prefix(limit)) : nil)
+      let page = LogPage(entries: Array(found.prefix(limit)), isFull: found.count >= limit)
+      engine.entriesLoaded(read, isUp ? page : nil)
     case .entriesBefore(let id, let before, let limit, _):
       let found = index(id).map { entries[$0].filter { $0.seq < before } } ?? []
-      engine.entriesLoaded(read, isUp ? Array(found.suffix(limit)) : nil)
+      let page = LogPage(entries: Array(found.suffix(limit)), isFull: found.count >= limit)
+      engine.entriesLoaded(read, isUp ? page : nil)
     case .conversation(let session, let workspace):
       engine.conversationLoaded(
         session, workspace, isUp ? .success(Array("{}".utf8)) : .failure(.unavailable))

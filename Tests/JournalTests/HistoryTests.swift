@@ -75,9 +75,9 @@ import Testing
     writer.submit(&batch, now: monotonicNow())
     let outcomes = try complete(&writer)
 
-    let first = History.decodeEntries(
-      try database.sql.run(
-        History.entriesQuery(session, of: database.workspace, after: 0, limit: 3)))
+    let page = try database.page(session, after: 0, limit: 3)
+    #expect(page.isFull)
+    let first = page.entries
     #expect(first.map(\.seq) == [1, 2, 3])
     #expect(
       first[0]
@@ -91,13 +91,35 @@ import Testing
     #expect(first[2].kind == .event)
     #expect(first[2].sender == nil)
 
-    let last = History.decodeEntries(
-      try database.sql.run(
-        History.entriesQuery(session, of: database.workspace, before: 21, limit: 4)))
-    #expect(last.map(\.seq) == [17, 18, 19, 20])
-    let none = History.decodeEntries(
-      try database.sql.run(
-        History.entriesQuery(session, of: database.workspace, after: 20, limit: 4)))
-    #expect(none == [])
+    let last = try database.page(session, before: 21, limit: 4)
+    #expect(last.entries.map(\.seq) == [17, 18, 19, 20])
+    #expect(try database.page(session, after: 20, limit: 4) == LogPage(entries: [], isFull: false))
+  }
+
+  @Test("a page of long entries ends with the one that reaches its bytes, in either direction")
+  func longEntries() throws {
+    let session = try database.session()
+    var writer = Writer(url: database.url, seed: 1)
+    try makeReady(&writer)
+    var batch = Batch()
+    for _ in 1...6 { batch.add(session, String(repeating: "ก", count: 100)) }
+    batch.add(
+      session, role: .operator_, kind: .card, sender: freshIdentifier(), name: "Dana", body: [],
+      payload: "{\"a\": \"\(String(repeating: "b", count: 1_000))\"}")
+    writer.submit(&batch, now: monotonicNow())
+    _ = try complete(&writer)
+
+    let page = try database.page(session, after: 1, limit: 9, bytes: 600)
+    #expect(page.entries.map(\.seq) == [2, 3])
+    #expect(page.isFull)
+    let more = try database.page(session, after: 1, limit: 9, bytes: 601)
+    #expect(more.entries.map(\.seq) == [2, 3, 4])
+    #expect(try database.page(session, after: 5, limit: 9, bytes: 1).entries.map(\.seq) == [6])
+    let last = try database.page(session, before: 8, limit: 9, bytes: 1_001)
+    #expect(last.entries.map(\.seq) == [7])
+    #expect(last.isFull)
+    let rest = try database.page(session, after: 5, limit: 9, bytes: 1_400)
+    #expect(rest.entries.map(\.seq) == [6, 7])
+    #expect(!rest.isFull)
   }
 }

@@ -52,10 +52,8 @@ import Testing
     #expect(outcomes[2].seq == 2)
     #expect(try database.seqs(a) == [1, 2])
     #expect(try database.seqs(b) == Array(1...201))
-    let page = History.decodeEntries(
-      try database.sql.run(
-        History.entriesQuery(b, of: database.workspace, after: 100, limit: 50)))
-    #expect(page.map(\.seq) == Array(101...150))
+    let page = try database.page(b, after: 100, limit: 50)
+    #expect(page.entries.map(\.seq) == Array(101...150))
     let scoped = try database.sql.run(
       Query("SELECT count(*) FROM chats").scoped(to: database.workspace))
     #expect(scoped.int(0, 0) == 203)
@@ -69,15 +67,17 @@ import Testing
     let database = try TestDatabase()
     let session = try database.session()
     try partition(database)
+    let page = History.entriesQuery(
+      session, of: database.workspace, after: 0, limit: 9, bytes: 9)
     try database.sql.execute(
       script: """
-        PREPARE page (uuid, bigint, bigint, uuid) AS
-          \(History.entriesQuery(session, of: database.workspace, after: 0, limit: 9).sql);
+        PREPARE page (uuid, bigint, bigint, uuid, bigint) AS
+          \(page.sql);
         SET plan_cache_mode = force_generic_plan
         """)
     let plan = try database.sql.ask(
       script: "EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) "
-        + "EXECUTE page ('\(session)', 0, 9, '\(database.workspace)')")
+        + "EXECUTE page ('\(session)', 0, 9, '\(database.workspace)', 9)")
     let lines = (0..<plan.count).compactMap { plan.text($0, 0) }
     #expect(lines.contains { $0.contains("Subplans Removed: 15") }, "\(lines)")
   }
@@ -88,8 +88,8 @@ import Testing
     let statements: [StaticString] = [
       AppendStatement.lock, AppendStatement.append,
       History.sessionQuery(id, of: id).sql,
-      History.entriesQuery(id, of: id, after: 0, limit: 1).sql,
-      History.entriesQuery(id, of: id, before: 0, limit: 1).sql,
+      History.entriesQuery(id, of: id, after: 0, limit: 1, bytes: 1).sql,
+      History.entriesQuery(id, of: id, before: 0, limit: 1, bytes: 1).sql,
       History.markQuery(id, of: id, person, read: 0, delivered: 0).sql,
     ]
     for statement in statements {

@@ -120,14 +120,14 @@ import Testing
       ),
       ("anywhere", "uuid", History.sessionQuery(session), "'\(session)'"),
       (
-        "page", "uuid, bigint, bigint, uuid",
-        History.entriesQuery(session, of: workspace, after: 0, limit: 100),
-        "'\(session)', 0, 100, '\(workspace)'"
+        "page", "uuid, bigint, bigint, uuid, bigint",
+        History.entriesQuery(session, of: workspace, after: 0, limit: 100, bytes: 9),
+        "'\(session)', 0, 100, '\(workspace)', 9"
       ),
       (
-        "before", "uuid, bigint, bigint, uuid",
-        History.entriesQuery(session, of: workspace, before: 9, limit: 100),
-        "'\(session)', 9, 100, '\(workspace)'"
+        "before", "uuid, bigint, bigint, uuid, bigint",
+        History.entriesQuery(session, of: workspace, before: 9, limit: 100, bytes: 9),
+        "'\(session)', 9, 100, '\(workspace)', 9"
       ),
       (
         "mark", "uuid, uuid, text, text, bigint, bigint, uuid",

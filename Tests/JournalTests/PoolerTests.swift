@@ -85,7 +85,7 @@ import Testing
     var reader = QueryConnection(url: pooler.url)
     for ticket in 0..<60 {
       let query = History.entriesQuery(
-        session, of: database.workspace, after: Int64(ticket), limit: 5)
+        session, of: database.workspace, after: Int64(ticket), limit: 5, bytes: 1_000)
       // Every third one for somebody who must see nothing.
       let scope = ticket % 3 == 0 ? freshIdentifier() : database.workspace
       let isTaken = reader.enqueue(
@@ -98,7 +98,7 @@ import Testing
       reader.advance(now: monotonicNow())
       while let (ticket, result) = reader.takeAnswer() {
         answered.append(ticket)
-        let seqs = History.decodeEntries(try result.get()).map(\.seq)
+        let seqs = History.decodePage(try result.get(), limit: 5, bytes: 1_000).entries.map(\.seq)
         let isForeign = ticket % 2 == 1 && ticket % 3 == 0
         let first = Int64(ticket) + 1
         #expect(seqs == (isForeign ? [] : Array(first..<first + 5)), "\(ticket)")

@@ -84,6 +84,22 @@ struct TestDatabase {
       Query("SELECT seq FROM chats WHERE session_id = $1 ORDER BY seq", [.uuid(session)]))
     return (0..<rows.count).compactMap { rows.int($0, 0) }
   }
+
+  func page(
+    _ session: Identifier, after: Int64, limit: Int, bytes: Int = 1_000_000
+  ) throws -> LogPage {
+    let query = History.entriesQuery(
+      session, of: workspace, after: after, limit: limit, bytes: bytes)
+    return History.decodePage(try sql.run(query), limit: limit, bytes: bytes)
+  }
+
+  func page(
+    _ session: Identifier, before: Int64, limit: Int, bytes: Int = 1_000_000
+  ) throws -> LogPage {
+    let query = History.entriesQuery(
+      session, of: workspace, before: before, limit: limit, bytes: bytes)
+    return History.decodePage(try sql.run(query), limit: limit, bytes: bytes)
+  }
 }
 
 /// A clock at a quarter of the speed, so that the bounds of a busy machine are not those of the

@@ -24,13 +24,15 @@ enum Reader {
       if case .backlog = purpose, run.bug == .skipOnResume { after += 1 }
       var page = Array(row.entries.dropFirst(Int(min(after, row.snapshot.head))).prefix(limit))
       if run.bug == .dirtyRead { page += uncommitted(row, run) }
-      return { $0.entriesLoaded(request, page) }
+      let answer = LogPage(entries: page, isFull: page.count >= limit)
+      return { $0.entriesLoaded(request, answer) }
     case .entriesBefore(let id, let before, let limit, _):
       guard isAnswered, let row = postgres.sessions[id] else {
         return { $0.entriesLoaded(request, nil) }
       }
       let page = Array(row.entries.prefix(Int(max(0, before - 1))).suffix(limit))
-      return { $0.entriesLoaded(request, page) }
+      let answer = LogPage(entries: page, isFull: page.count == limit)
+      return { $0.entriesLoaded(request, answer) }
     case .conversation(let session, let workspace):
       guard isAnswered else {
         return { $0.conversationLoaded(session, workspace, .failure(.unavailable)) }
