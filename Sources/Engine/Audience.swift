@@ -5,9 +5,9 @@ import Wire
 /// The visitors of this loop who wait in line; what each was told last stands in its session. Only
 /// the loop that owns a session tells its visitor.
 struct Audience {
-  /// By workspace. A session stands here once, while `told` says that it does; a slot that was
-  /// freed since is passed over.
-  var sessions: [Identifier: [SlotID]] = [:]
+  /// By workspace. A session stands here once, while `told` says that it does; one that
+  /// has left memory since is passed over.
+  var sessions: [Identifier: [LoadedSessionID]] = [:]
 }
 
 /// The line of a workspace, as far as one loop tells it.
@@ -29,18 +29,18 @@ public struct LineMail: Sendable {
 
 extension Engine {
   /// A visitor looks at a session that waits: he is told its place, now and when it changes.
-  mutating func joinAudience(_ index: Int) {
+  mutating func joinAudience(_ index: SessionIndex) {
     guard sessions[index].isOwned, sessions[index].snapshot.status == .waiting else { return }
     let workspace = sessions[index].snapshot.workspace
     if sessions[index].told == Session.notInAudience {
       // Those of slots that were freed, should nobody have asked for the line for long.
-      if audience.sessions[workspace]?.count ?? 0 > 2 * sessions.endIndex {
+      if audience.sessions[workspace]?.count ?? 0 > 2 * sessions.indices.count {
         audience.sessions[workspace]?.removeAll { !sessions.contains($0) }
       }
-      audience.sessions[workspace, default: []].append(sessions.id(at: index))
+      audience.sessions[workspace, default: []].append(sessions.loadedID(at: index))
     }
     sessions[index].told = Session.nothingTold
-    tell(workspace, sessions[index].id, .audience(true))
+    effects.report(workspace, sessions[index].id, .audience(true))
   }
 
   /// Tells whom it concerns, and forgets who waits no longer or has left.
@@ -48,7 +48,7 @@ extension Engine {
     guard var members = audience.sessions.removeValue(forKey: line.workspace) else { return }
     var kept = 0
     for id in members where sessions.contains(id) {
-      let index = Int(id.index)
+      let index = id.index
       guard sessions[index].phase == .ready, hasVisitor(index) else {
         sessions[index].told = Session.notInAudience
         continue
@@ -68,20 +68,21 @@ extension Engine {
       kept += 1
     }
     if kept == 0 {
-      tell(line.workspace, nil, .audience(false))
+      effects.report(line.workspace, nil, .audience(false))
     } else {
       members.removeLast(members.count - kept)
       audience.sessions[line.workspace] = members
     }
   }
 
-  private mutating func tell(_ position: Int64, _ placeMilliseconds: Int64?, _ index: Int) {
+  private mutating func tell(_ position: Int64, _ placeMilliseconds: Int64?, _ index: SessionIndex)
+  {
     let wait = position == 0 ? nil : placeMilliseconds.map { $0 * position }
     tellSubscribers(
       index,
-      includes: { engine, slot in
-        engine.connections[slot].isVisitor && !engine.connections[slot].isBlocked
-          && engine.connections[slot].outbox.count < Limits.outputSoftBytes
+      includes: { engine, connection in
+        engine.connections[connection].isVisitor && !engine.connections[connection].isBlocked
+          && engine.connections[connection].outbox.count < Limits.outputSoftBytes
       }
     ) { EventEncoder.queue(session: $0.id, position: position, waitMilliseconds: wait, to: &$1) }
   }

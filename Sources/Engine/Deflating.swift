@@ -17,24 +17,26 @@ import Wire
 ///   in it. An operator's would mix the texts of many visitors, so it gets the shared copies.
 extension Engine {
   /// To whom the connection's messages are deflated; nil when they are not.
-  func deflatePeer(_ slot: Int) -> DeflatePeer? {
-    guard let agreement = connections[slot].deflate else { return nil }
+  func deflatePeer(_ connection: ConnectionIndex) -> DeflatePeer? {
+    guard let agreement = connections[connection].deflate else { return nil }
     let isOneReader =
-      connections[slot].purpose == .echo || connections[slot].isVisitor
+      connections[connection].purpose == .echo || connections[connection].isVisitor
     return DeflatePeer(
       windowBits: Int(agreement.serverWindowBits),
-      contexts: isOneReader && !agreement.serverForgets ? connections[slot].contexts : nil)
+      contexts: isOneReader && !agreement.serverForgets ? connections[connection].contexts : nil)
   }
 
   /// Inflates a message and hands it on. The buffer is the loop's, so idle connections hold none.
-  mutating func receiveDeflated(_ slot: Int, _ opcode: Opcode, _ payload: RawSpan) {
-    guard let agreement = connections[slot].deflate, connections[slot].phase != .closing,
-      connections[slot].phase != .finished
+  mutating func receiveDeflated(_ connection: ConnectionIndex, _ opcode: Opcode, _ payload: RawSpan)
+  {
+    guard let agreement = connections[connection].deflate,
+      connections[connection].phase != .closing,
+      connections[connection].phase != .finished
     else { return }
     var message = compressor.takeBuffer()
-    let limit = connections[slot].decoder.limits.messageBytes
+    let limit = connections[connection].decoder.limits.messageBytes
     do throws(InflateFault) {
-      if let contexts = connections[slot].contexts, !agreement.clientForgets {
+      if let contexts = connections[connection].contexts, !agreement.clientForgets {
         try contexts.inflate(
           payload, windowBits: Int(agreement.clientWindowBits), limit: limit, to: &message)
       } else {
@@ -43,47 +45,49 @@ extension Engine {
     } catch {
       compressor.giveBack(message)
       fail(
-        slot, .deflate, error == .tooLong ? .messageTooBig : .invalidPayload, error.reason)
+        connection, .deflate, error == .tooLong ? .messageTooBig : .invalidPayload, error.reason)
       return
     }
-    guard connections[slot].purpose == .echo || chargeInflated(slot, message.count) else {
+    guard connections[connection].purpose == .echo || chargeInflated(connection, message.count)
+    else {
       compressor.giveBack(message)
       return
     }
     // RFC 6455 §8.1 speaks of the text, not of the bytes that carried it.
     if opcode == .text, !message.withRawSpan({ UTF8Validator.isValid($0) }) {
-      fail(slot, .deflate, .invalidPayload, "inflated text is not UTF-8")
+      fail(connection, .deflate, .invalidPayload, "inflated text is not UTF-8")
     } else {
-      message.withRawSpan { self.message(slot, opcode, $0, isDeflated: true) }
+      message.withRawSpan { self.message(connection, opcode, $0, isDeflated: true) }
     }
     compressor.giveBack(message)
   }
 
   /// What came out counts against the rate of the peer, who sent a thousandth of it. False when the
   /// connection is closed for it.
-  private mutating func chargeInflated(_ slot: Int, _ byteCount: Int) -> Bool {
+  private mutating func chargeInflated(_ connection: ConnectionIndex, _ byteCount: Int) -> Bool {
     let count = byteCount / Limits.inflatedBytesOfCommand
-    let isCovered = connections[slot].commandBucket.charge(
+    let isCovered = connections[connection].commandBucket.charge(
       count, perSecond: Limits.commandsPerSecond, burst: Limits.commandsBurst, now: now)
     guard !isCovered else { return true }
-    connections[slot].overRate += Int32(count)
-    guard connections[slot].overRate > Limits.overRate else { return true }
-    close(slot, .rateAbuse, "too many bytes in compressed messages")
+    connections[connection].overRate += Int32(count)
+    guard connections[connection].overRate > Limits.overRate else { return true }
+    close(connection, .rateAbuse, "too many bytes in compressed messages")
     return false
   }
 
   /// Answers the echo of a message that came deflated, deflated.
-  mutating func echoDeflated(_ slot: Int, _ opcode: Opcode, _ message: RawSpan) {
-    guard let peer = deflatePeer(slot) else { return }
+  mutating func echoDeflated(_ connection: ConnectionIndex, _ opcode: Opcode, _ message: RawSpan) {
+    guard let peer = deflatePeer(connection) else { return }
     _ = compressor.appendFrame(
-      opcode, message, for: peer, isForced: true, to: &connections[outbox: slot])
+      opcode, message, for: peer, isForced: true, to: &connections[outbox: connection])
   }
 
   /// Appends a text of the conversation for this connection alone, compressed where that was
   /// agreed and is worth it. See the rule above for what may come here.
-  mutating func appendConversation(_ slot: Int, _ encode: (inout [UInt8]) -> Void) {
-    guard let peer = deflatePeer(slot) else {
-      FrameEncoder.appendFrame(.text, to: &connections[outbox: slot], body: encode)
+  mutating func appendConversation(_ connection: ConnectionIndex, _ encode: (inout [UInt8]) -> Void)
+  {
+    guard let peer = deflatePeer(connection) else {
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: connection], body: encode)
       return
     }
     var text = compressor.takeBuffer()
@@ -91,37 +95,38 @@ extension Engine {
     let isDeflated =
       text.count >= compressor.options.thresholdBytes
       && text.withRawSpan {
-        compressor.appendFrame(.text, $0, for: peer, to: &connections[outbox: slot])
+        compressor.appendFrame(.text, $0, for: peer, to: &connections[outbox: connection])
       }
     if isDeflated {
-      counters.deflated += 1
+      counts.deflated += 1
     } else {
       text.withRawSpan {
-        FrameEncoder.appendFrame(.text, payload: $0, to: &connections[outbox: slot])
+        FrameEncoder.appendFrame(.text, payload: $0, to: &connections[outbox: connection])
       }
     }
     compressor.giveBack(text)
   }
 
   /// Appends a frame that several connections get, deflated once for all who have no context.
-  mutating func append(_ frame: inout SharedFrame, _ slot: Int) {
-    guard let peer = deflatePeer(slot), frame.textByteCount >= compressor.options.thresholdBytes
+  mutating func append(_ frame: inout SharedFrame, _ connection: ConnectionIndex) {
+    guard let peer = deflatePeer(connection),
+      frame.textByteCount >= compressor.options.thresholdBytes
     else {
-      connections[outbox: slot].append(contentsOf: frame.plain)
+      connections[outbox: connection].append(contentsOf: frame.plain)
       return
     }
     if peer.contexts == nil, frame.textByteCount <= 1 << peer.windowBits {
       if frame.deflated == nil {
         frame.deflated = deflatedCopy(of: frame.plain, peer)
-        counters.deflated += 1
+        counts.deflated += 1
       }
-      connections[outbox: slot].append(contentsOf: frame.deflated ?? frame.plain)
+      connections[outbox: connection].append(contentsOf: frame.deflated ?? frame.plain)
     } else {
       let isDeflated = frame.plain.withRawSpan { bytes in
-        compressor.append(frame: bytes, for: peer, to: &connections[outbox: slot])
+        compressor.append(frame: bytes, for: peer, to: &connections[outbox: connection])
       }
-      counters.deflated += 1
-      if !isDeflated { connections[outbox: slot].append(contentsOf: frame.plain) }
+      counts.deflated += 1
+      if !isDeflated { connections[outbox: connection].append(contentsOf: frame.plain) }
     }
   }
 
@@ -136,10 +141,11 @@ extension Engine {
 
   /// The rest of the log for a connection with compression: `RecentLog.copy`, entry by entry.
   mutating func copyDeflated(
-    _ slot: Int, _ session: Int, _ peer: DeflatePeer, from first: Int64, budget: Int,
+    _ connection: ConnectionIndex, _ session: SessionIndex, _ peer: DeflatePeer, from first: Int64,
+    budget: Int,
     into output: inout [UInt8]
   ) -> Int64 {
-    let isOperator = connections[slot].isOperator
+    let isOperator = connections[connection].isOperator
     let id = sessions[session].id
     var next = first
     while next <= sessions[session].log.last && output.count < budget {
@@ -148,12 +154,12 @@ extension Engine {
           EventEncoder.hidden(session: id, seq: next, to: &$0)
         }
       } else {
-        counters.deflated += sessions[session].log.appendDeflated(
+        counts.deflated += sessions[session].log.appendDeflated(
           next, peer, &compressor, to: &output)
       }
       next += 1
     }
-    countLog(session)
+    sessions.countLog(session)
     return next
   }
 }

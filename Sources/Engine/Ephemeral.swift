@@ -7,17 +7,17 @@ import Wire
 extension Engine {
   // MARK: Marks
 
-  mutating func mark(_ slot: Int, _ command: Command, isRead: Bool) {
+  mutating func mark(_ connection: ConnectionIndex, _ command: Command, isRead: Bool) {
     guard let session = command.session, let seq = command.seq else {
-      refuse(
-        slot, command.ref, .badFrame, sentence: "The command needs session and seq.",
+      connections.refuse(
+        connection, command.ref, .badFrame, sentence: "The command needs session and seq.",
         field: command.session == nil ? "session" : "seq")
       return
     }
-    guard let member = connections[slot].member, let index = sessionIndex[session],
-      subscription(slot, of: index) != nil
+    guard let member = connections[connection].member, let index = sessions.index(of: session),
+      subscription(connection, of: index) != nil
     else {
-      refuse(slot, command.ref, .notSubscribed)
+      connections.refuse(connection, command.ref, .notSubscribed)
       return
     }
     // What was read was also delivered.
@@ -25,13 +25,13 @@ extension Engine {
     if sessions[index].isOwned {
       apply(mark, index)
     } else {
-      post(
-        .markRequest(session: session, workspace: member.workspace, mark), to: owner(of: session))
+      effects.post(
+        .markRequest(session: session, workspace: member.workspace, mark), toOwnerOf: session)
     }
   }
 
   /// On the owner: marks only grow, and never beyond the head.
-  mutating func apply(_ request: Mark, _ index: Int) {
+  mutating func apply(_ request: Mark, _ index: SessionIndex) {
     let head = sessions[index].head
     let read = min(request.read, head)
     let delivered = min(request.delivered, head)
@@ -55,19 +55,18 @@ extension Engine {
     let mark = sessions[index].snapshot.marks[position]
     announce(mark, index)
     let id = sessions[index].id
-    forEachLoop(sessions[index].followers) { engine, loop in
-      engine.post(.mark(session: id, mark), to: loop)
-    }
+    effects.post(
+      .mark(session: id, mark), toEach: sessions[index].followers)
     if read > old.read { touchInbox(index) }
   }
 
   /// Tells the subscribers of this loop.
-  mutating func announce(_ mark: Mark, _ index: Int) {
+  mutating func announce(_ mark: Mark, _ index: SessionIndex) {
     tellSubscribers(index) { EventEncoder.mark(session: $0.id, mark, to: &$1) }
   }
 
   /// On a follower: what the owner says.
-  mutating func adoptMark(_ mark: Mark, _ index: Int) {
+  mutating func adoptMark(_ mark: Mark, _ index: SessionIndex) {
     if let known = sessions[index].snapshot.marks.firstIndex(where: {
       $0.person.id == mark.person.id
     }) {
@@ -80,17 +79,17 @@ extension Engine {
 
   /// Stores what has changed, at most once a second for each session, and not while the store is
   /// away: what is not stored yet keeps the session warm.
-  mutating func storeMarks(_ index: Int) {
+  mutating func storeMarks(_ index: SessionIndex) {
     guard !sessions[index].unstoredMarks.isEmpty, sessions[index].marksUnderWay == 0,
       isStoreReachable,
       now.milliseconds(since: sessions[index].marksStoredAt) >= Limits.markIntervalMilliseconds
     else { return }
     sessions[index].marksStoredAt = now
-    let slot = sessions.id(at: index)
+    let handle = sessions.loadedID(at: index)
     for position in sessions[index].unstoredMarks {
-      reads.append(
+      effects.read(
         .storeMark(
-          session: slot, sessions[index].id, workspace: sessions[index].snapshot.workspace,
+          session: handle, sessions[index].id, workspace: sessions[index].snapshot.workspace,
           sessions[index].snapshot.marks[position]))
     }
     sessions[index].marksUnderWay = sessions[index].unstoredMarks.count
@@ -99,13 +98,13 @@ extension Engine {
 
   /// The answer to `ReadRequest.storeMark`.
   public mutating func markStored(_ request: ReadRequest, isStored: Bool) {
-    guard case .storeMark(let slot, _, _, let mark) = request, sessions.contains(slot) else {
+    guard case .storeMark(let handle, _, _, let mark) = request, sessions.contains(handle) else {
       return
     }
-    let index = Int(slot.index)
+    let index = handle.index
     sessions[index].marksUnderWay -= 1
     if isStored, hasPeers {
-      noteChange(sessions[index].id, sessions[index].snapshot.workspace)
+      effects.noteChange(sessions[index].id, sessions[index].snapshot.workspace)
     }
     guard !isStored,
       let position = sessions[index].snapshot.marks.firstIndex(where: {
@@ -117,11 +116,11 @@ extension Engine {
 
   // MARK: Typing
 
-  mutating func typing(_ slot: Int, _ command: Command, _ text: RawSpan) {
-    guard let member = connections[slot].member, let session = command.session,
-      let index = sessionIndex[session], subscription(slot, of: index) != nil
+  mutating func typing(_ connection: ConnectionIndex, _ command: Command, _ text: RawSpan) {
+    guard let member = connections[connection].member, let session = command.session,
+      let index = sessions.index(of: session), subscription(connection, of: index) != nil
     else {
-      refuse(slot, command.ref, .notSubscribed)
+      connections.refuse(connection, command.ref, .notSubscribed)
       return
     }
     var preview: [UInt8] = []
@@ -132,30 +131,32 @@ extension Engine {
     }
     let item = TypingMail(
       session: session, who: member.person, isActive: command.active ?? false, preview: preview,
-      loop: loop, slot: connections.id(at: slot))
+      loop: loop, connection: connections.id(at: connection))
     if sessions[index].isOwned {
       spread(item, index)
     } else {
-      post(.typingRequest(item), to: owner(of: session))
+      effects.post(.typingRequest(item), toOwnerOf: session)
     }
   }
 
   /// On the owner: subscribers here, and the loops that follow.
-  mutating func spread(_ item: TypingMail, _ index: Int) {
+  mutating func spread(_ item: TypingMail, _ index: SessionIndex) {
     show(item, index)
-    forEachLoop(sessions[index].followers) { engine, loop in engine.post(.typing(item), to: loop) }
+    effects.post(
+      .typing(item), toEach: sessions[index].followers)
   }
 
   /// Everybody but the one who types; the preview goes to operators only. A connection that is
   /// behind does not get it at all.
-  mutating func show(_ item: TypingMail, _ index: Int) {
+  mutating func show(_ item: TypingMail, _ index: SessionIndex) {
     let isHere = item.loop == loop
-    func wants(_ engine: borrowing Engine, _ slot: Int, isOperator: Bool) -> Bool {
-      engine.connections[slot].member != nil
-        && engine.connections[slot].isOperator == isOperator
-        && !engine.connections[slot].isBlocked
-        && engine.connections[slot].outbox.count < Limits.outputSoftBytes
-        && !(isHere && engine.connections.id(at: slot) == item.slot)
+    func wants(_ engine: borrowing Engine, _ connection: ConnectionIndex, isOperator: Bool) -> Bool
+    {
+      engine.connections[connection].member != nil
+        && engine.connections[connection].isOperator == isOperator
+        && !engine.connections[connection].isBlocked
+        && engine.connections[connection].outbox.count < Limits.outputSoftBytes
+        && !(isHere && engine.connections.id(at: connection) == item.connection)
     }
     tellSubscribers(index, includes: { wants($0, $1, isOperator: true) }) {
       EventEncoder.typing(

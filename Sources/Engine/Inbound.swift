@@ -8,7 +8,7 @@ extension Engine {
   /// `name` is a random id, which the engine cannot make itself.
   public mutating func accept(
     name: Identifier, isEcho: Bool, deflate: DeflateAgreement? = nil
-  ) -> SlotID? {
+  ) -> ConnectionID? {
     let limits =
       isEcho
       ? MessageLimits(messageBytes: EchoLimits.messageBytes, fragments: EchoLimits.fragments)
@@ -16,49 +16,49 @@ extension Engine {
     let id = connections.insert(
       Connection(
         name: name, purpose: isEcho ? .echo : .chat, limits: limits, deflate: deflate, now: now))
-    if let id { endRest(Int(id.index)) }
+    if let id { connections.checkSoon(id.index) }
     return id
   }
 
   /// Takes what the socket gave. The buffer is unmasked in place and may be reused afterwards.
-  public mutating func receive(_ slot: Int, _ buffer: inout MutableRawSpan) {
-    connections[slot].lastHeard = now
-    if connections[slot].phase == .authenticating {
-      connections[slot].held.append(buffer.bytes)
+  public mutating func receive(_ connection: ConnectionIndex, _ buffer: inout MutableRawSpan) {
+    connections[connection].lastHeard = now
+    if connections[connection].phase == .authenticating {
+      connections[connection].held.append(buffer.bytes)
       return
     }
     var offset = 0
     while offset < buffer.byteCount {
       let step: MessageDecoder.Step
       do throws(FrameFault) {
-        step = try connections[slot].decoder.next(&buffer, offset: &offset)
+        step = try connections[connection].decoder.next(&buffer, offset: &offset)
       } catch {
-        fail(slot, error)
+        fail(connection, error)
         return
       }
       if case .needMoreBytes = step { return }
-      counters.framesReceived += 1
+      counts.framesReceived += 1
       switch step {
       case .needMoreBytes: return
       case .message(let opcode, .inPlace(let range)):
-        message(slot, opcode, buffer.bytes.extracting(range))
+        message(connection, opcode, buffer.bytes.extracting(range))
       case .deflatedMessage(let opcode, .inPlace(let range)):
-        receiveDeflated(slot, opcode, buffer.bytes.extracting(range))
+        receiveDeflated(connection, opcode, buffer.bytes.extracting(range))
       case .deflatedMessage(let opcode, .assembled):
-        let whole = connections[slot].decoder.takeAssembled()
-        whole.withRawSpan { receiveDeflated(slot, opcode, $0) }
+        let whole = connections[connection].decoder.takeAssembled()
+        whole.withRawSpan { receiveDeflated(connection, opcode, $0) }
       case .message(let opcode, .assembled):
-        let whole = connections[slot].decoder.takeAssembled()
-        whole.withRawSpan { message(slot, opcode, $0) }
-      case .ping(.inPlace(let range)): pong(slot, buffer.bytes.extracting(range))
+        let whole = connections[connection].decoder.takeAssembled()
+        whole.withRawSpan { message(connection, opcode, $0) }
+      case .ping(.inPlace(let range)): pong(connection, buffer.bytes.extracting(range))
       case .ping(.assembled):
-        let payload = connections[slot].decoder.takeAssembled()
-        payload.withRawSpan { pong(slot, $0) }
+        let payload = connections[connection].decoder.takeAssembled()
+        payload.withRawSpan { pong(connection, $0) }
       case .pong: break
-      case .close(let code, _): peerSentClose(slot, code)
+      case .close(let code, _): peerSentClose(connection, code)
       }
-      if connections[slot].phase == .authenticating {
-        connections[slot].held.append(buffer.bytes.extracting(offset..<buffer.byteCount))
+      if connections[connection].phase == .authenticating {
+        connections[connection].held.append(buffer.bytes.extracting(offset..<buffer.byteCount))
         return
       }
     }
@@ -66,140 +66,143 @@ extension Engine {
 
   /// RFC 6455 §5.5.2: a ping is answered with its own payload. A peer that sends pings and reads
   /// nothing is not read either while its answers wait (faults F27).
-  private mutating func pong(_ slot: Int, _ payload: RawSpan) {
-    guard connections[slot].phase != .closing, connections[slot].phase != .finished else { return }
-    FrameEncoder.appendFrame(.pong, payload: payload, to: &connections[outbox: slot])
-    markDirty(slot)
+  private mutating func pong(_ connection: ConnectionIndex, _ payload: RawSpan) {
+    guard connections[connection].phase != .closing, connections[connection].phase != .finished
+    else { return }
+    FrameEncoder.appendFrame(.pong, payload: payload, to: &connections[outbox: connection])
+    connections.markDirty(connection)
   }
 
   /// §5.5.1: the peer's close frame is answered with the same code; the server then closes the
   /// connection.
-  private mutating func peerSentClose(_ slot: Int, _ code: CloseCode?) {
-    if connections[slot].phase != .closing {
-      connections[slot].closeCode = code ?? .noStatus
-      FrameEncoder.appendClose(code ?? .normal, to: &connections[outbox: slot])
+  private mutating func peerSentClose(_ connection: ConnectionIndex, _ code: CloseCode?) {
+    if connections[connection].phase != .closing {
+      connections[connection].closeCode = code ?? .noStatus
+      FrameEncoder.appendClose(code ?? .normal, to: &connections[outbox: connection])
     }
-    connections[slot].phase = .finished
-    markDirty(slot)
+    connections[connection].phase = .finished
+    connections.markDirty(connection)
   }
 
   mutating func message(
-    _ slot: Int, _ opcode: Opcode, _ payload: RawSpan, isDeflated: Bool = false
+    _ connection: ConnectionIndex, _ opcode: Opcode, _ payload: RawSpan, isDeflated: Bool = false
   ) {
-    switch connections[slot].phase {
+    switch connections[connection].phase {
     case .closing, .finished: return
     case .authenticating: return
     case .awaitingHello, .open: break
     }
-    if connections[slot].purpose == .echo {
+    if connections[connection].purpose == .echo {
       if isDeflated {
-        echoDeflated(slot, opcode, payload)
+        echoDeflated(connection, opcode, payload)
       } else {
-        FrameEncoder.appendFrame(opcode, payload: payload, to: &connections[outbox: slot])
+        FrameEncoder.appendFrame(opcode, payload: payload, to: &connections[outbox: connection])
       }
-      markDirty(slot)
+      connections.markDirty(connection)
       return
     }
     guard opcode == .text else {
-      close(slot, .unsupportedData, "chirrup.v1 is text")
+      close(connection, .unsupportedData, "chirrup.v1 is text")
       return
     }
-    if connections[slot].phase == .awaitingHello {
-      receiveHello(slot, payload)
+    if connections[connection].phase == .awaitingHello {
+      receiveHello(connection, payload)
     } else {
-      process(slot, payload)
+      process(connection, payload)
     }
   }
 
   /// Carries out the commands of one message, one a line. The text stays where it lies.
-  mutating func process(_ slot: Int, _ text: RawSpan, skippingFirst: Bool = false) {
+  mutating func process(_ connection: ConnectionIndex, _ text: RawSpan, skippingFirst: Bool = false)
+  {
     var decoder = CommandDecoder()
     var isFirst = true
     var isEmpty = true
-    while isOpen(slot) {
+    while connections.isOpen(connection) {
       do throws(CommandFault) {
         guard let command = try decoder.next(text) else { break }
         isEmpty = false
-        counters.commandsReceived += 1
-        if !(skippingFirst && isFirst) { perform(slot, command, text, decoder.range) }
+        counts.commandsReceived += 1
+        if !(skippingFirst && isFirst) { perform(connection, command, text, decoder.range) }
         isFirst = false
       } catch {
         isEmpty = false
-        badCommand(slot, error, ref: decoder.ref)
+        badCommand(connection, error, ref: decoder.ref)
         decoder.skipLine(text)
       }
     }
-    if isEmpty { badCommand(slot, .notAnObject, ref: .none) }
+    if isEmpty { badCommand(connection, .notAnObject, ref: .none) }
   }
 
   /// A command that cannot be read gets an error and costs one of `Limits.badFrames`.
-  mutating func badCommand(_ slot: Int, _ fault: CommandFault, ref: Reference) {
-    connections[slot].badFrames += 1
+  mutating func badCommand(_ connection: ConnectionIndex, _ fault: CommandFault, ref: Reference) {
+    connections[connection].badFrames += 1
     if case .field(let field) = fault {
-      refuse(
-        slot, ref, .badFrame, sentence: "A field has a value of the wrong type or range.",
+      connections.refuse(
+        connection, ref, .badFrame, sentence: "A field has a value of the wrong type or range.",
         field: field.text)
     } else {
-      refuse(slot, ref, .badFrame)
+      connections.refuse(connection, ref, .badFrame)
     }
-    if connections[slot].badFrames >= Limits.badFrames {
-      close(slot, .rateAbuse, "too many commands that cannot be read")
+    if connections[connection].badFrames >= Limits.badFrames {
+      close(connection, .rateAbuse, "too many commands that cannot be read")
     }
   }
 
   private mutating func perform(
-    _ slot: Int, _ command: Command, _ text: RawSpan, _ range: Range<Int>
+    _ connection: ConnectionIndex, _ command: Command, _ text: RawSpan, _ range: Range<Int>
   ) {
-    let wait = connections[slot].commandBucket.take(
+    let wait = connections[connection].commandBucket.take(
       perSecond: Limits.commandsPerSecond, burst: Limits.commandsBurst, now: now)
     if wait > 0 {
-      overRate(slot, command, wait)
+      overRate(connection, command, wait)
       return
     }
     guard let type = command.type else {
-      refuse(slot, command.ref, .unknownType)
+      connections.refuse(connection, command.ref, .unknownType)
       return
     }
     if type.needsSubscription, let session = command.session,
-      hold(slot, session, command.ref, text.extracting(range))
+      hold(connection, session, command.ref, text.extracting(range))
     {
       return
     }
     switch type {
-    case .hello: refuse(slot, command.ref, .badFrame, sentence: "Hello was said already.")
-    case .authenticate: authenticate(slot, command, text)
-    case .subscribe: subscribe(slot, command, text)
-    case .unsubscribe: unsubscribe(slot, command)
-    case .send: send(slot, command, text)
-    case .history: history(slot, command)
-    case .read: mark(slot, command, isRead: true)
-    case .delivered: mark(slot, command, isRead: false)
-    case .typing: typing(slot, command, text)
-    case .watch: watch(slot, command)
-    case .viewing: viewing(slot, command)
-    case .available: available(slot, command)
+    case .hello:
+      connections.refuse(connection, command.ref, .badFrame, sentence: "Hello was said already.")
+    case .authenticate: authenticate(connection, command, text)
+    case .subscribe: subscribe(connection, command, text)
+    case .unsubscribe: unsubscribe(connection, command)
+    case .send: send(connection, command, text)
+    case .history: history(connection, command)
+    case .read: mark(connection, command, isRead: true)
+    case .delivered: mark(connection, command, isRead: false)
+    case .typing: typing(connection, command, text)
+    case .watch: watch(connection, command)
+    case .viewing: viewing(connection, command)
+    case .available: available(connection, command)
     case .pong: break
     }
   }
 
   /// Ephemeral commands over the rate are dropped in silence; the others are told when to come
   /// again.
-  private mutating func overRate(_ slot: Int, _ command: Command, _ wait: Int64) {
-    connections[slot].overRate += 1
-    if connections[slot].overRate > Limits.overRate {
-      close(slot, .rateAbuse, "too many commands")
+  private mutating func overRate(_ connection: ConnectionIndex, _ command: Command, _ wait: Int64) {
+    connections[connection].overRate += 1
+    if connections[connection].overRate > Limits.overRate {
+      close(connection, .rateAbuse, "too many commands")
       return
     }
     switch command.type {
     case .typing, .viewing, .read, .delivered, .pong: return
     case .send:
       if let session = command.session, let id = command.id {
-        let index = sessionIndex[session]
-        let place = index.flatMap { self.subscription(slot, of: $0) }
-        suspend(slot, session, behind: id, ordinal: ordinal(slot, place, id))
+        let index = sessions.index(of: session)
+        let place = index.flatMap { self.subscription(connection, of: $0) }
+        suspend(connection, session, behind: id, ordinal: ordinal(connection, place, id))
       }
-      refuse(slot, command.ref, .rateLimited, retryAfter: wait)
-    default: refuse(slot, command.ref, .rateLimited, retryAfter: wait)
+      connections.refuse(connection, command.ref, .rateLimited, retryAfter: wait)
+    default: connections.refuse(connection, command.ref, .rateLimited, retryAfter: wait)
     }
   }
 }

@@ -7,7 +7,7 @@ import Wire
 /// session and in all.
 struct Inbox {
   /// Watching connections of this loop, by workspace.
-  var watchers: [Identifier: [SlotID]] = [:]
+  var watchers: [Identifier: [ConnectionID]] = [:]
   /// Loops with watchers, as bits, by workspace; this loop included.
   var loops: [Identifier: UInt64] = [:]
   /// Sessions whose row changed, with the earliest time to read it.
@@ -24,32 +24,34 @@ struct Inbox {
 }
 
 extension Engine {
-  mutating func watch(_ slot: Int, _ command: Command) {
-    guard let member = connections[slot].member else { return }
+  mutating func watch(_ connection: ConnectionIndex, _ command: Command) {
+    guard let member = connections[connection].member else { return }
     guard member.isOperator else {
-      refuse(slot, command.ref, .forbidden)
+      connections.refuse(connection, command.ref, .forbidden)
       return
     }
     if command.inbox == false {
-      stopWatching(slot)
-    } else if !connections[slot].isWatching {
-      connections[slot].isWatching = true
+      stopWatching(connection)
+    } else if !connections[connection].isWatching {
+      connections[connection].isWatching = true
       inbox.hasNewWatcher = true
       if inbox.watchers[member.workspace, default: []].isEmpty {
         announceWatch(member.workspace, true)
       }
-      inbox.watchers[member.workspace, default: []].append(connections.id(at: slot))
+      inbox.watchers[member.workspace, default: []].append(connections.id(at: connection))
     }
-    FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
+    FrameEncoder.appendFrame(.text, to: &connections[outbox: connection]) {
       EventEncoder.ok(ref: command.ref, to: &$0)
     }
-    markDirty(slot)
+    connections.markDirty(connection)
   }
 
-  mutating func stopWatching(_ slot: Int) {
-    guard connections[slot].isWatching, let member = connections[slot].member else { return }
-    connections[slot].isWatching = false
-    let id = connections.id(at: slot)
+  mutating func stopWatching(_ connection: ConnectionIndex) {
+    guard connections[connection].isWatching, let member = connections[connection].member else {
+      return
+    }
+    connections[connection].isWatching = false
+    let id = connections.id(at: connection)
     inbox.watchers[member.workspace]?.removeAll { $0 == id }
     if inbox.watchers[member.workspace]?.isEmpty ?? false {
       inbox.watchers[member.workspace] = nil
@@ -59,9 +61,7 @@ extension Engine {
 
   private mutating func announceWatch(_ workspace: Identifier, _ isOn: Bool) {
     noteWatch(workspace, loop: loop, isOn)
-    for other in 0..<loopCount where other != loop {
-      post(.watch(workspace: workspace, loop: loop, isOn: isOn), to: other)
-    }
+    effects.postToOthers(.watch(workspace: workspace, loop: loop, isOn: isOn))
   }
 
   mutating func noteWatch(_ workspace: Identifier, loop: Int, _ isOn: Bool) {
@@ -71,7 +71,7 @@ extension Engine {
   }
 
   /// The session's row changed.
-  mutating func touchInbox(_ index: Int) {
+  mutating func touchInbox(_ index: SessionIndex) {
     guard sessions[index].isOwned else { return }
     guard sessions[index].phase == .ready else {
       sessions[index].isInboxPending = true
@@ -85,7 +85,7 @@ extension Engine {
   mutating func tellInbox(ofCold session: Identifier, of workspace: Identifier?) {
     guard inbox.hasWatchers else { return }
     if let workspace { return touchInbox(session, workspace) }
-    guard let index = warm(session, of: nil) else { return }
+    guard let index = load(session, of: nil) else { return }
     sessions[index].isInboxPending = true
   }
 
@@ -103,7 +103,7 @@ extension Engine {
       inbox.isDue.remove(first.session)
       guard inbox.loops[first.workspace] != nil else { continue }
       inbox.readsInFlight += 1
-      reads.append(.conversation(session: first.session, workspace: first.workspace))
+      effects.read(.conversation(session: first.session, workspace: first.workspace))
     }
   }
 
@@ -127,20 +127,16 @@ extension Engine {
       EventEncoder.inbox(session: session, conversation: json, to: &$0)
     }
     let loops = inbox.loops[workspace] ?? 0
-    forEachLoop(loops) { engine, loop in
-      if loop == engine.loop {
-        engine.showInbox(workspace, frame)
-      } else {
-        engine.post(.inbox(workspace: workspace, frame: frame), to: loop)
-      }
-    }
+    let here: UInt64 = 1 << UInt64(loop)
+    if loops & here != 0 { showInbox(workspace, frame) }
+    effects.post(.inbox(workspace: workspace, frame: frame), toEach: loops & ~here)
   }
 
   mutating func showInbox(_ workspace: Identifier, _ frame: [UInt8]) {
     for id in inbox.watchers[workspace] ?? [] where connections.contains(id) {
-      let slot = Int(id.index)
-      connections[outbox: slot].append(contentsOf: frame)
-      markDirty(slot)
+      let connection = id.index
+      connections[outbox: connection].append(contentsOf: frame)
+      connections.markDirty(connection)
     }
   }
 }

@@ -7,35 +7,39 @@ extension Engine {
     switch item {
     case .follow(let session, let workspace, let loop): follow(session, workspace, loop)
     case .unfollow(let session, let loop):
-      guard let index = sessionIndex[session] else { return }
+      guard let index = sessions.index(of: session) else { return }
       sessions[index].followers &= ~(1 << UInt64(loop))
       if sessions[index].phase == .loading {
         sessions[index].waitingFollowers &= ~(1 << UInt64(loop))
       }
       sessions[index].idleSince = now
-      followersChanged(index)
+      sessions.followersChanged(index)
     case .append(let item): append(item)
     case .changed(let session, let workspace): changed(session, of: workspace)
     case .markRequest(let session, let workspace, let mark):
-      guard let index = sessionIndex[session], sessions[index].phase == .ready,
+      guard let index = sessions.index(of: session), sessions[index].phase == .ready,
         sessions[index].snapshot.workspace == workspace
       else { return }
       apply(mark, index)
     case .typingRequest(let item):
-      guard let index = sessionIndex[item.session], sessions[index].phase == .ready else { return }
+      guard let index = sessions.index(of: item.session), sessions[index].phase == .ready else {
+        return
+      }
       spread(item, index)
     case .snapshot(let session, let result, let store): followed(session, result, from: store)
     case .log(let session, let part): followerLog(session, part)
     case .state(let snapshot): followerState(snapshot)
     case .mark(let session, let mark):
-      guard let index = sessionIndex[session], sessions[index].phase == .ready else { return }
+      guard let index = sessions.index(of: session), sessions[index].phase == .ready else { return }
       adoptMark(mark, index)
     case .typing(let item):
-      guard let index = sessionIndex[item.session], sessions[index].phase == .ready else { return }
+      guard let index = sessions.index(of: item.session), sessions[index].phase == .ready else {
+        return
+      }
       show(item, index)
     case .presenceRequest(let item): spread(item)
-    case .presenceQuery(let session, let loop, let slot):
-      answerPresence(session, loop: loop, slot: slot)
+    case .presenceQuery(let session, let loop, let connection):
+      answerPresence(session, loop: loop, connection: connection)
     case .presence(let item): show(item)
     case .line(let item): showLine(item)
     case .outcome(let reply): deliver(reply)
@@ -46,8 +50,8 @@ extension Engine {
   }
 
   private mutating func follow(_ session: Identifier, _ workspace: Identifier?, _ loop: Int) {
-    guard let index = warmAnew(session, of: workspace) else {
-      post(.snapshot(session: session, .failure(.unavailable), store: store), to: loop)
+    guard let index = loadAnew(session, of: workspace) else {
+      effects.post(.snapshot(session: session, .failure(.unavailable), store: store), to: loop)
       return
     }
     let bit: UInt64 = 1 << UInt64(loop)
@@ -59,19 +63,20 @@ extension Engine {
     // others first.
     postLog(index)
     sessions[index].followers |= bit
-    followersChanged(index)
-    post(.snapshot(session: session, .success(sessions[index].snapshot), store: store), to: loop)
+    sessions.followersChanged(index)
+    effects.post(
+      .snapshot(session: session, .success(sessions[index].snapshot), store: store), to: loop)
   }
 
   /// The database holds something that this loop did not write: a claim, a close, another node's
   /// message.
   public mutating func changed(_ session: Identifier, of workspace: Identifier? = nil) {
-    let owner = owner(of: session)
+    let owner = effects.owner(of: session)
     guard owner == loop else {
-      post(.changed(session: session, workspace: workspace), to: owner)
+      effects.post(.changed(session: session, workspace: workspace), to: owner)
       return
     }
-    if let index = sessionIndex[session] {
+    if let index = sessions.index(of: session) {
       reread(index)
     } else {
       tellInbox(ofCold: session, of: workspace)
@@ -80,7 +85,7 @@ extension Engine {
 
   /// Entries from the owner. What does not fit behind the head is read from the database.
   private mutating func followerLog(_ session: Identifier, _ part: LogPart) {
-    guard let index = sessionIndex[session], sessions[index].phase == .ready else { return }
+    guard let index = sessions.index(of: session), sessions[index].phase == .ready else { return }
     let head = sessions[index].head
     guard part.first == head + 1 else {
       if part.last > head { readNews(index) }
@@ -92,7 +97,9 @@ extension Engine {
   }
 
   private mutating func followerState(_ snapshot: SessionSnapshot) {
-    guard let index = sessionIndex[snapshot.id], sessions[index].phase == .ready else { return }
+    guard let index = sessions.index(of: snapshot.id), sessions[index].phase == .ready else {
+      return
+    }
     if snapshot.epoch != sessions[index].snapshot.epoch {
       startOver(index, snapshot)
       return

@@ -1,4 +1,4 @@
-public import Chat
+import Chat
 import Primitives
 
 /// What the driver hands on to those who work behind the scenes (`WorkspaceNews`). On the path of a
@@ -10,28 +10,14 @@ extension Engine {
   /// (nobody follows it: it was written over REST) nothing is known, so those who hear of it ask.
   @inline(never)
   mutating func noteVisitorMessage(_ record: Record, seq: Int64) {
-    if let index = sessionIndex[record.session], sessions[index].phase == .ready,
+    if let index = sessions.index(of: record.session), sessions[index].phase == .ready,
       sessions[index].snapshot.status != .waiting
     {
       return
     }
-    if seq == 1 { tell(record.workspace, record.session, .waits) }
+    if seq == 1 { effects.report(record.workspace, record.session, .waits) }
     if !listeners.isEmpty, listeners.contains(record.workspace) {
-      tell(record.workspace, record.session, .wrote(seq: seq))
+      effects.report(record.workspace, record.session, .wrote(seq: seq))
     }
-  }
-
-  mutating func tell(
-    _ workspace: Identifier, _ session: Identifier?, _ kind: WorkspaceNews.Kind
-  ) {
-    guard news.count < Limits.newsItems else { return }
-    news.append(WorkspaceNews(workspace: workspace, session: session, kind: kind))
-  }
-
-  /// What happened since the last call.
-  public mutating func takeNews() -> [WorkspaceNews] {
-    guard !news.isEmpty else { return [] }
-    defer { news = [] }
-    return news
   }
 }

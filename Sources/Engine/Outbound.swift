@@ -5,92 +5,53 @@ public import Wire
 /// From events to bytes. Nothing is written to a socket here: a connection becomes dirty, and the
 /// driver flushes the dirty ones once an iteration, one write each.
 extension Engine {
-  @inline(__always)
-  mutating func markDirty(_ slot: Int) {
-    if !connections[slot].isDirty { becomeDirty(slot) }
-  }
-
-  @inline(never)
-  private mutating func becomeDirty(_ slot: Int) {
-    connections[slot].isDirty = true
-    dirtyConnections.append(slot)
-    endRest(slot)
-  }
-
-  func isOpen(_ slot: Int) -> Bool { connections[slot].phase == .open }
-
   /// A subscription has something to send.
-  mutating func markNews(_ slot: Int, _ subscription: Int) {
-    markDirty(slot)
-    guard !connections[slot].mustPumpAll,
-      connections[slot].subscriptions[subscription].nextWithNews == Subscription.notListed
+  mutating func markNews(_ connection: ConnectionIndex, _ subscription: Int) {
+    connections.markDirty(connection)
+    guard !connections[connection].mustPumpAll,
+      connections[connection].subscriptions[subscription].nextWithNews == Subscription.notListed
     else { return }
-    connections[slot].subscriptions[subscription].nextWithNews = connections[slot].firstWithNews
-    connections[slot].firstWithNews = Int32(subscription)
-  }
-
-  mutating func refuse(
-    _ slot: Int, _ ref: Reference, _ refusal: Refusal, sentence: StaticString? = nil,
-    field: StaticString? = nil, retryAfter: Int64? = nil
-  ) {
-    counters.refused[Int(refusal.rawValue)] += 1
-    FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
-      EventEncoder.error(
-        ref: ref, refusal, sentence: sentence, field: field, retryAfterMilliseconds: retryAfter,
-        to: &$0)
-    }
-    markDirty(slot)
+    connections[connection].subscriptions[subscription].nextWithNews =
+      connections[connection].firstWithNews
+    connections[connection].firstWithNews = Int32(subscription)
   }
 
   /// Sends a close frame and waits for the peer's, at most `Limits.closeTimeoutMilliseconds`.
-  mutating func close(_ slot: Int, _ code: CloseCode, _ reason: StaticString) {
-    guard connections[slot].phase != .closing, connections[slot].phase != .finished else { return }
-    if code.isFault { counters.faults.count(.conversation, reason) }
-    FrameEncoder.appendClose(code, reason: reason, to: &connections[outbox: slot])
-    connections[slot].closeCode = code
-    connections[slot].phase = .closing
-    connections[slot].closeDeadline = now.advanced(byMilliseconds: Limits.closeTimeoutMilliseconds)
-    leaveEverything(slot)
-    setPaused(slot, false)
-    markDirty(slot)
+  mutating func close(_ connection: ConnectionIndex, _ code: CloseCode, _ reason: StaticString) {
+    guard connections[connection].phase != .closing, connections[connection].phase != .finished
+    else { return }
+    if code.isFault { counts.faults.count(.conversation, reason) }
+    FrameEncoder.appendClose(code, reason: reason, to: &connections[outbox: connection])
+    connections[connection].closeCode = code
+    connections[connection].phase = .closing
+    connections[connection].closeDeadline = now.advanced(
+      byMilliseconds: Limits.closeTimeoutMilliseconds)
+    leaveEverything(connection)
+    connections.setPaused(connection, false)
+    connections.markDirty(connection)
   }
 
   /// RFC 6455 §7.1.7: after a fault nothing the peer sends counts any more, so its close frame is
   /// not awaited.
-  mutating func fail(_ slot: Int, _ fault: FrameFault) {
-    fail(slot, .frame, fault.closeCode, fault.reason)
+  mutating func fail(_ connection: ConnectionIndex, _ fault: FrameFault) {
+    fail(connection, .frame, fault.closeCode, fault.reason)
   }
 
   mutating func fail(
-    _ slot: Int, _ stage: FaultCounts.Stage, _ code: CloseCode, _ reason: StaticString
+    _ connection: ConnectionIndex, _ stage: FaultCounts.Stage, _ code: CloseCode,
+    _ reason: StaticString
   ) {
-    guard connections[slot].phase != .finished else { return }
-    counters.faults.count(stage, reason)
-    if connections[slot].phase != .closing {
-      FrameEncoder.appendClose(code, reason: reason, to: &connections[outbox: slot])
-      connections[slot].closeCode = code
+    guard connections[connection].phase != .finished else { return }
+    counts.faults.count(stage, reason)
+    if connections[connection].phase != .closing {
+      FrameEncoder.appendClose(code, reason: reason, to: &connections[outbox: connection])
+      connections[connection].closeCode = code
     }
-    connections[slot].decoder.finish()
-    connections[slot].phase = .finished
-    leaveEverything(slot)
-    setPaused(slot, false)
-    markDirty(slot)
-  }
-
-  mutating func setPaused(_ slot: Int, _ isPaused: Bool) {
-    guard connections[slot].isPaused != isPaused else { return }
-    connections[slot].isPaused = isPaused
-    pauseChanges.append(slot)
-  }
-
-  public func isPaused(_ slot: Int) -> Bool {
-    connections.isOccupied(slot) && connections[slot].isPaused
-  }
-
-  /// Gives up a connection whose socket is of no use any more.
-  mutating func doom(_ slot: Int) {
-    connections[slot].phase = .finished
-    doomed.append(slot)
+    connections[connection].decoder.finish()
+    connections[connection].phase = .finished
+    leaveEverything(connection)
+    connections.setPaused(connection, false)
+    connections.markDirty(connection)
   }
 
   // MARK: The driver's side of a flush
@@ -98,178 +59,118 @@ extension Engine {
   /// Spreads what happened in this iteration: subscribers of changed sessions become dirty, their
   /// followers get mail. Call it before `takeMail` and `takeDirty`.
   public mutating func settleSessions() {
-    guard !dirtySessions.isEmpty else { return }
-    for index in dirtySessions where sessions.isOccupied(index) {
+    guard sessions.hasDirty else { return }
+    let changed = sessions.takeDirty()
+    for index in changed where sessions.isOccupied(index) {
       sessions[index].isDirty = false
       for position in 0..<sessions[index].subscribers.count {
         let subscriber = sessions[index].subscribers[position]
         markNews(subscriber.connection, subscriber.subscription)
       }
       postLog(index)
-      countLog(index)
+      sessions.countLog(index)
     }
-    dirtySessions.removeAll(keepingCapacity: true)
-    dropRecent()
+    sessions.recycle(changed)
+    sessions.dropRecent()
   }
 
-  /// The slots to flush, in the order they became dirty.
-  public mutating func takeDirty(into slots: inout [Int]) {
-    slots.removeAll(keepingCapacity: true)
-    swap(&slots, &dirtyConnections)
-  }
-
-  public var hasDirty: Bool { !dirtyConnections.isEmpty || !dirtySessions.isEmpty }
-
-  /// What waits for the socket already, without what `collect` adds from the logs.
-  public func outputByteCount(_ slot: Int) -> Int { connections[slot].outbox.count }
+  public var hasDirty: Bool { connections.hasDirty || sessions.hasDirty }
 
   /// Appends what the connection may send now. Call it only while the socket takes bytes.
-  public mutating func collect(_ slot: Int, into output: inout [UInt8]) {
-    guard connections.isOccupied(slot) else { return }
-    connections[slot].isDirty = false
-    guard !connections[slot].isBlocked else { return }
-    if !connections[slot].outbox.isEmpty { connections.takeOutbox(slot, into: &output) }
-    guard connections[slot].phase == .open else { return }
+  public mutating func collect(_ connection: ConnectionIndex, into output: inout [UInt8]) {
+    guard connections.isOccupied(connection) else { return }
+    connections[connection].isDirty = false
+    guard !connections[connection].isBlocked else { return }
+    if !connections[connection].outbox.isEmpty { connections.takeOutbox(connection, into: &output) }
+    guard connections[connection].phase == .open else { return }
     let budget = output.count + Limits.backlogBytes
     let isDone =
-      connections[slot].mustPumpAll
-      ? pumpAll(slot, budget, into: &output) : pumpNews(slot, budget, into: &output)
+      connections[connection].mustPumpAll
+      ? pumpAll(connection, budget, into: &output) : pumpNews(connection, budget, into: &output)
     // The rest follows in the next iteration, behind everybody else's share of this one.
-    if !isDone { markDirty(slot) }
+    if !isDone { connections.markDirty(connection) }
   }
 
   private mutating func pumpNews(
-    _ slot: Int, _ budget: Int, into output: inout [UInt8]
+    _ connection: ConnectionIndex, _ budget: Int, into output: inout [UInt8]
   ) -> Bool {
-    while connections[slot].firstWithNews != Subscription.noIndex {
-      let index = Int(connections[slot].firstWithNews)
-      pump(slot, index, budget: budget, into: &output)
+    while connections[connection].firstWithNews != Subscription.noIndex {
+      let index = Int(connections[connection].firstWithNews)
+      pump(connection, index, budget: budget, into: &output)
       // What did not fit keeps its place.
       if output.count >= budget { return false }
-      connections[slot].firstWithNews = connections[slot].subscriptions[index].nextWithNews
-      connections[slot].subscriptions[index].nextWithNews = Subscription.notListed
+      connections[connection].firstWithNews =
+        connections[connection].subscriptions[index].nextWithNews
+      connections[connection].subscriptions[index].nextWithNews = Subscription.notListed
     }
     return true
   }
 
   private mutating func pumpAll(
-    _ slot: Int, _ budget: Int, into output: inout [UInt8]
+    _ connection: ConnectionIndex, _ budget: Int, into output: inout [UInt8]
   ) -> Bool {
-    for index in 0..<connections[slot].subscriptions.count {
-      pump(slot, index, budget: budget, into: &output)
+    for index in 0..<connections[connection].subscriptions.count {
+      pump(connection, index, budget: budget, into: &output)
       if output.count >= budget { return false }
     }
-    connections[slot].mustPumpAll = false
-    connections[slot].firstWithNews = Subscription.noIndex
-    for index in 0..<connections[slot].subscriptions.count {
-      connections[slot].subscriptions[index].nextWithNews = Subscription.notListed
+    connections[connection].mustPumpAll = false
+    connections[connection].firstWithNews = Subscription.noIndex
+    for index in 0..<connections[connection].subscriptions.count {
+      connections[connection].subscriptions[index].nextWithNews = Subscription.notListed
     }
     return true
   }
 
   /// The only rule that sends entries: see `Subscription`.
   private mutating func pump(
-    _ slot: Int, _ index: Int, budget: Int, into output: inout [UInt8]
+    _ connection: ConnectionIndex, _ index: Int, budget: Int, into output: inout [UInt8]
   ) {
-    let session = connections[slot].subscriptions[index].session
-    var next = connections[slot].subscriptions[index].next
-    let head = sessions[at: session].snapshot.head
-    guard next <= head || !connections[slot].subscriptions[index].isLive else { return }
-    let peer = connections[slot].deflate == nil ? nil : deflatePeer(slot)
+    let session = connections[connection].subscriptions[index].session
+    var next = connections[connection].subscriptions[index].next
+    let head = sessions[session].snapshot.head
+    guard next <= head || !connections[connection].subscriptions[index].isLive else { return }
+    let peer = connections[connection].deflate == nil ? nil : deflatePeer(connection)
     let start = next
     while next <= head && output.count < budget {
-      guard next >= sessions[at: session].log.first, next <= sessions[at: session].log.last else {
-        requestPage(slot, index, after: next - 1)
+      guard next >= sessions[session].log.first, next <= sessions[session].log.last else {
+        requestPage(connection, index, after: next - 1)
         break
       }
       if let peer {
-        next = copyDeflated(slot, session, peer, from: next, budget: budget, into: &output)
+        next = copyDeflated(connection, session, peer, from: next, budget: budget, into: &output)
         continue
       }
-      next = sessions[at: session].log.copy(
-        from: next, session: sessions[at: session].id,
-        isOperator: connections[slot].isOperator, budget: budget, to: &output)
+      next = sessions[session].log.copy(
+        from: next, session: sessions[session].id,
+        isOperator: connections[connection].isOperator, budget: budget, to: &output)
     }
-    counters.delivered += UInt64(next - start)
-    connections[slot].subscriptions[index].next = next
-    if next > head && !connections[slot].subscriptions[index].isLive {
-      connections[slot].subscriptions[index].isLive = true
+    counts.delivered += UInt64(next - start)
+    connections[connection].subscriptions[index].next = next
+    if next > head && !connections[connection].subscriptions[index].isLive {
+      connections[connection].subscriptions[index].isLive = true
       FrameEncoder.appendFrame(.text, to: &output) {
         EventEncoder.live(session: sessions[session].id, seq: head, to: &$0)
       }
     }
   }
 
-  private mutating func requestPage(_ slot: Int, _ index: Int, after seq: Int64) {
-    guard !connections[slot].subscriptions[index].isPageInFlight else { return }
-    connections[slot].subscriptions[index].isPageInFlight = true
-    let session = sessions[connections[slot].subscriptions[index].session].id
-    reads.append(
+  private mutating func requestPage(_ connection: ConnectionIndex, _ index: Int, after seq: Int64) {
+    guard !connections[connection].subscriptions[index].isPageInFlight else { return }
+    connections[connection].subscriptions[index].isPageInFlight = true
+    let session = sessions[connections[connection].subscriptions[index].session].id
+    effects.read(
       .entries(
-        session: session, after: seq, limit: Limits.backlogPage,
-        .backlog(connection: connections.id(at: slot))))
+        session: session, after: seq,
+        limit: Limits.backlogPage,
+        .backlog(connection: connections.id(at: connection))))
   }
 
-  /// The socket took everything that `collect` gave, which is nothing while it is full: then news
-  /// for a peer that does not read is no sign that it reads. A connection that has said goodbye is
-  /// closed once all is taken.
-  public mutating func flushed(_ slot: Int) {
-    guard !connections[slot].isBlocked else { return }
-    startHolds(slot)
-    if connections[slot].isPaused && connections[slot].phase == .open { setPaused(slot, false) }
-    if connections[slot].phase == .finished && connections[slot].outbox.isEmpty { doom(slot) }
-  }
-
-  /// The socket is full; `rest` waits for `writable`. A peer that does not read is not read from
-  /// either.
-  public mutating func blocked(_ slot: Int, rest: ArraySlice<UInt8>) {
-    connections[outbox: slot].removeAll(keepingCapacity: true)
-    connections[outbox: slot].append(contentsOf: rest)
-    if !connections[slot].isBlocked {
-      stopHolds(slot)
-      connections[slot].isBlocked = true
-      connections[slot].blockedSince = now
-    }
-    if connections[slot].phase == .open { setPaused(slot, true) }
-  }
-
-  /// The socket takes bytes again: it is flushed in this iteration.
-  public mutating func writable(_ slot: Int) {
-    guard connections.isOccupied(slot), connections[slot].isBlocked else { return }
-    connections[slot].isBlocked = false
-    connections[slot].blockedSince = now
-    connections[slot].mustPumpAll = true
-    markDirty(slot)
-  }
-
-  /// The peer ended or broke the stream: whatever is left has nobody to read it.
-  public mutating func peerEnded(_ slot: Int) {
-    guard connections.isOccupied(slot), connections[slot].phase != .finished else { return }
-    if connections[slot].closeCode == nil { connections[slot].closeCode = .abnormal }
-    doom(slot)
-  }
-
-  /// Slots whose sockets are to be closed now, at the end of the iteration.
-  public mutating func takeDoomed() -> [Int] {
-    guard !doomed.isEmpty else { return [] }
-    defer { doomed = [] }
-    return doomed
-  }
-
-  /// Frees the slot of a closed socket and returns the close code for the log.
-  public mutating func release(_ slot: Int) -> CloseCode? {
-    guard connections.isOccupied(slot) else { return nil }
-    leaveEverything(slot)
-    connections.dropOutbox(slot)
-    let gone = connections.remove(slot)
+  /// Removes the connection of a closed socket and returns the close code for the log.
+  public mutating func release(_ connection: ConnectionIndex) -> CloseCode? {
+    guard connections.isOccupied(connection) else { return nil }
+    leaveEverything(connection)
+    connections.dropOutbox(connection)
+    let gone = connections.remove(connection)
     return gone.closeCode
-  }
-}
-
-extension Engine {
-  /// Puts bytes in front of everything: the answer to the upgrade.
-  public mutating func preface(_ slot: Int, _ bytes: [UInt8]) {
-    connections[outbox: slot].insert(contentsOf: bytes, at: 0)
-    markDirty(slot)
   }
 }

@@ -10,7 +10,7 @@ struct Viewer {
   var person: Person
   /// The connection that looks.
   var loop: Int
-  var slot: SlotID
+  var connection: ConnectionID
 }
 
 public struct PresenceMail: Sendable {
@@ -22,50 +22,53 @@ public struct PresenceMail: Sendable {
   var isViewing: Bool?
   /// The connection that this is about, which does not hear of itself.
   var loop: Int
-  var slot: SlotID
+  var connection: ConnectionID
   /// It is for this connection alone.
   var isAnswer = false
 }
 
 extension Engine {
-  mutating func viewing(_ slot: Int, _ command: Command) {
-    guard connections[slot].isOperator, let session = command.session,
-      let index = sessionIndex[session], let subscription = subscription(slot, of: index)
+  mutating func viewing(_ connection: ConnectionIndex, _ command: Command) {
+    guard connections[connection].isOperator, let session = command.session,
+      let index = sessions.index(of: session),
+      let subscription = subscription(connection, of: index)
     else {
-      refuse(slot, command.ref, connections[slot].isOperator ? .notSubscribed : .forbidden)
+      connections.refuse(
+        connection, command.ref, connections[connection].isOperator ? .notSubscribed : .forbidden)
       return
     }
-    if !connections[slot].subscriptions[subscription].hearsPresence {
-      connections[slot].subscriptions[subscription].hearsPresence = true
-      let id = connections.id(at: slot)
+    if !connections[connection].subscriptions[subscription].hearsPresence {
+      connections[connection].subscriptions[subscription].hearsPresence = true
+      let id = connections.id(at: connection)
       if sessions[index].isOwned {
-        answerPresence(session, loop: loop, slot: id)
+        answerPresence(session, loop: loop, connection: id)
       } else {
-        post(.presenceQuery(session: session, loop: loop, slot: id), to: owner(of: session))
+        effects.post(
+          .presenceQuery(session: session, loop: loop, connection: id), toOwnerOf: session)
       }
     }
     let isViewing = command.active ?? false
-    guard connections[slot].subscriptions[subscription].isViewing != isViewing else { return }
-    connections[slot].subscriptions[subscription].isViewing = isViewing
-    announcePresence(slot, session: index, isViewing: isViewing)
+    guard connections[connection].subscriptions[subscription].isViewing != isViewing else { return }
+    connections[connection].subscriptions[subscription].isViewing = isViewing
+    announcePresence(connection, session: index, isViewing: isViewing)
   }
 
   /// A visitor has begun to follow a session.
-  mutating func visitorBegins(_ slot: Int, session index: Int) {
-    announcePresence(slot, session: index, isOnline: true)
+  mutating func visitorBegins(_ connection: ConnectionIndex, session index: SessionIndex) {
+    announcePresence(connection, session: index, isOnline: true)
     joinAudience(index)
   }
 
   /// A subscription has ended; it is out of the lists already.
-  mutating func presenceEnds(_ slot: Int, _ gone: Subscription) {
-    if gone.isViewing { announcePresence(slot, session: gone.session, isViewing: false) }
-    if connections[slot].isVisitor, !hasVisitor(gone.session) {
-      announcePresence(slot, session: gone.session, isOnline: false)
+  mutating func presenceEnds(_ connection: ConnectionIndex, _ gone: Subscription) {
+    if gone.isViewing { announcePresence(connection, session: gone.session, isViewing: false) }
+    if connections[connection].isVisitor, !hasVisitor(gone.session) {
+      announcePresence(connection, session: gone.session, isOnline: false)
     }
   }
 
   /// A visitor's connections are all on the loop that owns the session.
-  func hasVisitor(_ index: Int) -> Bool {
+  func hasVisitor(_ index: SessionIndex) -> Bool {
     for subscriber in sessions[index].subscribers
     where connections[subscriber.connection].isVisitor {
       return true
@@ -74,74 +77,80 @@ extension Engine {
   }
 
   private mutating func announcePresence(
-    _ slot: Int, session index: Int, isOnline: Bool? = nil, isViewing: Bool? = nil
+    _ connection: ConnectionIndex, session index: SessionIndex, isOnline: Bool? = nil,
+    isViewing: Bool? = nil
   ) {
-    guard let who = connections[slot].member?.person else { return }
+    guard let who = connections[connection].member?.person else { return }
     let item = PresenceMail(
       session: sessions[index].id, who: who, isOnline: isOnline, isViewing: isViewing, loop: loop,
-      slot: connections.id(at: slot))
+      connection: connections.id(at: connection))
     if sessions[index].isOwned {
       spread(item)
     } else {
-      post(.presenceRequest(item), to: owner(of: item.session))
+      effects.post(.presenceRequest(item), toOwnerOf: item.session)
     }
   }
 
   /// On the owner: kept, shown here, and mailed to the loops that follow.
   mutating func spread(_ item: PresenceMail) {
-    guard let index = sessionIndex[item.session], sessions[index].phase == .ready else { return }
+    guard let index = sessions.index(of: item.session), sessions[index].phase == .ready else {
+      return
+    }
     if let isViewing = item.isViewing {
       var viewers = viewers[item.session] ?? []
-      viewers.removeAll { $0.loop == item.loop && $0.slot == item.slot }
+      viewers.removeAll { $0.loop == item.loop && $0.connection == item.connection }
       if isViewing, viewers.count < Limits.viewers {
-        viewers.append(Viewer(person: item.who, loop: item.loop, slot: item.slot))
+        viewers.append(Viewer(person: item.who, loop: item.loop, connection: item.connection))
       }
       self.viewers[item.session] = viewers.isEmpty ? nil : viewers
       // In another window the same operator still looks.
       if !isViewing, viewers.contains(where: { $0.person.id == item.who.id }) { return }
     }
     show(item)
-    forEachLoop(sessions[index].followers) { engine, loop in
-      engine.post(.presence(item), to: loop)
-    }
+    effects.post(
+      .presence(item), toEach: sessions[index].followers)
   }
 
   /// On the owner: tells one connection who is there.
-  mutating func answerPresence(_ session: Identifier, loop target: Int, slot: SlotID) {
-    guard let index = sessionIndex[session], sessions[index].phase == .ready else { return }
+  mutating func answerPresence(_ session: Identifier, loop target: Int, connection: ConnectionID) {
+    guard let index = sessions.index(of: session), sessions[index].phase == .ready else { return }
     var told: Set<Identifier> = []
     var answers: [PresenceMail] = []
     if let visitor = sessions[index].snapshot.visitor {
       answers.append(
         PresenceMail(
-          session: session, who: visitor, isOnline: hasVisitor(index), loop: target, slot: slot,
+          session: session, who: visitor, isOnline: hasVisitor(index), loop: target,
+          connection: connection,
           isAnswer: true))
     }
     for viewer in viewers[session] ?? []
-    where !(viewer.loop == target && viewer.slot == slot)
+    where !(viewer.loop == target && viewer.connection == connection)
       && told.insert(viewer.person.id).inserted
     {
       answers.append(
         PresenceMail(
-          session: session, who: viewer.person, isViewing: true, loop: target, slot: slot,
+          session: session, who: viewer.person, isViewing: true, loop: target,
+          connection: connection,
           isAnswer: true))
     }
     for answer in answers {
-      if target == loop { show(answer) } else { post(.presence(answer), to: target) }
+      if target == loop { show(answer) } else { effects.post(.presence(answer), to: target) }
     }
   }
 
   mutating func show(_ item: PresenceMail) {
-    guard let index = sessionIndex[item.session], sessions[index].phase == .ready else { return }
+    guard let index = sessions.index(of: item.session), sessions[index].phase == .ready else {
+      return
+    }
     let isHere = item.loop == loop
     var frame: [UInt8] = []
     for position in 0..<sessions[index].subscribers.count {
       let subscriber = sessions[index].subscribers[position]
-      let slot = subscriber.connection
-      guard connections[slot].subscriptions[subscriber.subscription].hearsPresence,
-        !connections[slot].isBlocked,
-        connections[slot].outbox.count < Limits.outputSoftBytes,
-        (isHere && connections.id(at: slot) == item.slot) == item.isAnswer
+      let connection = subscriber.connection
+      guard connections[connection].subscriptions[subscriber.subscription].hearsPresence,
+        !connections[connection].isBlocked,
+        connections[connection].outbox.count < Limits.outputSoftBytes,
+        (isHere && connections.id(at: connection) == item.connection) == item.isAnswer
       else { continue }
       if frame.isEmpty {
         FrameEncoder.appendFrame(.text, to: &frame) {
@@ -150,8 +159,8 @@ extension Engine {
             isViewing: item.isViewing, to: &$0)
         }
       }
-      connections[outbox: slot].append(contentsOf: frame)
-      markDirty(slot)
+      connections[outbox: connection].append(contentsOf: frame)
+      connections.markDirty(connection)
     }
   }
 }
@@ -165,7 +174,7 @@ extension Engine {
     for (workspace, watchers) in inbox.watchers {
       var seen: Set<Identifier> = []
       for id in watchers where connections.contains(id) {
-        guard let person = connections[Int(id.index)].member?.person.id,
+        guard let person = connections[id.index].member?.person.id,
           seen.insert(person).inserted
         else { continue }
         here.append((workspace, person))
@@ -180,39 +189,41 @@ extension Engine {
     return inbox.hasNewWatcher
   }
 
-  mutating func available(_ slot: Int, _ command: Command) {
-    guard let member = connections[slot].member else { return }
+  mutating func available(_ connection: ConnectionIndex, _ command: Command) {
+    guard let member = connections[connection].member else { return }
     guard member.isOperator else {
-      refuse(slot, command.ref, .forbidden)
+      connections.refuse(connection, command.ref, .forbidden)
       return
     }
     guard let isAvailable = command.available else {
-      refuse(
-        slot, command.ref, .badFrame, sentence: "The command needs available, true or false.",
+      connections.refuse(
+        connection, command.ref, .badFrame, sentence: "The command needs available, true or false.",
         field: "available")
       return
     }
-    reads.append(
+    effects.read(
       .storeAvailability(
-        connection: connections.id(at: slot), ref: command.ref, operator: member.person.id,
+        connection: connections.id(at: connection), ref: command.ref, operator: member.person.id,
         workspace: member.workspace, isAvailable))
   }
 
   /// The answer to `ReadRequest.storeAvailability`.
   public mutating func availabilityStored(_ request: ReadRequest, isStored: Bool) {
     guard
-      case .storeAvailability(let connection, let ref, _, let workspace, let isAvailable) = request
+      case .storeAvailability(let handle, let ref, _, let workspace, let isAvailable) = request
     else { return }
-    if isStored, isAvailable { tell(workspace, nil, .operators) }
-    guard connections.contains(connection), isOpen(Int(connection.index)) else { return }
-    let slot = Int(connection.index)
+    if isStored, isAvailable { effects.report(workspace, nil, .operators) }
+    guard connections.contains(handle), connections.isOpen(handle.index) else { return }
+    let connection = handle.index
     guard isStored else {
-      refuse(slot, ref, .unavailable, retryAfter: breaker.wait(salt: name(slot), now: now))
+      connections.refuse(
+        connection, ref, .unavailable,
+        retryAfter: breaker.wait(salt: connections[connection].salt, now: now))
       return
     }
-    FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
+    FrameEncoder.appendFrame(.text, to: &connections[outbox: connection]) {
       EventEncoder.ok(ref: ref, to: &$0)
     }
-    markDirty(slot)
+    connections.markDirty(connection)
   }
 }

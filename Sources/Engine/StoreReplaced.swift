@@ -12,13 +12,13 @@ import Wire
 extension Engine {
   /// This loop's writer has reached another database.
   public mutating func storeReplaced() {
-    for other in 0..<loopCount where other != loop { post(.storeReplaced(loop: loop), to: other) }
+    effects.postToOthers(.storeReplaced(loop: loop))
     forgetSessions { _, _ in true }
   }
 
   /// Another loop's writer has; the sessions of that loop are followed here.
   mutating func storeReplaced(ofLoop other: Int) {
-    forgetSessions { engine, session in engine.owner(of: session) == other }
+    forgetSessions { engine, session in engine.effects.owner(of: session) == other }
   }
 
   /// A follower shows the owner's head and its own reader's pages: they must come from the same
@@ -32,26 +32,25 @@ extension Engine {
       sessionLoaded(session, result)
       return
     }
-    post(.unfollow(session: session, loop: loop), to: owner(of: session))
+    effects.post(.unfollow(session: session, loop: loop), toOwnerOf: session)
     sessionLoaded(session, .failure(.unavailable))
   }
 
   private mutating func forgetSessions(
     where isConcerned: (borrowing Engine, Identifier) -> Bool
   ) {
-    for index in 0..<sessions.endIndex
+    for index in sessions.indices
     where sessions.isOccupied(index) && isConcerned(self, sessions[index].id) {
       while let subscriber = sessions[index].subscribers.last {
         close(subscriber.connection, .rebalance, "the database has changed")
       }
       let session = forget(index)
       for item in session.waiting where connections.contains(item.connection) {
-        close(Int(item.connection.index), .rebalance, "the database has changed")
+        close(item.connection.index, .rebalance, "the database has changed")
       }
-      forEachLoop(session.waitingFollowers) { engine, loop in
-        engine.post(
-          .snapshot(session: session.id, .failure(.unavailable), store: engine.store), to: loop)
-      }
+      effects.post(
+        .snapshot(session: session.id, .failure(.unavailable), store: store),
+        toEach: session.waitingFollowers)
     }
   }
 }

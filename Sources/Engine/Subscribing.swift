@@ -4,57 +4,60 @@ import Wire
 
 /// Subscriptions, and the sessions they keep warm.
 extension Engine {
-  mutating func subscribe(_ slot: Int, _ command: Command, _ text: RawSpan) {
+  mutating func subscribe(_ connection: ConnectionIndex, _ command: Command, _ text: RawSpan) {
     guard let session = command.session else {
-      refuse(
-        slot, command.ref, .badFrame, sentence: "The command needs a session.", field: "session")
+      connections.refuse(
+        connection, command.ref, .badFrame, sentence: "The command needs a session.",
+        field: "session")
       return
     }
     var epoch: [UInt8] = []
     if let token = command.epoch { epoch.append(text.extracting(token.range)) }
     subscribe(
-      slot,
+      connection,
       SubscribeRequest(
         ref: command.ref, session: session, after: command.after, tail: command.tail, epoch: epoch))
   }
 
-  mutating func subscribe(_ slot: Int, _ request: SubscribeRequest) {
-    guard let member = connections[slot].member else { return }
+  mutating func subscribe(_ connection: ConnectionIndex, _ request: SubscribeRequest) {
+    guard let member = connections[connection].member else { return }
     // A visitor learns nothing about a session that its token does not name, not even whether it
     // exists.
     guard member.mayName(request.session) else {
-      refuse(slot, request.ref, .noSuchSession)
+      connections.refuse(connection, request.ref, .noSuchSession)
       return
     }
     let isKnown =
-      sessionIndex[request.session].flatMap { subscription(slot, of: $0) } != nil
-    guard isKnown || connections[slot].subscriptions.count < Limits.subscriptions else {
-      refuse(slot, request.ref, .rateLimited, sentence: "Too many subscriptions on one connection.")
+      sessions.index(of: request.session).flatMap { subscription(connection, of: $0) } != nil
+    guard isKnown || connections[connection].subscriptions.count < Limits.subscriptions else {
+      connections.refuse(
+        connection, request.ref, .rateLimited, sentence: "Too many subscriptions on one connection."
+      )
       return
     }
-    guard let index = warmAnew(request.session, of: member.workspace) else {
-      refuse(slot, request.ref, .unavailable, retryAfter: 1000)
+    guard let index = loadAnew(request.session, of: member.workspace) else {
+      connections.refuse(connection, request.ref, .unavailable, retryAfter: 1000)
       return
     }
     if sessions[index].phase == .ready {
-      finishSubscribe(slot, index, request)
+      finishSubscribe(connection, index, request)
     } else if sessions[index].waiting.count < Limits.waitingSubscribes {
       sessions[index].waiting.append(
-        WaitingSubscribe(connection: connections.id(at: slot), request: request))
+        WaitingSubscribe(connection: connections.id(at: connection), request: request))
     } else {
-      refuse(slot, request.ref, .unavailable, retryAfter: 1000)
+      connections.refuse(connection, request.ref, .unavailable, retryAfter: 1000)
     }
   }
 
   /// A command behind a subscribe that waits for its session to load waits with it, so that a
   /// client may send both at once.
   mutating func hold(
-    _ slot: Int, _ session: Identifier, _ ref: Reference, _ command: RawSpan
+    _ connection: ConnectionIndex, _ session: Identifier, _ ref: Reference, _ command: RawSpan
   ) -> Bool {
-    guard let index = sessionIndex[session], sessions[index].phase == .loading else {
+    guard let index = sessions.index(of: session), sessions[index].phase == .loading else {
       return false
     }
-    let id = connections.id(at: slot)
+    let id = connections.id(at: connection)
     guard let position = sessions[index].waiting.lastIndex(where: { $0.connection == id }) else {
       return false
     }
@@ -63,38 +66,39 @@ extension Engine {
       copy.append(command)
       sessions[index].waiting[position].held.append(copy)
     } else {
-      refuse(slot, ref, .rateLimited, retryAfter: 100)
+      connections.refuse(connection, ref, .rateLimited, retryAfter: 100)
     }
     return true
   }
 
   private mutating func performHeld(_ item: WaitingSubscribe) {
     for command in item.held where connections.contains(item.connection) {
-      command.withRawSpan { process(Int(item.connection.index), $0) }
+      command.withRawSpan { process(item.connection.index, $0) }
     }
   }
 
   /// The workspace of a session as far as it is known: the key by which the store finds its rows.
   public func workspace(of id: Identifier) -> Identifier? {
-    guard let index = sessionIndex[id] else { return nil }
+    guard let index = sessions.index(of: id) else { return nil }
     return sessions[index].phase == .ready
       ? sessions[index].snapshot.workspace : sessions[index].workspaceHint
   }
 
   /// - Parameter isFresh: the database has just been asked, after the client had.
   private mutating func finishSubscribe(
-    _ slot: Int, _ index: Int, _ request: SubscribeRequest, isFresh: Bool = false
+    _ connection: ConnectionIndex, _ index: SessionIndex, _ request: SubscribeRequest,
+    isFresh: Bool = false
   ) {
-    guard isOpen(slot) else { return }
-    let isOperator = connections[slot].isOperator
+    guard connections.isOpen(connection) else { return }
+    let isOperator = connections[connection].isOperator
     let snapshot = sessions[index].snapshot
-    guard connections[slot].member?.mayUse(snapshot) == true else {
-      refuse(slot, request.ref, .noSuchSession)
+    guard connections[connection].member?.mayUse(snapshot) == true else {
+      connections.refuse(connection, request.ref, .noSuchSession)
       return
     }
-    if let visitor = snapshot.visitor, visitor == connections[slot].member?.person {
+    if let visitor = snapshot.visitor, visitor == connections[connection].member?.person {
       // One copy of the name for both.
-      connections[slot].member?.person.name = visitor.name
+      connections[connection].member?.person.name = visitor.name
     }
     let head = snapshot.head
     let tail = min(request.tail ?? Int64(Limits.tailDefault), Int64(Limits.pageEntries))
@@ -103,34 +107,34 @@ extension Engine {
     if !isOtherEpoch, from > head + 1,
       isBehind(index) || !isFresh && mayBeBehind(index, from)
     {
-      refuse(
-        slot, request.ref, .unavailable,
+      connections.refuse(
+        connection, request.ref, .unavailable,
         sentence: "This gateway may not know the newest messages yet. Subscribe again.",
-        retryAfter: breaker.wait(salt: name(slot), now: now))
+        retryAfter: breaker.wait(salt: connections[connection].salt, now: now))
       return
     }
     if isOtherEpoch || from > head + 1 {
       // The log went back behind what the client holds: it drops its copy and starts from the tail.
-      FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: connection]) {
         EventEncoder.resync(
           ref: .none, session: request.session, epoch: snapshot.epoch, head: head,
           reason: isOtherEpoch ? "epoch" : "ahead", to: &$0)
       }
       from = max(1, head - Int64(Limits.tailDefault) + 1)
     }
-    place(slot, index, next: from)
-    FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
+    place(connection, index, next: from)
+    FrameEncoder.appendFrame(.text, to: &connections[outbox: connection]) {
       EventEncoder.subscribed(
         ref: request.ref, snapshot, from: from, isOperator: isOperator, to: &$0)
     }
-    markDirty(slot)
-    if !isOperator { visitorBegins(slot, session: index) }
+    connections.markDirty(connection)
+    if !isOperator { visitorBegins(connection, session: index) }
   }
 
   /// More may be committed than this loop has heard of: the answer to a commit was lost, or the
   /// store cannot be asked. Another loop may have read and shown it meanwhile, so that a client is
   /// ahead of this one without a sign that the log went back.
-  private func isBehind(_ index: Int) -> Bool {
+  private func isBehind(_ index: SessionIndex) -> Bool {
     !isStoreReachable || sessions[index].isStale || sessions[index].isReading
   }
 
@@ -138,7 +142,7 @@ extension Engine {
   /// gateway, or another loop has read what was committed while the answer was on its way here, or
   /// lost, and the batch is tried once more. It is told to come again while the database is asked.
   /// Once for each place in the log: what is not there then has gone back.
-  private mutating func mayBeBehind(_ index: Int, _ from: Int64) -> Bool {
+  private mutating func mayBeBehind(_ index: SessionIndex, _ from: Int64) -> Bool {
     guard from > sessions[index].askedSeq else { return false }
     sessions[index].askedSeq = from
     reread(index)
@@ -146,11 +150,11 @@ extension Engine {
   }
 
   /// Puts the subscription into both lists, or moves the one that is there.
-  private mutating func place(_ slot: Int, _ index: Int, next: Int64) {
-    if let existing = subscription(slot, of: index) {
-      connections[slot].subscriptions[existing].next = next
-      connections[slot].subscriptions[existing].isLive = false
-      markNews(slot, existing)
+  private mutating func place(_ connection: ConnectionIndex, _ index: SessionIndex, next: Int64) {
+    if let existing = subscription(connection, of: index) {
+      connections[connection].subscriptions[existing].next = next
+      connections[connection].subscriptions[existing].isLive = false
+      markNews(connection, existing)
       // A page that is under way belongs to the old place; its entries no longer fit and are
       // dropped.
       return
@@ -158,29 +162,29 @@ extension Engine {
     let subscription = Subscription(
       session: index, position: sessions[index].subscribers.count, next: next)
     sessions[index].subscribers.append(
-      Subscriber(connection: slot, subscription: connections[slot].subscriptions.count))
-    connections[slot].subscriptions.append(subscription)
-    markNews(slot, connections[slot].subscriptions.count - 1)
-    followersChanged(index)
+      Subscriber(connection: connection, subscription: connections[connection].subscriptions.count))
+    connections[connection].subscriptions.append(subscription)
+    markNews(connection, connections[connection].subscriptions.count - 1)
+    sessions.followersChanged(index)
   }
 
-  mutating func unsubscribe(_ slot: Int, _ command: Command) {
-    guard let id = command.session, let index = sessionIndex[id],
-      let subscription = subscription(slot, of: index)
+  mutating func unsubscribe(_ connection: ConnectionIndex, _ command: Command) {
+    guard let id = command.session, let index = sessions.index(of: id),
+      let subscription = subscription(connection, of: index)
     else {
-      refuse(slot, command.ref, .notSubscribed)
+      connections.refuse(connection, command.ref, .notSubscribed)
       return
     }
-    leave(slot, subscription)
-    FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
+    leave(connection, subscription)
+    FrameEncoder.appendFrame(.text, to: &connections[outbox: connection]) {
       EventEncoder.ok(ref: command.ref, to: &$0)
     }
-    markDirty(slot)
+    connections.markDirty(connection)
   }
 
   /// Takes one subscription out of both lists; the last ones move into the gaps.
-  mutating func leave(_ slot: Int, _ subscription: Int) {
-    let gone = connections[slot].subscriptions[subscription]
+  mutating func leave(_ connection: ConnectionIndex, _ subscription: Int) {
+    let gone = connections[connection].subscriptions[subscription]
     let lastSubscriber = sessions[gone.session].subscribers.removeLast()
     if gone.position < sessions[gone.session].subscribers.count {
       sessions[gone.session].subscribers[gone.position] = lastSubscriber
@@ -188,23 +192,23 @@ extension Engine {
         gone.position
     }
     // The list of those with news goes by their indices.
-    connections[slot].mustPumpAll = true
-    let lastSubscription = connections[slot].subscriptions.removeLast()
-    if subscription < connections[slot].subscriptions.count {
-      connections[slot].subscriptions[subscription] = lastSubscription
+    connections[connection].mustPumpAll = true
+    let lastSubscription = connections[connection].subscriptions.removeLast()
+    if subscription < connections[connection].subscriptions.count {
+      connections[connection].subscriptions[subscription] = lastSubscription
       sessions[lastSubscription.session].subscribers[lastSubscription.position].subscription =
         subscription
     }
     sessions[gone.session].idleSince = now
-    presenceEnds(slot, gone)
-    followersChanged(gone.session)
+    presenceEnds(connection, gone)
+    sessions.followersChanged(gone.session)
   }
 
-  mutating func leaveEverything(_ slot: Int) {
-    while !connections[slot].subscriptions.isEmpty {
-      leave(slot, connections[slot].subscriptions.count - 1)
+  mutating func leaveEverything(_ connection: ConnectionIndex) {
+    while !connections[connection].subscriptions.isEmpty {
+      leave(connection, connections[connection].subscriptions.count - 1)
     }
-    stopWatching(slot)
+    stopWatching(connection)
   }
 
   // MARK: Answers of the database and of the owner
@@ -213,7 +217,7 @@ extension Engine {
   public mutating func sessionLoaded(
     _ id: Identifier, _ result: Result<SessionSnapshot, LoadFault>
   ) {
-    guard let index = sessionIndex[id] else { return }
+    guard let index = sessions.index(of: id) else { return }
     sessions[index].isReading = false
     switch result {
     case .success(let snapshot):
@@ -234,20 +238,11 @@ extension Engine {
         dismiss(index)
       }
     }
-    if let index = sessionIndex[id], sessions[index].isStale { reread(index) }
+    if let index = sessions.index(of: id), sessions[index].isStale { reread(index) }
   }
 
-  private mutating func becomeReady(_ index: Int, _ snapshot: SessionSnapshot) {
-    sessions[index].phase = .ready
-    sessions[index].snapshot = snapshot
-    // The same for nearly all sessions of a database: one copy for all.
-    if snapshot.epoch == epoch {
-      sessions[index].snapshot.epoch = epoch
-    } else {
-      epoch = snapshot.epoch
-    }
-    emptyLog(index)
-    sessions[index].postedSeq = snapshot.head
+  private mutating func becomeReady(_ index: SessionIndex, _ snapshot: SessionSnapshot) {
+    sessions.becomeReady(index, snapshot)
     if sessions[index].isInboxPending {
       sessions[index].isInboxPending = false
       touchInbox(index)
@@ -256,53 +251,50 @@ extension Engine {
     let waiting = sessions[index].waiting
     sessions[index].endLoading()
     sessions[index].followers |= followers
-    forEachLoop(followers) { engine, loop in
-      engine.post(
-        .snapshot(session: snapshot.id, .success(snapshot), store: engine.store), to: loop)
-    }
+    effects.post(
+      .snapshot(session: snapshot.id, .success(snapshot), store: store), toEach: followers)
     for item in waiting where connections.contains(item.connection) {
       finishSubscribe(
-        Int(item.connection.index), index, item.request, isFresh: sessions[index].isOwned)
+        item.connection.index, index, item.request, isFresh: sessions[index].isOwned)
     }
-    followersChanged(index)
+    sessions.followersChanged(index)
     for item in waiting { performHeld(item) }
   }
 
   /// The session was deleted: whoever follows it is told, and it leaves the operators' lists.
-  private mutating func dismiss(_ index: Int) {
+  private mutating func dismiss(_ index: SessionIndex) {
     touchInbox(index)
     tellSubscribers(index) { EventEncoder.unsubscribed(session: $0.id, .noSuchSession, to: &$1) }
     while let subscriber = sessions[index].subscribers.last {
       leave(subscriber.connection, subscriber.subscription)
     }
     let session = forget(index)
-    forEachLoop(session.followers) { engine, loop in
-      engine.post(
-        .snapshot(session: session.id, .failure(.noSuchSession), store: engine.store), to: loop)
-    }
+    effects.post(
+      .snapshot(session: session.id, .failure(.noSuchSession), store: store),
+      toEach: session.followers)
   }
 
-  private mutating func loadFailed(_ index: Int, _ fault: LoadFault) {
+  private mutating func loadFailed(_ index: SessionIndex, _ fault: LoadFault) {
     let session = forget(index)
     for item in session.waiting where connections.contains(item.connection) {
-      let slot = Int(item.connection.index)
-      guard isOpen(slot) else { continue }
+      let connection = item.connection.index
+      guard connections.isOpen(connection) else { continue }
       switch fault {
-      case .noSuchSession: refuse(slot, item.request.ref, .noSuchSession)
+      case .noSuchSession: connections.refuse(connection, item.request.ref, .noSuchSession)
       case .unavailable:
-        refuse(
-          slot, item.request.ref, .unavailable,
-          retryAfter: breaker.wait(salt: name(slot), now: now))
+        connections.refuse(
+          connection, item.request.ref, .unavailable,
+          retryAfter: breaker.wait(salt: connections[connection].salt, now: now))
       }
     }
     for item in session.waiting { performHeld(item) }
-    forEachLoop(session.waitingFollowers) { engine, loop in
-      engine.post(.snapshot(session: session.id, .failure(fault), store: engine.store), to: loop)
-    }
+    effects.post(
+      .snapshot(session: session.id, .failure(fault), store: store),
+      toEach: session.waitingFollowers)
   }
 
   /// Reads the state again, once at a time.
-  mutating func reread(_ index: Int) {
+  mutating func reread(_ index: SessionIndex) {
     guard sessions[index].isOwned else {
       readNews(index)
       return
@@ -313,32 +305,33 @@ extension Engine {
     }
     sessions[index].isStale = false
     sessions[index].isReading = true
-    reads.append(.session(sessions[index].id))
+    effects.read(.session(sessions[index].id))
   }
 
   /// Reads the state of every session in memory again: something was changed behind our back.
   public mutating func rereadAll() {
-    for index in Array(sessionIndex.values) where sessions[index].isOwned {
-      if sessions[index].phase == .ready { reread(index) }
+    for index in sessions.indices
+    where sessions.isOccupied(index) && sessions[index].isOwned && sessions[index].phase == .ready {
+      reread(index)
     }
   }
 
   /// Reads the entries behind the head, once at a time.
-  mutating func readNews(_ index: Int) {
+  mutating func readNews(_ index: SessionIndex) {
     guard !sessions[index].isReading else {
       sessions[index].isStale = true
       return
     }
     sessions[index].isStale = false
     sessions[index].isReading = true
-    reads.append(
+    effects.read(
       .entries(
         session: sessions[index].id, after: sessions[index].head, limit: Limits.backlogPage,
         .catchUp))
   }
 
   /// A state that was read again: what changed is told, and what is missing is read.
-  private mutating func refresh(_ index: Int, _ snapshot: SessionSnapshot) {
+  private mutating func refresh(_ index: SessionIndex, _ snapshot: SessionSnapshot) {
     let old = sessions[index].snapshot
     // A lower head proves nothing: the reader may have looked before the writer's last commit. A
     // database that went back is noticed by `storeReplaced`.
@@ -362,11 +355,11 @@ extension Engine {
 
   /// The log went back (restore, fail-over to a stale standby): everybody starts again from the
   /// tail.
-  mutating func startOver(_ index: Int, _ snapshot: SessionSnapshot) {
+  mutating func startOver(_ index: SessionIndex, _ snapshot: SessionSnapshot) {
     sessions[index].snapshot = snapshot
     // Positions in the old marks, which speak of a log that is gone.
     sessions[index].unstoredMarks.removeAll()
-    emptyLog(index)
+    sessions.emptyLog(index)
     sessions[index].postedSeq = snapshot.head
     for subscriber in sessions[index].subscribers {
       FrameEncoder.appendFrame(.text, to: &connections[outbox: subscriber.connection]) {
@@ -374,50 +367,37 @@ extension Engine {
           ref: .none, session: snapshot.id, epoch: snapshot.epoch, head: snapshot.head,
           reason: "epoch", to: &$0)
       }
-      markDirty(subscriber.connection)
+      connections.markDirty(subscriber.connection)
     }
     while let subscriber = sessions[index].subscribers.last {
       leave(subscriber.connection, subscriber.subscription)
     }
-    forEachLoop(sessions[index].followers) { engine, loop in
-      engine.post(.state(snapshot), to: loop)
-    }
+    effects.post(
+      .state(snapshot), toEach: sessions[index].followers)
     touchInbox(index)
   }
 
   /// Tells subscribers and followers the state.
-  mutating func announceState(_ index: Int) {
+  mutating func announceState(_ index: SessionIndex) {
     tellSubscribers(index) { EventEncoder.session($0, to: &$1) }
     let snapshot = sessions[index].snapshot
-    forEachLoop(sessions[index].followers) { engine, loop in
-      engine.post(.state(snapshot), to: loop)
-    }
+    effects.post(
+      .state(snapshot), toEach: sessions[index].followers)
   }
 
   /// Encodes an event once and appends it for every subscriber that `includes` admits.
   mutating func tellSubscribers(
-    _ index: Int, includes: (borrowing Engine, Int) -> Bool = { _, _ in true },
+    _ index: SessionIndex, includes: (borrowing Engine, ConnectionIndex) -> Bool = { _, _ in true },
     _ encode: (SessionSnapshot, inout [UInt8]) -> Void
   ) {
     guard !sessions[index].subscribers.isEmpty else { return }
     var frame = SharedFrame()
     FrameEncoder.appendFrame(.text, to: &frame.plain) { encode(sessions[index].snapshot, &$0) }
     for position in 0..<sessions[index].subscribers.count {
-      let slot = sessions[index].subscribers[position].connection
-      guard includes(self, slot) else { continue }
-      append(&frame, slot)
-      markDirty(slot)
+      let connection = sessions[index].subscribers[position].connection
+      guard includes(self, connection) else { continue }
+      append(&frame, connection)
+      connections.markDirty(connection)
     }
   }
-
-  mutating func forEachLoop(_ loops: UInt64, _ body: (inout Engine, Int) -> Void) {
-    var rest = loops
-    while rest != 0 {
-      let loop = rest.trailingZeroBitCount
-      rest &= rest - 1
-      body(&self, loop)
-    }
-  }
-
-  func name(_ slot: Int) -> UInt64 { connections[slot].name.low }
 }

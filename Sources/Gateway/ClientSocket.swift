@@ -1,3 +1,4 @@
+import Engine
 import Kernel
 import OpenSSL
 import Primitives
@@ -26,7 +27,7 @@ struct ClientSocket: ~Copyable {
     case handshake(until: Instant)
     case http
     /// Slot of the engine's connection.
-    case webSocket(Int)
+    case webSocket(ConnectionIndex)
     /// Our side is shut; what the peer still sends is thrown away until it closes too. A socket
     /// closed with unread input would be reset, and the peer might never see our last words (RFC
     /// 9112 §9.6).

@@ -42,7 +42,7 @@ extension EventLoop {
       engine.closeAll()
     }
     let unstored = engine.queuedRecords + storeSockets.recordsInFlight
-    let isIdle = engine.connectionCount == 0 && unstored == 0
+    let isIdle = engine.connections.count == 0 && unstored == 0
     guard isIdle || now >= drain.endAt else { return }
     drain.isOver = true
     guard unstored > 0 else { return }

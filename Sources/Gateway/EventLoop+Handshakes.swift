@@ -97,7 +97,7 @@ extension EventLoop {
 
   /// With each sweep: gives the memory of a wave back once three quarters of it have gone.
   mutating func giveBackMemory() {
-    let count = sockets.count - engine.connectionCount
+    let count = sockets.count - engine.connections.count
     wave = max(wave, count)
     guard wave >= EventLoop.waveMin, count <= wave / 4, now >= nextTrim else { return }
     wave = count

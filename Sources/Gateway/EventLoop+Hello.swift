@@ -15,9 +15,9 @@ extension EventLoop {
   /// Some 5 microseconds each, at most one for each connection and `hello`. A visitor who belongs
   /// to another loop is confirmed there: no answer from before its move welcomes a connection.
   mutating func verifyTokens() {
-    for verification in engine.takeVerifications() {
+    for verification in engine.effects.takeVerifications() {
       let connection = verification.connection
-      guard let socket = sockets.socket(ofConnection: Int(connection.index)) else { continue }
+      guard let socket = sockets.socket(ofConnection: connection.index) else { continue }
       switch admit(socket, verification) {
       case .failure(let refusal): engine.verified(connection, .failure(refusal))
       case .success((let member, _)) where engine.leaves(connection, as: member):

@@ -112,19 +112,19 @@ extension EventLoop {
 
   mutating func postMail() {
     for loop in 0..<context.loopCount where loop != index {
-      let items = engine.takeMail(for: loop)
+      let items = engine.effects.takeMail(for: loop)
       if !items.isEmpty { context.mailboxes[loop].post(items) }
     }
   }
 
   mutating func passNews() {
-    for item in engine.takeNews() {
+    for item in engine.effects.takeNews() {
       context.jobs.workspaceNews(item, loop: index, now: now)
     }
   }
 
   mutating func answerRequests() {
-    for outcome in engine.takeRequestOutcomes() {
+    for outcome in engine.effects.takeRequestOutcomes() {
       appends.take(outcome.origin.slot)?.resume(returning: outcome)
     }
   }
@@ -133,8 +133,8 @@ extension EventLoop {
 
   /// A visitor's connection goes to the loop of its session, once, after its hello.
   mutating func moveDepartures() {
-    for (id, loop) in engine.takeDepartures() {
-      guard let socket = sockets.socket(ofConnection: Int(id.index)), sockets.isAlive(socket),
+    for (id, loop) in engine.effects.takeDepartures() {
+      guard let socket = sockets.socket(ofConnection: id.index), sockets.isAlive(socket),
         let departure = engine.depart(id)
       else { continue }
       try? epoll.remove(sockets[socket].descriptor)
@@ -151,8 +151,8 @@ extension EventLoop {
       remove(id)
       return
     }
-    sockets.bind(id, toConnection: Int(connection.index))
-    sockets[id.index].phase = .webSocket(Int(connection.index))
+    sockets.bind(id, toConnection: connection.index)
+    sockets[id.index].phase = .webSocket(connection.index)
     standings.add(
       Standings.Claim(
         socket: id, connection: connection,

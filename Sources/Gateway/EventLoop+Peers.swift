@@ -8,7 +8,7 @@ import Primitives
 struct CatchUpScan {
   var next = Instant.zero
   /// The engine's number of the session at which the next part begins.
-  var position = 0
+  var position = SessionIndex(0)
   var isUnderWay = false
 }
 
@@ -25,7 +25,7 @@ extension EventLoop {
   /// Changed over REST or by a job, by this gateway.
   mutating func changedHere(_ session: Identifier) {
     engine.changed(session)
-    if engine.hasPeers { engine.noteChange(session, engine.workspace(of: session)) }
+    if engine.hasPeers { engine.effects.noteChange(session, engine.workspace(of: session)) }
   }
 
   mutating func happenedHere(_ item: WorkspaceNews) {
@@ -43,13 +43,13 @@ extension EventLoop {
   /// Once an iteration, behind the commits.
   mutating func tellPeers() {
     engine.hasPeers = context.peers.areThere
-    if engine.hasChanges || !bell.isEmpty { ringBell() }
+    if engine.effects.hasChanges || !bell.isEmpty { ringBell() }
   }
 
   /// Apart from the turns in which nothing is to be told.
   @inline(never)
   private mutating func ringBell() {
-    for change in engine.takeChanges() { bell.add(change) }
+    for change in engine.effects.takeChanges() { bell.add(change) }
     guard !bell.isEmpty, !bell.isUnderWay, now >= bell.notBefore, reader.isReady else { return }
     let query = Peers.tell(bell.take(as: context.peers.id))
     bell.isUnderWay = queries.ask(query, for: .bell, of: &reader, now: now)
@@ -101,7 +101,7 @@ extension EventLoop {
       return
     }
     let (known, next) = engine.followed(from: look.position, limit: EventLoop.comparedMax)
-    look.position = next ?? 0
+    look.position = next ?? SessionIndex(0)
     if next == nil {
       look.next = now.advanced(
         byMilliseconds: context.peers.areHeard

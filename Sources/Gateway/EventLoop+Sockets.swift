@@ -46,7 +46,9 @@ extension EventLoop {
 
   /// The peer has closed or broken the connection.
   mutating func ended(_ socket: SocketIndex) {
-    if case .webSocket(let connection) = sockets[socket].phase { engine.peerEnded(connection) }
+    if case .webSocket(let connection) = sockets[socket].phase {
+      engine.connections.peerEnded(connection)
+    }
     sockets[socket].hasEnded = true
     doom(socket)
   }
@@ -58,7 +60,7 @@ extension EventLoop {
     case .webSocket(let connection):
       watch(socket, sockets[socket].interest.subtracting(.write))
       if sockets[socket].hasUnsent { unsentSockets.append(sockets.id(at: socket)) }
-      engine.writable(connection)
+      engine.connections.writable(connection, now: engine.now)
     case .http: httpDirty.append(sockets.id(at: socket))
     case .handshake: unsentSockets.append(sockets.id(at: socket))
     case .lingering: if !endOutput(socket) { ended(socket) }
@@ -74,11 +76,13 @@ extension EventLoop {
   /// A paused connection is not read: a token is being verified, or the peer does not take its
   /// answers.
   mutating func applyPauses() {
-    for connection in engine.takePauseChanges() {
+    for connection in engine.connections.takePauseChanges() {
       guard let socket = sockets.socket(ofConnection: connection) else { continue }
       let interest = sockets[socket].interest
       watch(
-        socket, engine.isPaused(connection) ? interest.subtracting(.read) : interest.union(.read))
+        socket,
+        engine.connections.isPaused(connection)
+          ? interest.subtracting(.read) : interest.union(.read))
     }
   }
 
@@ -87,7 +91,7 @@ extension EventLoop {
     flushAnswers()
     flushUnsent()
     if dirtyFlushed == dirty.count {
-      engine.takeDirty(into: &dirty)
+      engine.connections.takeDirty(into: &dirty)
       dirtyFlushed = 0
     }
     while dirtyFlushed < dirty.count {
@@ -115,7 +119,7 @@ extension EventLoop {
     }
   }
 
-  private mutating func flush(_ socket: SocketIndex, _ connection: Int) {
+  private mutating func flush(_ socket: SocketIndex, _ connection: ConnectionIndex) {
     output.removeAll(keepingCapacity: true)
     engine.collect(connection, into: &output)
     guard !sockets[socket].isDoomed else { return }
@@ -126,7 +130,7 @@ extension EventLoop {
   /// connection is told after a commit waits for the flush, so that it leaves with one write.
   mutating func answerEarly(_ socket: SocketIndex) {
     guard sockets.isAlive(socket), case .webSocket(let connection) = sockets[socket].phase,
-      engine.outputByteCount(connection) >= EventLoop.earlyBytes
+      engine.connections.outputByteCount(connection) >= EventLoop.earlyBytes
     else { return }
     flush(socket, connection)
   }
@@ -134,22 +138,22 @@ extension EventLoop {
   /// Bytes of an answer that is long.
   private static let earlyBytes = 2_048
 
-  private mutating func send(_ socket: SocketIndex, _ connection: Int) {
+  private mutating func send(_ socket: SocketIndex, _ connection: ConnectionIndex) {
     guard !output.isEmpty || sockets[socket].hasUnsent else {
-      engine.flushed(connection)
+      engine.connections.flushed(connection, now: engine.now)
       return
     }
     switch output.withRawSpan({ sockets[socket].send($0, tlsWorkspace) }) {
     case .bytes(let count):
       metrics.bytesSent &+= UInt64(count)
       if count == output.count && !sockets[socket].hasUnsent {
-        engine.flushed(connection)
+        engine.connections.flushed(connection, now: engine.now)
       } else {
-        engine.blocked(connection, rest: output[count...])
+        engine.connections.blocked(connection, rest: output[count...], now: engine.now)
         watch(socket, sockets[socket].interest.union(.write))
       }
     case .wouldBlock:
-      engine.blocked(connection, rest: output[...])
+      engine.connections.blocked(connection, rest: output[...], now: engine.now)
       watch(socket, sockets[socket].interest.union(.write))
     case .reset, .failed: ended(socket)
     }
@@ -157,7 +161,7 @@ extension EventLoop {
 
   /// The last act of an iteration: no socket is used again while an event may still name it.
   mutating func closeDoomed() {
-    for connection in engine.takeDoomed() {
+    for connection in engine.connections.takeDoomed() {
       guard let socket = sockets.socket(ofConnection: connection) else {
         _ = engine.release(connection)
         continue

@@ -95,7 +95,7 @@ extension EventLoop {
       found.insert(.login(login))
     }
     if ids?.isEmpty != true {
-      for (_, member) in engine.visitors(in: ids) {
+      for (_, member) in engine.connections.visitors(in: ids) {
         found.insert(.visitor(member.person.id, workspace: member.workspace))
       }
     }
@@ -123,7 +123,7 @@ extension EventLoop {
       engine.revoke(connection, .revoked)
     }
     let ids = Set(shutOut.map(\.id))
-    for (connection, member) in engine.visitors(in: ids)
+    for (connection, member) in engine.connections.visitors(in: ids)
     where shutOut.contains(.visitor(member.person.id, workspace: member.workspace)) {
       engine.revoke(connection, .banned)
     }

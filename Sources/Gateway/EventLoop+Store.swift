@@ -214,7 +214,9 @@ extension EventLoop {
     noteScope()
     takeAnswers()
     var hasNew = false
-    while queries.engineReads < PendingQueries.engineReadsMax, let request = engine.nextRead() {
+    while queries.engineReads < PendingQueries.engineReadsMax,
+      let request = engine.effects.nextRead()
+    {
       ask(request)
       hasNew = true
     }
@@ -246,7 +248,9 @@ extension EventLoop {
   }
 
   /// The next iteration may ask for what the engine wants to read.
-  var isReadDue: Bool { engine.hasReads && queries.engineReads < PendingQueries.engineReadsMax }
+  var isReadDue: Bool {
+    engine.effects.hasReads && queries.engineReads < PendingQueries.engineReadsMax
+  }
 
   private mutating func ask(_ request: ReadRequest) {
     let query: Query

@@ -54,7 +54,9 @@ extension EventLoop {
       case .needMoreBytes: isGoing = false
       case .closed:
         // Our own close_notify follows with the end, see `linger`.
-        if case .webSocket(let connection) = sockets[socket].phase { engine.peerEnded(connection) }
+        if case .webSocket(let connection) = sockets[socket].phase {
+          engine.connections.peerEnded(connection)
+        }
         doom(socket)
       case .failed(let fault): fail(socket, fault)
       }
@@ -80,7 +82,9 @@ extension EventLoop {
       answer(socket, HTTPResponse.problem(400, "This port speaks HTTPS. Ask with https://."))
       return
     }
-    if case .webSocket(let connection) = sockets[socket].phase { engine.peerEnded(connection) }
+    if case .webSocket(let connection) = sockets[socket].phase {
+      engine.connections.peerEnded(connection)
+    }
     doom(socket)
   }
 

@@ -75,11 +75,11 @@ extension EventLoop {
 
   /// From here on the socket speaks WebSocket. The 101 is the first thing in the connection's
   /// output, so that nothing can overtake it.
-  private mutating func become(_ socket: SocketIndex, _ id: SlotID, response: [UInt8]) {
-    let connection = Int(id.index)
+  private mutating func become(_ socket: SocketIndex, _ id: ConnectionID, response: [UInt8]) {
+    let connection = id.index
     sockets.bind(sockets.id(at: socket), toConnection: connection)
     sockets[socket].phase = .webSocket(connection)
-    engine.preface(connection, sockets[socket].exchange.output + response)
+    engine.connections.preface(connection, sockets[socket].exchange.output + response)
     var rest = sockets[socket].exchange.takeRest()
     sockets[socket].endHTTP()
     guard !rest.isEmpty else { return }

@@ -41,7 +41,7 @@ struct EventLoop: ~Copyable {
   /// One receive buffer for all connections: an idle one holds none.
   var input: [UInt8]
   var output: [UInt8] = []
-  var dirty: [Int] = []
+  var dirty: [ConnectionIndex] = []
   var httpDirty: [SocketID] = []
   /// Certificates for new connections; nil without TLS.
   var tlsContext: TLSContext?
@@ -220,7 +220,7 @@ struct EventLoop: ~Copyable {
     engine.sweep()
     // A socket is a connection of the engine, or speaks HTTP, or ends: where all are connections,
     // which the engine's own sweep looks after, none has to be read.
-    if sockets.count > engine.connectionCount { sweepSockets() }
+    if sockets.count > engine.connections.count { sweepSockets() }
     keepHouse()
     askForChanges()
     refreshOrigins()
@@ -242,7 +242,7 @@ struct EventLoop: ~Copyable {
     metrics.sockets = sockets.count
     metrics.handshakesUnderWay = handshakes.underWay
     metrics.handshakesWaiting = handshakes.count
-    metrics.connections = engine.connectionCount
+    metrics.connections = engine.connections.count
     metrics.sessions = engine.sessionCount
     metrics.queuedRecords = engine.queuedRecords
     metrics.recentBytes = engine.recentByteCount

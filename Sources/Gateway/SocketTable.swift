@@ -1,3 +1,4 @@
+import Engine
 import Kernel
 import Logging
 import Primitives
@@ -129,16 +130,16 @@ struct SocketTable: ~Copyable {
 
   // MARK: Connections
 
-  mutating func bind(_ id: SocketID, toConnection connection: Int) {
-    while idOfConnection.count <= connection { idOfConnection.append(.none) }
-    idOfConnection[connection] = id
+  mutating func bind(_ id: SocketID, toConnection connection: ConnectionIndex) {
+    let place = connection.value
+    while idOfConnection.count <= place { idOfConnection.append(.none) }
+    idOfConnection[place] = id
   }
 
-  func socket(ofConnection connection: Int) -> SocketIndex? {
-    guard connection < idOfConnection.count, contains(idOfConnection[connection]) else {
-      return nil
-    }
-    return idOfConnection[connection].index
+  func socket(ofConnection connection: ConnectionIndex) -> SocketIndex? {
+    let place = connection.value
+    guard place < idOfConnection.count, contains(idOfConnection[place]) else { return nil }
+    return idOfConnection[place].index
   }
 
   // MARK: Watching

@@ -16,7 +16,7 @@ struct Standings {
       case arrival
     }
     var socket: SocketID
-    var connection: SlotID
+    var connection: ConnectionID
     var subject: Standing.Subject
     var step: Step
     /// Something was revoked since the statement began: its answer does not count.

@@ -16,7 +16,7 @@ final class Client {
 
   unowned let world: World
   var loop: Int
-  var slot: SlotID
+  var slot: ConnectionID
   private var decoder: MessageDecoder
   private let deflate: DeflateAgreement?
   private var inflater: Inflater
@@ -24,7 +24,7 @@ final class Client {
   /// How long each deflated message was on the wire, in the order in which they were heard.
   private(set) var deflatedCounts: [Int] = []
 
-  init(world: World, loop: Int, slot: SlotID, deflate: DeflateAgreement? = nil) {
+  init(world: World, loop: Int, slot: ConnectionID, deflate: DeflateAgreement? = nil) {
     self.world = world
     self.loop = loop
     self.slot = slot
@@ -94,7 +94,7 @@ final class Client {
 
   func send(_ bytes: [UInt8]) {
     var bytes = bytes
-    bytes.withMutableRawSpan { world.loops[loop].engine.receive(Int(slot.index), &$0) }
+    bytes.withMutableRawSpan { world.loops[loop].engine.receive(slot.index, &$0) }
   }
 
   /// Everything the connection may send now, decoded.
@@ -103,7 +103,7 @@ final class Client {
     for _ in 0..<100 {
       let before = output.count
       world.loops[loop].engine.settleSessions()
-      world.loops[loop].engine.collect(Int(slot.index), into: &output)
+      world.loops[loop].engine.collect(slot.index, into: &output)
       world.settle()
       if output.count == before { break }
     }

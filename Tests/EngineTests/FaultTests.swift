@@ -223,7 +223,7 @@ struct FaultTests {
     world.advance(milliseconds: 10_500)
     #expect(client.hear() == [.close(4201)])
     world.advance(milliseconds: 5_500)
-    #expect(world.loops[0].engine.takeDoomed().count == 1)
+    #expect(world.loops[0].engine.connections.takeDoomed().count == 1)
   }
 
   @Test("25 s of silence bring a ping, 10 s more without an answer a close with 4102")
@@ -341,8 +341,9 @@ struct FaultTests {
     let slow = world.member("visitor", session)
     let mika = world.member("operator", session)
     _ = (slow.texts(), mika.texts())
-    let slot = Int(slow.slot.index)
-    world.loops[0].engine.blocked(slot, rest: [1, 2, 3][...])
+    let slot = slow.slot.index
+    world.loops[0].engine.connections.blocked(
+      slot, rest: [1, 2, 3][...], now: world.loops[0].engine.now)
     for _ in 0..<40 {
       send(world, mika, session, world.makeID())
       world.commit()
@@ -351,7 +352,7 @@ struct FaultTests {
       var output: [UInt8] = []
       world.loops[0].engine.collect(slot, into: &output)
       #expect(output.isEmpty)
-      world.loops[0].engine.flushed(slot)
+      world.loops[0].engine.connections.flushed(slot, now: world.loops[0].engine.now)
       world.advance(milliseconds: 1000)
     }
     #expect(world.loops[0].engine.counters.slowConsumers == 1)

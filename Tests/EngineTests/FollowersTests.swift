@@ -45,8 +45,8 @@ import Testing
     for _ in 0..<40 {
       let visitor = world.member("visitor", world.makeSession())
       check(world)
-      world.loops[0].engine.peerEnded(Int(visitor.slot.index))
-      for slot in world.loops[0].engine.takeDoomed() {
+      world.loops[0].engine.connections.peerEnded(visitor.slot.index)
+      for slot in world.loops[0].engine.connections.takeDoomed() {
         _ = world.loops[0].engine.release(slot)
       }
       check(world)

@@ -21,7 +21,7 @@ struct LoopsTests {
     world.settle()
     #expect(ada.loop == 2)
     #expect(ada.types() == ["welcome", "subscribed", "message", "live"])
-    #expect(world.loops[0].engine.connectionCount == 0)
+    #expect(world.loops[0].engine.connections.count == 0)
   }
 
   @Test("what a connection was still owed when it moves comes first, for example its 101")

@@ -8,8 +8,8 @@ import Wire
 /// What waits for a socket, and what is looked for to be sent.
 @Suite("Output")
 struct OutputTests {
-  private func connections(_ count: Int) -> Connections {
-    var connections = Connections(limit: count)
+  private func connections(_ count: Int) -> ConnectionTable {
+    var connections = ConnectionTable(limit: count)
     for number in 0..<count {
       let connection = Connection(
         name: Identifier(high: 0, low: UInt64(number)), purpose: .echo,
@@ -25,11 +25,11 @@ struct OutputTests {
     let count = 200
     let byteCount = Limits.spareOutputBytes / (count / 2)
     var connections = connections(count)
-    for slot in 0..<count {
+    for slot in ConnectionIndex(0)..<ConnectionIndex(count) {
       connections[outbox: slot].append(contentsOf: repeatElement(1, count: byteCount))
     }
     var output: [UInt8] = []
-    for slot in 0..<count {
+    for slot in ConnectionIndex(0)..<ConnectionIndex(count) {
       output.removeAll(keepingCapacity: true)
       connections.takeOutbox(slot, into: &output)
       #expect(output.count == byteCount)
@@ -44,9 +44,9 @@ struct OutputTests {
     var connections = connections(2)
     var output: [UInt8] = []
     for round in 0..<1_000 {
-      let slot = round % 2
+      let slot = ConnectionIndex(round % 2)
       // Short output is copied, long output changes places with the loop's own buffer.
-      let count = slot == 0 ? 3 : Limits.copiedOutputBytes
+      let count = slot.value == 0 ? 3 : Limits.copiedOutputBytes
       connections[outbox: slot].append(contentsOf: repeatElement(UInt8(round & 255), count: count))
       output.removeAll(keepingCapacity: true)
       connections.takeOutbox(slot, into: &output)
@@ -66,13 +66,13 @@ struct OutputTests {
     for round in 0..<1_000 {
       let name = Identifier(high: 0, low: UInt64(round))
       let accepted = engine.accept(name: name, isEcho: true)
-      let slot = Int(try #require(accepted).index)
-      engine.preface(slot, Array(repeating: 1, count: 129))
+      let slot = try #require(accepted).index
+      engine.connections.preface(slot, Array(repeating: 1, count: 129))
       output.removeAll(keepingCapacity: true)
       if round % 3 > 0 { engine.collect(slot, into: &output) }
-      if round % 3 > 1 { engine.blocked(slot, rest: output[29...]) }
+      if round % 3 > 1 { engine.connections.blocked(slot, rest: output[29...], now: engine.now) }
       #expect(output.count == (round % 3 > 0 ? 129 : 0))
-      #expect(engine.outputByteCount(slot) == [129, 0, 100][round % 3])
+      #expect(engine.connections.outputByteCount(slot) == [129, 0, 100][round % 3])
       _ = engine.release(slot)
     }
     #expect(engine.connections.spareByteCount > 0)
@@ -82,9 +82,10 @@ struct OutputTests {
   @Test("what waits already comes before what is taken now")
   func order() {
     var connections = connections(1)
-    connections[outbox: 0].append(contentsOf: repeatElement(2, count: Limits.copiedOutputBytes))
+    connections[outbox: ConnectionIndex(0)].append(
+      contentsOf: repeatElement(2, count: Limits.copiedOutputBytes))
     var output: [UInt8] = [1]
-    connections.takeOutbox(0, into: &output)
+    connections.takeOutbox(ConnectionIndex(0), into: &output)
     #expect(output.first == 1 && output.last == 2)
     #expect(output.count == 1 + Limits.copiedOutputBytes)
   }

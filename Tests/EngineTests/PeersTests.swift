@@ -73,11 +73,11 @@ import Testing
     ada.post("two", to: session)
     world.commit()
     let told = SessionChange(session: session, workspace: world.workspace)
-    #expect(world.loops[0].engine.takeChanges() == [told])
+    #expect(world.loops[0].engine.effects.takeChanges() == [told])
     ada.say(#"{"type":"read","session":"\#(session)","seq":2}"#)
     world.advance(milliseconds: 1_100)
     world.settle()
-    #expect(world.loops[0].engine.takeChanges() == [told])
+    #expect(world.loops[0].engine.effects.takeChanges() == [told])
 
     write(world, session, upTo: 4)
     let mika = Mark(person: world.clerk, read: 4, delivered: 4)
@@ -90,7 +90,7 @@ import Testing
     #expect(heard.filter { field("type", of: $0) == "mark" }.map { field("read", of: $0) } == ["4"])
     world.advance(milliseconds: 1_100)
     world.settle()
-    #expect(world.loops[0].engine.takeChanges().isEmpty)
+    #expect(world.loops[0].engine.effects.takeChanges().isEmpty)
   }
 
   @Test("of a session that nobody follows only the lists of its own workspace are told")

@@ -11,7 +11,7 @@ struct PresenceTests {
 
   /// Taken outside of an expectation, which would want to copy the engine.
   private func news(_ world: World, _ loop: Int) -> [WorkspaceNews] {
-    world.loops[loop].engine.takeNews()
+    world.loops[loop].engine.effects.takeNews()
   }
 
   private func colleague(_ world: World) {
@@ -44,8 +44,8 @@ struct PresenceTests {
     #expect(heard.map { field("viewing", of: $0) } == ["true"])
 
     ivo.send([0x88, 0x80, 0, 0, 0, 0])
-    world.loops[2].engine.peerEnded(Int(ivo.slot.index))
-    _ = world.loops[2].engine.release(Int(ivo.slot.index))
+    world.loops[2].engine.connections.peerEnded(ivo.slot.index)
+    _ = world.loops[2].engine.release(ivo.slot.index)
     world.settle()
     #expect(of("presence", mika.texts()).map { field("viewing", of: $0) } == ["false"])
   }

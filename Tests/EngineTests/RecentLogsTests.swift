@@ -77,7 +77,7 @@ struct RecentLogsTests {
   }
 
   private func isKept(_ session: Identifier, _ loop: World.Loop) -> Bool {
-    guard let index = loop.engine.sessionIndex[session] else { return false }
+    guard let index = loop.engine.sessions.index(of: session) else { return false }
     return !loop.engine.sessions[index].log.isEmpty
   }
 }

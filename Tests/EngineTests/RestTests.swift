@@ -55,8 +55,10 @@ import Testing
   @Test("a slot that is used again does not rest as its last user did")
   func anotherUser() {
     let (world, _, ada, _) = resting()
-    world.loops[0].engine.peerEnded(Int(ada.slot.index))
-    for slot in world.loops[0].engine.takeDoomed() { _ = world.loops[0].engine.release(slot) }
+    world.loops[0].engine.connections.peerEnded(ada.slot.index)
+    for slot in world.loops[0].engine.connections.takeDoomed() {
+      _ = world.loops[0].engine.release(slot)
+    }
     let late = world.connect()
     #expect(late.slot.index == ada.slot.index)
     world.advance(milliseconds: 10_500)

@@ -62,17 +62,17 @@ struct SenderOrderTests {
     let session = world.makeSession()
     let ada = world.member("visitor", session)
     _ = ada.texts()
-    let slot = Int(ada.slot.index)
+    let slot = ada.slot.index
     let (first, second) = (world.makeID(), world.makeID())
     send(ada, session, first)
     world.commit(failing: true)
     _ = ada.texts()
-    world.loops[0].engine.flushed(slot)
-    world.loops[0].engine.blocked(slot, rest: [][...])
+    world.loops[0].engine.connections.flushed(slot, now: world.loops[0].engine.now)
+    world.loops[0].engine.connections.blocked(slot, rest: [][...], now: world.loops[0].engine.now)
     world.advance(milliseconds: 2 * Limits.suffixMilliseconds)
-    world.loops[0].engine.writable(slot)
+    world.loops[0].engine.connections.writable(slot, now: world.loops[0].engine.now)
     _ = ada.texts()
-    world.loops[0].engine.flushed(slot)
+    world.loops[0].engine.connections.flushed(slot, now: world.loops[0].engine.now)
     send(ada, session, second)
     #expect(ada.texts().map { field("code", of: $0) } == ["unavailable"])
     for id in [first, second] { send(ada, session, id) }
@@ -120,7 +120,9 @@ extension World {
 
   /// Delivers the mail of one loop to another, and nothing else.
   fileprivate func hand(from source: Int, to target: Int) {
-    for mail in loops[source].engine.takeMail(for: target) { loops[target].engine.deliver(mail) }
+    for mail in loops[source].engine.effects.takeMail(for: target) {
+      loops[target].engine.deliver(mail)
+    }
   }
 
   /// Takes the batches of a loop away as if they had been committed.

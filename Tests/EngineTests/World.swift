@@ -139,14 +139,14 @@ final class World {
     loop.engine.wall = wall
     loop.engine.isStoreReachable = isStoreUp
     var didWork = false
-    for verification in loop.engine.takeVerifications() {
+    for verification in loop.engine.effects.takeVerifications() {
       didWork = true
       let member = members[String(decoding: verification.token, as: UTF8.self)]
       loop.engine.verified(
         verification.connection,
         member.map { .success($0) } ?? .failure(.invalid))
     }
-    for (slot, target) in loop.engine.takeDepartures() {
+    for (slot, target) in loop.engine.effects.takeDepartures() {
       didWork = true
       guard let departure = loop.engine.depart(slot),
         let arrived = loops[target].engine.adopt(departure)
@@ -157,18 +157,18 @@ final class World {
       }
       loops[target].engine.settle(arrived)
     }
-    while let read = loop.engine.nextRead() {
+    while let read = loop.engine.effects.nextRead() {
       didWork = true
       answer(read, loop)
     }
     loop.engine.settleSessions()
     for target in loops.indices where target != index {
-      for mail in loop.engine.takeMail(for: target) {
+      for mail in loop.engine.effects.takeMail(for: target) {
         didWork = true
         loops[target].engine.deliver(mail)
       }
     }
-    _ = loop.engine.takePauseChanges()
+    _ = loop.engine.connections.takePauseChanges()
     return didWork
   }
 

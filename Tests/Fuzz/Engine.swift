@@ -96,7 +96,8 @@ final class World {
     case 9:
       guard let peer = peer(script.next()) else { return }
       if action & 0x10 == 0 {
-        loops[peer.loop].engine.writable(Int(peer.slot.index))
+        loops[peer.loop].engine.connections.writable(
+          peer.slot.index, now: loops[peer.loop].engine.now)
       } else {
         peer.hasEnded = true
       }
@@ -166,9 +167,9 @@ final class World {
 
   /// A driver does not read from who is paused.
   private func send(_ peer: Peer, _ bytes: [UInt8]) {
-    guard !loops[peer.loop].engine.isPaused(Int(peer.slot.index)) else { return }
+    guard !loops[peer.loop].engine.connections.isPaused(peer.slot.index) else { return }
     var bytes = bytes
-    bytes.withMutableRawSpan { loops[peer.loop].engine.receive(Int(peer.slot.index), &$0) }
+    bytes.withMutableRawSpan { loops[peer.loop].engine.receive(peer.slot.index, &$0) }
   }
 
   private func changeStore(_ choice: Int) {
@@ -209,29 +210,29 @@ final class World {
     for index in loops.indices {
       let loop = loops[index]
       loop.engine.isStoreReachable = store.isUp
-      for verification in loop.engine.takeVerifications() {
+      for verification in loop.engine.effects.takeVerifications() {
         loop.engine.verified(verification.connection, store.member(of: verification.token, wall))
       }
       move(index)
-      while let read = loop.engine.nextRead() { store.answer(read, &loop.engine) }
+      while let read = loop.engine.effects.nextRead() { store.answer(read, &loop.engine) }
       loop.engine.settleSessions()
       for target in loops.indices where target != index {
-        for mail in loop.engine.takeMail(for: target) { loops[target].engine.deliver(mail) }
+        for mail in loop.engine.effects.takeMail(for: target) { loops[target].engine.deliver(mail) }
       }
-      _ = loop.engine.takePauseChanges()
+      _ = loop.engine.connections.takePauseChanges()
       flush(index)
-      for slot in loop.engine.takeDoomed() { release(index, slot) }
+      for slot in loop.engine.connections.takeDoomed() { release(index, slot) }
       for peer in peers where peer.hasEnded && !peer.isGone && peer.loop == index {
-        loop.engine.peerEnded(Int(peer.slot.index))
-        release(index, Int(peer.slot.index))
-        _ = loop.engine.takeDoomed()
+        loop.engine.connections.peerEnded(peer.slot.index)
+        release(index, peer.slot.index)
+        _ = loop.engine.connections.takeDoomed()
       }
       check(loop)
     }
   }
 
   private func move(_ index: Int) {
-    for (slot, target) in loops[index].engine.takeDepartures() {
+    for (slot, target) in loops[index].engine.effects.takeDepartures() {
       guard let departure = loops[index].engine.depart(slot) else { continue }
       let mover = peers.first { !$0.isGone && $0.loop == index && $0.slot == slot }
       guard let arrived = loops[target].engine.adopt(departure) else {
@@ -245,12 +246,12 @@ final class World {
   }
 
   private func flush(_ index: Int) {
-    var dirty: [Int] = []
-    loops[index].engine.takeDirty(into: &dirty)
+    var dirty: [ConnectionIndex] = []
+    loops[index].engine.connections.takeDirty(into: &dirty)
     for slot in dirty {
       guard
         let peer = peers.first(where: {
-          !$0.isGone && $0.loop == index && Int($0.slot.index) == slot
+          !$0.isGone && $0.loop == index && $0.slot.index == slot
         })
       else { continue }
       var output: [UInt8] = []
@@ -258,16 +259,17 @@ final class World {
       let count = min(peer.appetite, output.count)
       peer.hear(Array(output[..<count]))
       if count == output.count {
-        loops[index].engine.flushed(slot)
+        loops[index].engine.connections.flushed(slot, now: loops[index].engine.now)
       } else {
-        loops[index].engine.blocked(slot, rest: output[count...])
+        loops[index].engine.connections.blocked(
+          slot, rest: output[count...], now: loops[index].engine.now)
       }
     }
   }
 
-  private func release(_ index: Int, _ slot: Int) {
+  private func release(_ index: Int, _ slot: ConnectionIndex) {
     _ = loops[index].engine.release(slot)
-    for peer in peers where peer.loop == index && Int(peer.slot.index) == slot {
+    for peer in peers where peer.loop == index && peer.slot.index == slot {
       peer.isGone = true
     }
   }
@@ -276,8 +278,7 @@ final class World {
 
   /// After a sweep nobody who is open has more queued than is allowed.
   private func checkQueues(_ loop: Loop) {
-    for slot in 0..<loop.engine.connections.endIndex where loop.engine.connections.isOccupied(slot)
-    {
+    for slot in loop.engine.connections.indices where loop.engine.connections.isOccupied(slot) {
       guard loop.engine.connections[slot].phase == .open,
         loop.engine.connections[slot].purpose == .chat
       else { continue }
@@ -287,8 +288,7 @@ final class World {
   }
 
   private func check(_ loop: Loop) {
-    for slot in 0..<loop.engine.connections.endIndex where loop.engine.connections.isOccupied(slot)
-    {
+    for slot in loop.engine.connections.indices where loop.engine.connections.isOccupied(slot) {
       let subscriptions = loop.engine.connections[slot].subscriptions
       precondition(subscriptions.count <= Limits.subscriptions, "too many subscriptions")
       precondition(
@@ -304,7 +304,7 @@ final class World {
           subscriber.connection == slot && subscriber.subscription == index, "the lists disagree")
       }
     }
-    for index in 0..<loop.engine.sessions.endIndex where loop.engine.sessions.isOccupied(index) {
+    for index in loop.engine.sessions.indices where loop.engine.sessions.isOccupied(index) {
       precondition(
         loop.engine.sessions[index].log.last == loop.engine.sessions[index].head
           || loop.engine.sessions[index].phase == .loading, "log and head")
@@ -327,7 +327,7 @@ final class World {
     }
     for _ in 0..<4 { iterate() }
     for loop in loops {
-      precondition(loop.engine.connectionCount == 0, "a connection is left")
+      precondition(loop.engine.connections.count == 0, "a connection is left")
       precondition(loop.engine.sessionCount == 0, "a session is left")
       precondition(!loop.engine.hasBatch && loop.engine.queuedRecords == 0, "a record is left")
       precondition(loop.engine.inbox.watchers.isEmpty, "a watcher is left")

@@ -10,7 +10,7 @@ import Wire
 /// The other end of one connection.
 final class Peer {
   var loop: Int
-  var slot: SlotID
+  var slot: ConnectionID
   /// It has closed its socket, which the loop notices in its next iteration.
   var hasEnded = false
   var isGone = false
@@ -23,7 +23,7 @@ final class Peer {
   /// The seq that must come next, by session.
   private var expected: [[UInt8]: Int64] = [:]
 
-  init(loop: Int, slot: SlotID, agreement: DeflateAgreement?) {
+  init(loop: Int, slot: ConnectionID, agreement: DeflateAgreement?) {
     self.loop = loop
     self.slot = slot
     self.agreement = agreement

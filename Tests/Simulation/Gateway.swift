@@ -47,7 +47,7 @@ final class GatewayLoop {
   private(set) var engine: Engine
   private var writer: LogWriter<SimulatedConnection>
 
-  private var sockets: [Int: Socket] = [:]
+  private var sockets: [ConnectionIndex: Socket] = [:]
   private var readable: [Socket] = []
   private var writable: [Socket] = []
   private var mailbox: [Letter] = []
@@ -121,7 +121,7 @@ final class GatewayLoop {
   func accept(_ socket: Socket) -> Bool {
     let name = random.identifier()
     guard let slot = engine.accept(name: name, isEcho: false) else { return false }
-    sockets[Int(slot.index)] = socket
+    sockets[slot.index] = socket
     socket.loop = self
     socket.slot = slot
     return true
@@ -153,7 +153,7 @@ final class GatewayLoop {
     let wait = max(
       0, deadline.nanoseconds / 1000 - min(deadline, run.agenda.now).nanoseconds / 1000)
     let isBusy =
-      engine.hasDirty || engine.hasReads && readsInFlight < 256
+      engine.hasDirty || engine.effects.hasReads && readsInFlight < 256
       || sockets.values.contains { !$0.incoming.isEmpty && !$0.isPaused }
     wake(afterMicroseconds: isBusy ? 20 : deadline <= run.agenda.now ? 20 : Int(min(wait, 500_000)))
   }
@@ -177,7 +177,7 @@ final class GatewayLoop {
           socket.close()
           continue
         }
-        sockets[Int(slot.index)] = socket
+        sockets[slot.index] = socket
         socket.loop = self
         socket.slot = slot
         socket.isPaused = false
@@ -190,7 +190,7 @@ final class GatewayLoop {
     let ready = writable
     writable = []
     for socket in ready where !socket.isClosed && socket.loop === self {
-      if let slot = socket.slot { engine.writable(Int(slot.index)) }
+      if let slot = socket.slot { engine.connections.writable(slot.index, now: engine.now) }
     }
     for slot in sockets.keys.sorted() {
       guard let socket = sockets[slot] else { continue }
@@ -198,13 +198,13 @@ final class GatewayLoop {
         var bytes = socket.takeIncoming()
         bytes.withMutableRawSpan { engine.receive(slot, &$0) }
       } else if socket.hasPeerEnded {
-        engine.peerEnded(slot)
+        engine.connections.peerEnded(slot)
       }
     }
   }
 
   private func verifyTokens() {
-    for verification in engine.takeVerifications() {
+    for verification in engine.effects.takeVerifications() {
       let token = String(decoding: verification.token, as: UTF8.self)
       engine.verified(
         verification.connection, run.member(token).map { .success($0) } ?? .failure(.invalid))
@@ -212,9 +212,9 @@ final class GatewayLoop {
   }
 
   private func moveDepartures() {
-    for (id, target) in engine.takeDepartures() {
-      guard let socket = sockets[Int(id.index)], let departure = engine.depart(id) else { continue }
-      sockets[Int(id.index)] = nil
+    for (id, target) in engine.effects.takeDepartures() {
+      guard let socket = sockets[id.index], let departure = engine.depart(id) else { continue }
+      sockets[id.index] = nil
       socket.loop = nil
       socket.slot = nil
       node?.loops[target].post(.arrival(departure, socket))
@@ -233,7 +233,7 @@ final class GatewayLoop {
 
   private func postMail() {
     for loop in node?.loops ?? [] where loop !== self {
-      var mail = engine.takeMail(for: loop.index)
+      var mail = engine.effects.takeMail(for: loop.index)
       if run.bug == .swapMail, mail.count > 1 { mail.swapAt(0, 1) }
       for item in mail {
         run.tell("mail \(index) to \(loop.index): \(Letter.describe(item))")
@@ -260,7 +260,7 @@ final class GatewayLoop {
     let ready = answers
     answers = []
     for finish in ready { finish(&engine) }
-    while readsInFlight < 256, let request = engine.nextRead() { ask(request) }
+    while readsInFlight < 256, let request = engine.effects.nextRead() { ask(request) }
   }
 
   /// Before any outcome is told: the writer may have reached another database.
@@ -312,41 +312,43 @@ final class GatewayLoop {
   // MARK: Output
 
   private func applyPauses() {
-    for slot in engine.takePauseChanges() { sockets[slot]?.isPaused = engine.isPaused(slot) }
+    for slot in engine.connections.takePauseChanges() {
+      sockets[slot]?.isPaused = engine.connections.isPaused(slot)
+    }
   }
 
   private func flush() {
-    var dirty: [Int] = []
-    engine.takeDirty(into: &dirty)
+    var dirty: [ConnectionIndex] = []
+    engine.connections.takeDirty(into: &dirty)
     for slot in dirty {
       guard let socket = sockets[slot] else { continue }
       var output: [UInt8] = []
       engine.collect(slot, into: &output)
       guard !socket.isClosed else { continue }
       guard !output.isEmpty else {
-        engine.flushed(slot)
+        engine.connections.flushed(slot, now: engine.now)
         continue
       }
       let count = socket.send(output)
       run.checker.leaving(Array(output[..<count]), socket)
       if run.bug == .doubleOutput, run.dice.onceIn(40) { _ = socket.send(output) }
       if count == output.count || run.bug == .cutOutput {
-        engine.flushed(slot)
+        engine.connections.flushed(slot, now: engine.now)
       } else {
-        engine.blocked(slot, rest: output[count...])
+        engine.connections.blocked(slot, rest: output[count...], now: engine.now)
       }
     }
     applyPauses()
   }
 
   private func closeDoomed() {
-    for slot in engine.takeDoomed() {
+    for slot in engine.connections.takeDoomed() {
       _ = engine.release(slot)
       sockets.removeValue(forKey: slot)?.close()
     }
     for slot in sockets.keys.sorted() {
       guard let socket = sockets[slot], socket.isClosed else { continue }
-      engine.peerEnded(slot)
+      engine.connections.peerEnded(slot)
     }
   }
 }

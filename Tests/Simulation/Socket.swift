@@ -1,3 +1,4 @@
+import Engine
 import Primitives
 import Wire
 
@@ -9,7 +10,7 @@ final class Socket {
   let client: Client
   /// The loop that has it, and its place there; nil while it moves or after it was closed.
   var loop: GatewayLoop?
-  var slot: SlotID?
+  var slot: ConnectionID?
 
   // To the gateway.
   private(set) var incoming: [UInt8] = []

@@ -29,33 +29,33 @@ struct Driver: ~Copyable {
     now: Instant(nanoseconds: 1_000_000_000),
     wall: WallTime(microseconds: 1_795_000_000_000_000))
   private var output: [UInt8] = []
-  private var dirty: [Int] = []
+  private var dirty: [ConnectionIndex] = []
   private var lastID: UInt64 = 0
 
-  mutating func accept(isEcho: Bool) -> Int {
+  mutating func accept(isEcho: Bool) -> ConnectionIndex {
     lastID += 1
     let name = Identifier(high: 9, low: lastID)
     guard let slot = engine.accept(name: name, isEcho: isEcho) else {
       preconditionFailure("the workload's engine has room")
     }
-    return Int(slot.index)
+    return slot.index
   }
 
   /// What a loop does with the sockets that are to be written; returns the bytes written.
   mutating func flush() -> Int {
     var written = 0
     engine.settleSessions()
-    engine.takeDirty(into: &dirty)
+    engine.connections.takeDirty(into: &dirty)
     for slot in dirty {
       output.removeAll(keepingCapacity: true)
       engine.collect(slot, into: &output)
       written += output.count
-      engine.flushed(slot)
+      engine.connections.flushed(slot, now: engine.now)
     }
     return written
   }
 
-  mutating func say(_ slot: Int, _ text: String) {
+  mutating func say(_ slot: ConnectionIndex, _ text: String) {
     var bytes = Driver.frame(text)
     bytes.withMutableRawSpan { engine.receive(slot, &$0) }
   }
@@ -72,7 +72,7 @@ struct Driver: ~Copyable {
 struct Echoing: Workload, ~Copyable {
   private var driver = Driver()
   private var buffer: [UInt8] = []
-  private let slot: Int
+  private let slot: ConnectionIndex
   private let answerBytes: Int
 
   init(byteCount: Int) {
@@ -98,7 +98,7 @@ struct Echoing: Workload, ~Copyable {
 /// One session whose subscribers send in turn; what they send is committed at once.
 struct Conversing: Workload, ~Copyable {
   private var driver = Driver()
-  private var slots: [Int] = []
+  private var slots: [ConnectionIndex] = []
   private var command: [UInt8]
   private var batch = Batch()
   private var outcomes: [Outcome] = []
@@ -118,7 +118,7 @@ struct Conversing: Workload, ~Copyable {
       slots.append(slot)
       driver.say(
         slot, #"{"type":"hello","token":"t","subscribe":[{"session":"\#(sampleSession)"}]}"#)
-      for verification in driver.engine.takeVerifications() {
+      for verification in driver.engine.effects.takeVerifications() {
         let person = Person(
           role: .operator_, id: Identifier(high: 2, low: UInt64(number)),
           name: Array("Ada Lovelace".utf8))
@@ -129,7 +129,7 @@ struct Conversing: Workload, ~Copyable {
               person: person, workspace: workspace, sessions: [],
               expiresAt: WallTime(microseconds: .max))))
       }
-      while driver.engine.nextRead() != nil {
+      while driver.engine.effects.nextRead() != nil {
         driver.engine.sessionLoaded(sampleSession, .success(snapshot))
       }
       _ = driver.flush()

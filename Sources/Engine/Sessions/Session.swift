@@ -144,19 +144,18 @@ struct SubscriberList: RandomAccessCollection {
 }
 
 struct Subscriber {
-  private var connectionSlot: UInt32
+  /// On this loop.
+  let connection: ConnectionIndex
   private var subscriptionIndex: UInt32
 
-  init(connection: Int, subscription: Int) {
-    connectionSlot = UInt32(connection)
+  init(connection: ConnectionIndex, subscription: Int) {
+    self.connection = connection
     subscriptionIndex = UInt32(subscription)
   }
 
-  static var nobody: Subscriber { Subscriber(connection: Int(UInt32.max), subscription: 0) }
-  var isNobody: Bool { connectionSlot == .max }
+  static var nobody: Subscriber { Subscriber(connection: .none, subscription: 0) }
+  var isNobody: Bool { connection == .none }
 
-  /// Slot of the connection on this loop.
-  var connection: Int { Int(connectionSlot) }
   /// Index in the connection's list of subscriptions.
   var subscription: Int {
     get { Int(subscriptionIndex) }
@@ -165,7 +164,7 @@ struct Subscriber {
 }
 
 struct WaitingSubscribe {
-  var connection: SlotID
+  var connection: ConnectionID
   var request: SubscribeRequest
   /// Commands about the session that came behind the subscribe, at most `Limits.inFlight`.
   var held: [[UInt8]] = []

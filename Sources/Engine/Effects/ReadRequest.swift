@@ -13,17 +13,17 @@ public enum ReadRequest: Sendable {
   /// The row of the operators' list, as JSON; answered by `Engine.conversationLoaded`.
   case conversation(session: Identifier, workspace: Identifier)
   /// Answered by `Engine.markStored`; one that was not stored is told again.
-  case storeMark(session: SlotID, Identifier, workspace: Identifier, Mark)
+  case storeMark(session: LoadedSessionID, Identifier, workspace: Identifier, Mark)
 
   /// What an operator has said about taking conversations; answered by
   /// `Engine.availabilityStored`.
   case storeAvailability(
-    connection: SlotID, ref: Reference, operator: Identifier, workspace: Identifier, Bool)
+    connection: ConnectionID, ref: Reference, operator: Identifier, workspace: Identifier, Bool)
 
   public enum Purpose: Sendable {
     /// The part of the log that a subscriber has not seen.
-    case backlog(connection: SlotID)
-    case history(connection: SlotID, ref: Reference)
+    case backlog(connection: ConnectionID)
+    case history(connection: ConnectionID, ref: Reference)
     /// What was committed behind this loop's back.
     case catchUp
 
@@ -39,7 +39,7 @@ public enum ReadRequest: Sendable {
 
 /// A token to verify off the path of messages; answered by `Engine.verified`.
 public struct Verification: Sendable {
-  public var connection: SlotID
+  public var connection: ConnectionID
   public var token: [UInt8]
 }
 

@@ -16,7 +16,7 @@ public enum Mail: Sendable {
   case typingRequest(TypingMail)
   case presenceRequest(PresenceMail)
   /// A connection of another loop has begun to follow: who else is there?
-  case presenceQuery(session: Identifier, loop: Int, slot: SlotID)
+  case presenceQuery(session: Identifier, loop: Int, connection: ConnectionID)
 
   // From the owner of a session.
   /// With the name of the database that the owner knows it from.
@@ -91,5 +91,5 @@ public struct TypingMail: Sendable {
   var preview: [UInt8]
   /// The connection that types does not hear itself.
   var loop: Int
-  var slot: SlotID
+  var connection: ConnectionID
 }

@@ -4,21 +4,23 @@ import Wire
 
 /// The path of a message: command → batch → commit → ack and fan-out.
 extension Engine {
-  mutating func send(_ slot: Int, _ command: Command, _ text: RawSpan) {
-    let isOperator = connections[slot].isOperator
+  mutating func send(_ connection: ConnectionIndex, _ command: Command, _ text: RawSpan) {
+    let isOperator = connections[connection].isOperator
     guard let session = command.session, let id = command.id, let body = command.body else {
-      refuse(
-        slot, command.ref, .badFrame, sentence: "The command needs session, id and body.",
+      connections.refuse(
+        connection, command.ref, .badFrame, sentence: "The command needs session, id and body.",
         field: command.session == nil ? "session" : command.id == nil ? "id" : "body")
       return
     }
-    guard let index = sessionIndex[session], let subscription = subscription(slot, of: index) else {
-      refuse(slot, command.ref, .notSubscribed)
+    guard let index = sessions.index(of: session),
+      let subscription = subscription(connection, of: index)
+    else {
+      connections.refuse(connection, command.ref, .notSubscribed)
       return
     }
     let kind = command.kind ?? .text
     guard kind == .text || isOperator && kind != .event else {
-      refuse(slot, command.ref, kind == .event ? .rejected : .forbidden)
+      connections.refuse(connection, command.ref, kind == .event ? .rejected : .forbidden)
       return
     }
     // Whether the session is closed is judged by the database, with the id: a message that was
@@ -34,52 +36,56 @@ extension Engine {
         try JSONText.appendCompact(text.extracting(token.range), to: &payload)
       }
     } catch {
-      refuse(
-        slot, command.ref, .rejected, sentence: "The text holds a character that cannot be stored.")
+      connections.refuse(
+        connection, command.ref, .rejected,
+        sentence: "The text holds a character that cannot be stored.")
       return
     }
     guard content.count <= Limits.bodyBytes, payload.count <= Limits.payloadBytes else {
-      refuse(slot, command.ref, .tooLarge)
+      connections.refuse(connection, command.ref, .tooLarge)
       return
     }
     guard !content.isEmpty || !payload.isEmpty else {
-      refuse(slot, command.ref, .rejected, sentence: "A message needs a body or a payload.")
+      connections.refuse(
+        connection, command.ref, .rejected, sentence: "A message needs a body or a payload.")
       return
     }
-    let ordinal = ordinal(slot, subscription, id)
-    if let wait = waitBeforeSend(slot, subscription, id) {
-      suspend(slot, session, behind: id, ordinal: ordinal)
-      refuse(slot, command.ref, wait.refusal, retryAfter: wait.milliseconds)
+    let ordinal = ordinal(connection, subscription, id)
+    if let wait = waitBeforeSend(connection, subscription, id) {
+      suspend(connection, session, behind: id, ordinal: ordinal)
+      connections.refuse(connection, command.ref, wait.refusal, retryAfter: wait.milliseconds)
       return
     }
-    accept(slot, command.ref, ordinal, session, id, kind, content, payload)
+    accept(connection, command.ref, ordinal, session, id, kind, content, payload)
   }
 
   private mutating func accept(
-    _ slot: Int, _ ref: Reference, _ ordinal: UInt32, _ session: Identifier, _ id: Identifier,
+    _ connection: ConnectionIndex, _ ref: Reference, _ ordinal: UInt32, _ session: Identifier,
+    _ id: Identifier,
     _ kind: Kind, _ content: borrowing [UInt8], _ payload: borrowing [UInt8]
   ) {
-    guard let workspace = connections[slot].member?.workspace,
-      let role = connections[slot].member?.person.role,
-      let sender = connections[slot].member?.person.id
+    guard let workspace = connections[connection].member?.workspace,
+      let role = connections[connection].member?.person.role,
+      let sender = connections[connection].member?.person.id
     else { return }
-    let slotID = connections.id(at: slot)
+    let handle = connections.id(at: connection)
     let record = Record(
       workspace: workspace, session: session, id: id, role: role, kind: kind, sender: sender,
       origin: Origin(
-        loop: UInt16(loop), slot: slotID.index, generation: slotID.generation, isRequest: false,
+        loop: UInt16(loop), slot: UInt32(handle.index.value), generation: handle.generation,
+        isRequest: false,
         ref: ref, ordinal: ordinal))
-    connections[slot].inFlight += 1
-    counters.sendsAccepted += 1
-    guard owner(of: session) == loop else {
+    connections[connection].inFlight += 1
+    counts.sendsAccepted += 1
+    guard effects.owner(of: session) == loop else {
       append(
         AppendMail(
-          record: record, senderName: connections[slot].member?.person.name ?? [],
+          record: record, senderName: connections[connection].member?.person.name ?? [],
           body: copy content, payload: copy payload))
       return
     }
     guard isAdmitted(record) else { return }
-    connections[slot].member?.person.name.withRawSpan { name in
+    connections[connection].member?.person.name.withRawSpan { name in
       content.withRawSpan { body in
         payload.withRawSpan { payload in
           queue.append(record, senderName: name, body: body, payload: payload, now: now)
@@ -91,9 +97,9 @@ extension Engine {
   /// Puts a record into the batch of the loop that owns its session. Also for REST requests and
   /// bots.
   public mutating func append(_ item: AppendMail) {
-    let owner = owner(of: item.record.session)
+    let owner = effects.owner(of: item.record.session)
     guard owner == loop else {
-      post(.append(item), to: owner)
+      effects.post(.append(item), to: owner)
       return
     }
     guard isAdmitted(item.record) else { return }
@@ -126,7 +132,7 @@ extension Engine {
   /// Lends the oldest batch to the journal, which takes its records.
   public mutating func submitBatch(_ submit: (inout Batch) -> Void) {
     guard let box = queue.take() else { return }
-    counters.countBatch(box.batch.count)
+    counts.countBatch(box.batch.count)
     submit(&box.batch)
     queue.recycle(box)
   }
@@ -140,19 +146,19 @@ extension Engine {
       let outcome = outcomes[index]
       switch outcome.verdict {
       case .stored:
-        counters.committed += 1
+        counts.committed += 1
         show(batch, index, record, outcome)
       case .duplicate:
-        counters.duplicates += 1
+        counts.duplicates += 1
         // Above the head it is news: an earlier attempt had committed, and its answer was lost.
-        if let session = sessionIndex[record.session], outcome.seq > sessions[session].head {
+        if let session = sessions.index(of: record.session), outcome.seq > sessions[session].head {
           show(batch, index, record, outcome)
         }
       case .unavailable:
         postponed.insert(record.session)
         // It may have been committed all the same: the session is read again when the store
         // answers.
-        if let session = sessionIndex[record.session] { sessions[session].isStale = true }
+        if let session = sessions.index(of: record.session) { sessions[session].isStale = true }
       case .conflict, .noSuchSession, .closed, .rejected: break
       }
       answer(record, outcome)
@@ -173,15 +179,15 @@ extension Engine {
     if record.role == .visitor, outcome.seq == 1 || !listeners.isEmpty {
       noteVisitorMessage(record, seq: outcome.seq)
     }
-    if hasPeers { noteChange(record.session, record.workspace) }
-    guard let index = sessionIndex[record.session] else {
+    if hasPeers { effects.noteChange(record.session, record.workspace) }
+    guard let index = sessions.index(of: record.session) else {
       tellInbox(ofCold: record.session, of: record.workspace)
-      if record.role == .operator_ { tell(record.workspace, record.session, .taken) }
+      if record.role == .operator_ { effects.report(record.workspace, record.session, .taken) }
       return
     }
     guard sessions[index].phase == .ready, outcome.seq == sessions[index].head + 1 else {
       // A reply has claimed the conversation: the line before it says so, and is read with it.
-      if record.role == .operator_ { tell(record.workspace, record.session, .taken) }
+      if record.role == .operator_ { effects.report(record.workspace, record.session, .taken) }
       if sessions[index].phase == .loading {
         sessions[index].isStale = true
       } else if outcome.seq > sessions[index].head {
@@ -253,36 +259,37 @@ extension Engine {
     if Int(record.origin.loop) == loop {
       deliver(reply)
     } else {
-      post(.outcome(reply), to: Int(record.origin.loop))
+      effects.post(.outcome(reply), to: Int(record.origin.loop))
     }
   }
 
   mutating func deliver(_ reply: OutcomeMail) {
     if reply.origin.isRequest {
-      requestOutcomes.append(reply)
+      effects.finishRequest(reply)
       return
     }
-    let id = SlotID(index: reply.origin.slot, generation: reply.origin.generation)
-    guard connections.contains(id) else { return }
-    let slot = Int(id.index)
-    connections[slot].inFlight -= 1
-    guard isOpen(slot) else { return }
+    let handle = ConnectionID(
+      index: reply.origin.slot, generation: reply.origin.generation)
+    guard connections.contains(handle) else { return }
+    let connection = handle.index
+    connections[connection].inFlight -= 1
+    guard connections.isOpen(connection) else { return }
     let ref = reply.origin.ref
     switch reply.outcome.verdict {
     case .stored, .duplicate:
-      FrameEncoder.appendFrame(.text, to: &connections[outbox: slot]) {
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: connection]) {
         EventEncoder.ack(
           ref: ref, session: reply.session, id: reply.id, seq: reply.outcome.seq,
           at: reply.outcome.at, isDuplicate: reply.outcome.verdict == .duplicate, to: &$0)
       }
-      markDirty(slot)
-    case .conflict: refuse(slot, ref, .idConflict)
-    case .noSuchSession: refuse(slot, ref, .noSuchSession)
-    case .closed: refuse(slot, ref, .sessionClosed)
-    case .rejected: refuse(slot, ref, .rejected)
+      connections.markDirty(connection)
+    case .conflict: connections.refuse(connection, ref, .idConflict)
+    case .noSuchSession: connections.refuse(connection, ref, .noSuchSession)
+    case .closed: connections.refuse(connection, ref, .sessionClosed)
+    case .rejected: connections.refuse(connection, ref, .rejected)
     case .unavailable:
-      suspend(slot, reply.session, behind: reply.id, ordinal: reply.origin.ordinal)
-      refuse(slot, ref, .unavailable, retryAfter: reply.retryAfterMilliseconds)
+      suspend(connection, reply.session, behind: reply.id, ordinal: reply.origin.ordinal)
+      connections.refuse(connection, ref, .unavailable, retryAfter: reply.retryAfterMilliseconds)
     }
   }
 }

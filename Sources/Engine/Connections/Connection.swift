@@ -30,6 +30,8 @@ struct Connection: ~Copyable {
       isVisitor = member != nil && !isOperator
     }
   }
+  /// Spreads the times at which clients come again.
+  var salt: UInt64 { name.low }
   /// Of the member, kept beside it: to ask it would copy it with all its references.
   private(set) var isVisitor = false
   private(set) var isOperator = false
@@ -152,15 +154,15 @@ extension Connection {
 extension Engine {
   /// The index of a connection's subscription of a session, looked for in the shorter of the two
   /// lists that know it: an operator follows many sessions, and a session may have many followers.
-  func subscription(_ slot: Int, of session: Int) -> Int? {
-    let count = connections[slot].subscriptions.count
+  func subscription(_ connection: ConnectionIndex, of session: SessionIndex) -> Int? {
+    let count = connections[connection].subscriptions.count
     if count <= sessions[session].subscribers.count {
-      for index in 0..<count where connections[slot].subscriptions[index].session == session {
+      for index in 0..<count where connections[connection].subscriptions[index].session == session {
         return index
       }
     } else {
       for index in 0..<sessions[session].subscribers.count
-      where sessions[session].subscribers[index].connection == slot {
+      where sessions[session].subscribers[index].connection == connection {
         return sessions[session].subscribers[index].subscription
       }
     }
@@ -173,7 +175,8 @@ extension Engine {
 /// The only rule that sends: if the entry `next` is known, in memory or from the database, send it
 /// and increment. Whatever a subscriber missed is simply still ahead of its `next`.
 struct Subscription {
-  private var sessionSlot: UInt32
+  /// On this loop.
+  let session: SessionIndex
   private var subscriberIndex: UInt32
   var next: Int64
   /// The next one in the connection's list of those with news.
@@ -187,14 +190,12 @@ struct Subscription {
   /// One at most; few have one.
   private var held: [HeldSend] = []
 
-  init(session: Int, position: Int, next: Int64) {
-    sessionSlot = UInt32(session)
+  init(session: SessionIndex, position: Int, next: Int64) {
+    self.session = session
     subscriberIndex = UInt32(position)
     self.next = next
   }
 
-  /// Slot of the session on this loop.
-  var session: Int { Int(sessionSlot) }
   /// Index in the session's list of subscribers.
   var position: Int {
     get { Int(subscriberIndex) }

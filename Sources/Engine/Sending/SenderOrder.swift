@@ -11,6 +11,10 @@ struct HeldSend {
   /// The sender may have given it up: what is behind it does not wait for ever.
   var until: Instant
 
+  static func until(_ now: Instant) -> Instant {
+    now.advanced(byMilliseconds: Limits.suffixMilliseconds)
+  }
+
   /// Failures are not told in the order of the sends (one is refused at the door while older ones
   /// are still in flight, and these fail later), so the oldest one rules.
   static func merge(_ held: inout HeldSend?, _ other: HeldSend) {
@@ -22,13 +26,13 @@ struct HeldSend {
 /// A connection of another loop that writes into a session of this one.
 struct RemoteSender: Hashable {
   var loop: UInt16
-  var slot: UInt32
+  var connection: UInt32
   var generation: UInt32
   var session: Identifier
 
   init(_ record: Record) {
     loop = record.origin.loop
-    slot = record.origin.slot
+    connection = record.origin.slot
     generation = record.origin.generation
     session = record.session
   }
@@ -38,69 +42,53 @@ extension Engine {
   /// Why a send cannot be taken now, or nil when it can. Whatever is refused here is temporary, so
   /// everything behind it in the same session is refused too until it comes again.
   mutating func waitBeforeSend(
-    _ slot: Int, _ subscription: Int, _ id: Identifier
+    _ connection: ConnectionIndex, _ subscription: Int, _ id: Identifier
   ) -> (refusal: Refusal, milliseconds: Int64)? {
-    if let held = connections[slot].subscriptions[subscription].heldSend {
+    if let held = connections[connection].subscriptions[subscription].heldSend {
       if held.id != id && now < held.until {
-        return (.unavailable, breaker.wait(salt: name(slot), now: now))
+        return (.unavailable, breaker.wait(salt: connections[connection].salt, now: now))
       }
-      connections[slot].subscriptions[subscription].heldSend = nil
+      connections[connection].subscriptions[subscription].heldSend = nil
     }
-    if connections[slot].inFlight >= Limits.inFlight { return (.rateLimited, 100) }
-    let wait = connections[slot].sendBucket.take(
+    if connections[connection].inFlight >= Limits.inFlight { return (.rateLimited, 100) }
+    let wait = connections[connection].sendBucket.take(
       perSecond: Limits.sendsPerSecond, burst: Limits.sendsBurst, now: now)
     if wait > 0 {
-      connections[slot].overRate += 1
+      connections[connection].overRate += 1
       return (.rateLimited, wait)
     }
-    connections[slot].overRate = max(0, connections[slot].overRate - 1)
-    if isStoreGivenUp { return (.unavailable, breaker.wait(salt: name(slot), now: now)) }
+    connections[connection].overRate = max(0, connections[connection].overRate - 1)
+    if isStoreGivenUp {
+      return (.unavailable, breaker.wait(salt: connections[connection].salt, now: now))
+    }
     return nil
   }
 
   /// The number of a send on its connection. One that is held keeps the number it had.
-  mutating func ordinal(_ slot: Int, _ subscription: Int?, _ id: Identifier) -> UInt32 {
-    if let subscription, let held = connections[slot].subscriptions[subscription].heldSend,
+  mutating func ordinal(_ connection: ConnectionIndex, _ subscription: Int?, _ id: Identifier)
+    -> UInt32
+  {
+    if let subscription, let held = connections[connection].subscriptions[subscription].heldSend,
       held.id == id
     {
       return held.ordinal
     }
-    connections[slot].sendCount &+= 1
-    return connections[slot].sendCount
+    connections[connection].sendCount &+= 1
+    return connections[connection].sendCount
   }
 
   mutating func suspend(
-    _ slot: Int, _ session: Identifier, behind id: Identifier, ordinal: UInt32
+    _ connection: ConnectionIndex, _ session: Identifier, behind id: Identifier, ordinal: UInt32
   ) {
-    guard let index = sessionIndex[session],
-      let subscription = subscription(slot, of: index)
+    guard let index = sessions.index(of: session),
+      let subscription = subscription(connection, of: index)
     else { return }
     // The time to come again begins when the sender can have heard of it: a slow link may take
     // longer for the answers before this one than the whole of it.
-    connections[slot].hasUntoldHold = true
+    connections[connection].hasUntoldHold = true
     HeldSend.merge(
-      &connections[slot].subscriptions[subscription].heldSend,
+      &connections[connection].subscriptions[subscription].heldSend,
       HeldSend(id: id, ordinal: ordinal, until: .never))
-  }
-
-  /// The socket is full, so the sender is not read either: no time runs for what it cannot say.
-  mutating func stopHolds(_ slot: Int) {
-    for index in connections[slot].subscriptions.indices
-    where connections[slot].subscriptions[index].heldSend != nil {
-      connections[slot].subscriptions[index].heldSend?.until = .never
-      connections[slot].hasUntoldHold = true
-    }
-  }
-
-  /// Everything has left: the sender knows what it has to send again.
-  mutating func startHolds(_ slot: Int) {
-    guard connections[slot].hasUntoldHold else { return }
-    connections[slot].hasUntoldHold = false
-    let until = heldUntil
-    for index in connections[slot].subscriptions.indices
-    where connections[slot].subscriptions[index].heldSend?.until == .never {
-      connections[slot].subscriptions[index].heldSend?.until = until
-    }
   }
 
   // MARK: Senders of other loops
@@ -130,5 +118,24 @@ extension Engine {
       HeldSend(id: record.id, ordinal: record.origin.ordinal, until: heldUntil))
   }
 
-  private var heldUntil: Instant { now.advanced(byMilliseconds: Limits.suffixMilliseconds) }
+  private var heldUntil: Instant { HeldSend.until(now) }
+}
+
+extension Connection {
+  /// The socket is full, so the sender is not read either: no time runs for what it cannot say.
+  mutating func stopHolds() {
+    for index in subscriptions.indices where subscriptions[index].heldSend != nil {
+      subscriptions[index].heldSend?.until = .never
+      hasUntoldHold = true
+    }
+  }
+
+  /// Everything has left: the sender knows what it has to send again.
+  mutating func startHolds(now: Instant) {
+    guard hasUntoldHold else { return }
+    hasUntoldHold = false
+    for index in subscriptions.indices where subscriptions[index].heldSend?.until == .never {
+      subscriptions[index].heldSend?.until = HeldSend.until(now)
+    }
+  }
 }
