@@ -55,7 +55,7 @@ let package = Package(
     .target(name: "CMigrations", path: "Sources/CMigrations", exclude: ["sql"]),
     .target(
       name: "WebAssets", path: "Sources/WebAssets",
-      exclude: ["widget", "console", "shared", "demo"]),
+      exclude: ["widget", "console", "shared", "demo", "built"]),
 
     // Pure: no clock, no descriptor, no randomness.
     layer("Primitives"),

@@ -79,6 +79,7 @@ require_elsewhere() {
     postgresql) have_postgresql || missing+=("a PostgreSQL 14 server") ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=("Python 3 with venv") ;;
     binutils) command -v objcopy >/dev/null || missing+=("binutils") ;;
+    node-typescript) command -v tsc >/dev/null || missing+=("TypeScript's compiler") ;;
     mmdebstrap) ;; # what needs it is not tried without it
     chromium) [ -n "$(find_chromium)" ] || missing+=("Chromium") ;;
     *) command -v "$package" >/dev/null || missing+=("$package") ;;

@@ -56,6 +56,13 @@ install_node() {
       .venv/bin/node
 }
 
+# The sources of the browser side have no faults, and what was built of them is committed. Where the programs for that
+# cannot be had, it is not tried.
+browser_files() {
+  (install_packages esbuild zopfli brotli node-typescript eslint) || return 77
+  scripts/web --check
+}
+
 # Of one test, and of all of them: on a quiet machine of two cores all take a minute and a half, and under the address
 # sanitizer six.
 test_minutes=15 tests_minutes=85

@@ -36,10 +36,11 @@ enum StaticRoutes {
 
   private static func asset(_ head: RequestHead, _ context: GatewayContext) -> APIResponse {
     guard let asset = context.assets[head.path] else { return notFound }
-    let gzip = AcceptEncoding.prefersGzip(head.fields) ? asset.gzip : nil
-    let form = gzip ?? asset.plain
+    let coding = AcceptEncoding.preferred(
+      head.fields, among: AcceptEncoding.Coding.allCases.filter { asset.codings[$0] != nil })
+    let form = coding.flatMap { asset.codings[$0] } ?? asset.plain
     var headers: [(name: String, value: String)] = [
-      ("ETag", form.entityTag), ("Cache-Control", "no-cache"),
+      ("ETag", form.entityTag), ("Cache-Control", asset.caching.rawValue),
       ("X-Content-Type-Options", "nosniff"),
       ("Content-Security-Policy", HTTPResponse.contentSecurityPolicy),
       ("Referrer-Policy", "no-referrer"),
@@ -49,7 +50,7 @@ enum StaticRoutes {
       headers.append(("Cross-Origin-Resource-Policy", "cross-origin"))
     }
     // RFC 9110 §12.5.5, also in a 304: caches keep the forms apart.
-    if asset.gzip != nil { headers.append(("Vary", "Accept-Encoding")) }
+    if !asset.codings.isEmpty { headers.append(("Vary", "Accept-Encoding")) }
     // RFC 9110 §13.1.2: of the form that would be sent.
     let known = head.fields.list(of: "if-none-match")
     if known.contains("*") || known.contains(form.entityTag)
@@ -58,7 +59,7 @@ enum StaticRoutes {
       return APIResponse(status: 304, headers: headers)
     }
     headers.append(("Content-Type", asset.contentType))
-    if gzip != nil { headers.append(("Content-Encoding", "gzip")) }
+    if let coding { headers.append(("Content-Encoding", coding.rawValue)) }
     return APIResponse(status: 200, headers: headers, body: form.bytes)
   }
 }

@@ -1,26 +1,36 @@
-/// Which coding of a file a client wants (RFC 9110 §12.5.3), of the two there are here.
+/// Which coding of a file a client wants (RFC 9110 §12.5.3), of those that the server has of it.
 public enum AcceptEncoding {
-  /// Whether gzip is acceptable and nothing says that the client would rather have the file as it
-  /// is. Without the field, it gets it as it is.
-  public static func prefersGzip(_ fields: HeadFields) -> Bool {
-    var gzip: Int?
-    var identity: Int?
-    var others: Int?
+  public enum Coding: String, CaseIterable, Sendable {
+    case brotli = "br"
+    case gzip
+  }
+
+  /// The coding with the greatest weight, of several the first in `codings`. Nil: the file as it
+  /// is, because none is acceptable, the client would rather have that, or there is no such field.
+  public static func preferred(_ fields: HeadFields, among codings: [Coding]) -> Coding? {
+    let weights = weights(fields)
+    var best: (coding: Coding, weight: Int)?
+    for coding in codings {
+      let weight = weights[coding.rawValue] ?? weights["*"] ?? 0
+      if weight > best?.weight ?? 0 { best = (coding, weight) }
+    }
+    guard let best, best.weight >= weights["identity"] ?? 0 else { return nil }
+    return best.coding
+  }
+
+  /// In thousandths, by coding in lower case.
+  private static func weights(_ fields: HeadFields) -> [String: Int] {
+    var weights: [String: Int] = [:]
     for member in fields.list(of: "accept-encoding") {
       let parts = member.utf8.split(separator: UInt8(ascii: ";"), maxSplits: 1)
       guard let coding = parts.first.map({ word($0) }),
         let weight = parts.count < 2 ? 1000 : weight(word(parts[1]))
       else { continue }
-      switch coding {
       // §8.4.1.3: a recipient treats "x-gzip" like "gzip".
-      case "gzip", "x-gzip": gzip = max(gzip ?? 0, weight)
-      case "identity": identity = weight
-      case "*": others = weight
-      default: continue
-      }
+      let name = coding == "x-gzip" ? "gzip" : coding
+      weights[name] = name == "gzip" ? max(weights[name] ?? 0, weight) : weight
     }
-    let accepted = gzip ?? others ?? 0
-    return accepted > 0 && accepted >= identity ?? 0
+    return weights
   }
 
   private static func word(_ text: Substring.UTF8View) -> String {

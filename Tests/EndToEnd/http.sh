@@ -47,7 +47,7 @@ answers 304 /widget.js --header "If-None-Match: $etag"
 answers 200 /widget.js --head
 answers 200 /widget.js
 cp "$work/body" "$work/plain"
-answers 200 /widget.js --compressed
+answers 200 /widget.js --compressed --header 'Accept-Encoding: gzip'
 has head '^content-encoding: gzip' "compressed"
 has head '^vary: accept-encoding' "and says why"
 check "… and unpacks to the same" cmp "$work/body" "$work/plain"

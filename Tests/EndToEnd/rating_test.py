@@ -6,14 +6,13 @@ press on its middle or near its corners meets it and nothing else.
 
 import csv
 import io
-import json
 import re
 import sys
 from pathlib import Path
 
 from browser_test import Console, Widget
 from playwright.sync_api import Page, expect
-from widget_test import LANGUAGES, WidgetRun, main
+from widget_test import WidgetRun, main, texts_of
 
 #: Width, height, and whether everything is in view without any scrolling.
 SIZES = (
@@ -149,7 +148,7 @@ class RatingRun(WidgetRun):
             self.shot(page, f"rating-{width}x{height}")
             self.usable(page, f"{width}×{height}", whole)
         for code in ("ar", "de", "th", "ja"):
-            better = json.loads((LANGUAGES / f"{code}.json").read_text())["better"]
+            better = texts_of(code)["better"]
             for width, height in SOME:
                 self.resize(page, width, height)
                 page.evaluate("(code) => chirrup.setLocale(code)", code)

@@ -23,11 +23,17 @@ from playwright.sync_api import Error, Page, expect, sync_playwright
 from websockets.sync.client import connect
 
 LANGUAGES = Path(__file__).resolve().parents[2] / "Sources/WebAssets/widget/languages"
+TEXT = re.compile(r"^  (\w+): '(.*)',$", re.MULTILINE)
 WORD = "ก" * 10_000
 LINKS = "see https://example.com/a?b=1, javascript:alert(1) and https://example.com\u202egnp.exe"
 # The longest that the page's main thread was busy at a stretch.
 BUSY = """() => { window.busy = []; new PerformanceObserver((list) => window.busy.push(
   ...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask', buffered: true }); }"""
+
+
+def texts_of(code: str) -> dict[str, str]:
+    """A module of languages/: one text a line, in single quotes."""
+    return {name: text.replace("\\'", "'") for name, text in TEXT.findall((LANGUAGES / f"{code}.js").read_text())}
 
 
 class WidgetRun(Run):
@@ -115,7 +121,7 @@ class WidgetRun(Run):
     def languages(self, page: Page) -> None:
         widget = self.visitor(locale="th-TH").open()
         for code in ("de", "es", "th", "ar", "ja", "en"):
-            texts = json.loads((LANGUAGES / f"{code}.json").read_text())
+            texts = texts_of(code)
             widget.page.evaluate("(code) => chirrup.setLocale(code)", code)
             expect(widget.panel.get_by_placeholder(texts["write"])).to_be_visible()
             expect(widget.launcher).to_have_attribute("aria-label", texts["close"])
@@ -131,7 +137,7 @@ class WidgetRun(Run):
         self.promise("six languages, changed while it is open, what was said before too")
         auto = self.page(self.context(locale="th-TH"))
         auto.add_init_script("addEventListener('DOMContentLoaded', () => { document.documentElement.lang = ''; })")
-        thai = json.loads((LANGUAGES / "th.json").read_text())
+        thai = texts_of("th")
         Widget(auto, self.options.base_url).launcher.click()
         expect(auto.get_by_placeholder(thai["write"])).to_be_focused()
         self.promise("a page without a language speaks the browser's")

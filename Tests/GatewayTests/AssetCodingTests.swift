@@ -1,18 +1,20 @@
-/// The pages as gzip: for who wants it, with an entity tag of its own, and the same page.
+/// The files in their codings: each with an entity tag of its own, and the same content; and how
+/// long each may be kept.
 import Compression
 import Primitives
 import Testing
+import Wire
 
 @testable import Gateway
 
-@Suite("assets in two codings", .serialized)
+@Suite("assets in their codings", .serialized)
 struct AssetCodingTests {
   private static let assets = Assets(values: [:])
 
   @Test("what gains nothing has no second form; the others are the same page, packed once")
   func forms() throws {
     let script = try #require(Self.assets["/widget.js"])
-    let packed = try #require(script.gzip)
+    let packed = try #require(script.codings[.gzip])
     #expect(packed.bytes.count < script.plain.bytes.count * 2 / 3)
     #expect(packed.entityTag != script.plain.entityTag)
     // RFC 1952: ten bytes before the deflated data and eight behind; a byte of 0 ends the message
@@ -24,7 +26,7 @@ struct AssetCodingTests {
       try inflater.inflate(span, keepsContext: false, limit: 1 << 20, to: &page)
     }
     #expect(page == script.plain.bytes)
-    #expect(Assets(values: [:])["/widget.js"]?.gzip?.bytes == packed.bytes)
+    #expect(Assets(values: [:])["/widget.js"]?.codings[.gzip]?.bytes == packed.bytes)
   }
 
   @Test("each form has its fields, and a tag is good for its own form only")
@@ -32,29 +34,55 @@ struct AssetCodingTests {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
     let script = try #require(Self.assets["/widget.js"])
-    let packed = try #require(script.gzip)
     func ask(_ fields: String) throws -> String {
       let client = try RawClient(port: gateway.port)
       try client.send(
         "HEAD /widget.js HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\(fields)\r\n")
       return try client.readToEnd().lowercased()
     }
-    for (accept, isPacked) in [
-      ("", false), ("Accept-Encoding: gzip, br\r\n", true),
-      ("Accept-Encoding: gzip;q=0\r\n", false),
-    ] {
-      let form = isPacked ? packed : script.plain
-      let other = isPacked ? script.plain : packed
+    for (accept, coding) in [
+      ("", nil), ("Accept-Encoding: gzip, br\r\n", .brotli),
+      ("Accept-Encoding: gzip\r\n", .gzip), ("Accept-Encoding: br;q=0.5, gzip\r\n", .gzip),
+      ("Accept-Encoding: gzip;q=0\r\n", nil),
+    ] as [(String, AcceptEncoding.Coding?)] {
+      let form = try #require(coding.map { script.codings[$0] } ?? script.plain)
       let whole = try ask(accept)
       #expect(whole.hasPrefix("http/1.1 200"))
       #expect(whole.contains("\r\nvary: accept-encoding"))
-      #expect(whole.contains("\r\ncontent-encoding: gzip") == isPacked)
+      #expect(
+        whole.contains("\r\ncontent-encoding: \(coding?.rawValue ?? "")\r\n") == (coding != nil))
       #expect(whole.contains("\r\netag: \(form.entityTag)\r\n"))
       #expect(whole.contains("\r\ncontent-length: \(form.bytes.count)\r\n"))
       let known = try ask(accept + "If-None-Match: W/\(form.entityTag)\r\n")
       #expect(known.hasPrefix("http/1.1 304") && known.contains("\r\nvary: accept-encoding"))
-      let stale = try ask(accept + "If-None-Match: \(other.entityTag)\r\n")
-      #expect(stale.hasPrefix("http/1.1 200"))
+      for other in [script.plain] + script.codings.values where other.entityTag != form.entityTag {
+        let stale = try ask(accept + "If-None-Match: \(other.entityTag)\r\n")
+        #expect(stale.hasPrefix("http/1.1 200"))
+      }
+    }
+  }
+
+  @Test("what is named after its content is kept for ever, pages are asked for again each time")
+  func caching() throws {
+    let page = try #require(Self.assets["/console"])
+    #expect(page.caching == .never)
+    #expect(Self.assets["/widget.js"]?.caching == .briefly)
+    let text = String(decoding: page.plain.bytes, as: UTF8.self)
+    let path = try #require(text.firstMatch(of: /src="(\/assets\/console-[0-9a-f]{10}\.js)"/)).1
+    #expect(Self.assets[String(path)]?.caching == .forever)
+  }
+
+  @Test("a path with another version's hash gets this version's file, and that is not kept")
+  func otherVersion() throws {
+    let other = try #require(Self.assets["/assets/widget-app-0000000000.js"])
+    #expect(other.caching == .never)
+    #expect(other.contentType.hasPrefix("text/javascript"))
+    for path in [
+      "/assets/widget-app.js", "/assets/widget-app-.js", "/assets/widget-app-00000000.js",
+      "/assets/widget-app-0000000000", "/assets/nothing-0000000000.js",
+      "/assets/widget-app-000000000x.js", "/widget-0000000000.js",
+    ] {
+      #expect(Self.assets[path] == nil, "\(path)")
     }
   }
 }

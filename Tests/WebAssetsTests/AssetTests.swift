@@ -1,76 +1,78 @@
 import Chat
+import Foundation
 import Testing
 import Wire
 
 @Suite("Browser assets")
 struct AssetTests {
-  @Test("every page and its parts are there")
+  static let sources = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../Sources/WebAssets").standardized
+
+  @Test("every page and its parts are there, each once")
   func pages() {
-    for path in [
-      "/widget.js", "/widget.d.ts", "/assets/widget/app.js", "/demo", "/console",
+    for name in [
+      "/widget.js", "/widget.d.ts", "/assets/widget-app.js", "/demo", "/console",
+      "/assets/console.js", "/assets/console.css",
     ] {
-      #expect(Asset.at(path) != nil, "\(path)")
+      #expect(Asset.named(name) != nil, "\(name)")
     }
     #expect(Set(Asset.all.map(\.path)).count == Asset.all.count)
+    #expect(Set(Asset.all.map(\.name)).count == Asset.all.count)
   }
 
-  @Test("the widget in any one language has less than 15 KiB gzipped in all")
+  static let languages = Asset.all.filter {
+    $0.name.wholeMatch(of: /\/assets\/widget-[a-z]{2}\.js/) != nil
+  }
+
+  @Test("a page pays 2,000 bytes before the chat is opened, and in any one language 19,000 in all")
   func weight() throws {
-    let parts = try ["/widget.js", "/assets/widget/app.js"].reduce(0) {
-      try $0 + #require(Asset.at($1)).gzip.count
-    }
-    let languages = Asset.all.filter { $0.path.hasPrefix("/assets/widget/languages/") }
-    #expect(languages.count == 6)
-    for language in languages {
-      let total = parts + language.gzip.count
-      #expect(parts > 0 && total < 15 * 1024, "\(language.path): \(total) bytes")
-    }
-  }
-
-  @Test("our own gzip files hold what they should, and are smaller than gzip's")
-  func squeezing() throws {
-    let made = Asset.all.filter { !$0.gzip.isEmpty }
-    #expect(made.count == 9)
-    for asset in made {
-      let text = Array(asset.text.utf8)
-      #expect(try gzip("-d", asset.gzip) == text, "\(asset.path)")
-      #expect(try gzip("-9", text).count >= asset.gzip.count, "\(asset.path)")
-    }
-    for text in [String(repeating: "ab", count: 40_000), "\(Array(0..<9_000))"] {
-      #expect(try gzip("-d", squeezed(text)) == Array(text.utf8))
-    }
-    // Where nothing is to be gained, it makes none.
-    for text in ["", "a", "chirrup"] { #expect(squeezed(text).isEmpty) }
-  }
-
-  @Test("every language says everything, and the widget knows every language")
-  func languages() throws {
-    let english = try #require(Asset.at("/assets/widget/languages/en.js")).text
-    let app = try #require(Asset.at("/assets/widget/app.js")).text
-    for language in Asset.all where language.path.hasPrefix("/assets/widget/languages/") {
-      let lines = language.text.split(separator: "\n", omittingEmptySubsequences: false)
-      #expect(lines.count == english.split(separator: "\n", omittingEmptySubsequences: false).count)
-      #expect(!lines.dropLast().contains(""), "\(language.path)")
-      #expect(
-        zip(lines, english.split(separator: "\n", omittingEmptySubsequences: false)).allSatisfy {
-          $0.contains("{}") == $1.contains("{}")
-        }, "\(language.path)")
-      let code = String(language.path.dropLast(3).suffix(2))
-      #expect(app.firstMatch(of: try Regex("'[a-z ]*\\b\(code)\\b[a-z ]*'")) != nil)
+    let loader = try #require(Asset.named("/widget.js"))
+    let app = try #require(Asset.named("/assets/widget-app.js"))
+    #expect(!loader.gzip.isEmpty && loader.gzip.count <= 2_000)
+    #expect(Self.languages.count == 6)
+    for language in Self.languages {
+      let files = [loader, app, language]
+      #expect(files.allSatisfy { !$0.gzip.isEmpty && !$0.brotli.isEmpty })
+      #expect(files.reduce(0) { $0 + $1.gzip.count } <= 19_000, "\(language.name)")
+      #expect(files.reduce(0) { $0 + $1.brotli.count } <= 17_500, "\(language.name)")
     }
   }
 
-  @Test("what a page or module names is there too")
-  func references() {
+  @Test("the gzip files hold the same, and no form is larger than the file")
+  func codings() throws {
     for asset in Asset.all {
-      for match in asset.text.matches(
-        of: /(?:src|href)="(\/[^"#]*)"|from '([^']+)'|import '([^']+)'/)
-      {
-        let name = String(match.1 ?? match.2 ?? match.3 ?? "")
-        let path = name.hasPrefix("/") ? name : resolve(name, from: asset.path)
-        #expect(Asset.at(path) != nil, "\(asset.path) names \(name)")
+      #expect(asset.gzip.isEmpty == asset.brotli.isEmpty, "\(asset.path)")
+      #expect(asset.brotli.count <= asset.gzip.count && asset.gzip.count < asset.plain.count)
+      if !asset.gzip.isEmpty {
+        #expect(try inflated(asset.gzip) == asset.plain, "\(asset.path)")
       }
     }
+  }
+
+  @Test("the widget knows every language")
+  func knownLanguages() throws {
+    let app = try #require(Asset.named("/assets/widget-app.js")).text
+    for language in Self.languages {
+      #expect(app.contains("\"\(language.path)\"") || app.contains("'\(language.path)'"))
+    }
+  }
+
+  @Test("what a page, a script or a sheet names is there too, also a source map")
+  func references() {
+    var count = 0
+    for asset in Asset.all where !asset.name.hasSuffix(".map") {
+      for match in asset.text.matches(
+        of: /(?:src|href)="(\/[^"#]*)"|["'`(](\/assets\/[^"'`)]+)|sourceMappingURL=(\S+)/)
+      {
+        let path = String(match.1 ?? match.2 ?? match.3 ?? "")
+        #expect(Asset.at(path) != nil, "\(asset.path) names \(path)")
+        count += 1
+      }
+      let isCode = asset.type.hasPrefix("text/css") || asset.type.hasPrefix("text/javascript")
+      let hasMap = asset.text.contains("sourceMappingURL=")
+      #expect(hasMap == (isCode && !Self.languages.contains { $0.path == asset.path }))
+    }
+    #expect(count > 20)
   }
 
   @Test("no page has a script, a style or a handler of its own (its policy would refuse them)")
@@ -91,7 +93,8 @@ struct AssetTests {
 
   @Test("the browser's names of the protocol are the gateway's")
   func names() throws {
-    let module = try #require(Asset.at("/assets/shared/protocol.js")).text
+    let module = try String(
+      contentsOf: Self.sources.appending(path: "shared/protocol.js"), encoding: .utf8)
     func list(_ name: String) throws -> Set<String> {
       let expression = try Regex(
         "const \(name) = names\\(`([a-z_\\s]+)`\\)", as: (Substring, Substring).self)
@@ -108,13 +111,5 @@ struct AssetTests {
     ]
     let named = module.matches(of: /\b4\d\d\d\b/).compactMap { UInt16($0.output) }
     #expect(named.sorted() == codes.map(\.rawValue).sorted())
-  }
-
-  private func resolve(_ name: String, from path: String) -> String {
-    var folders = path.split(separator: "/").dropLast()
-    for part in name.split(separator: "/") where part != "." {
-      if part == ".." { folders.removeLast() } else { folders.append(part) }
-    }
-    return "/" + folders.joined(separator: "/")
   }
 }

@@ -69,7 +69,7 @@ export class Alerts {
       const note = new Notification(title, {
         body,
         tag: row.id,
-        icon: '/assets/shared/icon.svg',
+        icon: ICON,
       });
       note.onclick = () => { focus(); this.#on.open(row.id); note.close(); };
       this.#shown.set(row.id, note);

@@ -1,4 +1,5 @@
-// The pages, modules and styles of widget, console and demo, embedded in the binary.
+// The pages, scripts and styles of widget, console and demo, as scripts/web built them, embedded in
+// the binary.
 //
 // What a server of them must know: everything below /assets/ and /widget.js is loaded by other
 // sites' pages, so it needs `Access-Control-Allow-Origin: *` and `Cross-Origin-Resource-Policy:
@@ -6,17 +7,18 @@
 // HTML-escaped text.
 #pragma once
 
+/// A file in one content coding. Without one, `bytes` is NULL and `length` 0.
 typedef struct {
-  const char *path;          // of the URL: "/widget.js", "/assets/console/main.js"
-  const char *content_type;  // with its charset
   const unsigned char *bytes;
   unsigned long length;
-  const unsigned char *gzip;  // a gzip file of them, smaller than the usual; NULL: none was made
-  unsigned long gzip_length;
+} chirrup_form;
+
+typedef struct {
+  const char *path;          // of the URL: "/widget.js", "/assets/console-0f1e2d3c4b.js"
+  const char *name;          // the path without the hash of the content, if it has one
+  const char *content_type;  // with its charset
+  chirrup_form plain, gzip, brotli;
 } chirrup_asset;
 
-/// The table, complete after the first call and immutable from then on; any thread may call it.
+/// The table, which is immutable.
 const chirrup_asset *chirrup_assets(unsigned long *count);
-
-/// Those of the widget, which `chirrup_assets` calls once.
-const chirrup_asset *chirrup_widget_assets(unsigned long *count);

@@ -13,13 +13,15 @@ import { title, tone } from './notice.js';
 import { panel, swift } from './panel.js';
 import { statusLine } from './status.js';
 import { Visitor } from './visitor.js';
-import { Word } from './wordlist.js';
-import { direction, language, say, speak, word } from './words.js';
+import { direction, language, say, speak } from './words.js';
+
+/** For the loader, which makes a sheet of it. */
+export const css = WIDGET_STYLES;
 
 const CAUSES = {
-  [Fault.too_large]: Word.too_large,
-  [Fault.rejected]: Word.rejected,
-  full: Word.full,
+  [Fault.too_large]: 'too_large',
+  [Fault.rejected]: 'rejected',
+  full: 'full',
 };
 
 /** Another text would be taken; an id that is in use cannot be kept either. */
@@ -28,7 +30,7 @@ const EDIT = [Fault.rejected, Fault.too_large, Fault.id_conflict];
 const OVER = [Fault.session_closed, Fault.no_such_session];
 /** What an event line says to a visitor. Other events are the operators' affair. */
 const EVENTS = {
-  claimed: Word.joined, assigned: Word.joined, closed: Word.closed, rated: Word.thanks,
+  claimed: 'joined', assigned: 'joined', closed: 'closed', rated: 'thanks',
 };
 
 /**
@@ -177,7 +179,7 @@ export async function start({ host, root, launcher, origin, given }) {
     if (seen() && thread.atEnd) talk?.marks.confirm('read', talk.head);
     badge.hidden = shown() || !count;
     badge.textContent = count;
-    launcher.ariaLabel = say(shown() ? Word.close : count ? Word.unread : Word.open, count);
+    launcher.ariaLabel = say(shown() ? 'close' : count ? 'unread' : 'open', count);
     teaser.hidden ||= badge.hidden;
     if (unread !== count) emit('unread', unread = count);
     if (state !== link.state) emit('status', state = link.state);
@@ -191,15 +193,15 @@ export async function start({ host, root, launcher, origin, given }) {
     view.mark.replaceChildren(who ? face(who) : swift());
     view.about.replaceChildren(
       el(`span.dot.${closed() || !who && (away || !staffed) ? 'off' : ''}`),
-      closed() ? say(Word.closed)
+      closed() ? say('closed')
         : who
-        ? say(Word.here, who.name)
+        ? say('here', who.name)
         : away && hours.opens_at
-        ? say(Word.opens, new Date(hours.opens_at).toLocaleString(
+        ? say('opens', new Date(hours.opens_at).toLocaleString(
           language,
           { weekday: 'long', hour: 'numeric', minute: 'numeric' },
         ))
-        : say(away || staffed === false ? Word.away : talk?.head ? Word.queued : Word.welcome),
+        : say(away || staffed === false ? 'away' : talk?.head ? 'queued' : 'welcome'),
     );
     view.transcript.hidden = !talk?.head;
     view.mute.ariaPressed = !!muted;
@@ -243,15 +245,15 @@ export async function start({ host, root, launcher, origin, given }) {
     const item = outbox.items.find(({ id }) => id === key);
     const way = (what, click) => el('button.link', { click }, say(what));
     return [
-      el('span', { role: 'alert' }, say(OVER.includes(code) ? Word.closed : CAUSES[code] ?? Word.failed)),
+      el('span', { role: 'alert' }, say(OVER.includes(code) ? 'closed' : CAUSES[code] ?? 'failed')),
       talk && item.session !== talk.session
-        ? way(Word.send_here, () => outbox.retry(item, { session: null }))
+        ? way('send_here', () => outbox.retry(item, { session: null }))
         : OVER.includes(code)
-        ? way(Word.again, renew)
+        ? way('again', renew)
         : EDIT.includes(code)
-        ? way(Word.edit, () => { outbox.remove(key); view.write(item.body); })
-        : way(Word.retry, () => outbox.retry(item)),
-      way(Word.delete, () => outbox.remove(key)),
+        ? way('edit', () => { outbox.remove(key); view.write(item.body); })
+        : way('retry', () => outbox.retry(item)),
+      way('delete', () => outbox.remove(key)),
     ];
   }
 
@@ -293,7 +295,7 @@ export async function start({ host, root, launcher, origin, given }) {
   }
 
   /** A request that the visitor waits for was in vain. */
-  function fail(error, what = Word.failed) {
+  function fail(error, what = 'failed') {
     trouble = say(what);
     emit('error', error);
     changed();
@@ -337,7 +339,7 @@ export async function start({ host, root, launcher, origin, given }) {
 
   async function configure() {
     try { config = await visitor.config(); } catch (error) {
-      return fail(error, Word.unavailable);
+      return fail(error, 'unavailable');
     }
     const { accent, position, locale } = config;
     trouble = '';
@@ -349,7 +351,7 @@ export async function start({ host, root, launcher, origin, given }) {
 
   /** Everything once more, in another language. */
   function spoken() {
-    speakThread(language, word);
+    speakThread(language, say);
     view.speak();
     teaser.dir = direction();
     // At once, so that no list that was shown is ever seen empty.

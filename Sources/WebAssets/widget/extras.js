@@ -5,9 +5,9 @@ import { CIRCLE, el, icon, paths } from '../shared/dom.js';
 import { face } from '../shared/thread.js';
 import { swift } from './panel.js';
 import { dots } from './status.js';
-import { Word } from './wordlist.js';
 import { language, say } from './words.js';
 
+const GRADES = /** @type {const} */ (['bad', 'poor', 'fair', 'good', 'great']);
 const SAFE = /^(https?|mailto|tel):/i;
 
 Object.assign(paths, {
@@ -49,7 +49,7 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
   const menu = () => el(
     'details.menu',
     {},
-    el('summary', {}, say(Word.menu)),
+    el('summary', {}, say('menu')),
     el('div', { dir: 'auto' }, buttons(
       config().menu.actions,
       'action',
@@ -69,7 +69,7 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
     'div.say.in.first.last',
     {},
     face(who),
-    el('p.bubble.typing', {}, dots(), el('span.sr-only', {}, say(Word.typing, who.name))),
+    el('p.bubble.typing', {}, dots(), el('span.sr-only', {}, say('typing', who.name))),
   );
 
   function queue({ position, wait_ms }) {
@@ -81,8 +81,8 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
       'div.queue',
       {},
       el('strong', {}, `${position}`),
-      el('b', {}, say(Word.place)),
-      el('p', {}, wait_ms != null && `${say(Word.wait_about, minutes)}. `, say(Word.go_on)),
+      el('b', {}, say('place')),
+      el('p', {}, wait_ms != null && `${say('wait_about', minutes)}. `, say('go_on')),
     );
   }
 
@@ -98,7 +98,7 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
       {},
       el('input', { type: 'radio', name, value: grade, required: true }),
       icon('face'),
-      say(Word.bad - 1 + grade),
+      say(GRADES[grade - 1]),
     );
   }));
 
@@ -108,7 +108,7 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
     return type === 'grades' ? grades(key, label) : el(
       'label',
       {},
-      el('span', {}, label, !required && el('small', {}, ` ${say(Word.optional)}`)),
+      el('span', {}, label, !required && el('small', {}, ` ${say('optional')}`)),
       el(
         { area: 'textarea', select: 'select' }[type] ?? 'input',
         given,
@@ -132,7 +132,7 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
           problem.textContent = '';
           try {
             await give(Object.fromEntries([...new FormData(node)].filter(([, value]) => value)));
-          } catch { problem.textContent = say(Word.failed); }
+          } catch { problem.textContent = say('failed'); }
           go.disabled = false;
           go.focus(); // if it is still there
         },
@@ -148,29 +148,29 @@ export function extras({ visitor, view, workspace, send, choose, fail, config, t
 
   const area = (key, label, required) => ({ key, label: say(label), type: 'area', required });
   function thank() {
-    view.page.replaceChildren(el('p.page', { role: 'status' }, say(Word.thanks)));
+    view.page.replaceChildren(el('p.page', { role: 'status' }, say('thanks')));
     view.again.focus(); // the button that was pressed is gone
   }
 
-  const leave = () => form(say(Word.leave), config().offline.text, Word.leave, [
-    { key: 'name', label: say(Word.name), type: 'text' },
-    { key: 'email', label: say(Word.email), type: 'email', required: true },
-    area('message', Word.message, true),
+  const leave = () => form(say('leave'), config().offline.text, 'leave', [
+    { key: 'name', label: say('name'), type: 'text' },
+    { key: 'email', label: say('email'), type: 'email', required: true },
+    area('message', 'message', true),
   ], async (values) => {
     await visitor.ask('offline', { body: { workspace, ...values } });
     thank();
   });
 
-  const begin = () => form(say(Word.start), '', Word.start, config().prechat.fields, async (
+  const begin = () => form(say('start'), '', 'start', config().prechat.fields, async (
     { name, email, ...attributes },
   ) => {
     await visitor.put('profile', { name, email, attributes });
     begun();
   });
 
-  const rate = (label = config().rating.question || say(Word.how)) => form(label, '', Word.send, [
+  const rate = (label = config().rating.question || say('how')) => form(label, '', 'send', [
     { key: 'rating', type: 'grades', label },
-    area('comment', Word.better),
+    area('comment', 'better'),
   ], async ({ rating, comment }) => {
     await visitor.put(`sessions/${talk().session}/rating`, { rating: +rating, comment });
     thank();

@@ -2,7 +2,6 @@
 // of the conversation.
 
 import { el, icon } from '../shared/dom.js';
-import { Word } from './wordlist.js';
 import { direction, language, say } from './words.js';
 
 /** The mark. The loader has its shape. */
@@ -44,15 +43,15 @@ export function panel(on) {
   /** Everything that is said whatever happens. */
   function speak() {
     for (const [node, word] of [
-      [mute, Word.mute],
-      [transcript, Word.transcript],
-      [close, Word.close],
-      [send, Word.send],
+      [mute, 'mute'],
+      [transcript, 'transcript'],
+      [close, 'close'],
+      [send, 'send'],
     ]) node.ariaLabel = node.title = say(word);
-    log.ariaLabel = say(Word.log);
-    text.ariaLabel = say(Word.message);
-    text.placeholder = say(Word.write);
-    again.textContent = say(Word.again);
+    log.ariaLabel = say('log');
+    text.ariaLabel = say('message');
+    text.placeholder = say('write');
+    again.textContent = say('again');
     root.lang = language;
     root.dir = direction();
   }

@@ -2,7 +2,6 @@
 // shows nothing.
 
 import { el, icon } from '../shared/dom.js';
-import { Word } from './wordlist.js';
 import { say } from './words.js';
 
 const SILENT = 3000;
@@ -17,19 +16,19 @@ export function statusLine(line, link, outbox, trouble) {
 
   /** Text, and a look unless it asks for attention. @returns {[string, any?]} */
   function words(now, waiting) {
-    const what = ` ${say(outbox.kept ? Word.out : Word.stay, waiting)}`;
+    const what = ` ${say(outbox.kept ? 'out' : 'stay', waiting)}`;
     if (trouble()) return [trouble()];
-    if (link.state === 'stopped') return [say(Word.unavailable)];
+    if (link.state === 'stopped') return [say('unavailable')];
     if (link.lostAt) {
       if (now - link.lostAt < SILENT) return [''];
       told = true;
-      return waiting ? [say(Word.lost) + what] : [say(Word.reconnecting), dots()];
+      return waiting ? [say('lost') + what] : [say('reconnecting'), dots()];
     }
-    if (waiting && outbox.pausedUntil) return [say(Word.busy) + what];
+    if (waiting && outbox.pausedUntil) return [say('busy') + what];
     if (waiting && !outbox.kept) return [what];
     if (told) until = now + FAREWELL;
     told = false;
-    return now < until ? [say(Word.back), icon('check')] : [''];
+    return now < until ? [say('back'), icon('check')] : [''];
   }
 
   return () => {

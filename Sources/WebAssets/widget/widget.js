@@ -24,7 +24,7 @@
 
   async function start() {
     try {
-      const module = await import(`${origin}/assets/widget/app.js`);
+      const module = await import(origin + APP);
       style(module.css);
       begin(await module.start({ host, root, launcher, origin, given }));
     } catch (error) {
@@ -45,9 +45,7 @@
     };
   }
 
-  style(`:host{all:initial!important;display:block!important;position:fixed!important;inset:auto 20px 20px auto!important;z-index:2147483000!important}:host(:is([data-position=left],:dir(rtl))){inset:auto auto 20px 20px!important}
-.launcher{width:56px;height:56px;padding:0;border:0;border-radius:28px;background:#0f7266;color:#fff;cursor:pointer;box-shadow:0 8px 24px #0003}
-.swift,.launcher:not(:has(.icon))::before{content:"";display:inline-block;flex:none;width:24px;height:24px;background:currentColor;transform:rotate(42deg) scale(1.2);clip-path:path("M12 3q1.4.3 1.8 2 8.6.6 9.9 12-3.6-6.3-9.3-6.6-.3 3.3-1.3 6l1.5 6-2.6-2.5-2.6 2.5 1.5-6q-1-2.7-1.3-6-5.7.3-9.3 6.6 1.3-11.4 9.9-12 .4-1.7 1.8-2z")}`);
+  style(LAUNCHER_STYLES);
   launcher.className = 'launcher';
   launcher.ariaLabel = 'Open chat';
   launcher.onclick = chirrup.open;

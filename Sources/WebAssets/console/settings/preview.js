@@ -110,7 +110,7 @@ async function rehearse(frame, config, state) {
   page.title = 'Preview';
   const sheet = page.createElement('link');
   sheet.rel = 'stylesheet';
-  sheet.href = '/assets/console/settings/rehearsal.css';
+  sheet.href = PREVIEW_STYLES;
   const script = page.createElement('script');
   script.src = `${location.origin}/widget.js`;
   script.dataset.workspace = WORKSPACE;

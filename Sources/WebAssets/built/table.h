@@ -1,0 +1,331 @@
+// Made by scripts/web: see manifest.json.
+
+static const unsigned char plain_0[] = {
+#embed "icon-f0052ca7b4.svg"
+};
+static const unsigned char gzip_0[] = {
+#embed "icon-f0052ca7b4.svg.gz"
+};
+static const unsigned char brotli_0[] = {
+#embed "icon-f0052ca7b4.svg.br"
+};
+static const unsigned char plain_1[] = {
+#embed "bike-3b0679c150.svg"
+};
+static const unsigned char gzip_1[] = {
+#embed "bike-3b0679c150.svg.gz"
+};
+static const unsigned char brotli_1[] = {
+#embed "bike-3b0679c150.svg.br"
+};
+static const unsigned char plain_2[] = {
+#embed "hose-eb629b44e9.svg"
+};
+static const unsigned char gzip_2[] = {
+#embed "hose-eb629b44e9.svg.gz"
+};
+static const unsigned char brotli_2[] = {
+#embed "hose-eb629b44e9.svg.br"
+};
+static const unsigned char plain_3[] = {
+#embed "lever-2472c3d747.svg"
+};
+static const unsigned char gzip_3[] = {
+#embed "lever-2472c3d747.svg.gz"
+};
+static const unsigned char brotli_3[] = {
+#embed "lever-2472c3d747.svg.br"
+};
+static const unsigned char plain_4[] = {
+#embed "pads-790cbce49a.svg"
+};
+static const unsigned char gzip_4[] = {
+#embed "pads-790cbce49a.svg.gz"
+};
+static const unsigned char brotli_4[] = {
+#embed "pads-790cbce49a.svg.br"
+};
+static const unsigned char plain_5[] = {
+#embed "widget-ar-fc3fd5705a.js"
+};
+static const unsigned char gzip_5[] = {
+#embed "widget-ar-fc3fd5705a.js.gz"
+};
+static const unsigned char brotli_5[] = {
+#embed "widget-ar-fc3fd5705a.js.br"
+};
+static const unsigned char plain_6[] = {
+#embed "widget-de-d93711e07c.js"
+};
+static const unsigned char gzip_6[] = {
+#embed "widget-de-d93711e07c.js.gz"
+};
+static const unsigned char brotli_6[] = {
+#embed "widget-de-d93711e07c.js.br"
+};
+static const unsigned char plain_7[] = {
+#embed "widget-en-cb0476340f.js"
+};
+static const unsigned char gzip_7[] = {
+#embed "widget-en-cb0476340f.js.gz"
+};
+static const unsigned char brotli_7[] = {
+#embed "widget-en-cb0476340f.js.br"
+};
+static const unsigned char plain_8[] = {
+#embed "widget-es-ed9a4a4505.js"
+};
+static const unsigned char gzip_8[] = {
+#embed "widget-es-ed9a4a4505.js.gz"
+};
+static const unsigned char brotli_8[] = {
+#embed "widget-es-ed9a4a4505.js.br"
+};
+static const unsigned char plain_9[] = {
+#embed "widget-ja-1404055627.js"
+};
+static const unsigned char gzip_9[] = {
+#embed "widget-ja-1404055627.js.gz"
+};
+static const unsigned char brotli_9[] = {
+#embed "widget-ja-1404055627.js.br"
+};
+static const unsigned char plain_10[] = {
+#embed "widget-th-5ca76ab0db.js"
+};
+static const unsigned char gzip_10[] = {
+#embed "widget-th-5ca76ab0db.js.gz"
+};
+static const unsigned char brotli_10[] = {
+#embed "widget-th-5ca76ab0db.js.br"
+};
+static const unsigned char plain_11[] = {
+#embed "widget-app-7d73d6f8a6.js"
+};
+static const unsigned char gzip_11[] = {
+#embed "widget-app-7d73d6f8a6.js.gz"
+};
+static const unsigned char brotli_11[] = {
+#embed "widget-app-7d73d6f8a6.js.br"
+};
+static const unsigned char plain_12[] = {
+#embed "widget-app-7d73d6f8a6.js.map"
+};
+static const unsigned char gzip_12[] = {
+#embed "widget-app-7d73d6f8a6.js.map.gz"
+};
+static const unsigned char brotli_12[] = {
+#embed "widget-app-7d73d6f8a6.js.map.br"
+};
+static const unsigned char plain_13[] = {
+#embed "widget.js"
+};
+static const unsigned char gzip_13[] = {
+#embed "widget.js.gz"
+};
+static const unsigned char brotli_13[] = {
+#embed "widget.js.br"
+};
+static const unsigned char plain_14[] = {
+#embed "widget-f50256b4b3.js.map"
+};
+static const unsigned char gzip_14[] = {
+#embed "widget-f50256b4b3.js.map.gz"
+};
+static const unsigned char brotli_14[] = {
+#embed "widget-f50256b4b3.js.map.br"
+};
+static const unsigned char plain_15[] = {
+#embed "widget.d.ts"
+};
+static const unsigned char gzip_15[] = {
+#embed "widget.d.ts.gz"
+};
+static const unsigned char brotli_15[] = {
+#embed "widget.d.ts.br"
+};
+static const unsigned char plain_16[] = {
+#embed "preview-cac8c4d5e8.css"
+};
+static const unsigned char gzip_16[] = {
+#embed "preview-cac8c4d5e8.css.gz"
+};
+static const unsigned char brotli_16[] = {
+#embed "preview-cac8c4d5e8.css.br"
+};
+static const unsigned char plain_17[] = {
+#embed "preview-cac8c4d5e8.css.map"
+};
+static const unsigned char gzip_17[] = {
+#embed "preview-cac8c4d5e8.css.map.gz"
+};
+static const unsigned char brotli_17[] = {
+#embed "preview-cac8c4d5e8.css.map.br"
+};
+static const unsigned char plain_18[] = {
+#embed "console-d6f05a418e.css"
+};
+static const unsigned char gzip_18[] = {
+#embed "console-d6f05a418e.css.gz"
+};
+static const unsigned char brotli_18[] = {
+#embed "console-d6f05a418e.css.br"
+};
+static const unsigned char plain_19[] = {
+#embed "console-d6f05a418e.css.map"
+};
+static const unsigned char gzip_19[] = {
+#embed "console-d6f05a418e.css.map.gz"
+};
+static const unsigned char brotli_19[] = {
+#embed "console-d6f05a418e.css.map.br"
+};
+static const unsigned char plain_20[] = {
+#embed "console-19ae109f82.js"
+};
+static const unsigned char gzip_20[] = {
+#embed "console-19ae109f82.js.gz"
+};
+static const unsigned char brotli_20[] = {
+#embed "console-19ae109f82.js.br"
+};
+static const unsigned char plain_21[] = {
+#embed "console-19ae109f82.js.map"
+};
+static const unsigned char gzip_21[] = {
+#embed "console-19ae109f82.js.map.gz"
+};
+static const unsigned char brotli_21[] = {
+#embed "console-19ae109f82.js.map.br"
+};
+static const unsigned char plain_22[] = {
+#embed "console.html"
+};
+static const unsigned char plain_23[] = {
+#embed "demo-6dbfd9af90.css"
+};
+static const unsigned char gzip_23[] = {
+#embed "demo-6dbfd9af90.css.gz"
+};
+static const unsigned char brotli_23[] = {
+#embed "demo-6dbfd9af90.css.br"
+};
+static const unsigned char plain_24[] = {
+#embed "demo-6dbfd9af90.css.map"
+};
+static const unsigned char gzip_24[] = {
+#embed "demo-6dbfd9af90.css.map.gz"
+};
+static const unsigned char brotli_24[] = {
+#embed "demo-6dbfd9af90.css.map.br"
+};
+static const unsigned char plain_25[] = {
+#embed "demo.html"
+};
+
+static const chirrup_asset assets[] = {
+    {"/assets/icon-f0052ca7b4.svg",
+     "/assets/icon.svg",
+     "image/svg+xml",
+     FORM(plain_0), FORM(gzip_0), FORM(brotli_0)},
+    {"/assets/bike-3b0679c150.svg",
+     "/assets/bike.svg",
+     "image/svg+xml",
+     FORM(plain_1), FORM(gzip_1), FORM(brotli_1)},
+    {"/assets/hose-eb629b44e9.svg",
+     "/assets/hose.svg",
+     "image/svg+xml",
+     FORM(plain_2), FORM(gzip_2), FORM(brotli_2)},
+    {"/assets/lever-2472c3d747.svg",
+     "/assets/lever.svg",
+     "image/svg+xml",
+     FORM(plain_3), FORM(gzip_3), FORM(brotli_3)},
+    {"/assets/pads-790cbce49a.svg",
+     "/assets/pads.svg",
+     "image/svg+xml",
+     FORM(plain_4), FORM(gzip_4), FORM(brotli_4)},
+    {"/assets/widget-ar-fc3fd5705a.js",
+     "/assets/widget-ar.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_5), FORM(gzip_5), FORM(brotli_5)},
+    {"/assets/widget-de-d93711e07c.js",
+     "/assets/widget-de.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_6), FORM(gzip_6), FORM(brotli_6)},
+    {"/assets/widget-en-cb0476340f.js",
+     "/assets/widget-en.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_7), FORM(gzip_7), FORM(brotli_7)},
+    {"/assets/widget-es-ed9a4a4505.js",
+     "/assets/widget-es.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_8), FORM(gzip_8), FORM(brotli_8)},
+    {"/assets/widget-ja-1404055627.js",
+     "/assets/widget-ja.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_9), FORM(gzip_9), FORM(brotli_9)},
+    {"/assets/widget-th-5ca76ab0db.js",
+     "/assets/widget-th.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
+    {"/assets/widget-app-7d73d6f8a6.js",
+     "/assets/widget-app.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
+    {"/assets/widget-app-7d73d6f8a6.js.map",
+     "/assets/widget-app.js.map",
+     "application/json",
+     FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
+    {"/widget.js",
+     "/widget.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
+    {"/assets/widget-f50256b4b3.js.map",
+     "/assets/widget.js.map",
+     "application/json",
+     FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
+    {"/widget.d.ts",
+     "/widget.d.ts",
+     "text/plain; charset=utf-8",
+     FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
+    {"/assets/preview-cac8c4d5e8.css",
+     "/assets/preview.css",
+     "text/css; charset=utf-8",
+     FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
+    {"/assets/preview-cac8c4d5e8.css.map",
+     "/assets/preview.css.map",
+     "application/json",
+     FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
+    {"/assets/console-d6f05a418e.css",
+     "/assets/console.css",
+     "text/css; charset=utf-8",
+     FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
+    {"/assets/console-d6f05a418e.css.map",
+     "/assets/console.css.map",
+     "application/json",
+     FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
+    {"/assets/console-19ae109f82.js",
+     "/assets/console.js",
+     "text/javascript; charset=utf-8",
+     FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
+    {"/assets/console-19ae109f82.js.map",
+     "/assets/console.js.map",
+     "application/json",
+     FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
+    {"/console",
+     "/console",
+     "text/html; charset=utf-8",
+     FORM(plain_22), NONE, NONE},
+    {"/assets/demo-6dbfd9af90.css",
+     "/assets/demo.css",
+     "text/css; charset=utf-8",
+     FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
+    {"/assets/demo-6dbfd9af90.css.map",
+     "/assets/demo.css.map",
+     "application/json",
+     FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},
+    {"/demo",
+     "/demo",
+     "text/html; charset=utf-8",
+     FORM(plain_25), NONE, NONE},
+};
