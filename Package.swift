@@ -136,6 +136,7 @@ let package = Package(
     suite("KernelTests", ["Kernel", "Primitives"]),
     suite("OpenSSLTests", ["OpenSSL", "Primitives"]),
     suite("PostgresTests", ["Postgres", "Cluster", "Primitives"]),
+    suite("ClusterTests", ["Cluster", "Postgres"]),
     suite(
       "JournalTests",
       ["Journal", "Postgres", "Migrator", "Cluster", "Fixtures", "Chat", "Primitives"]),
@@ -175,7 +176,10 @@ let package = Package(
     suite("WebAssetsTests", ["WebAssets", "Chat", "Wire"]),
     suite(
       "CommandLineTests",
-      ["chirrup", "Settings", "Primitives", .product(name: "Logging", package: "swift-log")]),
+      [
+        "chirrup", "Settings", "Primitives", .product(name: "Logging", package: "swift-log"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
     suite("TidyTests", []),
   ],
   swiftLanguageModes: [.v6],

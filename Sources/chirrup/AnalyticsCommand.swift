@@ -22,12 +22,12 @@ struct AnalyticsCommand: AsyncParsableCommand {
     var workspace: String?
 
     func run() async throws {
-      try await options.runOnSchema { _, connection, narrator in
+      try await options.runOnSchema { _, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0) }
         let workspaces = try only.map { [($0.id, $0.name)] } ?? connection.ask(Workspace.all())
         for (id, name) in workspaces {
           let sessions = try connection.ask(Analytics.recompute(id))
-          narrator.answer(
+          output.answer(
             "\(name): \(sessions) conversations counted",
             [("workspace", .text(name)), ("conversations", .number(sessions))])
         }

@@ -8,10 +8,11 @@ import Primitives
 
 extension AdministrationOptions {
   /// As `run`, on a database that has this version's schema.
-  func runOnSchema(_ body: (Archive, BlockingConnection, Narrator) throws -> Void) async throws {
-    try await run { connection, narrator in
+  func runOnSchema(_ body: (Archive, BlockingConnection, CommandOutput) throws -> Void) async throws
+  {
+    try await run { connection, output in
       try Database.checkSchema(connection)
-      try body(Archive(connection), connection, narrator)
+      try body(Archive(connection), connection, output)
     }
   }
 }
@@ -37,11 +38,11 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Do it; otherwise only say what would come.") var yes = false
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, narrator in
+      try await options.runOnSchema { archive, connection, output in
         let workspace = try connection.workspace(named: workspace)
         let line = try LineImport(archive, workspace: workspace.id)
-        let summary = yes ? try line.run(report: narrator.tell) : try line.plan()
-        narrator.answer(
+        let summary = yes ? try line.run(report: output.tell) : try line.plan()
+        output.answer(
           "\(yes ? "brought" : "would bring") \(summary.visitors) visitors, "
             + "\(summary.sessions) sessions, \(summary.messages) messages, "
             + "\(summary.friendEvents) follow events, and \(summary.settings) settings, intents "
@@ -52,7 +53,7 @@ struct ImportCommand: AsyncParsableCommand {
             ("friend_events", .number(summary.friendEvents)),
             ("settings", .number(summary.settings)),
           ])
-        if !yes { narrator.tell(unchanged) }
+        if !yes { output.tell(unchanged) }
       }
     }
   }
@@ -78,14 +79,14 @@ struct RetentionCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await options.runOnSchema { archive, connection, narrator in
+    try await options.runOnSchema { archive, connection, output in
       let only = try workspace.map { try connection.workspace(named: $0).id }
       let items =
         yes
-        ? try archive.removeExpired(days: days, workspace: only, report: narrator.tell)
+        ? try archive.removeExpired(days: days, workspace: only, report: output.tell)
         : try archive.expired(days: days, workspace: only)
       for item in items {
-        narrator.answer(
+        output.answer(
           "\(item.workspaceName): \(yes ? "removed" : "would remove") \(item.sessions) sessions "
             + "with \(item.messages) messages",
           [
@@ -93,7 +94,7 @@ struct RetentionCommand: AsyncParsableCommand {
             ("sessions", .number(item.sessions)), ("messages", .number(item.messages)),
           ])
       }
-      narrator.tell(items.isEmpty ? "Nothing is old enough." : yes ? "Done." : unchanged)
+      output.tell(items.isEmpty ? "Nothing is old enough." : yes ? "Done." : unchanged)
     }
   }
 }
@@ -112,7 +113,7 @@ struct VisitorCommand: AsyncParsableCommand {
     @Argument(help: "The visitor's id.") var id: String
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, narrator in
+      try await options.runOnSchema { archive, connection, output in
         let workspace = try connection.workspace(named: workspace)
         guard let json = try archive.export(VisitorCommand.visitorID(id), workspace: workspace.id)
         else {
@@ -133,21 +134,21 @@ struct VisitorCommand: AsyncParsableCommand {
     @Flag(help: "Do it; otherwise only say what would be erased.") var yes = false
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, narrator in
+      try await options.runOnSchema { archive, connection, output in
         let workspace = try connection.workspace(named: workspace)
         let visitor = try VisitorCommand.visitorID(id)
         guard var erasure = try archive.erasure(of: visitor, workspace: workspace.id) else {
           throw VisitorCommand.noVisitor(id, workspace)
         }
         if yes { erasure = try archive.erase(visitor, workspace: workspace.id) }
-        narrator.answer(
+        output.answer(
           "\(yes ? "erased" : "would erase") \(erasure.messages) messages in \(erasure.sessions) "
             + "sessions, and the visitor",
           [
             ("done", .bool(yes)), ("sessions", .number(erasure.sessions)),
             ("messages", .number(erasure.messages)),
           ])
-        if !yes { narrator.tell(unchanged) }
+        if !yes { output.tell(unchanged) }
       }
     }
   }
@@ -175,10 +176,10 @@ struct EpochCommand: AsyncParsableCommand {
   @Flag(help: "Change the epoch.") var renew = false
 
   func run() async throws {
-    try await options.runOnSchema { archive, _, narrator in
+    try await options.runOnSchema { archive, _, output in
       if renew { try archive.renewEpoch() }
       let epoch = try archive.epoch()
-      narrator.answer(
+      output.answer(
         "\(epoch.epoch.isEmpty ? "the first epoch" : epoch.epoch), since \(epoch.changedAt)",
         [("epoch", .text(epoch.epoch)), ("changed_at", .text("\(epoch.changedAt)"))])
     }

@@ -14,10 +14,10 @@ extension MigrateCommand {
     @Flag(help: "Also print the SQL.") var sql = false
 
     func run() async throws {
-      try await options.run { connection, narrator in
+      try await options.run { connection, output in
         let pending = try Migrator(connection).plan(to: to)
         for migration in pending {
-          narrator.answer(
+          output.answer(
             "\(migration.revision)  \(migration.summary)",
             [
               ("revision", .text(migration.revision)), ("summary", .text(migration.summary)),
@@ -27,7 +27,7 @@ extension MigrateCommand {
           if sql, !options.json { Terminal.answer(script(of: migration)) }
         }
         if pending.isEmpty {
-          narrator.tell("Nothing to do: the schema is up to date.")
+          output.tell("Nothing to do: the schema is up to date.")
         } else {
           throw Ending.pending
         }
@@ -46,12 +46,12 @@ extension MigrateCommand {
     @OptionGroup var options: AdministrationOptions
 
     func run() async throws {
-      try await options.run { connection, narrator in
+      try await options.run { connection, output in
         let plan = try Migrator(connection).status()
         for line in plan.lines {
           let state = line.state.rawValue.padded(to: 8)
           let moment = (line.applied?.at.description ?? "").padded(to: 24)
-          narrator.answer(
+          output.answer(
             "\(state)  \(moment)  \(line.revision)  \(line.summary)",
             [
               ("revision", .text(line.revision)), ("state", .text(line.state.rawValue)),
@@ -73,10 +73,10 @@ extension MigrateCommand {
     @OptionGroup var options: AdministrationOptions
 
     func run() async throws {
-      try await options.run { connection, narrator in
+      try await options.run { connection, output in
         let checks = try Migrator(connection).verify()
         for check in checks {
-          narrator.answer(
+          output.answer(
             "\(check.passed ? "PASS" : "FAIL")  \(check.name): \(check.figures)",
             [
               ("check", .text(check.name)), ("passed", .bool(check.passed)),
@@ -102,7 +102,7 @@ extension MigrateCommand {
     @Flag(help: "Answer in JSON, one object a line.") var json = false
 
     func run() throws {
-      let narrator = Narrator(json: json)
+      let output = CommandOutput(json: json)
       var files: [(name: String, text: String)] = []
       for folder in folder {
         for name in try TextFile.names(in: folder) where name.hasSuffix(".sql") {
@@ -111,10 +111,10 @@ extension MigrateCommand {
       }
       let faults = folder.isEmpty ? Migrator.check() : Migrator.check(files)
       for fault in faults {
-        narrator.answer(fault.description, [("fault", .text(fault.description))])
+        output.answer(fault.description, [("fault", .text(fault.description))])
       }
       guard faults.isEmpty else { throw ExitCode.failure }
-      narrator.tell("The migrations are one line, without gaps.")
+      output.tell("The migrations are one line, without gaps.")
     }
   }
 }

@@ -41,14 +41,14 @@ struct AdministrationOptions: ParsableArguments {
 
   /// Runs a command on the database; what goes wrong is told, in JSON where that is wanted, and
   /// becomes the exit code.
-  func run(_ body: (BlockingConnection, Narrator) throws -> Void) async throws {
-    let narrator = Narrator(json: json)
+  func run(_ body: (BlockingConnection, CommandOutput) throws -> Void) async throws {
+    let output = CommandOutput(json: json)
     do {
       let settings = try await data.settings()
-      try Database.withConnection(settings) { try body($0, narrator) }
+      try Database.withConnection(settings) { try body($0, output) }
     } catch {
       let code = Ending.code(for: error)
-      if !(error is ExitCode) { narrator.tell(error, code: code) }
+      if !(error is ExitCode) { output.tell(error, code: code) }
       throw code
     }
   }
@@ -63,9 +63,9 @@ extension MigrateCommand {
     var to: String?
 
     func run() async throws {
-      try await options.run { connection, narrator in
-        let applied = try Migrator(connection).up(to: to, report: narrator.tell)
-        narrator.finish(
+      try await options.run { connection, output in
+        let applied = try Migrator(connection).up(to: to, report: output.tell)
+        output.finish(
           applied.isEmpty
             ? "Nothing to do: the schema is up to date." : "Applied \(applied.count).",
           "applied", applied.map(\.revision))
@@ -83,10 +83,10 @@ extension MigrateCommand {
     @Flag(help: "Do it; otherwise only say what would be lost.") var yes = false
 
     func run() async throws {
-      try await options.run { connection, narrator in
+      try await options.run { connection, output in
         let migrator = try Migrator(connection)
         for migration in try migrator.downPlan(to: to) {
-          narrator.say(
+          output.say(
             "\(migration.revision): loses \(migration.loses ?? "no data")",
             [
               ("revision", .text(migration.revision)),
@@ -96,8 +96,8 @@ extension MigrateCommand {
         guard yes else {
           throw CommandFailure("nothing was changed; with --yes it is done")
         }
-        let taken = try migrator.down(to: to, report: narrator.tell)
-        narrator.finish("Took back \(taken.count).", "taken_back", taken.map(\.revision))
+        let taken = try migrator.down(to: to, report: output.tell)
+        output.finish("Took back \(taken.count).", "taken_back", taken.map(\.revision))
       }
     }
   }
@@ -111,9 +111,9 @@ extension MigrateCommand {
     @Argument(help: "The revision.") var revision: String
 
     func run() async throws {
-      try await options.run { connection, narrator in
-        let stamped = try Migrator(connection).stamp(revision, report: narrator.tell)
-        narrator.finish(
+      try await options.run { connection, output in
+        let stamped = try Migrator(connection).stamp(revision, report: output.tell)
+        output.finish(
           stamped.isEmpty ? "It was on record already." : "Recorded \(stamped.count).",
           "recorded", stamped.map(\.revision))
       }
@@ -133,19 +133,19 @@ extension MigrateCommand {
     @Flag(help: "Only say what is wrong.") var dryRun = false
 
     func run() async throws {
-      try await options.run { connection, narrator in
+      try await options.run { connection, output in
         let migrator = try Migrator(connection)
         let findings = try migrator.diagnose()
         for finding in findings {
-          narrator.say(
+          output.say(
             "\(finding)", [("found", .text(finding.what)), ("mend", .text(finding.mend))])
         }
         if findings.allSatisfy(\.isRemark) {
-          return narrator.finish("Nothing is wrong.", "left", [])
+          return output.finish("Nothing is wrong.", "left", [])
         }
-        if dryRun { return narrator.finish("Nothing was changed.", "left", []) }
-        let left = try migrator.repair(report: narrator.tell)
-        narrator.finish(
+        if dryRun { return output.finish("Nothing was changed.", "left", []) }
+        let left = try migrator.repair(report: output.tell)
+        output.finish(
           left.isEmpty
             ? "Mended." : "Mended, except:\n" + left.map { "  \($0)" }.joined(separator: "\n"),
           "left", left.map(\.description))

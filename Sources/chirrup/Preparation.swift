@@ -11,22 +11,22 @@ struct Preparation {
   var signingKey: [UInt8]
   var demo: DemoWorkspace?
 
-  /// Waits for a database that is not there, with growing pauses, and says so, while a waiting room
-  /// answers; `isStopping` ends the wait.
+  /// Waits for a database that does not answer, with growing pauses, and says so; meanwhile a
+  /// `StartupProbe` answers load balancers. `isStopping` ends the wait.
   ///
   /// - Returns: nil when it was told to stop.
   static func complete(
     _ settings: Settings, databaseURL: String, isStopping: () -> Bool
   ) throws -> Preparation? {
     var backoff = Backoff()
-    var room: WaitingRoom?
+    var probe: StartupProbe?
     while !isStopping() {
       do {
         return try attempt(settings, databaseURL: databaseURL)
       } catch let failure where isUnavailable(failure) {
         backoff.tell(failure)
-        let open = try room ?? WaitingRoom(settings)
-        room = open
+        let open = try probe ?? StartupProbe(settings)
+        probe = open
         try open.wait(milliseconds: backoff.next(), unless: isStopping)
       }
     }
@@ -37,7 +37,7 @@ struct Preparation {
     let connection = try BlockingConnection(settings.databaseDirectURL ?? databaseURL)
     let migrator = try Migrator(connection)
     if settings.migrate {
-      try migrator.up(report: Narrator(json: false).tell)
+      try migrator.up(report: CommandOutput(json: false).tell)
     } else {
       let pending = try migrator.plan()
       guard pending.isEmpty else {

@@ -37,11 +37,11 @@ struct QuarantineCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, narrator in
+      try await options.runOnSchema { archive, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0).id }
         let messages = try archive.refused(workspace: only, limit: limit)
-        for message in messages { narrator.answer(summary(message), members(message)) }
-        if messages.isEmpty { narrator.tell("Nothing is in quarantine.") }
+        for message in messages { output.answer(summary(message), members(message)) }
+        if messages.isEmpty { output.tell("Nothing is in quarantine.") }
       }
     }
   }
@@ -56,13 +56,13 @@ struct QuarantineCommand: AsyncParsableCommand {
     @Argument(help: "The message's id.") var id: String
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, narrator in
+      try await options.runOnSchema { archive, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0).id }
         let messages = try archive.refused(
           workspace: only, id: messageID(id), limit: mostAtOnce)
         guard !messages.isEmpty else { throw notThere(id) }
         for message in messages {
-          narrator.answer(
+          output.answer(
             """
             \(summary(message))
               session \(message.session), by the \(message.role) \(readable(message.senderName))
@@ -98,7 +98,7 @@ struct QuarantineCommand: AsyncParsableCommand {
 
     func run() async throws {
       let settings = try await options.data.settings()
-      try await options.runOnSchema { archive, connection, narrator in
+      try await options.runOnSchema { archive, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0).id }
         var messages: [Archive.Refused] = []
         for id in ids {
@@ -114,7 +114,7 @@ struct QuarantineCommand: AsyncParsableCommand {
         for message in messages {
           let outcome = try writer.append(message)
           if let seq = outcome.seq { try archive.released(message, seq: seq) } else { failed += 1 }
-          narrator.answer(
+          output.answer(
             "\(message.id): \(outcome.text)",
             [
               ("id", .text("\(message.id)")), ("released", .bool(outcome.seq != nil)),
@@ -143,16 +143,16 @@ struct QuarantineCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, narrator in
+      try await options.runOnSchema { archive, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0).id }
         let count =
           yes
           ? try archive.purgeRefused(olderThan: days, workspace: only)
           : try archive.countRefused(olderThan: days, workspace: only)
-        narrator.answer(
+        output.answer(
           "\(yes ? "removed" : "would remove") \(count) messages",
           [("done", .bool(yes)), ("messages", .number(count))])
-        if !yes { narrator.tell("nothing was changed; with --yes it is done") }
+        if !yes { output.tell("nothing was changed; with --yes it is done") }
       }
     }
   }
@@ -178,7 +178,7 @@ extension ParsableCommand {
       + "refused \(message.count == 1 ? "once" : "\(message.count) times")"
   }
 
-  fileprivate func members(_ message: Archive.Refused) -> Narrator.Members {
+  fileprivate func members(_ message: Archive.Refused) -> CommandOutput.Members {
     [
       ("id", .text("\(message.id)")), ("workspace", .text(message.workspaceName)),
       ("session", .text("\(message.session)")), ("kind", .text(message.kind)),
@@ -192,7 +192,7 @@ extension ParsableCommand {
   }
 
   /// As text for people, and exactly.
-  fileprivate func contents(_ message: Archive.Refused) -> Narrator.Members {
+  fileprivate func contents(_ message: Archive.Refused) -> CommandOutput.Members {
     [
       ("sender_name", .text(readable(message.senderName))),
       ("body", .text(readable(message.body))),

@@ -1,12 +1,12 @@
-/// What a command of administration says, for people or for scripts: text goes to standard error
-/// and answers to standard output; with `--json` everything goes there, one object a line.
+/// The output of an administration command. For people, results go to standard output and remarks
+/// to standard error; with `--json` both go to standard output, one JSON object a line.
 import ArgumentParser
 import Kernel
 import Migrator
 import Postgres
 import Primitives
 
-final class Narrator {
+final class CommandOutput {
   enum Value {
     case text(String)
     case number(Int64)
@@ -29,7 +29,7 @@ final class Narrator {
   }
   typealias Members = [(String, Value)]
 
-  /// Progress is told no more often than this.
+  /// The shortest time between two lines of progress.
   private static let progressMilliseconds: Int64 = 1_000
 
   private let isJSON: Bool
@@ -47,7 +47,7 @@ final class Narrator {
     if isJSON { write(members) } else { Terminal.answer(text) }
   }
 
-  /// A remark with content.
+  /// A remark that scripts need too.
   func say(_ text: String, _ members: Members) {
     if isJSON { write(members) } else { Terminal.tell(text) }
   }
@@ -78,11 +78,12 @@ final class Narrator {
     write(members)
   }
 
-  /// How rows move, at most once a second, and at the end.
+  /// The progress of a move of rows: at most one line a second, and one at the end.
   func tell(_ progress: MoveProgress) {
     let now = SystemClock.now()
     let isLast = progress.rowsDone >= progress.rowsTotal
-    guard isLast || now.milliseconds(since: lastProgress) >= Narrator.progressMilliseconds else {
+    guard isLast || now.milliseconds(since: lastProgress) >= CommandOutput.progressMilliseconds
+    else {
       return
     }
     lastProgress = now

@@ -1,27 +1,26 @@
-/// What answers while there is no database yet: `/healthz` is 200, everything else 503 with a time
-/// to come back, so that a load balancer sees a gateway that lives and is not ready.
+/// Answers HTTP while there is no database yet: `/healthz` with 200, everything else with 503 and
+/// `Retry-After`, so that a load balancer sees a gateway that is alive and not ready.
 ///
-/// It serves one connection at a time, and none for longer than `patienceMilliseconds`.
+/// It serves one connection at a time, each for at most `requestMilliseconds`.
 import Kernel
 import Primitives
 import Settings
 
-final class WaitingRoom {
-  private static let patienceMilliseconds: Int32 = 100
+final class StartupProbe {
+  private static let requestMilliseconds: Int32 = 100
   private static let requestBytesMax = 4_096
 
-  private var listeners: [Door] = []
+  private var listeners: [ListeningSocket] = []
   private let epoll: Epoll
   private var events = Events(capacity: 16)
 
-  /// A listening socket in an array: the descriptor itself has one owner.
-  private final class Door {
+  /// A descriptor has one owner; an array needs a reference to it.
+  private final class ListeningSocket {
     let socket: FileDescriptor
     init(_ socket: consuming FileDescriptor) { self.socket = socket }
   }
 
-  /// Opens what it can: an address that is in use is the gateway's to refuse, when the database is
-  /// there.
+  /// Listens where it can. An address in use is refused later, by the gateway itself.
   init(_ settings: Settings) throws {
     epoll = try Epoll()
     for address in settings.listen {
@@ -29,11 +28,11 @@ final class WaitingRoom {
         let socket = try? Sockets.listen(on: ip, port: address.port)
       else { continue }
       try epoll.add(rawValue: socket.rawValue, .read, datum: UInt64(listeners.count))
-      listeners.append(Door(socket))
+      listeners.append(ListeningSocket(socket))
     }
   }
 
-  /// Answers whoever comes within the time.
+  /// Answers requests for this time, or until `isStopping`.
   func wait(milliseconds: Int64, unless isStopping: () -> Bool) throws {
     let end = SystemClock.now().advanced(byMilliseconds: milliseconds)
     while !isStopping() {
@@ -41,28 +40,28 @@ final class WaitingRoom {
       guard left > 0 else { return }
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(min(left, 100)))
       for index in 0..<events.count {
-        let door = listeners[Int(events[index].datum)]
-        guard case .accepted(let visitor, _) = door.socket.accept() else { continue }
-        try answer(visitor)
+        let listener = listeners[Int(events[index].datum)]
+        guard case .accepted(let client, _) = listener.socket.accept() else { continue }
+        try answer(client)
       }
     }
   }
 
-  private func answer(_ visitor: consuming FileDescriptor) throws {
-    let arrival = try Epoll()
-    try arrival.add(rawValue: visitor.rawValue, .read, datum: 0)
-    var arrived = Events(capacity: 1)
-    try arrival.wait(into: &arrived, timeoutMilliseconds: Self.patienceMilliseconds)
+  private func answer(_ client: consuming FileDescriptor) throws {
+    let readable = try Epoll()
+    try readable.add(rawValue: client.rawValue, .read, datum: 0)
+    var ready = Events(capacity: 1)
+    try readable.wait(into: &ready, timeoutMilliseconds: Self.requestMilliseconds)
     var request = [UInt8](repeating: 0, count: Self.requestBytesMax)
     var buffer = request.mutableSpan
     // SAFETY: UInt8 has no padding, and every byte that is written is a UInt8.
     var bytes = unsafe buffer.mutableBytes
-    guard arrived.count > 0, case .bytes(let count) = visitor.receive(into: &bytes) else { return }
+    guard ready.count > 0, case .bytes(let count) = client.receive(into: &bytes) else { return }
     let line = String(decoding: request.prefix(min(count, 64)), as: UTF8.self)
     let isAlive = line.utf8.starts(with: "GET /healthz ".utf8)
     let response = Array((isAlive ? Self.alive : Self.notReady).utf8)
-    _ = response.withRawSpan { visitor.send($0) }
-    try? visitor.shutdownWrite()
+    _ = response.withRawSpan { client.send($0) }
+    try? client.shutdownWrite()
   }
 
   private static let alive = response("200 OK", type: "text/plain", body: "ok\n")

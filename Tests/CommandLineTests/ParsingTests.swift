@@ -1,0 +1,70 @@
+/// Which command a command line means, and what a wrong one is told.
+import ArgumentParser
+import Settings
+import Testing
+
+@testable import chirrup
+
+@Suite struct ParsingTests {
+  @Test("flags of serve are the settings that the file and the variables have too")
+  func serveFlags() throws {
+    let command = try #require(
+      Chirrup.parseAsRoot([
+        "serve", "--listen", "127.0.0.1:1", "--listen", "[::1]:2",
+        "--database-url", "postgresql:///x", "--public-url", "https://chat.example.com", "--loops",
+        "3", "--log-level", "debug",
+        "--log-format", "json", "--drain-seconds", "7", "--demo", "--no-migrate",
+      ]) as? ServeCommand)
+    #expect(
+      command.options.flags == [
+        .listen: "127.0.0.1:1,[::1]:2", .databaseURL: "postgresql:///x",
+        .publicURL: "https://chat.example.com", .loops: "3", .logLevel: "debug",
+        .logFormat: "json", .drainSeconds: "7", .demo: "true", .migrate: "false",
+      ])
+  }
+
+  @Test("without flags nothing is set, so that every other source counts")
+  func noFlags() throws {
+    let command = try #require(Chirrup.parseAsRoot(["serve"]) as? ServeCommand)
+    #expect(command.options.flags == [:])
+  }
+
+  @Test("every command says in its help what it does, and is found in its parent's")
+  func help() {
+    var commands: [any ParsableCommand.Type] = [Chirrup.self]
+    var seen = 0
+    while let command = commands.popLast() {
+      seen += 1
+      let abstract = command.configuration.abstract
+      #expect(!abstract.isEmpty, "\(command)")
+      #expect(Chirrup.helpMessage(for: command, columns: 100).contains(abstract), "\(command)")
+      let overview = Chirrup.helpMessage(for: command, columns: 1_000)
+      for child in command.configuration.subcommands {
+        #expect(overview.contains(child.configuration.abstract), "\(child)")
+        commands.append(child)
+      }
+    }
+    #expect(seen > 20)
+  }
+
+  @Test(
+    "a wrong command line is refused with what it should be",
+    arguments: [
+      (["token", "visitor", "--workspace", "w", "--count", "0"], "--count is 1 to 1000000"),
+      (
+        ["token", "visitor", "--workspace", "w", "--lifetime", "86401"], "--lifetime is 1 to 86400"
+      ),
+      (["token", "visitor"], "--workspace"),
+      (["server"], "server"),
+      (["serve", "--lisen", "1"], "--lisen"),
+    ])
+  func refusals(arguments: [String], names: String) {
+    do {
+      _ = try Chirrup.parseAsRoot(arguments)
+      Issue.record("the command line was accepted")
+    } catch {
+      #expect(Chirrup.fullMessage(for: error).contains(names))
+      #expect(Chirrup.exitCode(for: error) == .validationFailure)
+    }
+  }
+}
