@@ -31,7 +31,7 @@ extension EventLoop {
     drain.closeAt = now.advanced(byMilliseconds: milliseconds * 6 / 10)
     drain.endAt = now.advanced(byMilliseconds: milliseconds)
     engine.announceDrain(windowMilliseconds: milliseconds / 2)
-    post(metrics: true)
+    postMetrics()
     nextSweep = now
   }
 
@@ -41,7 +41,7 @@ extension EventLoop {
       drain.hasClosed = true
       engine.closeAll()
     }
-    let unstored = engine.queuedRecords + storeSockets.recordsInFlight
+    let unstored = engine.queuedRecords + store.batch.recordCount
     let isIdle = engine.connections.count == 0 && unstored == 0
     guard isIdle || now >= drain.endAt else { return }
     drain.isOver = true

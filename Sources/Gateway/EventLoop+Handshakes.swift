@@ -88,20 +88,4 @@ extension EventLoop {
   func patience(_ socket: SocketIndex, _ deadline: Instant) -> Instant {
     handshakes.isEmpty ? deadline : min(deadline, sockets[socket].exchange.deadline)
   }
-
-  // MARK: Memory behind a wave
-
-  /// Sockets of a loop that are no WebSockets: fewer keep 11 MiB at most.
-  private static let waveMin = 256
-  private static let trimMilliseconds: Int64 = 2_000
-
-  /// With each sweep: gives the memory of a wave back once three quarters of it have gone.
-  mutating func giveBackMemory() {
-    let count = sockets.count - engine.connections.count
-    wave = max(wave, count)
-    guard wave >= EventLoop.waveMin, count <= wave / 4, now >= nextTrim else { return }
-    wave = count
-    nextTrim = now.advanced(byMilliseconds: EventLoop.trimMilliseconds)
-    ProcessMemory.giveBack()
-  }
 }

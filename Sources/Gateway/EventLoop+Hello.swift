@@ -10,7 +10,7 @@ import Settings
 import Tokens
 
 /// From a token to a member: verified, admitted, bound to its origin. Then the database has the
-/// last word, see `Standings`.
+/// last word, see `RevocationChecks`.
 extension EventLoop {
   /// Some 5 microseconds each, at most one for each connection and `hello`. A visitor who belongs
   /// to another loop is confirmed there: no answer from before its move welcomes a connection.
@@ -23,8 +23,8 @@ extension EventLoop {
       case .success((let member, _)) where engine.leaves(connection, as: member):
         engine.verified(connection, .success(member))
       case .success((let member, let subject)):
-        standings.add(
-          Standings.Claim(
+        revocations.add(
+          RevocationChecks.TokenCheck(
             socket: sockets.id(at: socket), connection: connection, subject: subject,
             step: .hello(member)))
       }
@@ -88,26 +88,5 @@ extension EventLoop {
       id: id, workspace: workspace, role: role, session: token.binding.session,
       credential: token.binding.credential)
     return .success((member, .login(login)))
-  }
-
-  // MARK: Origins
-
-  /// One loop reads the workspaces' lists for all.
-  mutating func refreshOrigins() {
-    guard index == 0, now >= nextOrigins, reader.isReady else { return }
-    nextOrigins = now.advanced(byMilliseconds: Origins.refreshMilliseconds)
-    _ = queries.ask(
-      Workspace.allOrigins(limit: Origins.listedMax).query, for: .origins, of: &reader, now: now)
-  }
-
-  mutating func finishOrigins(_ list: (origins: [String], hasOpenWorkspace: Bool)?) {
-    guard let list else { return }
-    if list.origins.count >= Origins.listedMax {
-      logger.error("more than \(Origins.listedMax) allowed origins: some are not admitted")
-    }
-    origins.load(list.origins, hasOpenWorkspace: list.hasOpenWorkspace)
-    for other in 0..<context.loopCount where other != index {
-      context.mailboxes[other].post(.origins(origins))
-    }
   }
 }

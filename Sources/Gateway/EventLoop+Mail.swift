@@ -71,18 +71,18 @@ extension EventLoop {
       // process.
       unsafe job.runSynchronously(on: context.executors[index].asUnownedTaskExecutor())
       pulse.note(.mail)
-    case .query(let query, let continuation): ask(query, continuation)
+    case .query(let query, let continuation): store.ask(query, continuation, now: now)
     case .append(var item, let continuation):
       item.record.origin.loop = UInt16(index)
       item.record.origin.slot = appends.add(continuation)
       engine.append(item)
     case .response(let socket, let response): respond(socket, response)
-    case .changed(let session): changedHere(session)
-    case .happened(let news): happenedHere(news)
-    case .lineMoved(let workspace): lineMovedHere(workspace)
-    case .look: beginLook()
-    case .standing(let item): take(item)
-    case .news(let news): context.jobs.workspaceNews(news, loop: index, now: now)
+    case .changed(let session): peers.noteChange(session, &engine)
+    case .happened(let news): announce(news)
+    case .queueMoved(let workspace): peers.noteQueueMoved(in: workspace, engine)
+    case .catchUp: peers.requestScan(now: now)
+    case .revocation(let item): revocations.take(item, now: now)
+    case .news(let news): pass(news)
     case .listeners(let workspaces): engine.listeners = workspaces
     case .origins(let new): origins = new
     case .drain(let milliseconds): beginDrain(milliseconds)
@@ -98,15 +98,15 @@ extension EventLoop {
     context.mailboxes[index].drain(into: &mail)
     for item in left + mail {
       switch item {
-      case .query(_, let continuation): _ = queries.add(.task(continuation))
+      case .query(_, let continuation): continuation.resume(returning: PendingQueries.stopped)
       case .append(_, let continuation): _ = appends.add(continuation)
-      case .standing(let item): take(item)
+      case .revocation(let item): revocations.take(item, now: now)
       default: continue
       }
     }
     mail = []
-    standings.end()
-    queries.end()
+    revocations.end()
+    store.end()
     appends.end()
   }
 
@@ -118,9 +118,7 @@ extension EventLoop {
   }
 
   mutating func passNews() {
-    for item in engine.effects.takeNews() {
-      context.jobs.workspaceNews(item, loop: index, now: now)
-    }
+    for item in engine.effects.takeNews() { pass(item) }
   }
 
   mutating func answerRequests() {
@@ -153,8 +151,8 @@ extension EventLoop {
     }
     sockets.bind(id, toConnection: connection.index)
     sockets[id.index].phase = .webSocket(connection.index)
-    standings.add(
-      Standings.Claim(
+    revocations.add(
+      RevocationChecks.TokenCheck(
         socket: id, connection: connection,
         subject: .visitor(departure.member.person.id, workspace: departure.member.workspace),
         step: .arrival))

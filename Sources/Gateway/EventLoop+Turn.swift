@@ -25,7 +25,7 @@ extension EventLoop {
 
   /// Something of this turn was left to the next one.
   var hasLeftOver: Bool {
-    mailTaken < mail.count || dirtyFlushed < dirty.count || reader.hasAnswers
+    mailTaken < mail.count || dirtyFlushed < dirty.count || store.hasAnswers
       || sockets.hasDoomed
   }
 
@@ -36,8 +36,7 @@ extension EventLoop {
     for position in 0..<events.count {
       let datum = events[position].datum
       // Batches and answers never wait for peers.
-      if datum == Datum.writer { storeSockets.isWriterReady = true }
-      if datum == Datum.reader { storeSockets.isReaderReady = true }
+      if datum < Datum.listenerMin { store.note(datum) }
       if datum == nextDatum { first = position }
     }
     nextDatum = Datum.none

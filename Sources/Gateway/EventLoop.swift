@@ -26,9 +26,7 @@ struct EventLoop: ~Copyable {
   var listeners: [Listener] = []
   var sockets: SocketTable
   var engine: Engine
-  var writer: Writer
-  var reader: QueryConnection
-  var storeSockets = StoreSockets()
+  var store: StoreDriver
 
   var now: Instant
   var metrics = LoopMetrics()
@@ -49,33 +47,19 @@ struct EventLoop: ~Copyable {
   /// Sockets whose TLS has something to say for itself.
   var unsentSockets: [SocketID] = []
   var handshakes = HandshakeQueue()
-  /// See `giveBackMemory`.
-  var wave = 0
-  var nextTrim = Instant.zero
   /// Handshakes that may still be driven in this iteration.
   var handshakesLeft = EventLoop.handshakesPerTurn
   /// Sockets that were refused and linger, see `refusedMax`.
   var refusedCount = 0
   var refusals = Refusals()
-  var queries = PendingQueries()
   var appends = PendingAppends()
   var nextSweep: Instant
-  var nextHousekeeping: Instant
-  var nextQuarantineRemark = Instant.zero
-  var nextChanges = Instant.zero
-  /// As last read from the database.
-  var knownGeneration: Int64?
   var origins: Origins
-  var nextOrigins: Instant
-  var nextMaintenance = Instant.zero
-  var standings = Standings()
-  /// Read by the first loop.
-  var revocations = Revocations()
-  var beat = Beat()
-  var bell = PeerNotifier()
-  var look = CatchUpScan()
-  /// See `QueryConnection.listens`.
-  var heardListens = 0
+  var periodic: PeriodicTasks
+  var peers: PeerSync
+  var revocations = RevocationChecks()
+  /// Read by the first loop for all.
+  var revocationFeed = RevocationFeed()
   var drain = Drain()
   var random: RandomBlock
 
@@ -120,13 +104,14 @@ struct EventLoop: ~Copyable {
         compression: context.settings.compression.options),
       now: now, wall: SystemClock.wallTime())
     random = RandomBlock()
-    writer = Writer(url: context.databaseURL, seed: random.next())
-    reader = QueryConnection(url: context.databaseURL, listen: index == 0 ? Peers.listen : nil)
+    store = StoreDriver(
+      url: context.databaseURL, seed: random.next(), listen: index == 0 ? Peers.listen : nil,
+      logger: logger)
     input = Array(repeating: 0, count: EventLoop.receiveBytes)
     nextSweep = now
-    nextHousekeeping = now
+    periodic = PeriodicTasks(now: now)
+    peers = PeerSync(context.peers)
     origins = Origins(context.settings)
-    nextOrigins = now
     self.listeners = listeners
     tlsContext = context.certificates?.first
   }
@@ -154,12 +139,12 @@ struct EventLoop: ~Copyable {
       engine.readInbox()
       verifyTokens()
       moveDepartures()
-      askStandings()
+      revocations.ask(engine, &store, now: now)
       pulse.note(.store)
       driveStore()
       pulse.note(.peers)
-      hearPeers()
-      tellPeers()
+      if index == 0 { takePeerChanges() }
+      peers.announce(&engine, &store, now: now)
       engine.settleSessions()
       postMail()
       passNews()
@@ -168,12 +153,12 @@ struct EventLoop: ~Copyable {
       applyPauses()
       flush()
       closeDoomed()
-      confirmStandings()
+      revocations.confirm(engine, store, now: now)
       advanceDrain()
     }
     pulse.note(.mail)
     endMail()
-    post(metrics: true)
+    postMetrics()
     pulse.note(.ended)
   }
 
@@ -181,9 +166,11 @@ struct EventLoop: ~Copyable {
   /// while the engine wants pages that PostgreSQL may be asked for: who is far behind is pumped in
   /// the flush, and would else get one page for each sweep.
   private mutating func wait() {
-    let deadline = min(nextSweep, engine.nextInboxRead, writer.nextDeadline, reader.nextDeadline)
+    let deadline = min(nextSweep, engine.nextInboxRead, store.nextDeadline)
     var timeout: Int64 = 0
-    if !engine.hasDirty && httpDirty.isEmpty && !isReadDue && !handshakes.isDue && !hasLeftOver {
+    if !engine.hasDirty && httpDirty.isEmpty && !store.isReadDue(engine) && !handshakes.isDue
+      && !hasLeftOver
+    {
       timeout = max(0, min(deadline.milliseconds(since: now) + 1, 500))
     }
     metrics.turns.note(
@@ -221,22 +208,30 @@ struct EventLoop: ~Copyable {
     // A socket is a connection of the engine, or speaks HTTP, or ends: where all are connections,
     // which the engine's own sweep looks after, none has to be read.
     if sockets.count > engine.connections.count { sweepSockets() }
-    keepHouse()
-    askForChanges()
-    refreshOrigins()
-    sweepStandings()
-    beatOperators()
-    lookAtFollowed()
-    if index == 0, !drain.isDraining { context.jobs.advance(loop: index, now: now) }
-    maintain()
+    if index == 0 { sweepForAll() }
+    store.pollGeneration(now: now)
+    revocations.sweep(sockets)
+    periodic.storePresence(&engine, &store, now: now)
+    peers.scan(engine, &store, now: now)
     resumeListeners()
-    giveBackMemory()
-    post(metrics: true)
+    periodic.trimMemory(httpSockets: sockets.count - engine.connections.count, now: now)
+    postMetrics()
   }
 
-  mutating func post(metrics isDue: Bool) {
-    guard isDue else { return }
-    metrics.isStoreReady = isStoreReady && origins.isLoaded
+  /// What the first loop does for all.
+  private mutating func sweepForAll() {
+    periodic.removeExpired(&store, engine.wall, now: now)
+    periodic.readOrigins(&store, now: now)
+    revocationFeed.poll(&store, now: now)
+    guard !drain.isDraining else { return }
+    context.jobs.advance(loop: index, now: now)
+    if periodic.isMaintenanceDue(store, now: now) {
+      context.maintenance.start(on: context.executors[index])
+    }
+  }
+
+  mutating func postMetrics() {
+    metrics.isStoreReady = store.isReady && origins.isLoaded
     metrics.isDraining = drain.isDraining
     metrics.hasEnded = drain.isOver
     metrics.sockets = sockets.count

@@ -59,17 +59,17 @@ final class LoopServices: Database, Sessions {
   func shutOut(_ ids: Set<Identifier>, after calls: Countdown) async -> Bool {
     guard await isConfirmed(calls) else { return false }
     let looked = Countdown(mailboxes.count)
-    for mailbox in mailboxes { mailbox.post(.standing(.look(ids, looked))) }
+    for mailbox in mailboxes { mailbox.post(.revocation(.recheck(ids, looked))) }
     guard await isConfirmed(looked) else { return false }
     let settled = Countdown(mailboxes.count)
-    for mailbox in mailboxes { mailbox.post(.standing(.settle(settled))) }
+    for mailbox in mailboxes { mailbox.post(.revocation(.settle(settled))) }
     return await isConfirmed(settled)
   }
 
   private func isConfirmed(_ countdown: Countdown) async -> Bool {
-    mailbox.post(.standing(.limit(countdown)))
+    mailbox.post(.revocation(.limit(countdown)))
     return await countdown.isConfirmed
   }
 
-  func lineMoved(in workspace: Identifier) { mailbox.post(.lineMoved(workspace: workspace)) }
+  func lineMoved(in workspace: Identifier) { mailbox.post(.queueMoved(workspace: workspace)) }
 }

@@ -23,14 +23,14 @@ enum LoopMail: Sendable {
   case changed(session: Identifier)
   /// For the jobs, from a REST handler, which runs on this loop; and for the other gateways.
   case happened(WorkspaceNews)
-  /// A job has moved the line of a workspace: for the other gateways.
-  case lineMoved(workspace: Identifier)
+  /// A job has moved the queue of a workspace: for the other gateways.
+  case queueMoved(workspace: Identifier)
   /// For the jobs of this gateway alone.
   case news(WorkspaceNews)
   /// Other gateways may have changed anything.
-  case look
+  case catchUp
   /// Somebody was shut out.
-  case standing(StandingMail)
+  case revocation(RevocationMail)
   /// The workspaces with bots, as one loop has read them for all: see `Engine.listeners`.
   case listeners(Set<Identifier>)
   /// The origins of all workspaces, as one loop has read them for all.

@@ -36,8 +36,15 @@ final class Maintenance: Sendable {
     self.peers = peers
   }
 
-  /// On the loop that lends its connection. One round at a time: a slow one is not overtaken.
-  func run() async {
+  /// On the first loop, which lends its connection.
+  func start(on executor: LoopExecutor) {
+    Task(executorPreference: executor) {
+      await CurrentLoop.$index.withValue(0) { await self.run() }
+    }
+  }
+
+  /// One round at a time: a slow one is not overtaken.
+  private func run() async {
     let round = state.withLock { state -> Int? in
       guard !state.isRunning else { return nil }
       state.isRunning = true
@@ -77,17 +84,6 @@ final class Maintenance: Sendable {
       guard let rows = try? await database.run(statement.query),
         statement.answer(rows) == Int64(Maintenance.countedMax)
       else { return }
-    }
-  }
-}
-
-extension EventLoop {
-  mutating func maintain() {
-    guard index == 0, now >= nextMaintenance, reader.isReady, !drain.isDraining else { return }
-    nextMaintenance = now.advanced(byMilliseconds: Maintenance.intervalMilliseconds)
-    let context = context
-    Task(executorPreference: context.executors[index]) {
-      await CurrentLoop.$index.withValue(0) { await context.maintenance.run() }
     }
   }
 }

@@ -124,7 +124,8 @@ struct LoginTests {
     for client in [mika, bystander] { _ = try client.hear(#""welcome""#) }
     try gateway.run(Query(sql, [.uuid(id)]))
     #expect(try mika.hearTheEnd() == 4204)
-    #expect(Revocations.pollMilliseconds < 500, "within a second, of which half is the machine's")
+    #expect(
+      RevocationFeed.pollMilliseconds < 500, "within a second, of which half is the machine's")
     try bystander.say(#"{"type":"watch","ref":7,"inbox":true}"#)
     _ = try bystander.hear(#""ok""#)
   }

@@ -7,7 +7,7 @@ enum PeerChange: Equatable {
   case hello
   case everything
   case session(SessionChange)
-  case line(workspace: Identifier)
+  case queue(workspace: Identifier)
   case revocation
 }
 
@@ -24,37 +24,32 @@ struct PeerNotifier {
   static let sessionsMax = 4_096
   /// PostgreSQL takes less than 8,000 bytes.
   static let payloadBytes = 7_900
-  /// After a failure.
-  static let retryMilliseconds: Int64 = 1_000
 
   private var sessions: [Identifier?: Set<Identifier>] = [:]
   private var count = 0
-  private var lines: Set<Identifier> = []
+  private var queues: Set<Identifier> = []
   private var isEverything = false
-  /// One statement at a time: what comes meanwhile goes with the next one.
-  var isUnderWay = false
-  var notBefore = Instant.zero
 
-  var isEmpty: Bool { count == 0 && lines.isEmpty && !isEverything }
+  var isEmpty: Bool { count == 0 && queues.isEmpty && !isEverything }
 
   mutating func add(_ change: SessionChange) {
-    guard count < PeerNotifier.sessionsMax else { return lookAtEverything() }
+    guard count < PeerNotifier.sessionsMax else { return requestScan() }
     if sessions[change.workspace, default: []].insert(change.session).inserted { count += 1 }
   }
 
-  mutating func moved(lineOf workspace: Identifier) {
-    guard lines.count < PeerNotifier.sessionsMax else { return lookAtEverything() }
-    lines.insert(workspace)
+  mutating func queueMoved(in workspace: Identifier) {
+    guard queues.count < PeerNotifier.sessionsMax else { return requestScan() }
+    queues.insert(workspace)
   }
 
-  mutating func lookAtEverything() {
+  mutating func requestScan() {
     sessions = [:]
     count = 0
     isEverything = true
   }
 
   /// What is to be told, as payloads; nothing is left.
-  mutating func take(as gateway: Identifier) -> [String] {
+  mutating func takePayloads(as gateway: Identifier) -> [String] {
     var payloads: [String] = []
     var payload = "\(gateway)"
     func close() {
@@ -76,7 +71,7 @@ struct PeerNotifier {
       }
       if payload.utf8.count > PeerNotifier.payloadBytes - 100 { close() }
     }
-    for workspace in lines {
+    for workspace in queues {
       if payload.utf8.count > PeerNotifier.payloadBytes - 100 { close() }
       payload += " w\(workspace) q"
     }
@@ -86,7 +81,7 @@ struct PeerNotifier {
   }
 
   /// What another gateway tells; nothing when it is this one.
-  static func read(_ payload: String, as gateway: Identifier) -> [PeerChange] {
+  static func changes(in payload: String, as gateway: Identifier) -> [PeerChange] {
     let words = payload.split(separator: " ")
     guard let first = words.first, let sender = Identifier(String(first)), sender != gateway else {
       return []
@@ -102,7 +97,7 @@ struct PeerNotifier {
       case ("w", let id?, _): workspace = id
       case ("s", let id?, _):
         changes.append(.session(SessionChange(session: id, workspace: workspace)))
-      case ("q", _, let workspace?): changes.append(.line(workspace: workspace))
+      case ("q", _, let workspace?): changes.append(.queue(workspace: workspace))
       // A newer gateway may know more words.
       default: continue
       }
