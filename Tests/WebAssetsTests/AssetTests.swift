@@ -101,7 +101,7 @@ struct AssetTests {
       let match = try #require(module.firstMatch(of: expression))
       return Set(match.1.split(whereSeparator: \.isWhitespace).map(String.init))
     }
-    #expect(try list("Ask") == Set(CommandType.allCases.map { "\($0.text)" }))
+    #expect(try list("Command") == Set(CommandType.allCases.map { "\($0.text)" }))
     #expect(try list("Fault") == Set(Refusal.allCases.map { "\($0.code)" } + ["disconnected"]))
 
     let codes: [CloseCode] = [

@@ -4,7 +4,7 @@
 
 import { within } from './backoff.js';
 import { Marks } from './marks.js';
-import { Ask, Close, Fault, Kind, Tell } from './protocol.js';
+import { Close, Command, Event, Fault, Kind } from './protocol.js';
 import { Typing } from './typing.js';
 
 const TAIL = 50;
@@ -39,7 +39,7 @@ export class Conversation {
     this.#changed = changed;
     const tell = (frame) => this.ready && link.tell({ ...frame, session });
     this.marks = new Marks(me, tell);
-    this.typing = new Typing(tell, () => changed(Tell.typing));
+    this.typing = new Typing(tell, () => changed(Event.typing));
   }
 
   /** Subscribes, or resumes after the last entry seen. */
@@ -47,7 +47,7 @@ export class Conversation {
     this.live = this.ready = false;
     const from = this.next ? { after: this.next - 1, epoch: this.epoch } : { tail: TAIL };
     this.#link.ask(
-      { type: Ask.subscribe, session: this.session, ...from },
+      { type: Command.subscribe, session: this.session, ...from },
       (answer) => this.frame(answer),
     );
   }
@@ -57,16 +57,16 @@ export class Conversation {
     const { session } = this;
     return this.ready && this.#link.state === 'open' && (({ id, kind, body, payload }) => (
       new Promise((done) => {
-        this.#link.ask({ type: Ask.send, session, id, kind, body, payload }, done);
+        this.#link.ask({ type: Command.send, session, id, kind, body, payload }, done);
       })
     ));
   }
 
   frame(frame) {
     const { type } = frame;
-    if (type === Tell.message) return this.#message(frame);
-    if (type === Tell.typing) return this.typing.heard(frame);
-    if (type === Tell.subscribed) {
+    if (type === Event.message) return this.#message(frame);
+    if (type === Event.typing) return this.typing.heard(frame);
+    if (type === Event.subscribed) {
       if (this.epoch && frame.epoch !== this.epoch) this.#forget();
       this.epoch = frame.epoch;
       this.next = frame.from;
@@ -77,22 +77,22 @@ export class Conversation {
       this.lost = '';
       this.ready = true;
       this.marks.replace(frame.marks);
-    } else if (type === Tell.live) {
+    } else if (type === Event.live) {
       this.live = true;
       this.head = Math.max(this.head, frame.seq);
-    } else if (type === Tell.mark) {
+    } else if (type === Event.mark) {
       this.marks.put(frame);
-    } else if (type === Tell.queue) {
+    } else if (type === Event.queue) {
       this.queue = frame;
-    } else if (type === Tell.session) {
+    } else if (type === Event.session) {
       this.status = frame.status ?? this.status;
       if ('assignee' in frame) this.assignee = frame.assignee;
-    } else if (type === Tell.more) {
+    } else if (type === Event.more) {
       this.open();
-    } else if (type === Tell.resync) { // while a subscribe is under way, its answer follows
+    } else if (type === Event.resync) { // while a subscribe is under way, its answer follows
       this.#forget();
       if (this.ready) this.open();
-    } else if (type === Tell.unsubscribed || type === Tell.error) {
+    } else if (type === Event.unsubscribed || type === Event.error) {
       if (frame.code === Fault.disconnected) return;
       this.ready = this.live = false;
       if (frame.retry) setTimeout(() => this.open(), frame.retry_after_ms ?? within(1000, 3000));
@@ -104,17 +104,17 @@ export class Conversation {
   /** Our message is committed, perhaps before its own frame arrives. */
   commit(item, { seq, at }, name = '') {
     this.#insert({ ...item, seq, at, sender: { ...this.#me, name } });
-    this.#changed(Tell.ack);
+    this.#changed(Event.ack);
   }
 
   /** Fetches a page before the oldest entry. */
   older() {
     if (this.loading || this.oldest <= 1 || !this.live) return; // a log that fills is at its top
     this.loading = true;
-    const ask = { type: Ask.history, session: this.session, before: this.oldest, limit: TAIL };
+    const ask = { type: Command.history, session: this.session, before: this.oldest, limit: TAIL };
     this.#link.ask(ask, (answer) => {
       this.loading = false;
-      if (answer.type === Tell.error) return;
+      if (answer.type === Event.error) return;
       for (const entry of answer.messages) this.#insert(entry);
       this.oldest = answer.more
         ? Math.min(this.oldest, ...answer.messages.map(({ seq }) => seq))
@@ -140,7 +140,7 @@ export class Conversation {
     if (known) Object.assign(known, frame); else this.#insert(frame);
     this.marks.confirm('delivered', frame.seq);
     this.typing.hush(frame.sender);
-    this.#changed(Tell.message, known ? undefined : frame);
+    this.#changed(Event.message, known ? undefined : frame);
   }
 
   #insert(entry) {

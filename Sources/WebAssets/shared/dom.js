@@ -1,9 +1,32 @@
 // Elements, icons and keyed lists. Text enters the document through `append`, which makes text
 // nodes, never markup.
 
+/** @typedef {Node | string | null | undefined | false | 0} Child */
+
+/**
+ * `button` of `button.primary`.
+ * @template {string} S
+ * @typedef {S extends `${infer Tag}.${string}` ? Tag : S} TagOf
+ */
+
+/**
+ * The element that `el` makes. What is no HTML is drawn and never asked anything.
+ * @template {string} S
+ * @typedef {TagOf<S> extends keyof HTMLElementTagNameMap
+ *   ? HTMLElementTagNameMap[TagOf<S>] : HTMLElement} ElementOf
+ */
+
+/** @typedef {{[K in keyof HTMLElementEventMap]?: ((event: HTMLElementEventMap[K]) => any) | null | false}
+ *   & Record<string, any>} Props */
+
 /**
  * `el('p.bubble', { dir: 'auto' }, text)`: functions become listeners, null and false are left out,
  * lists are spread.
+ * @template {string} S
+ * @param {S} spec the tag and classes
+ * @param {Props} props listeners and attributes
+ * @param {(Child | readonly Child[])[]} children
+ * @returns {ElementOf<S>}
  */
 export function el(spec, props = {}, ...children) {
   const [tag, ...classes] = spec.split('.');
@@ -14,13 +37,13 @@ export function el(spec, props = {}, ...children) {
     if (typeof value === 'function') node.addEventListener(name, value);
     else if (value != null && value !== false) node.setAttribute(name, value === true ? '' : value);
   }
-  node.append(...children.flat().filter(Boolean));
-  return node;
+  for (const child of children.flat()) if (child) node.append(child);
+  return /** @type {ElementOf<S>} */ (node);
 }
 
 export const CIRCLE = 'M10 3.5a6.5 6.5 0 1 0 .1 0z';
 
-/** Strokes in a box of 20. Each page adds what else it needs. */
+/** Strokes in a box of 20. Each page adds what else it needs. @type {Record<string, string>} */
 export const paths = {
   x: 'M5.5 5.5l9 9M14.5 5.5l-9 9',
   up: 'M10 16V5M5 9l5-5 5 5',
@@ -33,6 +56,7 @@ export const paths = {
 paths.sent = paths.check;
 paths.read = paths.delivered;
 
+/** @param {string} name one of `paths` @param {string=} more classes */
 export const icon = (name, more = '') => el(
   `svg.icon.${name}.${more}`,
   { viewBox: '0 0 20 20', 'aria-hidden': 'true' },
@@ -42,10 +66,20 @@ export const icon = (name, more = '') => el(
 /** @param {string} state sent, delivered, read or failed, or `clock` until then */
 export const tick = (state) => icon(state, 'tick');
 
-/** Makes the children of `parent` those of `models`, in order, touching only what differs.
- * @param {{key: string}[]} models @param {(model: any, node: Element?) => Element} draw */
+/**
+ * What `reconcile` has drawn, by key.
+ * @typedef {Map<string, {sign: string, node: HTMLElement}>} Drawn
+ */
+
+/**
+ * Makes the children of `parent` those of `models`, in order, touching only what differs.
+ * @param {HTMLElement & {drawn?: Drawn}} parent
+ * @param {{key: string}[]} models
+ * @param {(model: any, node?: HTMLElement) => HTMLElement} draw
+ */
 export function reconcile(parent, models, draw) {
   const old = parent.drawn ?? new Map();
+  /** @type {Drawn} */
   const drawn = parent.drawn = new Map();
   let next = parent.firstElementChild;
   for (const model of models) {
@@ -63,6 +97,7 @@ export function reconcile(parent, models, draw) {
  * A text in pieces: addresses become links. Only what is plain ASCII does, so that no letter looks
  * like another one, and what turns the text around it leaves it as it is: the text of a link shows
  * its true host.
+ * @param {string} text
  */
 export const linked = (text) => text.split(/(https?:\/\/[\w.:-]+(?:[/?#][!-~]*[\w/])?)/).map(
   (part, odd) => odd % 2

@@ -5,7 +5,7 @@
 // that lies on the shelf, oldest first, and nothing while an earlier one has no answer. So the order
 // holds even where two tabs send at once; the lock only spares the second sending.
 
-import { Fault, Tell } from './protocol.js';
+import { Event, Fault } from './protocol.js';
 import { Shelf } from './shelf.js';
 import { uuid } from './uuid.js';
 
@@ -157,7 +157,7 @@ export class Outbox {
 
   /** Whether there was no answer. */
   #answered(item, { code, retry, ...answer }) {
-    if (answer.type === Tell.ack) {
+    if (answer.type === Event.ack) {
       this.#on.acked(item, answer);
       this.remove(item.id, answer);
     } else if (code === Fault.disconnected) {

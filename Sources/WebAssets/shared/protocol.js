@@ -9,11 +9,11 @@ export const SUBPROTOCOL = 'chirrup.v1';
 const names = (list) => Object.fromEntries(list.split(/\s+/).map((name) => [name, name]));
 
 /** Frames a client sends. */
-export const Ask = names(`hello authenticate subscribe unsubscribe send history read delivered
+export const Command = names(`hello authenticate subscribe unsubscribe send history read delivered
   typing watch viewing available pong`);
 
 /** Frames the gateway sends. */
-export const Tell = names(`welcome subscribed message live more ack ok error mark typing presence
+export const Event = names(`welcome subscribed message live more ack ok error mark typing presence
   session inbox resync unsubscribed token_expiring queue drain ping`);
 
 /** Kinds of entries. A note reaches a visitor as `hidden`, so that seq has no hole. */

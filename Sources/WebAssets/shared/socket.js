@@ -5,12 +5,12 @@
 // exactly once.
 
 import { backoff, within } from './backoff.js';
-import { Ask, Close, Fault, PATH, SUBPROTOCOL, Tell } from './protocol.js';
+import { Close, Command, Event, Fault, PATH, SUBPROTOCOL } from './protocol.js';
 
 const SETTLED = 10_000; // a connection this old was a good one: the backoff starts again
 const FRAME_MAX = 4 << 20; // characters in one message; more can only be an error or an attack
 
-const GONE = { type: Tell.error, code: Fault.disconnected, retry: true };
+const GONE = { type: Event.error, code: Fault.disconnected, retry: true };
 
 /** @typedef {'idle'|'connecting'|'open'|'waiting'|'stopped'} LinkState */
 /** @typedef {{
@@ -54,7 +54,7 @@ export class Link {
 
   /** @param {any} frame @param {((answer: any) => void)=} done gets the one answer, or `error` */
   ask(frame, done) {
-    if (this.state !== 'open' && frame.type !== Ask.hello) return done?.(GONE);
+    if (this.state !== 'open' && frame.type !== Command.hello) return done?.(GONE);
     this.#asked.set(++this.#ref, done);
     this.tell({ ...frame, ref: this.#ref });
   }
@@ -85,7 +85,7 @@ export class Link {
     this.heard = Date.now();
     this.#watch();
     socket.onopen = () => this.ask(
-      { type: Ask.hello, token, client: { name: this.#on.client, version: '1' } },
+      { type: Command.hello, token, client: { name: this.#on.client, version: '1' } },
       (answer) => this.#greeted(answer),
     );
     socket.onmessage = ({ data }) => this.#receive(data);
@@ -93,7 +93,7 @@ export class Link {
   }
 
   #greeted(answer) {
-    if (answer.type !== Tell.welcome) return; // its close code says what to do
+    if (answer.type !== Event.welcome) return; // its close code says what to do
     this.welcome = answer;
     this.#renew = false;
     this.#refusals = this.lostAt = 0;
@@ -118,11 +118,11 @@ export class Link {
     this.#asked.delete(ref);
     if (done) {
       done(frame);
-    } else if (type === Tell.ping) {
-      this.tell({ type: Ask.pong });
-    } else if (type === Tell.token_expiring) {
+    } else if (type === Event.ping) {
+      this.tell({ type: Command.pong });
+    } else if (type === Event.token_expiring) {
       this.#renewToken();
-    } else if (type === Tell.drain) {
+    } else if (type === Event.drain) {
       this.#window = [frame.min_ms, frame.max_ms];
       this.#later(within(...this.#window));
     } else {
@@ -134,7 +134,7 @@ export class Link {
     const turn = this.#turn;
     try {
       const token = await this.#on.token(true);
-      if (turn === this.#turn) this.ask({ type: Ask.authenticate, token });
+      if (turn === this.#turn) this.ask({ type: Command.authenticate, token });
     } catch { /* the gateway closes with 4202 at the end of its grace, and that path asks again */ }
   }
 

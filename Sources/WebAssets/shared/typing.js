@@ -1,7 +1,7 @@
 // Who types in one session: what we tell, throttled, and what others tell, until they send, stop or
 // fall silent.
 
-import { Ask } from './protocol.js';
+import { Command } from './protocol.js';
 
 const TYPING_EVERY = 700; // ms between two frames of ours
 const TYPING_IDLE = 4000; // and how long after the last key somebody still types
@@ -42,7 +42,7 @@ export class Typing {
     const preview = this.preview && text ? cut(text) : undefined;
     this.#pause = 0;
     if (text === this.#told) return;
-    if (this.#tell({ type: Ask.typing, active: !!text, preview })) this.#told = text;
+    if (this.#tell({ type: Command.typing, active: !!text, preview })) this.#told = text;
     if (text) this.#pause = setTimeout(() => this.#flush(), TYPING_EVERY);
   }
 }

@@ -4,14 +4,14 @@
 import { Conversation } from '../shared/conversation.js';
 import { el, icon, linked } from '../shared/dom.js';
 import { Outbox } from '../shared/outbox.js';
-import { Fault, Kind, Tell } from '../shared/protocol.js';
+import { Fault, Kind, Event } from '../shared/protocol.js';
 import { Link } from '../shared/socket.js';
 import { store } from '../shared/store.js';
 import { Thread, face, speakThread } from '../shared/thread.js';
 import { extras } from './extras.js';
-import { title, tone } from './notice.js';
-import { panel, swift } from './panel.js';
-import { statusLine } from './status.js';
+import { title, tone } from './panel/notice.js';
+import { panel, swift } from './panel/panel.js';
+import { statusLine } from './panel/status.js';
 import { Visitor } from './visitor.js';
 import { direction, language, say, speak } from './words.js';
 
@@ -132,7 +132,7 @@ export async function start({ host, root, launcher, origin, given }) {
   }
 
   function told(what, entry) {
-    if (what === Tell.subscribed) outbox.run();
+    if (what === Event.subscribed) outbox.run();
     if (talk.lost) outbox.refuse(talk.lost, ({ session }) => session === talk.session);
     if (entry) {
       outbox.remove(entry.id, entry);
@@ -141,7 +141,7 @@ export async function start({ host, root, launcher, origin, given }) {
         if (entry.sender.kind !== 'visitor' && entry.kind !== Kind.event) noticed(entry);
       }
     }
-    if (what !== Tell.typing) visitor.keep(talk.status !== 'closed' || outbox.items.length > 0);
+    if (what !== Event.typing) visitor.keep(talk.status !== 'closed' || outbox.items.length > 0);
     changed();
   }
 

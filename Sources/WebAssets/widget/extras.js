@@ -3,8 +3,8 @@
 
 import { CIRCLE, el, icon, paths } from '../shared/dom.js';
 import { face } from '../shared/thread.js';
-import { swift } from './panel.js';
-import { dots } from './status.js';
+import { swift } from './panel/panel.js';
+import { dots } from './panel/status.js';
 import { language, say } from './words.js';
 
 const GRADES = /** @type {const} */ (['bad', 'poor', 'fair', 'good', 'great']);

@@ -1,7 +1,7 @@
 // Your own account: who you are here, and your password.
 
 import { el } from '../../shared/dom.js';
-import { LEAST } from '../own-password.js';
+import { LEAST } from '../shell/own-password.js';
 import { text } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
 import { pane } from './settings.js';

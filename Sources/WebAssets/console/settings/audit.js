@@ -1,7 +1,7 @@
 // The audit log: who changed what, newest first. Contents of conversations are not in it.
 
 import { el, icon } from '../../shared/dom.js';
-import { sentence } from '../rest.js';
+import { sentence } from '../shell/rest.js';
 import { pane } from './settings.js';
 import { moment } from './times.js';
 

@@ -3,7 +3,7 @@
 // was changed keeps what was typed until it is saved or discarded.
 
 import { el, icon } from '../../shared/dom.js';
-import { isAbsent, sentence } from '../rest.js';
+import { isAbsent, sentence } from '../shell/rest.js';
 import { sure } from './fields.js';
 import { Form, saveBar } from './form.js';
 import { isAdmin, pane } from './settings.js';

@@ -1,7 +1,7 @@
 // Secrets of other services: written, never shown again.
 
 import { el } from '../../shared/dom.js';
-import { part } from '../rest.js';
+import { part } from '../shell/rest.js';
 import { collection, every } from './collection.js';
 import { text } from './fields.js';
 import { refusal, taken } from './form.js';

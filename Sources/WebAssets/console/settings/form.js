@@ -4,7 +4,7 @@
 // Invariant: a refusal stands under the field it is about, or in the bar if it is about none.
 
 import { el, icon } from '../../shared/dom.js';
-import { culprit, sentence } from '../rest.js';
+import { culprit, sentence } from '../shell/rest.js';
 
 /** The gateway names the member; on a page it stands above. */
 const MEMBER = /^The member “[^”]*” /;

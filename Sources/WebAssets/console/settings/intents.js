@@ -2,7 +2,7 @@
 // conversation. They are tried in the order of this list; the first one that fits answers.
 
 import { el, icon } from '../../shared/dom.js';
-import { part, sentence } from '../rest.js';
+import { part, sentence } from '../shell/rest.js';
 import { collection, every } from './collection.js';
 import { choice, text, toggle } from './fields.js';
 import { refusal, uid } from './form.js';

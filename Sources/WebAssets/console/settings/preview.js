@@ -3,7 +3,7 @@
 // looks, and nothing that is tried here reaches a visitor or a conversation.
 
 import { el } from '../../shared/dom.js';
-import { gateway } from './rehearsal.js';
+import { mockGateway } from './preview-mock.js';
 
 const WORKSPACE = 'preview';
 const WIDE = 484; // px of a frame in which the widget is not on a phone
@@ -78,7 +78,7 @@ export class Preview {
     const loaded = new Promise((done) => frame.addEventListener('load', done, { once: true }));
     this.#place.append(frame);
     await loaded; // some browsers put the empty document in later
-    await rehearse(frame, this.#config, this.state);
+    await mount(frame, this.#config, this.state);
     if (turn !== this.#turn) return frame.remove();
     for (const old of [...this.#place.children]) if (old !== frame) old.remove();
     frame.classList.add('ready');
@@ -93,7 +93,7 @@ export class Preview {
   }
 }
 
-async function rehearse(frame, config, state) {
+async function mount(frame, config, state) {
   const view = /** @type {any} */ (frame.contentWindow);
   const page = view.document;
   const isOpen = state !== 'offline';
@@ -104,7 +104,7 @@ async function rehearse(frame, config, state) {
     offline: { ...config.offline, enabled: !isOpen && config.offline.enabled },
     prechat: { enabled: false, fields: [] },
   };
-  gateway(view, WORKSPACE, given, state);
+  mockGateway(view, WORKSPACE, given, state);
   page.documentElement.lang = config.locale === 'auto' ? navigator.language : config.locale;
   page.documentElement.dataset.theme = document.documentElement.dataset.theme ?? '';
   page.title = 'Preview';

@@ -2,7 +2,7 @@
 // A text has fields that are filled in when it is used; the other kinds are for the widget.
 
 import { el } from '../../shared/dom.js';
-import { part } from '../rest.js';
+import { part } from '../shell/rest.js';
 import { collection, every } from './collection.js';
 import { select, text } from './fields.js';
 import { refusal, taken } from './form.js';

@@ -2,7 +2,7 @@
 // that was opened once stays as it is, so nothing that was typed is lost on the way to another.
 
 import { el, icon } from '../../shared/dom.js';
-import { sentence } from '../rest.js';
+import { sentence } from '../shell/rest.js';
 import { Workspace } from './workspace.js';
 
 /** @type {[string, [string, string, string, () => Promise<any>][]][]} */
@@ -35,7 +35,7 @@ const FIRST = entries[0][0];
 /** @typedef {{root: HTMLElement, aside?: HTMLElement, show?: (item: string) => void,
  *   unsaved?: () => number}} SettingsPage */
 
-/** @param {import('../pages.js').PageContext} context */
+/** @param {import('../shell/pages.js').PageContext} context */
 export function settings(context) {
   const open = /** @type {Map<string, SettingsPage>} */ (new Map());
   const links = new Map(entries.map(([name, words, look]) => [name, el(

@@ -2,7 +2,7 @@
 // delivery.
 
 import { el, icon } from '../../shared/dom.js';
-import { sentence } from '../rest.js';
+import { sentence } from '../shell/rest.js';
 import { collection, every } from './collection.js';
 import { copyable, text, toggle } from './fields.js';
 import { refusal } from './form.js';

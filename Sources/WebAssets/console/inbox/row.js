@@ -1,0 +1,109 @@
+// One row of the list: what it says, and how it is drawn.
+
+import { el, icon, tick } from '../../shared/dom.js';
+import { face } from '../../shared/thread.js';
+import { faceOf, nameOf, unreadOf } from './inbox.js';
+import { stars } from '../visitor/stars.js';
+
+/**
+ * @param {import('./inbox.js').Row} row
+ * @param {{mine: boolean, on: boolean, first: boolean, typing: string}} more
+ */
+export function rowModel(row, { mine, on, first, typing }) {
+  const role = row.last_message?.role;
+  const own = role && role !== 'visitor';
+  const who = !own ? '' : role === 'bot' ? 'Bot: ' : mine ? 'You: ' : author(row);
+  const rating = row.status === 'closed' && row.rating || 0;
+  const words = rating && row.rating_comment ? `“${row.rating_comment}”`
+    : who + (row.last_message?.preview ?? '');
+  const read = row.visitor_read_seq >= row.last_seq - 1;
+  return {
+    key: row.id,
+    face: faceOf(row),
+    name: nameOf(row),
+    preview: typing ? `typing: ${typing}` : words,
+    rating,
+    typing: !!typing,
+    unread: unreadOf(row),
+    waits: row.status === 'waiting',
+    closed: row.status === 'closed',
+    at: row.closed_at ?? row.updated_at,
+    when: ago(row.closed_at ?? row.updated_at),
+    other: !mine && row.assignee,
+    state: mine && own ? (read ? 'read' : 'sent') : '',
+    tags: row.tags?.slice(0, 2) ?? [],
+    on,
+    tab: on || first,
+  };
+}
+
+const author = (row) => (row.assignee ? `${row.assignee.name}: ` : '');
+
+export function drawRow(model) {
+  const side = model.waits
+    ? el('span.wait', {}, icon('clock'), el('span.sr-only', {}, 'waiting '), el('span'))
+    : el('time', { datetime: model.at }, model.when);
+  return el(
+    `a.row${model.unread ? '.unread' : ''}`,
+    {
+      href: `#${model.key}`,
+      'data-id': model.key,
+      'aria-current': model.on ? 'true' : null,
+      tabindex: model.tab ? 0 : -1,
+    },
+    face(model.face),
+    el('b.truncate', { dir: 'auto' }, model.name),
+    el('span.side', {}, side),
+    preview(model),
+    el('span.side', {}, ...mark(model)),
+  );
+}
+
+/** The last words, or how it was rated. A comment has a direction of its own beside its stars. */
+function preview({ typing, rating, preview: words }) {
+  if (!rating) return el(`span.preview.truncate${typing ? '.typing' : ''}`, { dir: 'auto' }, words);
+  return el('span.preview.rated', {}, stars(rating), el('span.truncate', { dir: 'auto' }, words));
+}
+
+/** At the end of the second line: unread, or a colleague, or how far our own words have come. */
+function mark(model) {
+  if (model.unread) {
+    return [
+      el(
+        'span.count',
+        {},
+        model.unread > 99 ? '99+' : String(model.unread),
+        el('span.sr-only', {}, ' unread'),
+      ),
+    ];
+  }
+  if (model.other) {
+    return [
+      el('span.sr-only', {}, `with ${model.other.name}`),
+      face({ kind: 'operator', ...model.other }, '.avatar-sm'),
+    ];
+  }
+  return model.state ? [el('span.sr-only', {}, model.state), tick(model.state)] : [];
+}
+
+const number = new Intl.NumberFormat();
+const dayMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+
+export const short = (count) => (
+  count < 100_000 ? number.format(count) : `${number.format(Math.floor(count / 1000))}\u00a0k`
+);
+export const duration = (seconds) => (
+  seconds < 3600
+    ? `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+    : `${Math.floor(seconds / 3600)}\u00a0h`
+);
+
+/** @param {string} at */
+export function ago(at) {
+  const minutes = Math.floor((Date.now() - Date.parse(at)) / 60_000);
+  if (minutes < 1) return 'now';
+  if (minutes < 60) return `${minutes}\u00a0min`;
+  return minutes < 1440
+    ? `${Math.floor(minutes / 60)}\u00a0h`
+    : dayMonth.format(new Date(at));
+}

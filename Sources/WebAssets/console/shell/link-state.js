@@ -1,0 +1,202 @@
+// What is known about the connection: the line under the list, its details, and the banner when
+// something is wrong.
+
+import { el, icon } from '../../shared/dom.js';
+import { Link } from '../../shared/socket.js';
+import { nameOf } from '../inbox/inbox.js';
+
+const SILENT = 3000; // a shorter gap shows nothing
+
+const SAID = 6000; // how long a short notice stands
+
+/** A connection that knows how long its last answer took. */
+export class TimedLink extends Link {
+  roundTrip = 0;
+
+  ask(frame, done) {
+    const at = Date.now();
+    return super.ask(frame, (answer) => {
+      if (this.state === 'open') this.roundTrip = Date.now() - at;
+      done?.(answer);
+    });
+  }
+}
+
+export class LinkState {
+  #on; #notice = ''; #until = 0;
+
+  /**
+   * @param {{link: import('../../shared/socket.js').Link, outbox: any, inbox: any, pane: () => any}}
+   *   on
+   */
+  constructor(on) {
+    this.#on = on;
+    this.line = el('button.link-state', {
+      type: 'button',
+      'aria-expanded': 'false',
+      'aria-controls': 'details',
+      click: () => this.toggle(),
+    });
+    this.details = el('section.pop.details', {
+      id: 'details',
+      'aria-label': 'Connection details',
+      hidden: true,
+    });
+    this.banner = el('div.banner', { role: 'status', hidden: true });
+    this.foot = el('div.foot', {}, this.details, this.line);
+  }
+
+  /** Gaps that heal by themselves within 3 s do not count as one. */
+  get live() {
+    const { state, lostAt } = this.#on.link;
+    return state === 'open' || (lostAt > 0 && state !== 'stopped' && Date.now() - lostAt < SILENT);
+  }
+
+  toggle(show = this.details.hidden) {
+    this.details.hidden = !show;
+    this.line.setAttribute('aria-expanded', String(show));
+    this.render();
+  }
+
+  /** Something that happened, in place of the facts, and for a moment only. */
+  say(words) { this.#notice = words; this.#until = Date.now() + SAID; this.render(); }
+
+  /** Once a second and on every change. */
+  render() {
+    const { link, outbox, inbox } = this.#on;
+    const now = Date.now();
+    const waiting = outbox.waiting.length;
+    const paused = this.live && waiting > 0 && outbox.pausedUntil > now - 1000 && outbox.cause;
+    const heard = now - link.heard < 1000 ? 'heard just now' : `heard ${age(now - link.heard)} ago`;
+    const refused = outbox.items.length - waiting;
+    const tail = refused
+      ? `${refused} ${refused === 1 ? 'was' : 'were'} not sent`
+      : waiting
+      ? `${waiting} ${waiting === 1 ? 'waits' : 'wait'} to be sent`
+      : 'nothing waits to be sent';
+    const [dot, name, what, end] = paused
+      ? ['.warn', 'Connected, storing paused', '', tail]
+      : this.live
+      ? ['', 'Live', link.state === 'open' ? heard : '', tail]
+      : [
+        '.off',
+        'Not connected',
+        link.state === 'stopped' ? '' : `for ${age(now - link.lostAt)}`,
+        `list as of ${new Date(inbox.asOf || now).toLocaleTimeString()}`,
+      ];
+    if (now < this.#until) {
+      swap(this.line, [el(`span.dot${dot}`), el('b', { role: 'status' }, this.#notice)]);
+    } else swap(this.line, [
+      el(`span.dot${dot}`),
+      el('b', {}, name),
+      el('span', {}, what),
+      el('span.grow'),
+      el('span.num', {}, end),
+    ]);
+    this.#banner(paused, now);
+    if (!this.details.hidden) this.#details(now, waiting);
+  }
+
+  #banner(paused, now) {
+    const { link, outbox, inbox } = this.#on;
+    const left = (at) => Math.max(0, Math.ceil((at - now) / 1000));
+    const asOf = new Date(inbox.asOf || now).toLocaleTimeString();
+    let parts = [];
+    if (link.state === 'stopped') {
+      parts = [
+        icon('nowifi'),
+        el(
+          'p',
+          {},
+          el('b', {}, 'The server refused this connection.'),
+          ` Code ${link.reason?.status ?? link.reason}. Ask an administrator.`,
+        ),
+      ];
+    }
+    else if (!this.live) {
+      const when = link.state === 'connecting'
+        ? 'Reconnecting.'
+        : `Reconnecting in ${left(link.retryAt)}\u00a0s.`;
+      parts = [
+        icon('nowifi'),
+        el(
+          'p',
+          {},
+          el('b', {}, `Connection lost. ${when}`),
+          ` You see the state of ${asOf}; write on, replies go out in order${
+            outbox.kept ? '' : ' if you leave this page open'
+          }.`,
+        ),
+        el('button.button', { type: 'button', click: () => link.nudge() }, 'Try now'),
+      ];
+    } else if (paused) {
+      parts = [
+        icon('db'),
+        el(
+          'p',
+          {},
+          el('b', {}, 'The server cannot store at the moment. Messages wait, nothing is lost.'),
+          outbox.kept
+            ? ' Replies stay on this device until it can.'
+            : ' This browser keeps nothing: leave this page open.',
+        ),
+        el('span.meta.num', {}, `next try in ${left(outbox.pausedUntil)}\u00a0s`),
+      ];
+    }
+    this.banner.hidden = !parts.length;
+    swap(this.banner, parts);
+  }
+
+  /** Each conversation in which something was refused, as a way to it. */
+  #refused() {
+    const { outbox, inbox } = this.#on;
+    const ids = outbox.items.filter((item) => item.failed).map((item) => item.session);
+    return [...new Set(ids)].map((id) => {
+      const row = inbox.rows.get(id);
+      return ['Not sent', el('a', { href: `#${id}` }, row ? nameOf(row) : 'a conversation')];
+    });
+  }
+
+  #details(now, waiting) {
+    const { link, pane } = this.#on;
+    const { talk } = pane();
+    const beat = (link.welcome?.heartbeat?.interval_ms ?? 25_000) / 1000;
+    const facts = [
+      ['Heard last', `${age(now - link.heard)} ago, every ${beat} s at least`],
+      [
+        'This thread',
+        talk ? `entry ${Math.max(0, talk.next - 1)} of ${talk.head}` : 'none is open',
+      ],
+      ['Waiting to be sent', String(waiting)],
+      ...this.#refused(),
+      ['Round trip', link.roundTrip ? `${link.roundTrip} ms` : 'not measured yet'],
+      ['Node', link.welcome?.node ?? 'unknown'],
+    ];
+    const title = link.state === 'open' ? `Live for ${age(now - link.openedAt)}` : 'Not connected';
+    swap(this.details, [
+      el('h3', {}, el(`span.dot${link.state === 'open' ? '' : '.off'}`), title),
+      el(
+        'dl.facts.num',
+        {},
+        ...facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])
+      ),
+    ]);
+  }
+}
+
+/** Replaces the children only if they say something else, so that a focused button stays. */
+function swap(node, parts) {
+  const sign = parts.map((part) => `${part.className}${part.textContent}`).join('|');
+  if (node.dataset.sign === sign) return;
+  const held = document.activeElement?.parentNode === node && document.activeElement.tagName;
+  node.dataset.sign = sign;
+  node.replaceChildren(...parts);
+  if (held) node.querySelector(held)?.focus();
+}
+
+export function age(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds}\u00a0s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}\u00a0min`;
+  return `${Math.floor(seconds / 3600)}\u00a0h`;
+}

@@ -1,0 +1,90 @@
+// The first login with a password that somebody else has given: nothing else can be done before it
+// is changed.
+
+import { el, icon } from '../../shared/dom.js';
+import { api } from './api.js';
+
+/** Characters of the shortest password; the gateway refuses shorter ones, too. */
+export const LEAST = 10;
+
+/**
+ * @param {string} given the password of this login, or '' after a reload
+ * @param {() => Promise<void>} done
+ * @param {(told: string) => void} leave
+ */
+export function choosePassword(given, done, leave) {
+  const problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
+  const secret = (id, label, autocomplete) => {
+    const control = el('input.input', {
+      id,
+      type: 'password',
+      autocomplete,
+      required: true,
+      maxlength: 1024,
+      'aria-describedby': 'problem',
+      input: () => complain(null, ''),
+    });
+    return { control, root: el('div.field', {}, el('label', { for: id }, label), control) };
+  };
+  const current = secret('current', 'Password now', 'current-password');
+  const fresh = secret('new', 'New password', 'new-password');
+  const again = secret('again', 'New password again', 'new-password');
+  const controls = [current.control, fresh.control, again.control];
+  const button = el('button.button.primary', { type: 'submit' }, 'Change the password');
+  let busy = false;
+
+  function complain(control, words) {
+    problem.hidden = !words;
+    if (words) problem.replaceChildren(icon('alert', 'small'), el('span', {}, words));
+    for (const each of controls) each.setAttribute('aria-invalid', String(each === control));
+    control?.focus();
+  }
+
+  async function submit(event) {
+    event.preventDefault();
+    if (busy) return;
+    const old = given || current.control.value;
+    const { value } = fresh.control;
+    if (!old) return complain(current.control, 'Write the password that you were given.');
+    if ([...value].length < LEAST) return complain(fresh.control, `At least ${LEAST} characters.`);
+    if (value === old) return complain(fresh.control, 'Choose another one than you were given.');
+    if (value !== again.control.value) {
+      return complain(again.control, 'The two are not the same.');
+    }
+    busy = true;
+    button.setAttribute('aria-disabled', 'true');
+    try {
+      await api.password(old, value);
+      await done();
+    } catch (error) {
+      if (error.status === 401) return leave('Your session ended. Log in again.');
+      complain(fresh.control, error.status ? error.message
+        : 'The server does not answer. Check the connection and try again.');
+    }
+    busy = false;
+    button.removeAttribute('aria-disabled');
+  }
+
+  const root = el(
+    'main.gate',
+    {},
+    el(
+      'form.login',
+      { 'aria-labelledby': 'own-title', submit, novalidate: true },
+      el('span.logo', {}, icon('swift')),
+      el('h1', { id: 'own-title' }, 'Choose your password'),
+      el('p.hint', {}, 'Somebody else knows the one you were given. '
+        + `Yours has at least ${LEAST} characters; a sentence is good.`),
+      !given && current.root,
+      fresh.root,
+      again.root,
+      problem,
+      button,
+      el('button.button.quiet', {
+        type: 'button',
+        click: () => leave('You are logged out.'),
+      }, 'Log out'),
+    ),
+  );
+  return { root, focus: () => (given ? fresh : current).control.focus() };
+}

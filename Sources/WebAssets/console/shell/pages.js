@@ -1,0 +1,127 @@
+// The pages beside the inbox: the address says which one is open. `#/analytics[/DAYS]` and
+// `#/settings[/NAME[/ITEM]]` are pages, everything else belongs to the inbox. The code of a page
+// comes at its first visit; after that it stays, with whatever was typed in it and not saved yet.
+
+import { el, icon } from '../../shared/dom.js';
+import { rest } from './rest.js';
+
+const PAGES = {
+  analytics: {
+    title: 'Analytics',
+    look: 'chart',
+    load: () => import('../analytics/analytics.js').then(({ analytics }) => analytics),
+  },
+  settings: {
+    title: 'Settings',
+    look: 'sliders',
+    load: () => import('../settings/settings.js').then(({ settings }) => settings),
+  },
+};
+
+/** @typedef {{root: HTMLElement, show: (path: string[]) => void, unsaved?: () => number}} Page */
+/** @typedef {{
+ *   session: () => any, rest: ReturnType<typeof rest>, changed: () => void,
+ * }} PageContext */
+
+export class Pages {
+  /** The page that covers the inbox, or ''. */
+  current = '';
+  #pages = /** @type {Map<string, Page>} */ (new Map());
+  #context;
+  #links = /** @type {Record<string, HTMLElement>} */ ({});
+  #turn = 0;
+
+  /**
+   * @param {{session: () => any, ended: () => void}} on `ended` is called when the gateway does
+   *   not know us any more
+   */
+  constructor(on) {
+    this.#context = {
+      session: on.session,
+      rest: rest(on.ended),
+      changed: () => this.#mark(),
+    };
+    this.root = el('div.page', { hidden: true });
+    for (const [name, { title, look }] of Object.entries(PAGES)) {
+      this.#links[name] = el(
+        'a',
+        { href: `#/${name}`, title },
+        icon(look),
+        el('span.unsaved', { 'aria-hidden': 'true', hidden: true }),
+        el('span.word', {}, title),
+      );
+    }
+    this.#mark();
+  }
+
+  /** For the rail. */
+  get links() { return Object.values(this.#links); }
+
+  get title() { return this.current && PAGES[this.current].title; }
+
+  /** Settings that were changed and not saved, in all pages. */
+  get unsaved() {
+    return [...this.#pages.values()].reduce((sum, page) => sum + (page.unsaved?.() ?? 0), 0);
+  }
+
+  /**
+   * Opens the page that the address names. False: it names none, so the inbox is wanted.
+   * @param {string} hash
+   */
+  route(hash) {
+    const [name, ...path] = hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
+    const turn = ++this.#turn;
+    const before = this.current;
+    this.current = hash.startsWith('#/') && name in PAGES ? name : '';
+    this.root.hidden = !this.current;
+    for (const [key, link] of Object.entries(this.#links)) {
+      if (key === this.current) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+    if (this.current) this.#open(this.current, path, turn, before !== this.current);
+    return !!this.current;
+  }
+
+  async #open(name, path, turn, isNew) {
+    let page = this.#pages.get(name);
+    if (!page) {
+      try {
+        const make = await PAGES[name].load();
+        page = this.#pages.get(name) ?? make(this.#context);
+        this.#pages.set(name, page);
+      } catch (error) {
+        if (turn === this.#turn) this.root.replaceChildren(this.#failed(name, path, error));
+        return;
+      }
+    }
+    if (turn !== this.#turn) return;
+    if (page.root.parentNode !== this.root) this.root.replaceChildren(page.root);
+    page.show(path);
+    if (isNew) page.root.querySelector('h1')?.focus({ preventScroll: true });
+  }
+
+  #failed(name, path, error) {
+    console.warn('chirrup', error);
+    const again = () => this.#open(name, path, ++this.#turn, true);
+    return el(
+      'main.empty',
+      { 'aria-label': PAGES[name].title },
+      icon('nowifi'),
+      el('b', {}, 'This page could not be loaded'),
+      el('p', {}, 'The server does not answer. Nothing else is affected.'),
+      el('button.button', { type: 'button', click: again }, 'Try again'),
+    );
+  }
+
+  /** A dot in the rail says that something is not saved. */
+  #mark() {
+    for (const [name, link] of Object.entries(this.#links)) {
+      const count = this.#pages.get(name)?.unsaved?.() ?? 0;
+      const changes = count === 1 ? '1 change is' : `${count} changes are`;
+      const title = count ? `${PAGES[name].title}, ${changes} not saved` : PAGES[name].title;
+      link.querySelector('.unsaved')?.toggleAttribute('hidden', !count);
+      link.setAttribute('aria-label', title);
+      link.title = title;
+    }
+  }
+}

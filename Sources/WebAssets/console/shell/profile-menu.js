@@ -1,0 +1,89 @@
+// What an operator decides about their own place: whether new conversations may come, what makes a
+// noise, and whether single letters are commands (WCAG 2.1.4).
+
+import { el } from '../../shared/dom.js';
+import { Command } from '../../shared/protocol.js';
+import { face } from '../../shared/thread.js';
+
+/**
+ * @param {{me: any, workspace: string, alerts: import('./alerts.js').Alerts, link: any}} on
+ */
+export function you({ me, workspace, alerts, link }) {
+  let available = true;
+  const rows = /** @type {(() => void)[]} */ ([]);
+  const says = el('span.sr-only');
+  const dot = el('span.dot');
+  const row = (words, hint, isOn, change) => {
+    const box = el('input', {
+      type: 'checkbox',
+      role: 'switch',
+      change: async () => { await change(box.checked); box.checked = isOn(); },
+    });
+    box.checked = isOn();
+    rows.push(() => { box.checked = isOn(); });
+    return el(
+      'label.toggle',
+      {},
+      el('span', {}, words, hint && el('span.meta', {}, hint)),
+      box,
+    );
+  };
+  const announce = () => {
+    if (Command.available && link.state === 'open') link.ask({ type: Command.available, available });
+  };
+  const render = () => {
+    const state = available ? 'available' : 'takes no new conversations';
+    says.textContent = `${me.name}, ${state}. Your settings`;
+    dot.classList.toggle('off', !available);
+  };
+  const panel = el('dialog.pop.you', {
+    'aria-label': 'Your settings',
+    click: (event) => event.target === panel && panel.close(),
+  });
+  panel.append(
+    el('h3', {}, face(me), el('span', {}, me.name, el('span.meta', {}, workspace))),
+    row(
+      'Available',
+      'New conversations may be given to you',
+      () => available,
+      (yes) => { available = yes; announce(); render(); },
+    ),
+    row(
+      'Sounds',
+      'For a new visitor, and for messages you do not see',
+      () => alerts.sound,
+      (yes) => alerts.choose('sound', yes),
+    ),
+    row(
+      'Desktop notifications',
+      alerts.isRefused ? 'This browser does not allow them' : 'While you look elsewhere',
+      () => alerts.desktop,
+      (yes) => alerts.choose('desktop', yes),
+    ),
+    row(
+      'Single letters are commands',
+      'J, K, C and so on, outside fields',
+      () => alerts.letters,
+      (yes) => alerts.choose('letters', yes),
+    ),
+    el('p', {}, el('button.button', { type: 'button', click: () => panel.close() }, 'Done')),
+  );
+  render();
+  return {
+    button: el(
+      'button.me',
+      {
+        type: 'button',
+        'aria-haspopup': 'dialog',
+        title: `${me.name}, ${workspace}`,
+        click: () => { for (const fresh of rows) fresh(); panel.showModal(); },
+      },
+      says,
+      face(me),
+      dot,
+    ),
+    panel,
+    /** A new connection is told again. */
+    announce: () => { if (!available) announce(); },
+  };
+}
