@@ -55,7 +55,9 @@ let package = Package(
     .target(name: "CMigrations", path: "Sources/CMigrations", exclude: ["sql"]),
     .target(
       name: "WebAssets", path: "Sources/WebAssets",
-      exclude: ["widget", "console", "shared", "demo", "built"]),
+      exclude: [
+        "widget", "console", "shared", "demo", "built", "eslint.json", "tsconfig.json",
+      ]),
 
     // Pure: no clock, no descriptor, no randomness.
     layer("Primitives"),

@@ -100,22 +100,22 @@ static const unsigned char brotli_10[] = {
 #embed "widget-th-5ca76ab0db.js.br"
 };
 static const unsigned char plain_11[] = {
-#embed "widget-app-25603b92b0.js"
+#embed "widget-app-eae3126403.js"
 };
 static const unsigned char gzip_11[] = {
-#embed "widget-app-25603b92b0.js.gz"
+#embed "widget-app-eae3126403.js.gz"
 };
 static const unsigned char brotli_11[] = {
-#embed "widget-app-25603b92b0.js.br"
+#embed "widget-app-eae3126403.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-25603b92b0.js.map"
+#embed "widget-app-eae3126403.js.map"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-25603b92b0.js.map.gz"
+#embed "widget-app-eae3126403.js.map.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-25603b92b0.js.map.br"
+#embed "widget-app-eae3126403.js.map.br"
 };
 static const unsigned char plain_13[] = {
 #embed "widget.js"
@@ -127,13 +127,13 @@ static const unsigned char brotli_13[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-e0b5c1d341.js.map"
+#embed "widget-4bc7c59f2c.js.map"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-e0b5c1d341.js.map.gz"
+#embed "widget-4bc7c59f2c.js.map.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-e0b5c1d341.js.map.br"
+#embed "widget-4bc7c59f2c.js.map.br"
 };
 static const unsigned char plain_15[] = {
 #embed "widget.d.ts"
@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "console-abccb2ad65.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-f908c6bf15.js"
+#embed "console-84f4565b5b.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-f908c6bf15.js.gz"
+#embed "console-84f4565b5b.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-f908c6bf15.js.br"
+#embed "console-84f4565b5b.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-f908c6bf15.js.map"
+#embed "console-84f4565b5b.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-f908c6bf15.js.map.gz"
+#embed "console-84f4565b5b.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-f908c6bf15.js.map.br"
+#embed "console-84f4565b5b.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -268,11 +268,11 @@ static const chirrup_asset assets[] = {
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
-    {"/assets/widget-app-25603b92b0.js",
+    {"/assets/widget-app-eae3126403.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-25603b92b0.js.map",
+    {"/assets/widget-app-eae3126403.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
@@ -280,7 +280,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
-    {"/assets/widget-e0b5c1d341.js.map",
+    {"/assets/widget-4bc7c59f2c.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
@@ -304,11 +304,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-f908c6bf15.js",
+    {"/assets/console-84f4565b5b.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-f908c6bf15.js.map",
+    {"/assets/console-84f4565b5b.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},

@@ -1,6 +1,10 @@
 // How long a client waits. Pure but for chance: no clock, no timer.
 
-/** A random moment of a window, in milliseconds. */
+/**
+ * A random moment of a window, in milliseconds.
+ * @param {number} min
+ * @param {number} max
+ */
 export const within = (min, max) => min + Math.random() * (max - min);
 
 /**

@@ -9,21 +9,33 @@ import { Typing } from './typing.js';
 
 const TAIL = 50;
 
-/**
- * @typedef {{seq: number, id: string, sender: {kind: string, id?: string, name?: string},
- *   kind: string, body: string, payload?: any, at: string}} Entry
- */
-
 export class Conversation {
-  /** @type {Entry[]} by seq */ entries = [];
-  /** @type {Map<string, Entry>} */ ids = new Map();
-  next = 0; oldest = 0; head = 0;
+  /**
+   * By seq.
+   * @type {Entry[]}
+   */
+  entries = [];
+  /** @type {Map<string, Entry>} */
+  ids = new Map();
+  next = 0;
+  oldest = 0;
+  head = 0;
+  epoch = '';
   // Nothing until the gateway has said it.
-  /** @type {string=} */ epoch; /** @type {string=} */ status; /** @type {any} */ assignee;
-  /** @type {any} */ queue;
-  /** @type {boolean=} */ ready; /** @type {boolean=} */ live; /** @type {boolean=} */ loading;
-  /** Why there is no way back. @type {string=} */ lost;
-  #link; #changed; #me;
+  /** @type {string=} */
+  status;
+  /** @type {Row['assignee']} */
+  assignee;
+  /** @type {{position: number, wait_ms?: number}=} */
+  queue;
+  ready = false;
+  live = false;
+  loading = false;
+  /** Why there is no way back. */
+  lost = '';
+  #link;
+  #changed;
+  #me;
 
   /**
    * @param {import('./socket.js').Link} link
@@ -37,6 +49,7 @@ export class Conversation {
     this.session = session;
     this.#me = me;
     this.#changed = changed;
+    /** @param {Frame} frame */
     const tell = (frame) => this.ready && link.tell({ ...frame, session });
     this.marks = new Marks(me, tell);
     this.typing = new Typing(tell, () => changed(Event.typing));
@@ -55,17 +68,18 @@ export class Conversation {
   /** How the outbox sends here, nothing while it cannot. */
   route() {
     const { session } = this;
-    return this.ready && this.#link.state === 'open' && (({ id, kind, body, payload }) => (
+    return this.ready && this.#link.state === 'open' && ((/** @type {import('./outbox.js').Item} */ { id, kind, body, payload }) => (
       new Promise((done) => {
         this.#link.ask({ type: Command.send, session, id, kind, body, payload }, done);
       })
     ));
   }
 
+  /** @param {Frame} frame */
   frame(frame) {
     const { type } = frame;
     if (type === Event.message) return this.#message(frame);
-    if (type === Event.typing) return this.typing.heard(frame);
+    if (type === Event.typing) return this.typing.heard(/** @type {any} */ (frame));
     if (type === Event.subscribed) {
       if (this.epoch && frame.epoch !== this.epoch) this.#forget();
       this.epoch = frame.epoch;
@@ -81,9 +95,9 @@ export class Conversation {
       this.live = true;
       this.head = Math.max(this.head, frame.seq);
     } else if (type === Event.mark) {
-      this.marks.put(frame);
+      this.marks.put(/** @type {any} */ (frame));
     } else if (type === Event.queue) {
-      this.queue = frame;
+      this.queue = /** @type {any} */ (frame);
     } else if (type === Event.session) {
       this.status = frame.status ?? this.status;
       if ('assignee' in frame) this.assignee = frame.assignee;
@@ -101,7 +115,12 @@ export class Conversation {
     this.#changed(type);
   }
 
-  /** Our message is committed, perhaps before its own frame arrives. */
+  /**
+   * Our message is committed, perhaps before its own frame arrives.
+   * @param {any} item
+   * @param {{seq: number, at: string | number | Date}} of1
+   * @param {string=} name
+   */
   commit(item, { seq, at }, name = '') {
     this.#insert({ ...item, seq, at, sender: { ...this.#me, name } });
     this.#changed(Event.ack);
@@ -117,7 +136,7 @@ export class Conversation {
       if (answer.type === Event.error) return;
       for (const entry of answer.messages) this.#insert(entry);
       this.oldest = answer.more
-        ? Math.min(this.oldest, ...answer.messages.map(({ seq }) => seq))
+        ? Math.min(this.oldest, ...answer.messages.map((/** @type {{seq: number}} */ { seq }) => seq))
         : 1;
       this.#changed();
     });
@@ -131,18 +150,20 @@ export class Conversation {
     );
   }
 
+  /** @param {Frame} frame */
   #message(frame) {
     if (!this.ready) return; // it comes again after `subscribed`
     if (frame.seq > this.next) return this.#link.drop(Close.hole);
     if (frame.seq === this.next) this.next += 1;
     this.head = Math.max(this.head, frame.seq);
     const known = this.ids.get(frame.id);
-    if (known) Object.assign(known, frame); else this.#insert(frame);
+    if (known) Object.assign(known, frame); else this.#insert(/** @type {any} */ (frame));
     this.marks.confirm('delivered', frame.seq);
     this.typing.hush(frame.sender);
     this.#changed(Event.message, known ? undefined : frame);
   }
 
+  /** @param {Entry} entry */
   #insert(entry) {
     if (entry.kind === Kind.hidden || this.ids.has(entry.id)) return;
     this.ids.set(entry.id, entry);

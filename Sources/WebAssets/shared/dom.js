@@ -43,7 +43,10 @@ export function el(spec, props = {}, ...children) {
 
 export const CIRCLE = 'M10 3.5a6.5 6.5 0 1 0 .1 0z';
 
-/** Strokes in a box of 20. Each page adds what else it needs. @type {Record<string, string>} */
+/**
+ * Strokes in a box of 20. Each page adds what else it needs.
+ * @type {Record<string, string>}
+ */
 export const paths = {
   x: 'M5.5 5.5l9 9M14.5 5.5l-9 9',
   up: 'M10 16V5M5 9l5-5 5 5',
@@ -71,9 +74,11 @@ export const tick = (state) => icon(state, 'tick');
  * @typedef {Map<string, {sign: string, node: HTMLElement}>} Drawn
  */
 
+/** @typedef {HTMLElement & {drawn?: Drawn}} Drawing */
+
 /**
  * Makes the children of `parent` those of `models`, in order, touching only what differs.
- * @param {HTMLElement & {drawn?: Drawn}} parent
+ * @param {Drawing} parent
  * @param {{key: string}[]} models
  * @param {(model: any, node?: HTMLElement) => HTMLElement} draw
  */
@@ -87,7 +92,7 @@ export function reconcile(parent, models, draw) {
     let known = old.get(model.key);
     if (known?.sign !== sign) known = { sign, node: draw(model, known?.node) };
     drawn.set(model.key, known);
-    if (known.node === next) next = next.nextElementSibling;
+    if (next && known.node === next) next = next.nextElementSibling;
     else parent.insertBefore(known.node, next);
   }
   for (const [key, { node }] of old) if (drawn.get(key)?.node !== node) node.remove();

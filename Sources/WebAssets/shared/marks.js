@@ -3,17 +3,31 @@
 
 const MARKS_EVERY = 1000;
 
-/** @typedef {{who?: any, read: number, delivered: number}} Mark */
+/** @typedef {{who?: {kind: string, id: string}, read: number, delivered: number}} Mark */
 
-/** The further of two. @returns {Mark} */
+/**
+ * The further of two.
+ * @param {Mark=} one
+ * @param {Mark=} two
+ * @returns {Mark}
+ */
 const further = (one, two) => ({
   ...one,
   read: Math.max(one?.read ?? 0, two?.read ?? 0),
   delivered: Math.max(one?.delivered ?? 0, two?.delivered ?? 0),
 });
 
+/** @param {{kind: string, id: string}=} who */
+const keyOf = (who) => `${who?.kind}${who?.id}`;
+
 export class Marks {
-  #all = new Map(); #me; #tell; #sent = further(); #due = further(); #timer;
+  /** @type {Map<string, Mark>} */
+  #all = new Map();
+  #me;
+  #tell;
+  #sent = further();
+  #due = further();
+  #timer = 0;
 
   /**
    * @param {{kind: string, id: string}} me
@@ -24,12 +38,16 @@ export class Marks {
     this.#tell = tell;
   }
 
+  /** @param {Mark} mark */
   put(mark) {
-    const key = mark.who.kind + mark.who.id;
+    const key = keyOf(mark.who);
     this.#all.set(key, further(mark, this.#all.get(key)));
   }
 
-  /** What the server knows counts: ours that it does not know go out again. */
+  /**
+   * What the server knows counts: ours that it does not know go out again.
+   * @param {Mark[]=} marks
+   */
   replace(marks = []) {
     this.#all.clear();
     for (const mark of marks) this.put(mark);
@@ -37,19 +55,22 @@ export class Marks {
     this.#flush();
   }
 
-  #own() { return further(this.#all.get(this.#me.kind + this.#me.id)); }
+  #own() { return further(this.#all.get(keyOf(this.#me))); }
 
   forget() { this.#due = further(); }
 
-  /** How far one side has come: the furthest of its people. @param {string} kind */
+  /**
+   * How far one side has come: the furthest of its people.
+   * @param {string} kind
+   */
   reached(kind) {
-    return [...this.#all.values()].filter(({ who }) => who.kind === kind).reduce(further, {});
+    return [...this.#all.values()].filter(({ who }) => who?.kind === kind).reduce((one, two) => further(one, two), further());
   }
 
   /** The last seq we have read, in this tab or another. */
   get read() { return further(this.#own(), this.#due).read; }
 
-  /** @param {'read'|'delivered'} what */
+  /** @param {'read'|'delivered'} what @param {number} seq */
   confirm(what, seq) {
     if (seq <= this.#due[what]) return;
     this.#due[what] = seq;

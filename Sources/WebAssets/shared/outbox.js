@@ -32,11 +32,22 @@ const PASSING = [Fault.not_subscribed, Fault.unauthenticated, Fault.token_expire
 /** @typedef {(item: Item) => Promise<any>} Route sends in the order of its calls */
 
 export class Outbox {
-  /** @type {Item[]} */ items;
-  /** Until when the gateway asked us to wait, and why. */ pausedUntil = 0; cause;
-  /** Whether everything here would outlive this page. */ kept = true;
-  #name; #shelf; #on; #channel; #gone = new Set();
-  #turn; #timer;
+  /** @type {Item[]} */
+  items;
+  /** Until when the gateway asked us to wait, 0 if it did not. */
+  pausedUntil = 0;
+  /** Why it did. */
+  cause = '';
+  /** Whether everything here would outlive this page. */
+  kept = true;
+  #name;
+  #shelf;
+  #on;
+  #channel;
+  /** @type {Set<string>} */
+  #gone = new Set();
+  #turn;
+  #timer = 0;
 
   /**
    * @param {string} name
@@ -60,14 +71,25 @@ export class Outbox {
   /** Not refused, so they go out by themselves. */
   get waiting() { return this.items.filter((item) => !item.failed); }
 
-  /** What may be said of an item. Tried without an answer: nobody knows. @param {Item} item */
+  /**
+   * What may be said of an item. Tried without an answer: nobody knows.
+   * @param {Item} item
+   */
   state(item) {
     return item.failed ? 'failed'
       : this.#route(item) ? 'sending' : item.tries ? 'unsure' : 'waiting';
   }
 
-  /** Says why it was not taken, or nothing. Nothing leaves to make room. */
+  /**
+   * Says why it was not taken, or nothing. Nothing leaves to make room.
+   * @param {string?} session
+   * @param {string} body
+   * @param {string} kind
+   * @param {string=} not the conversation that it is not for
+   * @param {any=} payload
+   */
   add(session, body, kind, not, payload) {
+    /** @param {string[]} bodies */
     const size = (bodies) => new Blob(bodies).size;
     const bodies = this.items.map((item) => item.body);
     if (size([body]) > BODY_MAX || JSON.stringify(body).length > ESCAPED_MAX) {
@@ -80,25 +102,35 @@ export class Outbox {
     return '';
   }
 
-  /** Behind everything else. */
+  /**
+   * Behind everything else.
+   * @param {{id: string}} of
+   * @param {Partial<Item>=} more
+   */
   retry({ id }, more) {
-    this.#edit((item) => item.id === id, (last) => (
-      { n: last.n + 1, at: Date.now(), failed: undefined, ...more }
+    this.#edit((/** @type {Item} */ item) => item.id === id, (/** @type {Item} */ last) => (
+      { n: (last.n ?? 0) + 1, at: Date.now(), failed: undefined, ...more }
     ));
     this.run();
   }
 
-  /** Those will never be taken. @param {(item: Item) => boolean} which */
+  /**
+   * Those will never be taken.
+   * @param {(item: Item) => boolean} which
+   * @param {string} failed
+   */
   refuse(failed, which) {
-    this.#edit((item) => !item.failed && which(item), () => ({ failed }));
+    this.#edit((/** @type {Item} */ item) => !item.failed && which(item), () => ({ failed }));
   }
 
+  /** @param {(item: Item) => boolean} which @param {(last: Item) => Partial<Item>} change */
   #edit(which, change) {
     this.#sync((items) => items.filter(which).map(
-      (item) => Object.assign(item, change(items.at(-1)))
+      (item) => Object.assign(item, change(items[items.length - 1]))
     ));
   }
 
+  /** @param {string} id @param {any=} ack */
   remove(id, ack) {
     const item = this.items.find((it) => it.id === id);
     if (!item) return;
@@ -116,8 +148,10 @@ export class Outbox {
   /** Sends what may be sent now. Whoever changes that calls it. */
   run() { this.#turn = this.#turn.then(() => this.#round()); }
 
+  /** @param {any} news */
   #tell(news) { this.#channel?.postMessage(news); }
 
+  /** @param {Item} item */
   #route(item) {
     const home = this.#on.home(item);
     return home && !this.pausedUntil && this.#on.route(home);
@@ -128,7 +162,7 @@ export class Outbox {
     if (!this.waiting.some((item) => this.#route(item))) return;
     const work = () => this.#send();
     try {
-      const signal = AbortSignal.timeout(LOCK_MAX);
+      const signal = /** @type {any} */ (AbortSignal).timeout(LOCK_MAX); // newer than TypeScript 4.8
       await navigator.locks.request(this.#name, { signal }, work);
     } catch { await work(); }
   }
@@ -155,7 +189,11 @@ export class Outbox {
     }
   }
 
-  /** Whether there was no answer. */
+  /**
+   * Whether there was no answer.
+   * @param {Item} item
+   * @param {any} of1 what the gateway said
+   */
   #answered(item, { code, retry, ...answer }) {
     if (answer.type === Event.ack) {
       this.#on.acked(item, answer);
@@ -165,10 +203,11 @@ export class Outbox {
     } else if (retry || PASSING.includes(code)) {
       this.#pause(answer.retry_after_ms ?? PAUSE, code);
     } else {
-      this.refuse(code, ({ id }) => id === item.id);
+      this.refuse(code, (/** @type {{id: string}} */ { id }) => id === item.id);
     }
   }
 
+  /** @param {number} wait @param {string} cause */
   #pause(wait, cause) {
     this.cause = cause;
     this.pausedUntil = Date.now() + wait;
@@ -177,14 +216,18 @@ export class Outbox {
     this.#on.changed();
   }
 
-  /** From another tab: what is finished, or that the shelf has changed. */
+  /**
+   * From another tab: what is finished, or that the shelf has changed.
+   * @param {{item?: Item, ack?: any}} of
+   */
   #heard({ item, ack }) {
     if (item) this.#drop(item.id);
-    if (ack) this.#on.acked(item, ack);
+    if (item && ack) this.#on.acked(item, ack);
     this.#sync();
     this.run();
   }
 
+  /** @param {string} id */
   #drop(id) {
     this.items = this.items.filter((item) => item.id !== id);
     if (this.#gone.size > GONE_MAX) this.#gone.clear();

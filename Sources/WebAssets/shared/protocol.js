@@ -4,8 +4,11 @@
 export const PATH = '/api/v1/ws';
 export const SUBPROTOCOL = 'chirrup.v1';
 
-/** Each name stands for itself, so that a misspelt one is found by a reader and not by a visitor.
- * @param {string} list @returns {Record<string, string>} */
+/**
+ * Each name stands for itself, so that a misspelt one is found by a reader and not by a visitor.
+ * @param {string} list
+ * @returns {Record<string, string>}
+ */
 const names = (list) => Object.fromEntries(list.split(/\s+/).map((name) => [name, name]));
 
 /** Frames a client sends. */

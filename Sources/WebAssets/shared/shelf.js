@@ -8,7 +8,10 @@ const SILENCE = 3000; // ms after which a database that answers nothing is given
 const ITEMS = 'items';
 
 export class Shelf {
-  #name; #emptied; /** @type {Promise<IDBDatabase>?} */ #database;
+  #name;
+  #emptied;
+  /** @type {Promise<IDBDatabase>?} */
+  #database = null;
 
   /**
    * @param {string} name of the database, and prefix of the keys in localStorage
@@ -39,14 +42,18 @@ export class Shelf {
     }
   }
 
-  /** Relaxed, without an fsync: it outlives page and browser, not the loss of power. */
+  /**
+   * Relaxed, without an fsync: it outlives page and browser, not the loss of power.
+   * @param {any} work
+   */
   async #transact(work) {
     const database = await this.#open();
     return new Promise((done, fail) => {
       const change = database.transaction(ITEMS, 'readwrite', { durability: 'relaxed' });
       const shelf = change.objectStore(ITEMS);
+      /** @type {string[]} */
       let all = [];
-      shelf.getAll().onsuccess = ({ target }) => {
+      shelf.getAll().onsuccess = (/** @type {{target: any}} */ { target }) => {
         const { put, drop } = work(target.result);
         for (const item of put) shelf.put(item);
         for (const id of drop) shelf.delete(id);

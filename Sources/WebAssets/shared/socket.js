@@ -21,13 +21,33 @@ const GONE = { type: Event.error, code: Fault.disconnected, retry: true };
 
 export class Link {
   /** @type {LinkState} */ state = 'idle';
-  /** When anything was heard last, when the gap began, when the next attempt is due. */
-  /** @type {number=} */ heard; /** @type {number=} */ lostAt; /** @type {number=} */ retryAt;
-  /** @type {number=} */ openedAt;
-  /** The close code or error that stopped it. */ reason;
-  /** @type {any} */ welcome;
-  #on; #socket = /** @type {WebSocket?} */ (null); #timer; #silence; #turn = 0;
-  #asked = new Map(); #ref = 0; #attempt = 0; #refusals = 0; #renew = false; #window = [0, 5000];
+  /** When anything was heard last. */
+  heard = 0;
+  /** When the gap began, 0 while there is none. */
+  lostAt = 0;
+  /** When the next attempt is due. */
+  retryAt = 0;
+  openedAt = 0;
+  /**
+   * The close code or error that stopped it.
+   * @type {any}
+   */
+  reason;
+  /** @type {any} */
+  welcome;
+  #on;
+  #socket = /** @type {WebSocket?} */ (null);
+  #timer = 0;
+  #silence = 0;
+  #turn = 0;
+  /** @type {Map<number, ((answer: any) => void) | undefined>} */
+  #asked = new Map();
+  #ref = 0;
+  #attempt = 0;
+  #refusals = 0;
+  #renew = false;
+  /** @type {[number, number]} */
+  #window = [0, 5000];
 
   /** @param {LinkOptions} options */
   constructor(options) { this.#on = options; }
@@ -49,7 +69,10 @@ export class Link {
     else if (this.#socket) this.#watch();
   }
 
-  /** Gives this socket up and reconnects as its code says. */
+  /**
+   * Gives this socket up and reconnects as its code says.
+   * @param {number} code
+   */
   drop(code) { this.#leave(code); this.#lost(code); }
 
   /** @param {any} frame @param {((answer: any) => void)=} done gets the one answer, or `error` */
@@ -59,7 +82,10 @@ export class Link {
     this.tell({ ...frame, ref: this.#ref });
   }
 
-  /** Whether it went out. */
+  /**
+   * Whether it went out.
+   * @param {Frame} frame
+   */
   tell(frame) {
     if (this.#socket?.readyState !== 1) return false;
     this.#socket.send(JSON.stringify(frame));
@@ -75,10 +101,11 @@ export class Link {
       const token = await this.#on.token(this.#renew);
       if (turn === this.#turn) this.#open(token);
     } catch (error) {
-      if (turn === this.#turn) { if (error.final) this.#stopped(error); else this.#lost(0); }
+      if (turn === this.#turn) { if (/** @type {any} */ (error).final) this.#stopped(error); else this.#lost(0); }
     }
   }
 
+  /** @param {string} token */
   #open(token) {
     const socket = new WebSocket(this.#on.origin.replace(/^http/, 'ws') + PATH, SUBPROTOCOL);
     this.#socket = socket;
@@ -92,6 +119,7 @@ export class Link {
     socket.onclose = ({ code }) => { this.#leave(); this.#lost(code); };
   }
 
+  /** @param {any} answer */
   #greeted(answer) {
     if (answer.type !== Event.welcome) return; // its close code says what to do
     this.welcome = answer;
@@ -102,16 +130,18 @@ export class Link {
     this.#on.opened(answer);
   }
 
+  /** @param {any} data */
   #receive(data) {
     let frames;
     this.heard = Date.now();
     if (data.length > FRAME_MAX) return this.drop(4100);
-    try { frames = data.split('\n').map((line) => line && JSON.parse(line)); } catch {
+    try { frames = data.split('\n').map((/** @type {string} */ line) => line && JSON.parse(line)); } catch {
       return this.drop(4100);
     }
     for (const frame of frames) if (frame?.type) this.#dispatch(frame);
   }
 
+  /** @param {Frame} frame */
   #dispatch(frame) {
     const { type, ref } = frame;
     const done = this.#asked.get(ref);
@@ -138,7 +168,10 @@ export class Link {
     } catch { /* the gateway closes with 4202 at the end of its grace, and that path asks again */ }
   }
 
-  /** Only the hundred of a close code counts; unknown ones and 1000–1015 back off. */
+  /**
+   * Only the hundred of a close code counts; unknown ones and 1000–1015 back off.
+   * @param {number} code
+   */
   #lost(code) {
     const kind = Math.floor(code / 100);
     this.lostAt ||= Date.now();
@@ -151,16 +184,21 @@ export class Link {
     this.#become('waiting');
   }
 
+  /** @param {number} delay */
   #later(delay) {
     clearTimeout(this.#timer);
     this.retryAt = Date.now() + delay;
     this.#timer = setTimeout(() => this.#connect(), delay);
   }
 
+  /** @param {any} reason */
   #stopped(reason) { this.reason = reason; this.#become('stopped'); }
 
-  /** Forgets the socket at once: `close` of a dead one may take a minute to be reported. */
-  #leave(code) {
+  /**
+   * Forgets the socket at once: `close` of a dead one may take a minute to be reported.
+   * @param {number=} code
+   */
+  #leave(code = 1000) {
     const socket = this.#socket;
     this.#turn += 1;
     clearTimeout(this.#silence);
@@ -184,5 +222,6 @@ export class Link {
     else this.drop(Close.silent);
   }
 
+  /** @param {LinkState} state */
   #become(state) { this.state = state; this.#on.changed(); }
 }

@@ -7,11 +7,24 @@ import { Kind } from './protocol.js';
 
 const RUN = 5 * 60_000; // messages of one person within this belong together
 const NEAR = 80; // px from the end that still count as "at the end"
-let clock, date, called;
+
+/** @type {Intl.DateTimeFormat} */
+let clock;
+/** @type {Intl.DateTimeFormat} */
+let date;
+/** @type {(name: ThreadWord) => string} */
+let called;
+
+/**
+ * What the thread says; `note` only among operators.
+ * @typedef {'sending' | 'waiting' | 'unsure' | 'sent' | 'delivered' | 'read' | 'today' | 'you'
+ *   | 'note'} ThreadWord
+ */
 
 /**
  * Dates and times as in `locale`, and what is said in it.
- * @param {string|undefined} locale @param {(name: string) => string} words says `today`, `you` and
+ * @param {string|undefined} locale
+ * @param {((name: ThreadWord) => string)} words says `today`, `you` and
  *   the states of a message
  */
 export function speakThread(locale, words) {
@@ -20,29 +33,43 @@ export function speakThread(locale, words) {
   called = words;
 }
 
+/** @param {string | number | Date} at */
 export const time = (at) => clock.format(new Date(at));
 
-/** Two Latin letters or figures, or one letter of another script with its marks. */
+/**
+ * Two Latin letters or figures, or one letter of another script with its marks.
+ * @param {string} name
+ */
 const initials = (name) => (
   /[a-z0-9]{1,2}|\p{L}\p{M}*/iu.exec(name.replace(/^Visitor\s/, ''))?.[0] ?? '?'
 );
 
+/** @param {{id: string, kind?: string, name?: string}} who @param {string=} more classes */
 export const face = (who, more = '') => el(
   `span.avatar${more}`,
   { 'aria-hidden': 'true', 'data-id': who.kind !== 'visitor' && `${who.id}` },
   initials(who.name || `${who.id}`.slice(-2)).toUpperCase(),
 );
 
+/** @typedef {import('./dom.js').Child} Child */
+/** @typedef {import('./conversation.js').Conversation} Talk a conversation, or a part of one */
+
 export class Thread {
-  /** Whether new messages are followed; a reader may look at a place of their own. */ atEnd = true;
-  #log; #on; #size; #oldest;
+  /** Whether new messages are followed; a reader may look at a place of their own. */
+  atEnd = true;
+  #log;
+  #on;
+  /** @type {number=} */
+  #size;
+  /** @type {number=} */
+  #oldest;
 
   /**
    * @param {HTMLElement} log
    * @param {{me: () => any, state: (item: any) => string, event: (entry: any) => any,
    *   older: () => void, failed: (item: any) => Element[],
-   *   text: (model: any) => any, extra: (model: any) => Element?, lead: () => any,
-   *   tail: () => any[], draw: (model: any) => Element}} on `text` fills a bubble, `extra` follows
+   *   text: (model: any) => any, extra: (model: any) => Child, lead: () => any,
+   *   tail: () => any[], draw: (model: any) => HTMLElement}} on `text` fills a bubble, `extra` follows
    *   it; `lead` says what stands before the first message, `tail` what behind the last one; `draw`
    *   draws those two and who types, by their `draw`
    */
@@ -61,7 +88,7 @@ export class Thread {
 
   toEnd() { this.atEnd = true; this.#log.scrollTop = this.#log.scrollHeight; }
 
-  /** @param {import('./conversation.js').Conversation?} talk @param {any[]} items of the outbox */
+  /** @param {Talk?} talk @param {any[]} items of the outbox */
   render(talk, items) {
     const log = this.#log;
     const below = log.scrollHeight - log.scrollTop;
@@ -76,13 +103,16 @@ export class Thread {
     this.#oldest = talk?.oldest;
   }
 
+  /** @param {Talk?} talk @param {any[]} items */
   #models(talk, items) {
     const me = this.#on.me();
     const isGuest = me.kind === 'visitor';
     const far = talk?.marks.reached(isGuest ? 'operator' : 'visitor');
-    const pending = items.filter((item) => !talk?.ids.has(item.id));
+    const pending = items.filter((/** @type {any} */ item) => !talk?.ids.has(item.id));
     const models = [];
-    let today, last;
+    let today = '';
+    /** @type {any} */
+    let last;
     for (const entry of [...talk?.entries ?? [], ...pending]) {
       const at = new Date(entry.at);
       const text = at.toDateString() === new Date().toDateString()
@@ -108,7 +138,7 @@ export class Thread {
         who,
         at,
         state: !entry.seq ? this.#on.state(entry)
-          : entry.seq <= far?.read ? 'read' : entry.seq <= far?.delivered ? 'delivered' : 'sent',
+          : entry.seq <= (far?.read ?? 0) ? 'read' : entry.seq <= (far?.delivered ?? 0) ? 'delivered' : 'sent',
         first: true,
         last: true,
       };
@@ -129,6 +159,7 @@ export class Thread {
     return [...models, ...this.#on.tail()];
   }
 
+  /** @param {any} model @param {HTMLElement=} node @param {boolean=} isNew */
   #say(model, node, isNew) {
     const { who, out, failed, state } = model;
     const on = this.#on;
@@ -144,7 +175,7 @@ export class Thread {
       el('p.state'),
     );
     const bubble = node.children[2];
-    const line = node.lastChild;
+    const line = /** @type {HTMLElement} */ (node.lastElementChild);
     const at = time(model.at);
     const name = who.name && !isMe && (out || who.kind !== 'visitor') ? `${who.name} · ` : '';
     for (const name of ['first', 'last', 'noted']) node.classList.toggle(name, model[name]);

@@ -2,7 +2,7 @@
 
 interface Person {
   /** `visitor`, `operator`, `bot` or `system` */
-  kind?: string;
+  kind: string;
   id: string;
   name?: string;
 }
@@ -11,7 +11,7 @@ interface Person {
 interface Entry {
   seq: number;
   id: string;
-  sender: Person & { kind: string };
+  sender: Person;
   kind: string;
   body: string;
   payload?: any;
@@ -25,7 +25,7 @@ interface Row {
   status: string;
   created_at: string;
   waiting_since?: string | null;
-  assignee?: Person | null;
+  assignee?: { id: string; name?: string } | null;
   visitor?: any;
   context?: any;
   [field: string]: any;
@@ -35,4 +35,9 @@ interface Row {
 interface Frame {
   type: string;
   [field: string]: any;
+}
+
+/** Newer than TypeScript 4.8's library. */
+interface Navigator {
+  readonly userActivation?: { readonly hasBeenActive: boolean };
 }

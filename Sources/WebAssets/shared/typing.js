@@ -8,9 +8,16 @@ const TYPING_IDLE = 4000; // and how long after the last key somebody still type
 const TYPING_MAX = 8000; // a typist who left without saying so
 
 export class Typing {
-  /** @type {Map<string, {who: any, preview: string, timer: number}>} */ others = new Map();
-  /** Whether what is being written may be seen. */ preview = true;
-  #tell; #changed; #text = ''; #told = ''; #pause; #idle;
+  /** @type {Map<string, {who: Person, preview: string, timer: number}>} */
+  others = new Map();
+  /** Whether what is being written may be seen. */
+  preview = true;
+  #tell;
+  #changed;
+  #text = '';
+  #told = '';
+  #pause = 0;
+  #idle = 0;
 
   /** @param {(frame: any) => boolean} tell @param {() => void} changed */
   constructor(tell, changed) {
@@ -18,7 +25,10 @@ export class Typing {
     this.#changed = changed;
   }
 
-  /** Always ends with the latest text. @param {string} text '' says that nobody types */
+  /**
+   * Always ends with the latest text.
+   * @param {string} text '' says that nobody types
+   */
   type(text) {
     if (text === this.#text) return;
     this.#text = text;
@@ -28,6 +38,7 @@ export class Typing {
     if (!this.#pause) this.#flush();
   }
 
+  /** @param {{who: Person, active: boolean, preview?: string}} of */
   heard({ who, active, preview = '' }) {
     this.hush(who);
     const over = () => { this.hush(who); this.#changed(); };
@@ -35,6 +46,7 @@ export class Typing {
     this.#changed();
   }
 
+  /** @param {Person} who */
   hush(who) { clearTimeout(this.others.get(who?.id)?.timer); this.others.delete(who?.id); }
 
   #flush() {
@@ -47,5 +59,8 @@ export class Typing {
   }
 }
 
-/** The gateway takes 1,024 bytes; the end of the text is what an operator wants to see. */
+/**
+ * The gateway takes 1,024 bytes; the end of the text is what an operator wants to see.
+ * @param {string} text
+ */
 const cut = (text) => [...text].slice(-240).join('');

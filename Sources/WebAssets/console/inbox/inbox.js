@@ -30,8 +30,11 @@ export class Inbox {
   /** What else a row must have: `{tag: 'brakes'}`. */ filter = {};
   asOf = 0;
   /** Whether rows must stay where they are just now. */ hold = () => false;
-  /** Called with each row that came by the socket and what was known of it. */
-  arrived = (_row, _known) => {};
+  /**
+   * Called with each row that came by the socket and what was known of it.
+   * @type {(row: Row, known?: Row) => void}
+   */
+  arrived = () => {};
   #me; #changed; #timer = 0; #stale = false; #late = /** @type {Set<string>} */ (new Set());
   #sections = {
     waiting: new Section('waiting'),

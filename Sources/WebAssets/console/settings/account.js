@@ -4,7 +4,7 @@ import { el } from '../../shared/dom.js';
 import { LEAST } from '../shell/own-password.js';
 import { text } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
-import { pane } from './settings.js';
+import { pane } from './pane.js';
 
 export function open(context) {
   const { operator, workspace } = context.session();

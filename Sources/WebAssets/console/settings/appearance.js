@@ -4,7 +4,7 @@ import { el, icon } from '../../shared/dom.js';
 import { Form, refusal, saveBar, uid } from './form.js';
 import { choice, copyable, select, text, toggle } from './fields.js';
 import { Preview } from './preview.js';
-import { lockedFor, pane } from './settings.js';
+import { lockedFor, pane } from './pane.js';
 
 const OWN = '#0b6e63';
 const LEAST = 4.5; // white text on the accent, WCAG 2.2 SC 1.4.3

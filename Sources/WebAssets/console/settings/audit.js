@@ -2,7 +2,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { sentence } from '../shell/rest.js';
-import { pane } from './settings.js';
+import { pane } from './pane.js';
 import { moment } from './times.js';
 
 const ACTORS = { api_key: 'An API key', command: 'The command line', rule: 'A rule' };

@@ -6,7 +6,7 @@ import { el, icon } from '../../shared/dom.js';
 import { isAbsent, sentence } from '../shell/rest.js';
 import { sure } from './fields.js';
 import { Form, saveBar } from './form.js';
-import { isAdmin, pane } from './settings.js';
+import { isAdmin, pane } from './pane.js';
 
 const NEW = 'new';
 const SEARCHED = 8; // longer lists get a field to filter them

@@ -5,7 +5,7 @@ import { part } from '../shell/rest.js';
 import { collection, every } from './collection.js';
 import { text } from './fields.js';
 import { refusal, taken } from './form.js';
-import { lockedFor } from './settings.js';
+import { lockedFor } from './pane.js';
 import { ago } from './times.js';
 
 export function open(context) {

@@ -4,7 +4,7 @@ import { el } from '../../shared/dom.js';
 import { choice, select } from './fields.js';
 import { Form, refusal, saveBar, uid } from './form.js';
 import { cell, list } from './rows.js';
-import { lockedFor, pane } from './settings.js';
+import { lockedFor, pane } from './pane.js';
 
 const DAYS = [1, 2, 3, 4, 5, 6, 7];
 /** A Monday, to name the days by. */

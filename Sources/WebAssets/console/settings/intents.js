@@ -8,7 +8,7 @@ import { choice, text, toggle } from './fields.js';
 import { refusal, uid } from './form.js';
 import { gist } from './replies.js';
 import { cell, list, pick } from './rows.js';
-import { isAdmin } from './settings.js';
+import { isAdmin } from './pane.js';
 
 const KINDS = [['contains', 'Contains'], ['exact', 'Is exactly'], ['starts_with', 'Begins with'], ['regex', 'Pattern']];
 const SAYS = { contains: 'contains', exact: 'is exactly', starts_with: 'begins with', regex: 'fits the pattern' };

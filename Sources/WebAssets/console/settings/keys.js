@@ -5,7 +5,7 @@ import { collection, every } from './collection.js';
 import { copyable, text } from './fields.js';
 import { refusal } from './form.js';
 import { checks } from './rows.js';
-import { lockedFor } from './settings.js';
+import { lockedFor } from './pane.js';
 import { ago, day } from './times.js';
 
 const SCOPES = [

@@ -9,7 +9,7 @@ import { cell, list, pick } from './rows.js';
 
 const STATES = { draft: 'Draft', published: 'Published', inactive: 'Was published' };
 const KINDS = [['message', 'Says something'], ['url', 'Opens a page'], ['operator', 'Asks for a person']];
-const MOST = 6;
+const MOST = 12; // as the server takes
 
 export async function open(context) {
   const { settings, workspace } = await context.workspace.load();

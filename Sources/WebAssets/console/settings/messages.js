@@ -5,7 +5,7 @@ import { el } from '../../shared/dom.js';
 import { text, toggle } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
 import { cell, list, pick } from './rows.js';
-import { lockedFor, pane } from './settings.js';
+import { lockedFor, pane } from './pane.js';
 
 const KEYS = ['greeting_message', 'away_message', 'prechat', 'offline', 'rating'];
 const TYPES = [['text', 'Text'], ['email', 'Email'], ['select', 'Choice']];

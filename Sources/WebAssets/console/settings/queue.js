@@ -3,7 +3,7 @@
 import { el } from '../../shared/dom.js';
 import { choice, number, toggle } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
-import { lockedFor, pane } from './settings.js';
+import { lockedFor, pane } from './pane.js';
 
 const BOUNDS = { capacity: [1, 1000], reassign_after_seconds: [0, 86_400] };
 

@@ -7,7 +7,7 @@ import { collection, every } from './collection.js';
 import { select, text } from './fields.js';
 import { refusal, taken } from './form.js';
 import { cell, list, pick } from './rows.js';
-import { isAdmin } from './settings.js';
+import { isAdmin } from './pane.js';
 
 const KINDS = [['text', 'Text'], ['buttons', 'Buttons'], ['card', 'Card'], ['carousel', 'Cards in a row']];
 const FIELDS = [['{{visitor.name}}', 'Visitor’s name'], ['{{operator.name}}', 'Your name']];

@@ -140,7 +140,7 @@ export function pick(label, value, options, on, { locked = '' } = {}) {
 /** Several of a set. An empty list may mean all, which the hint says. */
 export function checks(form, path, { label, hint, options }) {
   const problem = el('p.error', { role: 'alert', hidden: true });
-  const boxes = options.map(([key]) => el('input', {
+  const boxes = options.map(() => el('input', {
     type: 'checkbox',
     disabled: !!form.locked,
     change: () => form.put(path, options.map(([each]) => each).filter(

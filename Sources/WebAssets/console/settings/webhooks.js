@@ -7,7 +7,7 @@ import { collection, every } from './collection.js';
 import { copyable, text, toggle } from './fields.js';
 import { refusal } from './form.js';
 import { checks } from './rows.js';
-import { lockedFor } from './settings.js';
+import { lockedFor } from './pane.js';
 import { ago, moment } from './times.js';
 
 const EVENTS = [

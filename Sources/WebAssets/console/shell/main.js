@@ -54,7 +54,10 @@ function run(session) {
   let queued = 0;
   let over = false;
   const me = { kind: 'operator', id: session.operator.id, name: session.operator.name };
-  const changed = () => { queued ||= requestAnimationFrame(() => { queued = 0; render(); }); };
+  const changed = () => {
+    if (queued) return;
+    queued = requestAnimationFrame(() => { queued = 0; render(); });
+  };
   const link = new TimedLink({
     origin: location.origin,
     client: 'console',

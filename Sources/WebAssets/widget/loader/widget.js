@@ -4,18 +4,27 @@
 (() => {
   const script = /** @type {HTMLScriptElement} */ (document.currentScript);
   const given = { ...script.dataset };
-  const early = window.chirrup;
+  const early = /** @type {any} */ (window.chirrup);
   if (!given.workspace || early?.open) return;
   const { origin } = new URL(script.src);
   const key = `chirrup:${given.workspace}`;
   const host = document.createElement('chirrup-chat');
   const root = host.attachShadow({ mode: 'open' });
   const launcher = document.createElement('button');
-  let begin, loading;
-  /** The chat; calls made before wait for it. */
+  /** @type {(chat: any) => void} */
+  let begin;
+  /** @type {Promise<void>?} */
+  let loading = null;
+  /**
+   * The chat; calls made before wait for it.
+   * @type {Promise<any>}
+   */
   const chat = new Promise((done) => { begin = done; });
 
-  /** Sheets made here need no permission of the page's style-src. */
+  /**
+   * Sheets made here need no permission of the page's style-src.
+   * @param {string} css
+   */
   function style(css) {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
@@ -35,9 +44,10 @@
   }
 
   const load = () => loading ??= start();
-  const chirrup = window.chirrup = {};
+  const chirrup = /** @type {any} */ ({});
+  window.chirrup = chirrup;
   for (const name of 'open close toggle identify setAttributes setLocale on destroy'.split(' ')) {
-    chirrup[name] = (...args) => {
+    chirrup[name] = (/** @type {any[]} */ ...args) => {
       if (args[0] === 'ready') return args[1]();
       if (name === 'open' || name === 'toggle') load();
       if (name === 'destroy') host.remove();

@@ -1,7 +1,10 @@
 // How the page tells that something is unread while nobody looks at the chat: a number in its
 // title, a short tone.
 
-/** The page may change its title meanwhile, so only our part of it is touched. */
+/**
+ * The page may change its title meanwhile, so only our part of it is touched.
+ * @param {any} unread
+ */
 export function title(unread) {
   const told = (unread ? `(${unread}) ` : '') + document.title.replace(/^\(\d+\)\s/, '');
   if (document.title !== told) document.title = told;

@@ -1,35 +1,43 @@
 // The widget's panel as elements: head, log, status line, composer, forms, menu. It keeps no state
 // of the conversation.
 
-import { el, icon } from '../../shared/dom.js';
+import { el, icon, paths } from '../../shared/dom.js';
 import { direction, language, say } from '../words.js';
+import { composer } from './composer.js';
+
+Object.assign(paths, {
+  save: 'M10 3v9M6 8l4 4 4-4M4 16h12',
+  bell: 'M4 15h12l-2-3V8a4 4 0 0 0-8 0v4zM9 17h2',
+});
 
 /** The mark. The loader has its shape. */
 export const swift = () => el('i.swift');
+
+/** @param {string} name @param {() => void} click */
+const tool = (name, click) => el('button.icon-button', { click }, icon(name));
+
+/** @typedef {ReturnType<typeof panel>} Panel */
 
 /**
  * @param {{closed: () => void, send: (text: string) => boolean, typed: (text: string) => void,
  *   transcript: () => void, renew: () => void, mute: () => void}} on
  */
 export function panel(on) {
-  const tool = (name, click) => el('button.icon-button', { click }, icon(name));
   const name = el('h2', { id: 'name' });
   const about = el('p');
   const mark = el('div.mark');
   const mute = tool('bell', on.mute);
   const transcript = tool('save', on.transcript);
-  const close = tool('x', () => root.close());
+  const close = tool('x', () => { root.close(); });
   const log = el('div.log', { role: 'log', tabindex: 0 });
   const line = el('p.status', { role: 'status', hidden: true });
-  const text = el('textarea', { rows: 1, dir: 'auto', input, keydown });
-  const send = el('button.icon-button.send', { click: submit }, icon('up'));
-  const form = el('div.compose', {}, text, send);
+  const { root: form, text, fit, speak: speakComposer, write } = composer(on);
   const again = el('button.again', { click: on.renew });
   const page = el('div.pages');
   const menu = el('div');
   const root = el(
     'dialog.panel',
-    { 'aria-labelledby': 'name', keydown: keys, close: on.closed },
+    { 'aria-labelledby': 'name', keydown, close: on.closed },
     el('header.head', {}, mark, el('div.who', {}, name, about), mute, transcript, close),
     log,
     page,
@@ -42,49 +50,20 @@ export function panel(on) {
 
   /** Everything that is said whatever happens. */
   function speak() {
-    for (const [node, word] of [
-      [mute, 'mute'],
-      [transcript, 'transcript'],
-      [close, 'close'],
-      [send, 'send'],
-    ]) node.ariaLabel = node.title = say(word);
+    mute.ariaLabel = mute.title = say('mute');
+    transcript.ariaLabel = transcript.title = say('transcript');
+    close.ariaLabel = close.title = say('close');
     log.ariaLabel = say('log');
-    text.ariaLabel = say('message');
-    text.placeholder = say('write');
     again.textContent = say('again');
+    speakComposer();
     root.lang = language;
     root.dir = direction();
   }
 
-  function submit() {
-    if (text.value.trim() && on.send(text.value.trim())) { text.value = ''; fit(); }
-    text.focus();
-  }
-
-  function fit() {
-    text.style.height = 'auto';
-    text.style.height = `${Math.min(text.scrollHeight, 120)}px`;
-    send.disabled = !text.value.trim();
-  }
-
-  function input() { fit(); on.typed(text.value); }
-
+  /** @param {KeyboardEvent} event */
   function keydown(event) {
-    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    submit();
-  }
-
-  function keys(event) {
     event.stopPropagation(); // the page's own shortcuts are not meant
     if (event.key === 'Escape') root.close();
-  }
-
-  /** Something to be written anew, before what already stands there. */
-  function write(words) {
-    text.value = [words, text.value].filter(Boolean).join('\n');
-    fit();
-    text.focus();
   }
 
   new ResizeObserver(fit).observe(log);

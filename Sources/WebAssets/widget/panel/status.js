@@ -9,12 +9,23 @@ const FAREWELL = 4000; // "back online" leaves after this
 
 export const dots = () => el('span.dots', { 'aria-hidden': 'true' }, el('i'), el('i'), el('i'));
 
-/** Draws into `line`, from what `link` and `outbox` know at the moment. */
+/**
+ * Draws into `line`, from what `link` and `outbox` know at the moment.
+ * @param {HTMLElement} line
+ * @param {import('../../shared/socket.js').Link} link
+ * @param {import('../../shared/outbox.js').Outbox} outbox
+ * @param {() => string} trouble what went wrong
+ */
 export function statusLine(line, link, outbox, trouble) {
   let told = false;
   let until = 0;
 
-  /** Text, and a look unless it asks for attention. @returns {[string, any?]} */
+  /**
+   * Text, and a look unless it asks for attention.
+   * @param {number} now
+   * @param {number} waiting
+   * @returns {[string, Node?]}
+   */
   function words(now, waiting) {
     const what = ` ${say(outbox.kept ? 'out' : 'stay', waiting)}`;
     if (trouble()) return [trouble()];
