@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # workloads.sh: echo, fan-out and upgrade against one gateway, plain and over TLS, every reply and every seq checked.
-# Figures are measured by hand (LoadTests/README.md): here nothing depends on the machine's speed.
+# Figures are measured by hand (LoadTests/RESULTS.md): here nothing depends on the machine's speed.
 . "$(dirname "$0")/lib.sh"
 
 new_folder
