@@ -7,8 +7,7 @@ import Primitives
 /// The locks are a statement of their own, so that the next statement sees what was committed while
 /// it waited. All joins of `append` are nested loops over primary keys: the writer's session pins
 /// that (`settings`), LATERAL and OFFSET 0 leave the planner no other way to the sessions, and a
-/// test reads the plan. Left free, the planner made batches of 10 rows 3.5 times as dear
-/// (architecture.md).
+/// test reads the plan. Left free, the planner made batches of 10 rows 3.5 times as dear.
 enum AppendStatement {
   /// With `$1` they end with the transaction: through a pooler a session is nobody's own.
   static let settings: StaticString = """

@@ -2,8 +2,9 @@ import Chat
 import Postgres
 import Primitives
 
-/// What to do with a batch when PostgreSQL answers this or that: the failure table of protocol.md
-/// (“The log”) as a pure state machine. The writer tells it what happened and does what it says.
+/// What to do with a batch when PostgreSQL answers this or that: the failure table of
+/// Sources/PROTOCOL.md (“The log”) as a pure state machine. The writer tells it what happened and
+/// does what it says.
 ///
 /// Invariants: every row gets exactly one outcome; a row is tried only when every row of the same
 /// session before it has an outcome that is not “later”; nothing gets `.stored` or `.duplicate`
@@ -302,7 +303,7 @@ struct BatchMachine {
   }
 }
 
-/// What an SQLSTATE calls for (manual, appendix A; protocol.md, “The log”).
+/// What an SQLSTATE calls for (manual, appendix A; Sources/PROTOCOL.md, “The log”).
 enum Remedy: Equatable {
   /// Conflict with another transaction: again, after a moment.
   case retry

@@ -5,10 +5,11 @@ public import Primitives
 /// the event loop drives (as `QueryConnection`: `descriptor`, `wantsWrite`, `registration`,
 /// `nextDeadline`, `advance`). Never waits.
 ///
-/// What it promises is protocol.md, “The log”: a row is `.stored` or `.duplicate` only after COMMIT
-/// was received. A batch whose outcome is unknown is sent again after reconnecting and its ids make
-/// that exact: rows that the first attempt had committed then come back as `.duplicate`. So a
-/// duplicate above the session's known head is news for its subscribers, like a stored row.
+/// It keeps the promise of Sources/PROTOCOL.md, “The log”: a row is `.stored` or `.duplicate` only
+/// after COMMIT was received. A batch whose outcome is unknown is sent again after reconnecting and
+/// its ids make that exact: rows that the first attempt had committed then come back as
+/// `.duplicate`. So a duplicate above the session's known head is news for its subscribers, like a
+/// stored row.
 ///
 /// A batch older than `Limits.sendWaitMilliseconds` is not tried any more: its rows come back
 /// `.unavailable`, and those of them that were under way may yet turn out to be stored; whoever

@@ -55,7 +55,7 @@ public struct AddressGuard: Sendable {
   private static let translated = ranges(["64:ff9b::/96"])
   private static let global6 = ranges(["2000::/3"])
   private static let special6 = ranges([
-    "2001::/23",  // protocol assignments, Teredo among them (RFC 2928, 4380)
+    "2001::/23",  // protocol assignments, Teredo among them (RFC 2928, RFC 4380)
     "2001:db8::/32",  // documentation (RFC 3849)
     "2002::/16",  // 6to4: leads to any IPv4 address (RFC 3056)
     "3fff::/20",  // documentation (RFC 9637)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Autobahn suite (RFC 6455 and 7692) against the gateway's echo, plain or over TLS.
+# The Autobahn suite (RFC 6455 and RFC 7692) against the gateway's echo, plain or over TLS.
 #
 #     Tests/Conformance/autobahn.sh [quick|standard|full|CASES] [--tls [--compact]] [--binary PATH] [--report FOLDER]
 #     Tests/Conformance/autobahn.sh fetch

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Journal
 
-/// What protocol.md (“The log”) promises when the connection or the server dies between submit and
-/// completion.
+/// The promise of Sources/PROTOCOL.md (“The log”) when the connection or the server dies between
+/// submit and completion.
 @Suite(.serialized) struct CrashTests {
   /// Kills the backend at every moment of a batch's life that this machine is fast enough to hit.
   @Test(arguments: 0..<12)

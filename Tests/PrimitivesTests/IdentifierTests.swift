@@ -68,7 +68,7 @@ import Testing
 
   @Test("A version 7 id carries its milliseconds, version and variant (RFC 9562 §5.7)")
   func version7() {
-    // The sample of RFC 9562, appendix A.6.
+    // The sample of RFC 9562 §A.6.
     let time = WallTime(microseconds: 1_645_557_742_000_000)
     let id = Identifier(version7At: time, randomHigh: 0xFCC3, randomLow: 0xD8C4_DC0C_0C07_398F)
     #expect(id.description == "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")

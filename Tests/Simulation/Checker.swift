@@ -3,7 +3,7 @@ import Engine
 import Primitives
 import Wire
 
-/// The promises of protocol.md, looked at after every step of a run.
+/// The promises of Sources/PROTOCOL.md, looked at after every step of a run.
 final class Checker {
   unowned let run: Run
   private(set) var violation: String?

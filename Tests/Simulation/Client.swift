@@ -2,9 +2,9 @@ import Chat
 import Primitives
 import Wire
 
-/// A widget or a console as protocol.md wants them: an outbox that sends again under the same ids
-/// in order, a counter for each session, reconnects. It also misbehaves within the rules: says
-/// things twice, stops reading, leaves without a word.
+/// A widget or a console as Sources/PROTOCOL.md wants them: an outbox that sends again under the
+/// same ids in order, a counter for each session, reconnects. It also misbehaves within the rules:
+/// says things twice, stops reading, leaves without a word.
 final class Client {
   enum State { case offline, opening, open }
 

@@ -16,7 +16,7 @@ struct SourceFile: CustomTestStringConvertible, Sendable {
 
   /// Every text file of ours, without what builds and tests leave behind.
   static let all: [SourceFile] = {
-    var files = [read("Package.swift")]
+    var files = [read("Package.swift"), read("README.md")]
     for folder in ["Sources", "Tests", "LoadTests", "scripts", "config"] {
       let directory = packageDirectory.appending(path: folder)
       let names = FileManager.default.enumerator(atPath: directory.path)

@@ -43,7 +43,7 @@ import Testing
     #expect(!token.contains("="))
   }
 
-  @Test("the example of RFC 7515, A.1, verifies")
+  @Test("the example of RFC 7515 §A.1, verifies")
   func publishedExample() throws {
     let key = HMACSHA256Key(
       try #require(

@@ -3,7 +3,7 @@ import Primitives
 
 /// A send that failed for a while. What the same connection sends into the same session after it
 /// fails too until it comes again, so that a client which sends everything again in order keeps its
-/// order (protocol.md, the rule of the pipeline).
+/// order (Sources/PROTOCOL.md, “Order of one sender”).
 struct HeldSend {
   var id: Identifier
   /// Of its first attempt, among the sends of its connection; it wraps.
