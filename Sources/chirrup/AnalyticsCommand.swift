@@ -5,12 +5,12 @@ import Postgres
 
 struct AnalyticsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "analytics", abstract: "Look after the figures of conversations.",
+    commandName: "analytics", abstract: "Manage the analytics of conversations.",
     subcommands: [Recompute.self])
 
   struct Recompute: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Count all conversations anew.",
+      abstract: "Recompute the analytics of all conversations.",
       discussion: """
         The gateway counts as things happen. This is for what something else has written or \
         changed: an import, a repair by hand, a workspace that moved to another time zone. \

@@ -21,7 +21,7 @@ private let unchanged = "nothing was changed; with --yes it is done"
 
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "import", abstract: "Bring in the conversations of another system.",
+    commandName: "import", abstract: "Import the conversations of another system.",
     subcommands: [Line.self])
 
   struct Line: AsyncParsableCommand {
@@ -35,7 +35,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The workspace's name.", valueName: "name")) var workspace: String
-    @Flag(help: "Do it; otherwise only say what would come.") var yes = false
+    @Flag(help: "Carry it out; without this, only print its counts.") var yes = false
 
     func run() async throws {
       try await options.runOnSchema { archive, connection, output in
@@ -62,7 +62,7 @@ struct ImportCommand: AsyncParsableCommand {
 struct RetentionCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "retention",
-    abstract: "Remove conversations that are older than they may be kept.",
+    abstract: "Delete conversations older than the retention period.",
     discussion: """
       Closed and deleted sessions without a message since so many days go as a whole, in batches, \
       beside a running gateway; and visitors who have none left. Each workspace gets a line in the \
@@ -72,7 +72,7 @@ struct RetentionCommand: AsyncParsableCommand {
   @OptionGroup var options: AdministrationOptions
   @Option(help: ArgumentHelp("Days to keep, 1 to 36500.", valueName: "days")) var days: Int
   @Option(help: ArgumentHelp("Only in this workspace.", valueName: "name")) var workspace: String?
-  @Flag(help: "Do it; otherwise only say what would go.") var yes = false
+  @Flag(help: "Carry it out; without this, only count the conversations.") var yes = false
 
   func validate() throws {
     guard (1...36_500).contains(days) else { throw ValidationError("--days is 1 to 36500") }
@@ -101,12 +101,12 @@ struct RetentionCommand: AsyncParsableCommand {
 
 struct VisitorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "visitor", abstract: "Export or erase what is kept about one visitor.",
+    commandName: "visitor", abstract: "Export or erase the data of one visitor.",
     subcommands: [Export.self, Erase.self])
 
   struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print everything about a visitor as one JSON object.")
+      abstract: "Print all data of a visitor as one JSON object.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The workspace's name.", valueName: "name")) var workspace: String
@@ -126,12 +126,12 @@ struct VisitorCommand: AsyncParsableCommand {
 
   struct Erase: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Erase a visitor everywhere; messages keep their numbers, and lose their words.")
+      abstract: "Erase a visitor everywhere; messages keep their numbers and lose their texts.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The workspace's name.", valueName: "name")) var workspace: String
     @Argument(help: "The visitor's id.") var id: String
-    @Flag(help: "Do it; otherwise only say what would be erased.") var yes = false
+    @Flag(help: "Carry it out; without this, only list the data.") var yes = false
 
     func run() async throws {
       try await options.runOnSchema { archive, connection, output in
@@ -165,7 +165,8 @@ struct VisitorCommand: AsyncParsableCommand {
 
 struct EpochCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "epoch", abstract: "Say that a database was restored, so that clients start over.",
+    commandName: "epoch",
+    abstract: "Declare that a database was restored, so that clients load it anew.",
     discussion: """
       A restore by pg_restore, a recovery to a point in time and a fail-over are recognised by \
       themselves. After a copy of the data folder was put back, run it with --renew before the \

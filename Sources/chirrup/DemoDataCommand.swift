@@ -22,10 +22,10 @@ struct DemoDataCommand: AsyncParsableCommand {
   @OptionGroup var data: DataOptions
   @Option(help: ArgumentHelp("The workspace's name.", valueName: "name"))
   var workspace = DemoWorkspace.name
-  @Option(help: ArgumentHelp("How many, at most 1,000,000.", valueName: "count"))
+  @Option(help: ArgumentHelp("Number of conversations, at most 1,000,000.", valueName: "count"))
   var conversations = 1_000
   @Option(
-    help: ArgumentHelp("How many of them are open (a fifth, at most 400).", valueName: "count"))
+    help: ArgumentHelp("Number of open ones (default: a fifth, at most 400).", valueName: "count"))
   var open: Int?
 
   func validate() throws {

@@ -6,7 +6,7 @@ import Primitives
 extension MigrateCommand {
   struct Plan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print what up would run. Changes nothing.")
+      abstract: "Print the migrations that up would run. Changes nothing.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The last revision to apply.", valueName: "revision"))

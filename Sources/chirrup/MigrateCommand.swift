@@ -6,7 +6,7 @@ import Postgres
 struct MigrateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",
-    abstract: "Bring the schema of the database to this version, or look at it.",
+    abstract: "Migrate the schema of the database to this version, or inspect it.",
     discussion: """
       Exit codes: 0 done, or nothing to do; 1 it failed, or a check found something; 2 plan and \
       status: something is pending; 3 the database is newer than this chirrup; 4 PostgreSQL does \
@@ -56,7 +56,7 @@ struct AdministrationOptions: ParsableArguments {
 
 extension MigrateCommand {
   struct Up: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Apply what is pending.")
+    static let configuration = CommandConfiguration(abstract: "Apply pending migrations.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The last revision to apply.", valueName: "revision"))
@@ -75,12 +75,12 @@ extension MigrateCommand {
 
   struct Down: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Take back every revision after one. Says first what data is lost.")
+      abstract: "Revert every revision after one. Lists first the data that is lost.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The revision to keep, or none.", valueName: "revision"))
     var to: String
-    @Flag(help: "Do it; otherwise only say what would be lost.") var yes = false
+    @Flag(help: "Carry it out; without this, only list the lost data.") var yes = false
 
     func run() async throws {
       try await options.run { connection, output in
@@ -122,7 +122,7 @@ extension MigrateCommand {
 
   struct Repair: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Mend a database whose record of migrations does not say what it holds.",
+      abstract: "Repair the record of migrations of a database where it differs from the schema.",
       discussion: """
         Says what is wrong: revisions that no file has, tables that were never made although a \
         revision says so, tables made by hand with a column too few. Then makes what is missing. \
@@ -130,7 +130,7 @@ extension MigrateCommand {
         """)
 
     @OptionGroup var options: AdministrationOptions
-    @Flag(help: "Only say what is wrong.") var dryRun = false
+    @Flag(help: "Only print the differences.") var dryRun = false
 
     func run() async throws {
       try await options.run { connection, output in

@@ -7,12 +7,12 @@ import Primitives
 
 struct OperatorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "operator", abstract: "Make operators, and change who may log in.",
+    commandName: "operator", abstract: "Create operators, and change their access.",
     subcommands: [Create.self, SetPassword.self, Disable.self, Enable.self])
 
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Make an operator, or add an existing one to another workspace.",
+      abstract: "Create an operator, or add an existing one to another workspace.",
       discussion: """
         Without --password it is asked for, or read from the first line of standard input: other \
         people of this machine can see the arguments of a command.
@@ -27,7 +27,8 @@ struct OperatorCommand: AsyncParsableCommand {
     var role: String?
     @Option(help: "At least 10 characters.") var password: String?
     @Flag(
-      help: "The password stays, as the first one's does. Others change it at the first login.")
+      help:
+        "Keep this password. By default all but the first operator change it at the first login.")
     var keepPassword = false
 
     func validate() throws {
@@ -77,13 +78,14 @@ struct OperatorCommand: AsyncParsableCommand {
   struct SetPassword: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "password",
-      abstract: "Give an operator another password. Every login ends, and every open console.")
+      abstract: "Set an operator's password. Ends every login and closes every open console.")
 
     @OptionGroup var data: DataOptions
     @Option(help: ArgumentHelp("The address to log in with.", valueName: "address"))
     var email: String
-    @Option(help: "At least 10 characters; asked for without it.") var password: String?
-    @Flag(help: "The password stays. Without this it must be changed at the next login.")
+    @Option(help: "At least 10 characters; without this it is read from the terminal.")
+    var password: String?
+    @Flag(help: "Keep this password. Without this it must be changed at the next login.")
     var keepPassword = false
 
     func run() async throws {
@@ -100,7 +102,7 @@ struct OperatorCommand: AsyncParsableCommand {
 
   struct Disable: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shut an operator out of every workspace; open consoles end within seconds.")
+      abstract: "Disable an operator in every workspace; open consoles are closed within seconds.")
 
     @OptionGroup var data: DataOptions
     @Option(help: ArgumentHelp("The address to log in with.", valueName: "address"))
@@ -116,7 +118,7 @@ struct OperatorCommand: AsyncParsableCommand {
 
   struct Enable: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Let a disabled operator in again, with the old password.")
+      abstract: "Enable a disabled operator, with the old password.")
 
     @OptionGroup var data: DataOptions
     @Option(help: ArgumentHelp("The address to log in with.", valueName: "address"))

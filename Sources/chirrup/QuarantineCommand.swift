@@ -11,7 +11,7 @@ import Primitives
 struct QuarantineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quarantine",
-    abstract: "Look at messages that PostgreSQL refused, and try them again.",
+    abstract: "Inspect messages that PostgreSQL refused, and retry them.",
     discussion: """
       Exit codes: 0 done; 1 a message is refused again, or is not there; 4 PostgreSQL does not \
       answer; 64 wrong usage. config/DATABASE.md tells more.
@@ -23,12 +23,12 @@ struct QuarantineCommand: AsyncParsableCommand {
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Say what is there, the newest first, without the texts.")
+      abstract: "List the messages, the newest first, without their texts.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("Only in this workspace.", valueName: "name"))
     var workspace: String?
-    @Option(help: ArgumentHelp("At most so many, 1 to 1000.", valueName: "count")) var limit = 100
+    @Option(help: ArgumentHelp("Maximum number, 1 to 1000.", valueName: "count")) var limit = 100
 
     func validate() throws {
       guard (1...mostAtOnce).contains(limit) else {
@@ -48,7 +48,7 @@ struct QuarantineCommand: AsyncParsableCommand {
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print one message with its text, and why it was refused.")
+      abstract: "Print one message with its text and the reason of the refusal.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("Only in this workspace.", valueName: "name"))
@@ -77,7 +77,7 @@ struct QuarantineCommand: AsyncParsableCommand {
 
   struct Release: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Try messages again, each as a new message of its session under its own id.",
+      abstract: "Retry messages, each as a new message of its session under its own id.",
       discussion: """
         After what made PostgreSQL refuse them was mended: a check of an administrator's own, a \
         trigger, a session deleted by mistake. Who wrote it was told that it was rejected; it now \
@@ -128,15 +128,15 @@ struct QuarantineCommand: AsyncParsableCommand {
 
   struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Throw messages away for good.",
-      discussion: "The gateway does so by itself with those that are older than 30 days.")
+      abstract: "Delete messages permanently.",
+      discussion: "The gateway deletes messages older than 30 days by itself.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("Only in this workspace.", valueName: "name"))
     var workspace: String?
-    @Option(help: ArgumentHelp("Only what is older, 0 to 36500 days.", valueName: "days"))
+    @Option(help: ArgumentHelp("Only older messages, 0 to 36500 days.", valueName: "days"))
     var days = 0
-    @Flag(help: "Do it; otherwise only say how many there are.") var yes = false
+    @Flag(help: "Carry it out; without this, only count the messages.") var yes = false
 
     func validate() throws {
       guard (0...36_500).contains(days) else { throw ValidationError("--days is 0 to 36500") }
