@@ -21,7 +21,7 @@ extension Engine {
       close(connection, .tokenInvalid, "the first command must be hello with a token")
       return
     }
-    guard verify(connection, token, text) else {
+    guard connections.verify(connection, token, text, &effects) else {
       connections.refuse(
         connection, command.ref, .unauthenticated, sentence: "The token cannot be read.")
       close(connection, .tokenInvalid, "the token is not valid")
@@ -32,19 +32,6 @@ extension Engine {
     connections.setPaused(connection, true)
   }
 
-  private mutating func verify(
-    _ connection: ConnectionIndex, _ token: JSONScanner.Token, _ text: RawSpan
-  ) -> Bool {
-    var bytes: [UInt8] = []
-    do throws(JSONText.Fault) {
-      try JSONText.decode(token, in: text, to: &bytes)
-    } catch {
-      return false
-    }
-    effects.verify(Verification(connection: connections.id(at: connection), token: bytes))
-    return true
-  }
-
   /// The answer to a `Verification`.
   public mutating func verified(_ id: ConnectionID, _ result: Result<Member, TokenRefusal>) {
     guard connections.contains(id) else { return }
@@ -52,7 +39,8 @@ extension Engine {
     switch (connections[connection].phase, result) {
     case (.authenticating, .success(let member)): admit(connection, member)
     case (.authenticating, .failure(let refusal)): rejectHello(connection, refusal)
-    case (.open, _): finishRenewal(connection, result)
+    case (.open, _):
+      connections.finishRenewal(connection, result, now: now, wall: wall)
     default: return
     }
   }
@@ -90,33 +78,6 @@ extension Engine {
       !member.isOperator, let session = member.sessions.first
     else { return false }
     return effects.owner(of: session) != loop
-  }
-
-  /// Ends a connection whose login has ended, or whose visitor may not be here any more. What it
-  /// has not read yet is not for it any more; half a frame may be in the way of a close frame then.
-  public mutating func revoke(_ connection: ConnectionIndex, _ reason: TokenRefusal) {
-    guard connections.isOccupied(connection) else { return }
-    if connections[connection].isBlocked {
-      connections.dropOutbox(connection)
-      connections[connection].closeCode = reason.closeCode
-      leaveEverything(connection)
-      connections.doom(connection)
-      return
-    }
-    guard connections.isOpen(connection) else { return }
-    connections.refuse(connection, .none, reason.refusal, sentence: reason.sentence)
-    close(connection, reason.closeCode, reason.reason)
-  }
-
-  /// Removes a connection that moves, for `adopt` on the other loop.
-  public mutating func depart(_ id: ConnectionID) -> Departure? {
-    guard connections.contains(id), let member = connections[id.index].member else {
-      return nil
-    }
-    let gone = connections.remove(id.index)
-    return Departure(
-      member: member, hello: gone.hello, held: gone.held, outbox: gone.outbox,
-      openedAt: gone.openedAt, name: gone.name, deflate: gone.deflate, contexts: gone.contexts)
   }
 
   /// Takes a connection that another loop has verified; nil when this loop is full. Call `settle`
@@ -157,7 +118,7 @@ extension Engine {
     connections[connection].phase = .open
     // Until now a message could have `Limits.helloBytes` only.
     connections[connection].decoder.limits.messageBytes = Limits.messageBytes
-    applyExpiry(connection, member)
+    connections[connection].applyExpiry(of: member, now: now, wall: wall)
     connections.setPaused(connection, false)
     hello.withRawSpan { text in
       var decoder = CommandDecoder()
@@ -194,62 +155,6 @@ extension Engine {
       return
     }
     for request in requests { subscribe(connection, request) }
-  }
-
-  // MARK: Renewal
-
-  /// A new token for a living connection.
-  mutating func authenticate(_ connection: ConnectionIndex, _ command: Command, _ text: RawSpan) {
-    guard let token = command.token else {
-      connections.refuse(
-        connection, command.ref, .badFrame, sentence: "The command needs a token.", field: "token")
-      return
-    }
-    guard connections[connection].renewal == nil else {
-      connections.refuse(connection, command.ref, .rateLimited, retryAfter: 1000)
-      return
-    }
-    guard verify(connection, token, text) else {
-      connections.refuse(
-        connection, command.ref, .unauthenticated, sentence: "The token cannot be read.")
-      return
-    }
-    connections[connection].renewal = command.ref
-  }
-
-  /// The new token must name the same person; its sessions and its end replace the old ones.
-  private mutating func finishRenewal(
-    _ connection: ConnectionIndex, _ result: Result<Member, TokenRefusal>
-  ) {
-    guard let ref = connections[connection].renewal else { return }
-    connections[connection].renewal = nil
-    switch result {
-    case .success(let member):
-      guard let old = connections[connection].member, old.person.id == member.person.id,
-        old.workspace == member.workspace, old.person.role == member.person.role,
-        wall < member.expiresAt
-      else {
-        connections.refuse(
-          connection, ref, .unauthenticated, sentence: "The token is not valid here.")
-        return
-      }
-      connections[connection].member = member
-      applyExpiry(connection, member)
-      FrameEncoder.appendFrame(.text, to: &connections[outbox: connection]) {
-        EventEncoder.ok(ref: ref, to: &$0)
-      }
-      connections.markDirty(connection)
-    case .failure(let refusal):
-      connections.refuse(
-        connection, ref, refusal.refusal, sentence: refusal.sentence,
-        retryAfter: refusal == .tooFast ? 1_000 : nil)
-    }
-  }
-
-  private mutating func applyExpiry(_ connection: ConnectionIndex, _ member: Member) {
-    let left = max(0, (member.expiresAt.microseconds - wall.microseconds) / 1000)
-    connections[connection].tokenExpires = now.advanced(byMilliseconds: left)
-    connections[connection].isTokenWarned = false
   }
 }
 

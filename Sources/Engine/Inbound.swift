@@ -1,4 +1,5 @@
 import Chat
+import Compression
 public import Primitives
 public import Wire
 
@@ -13,11 +14,9 @@ extension Engine {
       isEcho
       ? MessageLimits(messageBytes: EchoLimits.messageBytes, fragments: EchoLimits.fragments)
       : MessageLimits(messageBytes: Limits.helloBytes, fragments: Limits.messageFragments)
-    let id = connections.insert(
+    return connections.insert(
       Connection(
         name: name, purpose: isEcho ? .echo : .chat, limits: limits, deflate: deflate, now: now))
-    if let id { connections.checkSoon(id.index) }
-    return id
   }
 
   /// Takes what the socket gave. The buffer is unmasked in place and may be reused afterwards.
@@ -33,7 +32,7 @@ extension Engine {
       do throws(FrameFault) {
         step = try connections[connection].decoder.next(&buffer, offset: &offset)
       } catch {
-        fail(connection, error)
+        fail(connection, .frame, error.closeCode, error.reason)
         return
       }
       if case .needMoreBytes = step { return }
@@ -50,12 +49,13 @@ extension Engine {
       case .message(let opcode, .assembled):
         let whole = connections[connection].decoder.takeAssembled()
         whole.withRawSpan { message(connection, opcode, $0) }
-      case .ping(.inPlace(let range)): pong(connection, buffer.bytes.extracting(range))
+      case .ping(.inPlace(let range)):
+        connections.answerPing(connection, buffer.bytes.extracting(range))
       case .ping(.assembled):
         let payload = connections[connection].decoder.takeAssembled()
-        payload.withRawSpan { pong(connection, $0) }
+        payload.withRawSpan { connections.answerPing(connection, $0) }
       case .pong: break
-      case .close(let code, _): peerSentClose(connection, code)
+      case .close(let code, _): connections.answerClose(connection, code)
       }
       if connections[connection].phase == .authenticating {
         connections[connection].held.append(buffer.bytes.extracting(offset..<buffer.byteCount))
@@ -64,27 +64,35 @@ extension Engine {
     }
   }
 
-  /// RFC 6455 §5.5.2: a ping is answered with its own payload. A peer that sends pings and reads
-  /// nothing is not read either while its answers wait (faults F27).
-  private mutating func pong(_ connection: ConnectionIndex, _ payload: RawSpan) {
-    guard connections[connection].phase != .closing, connections[connection].phase != .finished
+  /// Inflates a message and hands it on.
+  private mutating func receiveDeflated(
+    _ connection: ConnectionIndex, _ opcode: Opcode, _ payload: RawSpan
+  ) {
+    guard let agreement = connections[connection].deflate,
+      connections[connection].phase != .closing, connections[connection].phase != .finished
     else { return }
-    FrameEncoder.appendFrame(.pong, payload: payload, to: &connections[outbox: connection])
-    connections.markDirty(connection)
-  }
-
-  /// §5.5.1: the peer's close frame is answered with the same code; the server then closes the
-  /// connection.
-  private mutating func peerSentClose(_ connection: ConnectionIndex, _ code: CloseCode?) {
-    if connections[connection].phase != .closing {
-      connections[connection].closeCode = code ?? .noStatus
-      FrameEncoder.appendClose(code ?? .normal, to: &connections[outbox: connection])
+    let inflated: [UInt8]
+    do throws(InflateFault) {
+      inflated = try fanOut.inflate(payload, from: connection, agreement, connections)
+    } catch {
+      let code: CloseCode = error == .tooLong ? .messageTooBig : .invalidPayload
+      fail(connection, .deflate, code, error.reason)
+      return
     }
-    connections[connection].phase = .finished
-    connections.markDirty(connection)
+    if connections[connection].purpose == .chat,
+      !connections[connection].chargeInflated(inflated.count, now: now)
+    {
+      close(connection, .rateAbuse, "too many bytes in compressed messages")
+    } else if opcode == .text, !inflated.withRawSpan({ UTF8Validator.isValid($0) }) {
+      // RFC 6455 §8.1 speaks of the text, not of the bytes that carried it.
+      fail(connection, .deflate, .invalidPayload, "inflated text is not UTF-8")
+    } else {
+      inflated.withRawSpan { message(connection, opcode, $0, isDeflated: true) }
+    }
+    fanOut.giveBack(inflated)
   }
 
-  mutating func message(
+  private mutating func message(
     _ connection: ConnectionIndex, _ opcode: Opcode, _ payload: RawSpan, isDeflated: Bool = false
   ) {
     switch connections[connection].phase {
@@ -94,7 +102,7 @@ extension Engine {
     }
     if connections[connection].purpose == .echo {
       if isDeflated {
-        echoDeflated(connection, opcode, payload)
+        fanOut.echoDeflated(connection, opcode, payload, &connections)
       } else {
         FrameEncoder.appendFrame(opcode, payload: payload, to: &connections[outbox: connection])
       }
@@ -113,8 +121,9 @@ extension Engine {
   }
 
   /// Carries out the commands of one message, one a line. The text stays where it lies.
-  mutating func process(_ connection: ConnectionIndex, _ text: RawSpan, skippingFirst: Bool = false)
-  {
+  mutating func process(
+    _ connection: ConnectionIndex, _ text: RawSpan, skippingFirst: Bool = false
+  ) {
     var decoder = CommandDecoder()
     var isFirst = true
     var isEmpty = true
@@ -163,31 +172,37 @@ extension Engine {
       return
     }
     if type.needsSubscription, let session = command.session,
-      hold(connection, session, command.ref, text.extracting(range))
+      sessions.hold(connection, session, command.ref, text.extracting(range), &connections)
     {
       return
     }
     switch type {
     case .hello:
-      connections.refuse(connection, command.ref, .badFrame, sentence: "Hello was said already.")
-    case .authenticate: authenticate(connection, command, text)
+      connections.refuse(
+        connection, command.ref, .badFrame, sentence: "Hello was said already.")
+    case .authenticate: connections.authenticate(connection, command, text, &effects)
     case .subscribe: subscribe(connection, command, text)
     case .unsubscribe: unsubscribe(connection, command)
-    case .send: send(connection, command, text)
-    case .history: history(connection, command)
+    case .send:
+      let isAccepted = sending.send(
+        connection, command, text, sessions, &connections, &effects, now: now)
+      if isAccepted { counts.sendsAccepted += 1 }
+    case .history: fanOut.history(connection, command, sessions, &connections, &effects)
     case .read: mark(connection, command, isRead: true)
     case .delivered: mark(connection, command, isRead: false)
     case .typing: typing(connection, command, text)
-    case .watch: watch(connection, command)
-    case .viewing: viewing(connection, command)
-    case .available: available(connection, command)
+    case .watch: inbox.watch(connection, command, &connections, &effects)
+    case .viewing: presence.view(connection, command, sessions, &connections, &effects)
+    case .available: inbox.setAvailable(connection, command, &connections, &effects)
     case .pong: break
     }
   }
 
-  /// Ephemeral commands over the rate are dropped in silence; the others are told when to come
-  /// again.
-  private mutating func overRate(_ connection: ConnectionIndex, _ command: Command, _ wait: Int64) {
+  /// Ephemeral commands over the rate are dropped in silence; the others are refused with the time
+  /// to come again.
+  private mutating func overRate(
+    _ connection: ConnectionIndex, _ command: Command, _ wait: Int64
+  ) {
     connections[connection].overRate += 1
     if connections[connection].overRate > Limits.overRate {
       close(connection, .rateAbuse, "too many commands")
@@ -197,13 +212,15 @@ extension Engine {
     case .typing, .viewing, .read, .delivered, .pong: return
     case .send:
       if let session = command.session, let id = command.id {
-        let index = sessions.index(of: session)
-        let place = index.flatMap { self.subscription(connection, of: $0) }
-        suspend(connection, session, behind: id, ordinal: ordinal(connection, place, id))
+        let place = sessions.index(of: session).flatMap {
+          connections.subscription(connection, of: $0, sessions)
+        }
+        let ordinal = connections[connection].ordinal(place, id)
+        connections.suspend(connection, session, behind: id, ordinal: ordinal, sessions)
       }
-      connections.refuse(connection, command.ref, .rateLimited, retryAfter: wait)
-    default: connections.refuse(connection, command.ref, .rateLimited, retryAfter: wait)
+    default: break
     }
+    connections.refuse(connection, command.ref, .rateLimited, retryAfter: wait)
   }
 }
 

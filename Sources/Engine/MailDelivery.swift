@@ -20,7 +20,7 @@ extension Engine {
       guard let index = sessions.index(of: session), sessions[index].phase == .ready,
         sessions[index].snapshot.workspace == workspace
       else { return }
-      apply(mark, index)
+      raise(mark, index)
     case .typingRequest(let item):
       guard let index = sessions.index(of: item.session), sessions[index].phase == .ready else {
         return
@@ -30,22 +30,28 @@ extension Engine {
     case .log(let session, let part): followerLog(session, part)
     case .state(let snapshot): followerState(snapshot)
     case .mark(let session, let mark):
-      guard let index = sessions.index(of: session), sessions[index].phase == .ready else { return }
-      adoptMark(mark, index)
+      guard let index = sessions.ready(session) else { return }
+      adopt(mark, index)
     case .typing(let item):
       guard let index = sessions.index(of: item.session), sessions[index].phase == .ready else {
         return
       }
-      show(item, index)
-    case .presenceRequest(let item): spread(item)
+      fanOut.show(item, index, loop: self.loop, sessions, &connections)
+    case .presenceRequest(let item):
+      presence.spread(item, sessions, &connections, &effects)
     case .presenceQuery(let session, let loop, let connection):
-      answerPresence(session, loop: loop, connection: connection)
-    case .presence(let item): show(item)
-    case .line(let item): showLine(item)
-    case .outcome(let reply): deliver(reply)
-    case .storeReplaced(let loop): storeReplaced(ofLoop: loop)
-    case .watch(let workspace, let loop, let isOn): noteWatch(workspace, loop: loop, isOn)
-    case .inbox(let workspace, let frame): showInbox(workspace, frame)
+      presence.answer(
+        session, loop: loop, connection: connection, sessions, &connections, &effects)
+    case .presence(let item):
+      presence.show(item, loop: loop, sessions, &connections)
+    case .queue(let item):
+      queuePositions.show(item, &sessions, &connections, &fanOut, &effects)
+    case .outcome(let reply):
+      sending.deliver(reply, sessions, &connections, &effects)
+    case .storeReplaced(let loop): forgetSessions(ofLoop: loop)
+    case .watch(let workspace, let loop, let isOn):
+      inbox.noteWatch(workspace, loop: loop, isOn)
+    case .inbox(let workspace, let frame): inbox.show(workspace, frame, &connections)
     }
   }
 
@@ -61,7 +67,7 @@ extension Engine {
     }
     // What the followers have not been mailed yet is in this snapshot's head, so mail it to the
     // others first.
-    postLog(index)
+    sessions.postLog(index, &effects)
     sessions[index].followers |= bit
     sessions.followersChanged(index)
     effects.post(
@@ -77,18 +83,18 @@ extension Engine {
       return
     }
     if let index = sessions.index(of: session) {
-      reread(index)
+      sessions.reread(index, &effects)
     } else {
-      tellInbox(ofCold: session, of: workspace)
+      touchInbox(ofUnloaded: session, of: workspace)
     }
   }
 
   /// Entries from the owner. What does not fit behind the head is read from the database.
   private mutating func followerLog(_ session: Identifier, _ part: LogPart) {
-    guard let index = sessions.index(of: session), sessions[index].phase == .ready else { return }
+    guard let index = sessions.ready(session) else { return }
     let head = sessions[index].head
     guard part.first == head + 1 else {
-      if part.last > head { readNews(index) }
+      if part.last > head { sessions.readNews(index, &effects) }
       return
     }
     sessions[index].log.append(part)

@@ -5,20 +5,15 @@ import Wire
 /// The database is not the one that was there before: a standby was promoted, or a backup restored.
 /// The log may have gone back behind what this gateway and its clients have seen.
 ///
-/// Whatever is in memory may never have happened, so nothing of it is kept: the sessions are
-/// forgotten and their connections closed, and who comes back finds another epoch and is told to
-/// `resync`. The same path as after a crash of the gateway, which is tried more often than one of
-/// its own would be.
+/// Nothing in memory may have happened, so nothing of it is kept: the sessions are forgotten and
+/// their connections closed. A client that comes back finds another epoch and is sent `resync`. The
+/// same path as after a crash of the gateway, which is tried more often than one of its own would
+/// be.
 extension Engine {
   /// This loop's writer has reached another database.
   public mutating func storeReplaced() {
     effects.postToOthers(.storeReplaced(loop: loop))
-    forgetSessions { _, _ in true }
-  }
-
-  /// Another loop's writer has; the sessions of that loop are followed here.
-  mutating func storeReplaced(ofLoop other: Int) {
-    forgetSessions { engine, session in engine.effects.owner(of: session) == other }
+    forgetSessions(ofLoop: nil)
   }
 
   /// A follower shows the owner's head and its own reader's pages: they must come from the same
@@ -36,11 +31,13 @@ extension Engine {
     sessionLoaded(session, .failure(.unavailable))
   }
 
-  private mutating func forgetSessions(
-    where isConcerned: (borrowing Engine, Identifier) -> Bool
-  ) {
+  /// - Parameter owner: the loop whose writer has reached another database; nil for this one, whose
+  ///   sessions are all forgotten.
+  mutating func forgetSessions(ofLoop owner: Int?) {
     for index in sessions.indices
-    where sessions.isOccupied(index) && isConcerned(self, sessions[index].id) {
+    where sessions.isOccupied(index)
+      && (owner == nil || effects.owner(of: sessions[index].id) == owner)
+    {
       while let subscriber = sessions[index].subscribers.last {
         close(subscriber.connection, .rebalance, "the database has changed")
       }

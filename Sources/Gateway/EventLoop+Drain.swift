@@ -30,7 +30,7 @@ extension EventLoop {
     // The goodbye leaves time for the close handshake and the last batch.
     drain.closeAt = now.advanced(byMilliseconds: milliseconds * 6 / 10)
     drain.endAt = now.advanced(byMilliseconds: milliseconds)
-    engine.announceDrain(windowMilliseconds: milliseconds / 2)
+    engine.connections.announceDrain(windowMilliseconds: milliseconds / 2)
     postMetrics()
     nextSweep = now
   }

@@ -133,7 +133,7 @@ extension EventLoop {
   mutating func moveDepartures() {
     for (id, loop) in engine.effects.takeDepartures() {
       guard let socket = sockets.socket(ofConnection: id.index), sockets.isAlive(socket),
-        let departure = engine.depart(id)
+        let departure = engine.connections.depart(id)
       else { continue }
       try? epoll.remove(sockets[socket].descriptor)
       sockets[socket].tls?.forget(tlsWorkspace)

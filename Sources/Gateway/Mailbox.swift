@@ -63,14 +63,14 @@ final class Mailbox: Sendable {
     if wasEmpty { counter.signal() }
   }
 
-  /// Mail that waits for one loop. Beyond it, what heals by itself is dropped: a follower that
+  /// Mail that waits for one loop. Beyond it, recoverable mail is dropped: a follower that
   /// misses entries reads them from the database, and the rest is ephemeral.
   static let itemsMax = 65_536
 
   func post(_ mail: [Mail]) {
     let wasEmpty = items.withLock { items in
       let wasEmpty = items.isEmpty
-      for item in mail where items.count < Mailbox.itemsMax || !item.heals {
+      for item in mail where items.count < Mailbox.itemsMax || !item.isRecoverable {
         items.append(.engine(item))
       }
       return wasEmpty && !items.isEmpty

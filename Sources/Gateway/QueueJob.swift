@@ -143,8 +143,8 @@ final class QueueJob: BackgroundJob {
     for loop in mailboxes.indices where loops & 1 << UInt64(loop) != 0 {
       mailboxes[loop].post(
         .engine(
-          .line(
-            LineMail(
+          .queue(
+            QueueUpdate(
               workspace: workspace, positions: positions[loop],
               placeMilliseconds: line.placeMilliseconds))))
     }

@@ -152,7 +152,7 @@ struct LoopsTests {
     let session = world.makeSession()
     let ada = world.member("visitor", session)
     _ = ada.texts()
-    world.loops[0].engine.announceDrain(windowMilliseconds: 5000)
+    world.loops[0].engine.connections.announceDrain(windowMilliseconds: 5000)
     #expect(ada.texts().map { field("max_ms", of: $0) } == ["5000"])
     world.loops[0].engine.closeAll()
     #expect(ada.hear() == [.close(4000)])

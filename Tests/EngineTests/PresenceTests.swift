@@ -116,8 +116,8 @@ struct PresenceTests {
       ])
     func tell(_ position: Int64?, place: Int64? = 20_000) -> [String] {
       world.loops[1].engine.deliver(
-        .line(
-          LineMail(
+        .queue(
+          QueueUpdate(
             workspace: world.workspace, positions: position.map { [session: $0] } ?? [:],
             placeMilliseconds: place)))
       return of("queue", visitor.texts())

@@ -148,7 +148,7 @@ final class World {
     }
     for (slot, target) in loop.engine.effects.takeDepartures() {
       didWork = true
-      guard let departure = loop.engine.depart(slot),
+      guard let departure = loop.engine.connections.depart(slot),
         let arrived = loops[target].engine.adopt(departure)
       else { continue }
       for client in clients where client.loop == index && client.slot == slot {

@@ -104,7 +104,7 @@ final class World {
     case 10: changeStore(script.next())
     default:
       switch script.next() % 16 {
-      case 0: loops[action & 1].engine.announceDrain(windowMilliseconds: 1_000)
+      case 0: loops[action & 1].engine.connections.announceDrain(windowMilliseconds: 1_000)
       case 1: loops[action & 1].engine.closeAll()
       default: return
       }
@@ -233,7 +233,7 @@ final class World {
 
   private func move(_ index: Int) {
     for (slot, target) in loops[index].engine.effects.takeDepartures() {
-      guard let departure = loops[index].engine.depart(slot) else { continue }
+      guard let departure = loops[index].engine.connections.depart(slot) else { continue }
       let mover = peers.first { !$0.isGone && $0.loop == index && $0.slot == slot }
       guard let arrived = loops[target].engine.adopt(departure) else {
         mover?.isGone = true
@@ -330,7 +330,7 @@ final class World {
       precondition(loop.engine.connections.count == 0, "a connection is left")
       precondition(loop.engine.sessionCount == 0, "a session is left")
       precondition(!loop.engine.hasBatch && loop.engine.queuedRecords == 0, "a record is left")
-      precondition(loop.engine.inbox.watchers.isEmpty, "a watcher is left")
+      precondition(loop.engine.inbox.isEmpty, "a watcher is left")
     }
   }
 }

@@ -213,7 +213,9 @@ final class GatewayLoop {
 
   private func moveDepartures() {
     for (id, target) in engine.effects.takeDepartures() {
-      guard let socket = sockets[id.index], let departure = engine.depart(id) else { continue }
+      guard let socket = sockets[id.index], let departure = engine.connections.depart(id) else {
+        continue
+      }
       sockets[id.index] = nil
       socket.loop = nil
       socket.slot = nil

@@ -30,6 +30,8 @@ struct Connection: ~Copyable {
       isVisitor = member != nil && !isOperator
     }
   }
+  /// Ephemeral events are not sent to a connection whose output waits.
+  var isBehind: Bool { isBlocked || outbox.count >= Limits.outputSoftBytes }
   /// Spreads the times at which clients come again.
   var salt: UInt64 { name.low }
   /// Of the member, kept beside it: to ask it would copy it with all its references.
@@ -149,25 +151,6 @@ extension Connection {
 
   /// The token is verified, and what waited for that is taken.
   mutating func endPassing() { passing.remove() }
-}
-
-extension Engine {
-  /// The index of a connection's subscription of a session, looked for in the shorter of the two
-  /// lists that know it: an operator follows many sessions, and a session may have many followers.
-  func subscription(_ connection: ConnectionIndex, of session: SessionIndex) -> Int? {
-    let count = connections[connection].subscriptions.count
-    if count <= sessions[session].subscribers.count {
-      for index in 0..<count where connections[connection].subscriptions[index].session == session {
-        return index
-      }
-    } else {
-      for index in 0..<sessions[session].subscribers.count
-      where sessions[session].subscribers[index].connection == connection {
-        return sessions[session].subscribers[index].subscription
-      }
-    }
-    return nil
-  }
 }
 
 /// One connection's place in one session's log.

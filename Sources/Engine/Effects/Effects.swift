@@ -37,10 +37,10 @@ public struct Effects {
   }
 
   /// - Parameter loops: a set of bits, without this loop's.
-  mutating func post(_ item: @autoclosure () -> Mail, toEach loops: UInt64) {
+  mutating func post(_ item: Mail, toEach loops: UInt64) {
     var rest = loops
     while rest != 0 {
-      post(item(), to: rest.trailingZeroBitCount)
+      post(item, to: rest.trailingZeroBitCount)
       rest &= rest - 1
     }
   }

@@ -34,16 +34,16 @@ public enum Mail: Sendable {
   // About a workspace.
   case watch(workspace: Identifier, loop: Int, isOn: Bool)
   case inbox(workspace: Identifier, frame: [UInt8])
-  case line(LineMail)
+  case queue(QueueUpdate)
 }
 
 extension Mail {
   /// Whether nothing durable depends on this mail: what it says is told again, or is read from the
   /// database.
-  public var heals: Bool {
+  public var isRecoverable: Bool {
     switch self {
     case .log, .mark, .markRequest, .typing, .typingRequest, .inbox, .presence, .presenceRequest,
-      .presenceQuery, .line:
+      .presenceQuery, .queue:
       true
     default: false
     }
@@ -82,14 +82,4 @@ public struct OutcomeMail: Sendable {
       session: .zero, id: .zero, outcome: Outcome(verdict: .unavailable),
       retryAfterMilliseconds: 0)
   }
-}
-
-public struct TypingMail: Sendable {
-  var session: Identifier
-  var who: Person
-  var isActive: Bool
-  var preview: [UInt8]
-  /// The connection that types does not hear itself.
-  var loop: Int
-  var connection: ConnectionID
 }

@@ -3,12 +3,6 @@ import Primitives
 
 /// Sessions come into memory when somebody follows them, and leave it when nobody does.
 extension Engine {
-  /// Sessions that are held in memory now; at most `Configuration.sessionsMax`.
-  public var sessionCount: Int { sessions.count }
-
-  /// Bytes of recent messages of this loop's sessions.
-  public var recentByteCount: Int { sessions.recentByteCount }
-
   /// The index of a session, which is loaded if it is not in memory; nil when as many sessions as
   /// may be in memory are in use.
   ///
@@ -45,7 +39,22 @@ extension Engine {
   /// Removes a session from memory and returns what it was.
   mutating func forget(_ index: SessionIndex) -> Session {
     let session = sessions.remove(index)
-    if !viewers.isEmpty { viewers[session.id] = nil }
+    presence.forget(session.id)
     return session
+  }
+
+  /// The index of a session that somebody begins to follow. Memory may be old where other gateways
+  /// write too and nobody followed the session: it is read again, as if it had not been loaded.
+  mutating func loadAnew(_ id: Identifier, of workspace: Identifier?) -> SessionIndex? {
+    if hasPeers, let index = sessions.index(of: id), sessions[index].isUnfollowed,
+      sessions[index].askedSeq <= sessions[index].head + 1
+    {
+      if sessions[index].isIdle, !sessions[index].isDirty {
+        evict(index)
+      } else {
+        sessions.reread(index, &effects)
+      }
+    }
+    return load(id, of: workspace)
   }
 }

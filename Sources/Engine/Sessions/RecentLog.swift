@@ -148,7 +148,7 @@ struct RecentLog: ~Copyable {
   }
 }
 
-/// What it costs, for `RecentLogs`.
+/// What it costs, for `SessionTable`.
 extension RecentLog {
   /// Bytes on the heap, as `recount` has reported them.
   var countedByteCount: Int { entries.isEmpty ? 0 : entries.value.countedByteCount }

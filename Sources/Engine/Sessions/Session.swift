@@ -20,8 +20,8 @@ struct Session: ~Copyable {
   var isReading = false
   /// It changed again while it was read.
   var isStale = false
-  /// The place in line that its visitor was told last, 0 for none; see `Audience`.
-  var told = Session.notInAudience
+  /// The queue position that its visitor was sent last, 0 for none; see `QueuePositionSubscribers`.
+  var queuePosition = Session.notInQueue
   /// Stands in the list of sessions whose subscribers have something to get.
   var isDirty = false
   /// The last seq that was mailed to the followers. Only on the owner.
@@ -33,12 +33,7 @@ struct Session: ~Copyable {
   var askedSeq: Int64 = 0
   /// Its place among the sessions that nobody follows.
   var unfollowed: UnfollowedPlace?
-
-  /// Marks that are newer than the database's and have to be told, by index in `snapshot.marks`.
-  var unstoredMarks: [Int] = []
-  /// Of them, those that PostgreSQL was told and has not answered.
-  var marksUnderWay = 0
-  var marksStoredAt = Instant.zero
+  var unstoredMarks = UnstoredMarks()
 
   init(id: Identifier, workspaceHint: Identifier?, isOwned: Bool, now: Instant) {
     loading = Aside(Loading(workspaceHint: workspaceHint))
@@ -50,8 +45,8 @@ struct Session: ~Copyable {
     idleSince = now
   }
 
-  static let notInAudience: Int32 = -2
-  static let nothingTold: Int32 = -1
+  static let notInQueue: Int32 = -2
+  static let noPositionSent: Int32 = -1
 
   var head: Int64 { snapshot.head }
 
@@ -60,7 +55,7 @@ struct Session: ~Copyable {
   /// Nobody misses it when it leaves memory.
   var isIdle: Bool {
     subscribers.isEmpty && followers == 0 && waiting.isEmpty && waitingFollowers == 0 && !isReading
-      && unstoredMarks.isEmpty && marksUnderWay == 0
+      && unstoredMarks.areNone
   }
 }
 

@@ -235,6 +235,8 @@ extension SessionTable {
       found += 1
       recentBytes += self[session].log.countedByteCount
       guard indexByID[self[session].id] == session else { return "a session without its index" }
+      guard self[session].phase == .loading || self[session].log.last == self[session].head
+      else { return "recent entries that do not end at the head" }
     }
     guard found == count else { return "a count that is not the number of sessions" }
     guard recentBytes == recentByteCount else { return "recent messages of another size" }

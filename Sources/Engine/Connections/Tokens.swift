@@ -1,0 +1,86 @@
+import Chat
+import Primitives
+import Wire
+
+/// Tokens of connections: handed to the driver for verification, and renewed.
+extension ConnectionTable {
+  /// Asks the driver to verify a token; false when it cannot be read.
+  func verify(
+    _ connection: ConnectionIndex, _ token: JSONScanner.Token, _ text: RawSpan,
+    _ effects: inout Effects
+  ) -> Bool {
+    var bytes: [UInt8] = []
+    do throws(JSONText.Fault) {
+      try JSONText.decode(token, in: text, to: &bytes)
+    } catch {
+      return false
+    }
+    effects.verify(Verification(connection: id(at: connection), token: bytes))
+    return true
+  }
+
+  /// The command `authenticate`: a new token for a living connection.
+  mutating func authenticate(
+    _ connection: ConnectionIndex, _ command: Command, _ text: RawSpan, _ effects: inout Effects
+  ) {
+    guard let token = command.token else {
+      refuse(
+        connection, command.ref, .badFrame, sentence: "The command needs a token.", field: "token")
+      return
+    }
+    guard self[connection].renewal == nil else {
+      refuse(connection, command.ref, .rateLimited, retryAfter: 1000)
+      return
+    }
+    guard verify(connection, token, text, &effects) else {
+      refuse(
+        connection, command.ref, .unauthenticated, sentence: "The token cannot be read.")
+      return
+    }
+    self[connection].renewal = command.ref
+  }
+
+  /// The new token must name the same person; its sessions and its end replace the old ones.
+  mutating func finishRenewal(
+    _ connection: ConnectionIndex, _ result: Result<Member, TokenRefusal>, now: Instant,
+    wall: WallTime
+  ) {
+    guard let ref = self[connection].renewal else { return }
+    self[connection].renewal = nil
+    switch result {
+    case .success(let member):
+      guard let old = self[connection].member, old.person.id == member.person.id,
+        old.workspace == member.workspace, old.person.role == member.person.role,
+        wall < member.expiresAt
+      else {
+        refuse(
+          connection, ref, .unauthenticated, sentence: "The token is not valid here.")
+        return
+      }
+      self[connection].member = member
+      self[connection].applyExpiry(of: member, now: now, wall: wall)
+      confirm(connection, ref)
+    case .failure(let refusal):
+      refuse(
+        connection, ref, refusal.refusal, sentence: refusal.sentence,
+        retryAfter: refusal == .tooFast ? 1_000 : nil)
+    }
+  }
+
+  /// Removes a connection that moves, for `Engine.adopt` on the other loop.
+  public mutating func depart(_ id: ConnectionID) -> Departure? {
+    guard contains(id), let member = self[id.index].member else { return nil }
+    let gone = remove(id.index)
+    return Departure(
+      member: member, hello: gone.hello, held: gone.held, outbox: gone.outbox,
+      openedAt: gone.openedAt, name: gone.name, deflate: gone.deflate, contexts: gone.contexts)
+  }
+}
+
+extension Connection {
+  mutating func applyExpiry(of member: Member, now: Instant, wall: WallTime) {
+    let left = max(0, (member.expiresAt.microseconds - wall.microseconds) / 1000)
+    tokenExpires = now.advanced(byMilliseconds: left)
+    isTokenWarned = false
+  }
+}

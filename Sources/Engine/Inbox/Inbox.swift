@@ -1,0 +1,203 @@
+import Chat
+import Primitives
+import Wire
+
+/// The operators' list of conversations, live. The owner of a session that changed reads its row
+/// and sends it to every loop with a watcher of the workspace; how often is bounded for each
+/// session and in all.
+struct Inbox {
+  /// Watching connections of this loop, by workspace.
+  private var watchers: [Identifier: [ConnectionID]] = [:]
+  /// Loops with watchers, as bits, by workspace; this loop included.
+  private var loops: [Identifier: UInt64] = [:]
+  /// Sessions whose row changed, with the earliest time to read it.
+  private var due = Fifo<(session: Identifier, workspace: Identifier, at: Instant)>()
+  private var isDue: Set<Identifier> = []
+  private var readsInFlight = 0
+  /// An operator of this loop has opened it since the driver looked last.
+  private var hasNewWatcher = false
+
+  /// Rows that are read at once.
+  private static let readsMax = 32
+
+  var hasWatchers: Bool { !loops.isEmpty }
+  /// Nobody on this loop watches.
+  var isEmpty: Bool { watchers.isEmpty }
+
+  /// The command `watch`.
+  mutating func watch(
+    _ connection: ConnectionIndex, _ command: Command, _ connections: inout ConnectionTable,
+    _ effects: inout Effects
+  ) {
+    guard let member = connections[connection].member else { return }
+    guard member.isOperator else {
+      connections.refuse(connection, command.ref, .forbidden)
+      return
+    }
+    if command.inbox == false {
+      stopWatching(connection, &connections, &effects)
+    } else if !connections[connection].isWatching {
+      connections[connection].isWatching = true
+      hasNewWatcher = true
+      if watchers[member.workspace, default: []].isEmpty {
+        announce(member.workspace, true, &effects)
+      }
+      watchers[member.workspace, default: []].append(connections.id(at: connection))
+    }
+    connections.confirm(connection, command.ref)
+  }
+
+  mutating func stopWatching(
+    _ connection: ConnectionIndex, _ connections: inout ConnectionTable, _ effects: inout Effects
+  ) {
+    guard connections[connection].isWatching, let member = connections[connection].member else {
+      return
+    }
+    connections[connection].isWatching = false
+    let id = connections.id(at: connection)
+    watchers[member.workspace]?.removeAll { $0 == id }
+    if watchers[member.workspace]?.isEmpty ?? false {
+      watchers[member.workspace] = nil
+      announce(member.workspace, false, &effects)
+    }
+  }
+
+  private mutating func announce(
+    _ workspace: Identifier, _ isOn: Bool, _ effects: inout Effects
+  ) {
+    noteWatch(workspace, loop: effects.loop, isOn)
+    effects.postToOthers(.watch(workspace: workspace, loop: effects.loop, isOn: isOn))
+  }
+
+  /// Another loop has its first watcher of a workspace, or none any more.
+  mutating func noteWatch(_ workspace: Identifier, loop: Int, _ isOn: Bool) {
+    var bits = loops[workspace] ?? 0
+    if isOn { bits |= 1 << UInt64(loop) } else { bits &= ~(1 << UInt64(loop)) }
+    loops[workspace] = bits == 0 ? nil : bits
+  }
+
+  /// The session's row changed.
+  mutating func touch(_ index: SessionIndex, _ sessions: inout SessionTable, now: Instant) {
+    guard sessions[index].isOwned else { return }
+    guard sessions[index].phase == .ready else {
+      sessions[index].isInboxPending = true
+      return
+    }
+    touch(sessions[index].id, sessions[index].snapshot.workspace, now: now)
+  }
+
+  mutating func touch(_ session: Identifier, _ workspace: Identifier, now: Instant) {
+    guard loops[workspace] != nil, isDue.insert(session).inserted else { return }
+    due.append(
+      (session, workspace, now.advanced(byMilliseconds: Limits.inboxIntervalMilliseconds)))
+  }
+
+  /// Asks for the rows whose time has come. All wait equally long, so the first is always the
+  /// earliest.
+  mutating func read(_ effects: inout Effects, now: Instant) {
+    while readsInFlight < Inbox.readsMax, let first = due.first, first.at <= now {
+      _ = due.popFirst()
+      isDue.remove(first.session)
+      guard loops[first.workspace] != nil else { continue }
+      readsInFlight += 1
+      effects.read(.conversation(session: first.session, workspace: first.workspace))
+    }
+  }
+
+  /// When `read` has something to do next.
+  var nextRead: Instant {
+    readsInFlight < Inbox.readsMax ? due.first?.at ?? .never : .never
+  }
+
+  /// The row as JSON, nil inside when the session is gone, a failure when the store did not answer.
+  mutating func loaded(
+    _ session: Identifier, _ workspace: Identifier, _ result: Result<[UInt8]?, LoadFault>,
+    _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
+  ) {
+    readsInFlight -= 1
+    guard case .success(let json) = result else {
+      touch(session, workspace, now: now)
+      return
+    }
+    var frame: [UInt8] = []
+    FrameEncoder.appendFrame(.text, to: &frame) {
+      EventEncoder.inbox(session: session, conversation: json, to: &$0)
+    }
+    let bits = loops[workspace] ?? 0
+    let here: UInt64 = 1 << UInt64(effects.loop)
+    if bits & here != 0 { show(workspace, frame, &connections) }
+    effects.post(.inbox(workspace: workspace, frame: frame), toEach: bits & ~here)
+  }
+
+  func show(
+    _ workspace: Identifier, _ frame: [UInt8], _ connections: inout ConnectionTable
+  ) {
+    for id in watchers[workspace] ?? [] where connections.contains(id) {
+      connections.send(id.index, frame: frame)
+    }
+  }
+
+  // MARK: Operators
+
+  /// Every operator of this loop whose inbox is open, once for each workspace. They take
+  /// conversations, unless they have said that they do not.
+  func operators(
+    _ connections: borrowing ConnectionTable
+  ) -> [(workspace: Identifier, operator: Identifier)] {
+    var here: [(workspace: Identifier, operator: Identifier)] = []
+    for (workspace, watchers) in watchers {
+      var seen: Set<Identifier> = []
+      for id in watchers where connections.contains(id) {
+        guard let person = connections[id.index].member?.person.id, seen.insert(person).inserted
+        else { continue }
+        here.append((workspace, person))
+      }
+    }
+    return here
+  }
+
+  /// Whether an operator has come since the last call.
+  mutating func takeNewOperators() -> Bool {
+    defer { hasNewWatcher = false }
+    return hasNewWatcher
+  }
+
+  /// The command `available`: whether an operator takes conversations.
+  func setAvailable(
+    _ connection: ConnectionIndex, _ command: Command, _ connections: inout ConnectionTable,
+    _ effects: inout Effects
+  ) {
+    guard let member = connections[connection].member else { return }
+    guard member.isOperator else {
+      connections.refuse(connection, command.ref, .forbidden)
+      return
+    }
+    guard let isAvailable = command.available else {
+      connections.refuse(
+        connection, command.ref, .badFrame,
+        sentence: "The command needs available, true or false.", field: "available")
+      return
+    }
+    effects.read(
+      .storeAvailability(
+        connection: connections.id(at: connection), ref: command.ref, operator: member.person.id,
+        workspace: member.workspace, isAvailable))
+  }
+
+  /// The answer to `ReadRequest.storeAvailability`; `retryAfter` in milliseconds.
+  func availabilityStored(
+    _ request: ReadRequest, isStored: Bool, retryAfter: Int64,
+    _ connections: inout ConnectionTable, _ effects: inout Effects
+  ) {
+    guard
+      case .storeAvailability(let id, let ref, _, let workspace, let isAvailable) = request
+    else { return }
+    if isStored, isAvailable { effects.report(workspace, nil, .operators) }
+    guard connections.contains(id), connections.isOpen(id.index) else { return }
+    guard isStored else {
+      connections.refuse(id.index, ref, .unavailable, retryAfter: retryAfter)
+      return
+    }
+    connections.confirm(id.index, ref)
+  }
+}

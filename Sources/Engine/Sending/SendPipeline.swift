@@ -1,0 +1,351 @@
+import Chat
+import Primitives
+import Wire
+
+/// The way of a message from the command `send` to the store, and of the outcome back to its
+/// sender: checked, put into the open batch, committed by the journal, acknowledged or refused.
+struct SendPipeline {
+  private var queue = BatchQueue()
+  private var breaker = Breaker()
+  /// Where a body is decoded, used again for the next one.
+  private var bodyStorage: [UInt8] = []
+  /// Sends of other loops' connections that failed here.
+  private var remoteHeld: [RemoteSender: HeldSend] = [:]
+  /// Decides between waiting and `unavailable`.
+  var isStoreReachable = true
+
+  // MARK: The command
+
+  /// True when the message was accepted for the store.
+  mutating func send(
+    _ connection: ConnectionIndex, _ command: Command, _ text: RawSpan,
+    _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
+    _ effects: inout Effects, now: Instant
+  ) -> Bool {
+    let isOperator = connections[connection].isOperator
+    guard let session = command.session, let id = command.id, let body = command.body else {
+      connections.refuse(
+        connection, command.ref, .badFrame, sentence: "The command needs session, id and body.",
+        field: command.session == nil ? "session" : command.id == nil ? "id" : "body")
+      return false
+    }
+    guard let index = sessions.index(of: session),
+      let subscription = connections.subscription(connection, of: index, sessions)
+    else {
+      connections.refuse(connection, command.ref, .notSubscribed)
+      return false
+    }
+    let kind = command.kind ?? .text
+    guard kind == .text || isOperator && kind != .event else {
+      connections.refuse(connection, command.ref, kind == .event ? .rejected : .forbidden)
+      return false
+    }
+    // Whether the session is closed is judged by the database, with the id: a message that was
+    // stored before the close and comes again is a duplicate, not refused.
+    var content: [UInt8] = []
+    swap(&content, &bodyStorage)
+    content.removeAll(keepingCapacity: true)
+    defer { bodyStorage = content }
+    var payload: [UInt8] = []
+    do throws(JSONText.Fault) {
+      try JSONText.decode(body, in: text, to: &content)
+      if let token = command.payload {
+        try JSONText.appendCompact(text.extracting(token.range), to: &payload)
+      }
+    } catch {
+      connections.refuse(
+        connection, command.ref, .rejected,
+        sentence: "The text holds a character that cannot be stored.")
+      return false
+    }
+    guard content.count <= Limits.bodyBytes, payload.count <= Limits.payloadBytes else {
+      connections.refuse(connection, command.ref, .tooLarge)
+      return false
+    }
+    guard !content.isEmpty || !payload.isEmpty else {
+      connections.refuse(
+        connection, command.ref, .rejected, sentence: "A message needs a body or a payload.")
+      return false
+    }
+    let ordinal = connections[connection].ordinal(subscription, id)
+    if let wait = waitBeforeSend(&connections[connection], subscription, id, now: now) {
+      connections.suspend(connection, session, behind: id, ordinal: ordinal, sessions)
+      connections.refuse(connection, command.ref, wait.refusal, retryAfter: wait.milliseconds)
+      return false
+    }
+    return accept(
+      connection, command.ref, ordinal, session, id, kind, content, payload, sessions,
+      &connections, &effects, now: now)
+  }
+
+  /// Why a send cannot be taken now, or nil when it can. Each of these reasons is temporary, so
+  /// everything behind the send in the same session is refused too until it comes again.
+  private func waitBeforeSend(
+    _ connection: inout Connection, _ subscription: Int, _ id: Identifier, now: Instant
+  ) -> (refusal: Refusal, milliseconds: Int64)? {
+    if let held = connection.subscriptions[subscription].heldSend {
+      if held.id != id && now < held.until {
+        return (.unavailable, breaker.wait(salt: connection.salt, now: now))
+      }
+      connection.subscriptions[subscription].heldSend = nil
+    }
+    if connection.inFlight >= Limits.inFlight { return (.rateLimited, 100) }
+    let wait = connection.sendBucket.take(
+      perSecond: Limits.sendsPerSecond, burst: Limits.sendsBurst, now: now)
+    if wait > 0 {
+      connection.overRate += 1
+      return (.rateLimited, wait)
+    }
+    connection.overRate = max(0, connection.overRate - 1)
+    if isStoreGivenUp { return (.unavailable, breaker.wait(salt: connection.salt, now: now)) }
+    return nil
+  }
+
+  private mutating func accept(
+    _ connection: ConnectionIndex, _ ref: Reference, _ ordinal: UInt32, _ session: Identifier,
+    _ id: Identifier, _ kind: Kind, _ content: borrowing [UInt8], _ payload: borrowing [UInt8],
+    _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
+    _ effects: inout Effects, now: Instant
+  ) -> Bool {
+    guard let workspace = connections[connection].member?.workspace,
+      let role = connections[connection].member?.person.role,
+      let sender = connections[connection].member?.person.id
+    else { return false }
+    let record = Record(
+      workspace: workspace, session: session, id: id, role: role, kind: kind, sender: sender,
+      origin: Origin(
+        loop: effects.loop, connection: connections.id(at: connection), ref: ref,
+        ordinal: ordinal))
+    connections[connection].inFlight += 1
+    guard effects.owner(of: session) == effects.loop else {
+      effects.post(
+        .append(
+          AppendMail(
+            record: record, senderName: connections[connection].member?.person.name ?? [],
+            body: copy content, payload: copy payload)),
+        toOwnerOf: session)
+      return true
+    }
+    guard isAdmitted(record, sessions, &connections, &effects, now: now) else { return true }
+    connections[connection].member?.person.name.withRawSpan { name in
+      content.withRawSpan { body in
+        payload.withRawSpan { payload in
+          queue.append(record, senderName: name, body: body, payload: payload, now: now)
+        }
+      }
+    }
+    return true
+  }
+
+  /// Puts a record into the batch of this loop, which owns its session.
+  mutating func append(
+    _ item: AppendMail, _ sessions: borrowing SessionTable,
+    _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
+  ) {
+    guard isAdmitted(item.record, sessions, &connections, &effects, now: now) else { return }
+    item.senderName.withRawSpan { name in
+      item.body.withRawSpan { body in
+        item.payload.withRawSpan { payload in
+          queue.append(item.record, senderName: name, body: body, payload: payload, now: now)
+        }
+      }
+    }
+  }
+
+  /// Whether a record may wait for the store; if not, its sender has been refused.
+  private mutating func isAdmitted(
+    _ record: Record, _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
+    _ effects: inout Effects, now: Instant
+  ) -> Bool {
+    if !isHeld(record, loop: effects.loop, now: now), !queue.isFull, !isStoreGivenUp {
+      return true
+    }
+    answer(
+      record, Outcome(verdict: .unavailable), sessions, &connections, &effects, now: now)
+    return false
+  }
+
+  /// The store is down and sends were given up already: later ones are refused at once.
+  private var isStoreGivenUp: Bool { breaker.isOpen && !isStoreReachable }
+
+  /// Milliseconds after which a client should try again; `salt` spreads the clients.
+  func retryAfter(salt: UInt64, now: Instant) -> Int64 { breaker.wait(salt: salt, now: now) }
+
+  // MARK: The batch
+
+  var hasBatch: Bool { !queue.isEmpty }
+  var queuedRecords: Int { queue.recordCount }
+  /// When the oldest record came that waits for the journal.
+  var oldestQueued: Instant? { queue.oldest }
+
+  /// Lends the oldest batch to the journal, which takes its records. Answers how many it held.
+  mutating func submitBatch(_ submit: (inout Batch) -> Void) -> Int? {
+    guard let box = queue.take() else { return nil }
+    let count = box.batch.count
+    submit(&box.batch)
+    queue.recycle(box)
+    return count
+  }
+
+  /// A batch has its outcomes. `postponed` are the sessions whose messages were not stored for now:
+  /// everything that waits behind them is given up.
+  mutating func finishBatch(
+    postponed: Set<Identifier>, _ sessions: borrowing SessionTable,
+    _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
+  ) {
+    if postponed.isEmpty {
+      breaker.close()
+    } else if isStoreReachable {
+      failQueue(of: postponed, sessions, &connections, &effects, now: now)
+    } else {
+      failQueue(sessions, &connections, &effects, now: now)
+    }
+  }
+
+  /// Gives up what has waited for too long.
+  mutating func expire(
+    _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
+    _ effects: inout Effects, now: Instant
+  ) {
+    guard let oldest = queue.oldest,
+      now.milliseconds(since: oldest) >= Limits.sendWaitMilliseconds
+    else { return }
+    failQueue(sessions, &connections, &effects, now: now)
+  }
+
+  /// Gives up everything that waits: its senders keep it and send it again under the same id.
+  private mutating func failQueue(
+    _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
+    _ effects: inout Effects, now: Instant
+  ) {
+    breaker.open(now: now)
+    while let box = queue.take() {
+      for index in 0..<box.batch.count {
+        answer(
+          box.batch.record(index), Outcome(verdict: .unavailable), sessions, &connections,
+          &effects, now: now)
+      }
+      queue.recycle(box)
+    }
+  }
+
+  /// The store works, but another process holds the rows of these sessions: only what waits behind
+  /// their failed sends is given up, everything else keeps its place and its age.
+  private mutating func failQueue(
+    of postponed: Set<Identifier>, _ sessions: borrowing SessionTable,
+    _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
+  ) {
+    var boxes: [BatchQueue.Box] = []
+    while let box = queue.take() { boxes.append(box) }
+    for box in boxes {
+      for index in 0..<box.batch.count {
+        let record = box.batch.record(index)
+        guard !postponed.contains(record.session) else {
+          answer(
+            record, Outcome(verdict: .unavailable), sessions, &connections, &effects, now: now)
+          continue
+        }
+        box.batch.withSenderName(index) { name in
+          box.batch.withBody(index) { body in
+            box.batch.withPayload(index) { payload in
+              queue.append(
+                record, senderName: name, body: body, payload: payload, now: box.openedAt)
+            }
+          }
+        }
+      }
+      queue.recycle(box)
+    }
+  }
+
+  // MARK: The answer
+
+  mutating func answer(
+    _ record: Record, _ outcome: Outcome, _ sessions: borrowing SessionTable,
+    _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
+  ) {
+    if outcome.verdict == .unavailable { hold(record, loop: effects.loop, now: now) }
+    let reply = OutcomeMail(
+      origin: record.origin, session: record.session, id: record.id, outcome: outcome,
+      retryAfterMilliseconds: outcome.verdict == .unavailable
+        ? breaker.wait(salt: record.id.low, now: now) : 0)
+    if Int(record.origin.loop) == effects.loop {
+      deliver(reply, sessions, &connections, &effects)
+    } else {
+      effects.post(.outcome(reply), to: Int(record.origin.loop))
+    }
+  }
+
+  /// The outcome of a send of this loop.
+  func deliver(
+    _ reply: OutcomeMail, _ sessions: borrowing SessionTable,
+    _ connections: inout ConnectionTable, _ effects: inout Effects
+  ) {
+    if reply.origin.isRequest {
+      effects.finishRequest(reply)
+      return
+    }
+    let id = reply.origin.connection
+    guard connections.contains(id) else { return }
+    let connection = id.index
+    connections[connection].inFlight -= 1
+    guard connections.isOpen(connection) else { return }
+    let ref = reply.origin.ref
+    switch reply.outcome.verdict {
+    case .stored, .duplicate:
+      FrameEncoder.appendFrame(.text, to: &connections[outbox: connection]) {
+        EventEncoder.ack(
+          ref: ref, session: reply.session, id: reply.id, seq: reply.outcome.seq,
+          at: reply.outcome.at, isDuplicate: reply.outcome.verdict == .duplicate, to: &$0)
+      }
+      connections.markDirty(connection)
+    case .conflict: connections.refuse(connection, ref, .idConflict)
+    case .noSuchSession: connections.refuse(connection, ref, .noSuchSession)
+    case .closed: connections.refuse(connection, ref, .sessionClosed)
+    case .rejected: connections.refuse(connection, ref, .rejected)
+    case .unavailable:
+      connections.suspend(
+        connection, reply.session, behind: reply.id, ordinal: reply.origin.ordinal, sessions)
+      connections.refuse(
+        connection, ref, .unavailable, retryAfter: reply.retryAfterMilliseconds)
+    }
+  }
+
+  // MARK: Senders of other loops
+
+  /// Between a refusal here and the moment the sender's loop learns of it, later sends are already
+  /// on their way: they are held here.
+  private mutating func isHeld(_ record: Record, loop: Int, now: Instant) -> Bool {
+    guard !record.origin.isRequest, Int(record.origin.loop) != loop, !remoteHeld.isEmpty else {
+      return false
+    }
+    let sender = RemoteSender(record)
+    guard let held = remoteHeld[sender] else { return false }
+    if held.id != record.id && now < held.until { return true }
+    remoteHeld[sender] = nil
+    return false
+  }
+
+  private mutating func hold(_ record: Record, loop: Int, now: Instant) {
+    guard !record.origin.isRequest, Int(record.origin.loop) != loop else { return }
+    if remoteHeld.count >= Limits.heldSenders {
+      remoteHeld = remoteHeld.filter { now < $0.value.until }
+      // An outage that many senders run into at once; their own loops hold them a little later.
+      if remoteHeld.count >= Limits.heldSenders { return }
+    }
+    HeldSend.merge(
+      &remoteHeld[RemoteSender(record)],
+      HeldSend(id: record.id, ordinal: record.origin.ordinal, until: HeldSend.until(now)))
+  }
+}
+
+extension Origin {
+  init(loop: Int, connection: ConnectionID, ref: Reference, ordinal: UInt32) {
+    self.init(
+      loop: UInt16(loop), slot: UInt32(connection.index.value),
+      generation: connection.generation, isRequest: false, ref: ref, ordinal: ordinal)
+  }
+
+  /// Only of a send that is no request.
+  var connection: ConnectionID { ConnectionID(index: slot, generation: generation) }
+}
