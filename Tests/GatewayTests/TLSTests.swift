@@ -133,7 +133,7 @@ struct TLSTests {
     let context = try files.client()
     let established = try SocketClient(port: gateway.securePort, tls: context)
     // Hellos at once, more than an iteration takes.
-    let count = 4 * EventLoop.handshakesPerTurn
+    let count = 4 * TLSDriver.handshakesPerTurn
     let workspace = TLSWorkspace()
     var sockets: [RawClient] = []
     for _ in 0..<count {

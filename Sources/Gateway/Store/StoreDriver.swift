@@ -1,4 +1,6 @@
+import API
 import Chat
+import Directory
 import Engine
 import Journal
 import Kernel
@@ -14,16 +16,16 @@ import Primitives
 /// those for other components of the loop are returned (`StoreAnswer`).
 struct StoreDriver: ~Copyable {
   private var writer: Writer
-  var reader: QueryConnection
-  var queries = PendingQueries()
+  private var reader: QueryConnection
+  private var queries = PendingQueries()
   private var registrations = StoreRegistrations()
   private(set) var batch = BatchInFlight()
-  var health: StoreHealth
+  private var health: StoreHealth
   private var quarantine = QuarantineReports()
   private var generation = GenerationPoll()
   /// Names the database that the writer has reached; the engine takes no answer from another one.
   private(set) var name = ""
-  let logger: Logger
+  private let logger: Logger
 
   /// The batch that PostgreSQL has and has not answered.
   struct BatchInFlight {
@@ -199,7 +201,8 @@ struct StoreDriver: ~Copyable {
     _ = ask(History.generationQuery, for: .generation, now: now)
   }
 
-  mutating func noteGeneration(_ result: Result<Rows, QueryFailure>, _ engine: inout Engine) {
+  private mutating func noteGeneration(_ result: Result<Rows, QueryFailure>, _ engine: inout Engine)
+  {
     guard let rows = try? result.get(), !rows.isEmpty, let current = rows.int(0, 0) else { return }
     if generation.note(current) { engine.rereadAll() }
   }
@@ -216,36 +219,165 @@ struct StoreDriver: ~Copyable {
 
   /// The loop ends: the tasks that wait get an error.
   mutating func end() { queries.end() }
-}
 
-/// Whether sessions were changed behind the loop's back: by an erasure, by a restore, by the
-/// promotion of a standby.
-private struct GenerationPoll {
-  static let milliseconds: Int64 = 5_000
+  // MARK: Questions and answers
 
-  var next = Instant.zero
-  /// As last read from the database.
-  private var known: Int64?
-
-  /// The first answer only says where it stands.
-  mutating func note(_ current: Int64) -> Bool {
-    defer { known = current }
-    return known != nil && known != current
+  /// Puts a question of the loop's own into the reader's queue, unless that is full.
+  mutating func ask(_ query: Query, for asker: PendingQueries.Asker, now: Instant) -> Bool {
+    let ticket = queries.add(asker)
+    queries.hasNew = true
+    if reader.enqueue(query, ticket: ticket, now: now) { return true }
+    _ = queries.take(ticket)
+    return false
   }
-}
 
-/// When the log last named a message that PostgreSQL refuses: a client that sends nothing else
-/// does not fill the log of the gateway.
-private struct QuarantineReports {
-  private static let milliseconds: Int64 = 60_000
+  /// A question of a task on this loop.
+  mutating func ask(
+    _ query: Query, _ continuation: CheckedContinuation<Result<Rows, QueryFailure>, Never>,
+    now: Instant
+  ) {
+    if !ask(query, for: .task(continuation), now: now) {
+      continuation.resume(returning: .failure(.overloaded))
+    }
+  }
 
-  private var next = Instant.zero
+  private mutating func ask(_ request: ReadRequest, _ engine: inout Engine, _ now: Instant) {
+    if !ask(query(for: request, engine), for: .engine(request), now: now) {
+      finish(request, .failure(.overloaded), &engine, now)
+    }
+  }
 
-  mutating func report(_ row: QuarantinedRow, _ logger: Logger, now: Instant) {
-    guard now >= next else { return }
-    next = now.advanced(byMilliseconds: QuarantineReports.milliseconds)
-    logger.warning(
-      "PostgreSQL refuses a message for what is in it; chirrup quarantine show tells more",
-      metadata: ["message": "\(row.record.id)", "sqlstate": "\(row.refusal.state.code)"])
+  private func query(for request: ReadRequest, _ engine: borrowing Engine) -> Query {
+    switch request {
+    case .session(let id):
+      let hint = engine.workspace(of: id)
+      return hint.map { History.sessionQuery(id, of: $0) } ?? History.sessionQuery(id)
+    case .entries(let session, let after, let limit, let purpose):
+      return History.entriesQuery(
+        session, of: engine.workspace(of: session) ?? .zero, after: after, limit: limit,
+        bytes: purpose.bytesMax)
+    case .entriesBefore(let session, let before, let limit, let purpose):
+      return History.entriesQuery(
+        session, of: engine.workspace(of: session) ?? .zero, before: before, limit: limit,
+        bytes: purpose.bytesMax)
+    case .conversation(let session, let workspace):
+      return conversationQuery(session, of: workspace)
+    case .storeMark(_, let session, let workspace, let mark):
+      return History.markQuery(
+        session, of: workspace, mark.person, read: mark.read, delivered: mark.delivered)
+    case .storeAvailability(_, _, let member, let workspace, let isAvailable):
+      return OperatorPresence.setAvailable(member, of: workspace, isAvailable).query
+    }
+  }
+
+  /// The next answer; those that are for other components are the caller's to deal with.
+  mutating func takeAnswer(
+    _ engine: inout Engine, _ metrics: inout LoopMetrics, now: Instant
+  ) -> StoreAnswer? {
+    guard let (ticket, result) = reader.takeAnswer() else { return nil }
+    guard let asker = queries.take(ticket) else {
+      preconditionFailure("the reader answered a question that nobody asked")
+    }
+    if let purpose = asker.purpose { health.note(result, of: purpose) }
+    let rows = try? result.get()
+    switch asker {
+    case .task(let continuation): continuation.resume(returning: result)
+    case .engine(let request): finish(request, result, &engine, now)
+    case .otherWorkspaces(let id):
+      health.note(result)
+      load(id, rows, mayBeElsewhere: false, &engine, now)
+    case .housekeeping: break
+    case .quarantine:
+      // No row was touched: the workspace has its share in the table already.
+      if let rows, rows.affected > 0 {
+        metrics.quarantined &+= 1
+      } else {
+        metrics.quarantineDropped &+= 1
+      }
+    case .generation: noteGeneration(result, &engine)
+    case .origins:
+      return .origins(rows.map(Workspace.allOrigins(limit: Origins.listedMax).answer))
+    case .presence: return .presence(rows.map(OperatorPresence.beat([]).answer))
+    case .tokenChecks(let statement): return .tokenChecks(rows.map(statement.answer))
+    case .recheck(let statement, let count):
+      return .recheck(count: count, rows.map(statement.answer))
+    case .revocations(let statement): return .revocations(rows.map(statement.answer))
+    case .notification: return .notified(rows != nil)
+    case .catchUp:
+      return .catchUp(rows.map { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } })
+    }
+    return .handled
+  }
+
+  // MARK: The engine's reads
+
+  private mutating func finish(
+    _ request: ReadRequest, _ result: Result<Rows, QueryFailure>, _ engine: inout Engine,
+    _ now: Instant
+  ) {
+    health.note(result)
+    // What the reader says of another database than the writer's is no answer.
+    let isSameStore = name.isEmpty || reader.store == name
+    if !isSameStore { reader.reconnect(now: now) }
+    let rows = isSameStore ? try? result.get() : nil
+    switch request {
+    case .session(let id):
+      load(id, rows, mayBeElsewhere: engine.workspace(of: id) != nil, &engine, now)
+    case .entries(_, _, let limit, let purpose), .entriesBefore(_, _, let limit, let purpose):
+      engine.entriesLoaded(
+        request, rows.map { History.decodePage($0, limit: limit, bytes: purpose.bytesMax) })
+    case .conversation(let session, let workspace):
+      guard let rows else {
+        engine.conversationLoaded(session, workspace, .failure(.unavailable))
+        return
+      }
+      let json = decodeConversation(rows).map { conversation in
+        var json: [UInt8] = []
+        appendConversationJSON(conversation, to: &json)
+        return json
+      }
+      engine.conversationLoaded(session, workspace, .success(json))
+    case .storeMark:
+      engine.markStored(request, isStored: StoreDriver.isSettled(result, isSameStore))
+    case .storeAvailability:
+      engine.availabilityStored(request, isStored: StoreDriver.isSettled(result, isSameStore))
+    }
+  }
+
+  /// Stored, or refused for good: a statement that PostgreSQL refuses it would refuse again.
+  private static func isSettled(
+    _ result: Result<Rows, QueryFailure>, _ isSameStore: Bool
+  ) -> Bool {
+    switch result {
+    case .success: isSameStore
+    case .failure(.refused(let state, _)): ["22", "23", "42"].contains(state.errorClass)
+    case .failure: false
+    }
+  }
+
+  private mutating func load(
+    _ id: Identifier, _ rows: Rows?, mayBeElsewhere: Bool, _ engine: inout Engine, _ now: Instant
+  ) {
+    guard let rows else {
+      engine.sessionLoaded(id, .failure(.unavailable))
+      return
+    }
+    if let snapshot = History.decodeSession(rows) {
+      engine.sessionLoaded(id, .success(snapshot))
+    } else if mayBeElsewhere {
+      loadFromAnyWorkspace(id, &engine, now)
+    } else {
+      engine.sessionLoaded(id, .failure(.noSuchSession))
+    }
+  }
+
+  /// The first to ask for a session may belong to another workspace than the session; others who
+  /// wait for it must get it all the same. The only statement that looks in all workspaces.
+  private mutating func loadFromAnyWorkspace(
+    _ id: Identifier, _ engine: inout Engine, _ now: Instant
+  ) {
+    if !ask(History.sessionQuery(id), for: .otherWorkspaces(id), now: now) {
+      engine.sessionLoaded(id, .failure(.unavailable))
+    }
   }
 }

@@ -1,4 +1,5 @@
 import Chat
+import Directory
 import Engine
 import Kernel
 import Logging
@@ -8,22 +9,24 @@ import Primitives
 /// What PostgreSQL and the other gateways bring, and which component of the loop it is for.
 extension EventLoop {
   mutating func driveStore() {
-    store.write(&engine, epoll, &metrics, now: now)
-    let isDue = store.receive(loop: index, now: now)
+    store.write(&engine, poller.epoll, &metrics, now: turn.now)
+    let isDue = store.receive(loop: index, now: turn.now)
     takeAnswers()
-    if store.sendQueries(&engine, isDue: isDue, now: now) {
+    if store.sendQueries(&engine, isDue: isDue, now: turn.now) {
       takeAnswers()
-      store.watchReader(epoll)
+      store.watchReader(poller.epoll)
     }
     // What the answers brought may be committed in this same turn.
-    if store.canWrite && engine.hasBatch { store.write(&engine, epoll, &metrics, now: now) }
-    if store.noteHealth(&engine, now: now) { postMetrics() }
+    if store.canWrite && engine.hasBatch {
+      store.write(&engine, poller.epoll, &metrics, now: turn.now)
+    }
+    if store.noteHealth(&engine, now: turn.now) { postMetrics() }
   }
 
   private mutating func takeAnswers() {
-    while let answer = store.takeAnswer(&engine, &metrics, now: now) {
+    while let answer = store.takeAnswer(&engine, &metrics, now: turn.now) {
       take(answer)
-      if isOver(.store) { return }
+      if turn.isOver(.store) { return }
     }
   }
 
@@ -37,16 +40,16 @@ extension EventLoop {
         pass(WorkspaceNews(workspace: workspace, kind: .operators))
       }
     case .tokenChecks(let shutOut):
-      revocations.finishTokenChecks(shutOut, &engine, sockets, now: now)
-      revocations.ask(engine, &store, now: now)
+      revocations.finishTokenChecks(shutOut, &engine, sockets, now: turn.now)
+      revocations.ask(engine, &store, now: turn.now)
     case .recheck(let count, let shutOut):
-      revocations.finishRecheck(of: count, shutOut, &engine, sockets, now: now)
-      revocations.ask(engine, &store, now: now)
+      revocations.finishRecheck(of: count, shutOut, &engine, sockets, now: turn.now)
+      revocations.ask(engine, &store, now: turn.now)
     case .revocations(let found):
-      if let mail = revocationFeed.finish(found, &store, now: now) {
+      if let mail = revocationFeed.finish(found, &store, now: turn.now) {
         for mailbox in context.mailboxes { mailbox.post(.revocation(mail)) }
       }
-    case .notified(let isDone): peers.noteNotified(isDone, now: now)
+    case .notified(let isDone): peers.noteNotified(isDone, now: turn.now)
     case .catchUp(let behind): peers.finishScan(behind, &engine)
     }
   }
@@ -56,7 +59,9 @@ extension EventLoop {
     if list.count >= Origins.listedMax {
       logger.error("more than \(Origins.listedMax) allowed origins: some are not admitted")
     }
+    var origins = http.origins
     origins.load(list, hasOpenWorkspace: hasOpenWorkspace)
+    http.use(origins)
     for other in 0..<context.loopCount where other != index {
       context.mailboxes[other].post(.origins(origins))
     }
@@ -64,31 +69,21 @@ extension EventLoop {
 
   // MARK: Other gateways
 
-  mutating func takePeerChanges() {
+  /// One loop listens to the other gateways for all; each tells them what it has changed.
+  mutating func exchangeWithPeers() {
+    if index == 0 { takePeerChanges() }
+    peers.announce(&engine, &store, now: turn.now)
+  }
+
+  private mutating func takePeerChanges() {
     for change in peers.takeChanges(&store) {
       switch change {
       case .hello: context.peers.note(true)
       case .everything: for mailbox in context.mailboxes { mailbox.post(.catchUp) }
-      case .revocation: revocationFeed.announce(&store, now: now)
+      case .revocation: revocationFeed.announce(&store, now: turn.now)
       case .session(let change): engine.changed(change.session, of: change.workspace)
       case .queue(let workspace): pass(WorkspaceNews(workspace: workspace, kind: .line))
       }
-    }
-  }
-
-  // MARK: News
-
-  /// To the background jobs of this gateway.
-  func pass(_ news: WorkspaceNews) {
-    context.jobs.workspaceNews(news, loop: index, now: now)
-  }
-
-  /// From a REST handler: for the background jobs, and for the other gateways.
-  mutating func announce(_ news: WorkspaceNews) {
-    pass(news)
-    switch news.kind {
-    case .waits, .taken, .closed: peers.noteQueueMoved(in: news.workspace, engine)
-    case .wrote, .operators, .audience, .line, .sweep: break
     }
   }
 }

@@ -1,15 +1,21 @@
+import Chat
 import Engine
 import Kernel
 import Logging
+import OpenSSL
 import Primitives
 import Wire
 
-/// Reading and writing of sockets, whatever they speak.
+/// Reading and writing of sockets, whatever they speak: which component the bytes are for.
 extension EventLoop {
+  // MARK: Reading
+
   mutating func receive(_ socket: SocketIndex, hasHungUp: Bool) {
     guard sockets.isAlive(socket) else { return }
     switch sockets[socket].phase {
-    case .proxyHeader(let header): return receiveProxyHeader(socket, header)
+    case .proxyHeader(let header):
+      return acceptor.receiveProxyHeader(
+        socket, header, &sockets, &input, poller.epoll, &metrics, turn)
     case .hello(let until): return receiveHello(socket, until: until, hasHungUp: hasHungUp)
     // Read when it is its turn.
     case .helloQueued: return
@@ -38,7 +44,7 @@ extension EventLoop {
         engine.receive(connection, &bytes)
       }
     case .http:
-      input.withRawSpan { sockets[socket].exchange.receive($0.extracting(range), now: now) }
+      input.withRawSpan { sockets[socket].exchange.receive($0.extracting(range), now: turn.now) }
       serve(socket)
     case .lingering, .proxyHeader, .hello, .helloQueued, .handshake: return
     }
@@ -49,85 +55,52 @@ extension EventLoop {
     if case .webSocket(let connection) = sockets[socket].phase {
       engine.connections.peerEnded(connection)
     }
-    sockets[socket].hasEnded = true
-    doom(socket)
+    sockets.doomEnded(socket)
   }
 
-  mutating func doom(_ socket: SocketIndex) { sockets.doom(socket) }
-
   mutating func becameWritable(_ socket: SocketIndex) {
+    let id = sockets.id(at: socket)
     switch sockets[socket].phase {
     case .webSocket(let connection):
       watch(socket, sockets[socket].interest.subtracting(.write))
-      if sockets[socket].hasUnsent { unsentSockets.append(sockets.id(at: socket)) }
+      if sockets[socket].hasUnsent { tls.becameWritable(id) }
       engine.connections.writable(connection, now: engine.now)
-    case .http: httpDirty.append(sockets.id(at: socket))
-    case .handshake: unsentSockets.append(sockets.id(at: socket))
+    case .http: http.becameWritable(id)
+    case .handshake: tls.becameWritable(id)
     case .lingering: if !endOutput(socket) { ended(socket) }
     case .proxyHeader, .hello, .helloQueued: return
     }
   }
 
-  /// Tells epoll what to watch, where that has changed.
-  mutating func watch(_ socket: SocketIndex, _ interest: Interest) {
-    sockets.watch(socket, interest, epoll)
+  private mutating func watch(_ socket: SocketIndex, _ interest: Interest) {
+    sockets.watch(socket, interest, poller.epoll)
   }
 
-  /// A paused connection is not read: a token is being verified, or the peer does not take its
-  /// answers.
-  mutating func applyPauses() {
-    for connection in engine.connections.takePauseChanges() {
-      guard let socket = sockets.socket(ofConnection: connection) else { continue }
-      let interest = sockets[socket].interest
-      watch(
-        socket,
-        engine.connections.isPaused(connection)
-          ? interest.subtracting(.read) : interest.union(.read))
-    }
-  }
+  // MARK: Flush
 
   /// One write for every connection with something to say.
   mutating func flush() {
     flushAnswers()
-    flushUnsent()
-    if dirtyFlushed == dirty.count {
-      engine.connections.takeDirty(into: &dirty)
-      dirtyFlushed = 0
-    }
-    while dirtyFlushed < dirty.count {
-      let connection = dirty[dirtyFlushed]
-      dirtyFlushed += 1
+    flushTLS()
+    output.fill(from: &engine)
+    while let connection = output.next() {
       guard let socket = sockets.socket(ofConnection: connection) else { continue }
       flush(socket, connection)
-      if isOver(.output) { break }
+      if turn.isOver(.output) { break }
     }
-    // A burst of large answers is not kept for ever.
-    if output.capacity > 4 * 1_048_576 { output = [] }
+    output.trim()
     applyPauses()
   }
 
-  private mutating func flushAnswers() {
-    guard !httpDirty.isEmpty else { return }
-    let served = httpDirty
-    httpDirty.removeAll(keepingCapacity: true)
-    for (position, id) in served.enumerated() where sockets.contains(id) {
-      flushHTTP(id.index)
-      if isOver(.output) {
-        httpDirty.insert(contentsOf: served[(position + 1)...], at: 0)
-        return
-      }
-    }
-  }
-
   private mutating func flush(_ socket: SocketIndex, _ connection: ConnectionIndex) {
-    output.removeAll(keepingCapacity: true)
-    engine.collect(connection, into: &output)
+    output.bytes.removeAll(keepingCapacity: true)
+    engine.collect(connection, into: &output.bytes)
     guard !sockets[socket].isDoomed else { return }
     send(socket, connection)
   }
 
   /// A long answer to what was just received leaves while it is in the processor's cache. What a
-  /// connection is told after a commit waits for the flush, so that it leaves with one write.
+  /// connection gets after a commit waits for the flush, so that it leaves with one write.
   mutating func answerEarly(_ socket: SocketIndex) {
     guard sockets.isAlive(socket), case .webSocket(let connection) = sockets[socket].phase,
       engine.connections.outputByteCount(connection) >= EventLoop.earlyBytes
@@ -139,44 +112,58 @@ extension EventLoop {
   private static let earlyBytes = 2_048
 
   private mutating func send(_ socket: SocketIndex, _ connection: ConnectionIndex) {
-    guard !output.isEmpty || sockets[socket].hasUnsent else {
+    guard !output.bytes.isEmpty || sockets[socket].hasUnsent else {
       engine.connections.flushed(connection, now: engine.now)
       return
     }
-    switch output.withRawSpan({ sockets[socket].send($0, tlsWorkspace) }) {
+    switch output.bytes.withRawSpan({ sockets[socket].send($0, tls.workspace) }) {
     case .bytes(let count):
       metrics.bytesSent &+= UInt64(count)
-      if count == output.count && !sockets[socket].hasUnsent {
+      if count == output.bytes.count && !sockets[socket].hasUnsent {
         engine.connections.flushed(connection, now: engine.now)
       } else {
-        engine.connections.blocked(connection, rest: output[count...], now: engine.now)
+        engine.connections.blocked(connection, rest: output.bytes[count...], now: engine.now)
         watch(socket, sockets[socket].interest.union(.write))
       }
     case .wouldBlock:
-      engine.connections.blocked(connection, rest: output[...], now: engine.now)
+      engine.connections.blocked(connection, rest: output.bytes[...], now: engine.now)
       watch(socket, sockets[socket].interest.union(.write))
     case .reset, .failed: ended(socket)
     }
   }
 
-  /// The last act of an iteration: no socket is used again while an event may still name it.
+  /// A paused connection is not read: a token is being verified, or the peer does not take its
+  /// answers.
+  private mutating func applyPauses() {
+    for connection in engine.connections.takePauseChanges() {
+      guard let socket = sockets.socket(ofConnection: connection) else { continue }
+      let interest = sockets[socket].interest
+      watch(
+        socket,
+        engine.connections.isPaused(connection)
+          ? interest.subtracting(.read) : interest.union(.read))
+    }
+  }
+
+  // MARK: Close
+
+  /// The last act of a turn: no place in the table is used again while an event may still name it.
   mutating func closeDoomed() {
     for connection in engine.connections.takeDoomed() {
       guard let socket = sockets.socket(ofConnection: connection) else {
         _ = engine.release(connection)
         continue
       }
-      doom(socket)
+      sockets.doom(socket)
     }
     while let id = sockets.takeDoomed() {
-      close(id)
+      close(id.index)
       // A loop that ends has no next turn.
-      if !drain.isOver, isOver(.closing) { break }
+      if !drain.isOver, turn.isOver(.closing) { break }
     }
   }
 
-  private mutating func close(_ id: SocketID) {
-    let socket = id.index
+  private mutating func close(_ socket: SocketIndex) {
     if case .webSocket(let connection) = sockets[socket].phase {
       let code = engine.release(connection)?.rawValue ?? 1006
       metrics.closed[code, default: 0] &+= 1
@@ -185,30 +172,38 @@ extension EventLoop {
         metadata: ["code": "\(code)", "peer": "\(sockets[socket].caller.peer.ip)"])
     }
     if sockets[socket].hasEnded || drain.isOver {
-      if !sockets[socket].hasEnded { closeSecure(socket) }
-      remove(id)
+      if !sockets[socket].hasEnded { tls.close(socket, &sockets) }
+      remove(socket)
     } else if !linger(socket) {
-      remove(id)
+      remove(socket)
     }
+  }
+
+  /// Closes the socket; its place may be used again.
+  mutating func remove(_ socket: SocketIndex) {
+    tls.endHandshake(socket, sockets)
+    let closed = sockets.remove(socket)
+    closed.tls?.forget(tls.workspace)
+    acceptor.noteClosed(closed)
   }
 
   private static let lingerMilliseconds: Int64 = 2_000
 
   /// False when there is nobody to linger for.
   private mutating func linger(_ socket: SocketIndex) -> Bool {
-    closeSecure(socket)
-    endHandshake(socket)
+    tls.close(socket, &sockets)
+    tls.endHandshake(socket, sockets)
     sockets[socket].isDoomed = false
-    sockets[socket].beginHTTP(now)
+    sockets[socket].beginHTTP(turn.now)
     sockets[socket].phase = .lingering(
-      until: now.advanced(byMilliseconds: EventLoop.lingerMilliseconds))
+      until: turn.now.advanced(byMilliseconds: EventLoop.lingerMilliseconds))
     return endOutput(socket)
   }
 
   /// Shuts our side of a lingering socket, once nothing sealed is left. False when the peer has
   /// gone already, as browsers do behind their close frame.
   private mutating func endOutput(_ socket: SocketIndex) -> Bool {
-    if sockets[socket].hasUnsent { closeSecure(socket) }
+    if sockets[socket].hasUnsent { tls.close(socket, &sockets) }
     guard !sockets[socket].hasUnsent else {
       watch(socket, [.read, .write])
       return true
@@ -222,6 +217,8 @@ extension EventLoop {
     return true
   }
 
+  // MARK: Timers
+
   /// Slow senders, idle connections, and peers that do not close.
   mutating func sweepSockets() {
     var next = sockets.next(after: nil)
@@ -230,19 +227,23 @@ extension EventLoop {
       guard sockets.isAlive(socket) else { continue }
       switch sockets[socket].phase {
       case .webSocket: continue
-      case .http: sweepHTTP(socket)
-      case .hello(let until), .helloQueued(let until): sweepHandshake(socket, until: until)
-      case .handshake(let until): sweepHandshake(socket, until: patience(socket, until))
+      case .http: http.sweep(socket, &sockets, &metrics, turn)
+      case .hello(let until), .helloQueued(let until): expireHandshake(socket, until)
+      case .handshake(let until):
+        expireHandshake(socket, tls.limit(ofHandshake: socket, until: until, sockets))
       case .proxyHeader:
-        guard now >= sockets[socket].exchange.deadline else { continue }
+        guard turn.now >= sockets[socket].exchange.deadline else { continue }
         metrics.faults.count(.connect, "no PROXY header in time")
-        sockets[socket].hasEnded = true
-        doom(socket)
+        sockets.doomEnded(socket)
       case .lingering(let until):
-        guard now >= until else { continue }
-        sockets[socket].hasEnded = true
-        doom(socket)
+        if turn.now >= until { sockets.doomEnded(socket) }
       }
     }
+  }
+
+  private mutating func expireHandshake(_ socket: SocketIndex, _ limit: Instant) {
+    guard turn.now >= limit else { return }
+    metrics.faults.count(.tls, "handshake not complete in time")
+    sockets.doomEnded(socket)
   }
 }

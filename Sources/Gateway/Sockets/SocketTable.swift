@@ -142,6 +142,24 @@ struct SocketTable: ~Copyable {
     return idOfConnection[place].index
   }
 
+  // MARK: Reading
+
+  /// Receives `limit` bytes at most, at the beginning of `input`.
+  func receive(_ socket: SocketIndex, into input: inout [UInt8], limit: Int) -> ReadOutcome {
+    input.withMutableRawSpan { all in
+      var room = all._mutatingExtracting(0..<limit)
+      return self[socket].descriptor.receive(into: &room)
+    }
+  }
+
+  /// The same, but the bytes stay in the kernel.
+  func peek(_ socket: SocketIndex, into input: inout [UInt8], limit: Int) -> ReadOutcome {
+    input.withMutableRawSpan { all in
+      var room = all._mutatingExtracting(0..<limit)
+      return self[socket].descriptor.peek(into: &room)
+    }
+  }
+
   // MARK: Watching
 
   /// Sets what epoll watches, where that has changed. A socket that cannot be watched is of no use.

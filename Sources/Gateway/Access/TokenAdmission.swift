@@ -1,0 +1,69 @@
+import Chat
+import Directory
+import Engine
+import Kernel
+import Primitives
+import Settings
+import Tokens
+
+/// From a token to a member: verified, admitted, bound to its origin. Then the database has the
+/// last word, see `RevocationChecks`.
+enum TokenAdmission {
+  typealias Outcome = Result<(Member, Standing.Subject), TokenRefusal>
+
+  /// The token's member, if its address may have one more token verified, the page is the token's,
+  /// and its visitor and workspace may have one more connection. Some 5 microseconds.
+  static func admit(
+    _ token: [UInt8], of caller: inout Caller, _ context: GatewayContext, _ turn: Turn
+  ) -> Outcome {
+    guard context.admission.mayVerify(caller.peer.ip, now: turn.now) else {
+      return .failure(.tooFast)
+    }
+    let verified: VerifiedToken
+    do throws(TokenFault) {
+      verified = try context.tokens.verify(token, now: turn.wall)
+    } catch {
+      return .failure(error == .expired ? .expired : .invalid)
+    }
+    switch verified.principal {
+    case .visitor: return admitVisitor(verified, &caller, context.admission)
+    case .operator: return admitOperator(verified)
+    }
+  }
+
+  /// A browser sends the Origin, so a token that was issued for one site is of no use to the pages
+  /// of another (faults A05); a program may say what it likes, and has the token itself.
+  private static func admitVisitor(
+    _ token: VerifiedToken, _ caller: inout Caller, _ admission: Admission
+  ) -> Outcome {
+    guard case .visitor(let id, let workspace, let sessions, let name) = token.principal else {
+      return .failure(.invalid)
+    }
+    if let bound = token.binding.origin, let origin = caller.origin, bound != origin {
+      return .failure(.foreignOrigin)
+    }
+    switch admission.enter(visitor: id, workspace: workspace, &caller.place) {
+    case .admitted: break
+    case .tooManyOfVisitor: return .failure(.tooManyConnections)
+    case .tooManyOfWorkspace: return .failure(.workspaceFull)
+    }
+    let member = Member(
+      person: Person(role: .visitor, id: id, name: Array(name.utf8)), workspace: workspace,
+      sessions: sessions, expiresAt: token.expiresAt)
+    return .success((member, .visitor(id, workspace: workspace)))
+  }
+
+  private static func admitOperator(_ token: VerifiedToken) -> Outcome {
+    guard case .operator(let id, let workspace, let name, let role) = token.principal else {
+      return .failure(.invalid)
+    }
+    guard role != Operator.roleBeforeOwnPassword else { return .failure(.passwordChangeRequired) }
+    let member = Member(
+      person: Person(role: .operator_, id: id, name: Array(name.utf8)), workspace: workspace,
+      sessions: [], expiresAt: token.expiresAt)
+    let login = OperatorLogin(
+      id: id, workspace: workspace, role: role, session: token.binding.session,
+      credential: token.binding.credential)
+    return .success((member, .login(login)))
+  }
+}

@@ -1,0 +1,355 @@
+import API
+import Chat
+import Directory
+import Engine
+import Kernel
+import OpenSSL
+import Primitives
+import Settings
+import Tokens
+import Wire
+
+/// HTTP on one loop: which request is for whom, how answers leave, and everything that can refuse a
+/// WebSocket before its 101.
+struct HTTPServer {
+  private let context: GatewayContext
+  private let loop: Int
+  private let pulse: LoopPulse
+  /// Which pages may open a WebSocket, as the first loop has read it for all.
+  private(set) var origins: Origins
+  private var random = RandomBlock()
+  /// Sockets with answers to be sent.
+  private var unsent: [SocketID] = []
+  private var appends = PendingAppends()
+  private var isDraining = false
+
+  private static let chatPath = "/api/v1/ws"
+  private static let echoPath = "/debug/echo"
+
+  init(_ context: GatewayContext, loop: Int) {
+    self.context = context
+    self.loop = loop
+    pulse = context.pulses[loop]
+    origins = Origins(context.settings)
+  }
+
+  mutating func beginDrain() { isDraining = true }
+
+  mutating func use(_ origins: Origins) { self.origins = origins }
+
+  // MARK: Requests
+
+  /// Carries out the requests that are complete, one after the other. A peer that pipelines many
+  /// gets some of them answered, then it is the others' turn.
+  ///
+  /// - Returns: the request for a WebSocket, if one came; `acceptUpgrade` or the engine refuses it.
+  mutating func serve(
+    _ socket: SocketIndex, _ sockets: inout SocketTable, _ epoll: borrowing Epoll,
+    _ metrics: inout LoopMetrics, _ turn: Turn
+  ) -> RequestHead? {
+    var served = 0
+    while sockets.isAlive(socket), !sockets[socket].exchange.isBusy,
+      !sockets[socket].exchange.isClosing,
+      sockets[socket].exchange.output.count < HTTPLimits.outputBytes
+    {
+      guard served < HTTPLimits.requestsPerTurn, served == 0 || !turn.isOver(.sockets) else {
+        unsent.append(sockets.id(at: socket))
+        return nil
+      }
+      served += 1
+      switch sockets[socket].exchange.next() {
+      case .needMoreBytes: return nil
+      case .expectsContinue:
+        sockets[socket].exchange.output.append("HTTP/1.1 100 Continue\r\n\r\n")
+        unsent.append(sockets.id(at: socket))
+        return nil
+      case .fault(let status, let reason):
+        refuse(socket, .http, status, reason, reason.description, [], &sockets, &metrics, turn)
+        return nil
+      case .request(let head, let body):
+        metrics.httpRequests &+= 1
+        if dispatch(socket, head, body, &sockets, epoll, &metrics, turn) { return head }
+        pulse.note(.sockets)
+      }
+    }
+    return nil
+  }
+
+  /// - Returns: whether it is a request for a WebSocket.
+  private mutating func dispatch(
+    _ socket: SocketIndex, _ head: RequestHead, _ body: [UInt8], _ sockets: inout SocketTable,
+    _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics, _ turn: Turn
+  ) -> Bool {
+    let peer = sockets[socket].caller.peer.ip
+    guard context.proxies.contains(peer) || context.hosts.admit(head.value(of: "host")) else {
+      refuse(
+        socket, .http, 421, "unknown host",
+        "This gateway does not answer under this name. If it should, put the name into "
+          + "allowed_hosts, or its URL into public_url.", [], &sockets, &metrics, turn)
+      return false
+    }
+    if head.path == HTTPServer.chatPath
+      || head.path == HTTPServer.echoPath && context.settings.debugEcho
+    {
+      return true
+    }
+    if head.path == "*" {
+      // RFC 9110 §9.3.7: the server as a whole.
+      answer(
+        socket, APIResponse(status: 204, headers: [("Allow", "GET, HEAD, POST, OPTIONS")]),
+        &sockets, &metrics, turn)
+    } else if head.wantsWebSocket && head.method != .get {
+      refuse(
+        socket, .upgrade, 400, "upgrade of another method", "Only GET can be upgraded.", [],
+        &sockets, &metrics, turn)
+    } else {
+      // RFC 9110 §7.8 lets a server ignore an upgrade; a client that sends one here is mistaken and
+      // gets an error, after whatever the route itself answers.
+      sockets[socket].exchange.isMisplacedUpgrade = head.wantsWebSocket
+      if head.path.hasPrefix("/api/v1/") {
+        callAPI(socket, head, body, &sockets, epoll, turn)
+      } else {
+        pulse.note(head.path == StaticRoutes.metricsPath ? .metrics : .page)
+        answer(socket, StaticRoutes.answer(head, context), &sockets, &metrics, turn)
+      }
+    }
+    return false
+  }
+
+  /// Runs the handler as a task on this loop; its answer comes back as mail.
+  private func callAPI(
+    _ socket: SocketIndex, _ head: RequestHead, _ body: [UInt8], _ sockets: inout SocketTable,
+    _ epoll: borrowing Epoll, _ turn: Turn
+  ) {
+    sockets[socket].exchange.isBusy = true
+    // Nothing more is read until this is answered, so a peer cannot pile up requests.
+    sockets.watch(socket, [], epoll)
+    let id = sockets.id(at: socket)
+    let peer = sockets[socket].caller.peer.ip
+    let client = context.proxies.client(of: peer, head)
+    let request = APIRequest(
+      method: head.method.description, path: head.path, query: head.rawQuery,
+      headers: head.fields.all.map { ($0.name, $0.value) }, body: body,
+      peer: client.limitKey.description, now: turn.wall,
+      isSecure: sockets[socket].isSecure || context.proxies.isSecure(peer, head)
+        || context.settings.publicURL?.hasPrefix("https://") ?? false,
+      isExempt: context.admission.isExempt(client))
+    let context = context
+    let loop = loop
+    Task(executorPreference: context.executors[loop]) {
+      let response = await CurrentLoop.$index.withValue(loop) {
+        await context.api.handle(request)
+      }
+      context.mailboxes[loop].post(.response(socket: id, response))
+    }
+  }
+
+  // MARK: Messages of REST requests
+
+  /// A message of a REST request on this loop, with the place to which its outcome goes.
+  mutating func append(
+    _ item: AppendMail, _ continuation: CheckedContinuation<OutcomeMail, Never>
+  ) -> AppendMail {
+    var item = item
+    item.record.origin.loop = UInt16(loop)
+    item.record.origin.slot = appends.add(continuation)
+    return item
+  }
+
+  mutating func finish(_ outcome: OutcomeMail) { appends.finish(outcome.origin.slot, outcome) }
+
+  /// The loop ends: the requests that wait are told so.
+  mutating func end() { appends.end() }
+
+  // MARK: Answers
+
+  /// Refuses a request, counts why, and closes: what follows it may not be what it seems.
+  mutating func refuse(
+    _ socket: SocketIndex, _ stage: FaultCounts.Stage, _ status: Int, _ reason: StaticString,
+    _ detail: String, _ headers: [(name: String, value: String)], _ sockets: inout SocketTable,
+    _ metrics: inout LoopMetrics, _ turn: Turn
+  ) {
+    metrics.faults.count(stage, reason)
+    sockets[socket].exchange.fail()
+    answer(
+      socket, HTTPResponse.problem(status, detail, headers: headers), &sockets, &metrics, turn)
+  }
+
+  mutating func answer(
+    _ socket: SocketIndex, _ response: APIResponse, _ sockets: inout SocketTable,
+    _ metrics: inout LoopMetrics, _ turn: Turn
+  ) {
+    if isDraining { sockets[socket].exchange.isKeptAlive = false }
+    var response = response
+    if sockets[socket].exchange.isMisplacedUpgrade {
+      sockets[socket].exchange.isKeptAlive = false
+      if response.status < 400 {
+        metrics.faults.count(.upgrade, "no WebSocket at this path")
+        response = HTTPResponse.problem(400, "This path does not speak WebSocket.")
+      }
+    }
+    HTTPResponse.append(
+      response, isHead: sockets[socket].exchange.isHead,
+      isKeptAlive: sockets[socket].exchange.isKeptAlive, at: turn.wall,
+      to: &sockets[socket].exchange.output)
+    sockets[socket].exchange.finish(now: turn.now)
+    unsent.append(sockets.id(at: socket))
+  }
+
+  // MARK: Sending
+
+  var hasUnsent: Bool { !unsent.isEmpty }
+
+  mutating func becameWritable(_ id: SocketID) { unsent.append(id) }
+
+  mutating func takeUnsent() -> [SocketID] {
+    guard !unsent.isEmpty else { return [] }
+    defer { unsent.removeAll(keepingCapacity: true) }
+    return unsent
+  }
+
+  /// The turn had no time for these: they are first in the next one.
+  mutating func putBack(_ ids: ArraySlice<SocketID>) { unsent.insert(contentsOf: ids, at: 0) }
+
+  /// - Returns: whether all was sent and the next request may be served.
+  func flush(
+    _ socket: SocketIndex, _ workspace: TLSWorkspace, _ sockets: inout SocketTable,
+    _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics, _ turn: Turn
+  ) -> Bool {
+    guard case .http = sockets[socket].phase, !sockets[socket].isDoomed else { return false }
+    if !sockets[socket].exchange.output.isEmpty || sockets[socket].hasUnsent {
+      let output = sockets[socket].exchange.output
+      switch output.withRawSpan({ sockets[socket].send($0, workspace) }) {
+      case .bytes(let count):
+        metrics.bytesSent &+= UInt64(count)
+        sockets[socket].exchange.sent(count, now: turn.now)
+      case .wouldBlock: break
+      case .reset, .failed:
+        sockets.doom(socket)
+        return false
+      }
+    }
+    if !sockets[socket].exchange.output.isEmpty || sockets[socket].hasUnsent {
+      // Not read either until the peer has taken its answer.
+      sockets.watch(socket, .write, epoll)
+      return false
+    }
+    if sockets[socket].exchange.isClosing {
+      sockets.doom(socket)
+      return false
+    }
+    guard !sockets[socket].exchange.isBusy else { return false }
+    sockets.watch(socket, .read, epoll)
+    // Pipelined requests may have waited for this output.
+    return true
+  }
+
+  mutating func sweep(
+    _ socket: SocketIndex, _ sockets: inout SocketTable, _ metrics: inout LoopMetrics, _ turn: Turn
+  ) {
+    guard !sockets[socket].exchange.isBusy, turn.now >= sockets[socket].exchange.deadline else {
+      return
+    }
+    if !sockets[socket].exchange.hasInput || !sockets[socket].exchange.output.isEmpty
+      || sockets[socket].exchange.isClosing
+    {
+      if sockets[socket].exchange.isSilent { metrics.faults.count(.http, "nothing came in time") }
+      sockets.doom(socket)
+    } else {
+      refuse(
+        socket, .http, 408, "request not complete in time",
+        "The request did not come in 10 seconds.", [], &sockets, &metrics, turn)
+    }
+  }
+
+  // MARK: From HTTP to WebSocket
+
+  struct AcceptedUpgrade {
+    var response: [UInt8]
+    var deflate: DeflateAgreement?
+    var isEcho: Bool
+    /// Of the connection, random.
+    var name: Identifier
+  }
+
+  /// Nil when it was refused.
+  mutating func acceptUpgrade(
+    _ socket: SocketIndex, _ head: RequestHead, _ sockets: inout SocketTable,
+    _ metrics: inout LoopMetrics, _ turn: Turn
+  ) -> AcceptedUpgrade? {
+    guard !isDraining else {
+      refuse(
+        socket, .upgrade, 503, "the gateway restarts", "The gateway restarts. Try again.",
+        [("Retry-After", "1")], &sockets, &metrics, turn)
+      return nil
+    }
+    switch Upgrade.evaluate(
+      head, subprotocol: "chirrup.v1", deflate: context.settings.compression.policy)
+    {
+    case .refuse(let refusal):
+      refuse(
+        socket, .upgrade, refusal.status, refusal.reason, refusal.reason.description,
+        refusal.fields.filter { $0.name != "Connection" }.map { ($0.name, $0.value) }, &sockets,
+        &metrics, turn)
+      return nil
+    case .accept(let response, let deflate):
+      guard admitOrigin(socket, head, &sockets, &metrics, turn),
+        admitClient(socket, head, &sockets, &metrics, turn)
+      else { return nil }
+      return AcceptedUpgrade(
+        response: response, deflate: deflate, isEcho: head.path == HTTPServer.echoPath,
+        name: random.identifier(at: turn.wall))
+    }
+  }
+
+  /// The engine has no room for one more connection.
+  mutating func refuseUpgrade(
+    _ socket: SocketIndex, _ sockets: inout SocketTable, _ metrics: inout LoopMetrics, _ turn: Turn
+  ) {
+    refuse(
+      socket, .upgrade, 503, "too many connections in all", "The gateway is full. Try again.",
+      [("Retry-After", "5")], &sockets, &metrics, turn)
+  }
+
+  private mutating func admitOrigin(
+    _ socket: SocketIndex, _ head: RequestHead, _ sockets: inout SocketTable,
+    _ metrics: inout LoopMetrics, _ turn: Turn
+  ) -> Bool {
+    let hasCookie = head.cookie(API.cookieName) != nil
+    let isSecure =
+      sockets[socket].isSecure || context.proxies.isSecure(sockets[socket].caller.peer.ip, head)
+    switch origins.judge(head, hasCookie: hasCookie, isSecure: isSecure) {
+    case .admitted(let origin):
+      sockets[socket].caller.origin = origin
+      return true
+    case .refused(let detail):
+      refuse(socket, .upgrade, 403, "origin not allowed", detail, [], &sockets, &metrics, turn)
+    case .unknown:
+      refuse(
+        socket, .upgrade, 503, "origins not known yet", "The gateway starts. Try again.",
+        [("Retry-After", "1")], &sockets, &metrics, turn)
+    }
+    return false
+  }
+
+  /// A client behind a trusted proxy is known from here on, and counted like one that came itself.
+  private mutating func admitClient(
+    _ socket: SocketIndex, _ head: RequestHead, _ sockets: inout SocketTable,
+    _ metrics: inout LoopMetrics, _ turn: Turn
+  ) -> Bool {
+    let peer = sockets[socket].caller.peer
+    let client = context.proxies.client(of: peer.ip, head)
+    guard client != peer.ip else { return true }
+    switch context.admission.enter(client, &sockets[socket].caller.place, now: turn.now) {
+    case .admitted:
+      sockets[socket].caller.peer = PeerAddress(ip: client, port: 0)
+      return true
+    case let verdict:
+      let refusal = AdmissionRefusal(verdict)
+      refuse(
+        socket, .upgrade, refusal.status, refusal.reason, refusal.detail,
+        [("Retry-After", "\(refusal.retryAfter)")], &sockets, &metrics, turn)
+      return false
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import API
+import Chat
+import Engine
+import Kernel
+import OpenSSL
+import Primitives
+import Wire
+
+/// Between `HTTPServer` and the engine: requests that are served, and sockets that become
+/// WebSockets.
+extension EventLoop {
+  mutating func serve(_ socket: SocketIndex) {
+    guard let head = http.serve(socket, &sockets, poller.epoll, &metrics, turn) else { return }
+    pulse.note(.upgrade)
+    upgrade(socket, head)
+    pulse.note(.sockets)
+  }
+
+  /// The answer of a REST handler, which ran as a task.
+  mutating func respond(_ id: SocketID, _ response: APIResponse) {
+    guard sockets.contains(id), case .http = sockets[id.index].phase else { return }
+    http.answer(id.index, response, &sockets, &metrics, turn)
+    serve(id.index)
+  }
+
+  mutating func flushAnswers() {
+    let waiting = http.takeUnsent()
+    for (position, id) in waiting.enumerated() where sockets.contains(id) {
+      if http.flush(id.index, tls.workspace, &sockets, poller.epoll, &metrics, turn) {
+        serve(id.index)
+      }
+      if turn.isOver(.output) { return http.putBack(waiting[(position + 1)...]) }
+    }
+  }
+
+  /// From here on the socket speaks WebSocket. The 101 is the first thing in the connection's
+  /// output, so that nothing can overtake it.
+  private mutating func upgrade(_ socket: SocketIndex, _ head: RequestHead) {
+    guard let upgrade = http.acceptUpgrade(socket, head, &sockets, &metrics, turn) else { return }
+    guard
+      let id = engine.accept(
+        name: upgrade.name, isEcho: upgrade.isEcho, deflate: upgrade.deflate)
+    else { return http.refuseUpgrade(socket, &sockets, &metrics, turn) }
+    let connection = id.index
+    sockets.bind(sockets.id(at: socket), toConnection: connection)
+    sockets[socket].phase = .webSocket(connection)
+    engine.connections.preface(connection, sockets[socket].exchange.output + upgrade.response)
+    var rest = sockets[socket].exchange.takeRest()
+    sockets[socket].endHTTP()
+    guard !rest.isEmpty else { return }
+    rest.withMutableRawSpan { engine.receive(connection, &$0) }
+  }
+}

@@ -1,0 +1,90 @@
+import API
+import Engine
+import Kernel
+import OpenSSL
+import Primitives
+import Wire
+
+/// What becomes of the outcomes of `TLSDriver`.
+extension EventLoop {
+  mutating func receiveHello(_ socket: SocketIndex, until deadline: Instant, hasHungUp: Bool) {
+    switch tls.receiveHello(socket, until: deadline, hasHungUp: hasHungUp, &sockets, &input) {
+    case .waiting: return
+    case .ended: endSecure(socket)
+    case .refused(let fault): fail(socket, fault)
+    }
+  }
+
+  /// Starts as many of the waiting handshakes as the turn and the limits allow.
+  mutating func startHandshakes() {
+    var looks = tls.looksPerTurn
+    while let socket = tls.startHandshake(&looks, &sockets, poller.epoll, now: turn.now) {
+      receiveSecure(socket)
+    }
+  }
+
+  mutating func receiveSecure(_ socket: SocketIndex) {
+    switch tls.receive(socket, &sockets, &input, &metrics) {
+    case .nothing: return
+    case .records(let cursor): open(socket, cursor)
+    case .ended: endSecure(socket)
+    }
+  }
+
+  /// Every record of what came, each delivered before the next one is opened.
+  private mutating func open(_ socket: SocketIndex, _ cursor: TLSCursor) {
+    var cursor = cursor
+    var isGoing = true
+    while isGoing, !sockets[socket].isDoomed {
+      switch tls.open(socket, &cursor, &sockets, &input) {
+      case .plain(let range): deliver(socket, range)
+      case .established:
+        metrics.handshakes &+= 1
+        tls.noteEstablished(socket, &sockets, now: turn.now)
+      case .needMoreBytes: isGoing = false
+      case .closed:
+        // Our own close_notify follows with the end, see `linger`.
+        if case .webSocket(let connection) = sockets[socket].phase {
+          engine.connections.peerEnded(connection)
+        }
+        sockets.doom(socket)
+      case .failed(let fault): fail(socket, fault)
+      }
+    }
+    tls.noteUnsent(socket, &sockets, &metrics)
+  }
+
+  /// The alert, if there is one, goes out before the socket is closed.
+  private mutating func fail(_ socket: SocketIndex, _ fault: TLSFault) {
+    metrics.faults.count(.tls, fault.reason)
+    if fault == .plainHTTP {
+      tls.fallBackToHTTP(socket, &sockets, now: turn.now)
+      http.answer(
+        socket, HTTPResponse.problem(400, "This port speaks HTTPS. Ask with https://."), &sockets,
+        &metrics, turn)
+      return
+    }
+    if case .webSocket(let connection) = sockets[socket].phase {
+      engine.connections.peerEnded(connection)
+    }
+    sockets.doom(socket)
+  }
+
+  private mutating func endSecure(_ socket: SocketIndex) {
+    switch sockets[socket].phase {
+    case .hello, .helloQueued, .handshake:
+      metrics.faults.count(.tls, "ended during the handshake")
+    // A lost network ends in the same way; what was sent before is complete in itself, since
+    // requests and frames have lengths.
+    case .http, .webSocket: metrics.faults.count(.tls, "ended without close_notify")
+    case .lingering, .proxyHeader: break
+    }
+    ended(socket)
+  }
+
+  mutating func flushTLS() {
+    for id in tls.takeUnsent() where sockets.contains(id) && !sockets[id.index].isDoomed {
+      if !tls.flush(id.index, &sockets, poller.epoll, &metrics) { ended(id.index) }
+    }
+  }
+}
