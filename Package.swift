@@ -61,10 +61,11 @@ let package = Package(
 
     // Pure: no clock, no descriptor, no randomness.
     layer("Primitives"),
+    layer("JSON", ["Primitives"]),
     layer("Wire", ["Primitives"]),
-    layer("Chat", ["Primitives"]),
+    layer("Chat", ["JSON", "Primitives"]),
     layer("Compression", ["CZlib", "Primitives"]),
-    layer("Engine", ["Primitives", "Wire", "Chat", "Compression"]),
+    layer("Engine", ["Primitives", "JSON", "Wire", "Chat", "Compression"]),
 
     // The outside world, one target for each part of it.
     layer("Kernel", ["CLinux", "Primitives"]),
@@ -73,18 +74,18 @@ let package = Package(
     layer("Cluster", ["Kernel"]),
     layer("Journal", ["Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
-    layer("Tokens", ["Primitives", "Chat", "OpenSSL"]),
-    layer("Directory", ["Postgres", "OpenSSL", "Chat", "Primitives"]),
+    layer("Tokens", ["Primitives", "JSON", "OpenSSL"]),
+    layer("Directory", ["Postgres", "OpenSSL", "JSON", "Primitives"]),
     layer("Archive", ["Migrator", "Directory", "Postgres", "Primitives"]),
     layer("HTTPClient", ["CCurl", "Kernel"]),
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
-    layer("Automation", ["Directory", "Chat", "Postgres", "OpenSSL", "Primitives"]),
+    layer("Automation", ["Directory", "Chat", "JSON", "Postgres", "OpenSSL", "Primitives"]),
     layer(
       "API",
       [
         "Webhooks", "Automation", "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat",
-        "Wire", "Primitives",
+        "Wire", "JSON", "Primitives",
       ]),
     layer("Settings", [.product(name: "Configuration", package: "swift-configuration")]),
     layer(
@@ -114,7 +115,7 @@ let package = Package(
       ], path: "LoadTests/Harness", swiftSettings: strict),
     // Pieces of the hot path, to be counted (LoadTests/Costs) and timed (LoadTests/Benchmarks).
     .target(
-      name: "Workloads", dependencies: ["Engine", "Wire", "Chat", "Primitives"],
+      name: "Workloads", dependencies: ["Engine", "Wire", "Chat", "JSON", "Primitives"],
       path: "LoadTests/Benchmarks/Workloads", swiftSettings: strict),
     .executableTarget(
       name: "chirrup-bench", dependencies: ["Workloads"], path: "LoadTests/Benchmarks/Counted",
@@ -132,7 +133,8 @@ let package = Package(
 
     suite("PrimitivesTests", ["Primitives"]),
     suite("WireTests", ["Wire", "Primitives"]),
-    suite("ChatTests", ["Chat", "Primitives"]),
+    suite("JSONTests", ["JSON", "Primitives"]),
+    suite("ChatTests", ["Chat", "JSON", "Primitives"]),
     suite("CompressionTests", ["Compression", "Primitives"]),
     suite("EngineTests", ["Engine", "Wire", "Chat", "Compression", "Primitives"]),
     suite("KernelTests", ["Kernel", "Primitives"]),
@@ -152,12 +154,12 @@ let package = Package(
         "Webhooks", "HTTPClient", "Directory", "Postgres", "Migrator", "Cluster", "OpenSSL",
         "Kernel", "Primitives",
       ]),
-    suite("AutomationTests", ["Automation", "Directory", "Chat", "Primitives"]),
+    suite("AutomationTests", ["Automation", "Directory", "JSON", "Primitives"]),
     suite(
       "APITests",
       [
         "API", "Automation", "Webhooks", "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel",
-        "Chat", "Migrator", "Cluster", "Primitives",
+        "Chat", "JSON", "Migrator", "Cluster", "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),
     suite(

@@ -4,6 +4,7 @@
 /// thrown `Problem`. Every statement names the workspace of the caller, so a foreign conversation
 /// is simply not found.
 import Directory
+import JSON
 import Kernel
 import Postgres
 import Primitives

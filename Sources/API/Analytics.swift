@@ -1,5 +1,6 @@
 /// What has been counted, for the page with the charts.
 import Directory
+import JSON
 import Primitives
 
 extension API {

@@ -1,4 +1,5 @@
 import Directory
+import JSON
 import Postgres
 import Primitives
 

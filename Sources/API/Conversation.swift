@@ -1,4 +1,5 @@
 import Chat
+import JSON
 public import Postgres
 public import Primitives
 
@@ -127,13 +128,7 @@ public func appendConversationJSON(
       json.appendMember("claimed_at", conversation.claimedAt)
       json.appendMember("closed_at", conversation.closedAt)
       json.appendMember("context", json: conversation.context)
-      json.appendKey("tags")
-      json.append(UInt8(ascii: "["))
-      for tag in conversation.tags {
-        json.appendComma()
-        JSONText.append(quoted: Array(tag.utf8), to: &json)
-      }
-      json.append(UInt8(ascii: "]"))
+      json.appendMember("tags", texts: conversation.tags)
       if let rating = conversation.rating {
         json.appendMember("rating", rating)
       } else {

@@ -1,5 +1,6 @@
 /// The operators' list and what happens to a conversation in it.
 import Directory
+import JSON
 import OpenSSL
 import Postgres
 import Primitives

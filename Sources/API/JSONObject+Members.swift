@@ -1,8 +1,71 @@
-import Chat
+/// The members of a request's body as values, or as the problem that names the member.
+import JSON
 import Primitives
 
-/// What the bodies of the administration hold besides texts: numbers, times, lists.
 extension JSONObject {
+  /// A string; nil when the member is missing or null.
+  func string(_ name: String, bytesMax: Int) throws(Problem) -> String? {
+    guard let token = member(name) else { return nil }
+    guard token.kind == .string else { throw .wrongType(name, "a string") }
+    let value: String
+    do throws(JSONText.Fault) {
+      value = try string(token)
+    } catch {
+      throw .unstorable(name)
+    }
+    guard !value.utf8.contains(0) else { throw .unstorable(name) }
+    guard value.utf8.count <= bytesMax else { throw .tooLong(name, bytesMax: bytesMax) }
+    return value
+  }
+
+  func identifier(_ name: String) throws(Problem) -> Identifier? {
+    guard let token = member(name) else { return nil }
+    guard token.kind == .string,
+      let id = text.withRawSpan({ Identifier(text: $0.extracting(token.range)) })
+    else { throw .wrongType(name, "a UUID") }
+    return id
+  }
+
+  func bool(_ name: String) throws(Problem) -> Bool? {
+    guard let token = member(name) else { return nil }
+    switch token.kind {
+    case .true_: return true
+    case .false_: return false
+    default: throw .wrongType(name, "true or false")
+    }
+  }
+
+  /// A whole number; nil when the member is missing or null.
+  func int(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+    guard let token = member(name) else { return nil }
+    guard token.kind == .number,
+      let value = JSONValue.whole(String(decoding: text[token.range], as: UTF8.self)[...]),
+      range.contains(value)
+    else { throw .wrongType(name, "a whole number, \(range.lowerBound) to \(range.upperBound)") }
+    return value
+  }
+
+  /// An object as the text that came, ready for `jsonb`; nil when the member is missing or null.
+  func object(_ name: String, bytesMax: Int) throws(Problem) -> [UInt8]? {
+    guard let token = member(name) else { return nil }
+    guard token.kind == .object else { throw .wrongType(name, "an object") }
+    guard token.range.count <= bytesMax else { throw .tooLong(name, bytesMax: bytesMax) }
+    let value = Array(text[token.range])
+    guard JSONObject.isStorable(value) else { throw .unstorable(name) }
+    return value
+  }
+
+  /// An object to read; nil when the member is missing or null.
+  func nested(_ name: String) throws(Problem) -> JSONObject? {
+    guard let token = member(name) else { return nil }
+    guard token.kind == .object else { throw .wrongType(name, "an object") }
+    do throws(Fault) {
+      return try JSONObject(Array(text[token.range]))
+    } catch {
+      throw .json(error)
+    }
+  }
+
   /// Whether the member is there, be it null.
   func has(_ name: String) -> Bool { members[name] != nil }
 
@@ -59,27 +122,11 @@ extension JSONObject {
   func elements(_ name: String, countMax: Int) throws(Problem) -> [JSONObject]? {
     guard let token = member(name) else { return nil }
     guard token.kind == .array else { throw .wrongType(name, "an array") }
-    let found = text.withRawSpan { JSONObject.elements(of: token, in: $0) }
+    let found = elements(of: token)
     guard found.count <= countMax else {
       throw .wrongType(name, "an array of at most \(countMax) elements")
     }
     return found.map { JSONObject(text: text, members: [name: $0]) }
-  }
-
-  /// The text was checked as a whole before.
-  private static func elements(of array: JSONScanner.Token, in text: RawSpan) -> [JSONScanner.Token]
-  {
-    var elements: [JSONScanner.Token] = []
-    var scanner = JSONScanner(offset: array.range.lowerBound + 1)
-    scanner.skipSpace(text)
-    while !scanner.accept(UInt8(ascii: "]"), text) {
-      guard let element = try? scanner.value(text, depth: 1) else { break }
-      elements.append(element)
-      scanner.skipSpace(text)
-      _ = scanner.accept(UInt8(ascii: ","), text)
-      scanner.skipSpace(text)
-    }
-    return elements
   }
 
   /// Texts without repetition; nil when the member is missing or null.

@@ -1,6 +1,7 @@
 /// Logging in and out of the console. An unknown address and a wrong password have the same answer
 /// after the same time, and both count against the address and the account that were tried.
 import Directory
+import JSON
 import Kernel
 import OpenSSL
 import Primitives

@@ -1,6 +1,7 @@
 /// The log of a conversation, read and written by operators.
 import Chat
 import Directory
+import JSON
 import Postgres
 import Primitives
 

@@ -1,4 +1,5 @@
 import Directory
+import JSON
 import OpenSSL
 import Postgres
 import Primitives

@@ -5,6 +5,7 @@
 /// person.
 import Automation
 import Chat
+import JSON
 import Postgres
 import Primitives
 
@@ -158,9 +159,9 @@ extension Problem {
     case .malformed: .invalid("The body is not valid JSON in UTF-8; check its syntax.")
     case .notAnObject: .invalid("The body must be a JSON object.")
     case .tooDeep:
-      .invalid("The body's JSON is nested deeper than \(Limits.jsonDepth) levels; flatten it.")
+      .invalid("The body's JSON is nested deeper than \(JSONScanner.depthMax) levels; flatten it.")
     case .tooManyKeys:
-      .invalid("An object of the body has more than \(Limits.jsonKeys) members; send fewer.")
+      .invalid("An object of the body has more than \(JSONScanner.keysMax) members; send fewer.")
     }
   }
 

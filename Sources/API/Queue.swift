@@ -1,6 +1,7 @@
 /// What moves a conversation through the queue: claim, next, transfer, close and reopen.
 import Chat
 import Directory
+import JSON
 import Primitives
 
 extension API {

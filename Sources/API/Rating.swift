@@ -1,5 +1,6 @@
 /// How a visitor found a conversation: one rating for each, the last one counts.
 import Directory
+import JSON
 import Postgres
 import Primitives
 

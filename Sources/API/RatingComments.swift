@@ -1,5 +1,6 @@
 /// What visitors wrote with their ratings, newest first.
 import Directory
+import JSON
 import Postgres
 import Primitives
 

@@ -2,6 +2,7 @@
 /// came and went, without the operators' notes.
 import Chat
 import Directory
+import JSON
 import Postgres
 import Primitives
 

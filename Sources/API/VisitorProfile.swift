@@ -2,6 +2,7 @@
 /// in the form for when nobody is there.
 import Chat
 import Directory
+import JSON
 import OpenSSL
 import Primitives
 import Synchronization

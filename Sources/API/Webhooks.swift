@@ -1,5 +1,6 @@
 /// What administrators do with webhooks; `config/WEBHOOKS.md` says what a receiver gets.
 import Directory
+import JSON
 import Postgres
 import Primitives
 import Webhooks
@@ -13,8 +14,7 @@ extension API {
       append(webhook, to: &json)
     }
     json.append(UInt8(ascii: "]"))
-    json.appendKey("events")
-    append(WebhookEvent.allCases.map(\.rawValue), to: &json)
+    json.appendMember("events", texts: WebhookEvent.allCases.map(\.rawValue))
     json.appendMember("next_cursor", json: "null")
     json.append(UInt8(ascii: "}"))
     return .json(json)
@@ -173,8 +173,7 @@ extension API {
     json += [UInt8].object { json in
       json.appendMember("id", webhook.id)
       json.appendMember("url", webhook.url)
-      json.appendKey("events")
-      append(webhook.events, to: &json)
+      json.appendMember("events", texts: webhook.events)
       json.appendMember("is_enabled", webhook.isEnabled)
       json.appendMember("created_at", webhook.createdAt)
       json.appendMember("failures", webhook.failures)
@@ -203,11 +202,6 @@ extension API {
       json.appendMember("created_at", record.createdAt)
       json.appendMember("delivered_at", record.deliveredAt)
     }
-  }
-
-  /// Names of our own, which need no escape.
-  private func append(_ names: [String], to json: inout [UInt8]) {
-    json += Array(("[" + names.map { "\"\($0)\"" }.joined(separator: ",") + "]").utf8)
   }
 }
 

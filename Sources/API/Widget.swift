@@ -1,6 +1,7 @@
 /// A token for the widget's visitor: a stranger, one who comes back with a refresh secret, or one
 /// whom the host site has signed.
 import Directory
+import JSON
 import OpenSSL
 import Postgres
 import Primitives

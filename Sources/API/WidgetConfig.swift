@@ -1,6 +1,7 @@
 /// What the widget asks for on a customer's page before anybody has opened it: how it looks, and
 /// whether somebody is there.
 import Directory
+import JSON
 import Primitives
 import Synchronization
 

@@ -1,5 +1,6 @@
 public import Directory
 /// How far bots have answered in a conversation, and whether they may go on.
+import JSON
 import Postgres
 public import Primitives
 

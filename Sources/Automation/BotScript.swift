@@ -1,5 +1,6 @@
 public import Directory
 /// Everything that a workspace's bot knows: intents in their order and the reply objects they name.
+import JSON
 import OpenSSL
 import Postgres
 public import Primitives

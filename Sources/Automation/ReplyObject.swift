@@ -1,7 +1,7 @@
 /// A reply as it becomes a message: its kind, a text that says it where the payload cannot be
 /// shown, and the payload.
 import Chat
-public import Directory
+public import JSON
 import Primitives
 
 public struct ReplyObject: Sendable, Equatable {

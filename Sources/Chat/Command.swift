@@ -1,3 +1,4 @@
+public import JSON
 public import Primitives
 
 /// What a client asks for.

@@ -1,3 +1,4 @@
+public import JSON
 import Primitives
 
 /// Reads the commands of one text message: one or more JSON objects, separated by line feeds.
@@ -97,7 +98,7 @@ public struct CommandDecoder {
     var keys = 0
     while true {
       keys += 1
-      guard keys <= Limits.jsonKeys else { throw .tooManyKeys }
+      guard keys <= JSONScanner.keysMax else { throw .tooManyKeys }
       let key = try scanner.key(text)
       let value = try scanner.value(text, depth: 1)
       do throws(CommandFault) {

@@ -1,3 +1,4 @@
+import JSON
 public import Primitives
 
 /// Writes the events of chirrup.v1 as JSON. Each function appends one object; nothing is kept.

@@ -11,10 +11,6 @@ public enum Limits {
   public static let messageFragments = 128
   /// Bytes of the first message (`hello`).
   public static let helloBytes = 8_192
-  /// Depth of nested arrays and objects in a command.
-  public static let jsonDepth = 16
-  /// Keys of one JSON object in a command.
-  public static let jsonKeys = 64
   /// Bytes of `ref` when it is a string.
   public static let referenceBytes = 32
   /// Bytes of a typing preview; longer ones are cut at a character.

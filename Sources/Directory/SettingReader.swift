@@ -1,6 +1,8 @@
 /// Reads the members of one setting. What is wrong keeps its default, so that a table that somebody
 /// filled by hand can never stop a workspace; `fault` says what was wrong first, for a writer who
 /// is to be told.
+import JSON
+
 struct SettingReader {
   private let members: [String: JSONValue]
   private var unread: Set<String>

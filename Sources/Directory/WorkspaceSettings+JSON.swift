@@ -1,3 +1,5 @@
+public import JSON
+
 extension WorkspaceSettings {
   /// The setting in full, defaults included, as the REST API shows it.
   public func value(_ key: Key) -> JSONValue {
@@ -12,11 +14,6 @@ extension WorkspaceSettings {
     case .rating: rating.value
     }
   }
-}
-
-extension JSONValue {
-  public static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
-  public static func int(_ value: Int) -> JSONValue { .number(String(value)) }
 }
 
 extension WorkspaceSettings.Widget {

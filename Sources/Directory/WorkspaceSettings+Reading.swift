@@ -1,3 +1,4 @@
+public import JSON
 import Primitives
 
 extension WorkspaceSettings {

@@ -1,3 +1,4 @@
+public import JSON
 import Postgres
 public import Primitives
 

@@ -1,4 +1,5 @@
 public import Chat
+import JSON
 import Primitives
 import Wire
 

@@ -1,6 +1,6 @@
 /// Reads the JSON inside a token whose signature was verified: of our own making, or of somebody
 /// who has our key.
-import Chat
+import JSON
 import Primitives
 
 /// The members of one JSON object, which is all there may be in the text. Of equal names the last

@@ -1,5 +1,5 @@
 /// The claims inside a token (RFC 7519 §4) and how they map to a principal.
-import Chat
+import JSON
 import Primitives
 
 struct Claims {
@@ -51,46 +51,21 @@ struct Claims {
 
   /// The claims as one JSON object (RFC 7519 §3), without the members that say nothing.
   var json: [UInt8] {
-    var json = Array("{".utf8)
-    func append(_ name: StaticString, _ append: (inout [UInt8]) -> Void) {
-      if json.count > 1 { json.append(UInt8(ascii: ",")) }
-      json.append(UInt8(ascii: "\""))
-      json.append(name)
-      json.append("\":" as StaticString)
-      append(&json)
+    .object { json in
+      json.appendMember("iss", iss)
+      json.appendMember("aud", aud)
+      json.appendMember("sub", sub)
+      json.appendMember("iat", iat)
+      json.appendMember("exp", exp)
+      if let nbf { json.appendMember("nbf", nbf) }
+      json.appendMember("wsp", wsp)
+      json.appendMember("name", name)
+      if let ses { json.appendMember("ses", texts: ses) }
+      json.appendMember("role", ifAny: role)
+      json.appendMember("org", ifAny: org)
+      json.appendMember("sid", ifAny: sid)
+      json.appendMember("crd", ifAny: crd)
     }
-    func append(_ name: StaticString, _ text: String?) {
-      guard let text else { return }
-      append(name) { JSONText.append(quoted: Array(text.utf8), to: &$0) }
-    }
-    func append(_ name: StaticString, _ seconds: Int64?) {
-      guard let seconds else { return }
-      append(name) { $0.append(decimal: seconds) }
-    }
-    append("iss", iss)
-    append("aud", aud)
-    append("sub", sub)
-    append("iat", iat)
-    append("exp", exp)
-    append("nbf", nbf)
-    append("wsp", wsp)
-    append("name", name)
-    if let ses {
-      append("ses") { json in
-        json.append(UInt8(ascii: "["))
-        for (index, session) in ses.enumerated() {
-          if index > 0 { json.append(UInt8(ascii: ",")) }
-          JSONText.append(quoted: Array(session.utf8), to: &json)
-        }
-        json.append(UInt8(ascii: "]"))
-      }
-    }
-    append("role", role)
-    append("org", org)
-    append("sid", sid)
-    append("crd", crd)
-    json.append(UInt8(ascii: "}"))
-    return json
   }
 
   func principal() throws(TokenFault) -> Principal {

@@ -4,7 +4,7 @@
 ///
 /// OpenSSL makes and compares the codes. The order of the checks: size, form, signature, and only
 /// then is any JSON read, so no stranger's JSON ever reaches a parser.
-import Chat
+import JSON
 import OpenSSL
 public import Primitives
 

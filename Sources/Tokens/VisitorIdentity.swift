@@ -3,7 +3,6 @@
 ///
 /// The order of the checks is that of `TokenAuthority`: size, form, signature (compared in constant
 /// time), and only then is any JSON read.
-import Chat
 import OpenSSL
 public import Primitives
 

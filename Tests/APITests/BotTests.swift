@@ -1,6 +1,7 @@
 import Chat
 import Directory
 import Foundation
+import JSON
 import Postgres
 import Primitives
 import Synchronization

@@ -1,5 +1,6 @@
 import Directory
 import Foundation
+import JSON
 import Postgres
 import Primitives
 import Synchronization

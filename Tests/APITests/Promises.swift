@@ -2,6 +2,7 @@
 /// API gets: its status, its type, its headers, and each member of its body. A member that the
 /// document does not know is a fault too, so that the two cannot drift apart.
 import Directory
+import JSON
 import Primitives
 import Testing
 

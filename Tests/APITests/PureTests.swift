@@ -1,12 +1,13 @@
 import Directory
 import Foundation
+import JSON
 import Postgres
 import Primitives
 import Testing
 
 @testable import API
 
-@Suite struct JSONObjectTests {
+@Suite struct BodyMemberTests {
   func object(_ text: String) throws -> JSONObject { try JSONObject(Array(text.utf8)) }
 
   @Test("members are read by name, the last of equal ones counts")
@@ -22,38 +23,6 @@ import Testing
     #expect(nested == Array(#"{"n":1.50,"m":[1e5]}"#.utf8))
     #expect(
       try json.identifier("id")?.description == "0190f0e1-2345-7abc-8def-0123456789ab")
-  }
-
-  @Test(
-    "what is not one JSON object is refused",
-    arguments: [
-      "", " ", "null", "[]", "\"x\"", "1", "{", "{}{}", "{} x", "\u{FEFF}{}", "{'a':1}", "{\"a\"}",
-      "{\"a\":}", "{\"a\":01}", "{\"a\":1.}", "{\"a\":+1}", "{\"a\":\"\u{0}\"}", "{\"a\":\"\n\"}",
-      "{\"a\":\"\\x\"}", "{\"a\":\"\\u12\"}", "{\"a\":1,}", "{,}", "{\"a\":tru}", "{\"a\":\"",
-    ])
-  func malformed(text: String) {
-    #expect(throws: JSONObject.Fault.self) { try object(text) }
-  }
-
-  @Test("bytes that are not UTF-8 are refused, wherever they stand")
-  func encoding() {
-    for bytes: [UInt8] in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80]] {
-      let text = Array("{\"a\":\"".utf8) + bytes + Array("\"}".utf8)
-      #expect(throws: JSONObject.Fault.malformed) { try JSONObject(text) }
-    }
-  }
-
-  @Test("depth and number of members are bounded")
-  func bounds() throws {
-    for opening in ["[", "{\"a\":"] {
-      let text = "{\"a\":" + String(repeating: opening, count: 30_000)
-      #expect(throws: JSONObject.Fault.tooDeep) { try object(text) }
-    }
-    let many = (0..<65).map { "\"k\($0)\":0" }.joined(separator: ",")
-    #expect(throws: JSONObject.Fault.tooManyKeys) { try object("{\(many)}") }
-    let deepest =
-      "{\"a\":" + String(repeating: "[", count: 15) + String(repeating: "]", count: 15) + "}"
-    #expect(throws: Never.self) { try object(deepest) }
   }
 
   @Test(
@@ -104,30 +73,7 @@ import Testing
   }
 }
 
-@Suite struct JSONWritingTests {
-  @Test("what is written is what a parser reads")
-  func roundTrip() throws {
-    let text = "\"\\/\u{1}\n\t\u{7F}é漢😀</script>\u{2028}"
-    let json = [UInt8].object { json in
-      json.appendMember("text", text)
-      json.appendMember("number", Int64.min)
-      json.appendObject("nested") { nested in
-        nested.appendMember("ends with a brace", "{")
-        nested.appendMember("yes", true)
-      }
-      json.appendMember("empty", json: "{}")
-      json.appendMember("none", WallTime?.none)
-      json.appendMember("at", WallTime(microseconds: 1_795_000_000_123_456))
-    }
-    let parsed = try JSONSerialization.jsonObject(with: Data(json))
-    let object = try #require(parsed as? [String: Any])
-    #expect(object["text"] as? String == text)
-    #expect(object["number"] as? Int64 == .min)
-    #expect((object["nested"] as? [String: Any])?["yes"] as? Bool == true)
-    #expect(object["none"] is NSNull)
-    #expect(object["at"] as? String == "2026-11-18T11:06:40.123Z")
-  }
-
+@Suite struct CuttingTests {
   @Test("a text is cut between characters")
   func cutting() {
     #expect(cut("abc", bytesMax: 3) == "abc")

@@ -1,6 +1,7 @@
 import Chat
 import Directory
 import Foundation
+import JSON
 import OpenSSL
 import Postgres
 import Primitives

@@ -1,4 +1,5 @@
 import Directory
+import JSON
 import Primitives
 import Testing
 

@@ -1,4 +1,5 @@
 import Chat
+import JSON
 import Primitives
 import Testing
 
@@ -83,8 +84,8 @@ struct CommandDecoderTests {
     #expect(fault(#"{"x":"# + deep) == .json(.tooDeep))
     let objects = String(repeating: #"{"a":"#, count: 100_000)
     #expect(fault(objects) == .json(.tooDeep))
-    let most = String(repeating: "[", count: Limits.jsonDepth - 1)
-    let close = String(repeating: "]", count: Limits.jsonDepth - 1)
+    let most = String(repeating: "[", count: JSONScanner.depthMax - 1)
+    let close = String(repeating: "]", count: JSONScanner.depthMax - 1)
     #expect(fault(#"{"x":"# + most + close + "}") == nil)
     #expect(fault(#"{"x":["# + most + close + "]}") == .json(.tooDeep))
   }
@@ -94,8 +95,8 @@ struct CommandDecoderTests {
     func object(_ count: Int) -> String {
       "{" + (0..<count).map { "\"k\($0)\":1" }.joined(separator: ",") + "}"
     }
-    #expect(fault(object(Limits.jsonKeys)) == nil)
-    #expect(fault(object(Limits.jsonKeys + 1)) == .json(.tooManyKeys))
+    #expect(fault(object(JSONScanner.keysMax)) == nil)
+    #expect(fault(object(JSONScanner.keysMax + 1)) == .json(.tooManyKeys))
     #expect(try one(#"{"seq":1,"seq":2,"__proto__":3}"#).seq == 2)
   }
 

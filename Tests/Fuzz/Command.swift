@@ -1,6 +1,7 @@
 // Fuzz target: the commands of chirrup.v1. Whatever is accepted lies inside the message, decodes to
 // text that PostgreSQL can store, and reads the same after it was written again.
 import Chat
+import JSON
 import Primitives
 
 @c(LLVMFuzzerTestOneInput)

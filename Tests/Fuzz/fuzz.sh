@@ -33,7 +33,7 @@ flags=(
 
 # The modules are compiled here and not by SwiftPM, so that the parsers themselves are instrumented.
 # Testable, so that the target of the engine can look at its state.
-modules=(Primitives Wire Chat Compression Engine OpenSSL Automation)
+modules=(Primitives JSON Wire Chat Compression Engine OpenSSL Automation)
 # Of the automation only the patterns, which need nothing else.
 sources_of() {
   case $1 in

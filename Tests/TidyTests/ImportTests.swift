@@ -53,7 +53,7 @@ import Testing
     #expect(names.contains("Primitives") && names.contains("Gateway") && names.contains("chirrup"))
     #expect(
       Self.targets.first { $0.name == "Engine" }?.dependencies
-        == ["Primitives", "Wire", "Chat", "Compression"])
+        == ["Primitives", "JSON", "Wire", "Chat", "Compression"])
     #expect(Self.imports.count > 20)
   }
 
@@ -94,7 +94,7 @@ import Testing
 
   @Test(
     "the pure targets know no operating system",
-    arguments: ["Primitives", "Wire", "Chat", "Compression", "Engine"])
+    arguments: ["Primitives", "JSON", "Wire", "Chat", "Compression", "Engine"])
   func pure(target: String) {
     let foreign = [
       "Foundation", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization", "Logging",

@@ -1,4 +1,5 @@
 import Chat
+import JSON
 import Primitives
 
 /// Commands and events: JSON in and out.

@@ -1,5 +1,6 @@
 /// Keys with which servers call the REST API: shown once, kept as a digest, revoked, not changed.
 import Directory
+import JSON
 import OpenSSL
 import Postgres
 import Primitives

@@ -1,5 +1,6 @@
 /// An operator's own account.
 import Directory
+import JSON
 import OpenSSL
 import Postgres
 import Primitives

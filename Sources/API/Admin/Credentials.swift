@@ -1,5 +1,6 @@
 /// Secrets of other services: written, replaced and deleted, never shown.
 import Directory
+import JSON
 import Postgres
 import Primitives
 

@@ -1,6 +1,7 @@
 /// What a visitor may ask for, and the replies that answer it when nobody has the conversation.
 import Automation
 import Directory
+import JSON
 import Postgres
 import Primitives
 

@@ -1,6 +1,5 @@
 /// How far a caller reaches among the members of a workspace, in one place: whom it may make,
 /// change and remove, which role it may give, and whether it may give a password.
-import Chat
 import Directory
 import Primitives
 

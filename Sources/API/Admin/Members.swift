@@ -5,6 +5,7 @@
 /// administrators: they could log in elsewhere by it.
 import Chat
 import Directory
+import JSON
 import OpenSSL
 import Postgres
 import Primitives

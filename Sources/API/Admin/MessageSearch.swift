@@ -6,6 +6,7 @@
 /// are there, and its cursor says where the next one goes on, also when nothing was found so far.
 import Chat
 import Directory
+import JSON
 import Postgres
 import Primitives
 

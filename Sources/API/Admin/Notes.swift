@@ -2,6 +2,7 @@
 /// read.
 import Chat
 import Directory
+import JSON
 import Postgres
 import Primitives
 

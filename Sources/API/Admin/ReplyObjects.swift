@@ -1,6 +1,7 @@
 /// Reusable replies: what intents and bots send, and the canned replies of operators (a text with a
 /// shortcut).
 import Directory
+import JSON
 import Postgres
 import Primitives
 

@@ -1,6 +1,7 @@
 /// What a reply may hold, by its type. It is checked when it is written, so that whoever sends it
 /// later sends it as it is.
 import Chat
+import JSON
 import Primitives
 
 enum ReplyPayload {

@@ -1,5 +1,6 @@
 /// Menu bars of actions in the widget, of which one is published.
 import Directory
+import JSON
 import Postgres
 import Primitives
 

@@ -1,5 +1,6 @@
 /// The words by which a workspace sorts its conversations.
 import Directory
+import JSON
 import Postgres
 import Primitives
 

@@ -1,6 +1,7 @@
 /// What operators change about visitors: their name, whether they may write, and whether anything
 /// is kept of them at all.
 import Directory
+import JSON
 import Postgres
 import Primitives
 

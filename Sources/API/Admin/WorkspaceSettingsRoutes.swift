@@ -1,6 +1,7 @@
 /// What a workspace has set. Each setting is stored whole and only when all of it is right; `null`
 /// brings its default back.
 import Directory
+import JSON
 import Postgres
 import Primitives
 import Wire

@@ -1,6 +1,7 @@
 /// The OpenAPI document (3.1), made from the table of routes: what is not in the table is not in
 /// the document, and the other way round. The schemas stand beside it, one file for each area.
 import Directory
+import JSON
 import Primitives
 
 extension API {

@@ -5,6 +5,7 @@
 /// `maxLength` counts characters and the handlers count bytes of UTF-8: a text that is too long for
 /// the schema is too long for the handler, but not the other way round.
 import Directory
+import JSON
 
 struct Schema: Sendable {
   /// Under which it stands among the components; nil: it stands where it is used.

@@ -1,31 +1,29 @@
-import Chat
-import Directory
 import Primitives
 
 /// A JSON object from a peer: checked once in full (RFC 8259, bounded in depth and keys), then read
 /// member by member. Numbers and nested objects stay the text that came, so nothing is rounded on
 /// the way to storage. Of members with the same name the last counts, as in PostgreSQL's `jsonb`.
-struct JSONObject {
-  enum Fault: Error, Equatable {
+public struct JSONObject: Sendable {
+  public enum Fault: Error, Equatable {
     case malformed
     case notAnObject
     case tooDeep
     case tooManyKeys
   }
 
-  let text: [UInt8]
-  private(set) var members: [String: JSONScanner.Token] = [:]
+  public let text: [UInt8]
+  public private(set) var members: [String: JSONScanner.Token] = [:]
 
   /// Without members.
-  init() { text = [] }
+  public init() { text = [] }
 
   /// Some values of a text that was checked.
-  init(text: [UInt8], members: [String: JSONScanner.Token]) {
+  public init(text: [UInt8], members: [String: JSONScanner.Token]) {
     self.text = text
     self.members = members
   }
 
-  init(_ text: [UInt8]) throws(Fault) {
+  public init(_ text: [UInt8]) throws(Fault) {
     self.text = text
     // The scanner expects UTF-8, which frames have been checked for, but bodies have not.
     guard String(validating: text, as: UTF8.self) != nil else { throw .malformed }
@@ -71,80 +69,40 @@ struct JSONObject {
     return String(decoding: characters, as: UTF8.self)
   }
 
-  func member(_ name: String) -> JSONScanner.Token? {
+  /// Nil when the member is missing or null.
+  public func member(_ name: String) -> JSONScanner.Token? {
     guard let token = members[name], token.kind != .null else { return nil }
     return token
   }
 
-  /// A string; nil when the member is missing or null.
-  func string(_ name: String, bytesMax: Int) throws(Problem) -> String? {
-    guard let token = member(name) else { return nil }
-    guard token.kind == .string else { throw .wrongType(name, "a string") }
-    let value: String
-    do throws(JSONText.Fault) {
-      value = try text.withRawSpan { (span) throws(JSONText.Fault) in
-        try JSONObject.decoded(token, in: span)
+  /// The text of a string token of this object.
+  public func string(_ token: JSONScanner.Token) throws(JSONText.Fault) -> String {
+    try text.withRawSpan { (span) throws(JSONText.Fault) in
+      try JSONObject.decoded(token, in: span)
+    }
+  }
+
+  /// The values of an array token of this object, which was checked as a whole before.
+  public func elements(of array: JSONScanner.Token) -> [JSONScanner.Token] {
+    text.withRawSpan { text in
+      var elements: [JSONScanner.Token] = []
+      var scanner = JSONScanner(offset: array.range.lowerBound + 1)
+      scanner.skipSpace(text)
+      while !scanner.accept(UInt8(ascii: "]"), text) {
+        guard let element = try? scanner.value(text, depth: 1) else { break }
+        elements.append(element)
+        scanner.skipSpace(text)
+        _ = scanner.accept(UInt8(ascii: ","), text)
+        scanner.skipSpace(text)
       }
-    } catch {
-      throw .unstorable(name)
-    }
-    guard !value.utf8.contains(0) else { throw .unstorable(name) }
-    guard value.utf8.count <= bytesMax else { throw .tooLong(name, bytesMax: bytesMax) }
-    return value
-  }
-
-  func identifier(_ name: String) throws(Problem) -> Identifier? {
-    guard let token = member(name) else { return nil }
-    guard token.kind == .string,
-      let id = text.withRawSpan({ Identifier(text: $0.extracting(token.range)) })
-    else { throw .wrongType(name, "a UUID") }
-    return id
-  }
-
-  func bool(_ name: String) throws(Problem) -> Bool? {
-    guard let token = member(name) else { return nil }
-    switch token.kind {
-    case .true_: return true
-    case .false_: return false
-    default: throw .wrongType(name, "true or false")
-    }
-  }
-
-  /// A whole number; nil when the member is missing or null.
-  func int(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
-    guard let token = member(name) else { return nil }
-    guard token.kind == .number,
-      let value = JSONValue.whole(String(decoding: text[token.range], as: UTF8.self)[...]),
-      range.contains(value)
-    else { throw .wrongType(name, "a whole number, \(range.lowerBound) to \(range.upperBound)") }
-    return value
-  }
-
-  /// An object as the text that came, ready for `jsonb`; nil when the member is missing or null.
-  func object(_ name: String, bytesMax: Int) throws(Problem) -> [UInt8]? {
-    guard let token = member(name) else { return nil }
-    guard token.kind == .object else { throw .wrongType(name, "an object") }
-    guard token.range.count <= bytesMax else { throw .tooLong(name, bytesMax: bytesMax) }
-    let value = Array(text[token.range])
-    guard JSONObject.isStorable(value) else { throw .unstorable(name) }
-    return value
-  }
-
-  /// An object to read; nil when the member is missing or null.
-  func nested(_ name: String) throws(Problem) -> JSONObject? {
-    guard let token = member(name) else { return nil }
-    guard token.kind == .object else { throw .wrongType(name, "an object") }
-    do throws(Fault) {
-      return try JSONObject(Array(text[token.range]))
-    } catch {
-      throw .json(error)
+      return elements
     }
   }
 
   /// Whether `jsonb` takes every string of this valid JSON: it has no U+0000 and no half surrogate
   /// pairs. In valid JSON a backslash stands only inside a string, so its escapes can be found
   /// without a parser.
-  static func isStorable(_ json: [UInt8]) -> Bool {
+  public static func isStorable(_ json: [UInt8]) -> Bool {
     var rest = json[...]
     var isHighPending = false
     while let byte = rest.popFirst() {

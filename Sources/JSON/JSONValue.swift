@@ -1,7 +1,6 @@
 /// A JSON value as a tree, for what is small, rarely read and of many shapes: settings, replies,
 /// menus. Bounded like everything that `JSONScanner` reads. Of equal names the last one counts, as
 /// in PostgreSQL's `jsonb`.
-import Chat
 import Primitives
 
 public indirect enum JSONValue: Sendable, Equatable {
@@ -22,6 +21,9 @@ public indirect enum JSONValue: Sendable, Equatable {
   }
 
   public init?(_ json: String) { self.init(Array(json.utf8)) }
+
+  public static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+  public static func int(_ value: Int) -> JSONValue { .number(String(value)) }
 
   private static func whole(_ text: RawSpan) -> JSONValue? {
     var scanner = JSONScanner()

@@ -1,50 +1,54 @@
-import Chat
-import Primitives
+public import Primitives
 
 /// Writing JSON objects (RFC 8259) into a byte array: an answer is built in one pass, without
 /// values between.
 extension Array where Element == UInt8 {
   /// Appends a comma unless nothing precedes the next member or element. Only a whole value or an
   /// opening bracket can stand before it, so the last byte decides.
-  mutating func appendComma() {
+  public mutating func appendComma() {
     guard let last, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") else { return }
     append(UInt8(ascii: ","))
   }
 
-  mutating func appendKey(_ key: StaticString) {
+  public mutating func appendKey(_ key: StaticString) {
     appendComma()
     append(UInt8(ascii: "\""))
     append(key)
     append("\":" as StaticString)
   }
 
-  mutating func appendMember(_ key: StaticString, _ value: String) {
+  public mutating func appendMember(_ key: StaticString, _ value: String) {
     appendMember(key, utf8: Array(value.utf8))
   }
 
   /// The text is valid UTF-8, as everything is that PostgreSQL stored.
-  mutating func appendMember(_ key: StaticString, utf8 value: [UInt8]) {
+  public mutating func appendMember(_ key: StaticString, utf8 value: [UInt8]) {
     appendKey(key)
     JSONText.append(quoted: value, to: &self)
   }
 
-  mutating func appendMember(_ key: StaticString, _ value: Int64) {
+  /// Leaves the member out when there is no text.
+  public mutating func appendMember(_ key: StaticString, ifAny value: String?) {
+    if let value { appendMember(key, value) }
+  }
+
+  public mutating func appendMember(_ key: StaticString, _ value: Int64) {
     appendKey(key)
     append(decimal: value)
   }
 
-  mutating func appendMember(_ key: StaticString, _ value: Bool) {
+  public mutating func appendMember(_ key: StaticString, _ value: Bool) {
     appendMember(key, json: value ? "true" : "false")
   }
 
-  mutating func appendMember(_ key: StaticString, _ value: Identifier) {
+  public mutating func appendMember(_ key: StaticString, _ value: Identifier) {
     appendKey(key)
     append(UInt8(ascii: "\""))
     value.appendText(to: &self)
     append(UInt8(ascii: "\""))
   }
 
-  mutating func appendMember(_ key: StaticString, _ value: WallTime?) {
+  public mutating func appendMember(_ key: StaticString, _ value: WallTime?) {
     guard let value else { return appendMember(key, json: "null") }
     appendKey(key)
     append(UInt8(ascii: "\""))
@@ -53,18 +57,29 @@ extension Array where Element == UInt8 {
   }
 
   /// Appends JSON text that was checked or made before.
-  mutating func appendMember(_ key: StaticString, json value: [UInt8]) {
+  public mutating func appendMember(_ key: StaticString, json value: [UInt8]) {
     appendKey(key)
     append(contentsOf: value)
   }
 
-  mutating func appendMember(_ key: StaticString, json value: StaticString) {
+  public mutating func appendMember(_ key: StaticString, json value: StaticString) {
     appendKey(key)
     append(value)
   }
 
+  /// Appends `"key":["…","…"]`.
+  public mutating func appendMember(_ key: StaticString, texts: [String]) {
+    appendKey(key)
+    append(UInt8(ascii: "["))
+    for text in texts {
+      appendComma()
+      JSONText.append(quoted: Array(text.utf8), to: &self)
+    }
+    append(UInt8(ascii: "]"))
+  }
+
   /// Appends `"key":{…}` with the members that `members` appends.
-  mutating func appendObject(_ key: StaticString, _ members: (inout [UInt8]) -> Void) {
+  public mutating func appendObject(_ key: StaticString, _ members: (inout [UInt8]) -> Void) {
     appendKey(key)
     append(UInt8(ascii: "{"))
     members(&self)
@@ -72,7 +87,7 @@ extension Array where Element == UInt8 {
   }
 
   /// `{…}` with the members that `members` appends.
-  static func object(_ members: (inout [UInt8]) -> Void) -> [UInt8] {
+  public static func object(_ members: (inout [UInt8]) -> Void) -> [UInt8] {
     var json = Array("{".utf8)
     members(&json)
     json.append(UInt8(ascii: "}"))

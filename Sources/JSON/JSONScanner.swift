@@ -1,12 +1,16 @@
 import Primitives
 
-/// Reads JSON (RFC 8259) in place: tokens are ranges of the message, nothing is copied or
-/// allocated.
+/// Reads JSON (RFC 8259) in place: tokens are ranges of the text, nothing is copied or allocated.
 ///
-/// Bounded: nesting by `Limits.jsonDepth`, keys of one message by `Limits.jsonKeys` for each
-/// object. The bytes are valid UTF-8 already, since the frame decoder checked them. Invariant:
-/// `offset` never decreases and never exceeds the end of the text.
+/// Bounded: nesting by `depthMax`, the keys of each object by `keysMax`. The caller has checked
+/// that the bytes are valid UTF-8. Invariant: `offset` never decreases and never exceeds the end of
+/// the text.
 public struct JSONScanner {
+  /// Levels of nested arrays and objects.
+  @inlinable public static var depthMax: Int { 16 }
+  /// Keys of one object.
+  @inlinable public static var keysMax: Int { 64 }
+
   public enum Fault: Error, Equatable {
     case syntax
     case tooDeep
@@ -145,9 +149,9 @@ public struct JSONScanner {
     return Token(kind: .number, range: start..<offset, hasEscapes: false)
   }
 
-  /// Skips one object or array and checks it. Recursion is bounded by `Limits.jsonDepth`.
+  /// Skips one object or array and checks it. Recursion is bounded by `depthMax`.
   private mutating func container(_ text: RawSpan, depth: Int) throws(Fault) {
-    guard depth < Limits.jsonDepth else { throw .tooDeep }
+    guard depth < JSONScanner.depthMax else { throw .tooDeep }
     let isObject = text.byte(at: offset) == UInt8(ascii: "{")
     let close = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
     offset += 1
@@ -157,7 +161,7 @@ public struct JSONScanner {
     while true {
       if isObject {
         keys += 1
-        guard keys <= Limits.jsonKeys else { throw .tooManyKeys }
+        guard keys <= JSONScanner.keysMax else { throw .tooManyKeys }
         _ = try key(text)
       }
       _ = try value(text, depth: depth + 1)

@@ -1,4 +1,4 @@
-import Chat
+import JSON
 import Primitives
 import Testing
 
@@ -91,75 +91,6 @@ struct JSONTextTests {
       #expect(throws: JSONText.Fault.self) {
         try Array(bad.utf8).withRawSpan { try JSONText.appendCompact($0, to: &output) }
       }
-    }
-  }
-}
-
-@Suite("Rates")
-struct TokenBucketTests {
-  @Test("what has happened already is charged, owed up to a burst, and paid back by time")
-  func charging() {
-    var now = Instant.zero
-    var bucket = TokenBucket(burst: 10, now: now)
-    var isCovered = bucket.charge(10, perSecond: 10, burst: 10, now: now)
-    #expect(isCovered)
-    var wait = bucket.take(perSecond: 10, burst: 10, now: now)
-    #expect(wait == 100)
-    isCovered = bucket.charge(.max, perSecond: 10, burst: 10, now: now)
-    #expect(!isCovered)
-    // A whole burst is owed, and one is taken.
-    wait = bucket.take(perSecond: 10, burst: 10, now: now)
-    #expect(wait == 1_100)
-    now = now.advanced(byMilliseconds: 1_100)
-    wait = bucket.take(perSecond: 10, burst: 10, now: now)
-    #expect(wait == 0)
-  }
-
-  @Test("a burst, then so many a second, and the wait is named")
-  func bucket() {
-    var now = Instant.zero
-    var bucket = TokenBucket(burst: 3, now: now)
-    for _ in 0..<3 { #expect(bucket.take(perSecond: 10, burst: 3, now: now) == 0) }
-    #expect(bucket.take(perSecond: 10, burst: 3, now: now) == 100)
-    now = now.advanced(byMilliseconds: 100)
-    #expect(bucket.take(perSecond: 10, burst: 3, now: now) == 0)
-    #expect(bucket.take(perSecond: 10, burst: 3, now: now) > 0)
-    now = now.advanced(byMilliseconds: 1_000_000_000)
-    for _ in 0..<3 { #expect(bucket.take(perSecond: 10, burst: 3, now: now) == 0) }
-    #expect(bucket.take(perSecond: 10, burst: 3, now: now) > 0)
-  }
-}
-
-@Suite("The batch")
-struct BatchTests {
-  func record(_ number: UInt64) -> Record {
-    Record(
-      workspace: Identifier(high: 3, low: 1), session: Identifier(high: 1, low: 1),
-      id: Identifier(high: 2, low: number), role: .visitor, kind: .text, sender: nil,
-      origin: Origin(loop: 0, slot: 0, generation: 1, isRequest: false, ref: .none))
-  }
-
-  @Test("records keep their order and their bytes, and an emptied batch can be filled again")
-  func order() {
-    var batch = Batch()
-    for round in 0..<2 {
-      for number in 0..<UInt64(Limits.batchRecords) {
-        let name = Array("n\(number)".utf8)
-        let body = Array("b\(number) \(round)".utf8)
-        name.withRawSpan { name in
-          body.withRawSpan { body in
-            batch.append(
-              record(number), senderName: name, body: body, payload: body.extracting(0..<1))
-          }
-        }
-      }
-      #expect(batch.count == Limits.batchRecords)
-      #expect(batch.record(7).id.low == 7)
-      #expect(batch.withSenderName(7) { $0.string } == "n7")
-      #expect(batch.withBody(7) { $0.string } == "b7 \(round)")
-      #expect(batch.withPayload(0) { $0.string } == "b")
-      batch.removeAll()
-      #expect(batch.isEmpty && batch.byteCount == 0)
     }
   }
 }

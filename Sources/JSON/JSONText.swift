@@ -186,7 +186,7 @@ public enum JSONText {
   }
 
   /// The same without the quotes.
-  static func append(escaped text: RawSpan, to output: inout [UInt8]) {
+  public static func append(escaped text: RawSpan, to output: inout [UInt8]) {
     var copied = 0
     while true {
       let end = plainEnd(text, copied..<text.byteCount)
