@@ -1,10 +1,10 @@
-import Primitives
+public import Primitives
 
 /// Reads JSON (RFC 8259) in place: tokens are ranges of the text, nothing is copied or allocated.
 ///
 /// Bounded: nesting by `depthMax`, the keys of each object by `keysMax`. The caller has checked
 /// that the bytes are valid UTF-8. Invariant: `offset` never decreases and never exceeds the end of
-/// the text.
+/// the text. It is on the path of every command: the decoder of another module compiles it in.
 public struct JSONScanner {
   /// Levels of nested arrays and objects.
   @inlinable public static var depthMax: Int { 16 }
@@ -27,12 +27,21 @@ public struct JSONScanner {
     public var range: Range<Int>
     /// A string that contains a backslash, and so must be decoded before use.
     public var hasEscapes: Bool
+
+    @inlinable
+    init(kind: TokenKind, range: Range<Int>, hasEscapes: Bool) {
+      self.kind = kind
+      self.range = range
+      self.hasEscapes = hasEscapes
+    }
   }
 
-  public private(set) var offset: Int
+  public var offset: Int
 
+  @inlinable
   public init(offset: Int = 0) { self.offset = offset }
 
+  @inlinable
   public mutating func skipSpace(_ text: RawSpan) {
     while offset < text.byteCount {
       switch text.byte(at: offset) {
@@ -42,9 +51,11 @@ public struct JSONScanner {
     }
   }
 
+  @inlinable
   public func isAtEnd(_ text: RawSpan) -> Bool { offset >= text.byteCount }
 
   /// Consumes `byte` if it is next.
+  @inlinable
   public mutating func accept(_ byte: UInt8, _ text: RawSpan) -> Bool {
     guard offset < text.byteCount, text.byte(at: offset) == byte else { return false }
     offset += 1
@@ -52,6 +63,7 @@ public struct JSONScanner {
   }
 
   /// Reads one whole value. `depth` is the number of containers around it.
+  @inlinable
   public mutating func value(_ text: RawSpan, depth: Int) throws(Fault) -> Token {
     skipSpace(text)
     guard offset < text.byteCount else { throw .syntax }
@@ -70,6 +82,7 @@ public struct JSONScanner {
   }
 
   /// Reads `"key" :` of an object, up to the value.
+  @inlinable
   public mutating func key(_ text: RawSpan) throws(Fault) -> Token {
     skipSpace(text)
     let token = try string(text)
@@ -78,7 +91,8 @@ public struct JSONScanner {
     return token
   }
 
-  private mutating func literal(
+  @inlinable
+  mutating func literal(
     _ word: StaticString, _ kind: TokenKind, _ text: RawSpan
   ) throws(Fault) -> Token {
     let end = offset + word.utf8CodeUnitCount
@@ -87,7 +101,8 @@ public struct JSONScanner {
     return Token(kind: kind, range: offset..<end, hasEscapes: false)
   }
 
-  private mutating func string(_ text: RawSpan) throws(Fault) -> Token {
+  @inlinable
+  mutating func string(_ text: RawSpan) throws(Fault) -> Token {
     guard accept(UInt8(ascii: "\""), text) else { throw .syntax }
     let start = offset
     var hasEscapes = false
@@ -107,7 +122,8 @@ public struct JSONScanner {
     throw .syntax
   }
 
-  private mutating func escape(_ text: RawSpan) throws(Fault) {
+  @inlinable
+  mutating func escape(_ text: RawSpan) throws(Fault) {
     guard offset + 1 < text.byteCount else { throw .syntax }
     switch text.byte(at: offset + 1) {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
@@ -123,7 +139,8 @@ public struct JSONScanner {
     }
   }
 
-  private mutating func digits(_ text: RawSpan) -> Int {
+  @inlinable
+  mutating func digits(_ text: RawSpan) -> Int {
     let start = offset
     while offset < text.byteCount {
       let byte = text.byte(at: offset)
@@ -133,7 +150,8 @@ public struct JSONScanner {
     return offset - start
   }
 
-  private mutating func number(_ text: RawSpan) throws(Fault) -> Token {
+  @inlinable
+  mutating func number(_ text: RawSpan) throws(Fault) -> Token {
     let start = offset
     _ = accept(UInt8(ascii: "-"), text)
     if !accept(UInt8(ascii: "0"), text) {
@@ -150,7 +168,8 @@ public struct JSONScanner {
   }
 
   /// Skips one object or array and checks it. Recursion is bounded by `depthMax`.
-  private mutating func container(_ text: RawSpan, depth: Int) throws(Fault) {
+  @inlinable
+  mutating func container(_ text: RawSpan, depth: Int) throws(Fault) {
     guard depth < JSONScanner.depthMax else { throw .tooDeep }
     let isObject = text.byte(at: offset) == UInt8(ascii: "{")
     let close = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")

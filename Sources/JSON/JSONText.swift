@@ -1,4 +1,4 @@
-import Primitives
+public import Primitives
 
 /// The text of JSON strings: decoding what came, and quoting what goes out (RFC 8259 §7).
 public enum JSONText {
@@ -13,7 +13,7 @@ public enum JSONText {
   /// Where the run of bytes ends that stand for themselves in a JSON string, at the latest at the
   /// range's end: before a quote, a backslash or a control character. Eight bytes a step: of those
   /// the lowest that is marked is one for certain, and the text is little-endian in the word.
-  @inline(__always)
+  @inlinable @inline(__always)
   static func plainEnd(_ text: RawSpan, _ range: Range<Int>) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let tops: UInt64 = 0x8080_8080_8080_8080
@@ -179,6 +179,7 @@ public enum JSONText {
 
   /// Appends `text` as a JSON string with its quotes. Runs without a special character are copied
   /// whole.
+  @inlinable
   public static func append(quoted text: RawSpan, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))
     append(escaped: text, to: &output)
@@ -186,6 +187,7 @@ public enum JSONText {
   }
 
   /// The same without the quotes.
+  @inlinable
   public static func append(escaped text: RawSpan, to output: inout [UInt8]) {
     var copied = 0
     while true {
@@ -197,7 +199,8 @@ public enum JSONText {
     }
   }
 
-  private static func appendEscape(of byte: UInt8, to output: inout [UInt8]) {
+  @usableFromInline
+  static func appendEscape(of byte: UInt8, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\\"))
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"): output.append(byte)
