@@ -82,10 +82,13 @@ let package = Package(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
     layer("Automation", ["Directory", "Chat", "JSON", "Postgres", "OpenSSL", "Primitives"]),
     layer(
+      "Conversations",
+      ["Automation", "Directory", "Chat", "Postgres", "Kernel", "JSON", "Primitives"]),
+    layer(
       "API",
       [
-        "Webhooks", "Automation", "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel", "Chat",
-        "Wire", "JSON", "Primitives",
+        "Conversations", "Webhooks", "Automation", "Directory", "Tokens", "Postgres", "OpenSSL",
+        "Kernel", "Chat", "Wire", "JSON", "Primitives",
       ]),
     layer("Settings", [.product(name: "Configuration", package: "swift-configuration")]),
     layer(
@@ -93,7 +96,8 @@ let package = Package(
       [
         "Engine", "Wire", "Chat", "Compression", "Primitives", "Kernel", "OpenSSL", "Postgres",
         "Journal",
-        "Webhooks", "Directory", "Automation", "API", "Tokens", "Settings", "WebAssets",
+        "Webhooks", "Directory", "Automation", "Conversations", "API", "Tokens", "Settings",
+        "WebAssets",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
@@ -158,8 +162,8 @@ let package = Package(
     suite(
       "APITests",
       [
-        "API", "Automation", "Webhooks", "Directory", "Tokens", "Postgres", "OpenSSL", "Kernel",
-        "Chat", "JSON", "Migrator", "Cluster", "Primitives",
+        "API", "Conversations", "Automation", "Webhooks", "Directory", "Tokens", "Postgres",
+        "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "Cluster", "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),
     suite(

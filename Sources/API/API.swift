@@ -3,9 +3,10 @@
 /// Every handler reads like straight code: check, ask the database, answer; what goes wrong is a
 /// thrown `Problem`. Every statement names the workspace of the caller, so a foreign conversation
 /// is simply not found.
-import Directory
+public import Conversations
+public import Directory
 import JSON
-import Kernel
+public import Kernel
 import Postgres
 import Primitives
 import Synchronization
@@ -17,7 +18,7 @@ public final class API: Sendable {
   let tokens: TokenAuthority
   let options: APIOptions
   /// For work that is too long for a loop: patterns and what is compiled from rows.
-  let jobs = JobThread(name: "patterns")
+  public let patterns = JobThread(name: "patterns")
   let loginsByAddress: Mutex<RateTable<String>>
   let loginsByEmail: Mutex<RateTable<String>>
   let widgetTokens: Mutex<RateTable<String>>
@@ -25,13 +26,14 @@ public final class API: Sendable {
   let passwords = WorkerThreads(
     name: "passwords", threads: APILimits.passwordThreads, waitingMax: APILimits.passwordsWaiting)
   let calls = CallsUnderWay()
-  let settingsCache = Mutex(SettingsCache())
+  public let cachedSettings: CachedSettings
 
   public init(
     database: any Database, sessions: any Sessions, tokens: TokenAuthority,
     options: APIOptions = APIOptions()
   ) {
     self.database = database
+    cachedSettings = CachedSettings(database)
     self.sessions = sessions
     self.tokens = tokens
     self.options = options
@@ -156,11 +158,21 @@ public final class API: Sendable {
     for workspace: Identifier, _ body: @escaping @Sendable () -> Result
   ) async throws(Problem) -> Result {
     do throws(JobThread.Refused) {
-      let result = try await jobs.run(for: workspace, body)
+      let result = try await patterns.run(for: workspace, body)
       options.goesOn()
       return result
     } catch {
       throw .tooBusy
+    }
+  }
+
+  func settings(
+    of workspace: Identifier, now: WallTime
+  ) async throws(Problem) -> SettingsCache.Entry {
+    do throws(QueryFailure) {
+      return try await cachedSettings.of(workspace, now: now)
+    } catch {
+      throw problem(for: error)
     }
   }
 

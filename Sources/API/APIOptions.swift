@@ -91,9 +91,6 @@ enum APILimits {
   /// Characters of the comment with a rating, as the widget's field and the table count them.
   static let commentCharacters = 2_000
   static let commentBytes = 4 * commentCharacters
-  /// Bytes of bodies and payloads in one page of messages, as for the socket's `history`; the first
-  /// entry always is in it.
-  static let pageBytes = Limits.historyBytes
   /// Bytes of a transcript from which on it takes no further page.
   static let transcriptBytes = 1_048_576
 }

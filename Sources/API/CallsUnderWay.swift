@@ -1,6 +1,7 @@
 /// Calls of the REST API that were admitted and have not ended. Before a request that shuts
 /// somebody out is answered, those of that person have ended: what comes later is refused by its
 /// own look at the database.
+import Kernel
 import Primitives
 import Synchronization
 

@@ -1,4 +1,5 @@
 /// The operators' list and what happens to a conversation in it.
+import Conversations
 import Directory
 import JSON
 import OpenSSL

@@ -136,13 +136,11 @@ extension Problem {
     switch failure {
     case .unavailable, .overloaded: return .unavailable
     case .refused(let state, _):
+      if state.isTransient { return .unavailable }
       switch state.errorClass {
-      // Connection lost, resources, operator's intervention, conflict with another transaction.
-      case "08", "53", "57", "40", "55": return .unavailable
       // Data that PostgreSQL will never take.
       case "22":
         return .refusedValue
-      case "25": return .unavailable
       // What the tables refuse and no reader of the body has: somebody else was faster, or a value
       // that a constraint forbids.
       case "23":

@@ -1,5 +1,6 @@
 /// What moves a conversation through the queue: claim, next, transfer, close and reopen.
 import Chat
+import Conversations
 import Directory
 import JSON
 import Primitives

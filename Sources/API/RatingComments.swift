@@ -1,4 +1,5 @@
 /// What visitors wrote with their ratings, newest first.
+import Conversations
 import Directory
 import JSON
 import Postgres
@@ -10,21 +11,14 @@ extension API {
     ("operator", .optional(.text)), ("at", .time),
   ])
 
-  /// Ratings that are read for one page. Most have no comment, and no index tells which have; a
-  /// page may thus be short, or empty, although another one follows.
-  static let ratingsScannedMax = 2_000
-
   func listRatingComments(_ call: Call) async throws(Problem) -> APIResponse {
     let page = try call.page("comments", keys: 2)
     let position = [try page.time(0), try page.id(1)]
     let days = try await analyticsDays(call)
     let rows = try await run(
       Statement(
-        Query(
-          API.ratingCommentsSQL,
-          [.uuid(call.workspace), .text(days.from), .text(days.to)] + position + [
-            page.rowsWanted, .int(Int64(API.ratingsScannedMax)),
-          ])
+        RatingComments.query(
+          in: call.workspace, from: days.from, to: days.to, after: position, limit: page.limit + 1)
       ) { $0 })
     let shape = API.ratingComment
     var next: [String]?
@@ -55,41 +49,4 @@ extension API {
     }
     return .json(json)
   }
-
-  /// The conversation of each comment is looked up by itself: joined, the planner may read all of
-  /// the workspace's. The days are those of the workspace's time zone. Behind the comments stands,
-  /// without any, the last rating that was read, if there may be more behind it.
-  private static let ratingCommentsSQL: StaticString = """
-    WITH scanned AS MATERIALIZED (
-      SELECT r.session_id, r.rating, r.comment, r.visitor_id, r.operator_id, r.created_at
-      FROM csat_responses r
-      WHERE r.workspace_id = $1::uuid
-        AND r.created_at >= $2::text::timestamp AT TIME ZONE chirrup_time_zone($1::uuid)
-        AND r.created_at
-          < ($3::text::date + 1)::timestamp AT TIME ZONE chirrup_time_zone($1::uuid)
-        AND ($4::timestamptz IS NULL
-          OR (r.created_at, r.session_id) < ($4::timestamptz, $5::uuid))
-      ORDER BY r.created_at DESC, r.session_id DESC LIMIT $7::bigint
-    ), found AS (
-      SELECT c.session_id, c.rating, c.comment,
-        (SELECT v.name FROM visitors v WHERE v.workspace_id = $1::uuid AND v.id = c.visitor_id)
-          AS visitor,
-        (SELECT o.name FROM operators o WHERE o.id = c.operator_id) AS operator,
-        c.created_at AS at, c.session_id AS place
-      FROM scanned c
-      WHERE c.comment <> '' AND (SELECT s.deleted_at IS NULL FROM chat_sessions s
-        WHERE s.workspace_id = $1::uuid AND s.id = c.session_id)
-      ORDER BY c.created_at DESC, c.session_id DESC LIMIT $6::bigint
-    ), whole AS (
-      SELECT * FROM found
-      UNION ALL
-      SELECT NULL, NULL, NULL, NULL, NULL, last.created_at, last.session_id FROM (
-        SELECT created_at, session_id FROM scanned
-        WHERE (SELECT count(*) FROM scanned) = $7::bigint
-        ORDER BY created_at, session_id LIMIT 1) AS last
-    )
-    SELECT w.session_id, w.rating, w.comment, w.visitor, w.operator, w.at,
-      (extract(epoch FROM w.at) * 1000000)::bigint::text, w.place::text
-    FROM whole w ORDER BY w.at DESC, w.place DESC, w.session_id NULLS LAST
-    """
 }

@@ -1,5 +1,6 @@
 /// Requests after which somebody may not come in any more: they are answered when the old token
 /// reads and writes nothing more on this gateway. Other gateways follow within a second.
+import Conversations
 import Directory
 import Primitives
 

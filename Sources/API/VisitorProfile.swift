@@ -1,6 +1,7 @@
 /// What a visitor says about themselves: in the form before the chat, by the host page's script, or
 /// in the form for when nobody is there.
 import Chat
+import Conversations
 import Directory
 import JSON
 import OpenSSL

@@ -1,5 +1,6 @@
 /// A token for the widget's visitor: a stranger, one who comes back with a refresh secret, or one
 /// whom the host site has signed.
+import Conversations
 import Directory
 import JSON
 import OpenSSL

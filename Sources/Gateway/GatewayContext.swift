@@ -1,4 +1,5 @@
 import API
+import Conversations
 import Directory
 import Kernel
 import Logging
@@ -72,7 +73,10 @@ final class GatewayContext: Sendable {
     // Made here and not by the first request for it.
     API.prepare()
     api = API(database: services, sessions: services, tokens: tokens, options: apiOptions)
-    let botJob = BotJob(Bots(api))
+    let botJob = BotJob(
+      Bots(
+        database: services, sessions: services, settings: api.cachedSettings,
+        patterns: api.patterns, goesOn: apiOptions.goesOn, log: apiOptions.report))
     jobs = BackgroundJobs(
       [botJob, QueueJob(services: services, mailboxes: mailboxes) { logger.error("\($0)") }],
       executors: executors)

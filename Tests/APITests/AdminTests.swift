@@ -1,4 +1,5 @@
 import Chat
+import Conversations
 import Directory
 import Postgres
 import Primitives

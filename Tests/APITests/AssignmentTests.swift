@@ -5,6 +5,7 @@ import Primitives
 import Testing
 
 @testable import API
+@testable import Conversations
 
 extension World {
   /// The operators' inboxes are open, as of so many seconds ago; else for ten minutes from now on,
@@ -204,10 +205,11 @@ extension World {
       waiting.append(try await world.conversation(messages: ["hello \(number)"]))
     }
     let silent = try await world.conversation()
-    func order() async throws -> WaitingLine.Order {
-      WaitingLine.decode(try await world.database.run(WaitingLine.query(of: world.workspace.id)))
+    func order() async throws -> QueuePositions.Order {
+      QueuePositions.decode(
+        try await world.database.run(QueuePositions.query(of: world.workspace.id)))
     }
-    #expect(try await order() == WaitingLine.Order(sessions: waiting, placeMilliseconds: nil))
+    #expect(try await order() == QueuePositions.Order(sessions: waiting, placeMilliseconds: nil))
     let list = try await world.call("GET", "\(conversations)?status=waiting")
     #expect(
       list.objects("conversations").map { $0["queue_position"] as? Int } == [1, 2, 3, 4, 5, nil])

@@ -1,4 +1,5 @@
 import Chat
+import Conversations
 import Directory
 import Foundation
 import JSON
@@ -16,7 +17,9 @@ private struct BotWorld {
 
   init(_ settings: [(WorkspaceSettings.Key, String)] = []) async throws {
     world = try await World()
-    bots = Bots(world.api)
+    bots = Bots(
+      database: world.database, sessions: world.sessions, settings: world.api.cachedSettings,
+      patterns: world.api.patterns, log: { _ in })
     for (key, json) in settings {
       _ = try await world.database.ask(
         WorkspaceSettings.store(

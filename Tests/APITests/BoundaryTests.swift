@@ -1,3 +1,4 @@
+import Conversations
 import Directory
 import Foundation
 import JSON

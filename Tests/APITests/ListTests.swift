@@ -5,6 +5,7 @@ import Primitives
 import Testing
 
 @testable import API
+@testable import Conversations
 
 @Suite struct CursorTests {
   let member = Operator(

@@ -1,4 +1,5 @@
 import Chat
+import Conversations
 import Directory
 import Foundation
 import Primitives
@@ -128,7 +129,7 @@ import Testing
   func longPages() async throws {
     let world = try await World()
     let body = String(repeating: "é", count: Limits.bodyBytes / 2)
-    let count = 2 * APILimits.pageBytes / Limits.bodyBytes + 4
+    let count = 2 * MessageRange.pageBytes / Limits.bodyBytes + 4
     let session = try await world.conversation(messages: (1...count).map { _ in body })
     let path = "\(conversations)/\(session)/messages?limit=\(Limits.pageEntries)"
     func page(_ query: String) async throws -> (seqs: [Int], hasMore: Bool) {
@@ -141,7 +142,7 @@ import Testing
     var seen: [Int] = []
     while true {
       let (seqs, hasMore) = try await page("&after=\(seen.last ?? 0)")
-      #expect(seqs.count * Limits.bodyBytes <= APILimits.pageBytes)
+      #expect(seqs.count * Limits.bodyBytes <= MessageRange.pageBytes)
       #expect(!seqs.isEmpty)
       seen += seqs
       if !hasMore { break }
@@ -150,7 +151,7 @@ import Testing
     seen = []
     while true {
       let (seqs, hasMore) = try await page(seen.first.map { "&before=\($0)" } ?? "")
-      #expect(seqs.count * Limits.bodyBytes <= APILimits.pageBytes)
+      #expect(seqs.count * Limits.bodyBytes <= MessageRange.pageBytes)
       seen = seqs + seen
       if !hasMore { break }
     }

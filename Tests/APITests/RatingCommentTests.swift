@@ -1,3 +1,4 @@
+import Conversations
 import Directory
 import Foundation
 import Postgres
@@ -108,7 +109,7 @@ import Testing
         )
         INSERT INTO csat_responses (workspace_id, session_id, rating, created_at)
         SELECT $1::uuid, id, 5, now() FROM made
-        """, [.uuid(world.workspace.id), .int(Int64(API.ratingsScannedMax))]))
+        """, [.uuid(world.workspace.id), .int(Int64(RatingComments.scannedMax))]))
     _ = try await world.database.run(
       Query(
         """

@@ -1,4 +1,5 @@
 import Chat
+import Conversations
 import Directory
 import Foundation
 import OpenSSL

@@ -142,7 +142,7 @@ import Testing
     #expect(try await capacity(1) == 5)
     #expect(try await capacity(2) == 9)
     try await stored("queue", #"{"capacity":3}"#, world)
-    world.api.settingsChanged(world.workspace.id)
+    world.api.cachedSettings.forget(world.workspace.id)
     #expect(try await capacity(2) == 3)
     #expect(try await capacity(-5) == 3, "a clock that was set back reads again")
 
@@ -253,7 +253,7 @@ import Testing
       _ = try await world.database.ask(
         WorkspaceSettings.store(
           .hours, try #require(JSONValue(hours)), workspace: world.workspace.id))
-      world.api.settingsChanged(world.workspace.id)
+      world.api.cachedSettings.forget(world.workspace.id)
       // 2026-11-18 is a Wednesday.
       let entry = try await world.api.settings(of: world.workspace.id, now: World.now)
       #expect(entry.schedule.isOpen(at: World.now) == isOpen)

@@ -374,7 +374,7 @@ struct VisitorWorld {
     _ = try await world.database.ask(
       WorkspaceSettings.store(
         .offline, .object(["enabled": .bool(true)]), workspace: world.workspace.id))
-    world.api.settingsChanged(world.workspace.id)
+    world.api.cachedSettings.forget(world.workspace.id)
     let answer = await leave(body)
     #expect(answer.status == 201)
     let session = try test.session(answer)
@@ -418,7 +418,7 @@ struct VisitorWorld {
         WorkspaceSettings.store(
           key, try #require(JSONValue(json)), workspace: world.workspace.id))
     }
-    world.api.settingsChanged(world.workspace.id)
+    world.api.cachedSettings.forget(world.workspace.id)
     let set = await world.send("GET", path)
     #expect(set["hours.is_open"] as? Bool == false)
     #expect(set.string("hours.opens_at") == "2026-11-20T09:00:00.000Z")

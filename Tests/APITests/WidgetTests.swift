@@ -293,7 +293,7 @@ import Tokens
         Query(
           "UPDATE workspaces SET settings = $1::jsonb WHERE id = $2::uuid",
           [.json(Array(settings.utf8)), .uuid(world.workspace.id)]))
-      world.api.settingsChanged(world.workspace.id)
+      world.api.cachedSettings.forget(world.workspace.id)
       let answer = await world.send("GET", path)
       #expect(answer.status == 200)
       return answer

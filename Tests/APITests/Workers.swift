@@ -1,6 +1,7 @@
 /// Real connections for the API under test: statements run on threads of their own, several at a
 /// time, as they do beside the gateway's loops. The tests' own tasks never wait in libpq.
 import API
+import Directory
 import Foundation
 import Postgres
 

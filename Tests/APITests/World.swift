@@ -3,8 +3,10 @@
 import API
 import Chat
 import Cluster
+import Conversations
 import Directory
 import Foundation
+import Kernel
 import Migrator
 import OpenSSL
 import Postgres

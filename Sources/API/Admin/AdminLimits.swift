@@ -23,8 +23,6 @@ extension APILimits {
   static let keys: Int64 = 200
   static let keyNameBytes = 100
   static let hitsDefault = 20
-  /// Conversations that one request for a search looks through.
-  static let searchedConversations: Int64 = 2_000
   static let snippetCharacters = 160
   static let idempotencyKeyBytes = 255
   /// Keys of one caller that are remembered at once.

@@ -4,6 +4,7 @@
 /// to the account, its name, password and being disabled, is then no matter of one workspace's
 /// administrators: they could log in elsewhere by it.
 import Chat
+import Conversations
 import Directory
 import JSON
 import OpenSSL
@@ -105,10 +106,8 @@ extension API {
     let hash = try await givenPassword(object, call.caller, to: id)
     try await change(
       call,
-      [
-        .text(name), .text(role?.rawValue), isDisabled.map { Parameter.bool($0) } ?? .null,
-        .text(hash),
-      ], isRemoval: false)
+      MemberChange(
+        name: name, role: role?.rawValue, isDisabled: isDisabled, passwordHash: hash))
     return try await showMember(id, call)
   }
 
@@ -123,23 +122,15 @@ extension API {
 
   /// The account goes with its last membership.
   func removeMember(_ call: Call) async throws(Problem) -> APIResponse {
-    try await change(call, [.null, .null, .null, .null], isRemoval: true)
+    try await change(call, MemberChange(isRemoval: true))
     return APIResponse(status: 204)
   }
 
-  /// - Parameter values: name, role, disabled and password; NULL stays as it is.
-  private func change(
-    _ call: Call, _ values: [Parameter], isRemoval: Bool
-  ) async throws(Problem) {
-    let rows = try await run(
-      Statement(
-        Query(
-          API.changeMemberSQL,
-          call.actor + [.uuid(call.parameters.id("id"))] + values + [
-            .text(call.caller.reachedRoles), .bool(isRemoval),
-          ])
-      ) { $0 })
-    switch rows.isEmpty ? nil : rows.text(0, 0) {
+  private func change(_ call: Call, _ change: MemberChange) async throws(Problem) {
+    let outcome = try await run(
+      change.statement(
+        of: call.parameters.id("id"), reachedRoles: call.caller.reachedRoles, by: call.actor))
+    switch outcome?.word {
     case "done": break
     case "beyond_reach": throw call.caller.beyondReach
     case "last_owner":
@@ -149,94 +140,11 @@ extension API {
         "This account is a member of other workspaces too, so only its role can be changed here.")
     default: throw .noSuchThing
     }
-    for id in (rows.text(0, 1) ?? "").split(separator: " ") {
-      guard let session = Identifier(String(id)) else { continue }
+    for session in outcome?.freed ?? [] {
       sessions.changed(session: session)
       sessions.happened(WorkspaceNews(workspace: call.workspace, session: session, kind: .waits))
     }
   }
-
-  /// Who is the last owner is decided under a lock on all owners, so that two of them cannot lower
-  /// each other at the same time. The conversations of who is removed or disabled go back to the
-  /// queue, and their logs say so.
-  private static let changeMemberSQL: StaticString = """
-    WITH owners AS (
-      SELECT m.operator_id FROM memberships m JOIN operators o ON o.id = m.operator_id
-      WHERE m.workspace_id = $1::uuid AND m.role = 'owner' AND o.disabled_at IS NULL
-      ORDER BY m.operator_id FOR UPDATE OF m, o
-    ), target AS (
-      SELECT m.operator_id AS id, m.role, EXISTS (SELECT FROM memberships x
-        WHERE x.operator_id = m.operator_id AND x.workspace_id <> $1::uuid) AS is_shared
-      FROM memberships m WHERE m.workspace_id = $1::uuid AND m.operator_id = $4::uuid
-      FOR UPDATE
-    ), verdict AS (
-      SELECT t.id, t.is_shared, coalesce($7::boolean, false) OR $10::boolean AS leaves, CASE
-        WHEN t.role <> ALL (string_to_array($9::text, ' '))
-          OR $6::text <> ALL (string_to_array($9::text, ' ')) THEN 'beyond_reach'
-        WHEN t.role = 'owner' AND ($6::text <> 'owner' OR $7::boolean OR $10::boolean)
-          AND NOT EXISTS (SELECT FROM owners w WHERE w.operator_id <> t.id) THEN 'last_owner'
-        WHEN t.is_shared AND ($5::text IS NOT NULL OR $7::boolean IS NOT NULL
-          OR $8::text IS NOT NULL) THEN 'shared'
-        ELSE 'done' END AS word
-      FROM target t
-    ), joined AS (
-      UPDATE memberships m SET role = $6::text FROM verdict v
-      WHERE v.word = 'done' AND m.workspace_id = $1::uuid AND m.operator_id = v.id
-        AND $6::text IS NOT NULL
-    ), changed AS (
-      UPDATE operators o SET name = coalesce($5::text, o.name),
-        password_hash = coalesce($8::text, o.password_hash),
-        must_change_password = o.must_change_password OR $8::text IS NOT NULL,
-        disabled_at = CASE WHEN $7::boolean IS NULL THEN o.disabled_at
-          WHEN $7::boolean THEN coalesce(o.disabled_at, now()) END
-      FROM verdict v WHERE v.word = 'done' AND NOT $10::boolean AND o.id = v.id
-    ), held AS (
-      SELECT s.id, s.last_seq, v.id AS member, o.name, clock_timestamp() AS at
-      FROM verdict v JOIN operators o ON o.id = v.id
-        JOIN chat_sessions s ON s.assigned_operator_id = v.id
-      WHERE v.word = 'done' AND v.leaves AND s.workspace_id = $1::uuid AND s.status = 'active'
-        AND s.deleted_at IS NULL
-      ORDER BY s.id FOR UPDATE OF s
-    ), lines AS (
-      SELECT h.*, h.name || ' is gone; the conversation waits for the next operator' AS content,
-        jsonb_build_object('event', 'unassigned', 'reason', 'operator_gone',
-          'from', jsonb_build_object('id', h.member, 'name', h.name)) AS payload
-      FROM held h
-    ), written AS (
-      INSERT INTO chats
-        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
-      SELECT gen_random_uuid(), $1::uuid, l.id, l.last_seq + 1, 'system', 'event', l.content,
-        l.payload, sha256(convert_to('event' || E'\\n' || l.payload::text || E'\\n' || l.content,
-          'UTF8')), l.at
-      FROM lines l
-    ), freed AS (
-      UPDATE chat_sessions s SET last_seq = h.last_seq + 1, status = 'waiting',
-        assigned_operator_id = NULL, operator_name = NULL, queued_at = NULL,
-        returned_by = h.member,
-        waiting_since = CASE WHEN s.last_seq > 0 THEN coalesce(s.queued_at, h.at) END
-      FROM held h WHERE s.workspace_id = $1::uuid AND s.id = h.id RETURNING s.id
-    ), ended AS (
-      DELETE FROM operator_sessions s USING verdict v
-      WHERE v.word = 'done' AND s.operator_id = v.id AND ($7::boolean OR $8::text IS NOT NULL
-        OR $10::boolean AND s.workspace_id = $1::uuid)
-    ), gone AS (
-      DELETE FROM memberships m USING verdict v WHERE v.word = 'done' AND $10::boolean
-        AND m.workspace_id = $1::uuid AND m.operator_id = v.id
-    ), closed AS (
-      DELETE FROM operators o USING verdict v
-      WHERE v.word = 'done' AND $10::boolean AND NOT v.is_shared AND o.id = v.id
-    ), noted AS (
-      INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
-      SELECT $1::uuid, $2::uuid, $3::text,
-        CASE WHEN $10::boolean THEN 'member.removed' ELSE 'member.changed' END, v.id,
-        jsonb_strip_nulls(jsonb_build_object('role', $6::text, 'disabled', $7::boolean,
-          'name', CASE WHEN $5::text IS NOT NULL THEN true END,
-          'password', CASE WHEN $8::text IS NOT NULL THEN true END,
-          'conversations', CASE WHEN v.leaves THEN (SELECT count(*) FROM freed) END))
-      FROM verdict v WHERE v.word = 'done'
-    )
-    SELECT word, (SELECT string_agg(id::text, ' ') FROM freed) FROM verdict
-    """
 
   private func membership(_ object: JSONObject) throws(Problem) -> Membership? {
     try object.word("role", of: Membership.allCases.map(\.rawValue))

@@ -1,10 +1,6 @@
 /// Finding what was said.
-///
-/// There is no index for it: one of trigrams takes six times the time of an insert (measured with
-/// 500,000 messages: 92 µs a row for 16 µs) and more room than the messages themselves. Instead a
-/// request looks through a bounded number of conversations, the newest first, by the indexes that
-/// are there, and its cursor says where the next one goes on, also when nothing was found so far.
 import Chat
+import Conversations
 import Directory
 import JSON
 import Postgres
@@ -19,12 +15,9 @@ extension API {
     guard text.utf8.count <= APILimits.searchBytes else {
       throw .invalid("The parameter “q” may have at most \(APILimits.searchBytes) bytes.")
     }
-    let query = Query(
-      API.searchSQL,
-      [
-        .uuid(call.workspace), .text(likePattern(text)), try page.time(0), try page.id(1),
-        try page.number(2), page.rowsWanted, .int(APILimits.searchedConversations),
-      ])
+    let query = MessageSearch.query(
+      text, in: call.workspace,
+      after: [try page.time(0), try page.id(1), try page.number(2)], limit: page.limit + 1)
     let rows = try await run(Statement(query) { $0 })
     // A row without an entry says only how far it was looked.
     let found = (0..<rows.count).filter { !rows.isNull($0, 3) }
@@ -38,7 +31,7 @@ extension API {
     var next: [String]?
     if found.count > page.limit, let last = shown.last {
       next = key(rows, last, session: 3, at: 12, seq: "\(rows.int(last, 4) ?? 0)")
-    } else if !rows.isEmpty, rows.int(0, 0) == APILimits.searchedConversations {
+    } else if !rows.isEmpty, rows.int(0, 0) == MessageSearch.conversationsMax {
       next = key(rows, 0, session: 2, at: 1, seq: "0")
     }
     if let next {
@@ -56,37 +49,6 @@ extension API {
     guard let id = rows.uuid(row, session), let time = rows.time(row, at) else { return nil }
     return ["\(time.microseconds)", id.description, seq]
   }
-
-  /// Behind the cursor: the rest of its conversation, then the older ones.
-  private static let searchSQL: StaticString = """
-    WITH looked AS (
-      SELECT id, title, status, created_at FROM chat_sessions
-      WHERE workspace_id = $1::uuid AND deleted_at IS NULL
-        AND ($3::timestamptz IS NULL OR (created_at, id) <= ($3::timestamptz, $4::uuid))
-      ORDER BY created_at DESC, id DESC LIMIT $7::bigint
-    ), hits AS (
-      SELECT c.session_id, c.seq, c.id, c.created_at AS at, c.role,
-        coalesce(c.operator_id, c.user_id) AS sender, CASE WHEN c.role IN ('visitor', 'user') THEN
-          (SELECT v.name FROM visitors v WHERE v.id = c.user_id AND v.workspace_id = $1::uuid)
-          ELSE c.operator_name END AS name,
-        c.content, s.title, s.created_at, s.status
-      FROM looked s CROSS JOIN LATERAL (
-        SELECT * FROM chats e WHERE e.workspace_id = $1::uuid AND e.session_id = s.id
-          AND e.kind <> 'event' AND e.content ILIKE $2::text
-          AND ($4::uuid IS NULL OR s.id <> $4::uuid OR e.seq < $5::bigint)
-        -- Keeps it a step for each conversation: joined, all messages there are would be read.
-        OFFSET 0
-      ) c
-      ORDER BY s.created_at DESC, s.id DESC, c.seq DESC LIMIT $6::bigint
-    ), far AS (
-      SELECT (SELECT count(*) FROM looked) AS count, created_at, id FROM looked
-      ORDER BY created_at, id LIMIT 1
-    )
-    SELECT far.count, far.created_at, far.id, h.session_id, h.seq, h.id, h.at, h.role, h.sender,
-      h.name, h.content, h.title, h.created_at, h.status
-    FROM far LEFT JOIN hits h ON true
-    ORDER BY h.created_at DESC, h.session_id DESC, h.seq DESC
-    """
 
   private func appendHit(_ rows: Rows, _ row: Int, _ text: String, to json: inout [UInt8]) {
     guard let session = rows.uuid(row, 3), let id = rows.uuid(row, 5) else { return }
@@ -108,16 +70,6 @@ extension API {
     }
     json.append(UInt8(ascii: "}"))
   }
-}
-
-/// A search text as a pattern of `ILIKE`, in which it means itself.
-func likePattern(_ text: String) -> String {
-  var pattern = "%"
-  for character in text.unicodeScalars {
-    if character == "\\" || character == "%" || character == "_" { pattern += "\\" }
-    pattern.unicodeScalars.append(character)
-  }
-  return pattern + "%"
 }
 
 /// The part of a message in which the text stands, with what is around it: at most

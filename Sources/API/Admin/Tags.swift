@@ -1,4 +1,5 @@
 /// The words by which a workspace sorts its conversations.
+import Conversations
 import Directory
 import JSON
 import Postgres
@@ -84,52 +85,13 @@ extension API {
     var names: [String] = []
     for name in given { names.append(try tagName(name)) }
     let found = try await run(
-      Statement(
-        Query(
-          API.tagConversationSQL,
-          [
-            .uuid(call.workspace), .uuid(call.session), .text(names.joined(separator: "\n")),
-            .int(APILimits.tags),
-          ])
-      ) { rows in rows.isEmpty ? nil : (rows.bool(0, 0) ?? false) })
+      ConversationTags.set(
+        names, of: call.session, in: call.workspace, tagsMax: APILimits.tags))
     guard let fits = found else { throw .noSuchSession }
     guard fits else { throw .tooMany("tags", APILimits.tags) }
     sessions.changed(session: call.session)
     return try await showConversation(call)
   }
-
-  /// The session's row is locked first, so that of two who tag at once the last one counts whole.
-  private static let tagConversationSQL: StaticString = """
-    WITH target AS (
-      SELECT id FROM chat_sessions
-      WHERE id = $2::uuid AND workspace_id = $1::uuid AND deleted_at IS NULL
-      FOR UPDATE
-    ), wanted AS (
-      SELECT DISTINCT name
-      FROM target, unnest(string_to_array(nullif($3::text, ''), E'\\n')) AS name
-    ), room AS (
-      SELECT (SELECT count(*) FROM tags WHERE workspace_id = $1::uuid) + (
-        SELECT count(*) FROM wanted w
-        WHERE NOT EXISTS (SELECT FROM tags t WHERE t.workspace_id = $1::uuid AND t.name = w.name)
-      ) <= $4::bigint AS fits FROM target
-    ), made AS (
-      INSERT INTO tags (workspace_id, name)
-      SELECT $1::uuid, name FROM wanted, room WHERE fits ORDER BY name
-      ON CONFLICT (workspace_id, name) DO NOTHING
-    ), removed AS (
-      DELETE FROM session_tags s USING target, room
-      WHERE fits AND s.workspace_id = $1::uuid AND s.session_id = target.id
-        AND s.tag NOT IN (SELECT name FROM wanted)
-    ), added AS (
-      INSERT INTO session_tags (workspace_id, session_id, tag)
-      SELECT $1::uuid, target.id, w.name FROM target, wanted w, room WHERE fits
-      ON CONFLICT (workspace_id, session_id, tag) DO NOTHING
-    ), touched AS (
-      UPDATE chat_sessions s SET updated_at = clock_timestamp()
-      FROM target, room WHERE fits AND s.id = target.id
-    )
-    SELECT fits FROM room
-    """
 
   /// As the table wants it, and without what a path cannot hold.
   private func tagName(_ name: String) throws(Problem) -> String {

@@ -1,5 +1,6 @@
 /// What operators change about visitors: their name, whether they may write, and whether anything
 /// is kept of them at all.
+import Conversations
 import Directory
 import JSON
 import Postgres

@@ -57,7 +57,7 @@ extension API {
             .json(JSONValue.array(given).text), .text(origins?.joined(separator: "\n")),
             .bool(object.has("allowed_origins")),
           ])))
-    settingsChanged(call.workspace)
+    cachedSettings.forget(call.workspace)
     return try await showSettings(call)
   }
 

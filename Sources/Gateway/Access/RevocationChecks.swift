@@ -4,10 +4,10 @@
 /// The order that makes it exact on one gateway: the commit; then each loop makes the answers of
 /// statements that began before void, and checks its connections again; then each loop waits until
 /// everything that had come before is stored; then the request is answered.
-import API
 import Chat
 import Directory
 import Engine
+import Kernel
 import Postgres
 import Primitives
 

@@ -1,6 +1,6 @@
-import API
 import Automation
 import Chat
+import Conversations
 import Kernel
 import Postgres
 import Primitives

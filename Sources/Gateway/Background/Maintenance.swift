@@ -1,4 +1,3 @@
-import API
 import Automation
 import Chat
 import Directory

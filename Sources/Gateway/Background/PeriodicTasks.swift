@@ -1,4 +1,3 @@
-import API
 import Chat
 import Directory
 import Engine

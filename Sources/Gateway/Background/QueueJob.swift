@@ -1,5 +1,5 @@
-import API
 import Chat
+import Conversations
 import Engine
 import Kernel
 import Postgres
@@ -135,7 +135,7 @@ final class QueueJob: BackgroundJob {
   private func tellPositions(_ workspace: Identifier) async throws(QueryFailure) {
     let loops = audience.withLock { $0[workspace] ?? 0 }
     guard loops != 0 else { return }
-    let line = WaitingLine.decode(try await services.run(WaitingLine.query(of: workspace)))
+    let line = QueuePositions.decode(try await services.run(QueuePositions.query(of: workspace)))
     var positions: [[Identifier: Int64]] = Array(repeating: [:], count: mailboxes.count)
     for (place, session) in line.sessions.enumerated() {
       positions[Engine.owner(of: session, loopCount: mailboxes.count)][session] = Int64(place) + 1

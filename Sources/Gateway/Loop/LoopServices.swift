@@ -1,6 +1,9 @@
 import API
 import Chat
+import Conversations
+import Directory
 import Engine
+import Kernel
 import Postgres
 import Primitives
 

@@ -1,4 +1,3 @@
-import API
 import Directory
 import Engine
 import Postgres

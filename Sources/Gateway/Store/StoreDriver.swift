@@ -1,4 +1,4 @@
-import API
+import Conversations
 import Chat
 import Directory
 import Engine

@@ -3,7 +3,7 @@ public import Primitives
 
 /// Who waits in a workspace, in order, and how quickly it has moved of late: one statement for all
 /// who are told their place.
-public enum WaitingLine {
+public enum QueuePositions {
   /// Those behind are told nothing.
   public static let positionsMax: Int64 = 2_000
 

@@ -1,17 +1,17 @@
 /// How many conversations there are. Only open ones are ever counted row by row: how many are
 /// closed is kept by triggers (`closed_counts`), so an inbox with 100,000 of them costs the same.
-import Directory
+public import Directory
 import Postgres
-import Primitives
+public import Primitives
 
-struct ConversationCounts: Sendable {
-  var waiting: Int64
-  var active: Int64
-  var closed: Int64
+public struct ConversationCounts: Sendable {
+  public var waiting: Int64
+  public var active: Int64
+  public var closed: Int64
   /// Open ones of the operator who asks.
-  var mine: Int64
+  public var mine: Int64
 
-  static func of(_ workspace: Identifier, me: Identifier) -> Statement<ConversationCounts> {
+  public static func of(_ workspace: Identifier, me: Identifier) -> Statement<ConversationCounts> {
     Statement(
       Query(
         """
@@ -35,7 +35,7 @@ struct ConversationCounts: Sendable {
 
 extension ConversationList {
   /// The length of this list where the counts of the workspace say it.
-  func total(_ counts: ConversationCounts) -> Int64? {
+  public func total(_ counts: ConversationCounts) -> Int64? {
     guard assignee == nil, !isUnassigned, search == nil, tag == nil, visitor == nil else {
       return nil
     }
@@ -49,7 +49,7 @@ extension ConversationList {
   }
 
   /// Where it must be counted: what the filters leave.
-  func countMatches(in workspace: Identifier) -> Statement<Int64> {
+  public func countMatches(in workspace: Identifier) -> Statement<Int64> {
     let parameters: [Parameter] = [
       .uuid(workspace), .text(statuses), .uuid(assignee), .bool(isUnassigned), .text(pattern),
       .uuid(visitor),

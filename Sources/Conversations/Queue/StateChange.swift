@@ -1,31 +1,36 @@
-import Directory
+public import Directory
 import JSON
 import Postgres
-import Primitives
+public import Primitives
 
 /// The end of a conversation, and its return. One statement and so one transaction: it locks the
 /// session's row, as a batch of messages does, decides, changes the row, and writes the line of the
 /// log that everybody reads. Raced by several operators it happens once, and everybody learns who
 /// it was. See `Claim` and `Transfer` for the others.
-enum StateChange: String {
+public enum StateChange: String, Sendable {
   case closed, reopened
 
-  struct Result: Sendable {
+  public struct Result: Sendable {
     /// False: it was so already.
-    var isApplied: Bool
-    var status: String
-    var assignee: Identifier?
-    var assigneeName: String
+    public var isApplied: Bool
+    public var status: String
+    public var assignee: Identifier?
+    public var assigneeName: String
   }
 
   /// The ids of the line in the log, and of the note with the reason.
-  struct Lines: Sendable {
-    var event: Identifier
-    var note: Identifier
+  public struct Lines: Sendable {
+    public var event: Identifier
+    public var note: Identifier
+
+    public init(event: Identifier, note: Identifier) {
+      self.event = event
+      self.note = note
+    }
   }
 
   /// - Parameter reason: for the other operators; it becomes a note, which visitors never see.
-  func statement(
+  public func statement(
     session: Identifier, by member: Operator, reason: String? = nil, _ lines: Lines
   ) -> Statement<Result?> {
     Statement(

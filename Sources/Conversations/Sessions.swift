@@ -1,14 +1,7 @@
-/// What the gateway lends to the API. The handlers are plain async functions: they may run on any
-/// executor, and nothing in them blocks.
+/// What the gateway lends to those who work on conversations outside the path of a message.
 public import Chat
-import Directory
-public import Postgres
+public import Kernel
 public import Primitives
-
-/// Runs one statement as a transaction of its own.
-public protocol Database: Sendable {
-  func run(_ query: Query) async throws(QueryFailure) -> Rows
-}
 
 /// The loops that own the conversations.
 public protocol Sessions: Sendable {
@@ -36,11 +29,5 @@ extension Sessions {
 
   public func shutOut(_ ids: Set<Identifier>, after calls: Countdown) async -> Bool {
     await calls.isConfirmed
-  }
-}
-
-extension Database {
-  func run<Answer>(_ statement: Statement<Answer>) async throws(QueryFailure) -> Answer {
-    statement.answer(try await run(statement.query))
   }
 }

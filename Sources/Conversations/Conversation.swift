@@ -1,4 +1,3 @@
-import Chat
 import JSON
 public import Postgres
 public import Primitives

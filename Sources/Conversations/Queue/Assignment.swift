@@ -1,4 +1,3 @@
-import Directory
 public import Postgres
 public import Primitives
 
@@ -146,18 +145,4 @@ public enum Assignment {
         'from', jsonb_build_object('id', t.operator_id, 'name', t.name)))
     FROM target t
     """
-}
-
-extension Lock {
-  /// The memberships of all who may be given something, in the order of their ids.
-  static func present(in workspace: Identifier) -> Lock {
-    Lock(
-      """
-      SELECT FROM memberships m JOIN operator_presence p
-        ON p.workspace_id = m.workspace_id AND p.operator_id = m.operator_id
-      WHERE m.workspace_id = $1::uuid AND p.is_available
-        AND chirrup_is_present(p.seen_at)
-      ORDER BY m.operator_id FOR NO KEY UPDATE OF m
-      """, [.uuid(workspace)])
-  }
 }

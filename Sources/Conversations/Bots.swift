@@ -8,14 +8,28 @@
 /// `bot_progress`, which is written last.
 import Automation
 import Chat
-import Directory
-import Kernel
+public import Directory
+public import Kernel
 import Postgres
 public import Primitives
 import Synchronization
 
 public final class Bots: Sendable {
-  private let api: API
+  /// Why a bot says nothing now.
+  private enum Failure: Error {
+    case query(QueryFailure)
+    /// The thread of the patterns has no room.
+    case tooBusy
+  }
+
+  private let database: any Database
+  private let sessions: any Sessions
+  private let settings: CachedSettings
+  /// For work that is too long for a loop: patterns and what is compiled from rows.
+  private let patterns: JobThread
+  /// Called after work on another thread, where this goes on.
+  private let goesOn: @Sendable () -> Void
+  private let log: @Sendable (String) -> Void
   private let scripts = Mutex<[Identifier: (script: BotScript, at: WallTime)]>([:])
   private let reported = Mutex<[Identifier: [String]]>([:])
 
@@ -30,13 +44,26 @@ public final class Bots: Sendable {
   /// Visitors' messages that one run answers in one conversation.
   static let messagesMax = 20
 
-  public init(_ api: API) { self.api = api }
+  /// - Parameters:
+  ///   - goesOn: called after work on another thread.
+  ///   - log: told about failures that are ours, and about intents that cannot be used.
+  public init(
+    database: any Database, sessions: any Sessions, settings: CachedSettings, patterns: JobThread,
+    goesOn: @escaping @Sendable () -> Void = {}, log: @escaping @Sendable (String) -> Void
+  ) {
+    self.database = database
+    self.sessions = sessions
+    self.settings = settings
+    self.patterns = patterns
+    self.goesOn = goesOn
+    self.log = log
+  }
 
   /// Answers what visitors have written in these conversations. Never throws: what fails now is
   /// done by the next run.
   public func answer(_ sessions: [Identifier], of workspace: Identifier, now: WallTime) async {
     let script: BotScript
-    do throws(Problem) {
+    do throws(Failure) {
       script = try await self.script(workspace, now)
     } catch {
       return report(error)
@@ -45,7 +72,7 @@ public final class Bots: Sendable {
       for lane in 0..<min(Bots.lanes, sessions.count) {
         group.addTask {
           for place in stride(from: lane, to: sessions.count, by: Bots.lanes) {
-            do throws(Problem) {
+            do throws(Failure) {
               try await self.answer(sessions[place], workspace, script, now)
             } catch {
               self.report(error)
@@ -56,16 +83,52 @@ public final class Bots: Sendable {
     }
   }
 
-  private func report(_ problem: Problem) {
-    guard problem.status == 500 || problem.type == Problem.tooBusy.type else { return }
-    api.options.report("a bot could not answer now: \(problem.detail)")
+  /// While PostgreSQL is away, or busy, the next run does it.
+  private func report(_ failure: Failure) {
+    switch failure {
+    case .tooBusy: log("a bot could not answer now: too many patterns wait to be matched")
+    case .query(.refused(let state, let message)) where !state.isExpected:
+      log("a bot could not answer now: the database refused a statement: \(state.code) \(message)")
+    case .query: break
+    }
+  }
+
+  private func run<Answer>(_ statement: Statement<Answer>) async throws(Failure) -> Answer {
+    do throws(QueryFailure) {
+      return try await database.run(statement)
+    } catch {
+      throw .query(error)
+    }
+  }
+
+  /// Runs what takes too long for a loop on the thread of its own, where workspaces take turns.
+  private func aside<Result: Sendable>(
+    for workspace: Identifier, _ body: @escaping @Sendable () -> Result
+  ) async throws(Failure) -> Result {
+    do throws(JobThread.Refused) {
+      let result = try await patterns.run(for: workspace, body)
+      goesOn()
+      return result
+    } catch {
+      throw .tooBusy
+    }
+  }
+
+  private func loaded(
+    _ workspace: Identifier, _ now: WallTime
+  ) async throws(Failure) -> SettingsCache.Entry {
+    do throws(QueryFailure) {
+      return try await settings.of(workspace, now: now)
+    } catch {
+      throw .query(error)
+    }
   }
 
   /// Conversations of this workspace in which a visitor's last words have waited for an answer for
   /// a while: after a crash, or of another gateway that has died.
   public func unanswered(in workspace: Identifier) async -> [Identifier] {
-    do throws(Problem) {
-      return try await api.run(BotProgress.unanswered(in: workspace))
+    do throws(Failure) {
+      return try await run(BotProgress.unanswered(in: workspace))
     } catch {
       return []
     }
@@ -73,7 +136,7 @@ public final class Bots: Sendable {
 
   private func script(
     _ workspace: Identifier, _ now: WallTime
-  ) async throws(Problem) -> BotScript {
+  ) async throws(Failure) -> BotScript {
     let age = scripts.withLock { $0[workspace] }.map { now.microseconds - $0.at.microseconds }
     if let age, (0..<Bots.scriptSeconds * 1_000_000).contains(age),
       let known = scripts.withLock({ $0[workspace]?.script })
@@ -81,8 +144,8 @@ public final class Bots: Sendable {
       return known
     }
     let statement = BotScript.load(workspace)
-    let rows = try await api.run(Statement(statement.query) { $0 })
-    let script = try await api.aside(for: workspace) { statement.answer(rows) }
+    let rows = try await run(Statement(statement.query) { $0 })
+    let script = try await aside(for: workspace) { statement.answer(rows) }
     reportBroken(script.broken, in: workspace)
     scripts.withLock {
       if $0.count >= Bots.scriptsMax { $0.removeAll(keepingCapacity: true) }
@@ -101,7 +164,7 @@ public final class Bots: Sendable {
     }
     guard isNews else { return }
     let shown = names.prefix(Bots.namesMax).map { "“\($0)”" }.joined(separator: ", ")
-    api.options.report(
+    log(
       """
       \(names.count) intents of workspace \(workspace) are skipped, since their pattern is not \
       valid or too large (\(shown)); save them again to see why
@@ -110,8 +173,8 @@ public final class Bots: Sendable {
 
   private func answer(
     _ session: Identifier, _ workspace: Identifier, _ script: BotScript, _ now: WallTime
-  ) async throws(Problem) {
-    let turn = try await api.run(
+  ) async throws(Failure) {
+    let turn = try await run(
       BotProgress.turn(session, workspace: workspace, limit: Bots.messagesMax))
     guard let turn, let last = turn.messages.last else { return }
     for message in turn.messages where !message.isOffline {
@@ -129,13 +192,13 @@ public final class Bots: Sendable {
         return
       }
     }
-    try await api.run(BotProgress.note(session, workspace: workspace, answered: last.seq))
+    try await run(BotProgress.note(session, workspace: workspace, answered: last.seq))
   }
 
   /// With their places among the answers: the greeting has place 0.
   private func replies(
     to message: BotProgress.Message, _ workspace: Identifier, _ script: BotScript, _ now: WallTime
-  ) async throws(Problem) -> (replies: [(Int, ReplyObject)], handsOver: Bool) {
+  ) async throws(Failure) -> (replies: [(Int, ReplyObject)], handsOver: Bool) {
     var replies: [(Int, ReplyObject)] = []
     if message.isFirst, let text = try await greeting(workspace, now) {
       replies.append((0, ReplyObject(text: text)))
@@ -143,11 +206,11 @@ public final class Bots: Sendable {
     let intents = script.intents
     let text = message.choice ?? message.body
     // Its limit is some 20 ms, which is much for a loop.
-    let (intent, undecided) = try await api.aside(for: workspace) {
+    let (intent, undecided) = try await aside(for: workspace) {
       intents.first(matching: text)
     }
     if !undecided.isEmpty {
-      api.options.report(
+      log(
         "patterns took too long in workspace \(workspace): \(undecided.joined(separator: ", "))")
     }
     var handsOver = false
@@ -165,12 +228,12 @@ public final class Bots: Sendable {
   /// What is said after the first message: that nobody is there, or else the greeting.
   private func greeting(
     _ workspace: Identifier, _ now: WallTime
-  ) async throws(Problem) -> String? {
-    let loaded = try await api.settings(of: workspace, now: now)
+  ) async throws(Failure) -> String? {
+    let loaded = try await loaded(workspace, now)
     let away = loaded.settings.awayMessage
     if away.isEnabled, !away.text.isEmpty {
       if !loaded.schedule.isOpen(at: now) { return away.text }
-      if try await !api.run(WidgetPresence.of(workspace)).isSomebodyAvailable { return away.text }
+      if try await !run(WidgetPresence.of(workspace)).isSomebodyAvailable { return away.text }
     }
     let greeting = loaded.settings.greetingMessage
     return greeting.isEnabled && !greeting.text.isEmpty ? greeting.text : nil
@@ -180,9 +243,9 @@ public final class Bots: Sendable {
   private func say(
     _ reply: ReplyObject, in session: Identifier, _ workspace: Identifier,
     answering message: Identifier, _ ordinal: Int, _ now: WallTime
-  ) async throws(Problem) -> Bool {
-    let name = try await api.settings(of: workspace, now: now).settings.widget.name ?? ""
-    let outcome = await api.sessions.append(
+  ) async throws(Failure) -> Bool {
+    let name = try await loaded(workspace, now).settings.widget.name ?? ""
+    let outcome = await sessions.append(
       session: session, workspace: workspace, id: .answer(to: message, ordinal: ordinal),
       role: .bot, kind: reply.messageKind, sender: nil, senderName: Array(name.utf8),
       body: Array(reply.body.utf8), payload: reply.payload)
@@ -195,13 +258,13 @@ public final class Bots: Sendable {
 
   private func handOver(
     _ session: Identifier, _ workspace: Identifier, _ message: Identifier
-  ) async throws(Problem) {
-    let isNew = try await api.run(
+  ) async throws(Failure) {
+    let isNew = try await run(
       BotProgress.handOver(
         session, workspace: workspace, line: .answer(to: message, ordinal: Intent.repliesMax + 1)))
     guard isNew else { return }
-    api.sessions.changed(session: session)
-    api.sessions.happened(WorkspaceNews(workspace: workspace, session: session, kind: .waits))
+    sessions.changed(session: session)
+    sessions.happened(WorkspaceNews(workspace: workspace, session: session, kind: .waits))
   }
 }
 

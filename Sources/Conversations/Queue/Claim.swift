@@ -1,7 +1,7 @@
-import Directory
+public import Directory
 import JSON
 import Postgres
-import Primitives
+public import Primitives
 
 /// An operator takes a conversation: one that was chosen, or the one that has waited longest.
 ///
@@ -10,14 +10,20 @@ import Primitives
 /// so that those who ask at once are served one after the other, first in, first out. Then one
 /// statement that sees everything committed up to then, locks the conversation's row as a batch of
 /// messages does, decides, and has `chirrup_change` write the row and the line of the log.
-struct Claim {
+public struct Claim: Sendable {
   /// Nil: the one that has waited longest; behind all others those in which nobody has written.
-  var session: Identifier?
-  var member: Operator
+  public var session: Identifier?
+  public var member: Operator
   /// The id of the line in the log.
-  var line: Identifier
+  public var line: Identifier
 
-  enum Verdict: String, Sendable {
+  public init(session: Identifier?, member: Operator, line: Identifier) {
+    self.session = session
+    self.member = member
+    self.line = line
+  }
+
+  public enum Verdict: String, Sendable {
     case applied
     /// The operator has it already.
     case held
@@ -28,16 +34,16 @@ struct Claim {
     case full
   }
 
-  struct Result: Sendable {
-    var verdict: Verdict
-    var session: Identifier
-    var assignee: Identifier?
-    var assigneeName: String
-    var capacity: Int64
+  public struct Result: Sendable {
+    public var verdict: Verdict
+    public var session: Identifier
+    public var assignee: Identifier?
+    public var assigneeName: String
+    public var capacity: Int64
   }
 
   /// Nil inside: there is no such conversation, or nobody waits.
-  var statement: Statement<Result?> {
+  public var statement: Statement<Result?> {
     let payload = [UInt8].object { json in
       json.appendMember("event", "claimed")
       json.appendObject("operator") {
@@ -116,24 +122,4 @@ struct Claim {
         $6::jsonb) END
     FROM decided d
     """
-}
-
-extension Lock {
-  /// Whoever takes a conversation for this operator, or gives one, does it under this lock: the
-  /// count of those that the operator has stays true until it is over.
-  static func membership(of member: Identifier, in workspace: Identifier) -> Lock {
-    Lock(
-      """
-      SELECT FROM memberships WHERE workspace_id = $1::uuid AND operator_id = $2::uuid
-      FOR NO KEY UPDATE
-      """, [.uuid(workspace), .uuid(member)])
-  }
-
-  /// Whoever takes from the front of the line. It ends with the transaction, and comes before
-  /// memberships and rows of conversations.
-  static func line(of workspace: Identifier) -> Lock {
-    Lock(
-      "SELECT pg_advisory_xact_lock(hashtextextended('chirrup line ' || $1::uuid::text, 0))",
-      [.uuid(workspace)])
-  }
 }

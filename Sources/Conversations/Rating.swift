@@ -1,51 +1,10 @@
-/// How a visitor found a conversation: one rating for each, the last one counts.
-import Directory
+public import Directory
 import JSON
 import Postgres
-import Primitives
+public import Primitives
 
-extension API {
-  func rate(_ call: VisitorCall) async throws(Problem) -> APIResponse {
-    let session = try ownSession(call)
-    let object = try declaredObject(call.request)
-    guard let rating = try object.int("rating", in: 1...5) else { throw .missing("rating") }
-    let comment = try object.string("comment", bytesMax: APILimits.commentBytes)
-      .map { trimmed(withoutControls($0)[...]) }
-      .flatMap { $0.isEmpty ? nil : $0 }
-    guard (comment?.unicodeScalars.count ?? 0) <= APILimits.commentCharacters else {
-      throw .invalid("“comment” may have \(APILimits.commentCharacters) characters.")
-    }
-    guard try await settings(of: call.workspace, now: call.request.now).settings.rating.isEnabled
-    else { throw .ratingDisabled }
-    let isNew = try await run(
-      Rating(
-        session: session, workspace: call.workspace, visitor: call.visitor, rating: rating,
-        comment: comment, line: identifier(call.request.now)
-      ).statement)
-    guard let isNew else { throw .noSuchSession }
-    if isNew { sessions.changed(session: session) }
-    return APIResponse(status: 204)
-  }
-
-  /// JSON writes a control character in six bytes, with which a comment would not fit into the
-  /// payload of its line. Tabs and line breaks stay.
-  private func withoutControls(_ text: String) -> String {
-    String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.filter {
-          $0.properties.generalCategory != .control || $0 == "\n" || $0 == "\t"
-        }))
-  }
-
-  /// The conversation that the path names, if the visitor's token opens it.
-  func ownSession(_ call: VisitorCall) throws(Problem) -> Identifier {
-    let session = call.parameters.id("id")
-    guard call.sessions.contains(session) else { throw .noSuchSession }
-    return session
-  }
-}
-
-struct Rating: Sendable {
+/// How a visitor found a conversation: one rating for each, the last one counts.
+public struct Rating: Sendable {
   var session: Identifier
   var workspace: Identifier
   var visitor: Identifier
@@ -54,10 +13,22 @@ struct Rating: Sendable {
   /// The id of the line in the log.
   var line: Identifier
 
+  public init(
+    session: Identifier, workspace: Identifier, visitor: Identifier, rating: Int64,
+    comment: String?, line: Identifier
+  ) {
+    self.session = session
+    self.workspace = workspace
+    self.visitor = visitor
+    self.rating = rating
+    self.comment = comment
+    self.line = line
+  }
+
   /// One transaction under the lock of the session's row, like every line of a log. The same rating
   /// once more changes nothing. The line has the comment as it was then, so that operators read it
   /// at its place. Answers whether it was news; nil when the visitor has no such conversation.
-  var statement: Statement<Bool?> {
+  public var statement: Statement<Bool?> {
     let payload = [UInt8].object { json in
       json.appendMember("event", "rated")
       json.appendMember("rating", rating)
@@ -102,9 +73,4 @@ struct Rating: Sendable {
         ])
     ) { rows in rows.isEmpty ? nil : rows.bool(0, 0) }
   }
-}
-
-extension Problem {
-  static let ratingDisabled = Problem.forbidden(
-    "rating_disabled", "This workspace does not ask for ratings.")
 }

@@ -1,7 +1,6 @@
-import Directory
-import OpenSSL
+public import Directory
 import Postgres
-import Primitives
+public import Primitives
 
 /// Which conversations are listed, in which order, from where on.
 ///
@@ -9,66 +8,30 @@ import Primitives
 /// a row that moves meanwhile is neither a duplicate nor a hole of the others. Newest activity
 /// comes first; of the waiting ones, who has waited longest; of the closed ones, the last to be
 /// closed.
-struct ConversationList {
-  var status: String?
-  var assignee: Identifier?
-  var isUnassigned = false
-  var tag: String?
-  var visitor: Identifier?
-  var search: String?
-  var limit = APILimits.conversationsDefault
-  var position: Position?
+public struct ConversationList: Sendable {
+  public var status: String?
+  public var assignee: Identifier?
+  public var isUnassigned = false
+  public var tag: String?
+  public var visitor: Identifier?
+  public var search: String?
+  public var limit: Int
+  public var position: Position?
 
-  struct Position: Equatable, Sendable {
+  public struct Position: Equatable, Sendable {
     /// Of the last change (`updated_at`, by which clients sort too), since when it waits, or when
     /// it was closed.
-    var at: WallTime
-    var id: Identifier
+    public var at: WallTime
+    public var id: Identifier
+
+    public init(at: WallTime, id: Identifier) {
+      self.at = at
+      self.id = id
+    }
   }
 
-  var isOldestFirst: Bool { status == "waiting" }
-
-  init(
-    _ query: QueryString, me: Identifier, workspace: Identifier
-  ) throws(Problem) {
-    if let text = query.formed("status") {
-      guard ["waiting", "active", "closed", "open", "all"].contains(text) else {
-        throw .invalid("The parameter “status” must be waiting, active, closed, open or all.")
-      }
-      status = text == "all" ? nil : text
-    }
-    switch query.formed("assignee") {
-    case nil: break
-    case "me"?: assignee = me
-    case "none"?: isUnassigned = true
-    case let text?:
-      guard let id = Identifier(text) else {
-        throw .invalid("The parameter “assignee” must be me, none or an operator's id.")
-      }
-      assignee = id
-    }
-    tag = query["tag"]
-    if let text = query.formed("visitor") {
-      guard let id = Identifier(text) else {
-        throw .invalid("The parameter “visitor” must be a visitor's id.")
-      }
-      visitor = id
-    }
-    search = query["q"]
-    guard (search?.utf8.count ?? 0) <= APILimits.searchBytes else {
-      throw .invalid("The parameter “q” may have at most \(APILimits.searchBytes) bytes.")
-    }
-    if let limit = try query.int("limit", in: 1...Int64(APILimits.conversations)) {
-      self.limit = Int(limit)
-    }
-    if let cursor = query["cursor"] {
-      guard let position = decodeCursor(cursor, workspace: workspace) else {
-        throw .invalid(
-          "The cursor is not one of this list; start again without it, with the same filters.")
-      }
-      self.position = position
-    }
-  }
+  /// - Parameter limit: rows of a page.
+  public init(limit: Int) { self.limit = limit }
 
   /// The statuses that `status` means, as they stand in the statements.
   var statuses: String {
@@ -83,7 +46,7 @@ struct ConversationList {
   /// their own, so that the planner knows what it sorts, and each is planned for its filters: who
   /// waits and what is open is found by the index of statuses, a visitor's by theirs, and the
   /// closed ones come sorted out of their own.
-  func page(of workspace: Identifier) -> Statement<[Position]> {
+  public func page(of workspace: Identifier) -> Statement<[Position]> {
     let parameters: [Parameter] = [
       .uuid(workspace), .text(statuses), .uuid(assignee), .bool(isUnassigned), .text(pattern),
       .time(position?.at), .uuid(position?.id), .int(Int64(limit) + 1), .uuid(visitor),
@@ -207,44 +170,12 @@ struct ConversationList {
   var pattern: String? { search.map { likePattern($0) } }
 }
 
-/// Cursors: 8 bytes of a check, 8 of the time, 16 of the id, in base64url. The check covers the
-/// filters and the workspace too, so a cursor of another list is refused like a damaged one. It is
-/// no secret: a position reveals nothing, and every page is bound to the workspace by its
-/// statement.
-extension ConversationList {
-  func encodeCursor(_ position: Position, workspace: Identifier) -> String {
-    var bytes: [UInt8] = []
-    bytes.append(bigEndian: UInt64(bitPattern: position.at.microseconds))
-    position.id.appendBytes(to: &bytes)
-    return Base64.url.encode(check(bytes, workspace) + bytes)
+/// A search text as a pattern of `ILIKE`, in which it means itself.
+func likePattern(_ text: String) -> String {
+  var pattern = "%"
+  for character in text.unicodeScalars {
+    if character == "\\" || character == "%" || character == "_" { pattern += "\\" }
+    pattern.unicodeScalars.append(character)
   }
-
-  func decodeCursor(_ text: String, workspace: Identifier) -> Position? {
-    guard text.utf8.count <= 64, let bytes = Base64.url.decode(text.utf8), bytes.count == 32
-    else { return nil }
-    let content = Array(bytes[8...])
-    guard check(content, workspace) == Array(bytes[..<8]) else { return nil }
-    return content.withRawSpan { span in
-      let microseconds = Int64(bitPattern: span.uint64(at: 0))
-      // The check is no signature: whoever computes one must still not bring a time beyond all
-      // calendars.
-      guard (0...253_402_300_799_999_999).contains(microseconds) else { return nil }
-      return Position(
-        at: WallTime(microseconds: microseconds),
-        id: Identifier(high: span.uint64(at: 8), low: span.uint64(at: 16)))
-    }
-  }
-
-  private func check(_ content: [UInt8], _ workspace: Identifier) -> [UInt8] {
-    var bytes = content
-    workspace.appendBytes(to: &bytes)
-    let filters = [
-      status, assignee?.description, isUnassigned ? "none" : nil, search, tag, visitor?.description,
-    ]
-    for part in filters {
-      bytes.append(part ?? "")
-      bytes.append(0)
-    }
-    return Array(SHA256.digest(bytes)[..<8])
-  }
+  return pattern + "%"
 }

@@ -1,11 +1,11 @@
-import Directory
+public import Directory
 import Postgres
-import Primitives
+public import Primitives
 
 /// A conversation changes hands: to another operator, or back to the line, where it gets the place
 /// it had before. One statement with its line in the log, as in `StateChange`. What the workspace
 /// allows an operator to have is no limit here: a person has decided.
-struct Transfer {
+public struct Transfer: Sendable {
   var session: Identifier
   var member: Operator
   /// Nil: whoever is next takes it.
@@ -13,7 +13,18 @@ struct Transfer {
   var reason: String?
   var lines: StateChange.Lines
 
-  enum Verdict: String, Sendable {
+  public init(
+    session: Identifier, member: Operator, to: Identifier?, reason: String?,
+    lines: StateChange.Lines
+  ) {
+    self.session = session
+    self.member = member
+    self.to = to
+    self.reason = reason
+    self.lines = lines
+  }
+
+  public enum Verdict: String, Sendable {
     case applied
     /// It is so already.
     case held
@@ -23,7 +34,7 @@ struct Transfer {
   }
 
   /// Nil inside: there is no such conversation.
-  var statement: Statement<Verdict?> {
+  public var statement: Statement<Verdict?> {
     Statement(
       Query(
         Transfer.sql,

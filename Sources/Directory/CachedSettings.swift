@@ -1,0 +1,45 @@
+public import Postgres
+public import Primitives
+import Synchronization
+
+/// The settings of workspaces as everybody on this node reads them: from memory if they were read a
+/// moment ago.
+public final class CachedSettings: Sendable {
+  private let database: any Database
+  private let cache = Mutex(SettingsCache())
+
+  public init(_ database: any Database) { self.database = database }
+
+  public func of(
+    _ workspace: Identifier, now: WallTime
+  ) async throws(QueryFailure) -> SettingsCache.Entry {
+    let (known, changes) = cache.withLock { ($0.find(workspace, now: now), $0.changes) }
+    if let known { return known }
+    let settings = try await database.run(WorkspaceSettings.load(workspace))
+    let entry = SettingsCache.Entry(
+      settings: settings, schedule: try await schedule(settings.hours, now))
+    cache.withLock { $0.keep(entry, of: workspace, now: now, asOf: changes) }
+    return entry
+  }
+
+  /// Whoever writes a setting says so, or this node answers by the old one for a moment, as the
+  /// others do (`SettingsCache.secondsMax`).
+  public func forget(_ workspace: Identifier) {
+    cache.withLock { $0.forget(workspace) }
+  }
+
+  private func schedule(
+    _ hours: WorkspaceSettings.Hours, _ now: WallTime
+  ) async throws(QueryFailure) -> Schedule {
+    if hours.always { return Schedule(isAlwaysOpen: true) }
+    do throws(QueryFailure) {
+      return try await database.run(Schedule.statement(hours, at: now))
+    } catch {
+      guard case .refused(let state, _) = error, state.errorClass == "22" else { throw error }
+    }
+    // A zone that PostgreSQL does not know, in a table that somebody filled by hand.
+    var plain = hours
+    plain.timeZone = "UTC"
+    return try await database.run(Schedule.statement(plain, at: now))
+  }
+}
