@@ -85,7 +85,7 @@ let package = Package(
       "Conversations",
       ["Automation", "Directory", "Chat", "Postgres", "Kernel", "JSON", "Primitives"]),
     layer(
-      "API",
+      "REST",
       [
         "Conversations", "Webhooks", "Automation", "Directory", "Tokens", "Postgres", "OpenSSL",
         "Kernel", "Chat", "Wire", "JSON", "Primitives",
@@ -96,7 +96,7 @@ let package = Package(
       [
         "Engine", "Wire", "Chat", "Compression", "Primitives", "Kernel", "OpenSSL", "Postgres",
         "Journal",
-        "Webhooks", "Directory", "Automation", "Conversations", "API", "Tokens", "Settings",
+        "Webhooks", "Directory", "Automation", "Conversations", "REST", "Tokens", "Settings",
         "WebAssets",
         .product(name: "Logging", package: "swift-log"),
       ]),
@@ -160,16 +160,16 @@ let package = Package(
       ]),
     suite("AutomationTests", ["Automation", "Directory", "JSON", "Primitives"]),
     suite(
-      "APITests",
+      "RESTTests",
       [
-        "API", "Conversations", "Automation", "Webhooks", "Directory", "Tokens", "Postgres",
+        "REST", "Conversations", "Automation", "Webhooks", "Directory", "Tokens", "Postgres",
         "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "Cluster", "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),
     suite(
       "GatewayTests",
       [
-        "Gateway", "Engine", "API", "Migrator", "Archive", "Cluster", "Fixtures", "Directory",
+        "Gateway", "Engine", "REST", "Migrator", "Archive", "Cluster", "Fixtures", "Directory",
         "Tokens", "Settings", "Postgres", "Kernel", "OpenSSL", "Wire", "Compression", "Primitives",
         "Webhooks",
         .product(name: "Logging", package: "swift-log"),

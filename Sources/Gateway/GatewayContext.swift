@@ -1,9 +1,9 @@
-import API
 import Conversations
 import Directory
 import Kernel
 import Logging
 import Primitives
+import REST
 import Settings
 import Tokens
 import Webhooks

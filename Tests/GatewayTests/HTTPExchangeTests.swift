@@ -1,5 +1,5 @@
-import API
 import Primitives
+import REST
 import Testing
 import Wire
 

@@ -1,4 +1,3 @@
-import API
 import Cluster
 import Directory
 import Engine
@@ -8,6 +7,7 @@ import Migrator
 import OpenSSL
 import Postgres
 import Primitives
+import REST
 import Settings
 import Tokens
 

@@ -1,9 +1,9 @@
-/// Loops that do not turn: when they are named, with what, and that the process ends without them.
-import API
 import Kernel
 import Logging
 import Postgres
 import Primitives
+/// Loops that do not turn: when they are named, with what, and that the process ends without them.
+import REST
 import Synchronization
 import Testing
 

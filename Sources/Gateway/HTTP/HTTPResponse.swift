@@ -1,5 +1,5 @@
-import API
 import Primitives
+import REST
 import Wire
 
 /// Writes whole HTTP answers. Every answer has a length and a date, and every page the headers that

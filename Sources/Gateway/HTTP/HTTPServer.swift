@@ -1,4 +1,4 @@
-import API
+import REST
 import Chat
 import Directory
 import Engine

@@ -1,4 +1,4 @@
-import API
+import REST
 import Settings
 import Webhooks
 import Wire

@@ -1,4 +1,4 @@
-import API
+import REST
 import Engine
 import Kernel
 import OpenSSL

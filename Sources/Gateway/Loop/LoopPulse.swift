@@ -1,5 +1,5 @@
-import API
 import Primitives
+import REST
 import Synchronization
 
 /// What a loop is doing, in words for the log. Never what somebody sent: no body, no token, and of

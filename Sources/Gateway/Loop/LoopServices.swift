@@ -1,4 +1,3 @@
-import API
 import Chat
 import Conversations
 import Directory
@@ -6,6 +5,7 @@ import Engine
 import Kernel
 import Postgres
 import Primitives
+import REST
 
 /// What the loops lend to the REST API: the database connection of the loop a handler runs on, and
 /// the loops that own the sessions.

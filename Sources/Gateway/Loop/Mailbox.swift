@@ -1,10 +1,10 @@
-import API
 import Chat
 import Engine
 import Kernel
 import OpenSSL
 import Postgres
 import Primitives
+import REST
 import Synchronization
 
 /// What may be told to a loop from another thread.

@@ -1,0 +1,30 @@
+/// What has been counted.
+extension Schema {
+  private static let figures: [String: Schema] = {
+    var members = ["sessions": count, "messages": count, "csat_count": count]
+    members["csat_mean"] = number.orNull
+    for name in AnalyticsRoutes.timeNames { members["\(name)"] = count.orNull }
+    return members
+  }()
+  private static let range: [String: Schema] = ["from": date, "to": date, "time_zone": text]
+
+  static let analytics = object(
+    range.merging([
+      "days": array(of: object(figures.merging(["day": date]) { first, _ in first })),
+      "total": object([:], sometimes: figures),
+      "by_hour": array(of: array(of: count)).saying("Rows are weekdays from Monday on."),
+    ]) { first, _ in first }
+  ).named("Analytics")
+
+  static let operatorAnalytics = object(
+    range.merging([
+      "operators": array(
+        of: object(figures.merging(["id": id, "name": text]) { first, _ in first }))
+    ]) { first, _ in first }
+  ).named("OperatorAnalytics")
+
+  static let ratingComments = page(
+    "comments", of: AnalyticsRoutes.ratingComment.schema.named("RatingComment")
+  )
+  .named("RatingComments")
+}

@@ -1,0 +1,116 @@
+/// Conversations, what is said in them, and what moves them through the queue.
+import Chat
+import Postgres
+import Primitives
+
+extension Schema {
+  static let visitor = VisitorRoutes.visitor.schema.named("Visitor")
+
+  /// A row of the list, as the events of the inbox have it too.
+  static let listedConversation = conversation(visitor: named.orNull).named("ListedConversation")
+  static let conversations = object([
+    "conversations": array(of: listedConversation), "total": count, "waiting_count": count,
+    "active_count": count, "mine_count": count, "closed_count": count, "next_cursor": nextCursor,
+  ]).named("Conversations")
+  /// One by itself, with all that is known about the visitor.
+  static let oneConversation = object([
+    "conversation": conversation(visitor: visitor.orNull)
+  ]).named("Conversation")
+
+  private static func conversation(visitor: Schema) -> Schema {
+    object([
+      "id": id, "title": text, "status": word(["waiting", "active", "closed"]),
+      "visitor": visitor, "assignee": named.orNull, "last_seq": seq,
+      "last_message": object(["preview": text, "role": text, "at": time]).orNull,
+      "read_seq": seq.saying("The highest seq that any operator has read."),
+      "visitor_read_seq": seq, "created_at": time, "updated_at": time,
+      "waiting_since": time.orNull,
+      "queue_position": count.orNull.saying("1 is next; null beyond a thousand."),
+      "claimed_at": time.orNull, "closed_at": time.orNull,
+      "context": object.saying("Page, referrer, browser and the like."),
+      "tags": array(of: text),
+      "rating": int(1...5).orNull.saying("The visitor's, from 1 to 5."),
+      "rating_comment": string(0...160).orNull.saying("The beginning of the comment with it."),
+    ])
+  }
+
+  private static let sender = object([
+    "kind": word(Role.allCases.map { "\($0.text)" }), "id": id.orNull, "name": text,
+  ]).named("Sender")
+  static let messages = object([
+    "messages": array(
+      of: object(
+        [
+          "session": id, "seq": seq, "id": id, "sender": sender,
+          "kind": word(Kind.allCases.map { "\($0.text)" }), "body": text, "at": time,
+        ], sometimes: ["payload": object]
+      ).named("Message")),
+    "more": bool, "head": seq, "epoch": text,
+  ]).named("Messages")
+  static let hits = page(
+    "hits",
+    of: object([
+      "session": id, "seq": seq, "id": id, "at": time, "sender": sender, "snippet": text,
+      "conversation": object(["id": id, "title": text, "status": text]),
+    ]).named("Hit")
+  ).named("Hits")
+
+  static let stored = object(["id": id, "seq": seq, "at": time]).named("Stored")
+  static let newMessage = any(of: [
+    message(["body": string(1...Limits.bodyBytes)], ["payload": object]),
+    message(["payload": object], ["body": string(0...Limits.bodyBytes)]),
+  ]).named("NewMessage")
+  static let newNote = input(
+    ["body": string(1...Limits.bodyBytes)], optional: ["id": id]
+  ).named("NewNote")
+
+  private static func message(_ required: [String: Schema], _ other: [String: Schema]) -> Schema {
+    let optional = ["id": id, "kind": word(["text", "note"])].merging(other) { first, _ in first }
+    return input(required, optional: optional)
+  }
+
+  static let conversationTags = input([
+    "tags": array(of: tagName, 0...APILimits.tagsOfConversation)
+  ]).named("ConversationTags")
+  static let readMark = input(["seq": seq]).named("ReadMark")
+  static let readSeq = object(["read_seq": seq]).named("ReadSeq")
+
+  private static let reason = string(0...APILimits.reasonBytes)
+    .saying("Why, in a person's words; it becomes a note.")
+  static let transfer = input(optional: [
+    "to": id.saying("An operator; without one it goes back to the queue."), "reason": reason,
+  ]).named("Transfer")
+  static let close = input(optional: ["reason": reason]).named("Close")
+}
+
+extension [QueryParameter] {
+  static let conversationFilters: [QueryParameter] = [
+    QueryParameter(
+      name: "status", schema: .word(["waiting", "active", "closed", "open", "all"])),
+    QueryParameter(
+      name: "assignee",
+      schema: .any(of: [.word(["me", "none"]), .id.saying("An operator's.")])),
+    QueryParameter(name: "tag", schema: .line),
+    QueryParameter(name: "visitor", schema: .id),
+    QueryParameter(name: "q", schema: .search(0)),
+    .cursor, .limit(APILimits.conversations),
+  ]
+
+  /// At most one of the first three.
+  static let messageRange: [QueryParameter] = [
+    QueryParameter(name: "after", schema: .seq), QueryParameter(name: "before", schema: .seq),
+    QueryParameter(name: "around", schema: .seq), .limit(Limits.pageEntries),
+  ]
+
+  static let messageSearch: [QueryParameter] = [
+    QueryParameter(name: "q", schema: .search(1), isRequired: true),
+    .cursor, .limit,
+  ]
+
+  /// At most `AnalyticsRoutes.analyticsDaysMax` days; without them the last thirty.
+  static let days: [QueryParameter] = [
+    QueryParameter(name: "from", schema: .date), QueryParameter(name: "to", schema: .date),
+  ]
+
+  static let page: [QueryParameter] = [.cursor, .limit]
+}

@@ -1,0 +1,77 @@
+/// Members, tags, credentials, keys, the audit log and the caller's own account.
+extension Schema {
+  private static let member = MemberRoutes.member.schema.named("Member")
+  static let members = page("members", of: member).named("Members")
+  static let oneMember = object(["member": member]).named("MemberAnswer")
+  static let newMember = input(
+    ["email": email, "name": name],
+    optional: [
+      "role": role,
+      "password": password.saying(
+        "To be changed at the first login, which needs one. An API key gives none: 403."
+      ),
+    ]
+  ).named("NewMember")
+  static let memberPatch = input(optional: [
+    "name": name, "role": role, "disabled": bool,
+    "password": password.saying(
+      "To be changed at the next login. One's own, or from an API key: 403."
+    ),
+  ]).named("MemberPatch")
+
+  /// 1 to 50 characters, no blank at the ends, nothing that a path cannot hold.
+  static let tagName = string(
+    1...APILimits.tagBytes,
+    pattern: #"^[^\x00-\x20/\\\x7f]([^\x00-\x1f/\\\x7f]{0,48}[^\x00-\x20/\\\x7f])?$"#)
+  private static let tag = TagRoutes.tag.schema.named("Tag")
+  static let tags = page("tags", of: tag).named("Tags")
+  static let oneTag = object(["tag": tag]).named("TagAnswer")
+  static let tagChange = input(optional: ["colour": colour]).named("TagChange")
+
+  private static let credential = CredentialRoutes.credential.schema.named("Credential")
+  static let credentials = page("credentials", of: credential).named("Credentials")
+  static let oneCredential = object(["credential": credential]).named("CredentialAnswer")
+  static let provider = string(1...64, pattern: "^[a-z][a-z0-9_-]{0,63}$")
+  private static let credentialName = string(1...100, pattern: #"^[^\x00-\x1f\x7f]+$"#)
+  static let credentialChange = input(
+    ["secret": string(1...APILimits.credentialBytes)], optional: ["name": credentialName]
+  ).named("CredentialChange")
+
+  private static let apiKey = APIKeyRoutes.apiKey.schema.named("Key")
+  static let apiKeys = page("api_keys", of: apiKey).named("Keys")
+  static let madeKey = object(
+    ["api_key": apiKey],
+    sometimes: ["key": string(pattern: "^ck_").saying("The key itself, in the first answer only.")]
+  ).named("KeyAnswer")
+  static let newKey = input(
+    [
+      "name": string(1...APILimits.keyNameBytes),
+      "scopes": array(
+        of: word(KeyScope.allCases.map(\.rawValue)), 0...KeyScope.allCases.count),
+    ], optional: ["expires_at": moment]
+  ).named("NewKey")
+
+  static let auditLog = page("audit_log", of: SettingsRoutes.auditEntry.schema.named("AuditEntry"))
+    .named("AuditLog")
+
+  private static let account: [String: Schema] = [
+    "operator": object(["id": id, "name": text, "email": text, "role": role]),
+    "workspace": object(["id": id, "name": text, "public_key": text]),
+  ]
+  static let me = object(account).named("Account")
+  static let login = object(
+    account.merging([
+      "token": text, "expires_at": time,
+      "must_change_password": bool.saying("Until then every other call is refused."),
+    ]) { first, _ in first }
+  ).named("Login")
+  static let credentialsOfLogin = input(
+    [
+      "email": string(0...APILimits.emailBytes),
+      "password": string(0...APILimits.passwordBytes),
+    ], optional: ["workspace": string(0...APILimits.nameBytes)]
+  ).named("LoginRequest")
+  static let passwordChange = input([
+    "current": string(1...APILimits.passwordBytes), "new": password,
+  ]).named("PasswordChange")
+}

@@ -1,0 +1,181 @@
+import Conversations
+import Directory
+import Foundation
+import Postgres
+import Primitives
+import Synchronization
+import Testing
+
+@testable import REST
+
+@Suite struct StateChangeTests {
+  /// The lines of a log: seq, role, kind, body, event.
+  func log(_ world: World, _ session: Identifier) async throws -> [[String: Any]] {
+    try await world.call("GET", "\(conversations)/\(session)/messages").objects("messages")
+  }
+
+  @Test("a claim makes the conversation the operator's, and says so in its log")
+  func claim() async throws {
+    let world = try await World()
+    let session = try await world.conversation(messages: ["hello"])
+    let answer = try await world.call("POST", "\(conversations)/\(session)/claim")
+    #expect(answer.status == 200)
+    #expect(answer.string("conversation.status") == "active")
+    #expect(answer.string("conversation.assignee.id") == world.mika.id.description)
+    #expect(answer.string("conversation.assignee.name") == "Mika")
+    #expect(answer.int("conversation.last_seq") == 2)
+    #expect(answer.string("conversation.last_message.preview") == "hello")
+    #expect(answer["conversation.waiting_since"] == nil)
+    #expect(answer.string("conversation.claimed_at") != nil)
+    #expect(world.sessions.hints.withLock { $0 } == [session])
+
+    let line = try #require(try await log(world, session).last)
+    #expect(line["seq"] as? Int == 2)
+    #expect(line["kind"] as? String == "event")
+    #expect(line["body"] as? String == "Mika joined")
+    #expect((line["sender"] as? [String: Any])?["kind"] as? String == "system")
+    #expect((line["sender"] as? [String: Any])?["id"] is NSNull)
+    let payload = try #require(line["payload"] as? [String: Any])
+    #expect(payload["event"] as? String == "claimed")
+    #expect((payload["operator"] as? [String: Any])?["id"] as? String == world.mika.id.description)
+
+    let again = try await world.call("POST", "\(conversations)/\(session)/claim")
+    #expect(again.status == 200)
+    #expect(again.int("conversation.last_seq") == 2)
+    #expect(world.sessions.hints.withLock { $0.count } == 1)
+  }
+
+  @Test("a conversation of somebody else cannot be claimed; the answer names who has it")
+  func claimed() async throws {
+    let world = try await World()
+    let ivo = try await World.addOperator("Ivo", to: world.workspace, world.database)
+    let session = try await world.conversation()
+    _ = try await world.call("POST", "\(conversations)/\(session)/claim", as: ivo)
+    let answer = try await world.call("POST", "\(conversations)/\(session)/claim")
+    #expect(answer.status == 409)
+    #expect(answer.problem == "already_claimed")
+    #expect(answer.string("winner.id") == ivo.id.description)
+    #expect(answer.string("winner.name") == "Ivo")
+    #expect(answer.string("detail")?.contains("Ivo") == true)
+  }
+
+  @Test(
+    "of three operators who claim at once one wins, and the others learn who", arguments: 1...10)
+  func race(round: Int) async throws {
+    let world = try await World()
+    var operators = [world.mika]
+    for name in ["Ivo", "Lin"] {
+      operators.append(try await World.addOperator(name, to: world.workspace, world.database))
+    }
+    let session = try await world.conversation(messages: ["hello"])
+    let path = "\(conversations)/\(session)/claim"
+    let answers = try await withThrowingTaskGroup(of: (Operator, Answer).self) { group in
+      for member in operators {
+        group.addTask { (member, try await world.call("POST", path, as: member)) }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    let winners = answers.filter { $0.1.status == 200 }
+    #expect(winners.count == 1)
+    let winner = try #require(winners.first?.0)
+    let losers = answers.filter { $0.1.status == 409 }
+    #expect(losers.count == 2)
+    for (_, answer) in losers {
+      #expect(answer.string("winner.id") == winner.id.description)
+      #expect(answer.string("winner.name") == winner.name)
+    }
+    let lines = try await log(world, session)
+    #expect(lines.compactMap { $0["seq"] as? Int } == [1, 2])
+    #expect(lines.last?["body"] as? String == "\(winner.name) joined")
+    #expect(world.sessions.hints.withLock { $0 } == [session])
+  }
+
+  @Test("three statements that wait for one lock decide on what they find then")
+  func waitingRace() async throws {
+    let world = try await World()
+    let ivo = try await World.addOperator("Ivo", to: world.workspace, world.database)
+    let session = try await world.conversation()
+    // Somebody holds the row while all of them arrive; their snapshots are older than each other's
+    // changes.
+    async let holder: Void = world.database.perform { connection in
+      try? connection.execute(
+        script: """
+          BEGIN; SELECT FROM chat_sessions WHERE id = '\(session)' FOR UPDATE; SELECT pg_sleep(0.4);
+          UPDATE chat_sessions SET title = 'held' WHERE id = '\(session)'; COMMIT
+          """)
+    }
+    try await Task.sleep(for: .milliseconds(100))
+    let path = "\(conversations)/\(session)"
+    async let first = world.call("POST", path + "/claim")
+    async let second = world.call("POST", path + "/claim", as: ivo)
+    async let third = world.call("POST", path + "/close", as: ivo)
+    let answers = try await [first, second, third]
+    await holder
+    let lines = try await log(world, session)
+    #expect(lines.compactMap { $0["seq"] as? Int } == Array(1...lines.count))
+    let claims = lines.filter { ($0["body"] as? String)?.hasSuffix("joined") == true }
+    #expect(claims.count == answers.prefix(2).filter { $0.status == 200 }.count)
+    #expect(claims.count <= 1)
+    #expect(answers[2].status == 200)
+    let closed = try await world.call("GET", path)
+    #expect(closed.string("conversation.status") == "closed")
+    #expect(closed.string("conversation.title") == "held")
+    #expect(closed.int("conversation.last_seq") == lines.count)
+  }
+
+  @Test("close once, reopen once: the second time changes nothing")
+  func closeAndReopen() async throws {
+    let world = try await World()
+    let session = try await world.conversation(messages: ["hello"])
+    let path = "\(conversations)/\(session)"
+    _ = try await world.call("POST", path + "/claim")
+    for _ in 1...2 {
+      let closed = try await world.call("POST", path + "/close")
+      #expect(closed.status == 200)
+      #expect(closed.string("conversation.status") == "closed")
+      #expect(closed.string("conversation.closed_at") != nil)
+      #expect(closed.int("conversation.last_seq") == 3)
+    }
+    let claim = try await world.call("POST", path + "/claim")
+    #expect(claim.status == 409)
+    #expect(claim.problem == "session_closed")
+    for _ in 1...2 {
+      let open = try await world.call("POST", path + "/reopen")
+      #expect(open.status == 200)
+      #expect(open.string("conversation.status") == "active")
+      #expect(open.string("conversation.assignee.name") == "Mika")
+      #expect(open["conversation.closed_at"] == nil)
+      #expect(open["conversation.waiting_since"] == nil)
+      #expect(open.int("conversation.last_seq") == 4)
+    }
+    #expect(world.sessions.hints.withLock { $0.count } == 3)
+    let events = try await log(world, session).compactMap {
+      ($0["payload"] as? [String: Any])?["event"] as? String
+    }
+    #expect(events == ["claimed", "closed", "reopened"])
+  }
+
+  @Test("without an operator a reopened conversation waits again")
+  func reopenWaiting() async throws {
+    let world = try await World()
+    let session = try await world.conversation()
+    _ = try await world.call("POST", "\(conversations)/\(session)/close")
+    let open = try await world.call("POST", "\(conversations)/\(session)/reopen")
+    #expect(open.string("conversation.status") == "waiting")
+    #expect(open.string("conversation.waiting_since") != nil)
+  }
+
+  @Test("a body that is not JSON, or not said to be, is refused before anything happens")
+  func bodies() async throws {
+    let world = try await World()
+    let session = try await world.conversation()
+    let path = "\(conversations)/\(session)/claim"
+    #expect(try await world.call("POST", path, json: "[").status == 400)
+    let plain = await world.send(
+      "POST", path,
+      [("Authorization", try world.bearer(world.mika)), ("Content-Type", "text/plain")],
+      "{}")
+    #expect(plain.status == 415)
+    #expect(try await world.call("POST", path, json: "{}").status == 200)
+  }
+}

@@ -1,0 +1,223 @@
+import Conversations
+import Directory
+import Postgres
+import Primitives
+import Testing
+import Tokens
+
+@testable import REST
+
+/// One workspace asks for what another one has (faults A08 and A09). The table of routes is walked
+/// as it stands: a new route is tried like the others, and fails until this file knows how to name
+/// one of its objects.
+@Suite struct TenantTests {
+  /// Whose objects they are: one of each kind, by the word before its place in a path.
+  struct Owner {
+    var world: World
+    var objects: [String: String]
+    /// Texts that nobody else may be shown.
+    var secrets: [String]
+  }
+
+  /// What has to be in a body for it to change something.
+  static let bodies = [
+    "POST /api/v1/auth/password": #"{"current":"x","new":"long enough"}"#,
+    "POST /api/v1/admin/live-chat/conversations/{id}/messages": #"{"body":"x"}"#,
+    "POST /api/v1/admin/live-chat/conversations/{id}/notes": #"{"body":"x"}"#,
+    "PUT /api/v1/admin/live-chat/conversations/{id}/tags": #"{"tags":["x"]}"#,
+    "POST /api/v1/admin/live-chat/conversations/{id}/read": #"{"seq":1}"#,
+    "PATCH /api/v1/admin/visitors/{id}": #"{"name":"x"}"#,
+    "POST /api/v1/admin/members": #"{"email":"not one","name":"x","password":"long enough"}"#,
+    "PATCH /api/v1/admin/members/{id}": #"{"role":"agent","disabled":true}"#,
+    "PUT /api/v1/admin/tags/{name}": ##"{"colour":"#000000"}"##,
+    "PUT /api/v1/admin/reply-objects/{object_id}": #"{"payload":{"text":"x"}}"#,
+    "PUT /api/v1/admin/credentials/{provider}": #"{"secret":"x"}"#,
+    "POST /api/v1/admin/api-keys": #"{"name":"x","scopes":[]}"#,
+    "POST /api/v1/admin/intents": #"{"name":"x","keyword":"x"}"#,
+    "PUT /api/v1/admin/intents/{name}": #"{"keyword":"x","is_enabled":false}"#,
+    "POST /api/v1/admin/rich-menus": #"{"name":"x","status":"published"}"#,
+    "PATCH /api/v1/admin/rich-menus/{id}": #"{"status":"inactive"}"#,
+    "POST /api/v1/admin/webhooks": #"{"url":"https://hooks.example.com/x"}"#,
+    "PATCH /api/v1/admin/webhooks/{id}": #"{"is_enabled":false}"#,
+    "PUT /api/v1/widget/sessions/{id}/rating": #"{"rating":1}"#,
+  ]
+
+  /// Names are each workspace's own, so these make one here, and delete it, and leave the other's
+  /// alone.
+  static let ownNames: Set<String> = [
+    "PUT /api/v1/admin/tags/{name}", "DELETE /api/v1/admin/tags/{name}",
+    "PUT /api/v1/admin/reply-objects/{object_id}",
+    "DELETE /api/v1/admin/reply-objects/{object_id}",
+    "PUT /api/v1/admin/credentials/{provider}", "DELETE /api/v1/admin/credentials/{provider}",
+  ]
+
+  @Test("no member of another workspace, no key of it and no visitor finds or changes anything")
+  func walls() async throws {
+    let there = try await owner()
+    let here = try await World()
+    let session = try await here.conversation()
+    let member = try here.bearer(try await here.member(.owner))
+    let key = "Bearer " + (try await here.key(KeyScope.allCases))
+    let visitor = try await here.visitorBearer(session)
+    // Of the same workspace, with a conversation of its own.
+    let neighbour = try await there.world.visitorBearer(try await there.world.conversation())
+    let before = try await everything(there.world)
+    for route in API.routes {
+      switch route.handler {
+      case .forWidgets, .forAnybody: continue
+      case .forVisitors:
+        try await attempt(route, visitor, here, there)
+        if route.path.contains("{") { try await attempt(route, neighbour, here, there) }
+      case .forMembers(_, let scope, _):
+        try await attempt(route, member, here, there)
+        if scope != nil { try await attempt(route, key, here, there) }
+      }
+    }
+    #expect(try await everything(there.world).subtracting(before) == [])
+  }
+
+  private func attempt(
+    _ route: Route, _ caller: String, _ here: World, _ there: Owner
+  ) async throws {
+    let name = "\(route.method) \(route.path)"
+    let path = try #require(address(route, there.objects), "how is \(name) addressed?")
+    let body = TenantTests.bodies[name] ?? "{}"
+    #expect(route.body?.isOptional ?? true || body != "{}", "\(name) has no body in this test")
+    let answer = await here.send(
+      route.method, path, [("Authorization", caller), ("Content-Type", "application/json")],
+      route.isWrite ? body : nil)
+    #expect(answer.status < 500, "\(name): \(answer.body)")
+    if route.path.contains("{"), !TenantTests.ownNames.contains(name) {
+      #expect(answer.status == 404, "\(name) answered \(answer.status)")
+    }
+    for secret in there.secrets { #expect(!answer.body.contains(secret), "\(name)") }
+  }
+
+  /// The route's path with the other's objects in it; nil when it names a kind that is not known.
+  private func address(_ route: Route, _ objects: [String: String]) -> String? {
+    var path = ""
+    var kind = ""
+    for part in route.parts {
+      switch part {
+      case .word(let word):
+        path += "/" + word
+        kind = word
+      case .id, .text:
+        guard let object = objects[kind] else { return nil }
+        path += "/" + object
+      }
+    }
+    return path
+  }
+
+  @Test("who exists elsewhere is nobody here: no transfer, no filter, no cursor leads there")
+  func names() async throws {
+    let there = try await owner()
+    let here = try await World()
+    let session = try await here.conversation(messages: ["ours"])
+    let path = "\(conversations)/\(session)"
+    #expect(try await here.call("POST", path + "/claim").status == 200)
+    let stranger = try #require(there.objects["members"])
+    let moved = try await here.call("POST", path + "/transfer", json: #"{"to":"\#(stranger)"}"#)
+    #expect(moved.status == 422 && moved.problem == "no_such_member")
+    #expect(
+      try await here.call("GET", path).string("conversation.assignee.id")
+        == here.mika.id.description)
+    let visitor = try #require(there.objects["visitors"])
+    let filtered = try await here.call("GET", "\(conversations)?visitor=\(visitor)")
+    #expect(filtered.status == 200 && filtered.int("total") == 0)
+    let mine = try await here.call("GET", "\(conversations)?assignee=\(stranger)")
+    #expect(mine.int("total") == 0)
+    for list in ["/api/v1/admin/members", conversations] {
+      _ = try await there.world.conversation()
+      let page = try await there.world.call("GET", "\(list)?limit=1")
+      let cursor = try #require(page.string("next_cursor"))
+      #expect(try await here.call("GET", "\(list)?limit=1&cursor=\(cursor)").status == 400)
+    }
+  }
+
+  /// A workspace with one of everything.
+  private func owner() async throws -> Owner {
+    let world = try await World()
+    let owner = try await world.member(.owner)
+    func made(_ method: String, _ path: String, _ json: String, _ id: String) async throws -> String
+    {
+      let answer = try await world.call(method, "/api/v1/admin/\(path)", as: owner, json: json)
+      return try #require(answer.string(id), "\(path): \(answer.body)")
+    }
+    let mark = "\(World.identifier())"
+    let session = try await world.conversation(visitor: "V \(mark)", messages: ["said \(mark)"])
+    let shown = try await world.call("GET", "\(conversations)/\(session)")
+    let visitor = try #require(shown.string("conversation.visitor.id"))
+    let rating = Rating(
+      session: session, workspace: world.workspace.id,
+      visitor: try #require(Identifier(visitor)), rating: 1, comment: "rated \(mark)",
+      line: World.identifier())
+    #expect(try await world.database.ask(rating.statement) == true)
+    let member = try await made(
+      "POST", "members", #"{"email":"\#(mark)@example.com","name":"x","password":"long enough"}"#,
+      "member.id")
+    let key = try await made(
+      "POST", "api-keys", #"{"name":"x","scopes":["audit:read"]}"#, "api_key.id")
+    let menu = try await made(
+      "POST", "rich-menus", #"{"name":"x","status":"published"}"#, "rich_menu.id")
+    let webhook = try await made(
+      "POST", "webhooks", #"{"url":"https://hooks.example.com/\#(mark)"}"#, "webhook.id")
+    let delivery = try await made("POST", "webhooks/\(webhook)/test", "{}", "delivery.id")
+    _ = try await made("PUT", "tags/kept", "{}", "tag.name")
+    _ = try await made(
+      "PUT", "reply-objects/kept", #"{"payload":{"text":"\#(mark)"}}"#, "reply_object.object_id")
+    _ = try await made("PUT", "credentials/kept", #"{"secret":"\#(mark)"}"#, "credential.provider")
+    _ = try await made("POST", "intents", #"{"name":"kept","keyword":"\#(mark)"}"#, "intent.name")
+    return Owner(
+      world: world,
+      objects: [
+        "conversations": "\(session)", "sessions": "\(session)", "visitors": visitor,
+        "members": member, "api-keys": key, "rich-menus": menu, "webhooks": webhook,
+        "deliveries": delivery, "tags": "kept", "reply-objects": "kept", "credentials": "kept",
+        "intents": "kept",
+      ],
+      secrets: [
+        mark, "\(session)", visitor, member, key, menu, webhook, delivery,
+        world.workspace.id.description, world.mika.id.description,
+      ])
+  }
+
+  /// A digest of all rows that a workspace has, for each table. Not of its figures: what changed in
+  /// any workspace is counted for whoever asks first.
+  private func everything(_ world: World) async throws -> Set<Substring> {
+    let rows = try await world.database.run(
+      Query(
+        """
+        SELECT string_agg(t.name || ' ' || md5(query_to_xml(format(
+            'SELECT r::text AS r FROM %s r WHERE %s ORDER BY 1', t.name, t.condition),
+            true, false, '')::text), E'\\n' ORDER BY t.name)
+        FROM (
+          SELECT c.oid::regclass::text AS name, format('workspace_id = %L', $1::uuid) AS condition
+          FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+          WHERE a.attname = 'workspace_id' AND NOT a.attisdropped AND c.relkind IN ('r', 'p')
+            AND NOT c.relispartition AND c.relnamespace = 'public'::regnamespace
+            AND c.relname NOT LIKE 'chat_analytics%' AND c.relname <> 'chat_session_figures'
+          UNION ALL SELECT 'workspaces', format('id = %L', $1::uuid)
+          UNION ALL SELECT 'operators', format(
+            'id IN (SELECT operator_id FROM memberships WHERE workspace_id = %L)', $1::uuid)
+        ) t
+        """, [.uuid(world.workspace.id)]))
+    let digests = Set(try #require(rows.text(0, 0)).split(separator: "\n"))
+    #expect(digests.count > 15)
+    return digests
+  }
+}
+
+extension World {
+  /// What the widget of a conversation's visitor shows.
+  func visitorBearer(_ session: Identifier) async throws -> String {
+    let row = try await call("GET", "\(conversations)/\(session)")
+    let visitor = try #require(row.string("conversation.visitor.id").flatMap { Identifier($0) })
+    return "Bearer "
+      + (try tokens.issue(
+        .visitor(id: visitor, workspace: workspace.id, sessions: [session], name: ""),
+        lifetimeSeconds: 60, now: World.now
+      ).token)
+  }
+}

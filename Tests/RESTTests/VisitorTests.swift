@@ -1,0 +1,431 @@
+import Chat
+import Directory
+import Foundation
+import JSON
+import OpenSSL
+import Postgres
+import Primitives
+import Synchronization
+import Testing
+import Tokens
+
+@testable import REST
+
+/// A visitor's calls.
+struct VisitorWorld {
+  let world: World
+  let secret: String
+
+  init(_ options: APIOptions = APIOptions()) async throws {
+    world = try await World(options)
+    secret = try #require(
+      try await world.database.ask(Workspace.identitySecret(world.workspace.id)))
+  }
+
+  func after(_ days: Int64, seconds: Int64 = 0) -> WallTime {
+    WallTime(microseconds: World.now.microseconds + (days * 86_400 + seconds) * 1_000_000)
+  }
+
+  func token(_ members: String = "", now: WallTime = World.now) async -> Answer {
+    await world.send(
+      "POST", "/api/v1/widget/token", [],
+      #"{"workspace":"\#(world.workspace.publicKey)"\#(members)}"#, now: now)
+  }
+
+  /// Signed by the host site.
+  func identity(_ claims: String, by key: String? = nil) -> String {
+    let signed =
+      Base64.url.encode(Array(#"{"alg":"HS256"}"#.utf8)) + "."
+      + Base64.url.encode(Array("{\(claims),\"exp\":1895000000}".utf8))
+    let code = HMACSHA256.code(for: Array(signed.utf8), key: Array((key ?? secret).utf8))
+    return signed + "." + Base64.url.encode(code)
+  }
+
+  func call(
+    _ method: String, _ path: String, _ visitor: Answer, json: String? = nil
+  ) async throws -> Answer {
+    var headers = [("Authorization", "Bearer \(try #require(visitor.string("token")))")]
+    if json != nil { headers.append(("Content-Type", "application/json")) }
+    return await world.send(method, "/api/v1/widget/\(path)", headers, json)
+  }
+
+  func events(_ answer: Answer) async throws -> [String] {
+    let id = try #require(answer.string("visitor.id").flatMap { Identifier($0) })
+    return try await world.database.ask(
+      Visitor.friendEvents(of: id, workspace: world.workspace.id)
+    ).map(\.event)
+  }
+
+  func session(_ answer: Answer) throws -> Identifier {
+    try #require(answer.string("session").flatMap { Identifier($0) })
+  }
+}
+
+@Suite struct IdentityTests {
+  @Test("whom the host site has signed is the same visitor on every device")
+  func devices() async throws {
+    let test = try await VisitorWorld()
+    let ada = #","identity":"\#(test.identity(#""sub":"7","name":"Ada","email":"a@b.example""#))""#
+    let first = await test.token(ada)
+    #expect(first.status == 200)
+    #expect(first.string("visitor.name") == "Ada")
+    let second = await test.token(ada)
+    #expect(second.string("visitor.id") == first.string("visitor.id"))
+    #expect(second.string("session") == first.string("session"))
+    #expect(second.string("refresh") != first.string("refresh"))
+    let other = await test.token(#","identity":"\#(test.identity(#""sub":"8""#))""#)
+    #expect(other.string("visitor.id") != first.string("visitor.id"))
+    #expect(other.string("session") != first.string("session"))
+  }
+
+  @Test("a stranger who logs in on the host site stays in the same conversation")
+  func adopted() async throws {
+    let test = try await VisitorWorld()
+    let stranger = await test.token()
+    let refresh = #","refresh":"\#(stranger.string("refresh") ?? "")""#
+    let identity = #","identity":"\#(test.identity(#""sub":"9","name":"Mia""#))""#
+    let known = await test.token(refresh + identity)
+    #expect(known.string("visitor.id") == stranger.string("visitor.id"))
+    #expect(known.string("session") == stranger.string("session"))
+    #expect(known.string("visitor.name") == "Mia")
+    #expect(known["fresh"] == nil)
+    let elsewhere = await test.token(identity)
+    #expect(elsewhere.string("visitor.id") == stranger.string("visitor.id"))
+  }
+
+  @Test("on a shared computer the next one to log in gets no conversation of the last (A10)")
+  func shared() async throws {
+    let test = try await VisitorWorld()
+    let one = await test.token(#","identity":"\#(test.identity(#""sub":"1""#))""#)
+    let refresh = #","refresh":"\#(one.string("refresh") ?? "")""#
+    let two = await test.token(refresh + #","identity":"\#(test.identity(#""sub":"2""#))""#)
+    #expect(two.status == 200)
+    #expect(two.string("visitor.id") != one.string("visitor.id"))
+    #expect(two.string("session") != one.string("session"))
+    #expect(two["fresh"] as? Bool == true)
+    let verified = try test.world.tokens.verify(
+      Array((two.string("token") ?? "").utf8), now: World.now)
+    #expect(verified.principal.id.description == two.string("visitor.id"))
+  }
+
+  @Test("what is not signed right is refused, and nobody comes into being (A13)")
+  func refused() async throws {
+    let test = try await VisitorWorld()
+    let foreign = try await VisitorWorld()
+    let good = test.identity(#""sub":"7""#)
+    for identity in [
+      "", "x", String(good.dropLast(3)), test.identity(#""sub":"7""#, by: foreign.secret),
+      test.identity(#""sub":"7""#, by: ""), test.identity(#""name":"Ada""#),
+    ] {
+      let answer = await test.token(#","identity":"\#(identity)""#)
+      #expect(answer.status == 403)
+      #expect(answer.problem == "bad_identity")
+    }
+    let count = try await test.world.database.run(
+      Query(
+        "SELECT count(*) FROM visitors WHERE workspace_id = $1::uuid",
+        [.uuid(test.world.workspace.id)]))
+    #expect(count.int(0, 0) == 0)
+  }
+
+  @Test("many devices at once are one visitor")
+  func race() async throws {
+    let test = try await VisitorWorld()
+    let ada = #","identity":"\#(test.identity(#""sub":"r""#))""#
+    let answers = await withTaskGroup(of: Answer.self) { group in
+      for _ in 1...5 { group.addTask { await test.token(ada) } }
+      return await group.reduce(into: [Answer]()) { $0.append($1) }
+    }
+    #expect(answers.allSatisfy { $0.status == 200 })
+    #expect(Set(answers.compactMap { $0.string("visitor.id") }).count == 1)
+    #expect(try await test.events(answers[0]) == ["follow"])
+  }
+
+  @Test("who is banned stays so under the same name")
+  func banned() async throws {
+    let test = try await VisitorWorld()
+    let ada = #","identity":"\#(test.identity(#""sub":"b""#))""#
+    let first = await test.token(ada)
+    let id = try #require(first.string("visitor.id").flatMap { Identifier($0) })
+    let workspace = test.world.workspace.id
+    #expect(
+      try await test.world.database.ask(
+        Visitor.setBlocked(id, true, workspace: workspace, now: World.now)) == true)
+    #expect(await test.token(ada).problem == "banned")
+  }
+}
+
+@Suite struct FriendEventTests {
+  @Test("a first visit follows, a return after a month follows again, one in between does not")
+  func months() async throws {
+    let test = try await VisitorWorld()
+    var visit = await test.token()
+    #expect(try await test.events(visit) == ["follow"])
+    for (day, events) in [
+      (1, ["follow"]), (30, ["follow"]), (60, ["follow", "refollow"]),
+      (61, ["follow", "refollow"]),
+    ] as [(Int64, [String])] {
+      let next = await test.token(
+        #","refresh":"\#(visit.string("refresh") ?? "")""#, now: test.after(day))
+      #expect(next.string("visitor.id") == visit.string("visitor.id"))
+      #expect(try await test.events(next) == events, "day \(day)")
+      visit = next
+    }
+  }
+
+  @Test("a block is recorded once, and who comes back after it follows again")
+  func blocks() async throws {
+    let test = try await VisitorWorld()
+    let visit = await test.token()
+    let id = try #require(visit.string("visitor.id").flatMap { Identifier($0) })
+    func setBlocked(_ isBlocked: Bool, _ seconds: Int64) async throws -> Bool? {
+      try await test.world.database.ask(
+        Visitor.setBlocked(
+          id, isBlocked, workspace: test.world.workspace.id, now: test.after(0, seconds: seconds)))
+    }
+    #expect(try await setBlocked(true, 1) == true)
+    #expect(try await setBlocked(true, 2) == false)
+    #expect(try await setBlocked(false, 3) == true)
+    #expect(try await setBlocked(false, 4) == false)
+    let foreign = try await World()
+    #expect(
+      try await test.world.database.ask(
+        Visitor.setBlocked(id, true, workspace: foreign.workspace.id, now: World.now)) == nil)
+    let refresh = #","refresh":"\#(visit.string("refresh") ?? "")""#
+    let back = await test.token(refresh, now: test.after(0, seconds: 10))
+    #expect(back.status == 200)
+    _ = await test.token(refresh, now: test.after(0, seconds: 11))
+    #expect(try await test.events(visit) == ["follow", "block", "unblock", "refollow"])
+  }
+}
+
+@Suite struct VisitorCallTests {
+  @Test("what a visitor says about themselves, within bounds")
+  func profile() async throws {
+    let test = try await VisitorWorld()
+    let visit = await test.token(#","attributes":{"plan":"pro","seats":3}"#)
+    let answer = try await test.call(
+      "PUT", "profile", visit,
+      json: #"{"name":" Ada ","email":"ada@example.com","attributes":{"trial":false,"seats":4}}"#)
+    #expect(answer.status == 200)
+    #expect(answer.string("visitor.name") == "Ada")
+    #expect(answer.string("visitor.email") == "ada@example.com")
+    #expect(answer.string("visitor.attributes.plan") == "pro")
+    #expect(answer.int("visitor.attributes.seats") == 4)
+    #expect(answer["visitor.attributes.trial"] as? Bool == false)
+    #expect(test.world.sessions.hints.withLock { $0.count } > 1)
+    let kept = try await test.call("PUT", "profile", visit, json: #"{"attributes":{}}"#)
+    #expect(kept.string("visitor.name") == "Ada")
+    let many = (1...32).map { #""k\#($0)":\#($0)"# }.joined(separator: ",")
+    let full = try await test.call("PUT", "profile", visit, json: #"{"attributes":{\#(many)}}"#)
+    #expect(full.int("visitor.attributes.k1") == nil, "35 would be too many")
+    for refused in [
+      #"{"email":"nobody"}"#, #"{"email":"a@b c"}"#, #"{"name":7}"#, #"{"attributes":[]}"#,
+      #"{"attributes":{"a":null}}"#, #"{"attributes":{"a":{}}}"#, #"{"attributes":{"":1}}"#,
+      #"{"attributes":{\#(many),"z":1}}"#,
+      #"{"attributes":{"a":"\#(String(repeating: "x", count: 513))"}}"#, "[]",
+    ] {
+      #expect(
+        try await test.call("PUT", "profile", visit, json: refused).status == 400, "\(refused)")
+    }
+  }
+
+  @Test("whom the host site has signed the page cannot rename")
+  func signedProfile() async throws {
+    let test = try await VisitorWorld()
+    let visit = await test.token(#","identity":"\#(test.identity(#""sub":"p","name":"Ada""#))""#)
+    let answer = try await test.call("PUT", "profile", visit, json: #"{"name":"Eve"}"#)
+    #expect(answer.string("visitor.name") == "Ada")
+  }
+
+  @Test("one rating for each conversation, the last one counts, with a line for each")
+  func rating() async throws {
+    let test = try await VisitorWorld()
+    let visit = await test.token()
+    let session = try test.session(visit)
+    let path = "sessions/\(session)/rating"
+    for (json, lines) in [
+      (#"{"rating":2}"#, 1), (#"{"rating":2}"#, 1), (#"{"rating":5,"comment":" Thanks "}"#, 2),
+    ] {
+      let answer = try await test.call("PUT", path, visit, json: json)
+      #expect(answer.status == 204)
+      let rows = try await test.world.database.run(
+        Query("SELECT payload::text FROM chats WHERE session_id = $1::uuid", [.uuid(session)]))
+      #expect(rows.count == lines)
+    }
+    let rows = try await test.world.database.run(
+      Query(
+        "SELECT rating, comment FROM csat_responses WHERE session_id = $1::uuid", [.uuid(session)]))
+    #expect(rows.count == 1)
+    #expect(rows.int(0, 0) == 5)
+    #expect(rows.text(0, 1) == "Thanks")
+    for json in [#"{"rating":0}"#, #"{"rating":6}"#, #"{"rating":"5"}"#, #"{"rating":1.5}"#, "{}"] {
+      #expect(try await test.call("PUT", path, visit, json: json).status == 400, "\(json)")
+    }
+    let head = try await test.world.database.run(
+      Query("SELECT last_seq FROM chat_sessions WHERE id = $1::uuid", [.uuid(session)]))
+    #expect(head.int(0, 0) == 2)
+  }
+
+  @Test("a comment has 2,000 characters of any script; one of spaces is none")
+  func commentLimit() async throws {
+    let test = try await VisitorWorld()
+    let visit = await test.token()
+    let session = try test.session(visit)
+    for (comment, status, kept) in [
+      (String(repeating: "🙏", count: 2_000), 204, 2_000 as Int64?),
+      (String(repeating: "a", count: 2_001), 400, 2_000), ("   ", 204, nil),
+    ] {
+      let answer = try await test.call(
+        "PUT", "sessions/\(session)/rating", visit, json: #"{"rating":4,"comment":"\#(comment)"}"#)
+      #expect(answer.status == status)
+      let rows = try await test.world.database.run(
+        Query(
+          "SELECT length(comment) FROM csat_responses WHERE session_id = $1::uuid",
+          [.uuid(session)]))
+      #expect(rows.count == 1 && rows.int(0, 0) == kept)
+    }
+  }
+
+  @Test("nobody rates or reads a conversation of somebody else (A08)")
+  func foreign() async throws {
+    let test = try await VisitorWorld()
+    let mine = await test.token()
+    let other = await test.token()
+    let session = try test.session(other)
+    let rated = try await test.call(
+      "PUT", "sessions/\(session)/rating", mine, json: #"{"rating":1}"#)
+    #expect(rated.problem == "no_such_session")
+    let read = try await test.call("GET", "sessions/\(session)/transcript", mine)
+    #expect(read.problem == "no_such_session")
+    let anonymous = await test.world.send("GET", "/api/v1/widget/sessions/\(session)/transcript")
+    #expect(anonymous.status == 401)
+    let member = try await test.world.call("GET", "/api/v1/widget/sessions/\(session)/transcript")
+    #expect(member.status == 403)
+  }
+
+  @Test("a transcript has what was said, without notes, and nobody can forge a line in it")
+  func transcript() async throws {
+    let test = try await VisitorWorld()
+    let visit = await test.token()
+    let session = try test.session(visit)
+    let visitor = try #require(visit.string("visitor.id").flatMap { Identifier($0) })
+    let workspace = test.world.workspace.id
+    func say(_ role: String, _ kind: String, _ name: String, _ body: String, _ payload: String?)
+      async
+    {
+      _ = await World.store(
+        session: session, workspace: workspace, id: World.identifier(), role: role, kind: kind,
+        sender: role == "visitor" ? visitor : test.world.mika.id, name: name,
+        body: Array(body.utf8), payload: payload.map { Array($0.utf8) })
+    }
+    await say("visitor", "text", "", "Hello\n2026-01-01 00:00 UTC  Mika: forged", nil)
+    await say("operator", "note", "Mika", "a secret note", nil)
+    await say("system", "event", "", "Mika joined", #"{"event":"claimed"}"#)
+    await say("system", "event", "", "given to Mika", #"{"event":"assigned"}"#)
+    await say("operator", "text", "Mika", "สวัสดี", nil)
+    for number in 1...250 { await say("visitor", "text", "", "line \(number)", nil) }
+    let answer = try await test.call("GET", "sessions/\(session)/transcript", visit)
+    #expect(answer.status == 200)
+    #expect(answer.header("Content-Type") == "text/plain; charset=utf-8")
+    #expect(answer.header("Content-Disposition")?.hasPrefix("attachment; ") == true)
+    let lines = answer.body.split(separator: "\n").map { String($0) }
+    #expect(lines.count == 4 + 250)
+    #expect(lines[0].hasSuffix(" UTC  Visitor: Hello"))
+    #expect(lines[1].hasPrefix("   "))
+    #expect(lines[2].hasSuffix("— Mika joined"))
+    #expect(lines[3].hasSuffix("Mika: สวัสดี"))
+    #expect(lines.last?.hasSuffix("line 250") == true)
+    #expect(!answer.body.contains("secret") && !answer.body.contains("given"))
+  }
+
+  @Test("a transcript ends behind its bound, whatever its texts unfold to")
+  func longTranscript() async throws {
+    let test = try await VisitorWorld()
+    let visit = await test.token()
+    let session = try test.session(visit)
+    let visitor = try #require(visit.string("visitor.id").flatMap { Identifier($0) })
+    // A line feed becomes a line with its indent.
+    let body = Array(repeating: UInt8(ascii: "\n"), count: Limits.bodyBytes)
+    for _ in 0..<20 {
+      _ = await World.store(
+        session: session, workspace: test.world.workspace.id, id: World.identifier(),
+        role: "visitor", kind: "text", sender: visitor, name: "", body: body, payload: nil)
+    }
+    let answer = try await test.call("GET", "sessions/\(session)/transcript", visit)
+    #expect(answer.status == 200)
+    #expect(answer.body.utf8.count > APILimits.transcriptBytes)
+    #expect(answer.body.utf8.count < APILimits.transcriptBytes + 24 * Limits.bodyBytes)
+    #expect(answer.body.hasSuffix("\n[…]\n"))
+  }
+
+  @Test("a message for later becomes a conversation that waits, where the form is switched on")
+  func offline() async throws {
+    let test = try await VisitorWorld()
+    let world = test.world
+    let body =
+      #"{"workspace":"\#(world.workspace.publicKey)","name":"Ada","email":"ada@example.com","#
+      + #""message":"Call me"}"#
+    func leave(_ body: String) async -> Answer {
+      await world.send(
+        "POST", "/api/v1/widget/offline", [("Content-Type", "application/json")], body)
+    }
+    #expect(await leave(body).problem == "offline_disabled")
+    _ = try await world.database.ask(
+      WorkspaceSettings.store(
+        .offline, .object(["enabled": .bool(true)]), workspace: world.workspace.id))
+    world.api.cachedSettings.forget(world.workspace.id)
+    let answer = await leave(body)
+    #expect(answer.status == 201)
+    let session = try test.session(answer)
+    let shown = try await world.call("GET", "\(conversations)/\(session)")
+    #expect(shown.string("conversation.visitor.name") == "Ada")
+    #expect(shown.string("conversation.last_message.preview") == "Call me")
+    for missing in [#""email":"""#, #""email":"x""#, #""message":"""#] {
+      let broken = body.replacingOccurrences(
+        of: missing.hasPrefix(#""email"#) ? #""email":"ada@example.com""# : #""message":"Call me""#,
+        with: missing)
+      #expect(await leave(broken).status == 400)
+    }
+  }
+
+  @Test("the config has everything a widget needs before it is opened")
+  func config() async throws {
+    let world = try await World()
+    let path = "/api/v1/widget/config?workspace=\(world.workspace.publicKey)"
+    let plain = await world.send("GET", path)
+    #expect(
+      Set(plain.json.keys) == [
+        "workspace", "greeting", "accent", "locale", "theme", "position", "preview", "sound",
+        "teaser", "hours", "operators_available", "prechat", "offline", "menu", "rating", "queue",
+      ])
+    #expect(plain["hours.is_open"] as? Bool == true)
+    #expect(plain.json["menu"] is NSNull)
+    #expect(plain["rating.enabled"] as? Bool == true)
+    _ = try await world.database.run(
+      Query(
+        """
+        INSERT INTO rich_menus (workspace_id, name, actions, status) VALUES
+          ($1::uuid, 'old', '[]', 'inactive'),
+          ($1::uuid, 'new', '[{"label":"Prices","type":"message","value":"prices"}]', 'published')
+        """, [.uuid(world.workspace.id)]))
+    for (key, json) in [
+      (.hours, #"{"always":false,"days":[{"day":5,"from":"09:00","to":"17:00"}]}"#),
+      (.queue, #"{"show_position":false}"#), (.widget, #"{"theme":"dark","position":"left"}"#),
+      (.prechat, #"{"enabled":true,"fields":[{"key":"name","label":"Name","required":true}]}"#),
+    ] as [(WorkspaceSettings.Key, String)] {
+      _ = try await world.database.ask(
+        WorkspaceSettings.store(
+          key, try #require(JSONValue(json)), workspace: world.workspace.id))
+    }
+    world.api.cachedSettings.forget(world.workspace.id)
+    let set = await world.send("GET", path)
+    #expect(set["hours.is_open"] as? Bool == false)
+    #expect(set.string("hours.opens_at") == "2026-11-20T09:00:00.000Z")
+    #expect(set.string("theme") == "dark")
+    #expect(set.string("position") == "left")
+    #expect(set["queue.show_position"] as? Bool == false)
+    #expect(set.objects("prechat.fields").first?["key"] as? String == "name")
+    #expect(set.objects("menu.actions").first?["label"] as? String == "Prices")
+  }
+}
