@@ -81,11 +81,4 @@ extension OperatorPresence {
       }
     }
   }
-
-  /// Whether anybody is there who takes conversations.
-  public static func isAnybodyAvailable(in workspace: Identifier) -> Statement<Bool> {
-    Statement(
-      Query("SELECT chirrup_is_anybody_available($1::uuid)", [.uuid(workspace)])
-    ) { rows in rows.isEmpty ? false : rows.bool(0, 0) ?? false }
-  }
 }

@@ -12,8 +12,6 @@ public struct Interest: OptionSet, Hashable, Sendable {
   public static let readHangUp = Interest(rawValue: EPOLLRDHUP.rawValue)
   /// Once for each change instead of for as long as it lasts.
   public static let edgeTriggered = Interest(rawValue: EPOLLET.rawValue)
-  /// One waiter is woken instead of all, where several loops wait for one listener.
-  public static let exclusive = Interest(rawValue: EPOLLEXCLUSIVE.rawValue)
 }
 
 /// One thing that happened.

@@ -15,8 +15,6 @@ public struct QueryConnection: ~Copyable {
   public static let queriesMax = 1_024
   /// A query that has not been sent after this long is answered `unavailable`.
   public static let waitMilliseconds: Int64 = 5_000
-  /// PostgreSQL ends a statement after this long.
-  public static let statementMilliseconds: Int64 = 10_000
   /// A server that says nothing for this long is given up.
   static let silenceMilliseconds: Int64 = 15_000
   static let connectMilliseconds: Int64 = 5_000

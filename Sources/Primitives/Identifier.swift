@@ -106,16 +106,6 @@ extension Identifier: CustomStringConvertible {
   }
 }
 
-@inlinable
-public func hexadecimalValue(_ byte: UInt8) -> UInt8? {
-  switch byte {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-  case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-  case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-  default: nil
-  }
-}
-
 /// The value of eight hexadecimal digits of either case, the most significant in the highest byte;
 /// nil when one is none. All eight are looked at together: a sum's top bit says that a byte is at
 /// least 0x80 less the summand.
@@ -143,9 +133,4 @@ private func hexadecimalText(_ value: UInt32) -> UInt64 {
   // 1 in each byte that holds 10 to 15: those are letters, 39 places behind the colon.
   let letters = ((digits &+ 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
   return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
-}
-
-@inlinable
-public func hexadecimalDigit(_ value: UInt8) -> UInt8 {
-  value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
 }

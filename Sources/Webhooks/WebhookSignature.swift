@@ -1,4 +1,5 @@
 import OpenSSL
+import Primitives
 
 /// How a receiver knows that a delivery is ours, and is not an old one that somebody kept:
 /// `Chirrup-Signature: t=UNIX,v1=HEX`, where HEX is the HMAC-SHA-256 of `UNIX.body` under the
@@ -11,8 +12,6 @@ public enum WebhookSignature {
 
   public static func header(secret: [UInt8], unixSeconds: Int64, body: [UInt8]) -> String {
     let code = HMACSHA256.code(for: Array("\(unixSeconds).".utf8) + body, key: secret)
-    let digits = Array("0123456789abcdef".utf8)
-    let hex = code.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-    return "t=\(unixSeconds),v1=" + String(decoding: hex, as: UTF8.self)
+    return "t=\(unixSeconds),v1=\(code.hexadecimal)"
   }
 }

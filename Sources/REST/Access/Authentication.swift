@@ -69,10 +69,7 @@ extension API {
     guard case .operator = token.principal, let login = token.binding.session else {
       throw .noLogin
     }
-    let digits = Array(login.utf8).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    return stride(from: 0, to: digits.count - 1, by: 2).map {
-      UInt8(digits[$0] << 4 | digits[$0 + 1])
-    }
+    return [UInt8](hexadecimal: login)
   }
 
   private func key(_ secret: String, _ request: APIRequest) async throws(Problem) -> APIKey {
@@ -168,12 +165,6 @@ extension API {
       "\(API.cookieName)=\(secret); Path=\(path); HttpOnly; SameSite=Strict; Max-Age=\(seconds)"
         + (isSecure ? "; Secure" : "")
     }
-  }
-
-  func hexadecimal(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(
-      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   /// A new id of version 7, so that ids made one after the other lie near each other in the

@@ -80,7 +80,7 @@ struct LoginRoutes: RouteGroup {
         id: member.id, workspace: member.workspace, name: member.name,
         role: member.mustChangePassword ? Operator.roleBeforeOwnPassword : member.membership),
       TokenBinding(
-        session: rest.hexadecimal(rest.hash(secret)), credential: member.credential),
+        session: rest.hash(secret).hexadecimal, credential: member.credential),
       seconds: rest.options.operatorTokenSeconds, now: request.now)
     return .json(
       [UInt8].object { json in

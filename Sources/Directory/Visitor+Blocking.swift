@@ -1,16 +1,9 @@
 import Postgres
 public import Primitives
 
-/// A contact's following, as messengers have it: the widget's visitors follow with their first
-/// visit, and again when they come back after a month or after they were unblocked. `Visit` records
-/// these with the visit itself.
-public enum FriendEvent: String, Sendable {
-  case follow, unfollow, block, unblock, refollow
-
-  /// The channel of the widget.
-  public static let widget = "widget"
-}
-
+/// Whether a visitor may write, and what is recorded of a contact's following, as messengers have
+/// it: the widget's visitors follow with their first visit (`Visit`), and again when they come back
+/// after a month or after they were unblocked.
 extension Visitor {
   /// Shuts a visitor out, or lets them in again, and records it; what is so already is recorded
   /// once. Answers whether it changed; nil when the workspace has no such visitor.
