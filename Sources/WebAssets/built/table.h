@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "console-abccb2ad65.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-84f4565b5b.js"
+#embed "console-f2a40e2c0f.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-84f4565b5b.js.gz"
+#embed "console-f2a40e2c0f.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-84f4565b5b.js.br"
+#embed "console-f2a40e2c0f.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-84f4565b5b.js.map"
+#embed "console-f2a40e2c0f.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-84f4565b5b.js.map.gz"
+#embed "console-f2a40e2c0f.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-84f4565b5b.js.map.br"
+#embed "console-f2a40e2c0f.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -304,11 +304,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-84f4565b5b.js",
+    {"/assets/console-f2a40e2c0f.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-84f4565b5b.js.map",
+    {"/assets/console-f2a40e2c0f.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},

@@ -75,84 +75,12 @@ export async function open(context) {
   }
 
   form.heard(() => { follow(); context.changed(); });
-  const snippet = `<script src="${location.origin}/widget.js"\n`
-    + `  data-workspace="${known.public_key}" async></script>`;
-  const snippetName = uid();
   const root = pane({
     title: 'Appearance',
     lead: 'What visitors see. The preview follows while you type; visitors see it after saving.',
     submit,
     bar,
-    body: [
-      text(form, 'widget.name', {
-        label: 'Name in the header',
-        hint: `Without one it is the workspace’s: ${known.workspace?.name ?? ''}.`,
-        max: 80,
-        empty: null,
-      }),
-      text(form, 'widget.greeting.title', { label: 'Greeting', max: 120 }),
-      text(form, 'widget.greeting.text', {
-        label: 'Line below the greeting',
-        hint: 'For example when you answer. It stands above the first message.',
-        area: true,
-        rows: 2,
-        max: 500,
-      }),
-      accent(form),
-      el(
-        'div.pair',
-        {},
-        choice(form, 'widget.position', {
-          label: 'Corner',
-          options: [['left', 'Left'], ['right', 'Right']],
-        }),
-        choice(form, 'widget.theme', {
-          label: 'Theme',
-          options: [['auto', 'Visitor’s'], ['light', 'Light'], ['dark', 'Dark']],
-        }),
-      ),
-      select(form, 'widget.locale', {
-        label: 'Language',
-        hint: 'Of the widget’s own words. Your greeting stays as you wrote it.',
-        options: LOCALES,
-      }),
-      toggle(form, 'queue.show_position', {
-        label: 'Show the place in the queue',
-        hint: 'With an estimate, while somebody waits',
-      }),
-      toggle(form, 'widget.preview', {
-        label: 'Operators see what is being typed',
-        hint: 'Before it is sent',
-      }),
-      toggle(form, 'widget.sound', {
-        label: 'A sound for new messages',
-        hint: 'When the visitor looks at another page',
-      }),
-      toggle(form, 'widget.teaser', {
-        label: 'Show a new message beside the launcher',
-        hint: 'Two lines, until the next click',
-      }),
-      el('hr'),
-      el(
-        'div.field',
-        {},
-        el('span.label', { id: snippetName }, 'Snippet'),
-        el('pre.code', {
-          role: 'group',
-          tabindex: 0,
-          'aria-labelledby': snippetName,
-        }, snippet),
-        el('p.hint', {}, 'Put it into every page that should have the chat, before </body>.'),
-        copyable(snippet, 'Copy snippet'),
-      ),
-      text(form, 'origins', {
-        label: 'Sites that may show it',
-        hint: 'One per line, like https://shop.example.com. Empty means every site.',
-        area: true,
-        code: true,
-        rows: 3,
-      }),
-    ],
+    body: fields(form, known),
   });
   return {
     root,
@@ -160,6 +88,91 @@ export async function open(context) {
     show: () => { follow(); preview.shown(); },
     unsaved: () => form.changes.length,
   };
+}
+
+/** What can be set, and the line that puts the widget on a site. */
+const fields = (form, known) => [
+  ...looks(form, known),
+  el('hr'),
+  snippetField(known.public_key),
+  text(form, 'origins', {
+    label: 'Sites that may show it',
+    hint: 'One per line, like https://shop.example.com. Empty means every site.',
+    area: true,
+    code: true,
+    rows: 3,
+  }),
+];
+
+/** What visitors see. */
+const looks = (form, known) => [
+  text(form, 'widget.name', {
+    label: 'Name in the header',
+    hint: `Without one it is the workspace’s: ${known.workspace?.name ?? ''}.`,
+    max: 80,
+    empty: null,
+  }),
+  text(form, 'widget.greeting.title', { label: 'Greeting', max: 120 }),
+  text(form, 'widget.greeting.text', {
+    label: 'Line below the greeting',
+    hint: 'For example when you answer. It stands above the first message.',
+    area: true,
+    rows: 2,
+    max: 500,
+  }),
+  accent(form),
+  el(
+    'div.pair',
+    {},
+    choice(form, 'widget.position', {
+      label: 'Corner',
+      options: [['left', 'Left'], ['right', 'Right']],
+    }),
+    choice(form, 'widget.theme', {
+      label: 'Theme',
+      options: [['auto', 'Visitor’s'], ['light', 'Light'], ['dark', 'Dark']],
+    }),
+  ),
+  select(form, 'widget.locale', {
+    label: 'Language',
+    hint: 'Of the widget’s own words. Your greeting stays as you wrote it.',
+    options: LOCALES,
+  }),
+  toggle(form, 'queue.show_position', {
+    label: 'Show the place in the queue',
+    hint: 'With an estimate, while somebody waits',
+  }),
+  toggle(form, 'widget.preview', {
+    label: 'Operators see what is being typed',
+    hint: 'Before it is sent',
+  }),
+  toggle(form, 'widget.sound', {
+    label: 'A sound for new messages',
+    hint: 'When the visitor looks at another page',
+  }),
+  toggle(form, 'widget.teaser', {
+    label: 'Show a new message beside the launcher',
+    hint: 'Two lines, until the next click',
+  }),
+];
+
+/** @param {string} key */
+function snippetField(key) {
+  const snippet = `<script src="${location.origin}/widget.js"\n`
+    + `  data-workspace="${key}" async></script>`;
+  const snippetName = uid();
+  return el(
+    'div.field',
+    {},
+    el('span.label', { id: snippetName }, 'Snippet'),
+    el('pre.code', {
+      role: 'group',
+      tabindex: 0,
+      'aria-labelledby': snippetName,
+    }, snippet),
+    el('p.hint', {}, 'Put it into every page that should have the chat, before </body>.'),
+    copyable(snippet, 'Copy snippet'),
+  );
 }
 
 function values({ settings, allowed_origins: origins }) {

@@ -53,6 +53,24 @@ export function meaning({ always, time_zone: zone, days, holidays }, at = new Da
   return `It is ${now.time} there: closed.`;
 }
 
+/** Hours as they are sent; a time that cannot be meant is refused. @param {any} hours */
+function checked(hours) {
+  for (const { day, from, to } of hours.days) {
+    if (!from || !to || from === to) {
+      throw refusal('hours.days', `${nameOf(day)}: write when it begins and when it ends.`);
+    }
+  }
+  for (const day of DAYS) {
+    const own = hours.days.filter((one) => one.day === day).sort(byTime);
+    const before = (at) => own[at - 1];
+    if (own.some(({ from }, at) => at && (from < before(at).to || before(at).to < before(at).from))) {
+      throw refusal('hours.days', `${nameOf(day)}: two times overlap.`);
+    }
+  }
+  const holidays = [...new Set(hours.holidays.filter(Boolean))].sort();
+  return { ...hours, days: [...hours.days].sort(byTime), holidays };
+}
+
 export async function open(context) {
   const known = await context.workspace.load();
   const form = new Form({ hours: shown(known.settings.hours) }, {
@@ -60,20 +78,7 @@ export async function open(context) {
     locked: lockedFor(context),
   });
   const save = () => form.save(async () => {
-    const { hours } = form.now;
-    for (const { day, from, to } of hours.days) {
-      if (!from || !to || from === to) {
-        throw refusal('hours.days', `${nameOf(day)}: write when it begins and when it ends.`);
-      }
-    }
-    for (const day of DAYS) {
-      const own = hours.days.filter((one) => one.day === day).sort(byTime);
-      if (own.some(({ from }, at) => at && (from < own[at - 1].to || own[at - 1].to < own[at - 1].from))) {
-        throw refusal('hours.days', `${nameOf(day)}: two times overlap.`);
-      }
-    }
-    const holidays = [...new Set(hours.holidays.filter(Boolean))].sort();
-    const sent = { ...hours, days: [...hours.days].sort(byTime), holidays };
+    const sent = checked(form.now.hours);
     return { hours: shown((await context.workspace.save({ hours: sent })).settings.hours) };
   });
   const told = el('p.meaning', { role: 'status' });

@@ -31,6 +31,114 @@ function readable(pattern) {
   try { return !!new RegExp(pattern, 'iu'); } catch { return false; }
 }
 
+/** An intent as it is sent; what cannot be meant is refused. */
+function checked({ keyword, match_kind: kind, replies, position, is_enabled: isEnabled }, name) {
+  if (!name) throw refusal('name', 'It needs a name.');
+  if (/[/\\]/.test(name)) throw refusal('name', 'A name without slashes.');
+  if (!keyword.trim()) throw refusal('keyword', 'Which words does it answer?');
+  const clean = replies.filter((reply) => reply.object || reply.text?.trim());
+  if (!clean.length) throw refusal('replies', 'Write an answer, or choose a canned reply.');
+  return { name, keyword: keyword.trim(), match_kind: kind, replies: clean, position,
+    is_enabled: isEnabled };
+}
+
+/** One answer: a text, or a canned reply. */
+function answer(form, objects, reply, change) {
+  const kinds = [['text', 'Text'], ['object', 'Canned reply']];
+  const kind = 'object' in reply ? 'object' : 'text';
+  const other = pick('Answers with', kind, kinds, (wanted) => change({
+    text: wanted === 'text' ? '' : undefined,
+    object: wanted === 'object' ? objects[0]?.object_id ?? '' : undefined,
+    redraw: true,
+  }), { locked: form.locked });
+  if (kind === 'text') {
+    return [other, cell('Text', reply.text, (words) => change({ text: words }), {
+      locked: form.locked, area: true, maxlength: 4000 })];
+  }
+  const names = objects.map((object) => [object.object_id,
+    `${object.shortcut ? `/${object.shortcut}` : object.object_id}: ${gist(object).slice(0, 60)}`]);
+  if (!objects.some(({ object_id: id }) => id === reply.object)) {
+    names.unshift([reply.object, reply.object ? `${reply.object} (removed)` : 'Choose one']);
+  }
+  return [other, pick('Canned reply', reply.object, names, (object) => change({ object }), {
+    locked: form.locked })];
+}
+
+const fields = (form, isNew, objects) => [
+  isNew
+    ? text(form, 'name', { label: 'Name', hint: 'For you. It cannot be changed later.', max: 100 })
+    : null,
+  choice(form, 'match_kind', { label: 'What the visitor writes', options: KINDS }),
+  text(form, 'keyword', {
+    label: 'Words',
+    hint: 'Capital letters do not count. A pattern is a regular expression.',
+    max: 500,
+  }),
+  list(form, 'replies', {
+    label: 'Answers',
+    hint: 'All of them, in this order.',
+    add: 'Add an answer',
+    row: 'Answer',
+    max: 5,
+    blank: () => ({ text: '' }),
+    draw: (reply, change) => answer(form, objects(), reply, change),
+  }),
+  toggle(form, 'is_enabled', { label: 'Answers', hint: 'Off: it stays here and answers nothing' }),
+].filter(Boolean);
+
+/** Order acts at once: what moves and what it moves past change places. */
+function order(context, all, item, moved) {
+  const at = all.indexOf(item);
+  const move = (by) => async () => {
+    const next = [...all];
+    next.splice(at + by, 0, ...next.splice(at, 1));
+    try {
+      const changed = next.map((one, position) => [one, position]).filter(
+        ([one, position]) => one.position !== position,
+      );
+      for (const [one, position] of changed) {
+        await context.rest.put(`intents/${part(one.name)}`, { ...one, position });
+      }
+      await moved();
+    } catch (error) {
+      await moved(error);
+    }
+  };
+  const tool = (look, words, by, disabled) => el('button.icon-button', {
+    type: 'button',
+    'aria-label': `${words} ${item.name}`,
+    title: words,
+    disabled,
+    click: move(by),
+  }, icon(look));
+  return el('span.row-tools', {}, tool('up', 'Move up', -1, at === 0),
+    tool('lower', 'Move down', 1, at === all.length - 1));
+}
+
+/** What would answer these words, in words. */
+function judged(words, all, objects) {
+  if (!words.trim()) {
+    return [el('p.hint', {},
+      'Tried here with the saved intents; nothing is sent. Visitors are answered by the gateway.')];
+  }
+  const found = all.find((item) => item.is_enabled && fits(item, words));
+  const off = all.find((item) => !item.is_enabled && fits(item, words));
+  if (!found) {
+    const foreign = all.filter((item) => item.match_kind === 'regex' && !readable(item.keyword));
+    return [el('p', {}, [
+      'Nothing answers this. It waits for an operator.',
+      off && `“${off.name}” would fit, but it is off.`,
+      foreign.length && `The pattern of “${foreign[0].name}” cannot be tried in a browser.`,
+    ].filter(Boolean).join(' '))];
+  }
+  const lines = found.replies.map((reply) => {
+    const object = objects.find(({ object_id: id }) => id === reply.object);
+    return el('p.bubble', { dir: 'auto' }, reply.text ?? (object ? gist(object) : reply.object));
+  });
+  return [el('p', {}, el('b', {}, found.name),
+    ` answers: it ${SAYS[found.match_kind]} “${found.keyword}”.`), ...lines];
+}
+
 export async function open(context) {
   const mayWrite = isAdmin(context);
   let objects = await every(context.rest, 'reply-objects', 'reply_objects').catch(() => []);
@@ -42,6 +150,7 @@ export async function open(context) {
     input: () => verdict(),
   });
   const told = el('div.verdict-line', { role: 'status' });
+  const verdict = () => told.replaceChildren(...judged(attempt.value, all, objects));
   const attempts = el('div.try', {}, el('label.label', { for: attempt.id }, 'Try it'), attempt, told);
   let all = [];
 
@@ -66,42 +175,14 @@ export async function open(context) {
       meta: `${SAYS[item.match_kind]} “${item.keyword}”`,
       text: item.keyword,
       side: item.is_enabled ? null : el('span.meta', {}, 'Off'),
-      tools: mayWrite && all.length > 1 && order(item),
+      tools: mayWrite && all.length > 1 && order(context, all, item, moved),
     }),
     below: () => [attempts],
-    fields: (form, item, isNew) => [
-      isNew
-        ? text(form, 'name', { label: 'Name', hint: 'For you. It cannot be changed later.', max: 100 })
-        : null,
-      choice(form, 'match_kind', { label: 'What the visitor writes', options: KINDS }),
-      text(form, 'keyword', {
-        label: 'Words',
-        hint: 'Capital letters do not count. A pattern is a regular expression.',
-        max: 500,
-      }),
-      list(form, 'replies', {
-        label: 'Answers',
-        hint: 'All of them, in this order.',
-        add: 'Add an answer',
-        row: 'Answer',
-        max: 5,
-        blank: () => ({ text: '' }),
-        draw: (reply, change) => answer(form, reply, change),
-      }),
-      toggle(form, 'is_enabled', { label: 'Answers', hint: 'Off: it stays here and answers nothing' }),
-    ].filter(Boolean),
+    fields: (form, item, isNew) => fields(form, isNew, () => objects),
     async save(form, item, isNew) {
-      const name = isNew ? form.now.name.trim() : item.name;
-      const { keyword, match_kind: kind, replies, position, is_enabled: isEnabled } = form.now;
-      if (!name) throw refusal('name', 'It needs a name.');
-      if (/[/\\]/.test(name)) throw refusal('name', 'A name without slashes.');
-      if (!keyword.trim()) throw refusal('keyword', 'Which words does it answer?');
-      const clean = replies.filter((reply) => reply.object || reply.text?.trim());
-      if (!clean.length) throw refusal('replies', 'Write an answer, or choose a canned reply.');
-      const body = { name, keyword: keyword.trim(), match_kind: kind, replies: clean, position,
-        is_enabled: isEnabled };
+      const body = checked(form.now, isNew ? form.now.name.trim() : item.name);
       const got = isNew ? await context.rest.post('intents', body)
-        : await context.rest.put(`intents/${part(name)}`, body);
+        : await context.rest.put(`intents/${part(body.name)}`, body);
       return got?.intent ?? body;
     },
     after: () => verdict(),
@@ -109,82 +190,11 @@ export async function open(context) {
     removal: ['Delete', ({ name }) => `Delete “${name}”?`],
   });
 
-  function answer(form, reply, change) {
-    const kinds = [['text', 'Text'], ['object', 'Canned reply']];
-    const kind = 'object' in reply ? 'object' : 'text';
-    const other = pick('Answers with', kind, kinds, (wanted) => change({
-      text: wanted === 'text' ? '' : undefined,
-      object: wanted === 'object' ? objects[0]?.object_id ?? '' : undefined,
-      redraw: true,
-    }), { locked: form.locked });
-    if (kind === 'text') {
-      return [other, cell('Text', reply.text, (words) => change({ text: words }), {
-        locked: form.locked, area: true, maxlength: 4000 })];
-    }
-    const names = objects.map((object) => [object.object_id,
-      `${object.shortcut ? `/${object.shortcut}` : object.object_id}: ${gist(object).slice(0, 60)}`]);
-    if (!objects.some(({ object_id: id }) => id === reply.object)) {
-      names.unshift([reply.object, reply.object ? `${reply.object} (removed)` : 'Choose one']);
-    }
-    return [other, pick('Canned reply', reply.object, names, (object) => change({ object }), {
-      locked: form.locked })];
-  }
-
-  /** Order acts at once: what moves and what it moves past change places. */
-  function order(item) {
-    const at = all.indexOf(item);
-    const move = (by) => async () => {
-      const next = [...all];
-      next.splice(at + by, 0, ...next.splice(at, 1));
-      try {
-        const moved = next.map((one, position) => [one, position]).filter(
-          ([one, position]) => one.position !== position,
-        );
-        for (const [one, position] of moved) {
-          await context.rest.put(`intents/${part(one.name)}`, { ...one, position });
-        }
-        await page.reload();
-        verdict();
-      } catch (error) {
-        await page.reload();
-        told.replaceChildren(icon('alert', 'small'), sentence(error));
-      }
-    };
-    const tool = (look, words, by, disabled) => el('button.icon-button', {
-      type: 'button',
-      'aria-label': `${words} ${item.name}`,
-      title: words,
-      disabled,
-      click: move(by),
-    }, icon(look));
-    return el('span.row-tools', {}, tool('up', 'Move up', -1, at === 0),
-      tool('lower', 'Move down', 1, at === all.length - 1));
-  }
-
-  function verdict() {
-    const words = attempt.value;
-    if (!words.trim()) {
-      told.replaceChildren(el('p.hint', {},
-        'Tried here with the saved intents; nothing is sent. Visitors are answered by the gateway.'));
-      return;
-    }
-    const found = all.find((item) => item.is_enabled && fits(item, words));
-    const off = all.find((item) => !item.is_enabled && fits(item, words));
-    if (!found) {
-      const foreign = all.filter((item) => item.match_kind === 'regex' && !readable(item.keyword));
-      told.replaceChildren(el('p', {}, [
-        'Nothing answers this. It waits for an operator.',
-        off && `“${off.name}” would fit, but it is off.`,
-        foreign.length && `The pattern of “${foreign[0].name}” cannot be tried in a browser.`,
-      ].filter(Boolean).join(' ')));
-      return;
-    }
-    const lines = found.replies.map((reply) => {
-      const object = objects.find(({ object_id: id }) => id === reply.object);
-      return el('p.bubble', { dir: 'auto' }, reply.text ?? (object ? gist(object) : reply.object));
-    });
-    told.replaceChildren(el('p', {}, el('b', {}, found.name),
-      ` answers: it ${SAYS[found.match_kind]} “${found.keyword}”.`), ...lines);
+  /** The order has changed, or could not be. @param {any=} error */
+  async function moved(error) {
+    await page.reload();
+    if (error) told.replaceChildren(icon('alert', 'small'), sentence(error));
+    else verdict();
   }
 
   const { show } = page;

@@ -36,6 +36,74 @@ export function state(member) {
   return member.available === false ? ['.warn', `Busy, ${load}`] : ['', `Available, ${load}`];
 }
 
+function fields(form, member, isNew, { me, may, last, renew }) {
+  if (!may) form.locked ||= 'Only an owner changes an owner.';
+  const roles = Object.keys(ROLES).filter((role) => role !== 'owner' || me.role === 'owner'
+    || member.role === 'owner');
+  const explain = el('p.hint');
+  const follow = () => { explain.textContent = MAY[form.get('role')]; };
+  form.heard(follow);
+  follow();
+  return [
+    text(form, 'name', { label: 'Name', hint: 'Visitors see it.', max: 100, required: true }),
+    isNew
+      ? text(form, 'email', {
+        label: 'Email',
+        hint: 'To log in with.',
+        type: 'email',
+        max: 254,
+        required: true,
+      })
+      : el('dl.facts', {}, el('dt', {}, 'Email'), el('dd', {}, member.email)),
+    last
+      ? el('dl.facts', {}, el('dt', {}, 'Role'),
+        el('dd', {}, 'Owner, and the last one: make somebody else an owner first.'))
+      : choice(form, 'role', { label: 'Role', options: roles.map((role) => [role, ROLES[role]]) }),
+    !last && explain,
+    !isNew && !last && member.id !== me.id && toggle(form, 'enabled', {
+      label: 'May log in',
+      hint: 'Switched off, every device is logged out within seconds. Conversations go back to the queue.',
+    }),
+    isNew && el('p.hint', {}, 'We make a password and show it to you once, to pass on. It is changed at the first login.'),
+    !isNew && !form.locked && member.id !== me.id && el('div.field', {},
+      el('span.label', {}, 'Password'),
+      sure('Make a new password', 'The old one stops working. The new one is for one login. Go on?', renew)),
+  ].filter(Boolean);
+}
+
+function named(name) {
+  if (!name.trim()) throw refusal('name', 'A member needs a name, visitors see it.');
+}
+
+async function invite({ rest }, { name, email, role }) {
+  named(name);
+  if (!/^\S+@\S+$/.test(email.trim())) {
+    throw refusal('email', 'This is not an email address.');
+  }
+  const made = password();
+  const answer = await rest.post('members', {
+    name: name.trim(),
+    email: email.trim(),
+    role,
+    password: made,
+  }).catch((error) => {
+    if (error.status === 409) error.path = 'email'; // it is taken, or cannot be used
+    throw error;
+  });
+  return { item: answer.member ?? answer, made };
+}
+
+async function change({ rest }, { name, role, enabled }, member) {
+  named(name);
+  const changed = {};
+  if (name.trim() !== member.name) changed.name = name.trim();
+  if (role !== member.role) changed.role = role;
+  if (enabled === member.disabled) changed.disabled = !enabled;
+  const answer = await rest.patch(`members/${member.id}`, changed);
+  Object.assign(member, answer?.member ?? answer ?? changed);
+  return { ...member };
+}
+
 export async function open(context) {
   const me = context.session().operator;
   let list = [];
@@ -68,69 +136,14 @@ export async function open(context) {
           el('span.meta', {}, el(`span.dot${dot}`), words)),
       };
     },
-    fields(form, member, isNew, editor) {
-      const may = isNew || mine(member);
-      if (!may) form.locked ||= 'Only an owner changes an owner.';
-      const last = !isNew && isLast(member);
-      const roles = Object.keys(ROLES).filter((role) => role !== 'owner' || me.role === 'owner'
-        || member.role === 'owner');
-      const explain = el('p.hint');
-      const follow = () => { explain.textContent = MAY[form.get('role')]; };
-      form.heard(follow);
-      follow();
-      return [
-        text(form, 'name', { label: 'Name', hint: 'Visitors see it.', max: 100, required: true }),
-        isNew
-          ? text(form, 'email', {
-            label: 'Email',
-            hint: 'To log in with.',
-            type: 'email',
-            max: 254,
-            required: true,
-          })
-          : el('dl.facts', {}, el('dt', {}, 'Email'), el('dd', {}, member.email)),
-        last
-          ? el('dl.facts', {}, el('dt', {}, 'Role'),
-            el('dd', {}, 'Owner, and the last one: make somebody else an owner first.'))
-          : choice(form, 'role', { label: 'Role', options: roles.map((role) => [role, ROLES[role]]) }),
-        !last && explain,
-        !isNew && !last && member.id !== me.id && toggle(form, 'enabled', {
-          label: 'May log in',
-          hint: 'Switched off, every device is logged out within seconds. Conversations go back to the queue.',
-        }),
-        isNew && el('p.hint', {}, 'We make a password and show it to you once, to pass on. It is changed at the first login.'),
-        !isNew && !form.locked && member.id !== me.id && el('div.field', {},
-          el('span.label', {}, 'Password'),
-          sure('Make a new password', 'The old one stops working. The new one is for one login. Go on?', () => renew(editor))),
-      ].filter(Boolean);
-    },
-    async save(form, member, isNew) {
-      const { name, email, role, enabled } = form.now;
-      if (!name.trim()) throw refusal('name', 'A member needs a name, visitors see it.');
-      if (isNew) {
-        if (!/^\S+@\S+$/.test(email.trim())) {
-          throw refusal('email', 'This is not an email address.');
-        }
-        const made = password();
-        const answer = await context.rest.post('members', {
-          name: name.trim(),
-          email: email.trim(),
-          role,
-          password: made,
-        }).catch((error) => {
-          if (error.status === 409) error.path = 'email'; // it is taken, or cannot be used
-          throw error;
-        });
-        return { item: answer.member ?? answer, made };
-      }
-      const changed = {};
-      if (name.trim() !== member.name) changed.name = name.trim();
-      if (role !== member.role) changed.role = role;
-      if (enabled === member.disabled) changed.disabled = !enabled;
-      const answer = await context.rest.patch(`members/${member.id}`, changed);
-      Object.assign(member, answer?.member ?? answer ?? changed);
-      return { ...member };
-    },
+    fields: (form, member, isNew, editor) => fields(form, member, isNew, {
+      me,
+      may: isNew || mine(member),
+      last: !isNew && isLast(member),
+      renew: () => renew(editor),
+    }),
+    save: (form, member, isNew) => isNew
+      ? invite(context, form.now) : change(context, form.now, member),
     once: ({ made }, item) => made && secret(item, made),
     remove: (member) => context.rest.remove(`members/${member.id}`),
     removal: ['Remove', ({ name }) => `Remove ${name} from the workspace?`],

@@ -15,6 +15,26 @@ const only = (settings) => Object.fromEntries(KEYS.map((key) => [key, settings[k
 const slug = (label) => label.trim().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '_').replace(/^_|_$/g, '')
   .slice(0, 40);
 
+/** What was changed, as it is sent; what cannot be meant is refused. @param {Form} form */
+function checked(form) {
+  const now = form.now;
+  for (const key of ['greeting_message', 'away_message']) {
+    if (now[key].enabled && !now[key].text.trim()) {
+      throw refusal(`${key}.text`, 'Write what it says, or switch it off.');
+    }
+  }
+  const fields = now.prechat.fields.map((one) => cleaned(one));
+  if (now.prechat.enabled && !fields.length) {
+    throw refusal('prechat.fields', 'Add a question, or switch the form off.');
+  }
+  if (new Set(fields.map(({ key }) => key)).size < fields.length) {
+    throw refusal('prechat.fields', 'Two questions have the same name.');
+  }
+  const changed = { ...only(now), prechat: { ...now.prechat, fields } };
+  const touched = KEYS.filter((key) => form.changes.some((path) => path.startsWith(`${key}.`)));
+  return Object.fromEntries(touched.map((key) => [key, changed[key]]));
+}
+
 export async function open(context) {
   const known = await context.workspace.load();
   const form = new Form(only(known.settings), {
@@ -22,22 +42,7 @@ export async function open(context) {
     locked: lockedFor(context),
   });
   const save = () => form.save(async () => {
-    const now = form.now;
-    for (const key of ['greeting_message', 'away_message']) {
-      if (now[key].enabled && !now[key].text.trim()) {
-        throw refusal(`${key}.text`, 'Write what it says, or switch it off.');
-      }
-    }
-    const fields = now.prechat.fields.map((one) => cleaned(one));
-    if (now.prechat.enabled && !fields.length) {
-      throw refusal('prechat.fields', 'Add a question, or switch the form off.');
-    }
-    if (new Set(fields.map(({ key }) => key)).size < fields.length) {
-      throw refusal('prechat.fields', 'Two questions have the same name.');
-    }
-    const changed = { ...only(now), prechat: { ...now.prechat, fields } };
-    const touched = KEYS.filter((key) => form.changes.some((path) => path.startsWith(`${key}.`)));
-    const sent = Object.fromEntries(touched.map((key) => [key, changed[key]]));
+    const sent = checked(form);
     return only((await context.workspace.save(sent)).settings);
   });
   const shown = [];

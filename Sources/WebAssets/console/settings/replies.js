@@ -122,6 +122,21 @@ function filled(words) {
     ? el('span.fill', {}, EXAMPLES[piece]) : piece);
 }
 
+const quickReplies = (form) => list(form, 'payload.quick_replies', {
+  label: 'Quick replies',
+  hint: 'Answers a visitor can tap, when an intent sends this.',
+  add: 'Add a quick reply',
+  row: 'Quick reply',
+  max: 12,
+  blank: () => ({ label: '', value: '' }),
+  draw: (item, change) => [
+    cell('Words', item.label, (label) => change({
+      label,
+      ...(item.value === item.label && { value: label }),
+    }), { locked: form.locked, maxlength: 80 }),
+  ],
+});
+
 function payload(form, kind) {
   const words = (label, more = {}) => text(form, 'payload.text', { label, area: true, rows: 4,
     max: 4000, ...more });
@@ -138,20 +153,7 @@ function payload(form, kind) {
       { type: 'button', title: piece, disabled: !!form.locked, click: put(piece) },
       label,
     )));
-    return [field, list(form, 'payload.quick_replies', {
-      label: 'Quick replies',
-      hint: 'Answers a visitor can tap, when an intent sends this.',
-      add: 'Add a quick reply',
-      row: 'Quick reply',
-      max: 12,
-      blank: () => ({ label: '', value: '' }),
-      draw: (item, change) => [
-        cell('Words', item.label, (label) => change({
-          label,
-          ...(item.value === item.label && { value: label }),
-        }), { locked: form.locked, maxlength: 80 }),
-      ],
-    })];
+    return [field, quickReplies(form)];
   }
   if (kind === 'buttons') {
     return [words('Text', { rows: 3 }), buttons(form, 'payload.buttons')];

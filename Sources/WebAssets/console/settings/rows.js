@@ -26,6 +26,7 @@ export function list(form, path, on) {
   }, icon('plus', 'small'), on.add);
   let drawn = '';
   const items = () => form.get(path) ?? [];
+  const field = { on, rows, add, items, set };
 
   /** A change inside a row does not draw it anew: somebody types in it. */
   function set(next, redraw = true) {
@@ -47,7 +48,7 @@ export function list(form, path, on) {
         { role: 'group', 'aria-label': `${on.row} ${at + 1}` },
         ...on.draw(item, (change) => put(at, change), at),
       ),
-      !form.locked && tools(at, next.length),
+      !form.locked && tools(field, at, next.length),
     )));
     rows.hidden = !next.length;
     add.hidden = next.length >= (on.max ?? 50) || !!form.locked;
@@ -60,43 +61,6 @@ export function list(form, path, on) {
     set(next, redraw);
   }
 
-  function tools(at, length) {
-    const move = (by) => () => {
-      const next = [...items()];
-      next.splice(at + by, 0, ...next.splice(at, 1));
-      set(next);
-      const button = rows.children[at + by].querySelector(`[data-by="${by}"]:not([disabled])`)
-        ?? rows.children[at + by].querySelector('button');
-      /** @type {HTMLElement?} */ (button)?.focus();
-    };
-    const tool = (look, words, click, extra = {}) => el('button.icon-button', {
-      type: 'button',
-      'aria-label': `${words} ${on.row.toLowerCase()} ${at + 1}`,
-      title: words,
-      click,
-      ...extra,
-    }, icon(look));
-    const remove = () => {
-      set(items().filter((_, index) => index !== at));
-      const next = rows.children[Math.min(at, rows.children.length - 1)]?.querySelector('input')
-        ?? add;
-      /** @type {HTMLElement} */ (next).focus();
-    };
-    return el(
-      'div.row-tools',
-      {},
-      !on.fixed && length > 1 && tool('up', 'Move up', move(-1), {
-        disabled: at === 0,
-        'data-by': -1,
-      }),
-      !on.fixed && length > 1 && tool('lower', 'Move down', move(1), {
-        disabled: at === length - 1,
-        'data-by': 1,
-      }),
-      tool('x', 'Remove', remove),
-    );
-  }
-
   const root = el(
     'fieldset.field',
     {},
@@ -107,6 +71,50 @@ export function list(form, path, on) {
     problem,
   );
   return form.bind(path, { root, control: null, problem, write });
+}
+
+/**
+ * What moves and removes a row.
+ * @param {{on: any, rows: HTMLElement, add: HTMLElement, items: () => any[],
+ *   set: (next: any[]) => void}} field
+ * @param {number} at
+ * @param {number} length
+ */
+function tools({ on, rows, add, items, set }, at, length) {
+  const move = (by) => () => {
+    const next = [...items()];
+    next.splice(at + by, 0, ...next.splice(at, 1));
+    set(next);
+    const button = rows.children[at + by].querySelector(`[data-by="${by}"]:not([disabled])`)
+      ?? rows.children[at + by].querySelector('button');
+    /** @type {HTMLElement?} */ (button)?.focus();
+  };
+  const tool = (look, words, click, extra = {}) => el('button.icon-button', {
+    type: 'button',
+    'aria-label': `${words} ${on.row.toLowerCase()} ${at + 1}`,
+    title: words,
+    click,
+    ...extra,
+  }, icon(look));
+  const remove = () => {
+    set(items().filter((_, index) => index !== at));
+    const next = rows.children[Math.min(at, rows.children.length - 1)]?.querySelector('input')
+      ?? add;
+    /** @type {HTMLElement} */ (next).focus();
+  };
+  return el(
+    'div.row-tools',
+    {},
+    !on.fixed && length > 1 && tool('up', 'Move up', move(-1), {
+      disabled: at === 0,
+      'data-by': -1,
+    }),
+    !on.fixed && length > 1 && tool('lower', 'Move down', move(1), {
+      disabled: at === length - 1,
+      'data-by': 1,
+    }),
+    tool('x', 'Remove', remove),
+  );
 }
 
 /** One field of a row. @param {(value: string) => void} on */

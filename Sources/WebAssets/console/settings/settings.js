@@ -35,9 +35,8 @@ const FIRST = entries[0][0];
 /** @typedef {{root: HTMLElement, aside?: HTMLElement, show?: (item: string) => void,
  *   unsaved?: () => number}} SettingsPage */
 
-/** @param {import('../shell/pages.js').PageContext} context */
-export function settings(context) {
-  const open = /** @type {Map<string, SettingsPage>} */ (new Map());
+/** The menu, and its links by the name of their page. */
+function makeMenu() {
   const links = new Map(entries.map(([name, words, look]) => [name, el(
     'a',
     { href: `#/settings/${name}` },
@@ -54,6 +53,13 @@ export function settings(context) {
       ...group.map(([name]) => links.get(name)),
     ]),
   );
+  return { links, menu };
+}
+
+/** @param {import('../shell/pages.js').PageContext} context */
+export function settings(context) {
+  const open = /** @type {Map<string, SettingsPage>} */ (new Map());
+  const { links, menu } = makeMenu();
   const slot = el('div.slot');
   const root = el('div.set', { keydown: save }, menu, slot);
   const workspace = new Workspace(context.rest);

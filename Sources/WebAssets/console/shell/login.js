@@ -12,53 +12,109 @@ const PAUSE = 60; // s, if the server does not say how long
  * @param {string} told why somebody stands here again, or ''
  * @param {(session: any, password: string) => void} done
  */
-export function login(told, done) {
-  const last = store.get(LAST);
-  const demo = document.body.dataset;
-  const email = el('input.input', {
-    id: 'email',
-    type: 'email',
-    autocomplete: 'username',
-    required: true,
-    'aria-describedby': 'email-problem',
-    input: () => complain(email, emailProblem, ''),
-  });
-  const password = el('input.input', {
-    id: 'password',
-    type: 'password',
-    autocomplete: 'current-password',
-    required: true,
-    'aria-describedby': 'problem caps',
-    keydown: caps,
-    keyup: caps,
-    blur: () => { hint.hidden = true; },
-    input: () => complain(password, problem, ''),
-  });
-  const eye = el('button.icon-button.eye', {
-    type: 'button',
-    'aria-label': 'Show what is typed',
-    'aria-pressed': 'false',
-    click: reveal,
-  }, icon('eye'));
-  const emailProblem = el('p.error', { id: 'email-problem', role: 'alert', hidden: true });
-  const problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
-  const hint = el('p.hint', { id: 'caps', role: 'status', hidden: true }, 'Caps Lock is on.');
-  const button = el('button.button.primary', { type: 'submit' }, 'Log in');
-  let busy = false;
-  let clock = 0;
-  email.value = demo.email || last?.email || '';
-  password.value = demo.password ?? '';
+export const login = (told, done) => new Login(told, done);
 
-  function caps(event) { hint.hidden = !event.getModifierState?.('CapsLock'); }
+class Login {
+  #done;
+  #email;
+  #password;
+  #eye;
+  #emailProblem = el('p.error', { id: 'email-problem', role: 'alert', hidden: true });
+  #problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
+  #hint = el('p.hint', { id: 'caps', role: 'status', hidden: true }, 'Caps Lock is on.');
+  #button = el('button.button.primary', { type: 'submit' }, 'Log in');
+  #isBusy = false;
+  #clock = 0;
 
-  function reveal() {
-    const shown = password.type === 'password';
-    password.type = shown ? 'text' : 'password';
-    eye.setAttribute('aria-pressed', String(shown));
+  /** @param {string} told @param {(session: any, password: string) => void} done */
+  constructor(told, done) {
+    this.#done = done;
+    const last = store.get(LAST);
+    const demo = document.body.dataset;
+    this.#email = this.#emailField();
+    this.#password = this.#passwordField();
+    this.#eye = el('button.icon-button.eye', {
+      type: 'button',
+      'aria-label': 'Show what is typed',
+      'aria-pressed': 'false',
+      click: () => this.#reveal(),
+    }, icon('eye'));
+    this.#email.value = demo.email || last?.email || '';
+    this.#password.value = demo.password ?? '';
+    this.root = this.#form(told, last?.workspace ?? 'the console');
+  }
+
+  focus() {
+    const { value } = this.#email;
+    (value ? (this.#password.value ? this.#button : this.#password) : this.#email).focus();
+  }
+
+  #emailField() {
+    return el('input.input', {
+      id: 'email',
+      type: 'email',
+      autocomplete: 'username',
+      required: true,
+      'aria-describedby': 'email-problem',
+      input: () => this.#complain(this.#email, this.#emailProblem, ''),
+    });
+  }
+
+  #passwordField() {
+    /** @param {KeyboardEvent} event */
+    const caps = (event) => { this.#hint.hidden = !event.getModifierState?.('CapsLock'); };
+    return el('input.input', {
+      id: 'password',
+      type: 'password',
+      autocomplete: 'current-password',
+      required: true,
+      'aria-describedby': 'problem caps',
+      keydown: caps,
+      keyup: caps,
+      blur: () => { this.#hint.hidden = true; },
+      input: () => this.#complain(this.#password, this.#problem, ''),
+    });
+  }
+
+  /** @param {string} told @param {string} place where one logs in to */
+  #form(told, place) {
+    return el(
+      'main.gate',
+      {},
+      el(
+        'form.login',
+        {
+          'aria-labelledby': 'login-title',
+          submit: (event) => this.#submit(event),
+          novalidate: true,
+        },
+        el('span.logo', {}, icon('swift')),
+        el('h1', { id: 'login-title' }, `Log in to ${place}`),
+        told && el('p.told', { role: 'status' }, icon('check'), el('span', {}, told)),
+        el('div.field', {}, el('label', { for: 'email' }, 'Email'), this.#email, this.#emailProblem),
+        el(
+          'div.field',
+          {},
+          el('label', { for: 'password' }, 'Password'),
+          el('div.secret', {}, this.#password, this.#eye),
+          this.#hint,
+          this.#problem,
+        ),
+        this.#button,
+      ),
+    );
+  }
+
+  #reveal() {
+    const password = this.#password;
+    const isShown = password.type === 'password';
+    password.type = isShown ? 'text' : 'password';
+    this.#eye.setAttribute('aria-pressed', String(isShown));
     password.focus();
   }
 
-  function complain(field, place, words) {
+  /** @param {HTMLElement} field @param {HTMLElement} place @param {string} words '' for none */
+  #complain(field, place, words) {
     place.hidden = !words;
     if (words) {
       place.replaceChildren(icon('alert', 'small'), el('span', {}, words));
@@ -68,53 +124,69 @@ export function login(told, done) {
     }
   }
 
-  async function submit(event) {
-    event.preventDefault();
-    if (busy || clock) return;
-    complain(password, problem, '');
-    if (!/^\S+@\S+$/.test(email.value.trim())) {
-      complain(email, emailProblem, email.value.trim()
+  /** Whether both fields may be right. The first that cannot be gets the focus. */
+  #isComplete() {
+    const [email, password] = [this.#email, this.#password];
+    const address = email.value.trim();
+    if (!/^\S+@\S+$/.test(address)) {
+      this.#complain(email, this.#emailProblem, address
         ? 'This is not an email address.' : 'Write your email address.');
-      return email.focus();
+      email.focus();
+      return false;
     }
     if (!password.value) {
-      complain(password, problem, 'Write your password.');
-      return password.focus();
+      this.#complain(password, this.#problem, 'Write your password.');
+      password.focus();
+      return false;
     }
-    busy = true;
+    return true;
+  }
+
+  /** @param {Event} event */
+  async #submit(event) {
+    const [email, password, button] = [this.#email, this.#password, this.#button];
+    event.preventDefault();
+    if (this.#isBusy || this.#clock) return;
+    this.#complain(password, this.#problem, '');
+    if (!this.#isComplete()) return;
+    this.#isBusy = true;
     button.setAttribute('aria-disabled', 'true');
     button.textContent = 'Logging in';
     try {
       const session = await api.login(email.value.trim(), password.value);
       api.know(true);
       store.set(LAST, { email: session.operator.email, workspace: session.workspace.name });
-      busy = false;
-      return done(session, password.value);
+      this.#isBusy = false;
+      return this.#done(session, password.value);
     } catch (error) {
-      refused(error);
+      this.#refused(error);
     }
-    busy = false;
-    if (clock) return;
+    this.#isBusy = false;
+    if (this.#clock) return;
     button.removeAttribute('aria-disabled');
     button.textContent = 'Log in';
   }
 
-  function refused(error) {
-    if (error.status === 429) return pause(error);
+  /** @param {any} error */
+  #refused(error) {
+    const password = this.#password;
+    if (error.status === 429) return this.#pause(error);
     const words = error.status === 401 ? 'Email and password do not match.'
       : !error.status ? 'The server does not answer. Check the connection and try again.'
       : error.message;
-    complain(password, problem, words);
+    this.#complain(password, this.#problem, words);
     if (error.status !== 401) password.removeAttribute('aria-invalid');
     password.focus();
     if (error.status === 401) password.select();
   }
 
-  /** Too many tries: the button says when it works again. */
-  function pause(error) {
+  /** Too many tries: the button says when it works again. @param {any} error */
+  #pause(error) {
+    const [password, button] = [this.#password, this.#button];
     const seconds = Number(/(\d+)\s*s\b/.exec(error.message)?.[1] ?? PAUSE);
     const until = Date.now() + seconds * 1000;
-    complain(password, problem, 'Too many tries from here. After the pause you can try again.');
+    const words = 'Too many tries from here. After the pause you can try again.';
+    this.#complain(password, this.#problem, words);
     password.removeAttribute('aria-invalid');
     const tick = () => {
       const left = Math.ceil((until - Date.now()) / 1000);
@@ -122,40 +194,14 @@ export function login(told, done) {
         button.textContent = `Try again in ${left}\u00a0s`;
         return;
       }
-      clearInterval(clock);
-      clock = 0;
+      clearInterval(this.#clock);
+      this.#clock = 0;
       button.removeAttribute('aria-disabled');
       button.textContent = 'Log in';
-      complain(password, problem, '');
+      this.#complain(password, this.#problem, '');
     };
-    clock = setInterval(tick, 500);
+    this.#clock = setInterval(tick, 500);
     button.setAttribute('aria-disabled', 'true');
     tick();
   }
-
-  const root = el(
-    'main.gate',
-    {},
-    el(
-      'form.login',
-      { 'aria-labelledby': 'login-title', submit, novalidate: true },
-      el('span.logo', {}, icon('swift')),
-      el('h1', { id: 'login-title' }, `Log in to ${last?.workspace ?? 'the console'}`),
-      told && el('p.told', { role: 'status' }, icon('check'), el('span', {}, told)),
-      el('div.field', {}, el('label', { for: 'email' }, 'Email'), email, emailProblem),
-      el(
-        'div.field',
-        {},
-        el('label', { for: 'password' }, 'Password'),
-        el('div.secret', {}, password, eye),
-        hint,
-        problem,
-      ),
-      button,
-    ),
-  );
-  return {
-    root,
-    focus: () => (email.value ? (password.value ? button : password) : email).focus(),
-  };
 }

@@ -8,27 +8,36 @@ import { api } from './api.js';
 export const LEAST = 10;
 
 /**
+ * A field for a password.
+ * @param {string} id
+ * @param {string} label
+ * @param {string} autocomplete
+ * @param {() => void} input
+ */
+function secret(id, label, autocomplete, input) {
+  const control = el('input.input', {
+    id,
+    type: 'password',
+    autocomplete,
+    required: true,
+    maxlength: 1024,
+    'aria-describedby': 'problem',
+    input,
+  });
+  return { control, root: el('div.field', {}, el('label', { for: id }, label), control) };
+}
+
+/**
  * @param {string} given the password of this login, or '' after a reload
  * @param {() => Promise<void>} done
  * @param {(told: string) => void} leave
  */
 export function choosePassword(given, done, leave) {
   const problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
-  const secret = (id, label, autocomplete) => {
-    const control = el('input.input', {
-      id,
-      type: 'password',
-      autocomplete,
-      required: true,
-      maxlength: 1024,
-      'aria-describedby': 'problem',
-      input: () => complain(null, ''),
-    });
-    return { control, root: el('div.field', {}, el('label', { for: id }, label), control) };
-  };
-  const current = secret('current', 'Password now', 'current-password');
-  const fresh = secret('new', 'New password', 'new-password');
-  const again = secret('again', 'New password again', 'new-password');
+  const calm = () => complain(null, '');
+  const current = secret('current', 'Password now', 'current-password', calm);
+  const fresh = secret('new', 'New password', 'new-password', calm);
+  const again = secret('again', 'New password again', 'new-password', calm);
   const controls = [current.control, fresh.control, again.control];
   const button = el('button.button.primary', { type: 'submit' }, 'Change the password');
   let busy = false;

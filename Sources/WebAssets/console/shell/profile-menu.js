@@ -6,28 +6,39 @@ import { Command } from '../../shared/protocol.js';
 import { face } from '../../shared/thread.js';
 
 /**
+ * One switch.
+ * @param {string} words
+ * @param {string} hint
+ * @param {() => boolean} isOn
+ * @param {(yes: boolean) => any} change
+ * @param {(() => void)[]} rows where it leaves what draws it anew
+ */
+function toggle(words, hint, isOn, change, rows) {
+  const box = el('input', {
+    type: 'checkbox',
+    role: 'switch',
+    change: async () => { await change(box.checked); box.checked = isOn(); },
+  });
+  box.checked = isOn();
+  rows.push(() => { box.checked = isOn(); });
+  return el(
+    'label.toggle',
+    {},
+    el('span', {}, words, hint && el('span.meta', {}, hint)),
+    box,
+  );
+}
+
+/**
  * @param {{me: any, workspace: string, alerts: import('./alerts.js').Alerts, link: any}} on
  */
 export function you({ me, workspace, alerts, link }) {
   let available = true;
   const rows = /** @type {(() => void)[]} */ ([]);
+  /** @type {(words: string, hint: string, isOn: () => boolean, change: (yes: boolean) => any) => any} */
+  const row = (words, hint, isOn, change) => toggle(words, hint, isOn, change, rows);
   const says = el('span.sr-only');
   const dot = el('span.dot');
-  const row = (words, hint, isOn, change) => {
-    const box = el('input', {
-      type: 'checkbox',
-      role: 'switch',
-      change: async () => { await change(box.checked); box.checked = isOn(); },
-    });
-    box.checked = isOn();
-    rows.push(() => { box.checked = isOn(); });
-    return el(
-      'label.toggle',
-      {},
-      el('span', {}, words, hint && el('span.meta', {}, hint)),
-      box,
-    );
-  };
   const announce = () => {
     if (Command.available && link.state === 'open') link.ask({ type: Command.available, available });
   };

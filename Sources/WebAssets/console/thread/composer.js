@@ -10,6 +10,41 @@ import { EmojiNames, EmojiPicker, isEmojiKey } from './emoji.js';
 const LIMIT = 16_384; // bytes of a body
 const draftKey = (id, kind) => `chirrup:console:draft:${id}${kind === Kind.note ? ':note' : ''}`;
 
+/** @param {() => void} click */
+const smileButton = (click) => el(
+  'button.icon-button',
+  {
+    type: 'button',
+    'aria-label': 'Emoji',
+    'aria-haspopup': 'dialog',
+    'aria-expanded': 'false',
+    'aria-keyshortcuts': 'Control+.',
+    title: 'Emoji (Ctrl .)',
+    click,
+  },
+  icon('smile'),
+);
+
+const sendButton = () => el(
+  'button.button.primary.send',
+  { type: 'submit', 'aria-label': 'Send' },
+  el('span', {}, 'Send'),
+  el('kbd', {}, '⏎'),
+  icon('up'),
+);
+
+/** @param {() => void} click */
+const boltButton = (click) => el(
+  'button.icon-button.bolt',
+  {
+    type: 'button',
+    'aria-label': 'Canned replies',
+    title: 'Canned replies',
+    click,
+  },
+  icon('bolt'),
+);
+
 export class Composer {
   #on; #id = ''; #kind = Kind.text; #modes; #hint; #text; #send; #smile; #warned = '';
 
@@ -54,26 +89,8 @@ export class Composer {
       focus: () => this.focus(),
       open: (open) => this.#smile.setAttribute('aria-expanded', String(open)),
     });
-    this.#smile = el(
-      'button.icon-button',
-      {
-        type: 'button',
-        'aria-label': 'Emoji',
-        'aria-haspopup': 'dialog',
-        'aria-expanded': 'false',
-        'aria-keyshortcuts': 'Control+.',
-        title: 'Emoji (Ctrl .)',
-        click: () => this.#toggleEmoji(),
-      },
-      icon('smile'),
-    );
-    this.#send = el(
-      'button.button.primary.send',
-      { type: 'submit', 'aria-label': 'Send' },
-      el('span', {}, 'Send'),
-      el('kbd', {}, '⏎'),
-      icon('up'),
-    );
+    this.#smile = smileButton(() => this.#toggleEmoji());
+    this.#send = sendButton();
     this.root = el(
       'form.compose',
       { submit: (event) => { event.preventDefault(); this.#submit(false); } },
@@ -83,16 +100,7 @@ export class Composer {
       el(
         'div.tools',
         {},
-        el(
-          'button.icon-button.bolt',
-          {
-            type: 'button',
-            'aria-label': 'Canned replies',
-            title: 'Canned replies',
-            click: () => this.#browse(),
-          },
-          icon('bolt'),
-        ),
+        boltButton(() => this.#browse()),
         this.#smile,
         el('span.grow'),
         this.#send,

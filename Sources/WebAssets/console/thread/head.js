@@ -3,6 +3,20 @@
 import { el, icon } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
 
+/**
+ * @param {string} look
+ * @param {string} words
+ * @param {string} kind classes
+ * @param {() => void} click
+ * @param {string} key
+ */
+const action = (look, words, kind, click, key) => el(
+  `button.button${kind}`,
+  { type: 'button', click, title: `${words} (${key})` },
+  icon(look),
+  el('span.word', {}, words),
+);
+
 export class Head {
   #sign = ''; #items; #list; #more;
 
@@ -11,12 +25,6 @@ export class Head {
    *   on
    */
   constructor(on) {
-    const action = (look, words, kind, click, key) => el(
-      `button.button${kind}`,
-      { type: 'button', click, title: `${words} (${key})` },
-      icon(look),
-      el('span.word', {}, words),
-    );
     this.name = el('h2.truncate', { dir: 'auto' });
     this.place = el('p.meta.truncate', { dir: 'auto' });
     this.chip = el('span.chip');

@@ -112,10 +112,12 @@ export class Pane {
       lead: () => this.#row && { at: this.#row.created_at, page: pathOf(this.#row.context?.page) },
       draw: (model) => (model.draw === 'writer' ? preview : opened)(model),
     });
-    this.log.addEventListener('scroll', () => {
-      const { scrollHeight, clientHeight, scrollTop } = this.log;
-      if (scrollHeight - clientHeight - scrollTop < EDGE) this.#newer();
-    }, { passive: true });
+    this.log.addEventListener('scroll', () => this.#scrolled(), { passive: true });
+  }
+
+  #scrolled() {
+    const { scrollHeight, clientHeight, scrollTop } = this.log;
+    if (scrollHeight - clientHeight - scrollTop < EDGE) this.#newer();
   }
 
   /** @param {string} id '' for none @param {number=} seq of a message that is looked for */

@@ -12,101 +12,136 @@ const SHOWN = 8;
  * @param {(tags: string[]) => void} done
  */
 export async function editTags(sheet, given, done) {
-  let tags = [...given];
-  let known = /** @type {string[]} */ ([]);
-  let at = -1;
-  const chips = el('div.tags');
-  const field = el('input.input', {
-    id: 'new-tag',
-    role: 'combobox',
-    maxlength: 50,
-    autocomplete: 'off',
-    'aria-expanded': 'false',
-    'aria-controls': 'known-tags',
-    'aria-autocomplete': 'list',
-    autofocus: true,
-  });
-  const list = el('ul.choices', {
+  const field = new TagField(given);
+  sheet.open(
+    'Tags',
+    [...field.parts, ways('Save tags', () => sheet.close())],
+    () => done(field.finish()),
+  );
+  field.draw();
+  try {
+    field.known = (await api.tags()).tags.map((/** @type {{name: string}} */ { name }) => name);
+    if (sheet.is('Tags')) field.draw();
+  } catch { /* what is typed is taken as well */ }
+}
+
+class TagField {
+  /** The tags that the workspace has. */
+  known = /** @type {string[]} */ ([]);
+  #tags;
+  /** The one of the list that is chosen, -1 for none. */
+  #at = -1;
+  #chips = el('div.tags');
+  #list = el('ul.choices', {
     id: 'known-tags',
     role: 'listbox',
     'aria-label': 'Known tags',
     hidden: true,
   });
+  #input;
 
-  const matches = () => {
-    const typed = field.value.trim().toLowerCase();
-    return known.filter((tag) => !tags.includes(tag) && tag.toLowerCase().includes(typed)).slice(
-      0,
-      SHOWN,
-    );
-  };
-  const draw = () => {
-    chips.replaceChildren(...tags.map((tag) => el(
+  /** @param {string[]} given */
+  constructor(given) {
+    this.#tags = [...given];
+    this.#input = el('input.input', {
+      id: 'new-tag',
+      role: 'combobox',
+      maxlength: 50,
+      autocomplete: 'off',
+      'aria-expanded': 'false',
+      'aria-controls': 'known-tags',
+      'aria-autocomplete': 'list',
+      autofocus: true,
+      input: () => { this.#at = -1; this.draw(); },
+      keydown: (event) => this.#key(event),
+    });
+  }
+
+  get parts() {
+    return [
+      this.#chips,
+      el('label.label', { for: 'new-tag' }, 'Add a tag'),
+      this.#input,
+      this.#list,
+    ];
+  }
+
+  /** The tags, with what stands in the field. */
+  finish() {
+    if (this.#input.value.trim()) this.#add(this.#input.value);
+    return this.#tags;
+  }
+
+  #matches() {
+    const typed = this.#input.value.trim().toLowerCase();
+    return this.known.filter(
+      (tag) => !this.#tags.includes(tag) && tag.toLowerCase().includes(typed)
+    ).slice(0, SHOWN);
+  }
+
+  draw() {
+    const input = this.#input;
+    this.#chips.replaceChildren(...this.#tags.map((tag) => this.#chip(tag)));
+    const offered = this.#matches();
+    this.#at = Math.min(this.#at, offered.length - 1);
+    this.#list.hidden = !offered.length;
+    input.setAttribute('aria-expanded', String(offered.length > 0));
+    if (this.#at >= 0) input.setAttribute('aria-activedescendant', `tag-${this.#at}`);
+    else input.removeAttribute('aria-activedescendant');
+    this.#list.replaceChildren(...offered.map((tag, index) => el(
+      'li.chip',
+      {
+        id: `tag-${index}`,
+        role: 'option',
+        'aria-selected': String(index === this.#at),
+        pointerdown: (event) => { event.preventDefault(); this.#add(tag); },
+      },
+      tag,
+    )));
+  }
+
+  /** A tag that the conversation has. @param {string} tag */
+  #chip(tag) {
+    const remove = () => {
+      this.#tags = this.#tags.filter((it) => it !== tag);
+      this.draw();
+      this.#input.focus();
+    };
+    return el(
       'span.chip',
       {},
       tag,
       el(
         'button.bare',
-        {
-          type: 'button',
-          'aria-label': `Remove ${tag}`,
-          click: () => { tags = tags.filter((it) => it !== tag); draw(); field.focus(); },
-        },
+        { type: 'button', 'aria-label': `Remove ${tag}`, click: remove },
         icon('x', 'small'),
       ),
-    )));
-    const offered = matches();
-    at = Math.min(at, offered.length - 1);
-    list.hidden = !offered.length;
-    field.setAttribute('aria-expanded', String(offered.length > 0));
-    if (at >= 0) field.setAttribute('aria-activedescendant', `tag-${at}`);
-    else field.removeAttribute('aria-activedescendant');
-    list.replaceChildren(...offered.map((tag, index) => el(
-      'li.chip',
-      {
-        id: `tag-${index}`,
-        role: 'option',
-        'aria-selected': String(index === at),
-        pointerdown: (event) => { event.preventDefault(); add(tag); },
-      },
-      tag,
-    )));
-  };
-  const add = (tag) => {
+    );
+  }
+
+  /** @param {string} tag */
+  #add(tag) {
     const name = tag.trim();
-    if (name && !tags.includes(name)) tags.push(name);
-    field.value = '';
-    at = -1;
-    draw();
-  };
-  field.addEventListener('input', () => { at = -1; draw(); });
-  field.addEventListener('keydown', (event) => {
+    if (name && !this.#tags.includes(name)) this.#tags.push(name);
+    this.#input.value = '';
+    this.#at = -1;
+    this.draw();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
     if (event.isComposing) return;
-    const offered = matches();
-    if (event.key === 'ArrowDown' && offered.length) at = (at + 1) % offered.length;
-    else if (event.key === 'ArrowUp' && offered.length) at = at <= 0 ? offered.length - 1 : at - 1;
-    else if (event.key === 'Backspace' && !field.value) tags.pop();
-    else if ([',', 'Enter'].includes(event.key) && (field.value.trim() || at >= 0)) {
+    const { value } = this.#input;
+    const offered = this.#matches();
+    const { length } = offered;
+    if (event.key === 'ArrowDown' && length) this.#at = (this.#at + 1) % length;
+    else if (event.key === 'ArrowUp' && length) this.#at = this.#at <= 0 ? length - 1 : this.#at - 1;
+    else if (event.key === 'Backspace' && !value) this.#tags.pop();
+    else if ([',', 'Enter'].includes(event.key) && (value.trim() || this.#at >= 0)) {
       event.preventDefault();
-      return add(offered[at] ?? field.value);
+      return this.#add(offered[this.#at] ?? value);
     } else return;
     if (event.key !== 'Backspace') event.preventDefault();
-    draw();
-  });
-  sheet.open(
-    'Tags',
-    [
-      chips,
-      el('label.label', { for: 'new-tag' }, 'Add a tag'),
-      field,
-      list,
-      ways('Save tags', () => sheet.close()),
-    ],
-    () => { if (field.value.trim()) add(field.value); done(tags); },
-  );
-  draw();
-  try {
-    known = (await api.tags()).tags.map(({ name }) => name);
-    if (sheet.is('Tags')) draw();
-  } catch { /* what is typed is taken as well */ }
+    this.draw();
+  }
 }

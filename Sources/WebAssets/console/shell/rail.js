@@ -1,0 +1,62 @@
+// The rail at the edge: inbox, search, pages, and what belongs to the operator.
+
+import { el, icon } from '../../shared/dom.js';
+import { short } from '../inbox/row.js';
+
+/** @param {string} look @param {string} words @param {() => void} click */
+const button = (look, words, click) => el(
+  `button.rail-button.${look}`,
+  { type: 'button', 'aria-label': words, title: words, click },
+  icon(look),
+  el('span.word', {}, words),
+);
+
+export class Rail {
+  #badge = el('span.count', { 'aria-hidden': 'true' });
+  #inbox;
+
+  /**
+   * @param {{inbox: () => void, search: () => void, keyboard: () => void, leave: () => void,
+   *   pages: HTMLElement[], profile: HTMLElement}} on
+   */
+  constructor(on) {
+    this.#inbox = el(
+      'a',
+      { href: '#', 'aria-current': 'page', click: on.inbox },
+      icon('inbox'),
+      this.#badge,
+      el('span.word', {}, 'Inbox'),
+    );
+    this.root = el(
+      'nav.rail',
+      { 'aria-label': 'Main' },
+      el('span.logo', {}, icon('swift')),
+      this.#inbox,
+      button('search', 'Search', on.search),
+      ...on.pages,
+      el('span.grow'),
+      button('keys', 'Keyboard', on.keyboard),
+      button('leave', 'Log out', on.leave),
+      on.profile,
+    );
+  }
+
+  /** @param {number} waiting */
+  render(waiting) {
+    this.#badge.hidden = !waiting;
+    this.#badge.textContent = short(waiting);
+    this.#inbox.setAttribute('aria-label', waiting ? `Inbox, ${waiting} waiting` : 'Inbox');
+  }
+
+  /** The inbox is what is seen. */
+  showInbox() {
+    this.#inbox.href = '#';
+    this.#inbox.setAttribute('aria-current', 'page');
+  }
+
+  /** A page covers the inbox, to which the rail leads back. @param {string} id of the conversation */
+  showPage(id) {
+    if (id) this.#inbox.href = `#${id}`;
+    this.#inbox.removeAttribute('aria-current');
+  }
+}
