@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "console-abccb2ad65.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-f2a40e2c0f.js"
+#embed "console-65c03d28e7.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-f2a40e2c0f.js.gz"
+#embed "console-65c03d28e7.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-f2a40e2c0f.js.br"
+#embed "console-65c03d28e7.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-f2a40e2c0f.js.map"
+#embed "console-65c03d28e7.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-f2a40e2c0f.js.map.gz"
+#embed "console-65c03d28e7.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-f2a40e2c0f.js.map.br"
+#embed "console-65c03d28e7.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -304,11 +304,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-f2a40e2c0f.js",
+    {"/assets/console-65c03d28e7.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-f2a40e2c0f.js.map",
+    {"/assets/console-65c03d28e7.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},

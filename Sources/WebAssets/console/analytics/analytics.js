@@ -263,13 +263,14 @@ function byHour(hours) {
 function operators(team, total) {
   const most = Math.max(1, ...team.map((one) => one.first_response_p90_ms ?? one.first_response_p50_ms ?? 0));
   const few = (words) => ({ words, few: true });
+  /** @type {[string, ((one: any) => any)?][]} */
   const columns = [
     ['Operator', (one) => one.name],
     ['Conversations', (one) => one.sessions],
     ['Messages', (one) => one.messages],
     ['P50', (one) => one.first_response_p50_ms],
     ['P90', (one) => one.first_response_p90_ms],
-    ['First response', null],
+    ['First response'],
     ['Resolution P50', (one) => one.resolution_p50_ms],
     ['Satisfaction', (one) => one.csat_mean],
     ['Ratings', (one) => one.csat_count],
@@ -292,7 +293,7 @@ function operators(team, total) {
   let by = 1;
   let down = true;
   const draw = () => {
-    const [, value] = columns[by];
+    const value = /** @type {(one: any) => any} */ (columns[by][1]);
     const sorted = [...team].sort((one, other) => {
       const [left, right] = [value(one), value(other)];
       if (left == null || right == null) return (left == null ? 1 : 0) - (right == null ? 1 : 0);

@@ -11,7 +11,7 @@ const APART = 14; // px between two labels
  * One or two lines over days.
  * @param {{days: any[], series: {key: string, name: string, tone: number, least: number}[],
  *   size: (day: any) => number, words: string, format: (value: number) => string,
- *   scale?: [number, string][]}} on `least` is how many samples a value needs to be drawn
+ *   scale?: (number | string)[][]}} on `least` is how many samples a value needs to be drawn
  */
 export function lines({ days, series, size, words, format, scale }) {
   const value = (day, { key, least }) => size(day) >= least ? day[key] ?? null : null;
@@ -21,7 +21,8 @@ export function lines({ days, series, size, words, format, scale }) {
   return chart(words, (width) => {
     const [left, top, height, bottom] = [48, 24, 228, 196];
     const right = width - 92;
-    const [low, high] = [ticks[0][0], ticks.at(-1)[0]];
+    const low = Number(ticks[0][0]);
+    const high = Number(ticks[ticks.length - 1][0]);
     const x = (at) => days.length < 2 ? (left + right) / 2
       : left + 6 + at * (right - left - 12) / (days.length - 1);
     const y = (at) => bottom - (at - low) / (high - low) * (bottom - top);
@@ -105,7 +106,7 @@ export function bars({ days, key, words }) {
     const step = (right - left) / days.length;
     const thick = Math.max(1, Math.min(32, step * 0.74));
     const x = (at) => left + step * (at + 0.5);
-    const y = (value) => bottom - value / ticks.at(-1)[0] * (bottom - top);
+    const y = (value) => bottom - value / Number(ticks[ticks.length - 1][0]) * (bottom - top);
     const best = values.indexOf(most);
     return {
       height,

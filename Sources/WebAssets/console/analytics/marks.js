@@ -122,7 +122,8 @@ export function dayMarks(days, x, y, width) {
 
 /**
  * A rule that follows the pointer and says what stands there.
- * @param {(at: number) => string} words @param {(at: number) => number} x
+ * @param {{left: number, right: number, top: number, bottom: number, days: any[],
+ *   x: (at: number) => number, words: (at: number) => string}} on
  */
 export function reader({ left, right, top, bottom, days, x, words }) {
   const rule = mark('line', { class: 'reader', y1: top, y2: bottom, visibility: 'hidden' });

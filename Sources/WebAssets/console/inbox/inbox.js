@@ -11,7 +11,7 @@ const COUNT_EVERY = 2000; // ms between two questions for the counts
  * @typedef {{id: string, status: string, visitor: any, assignee: any, last_seq: number,
  *   last_message: any, read_seq: number, visitor_read_seq: number, created_at: string,
  *   updated_at: string, waiting_since: string?, context: any, tags?: string[], heard?: number,
- *   rating?: number?, rating_comment?: string?}} Row
+ *   rating?: number?, rating_comment?: string?, closed_at?: string}} Row
  */
 /** @typedef {'waiting'|'mine'|'all'|'closed'} View */
 

@@ -5,7 +5,13 @@ import { uid } from './form.js';
 
 /** @typedef {import('./form.js').Form} Form */
 
-/** Puts label, control, hint and room for a refusal together. */
+/**
+ * Puts label, control, hint and room for a refusal together.
+ * @param {any} form
+ * @param {string} path
+ * @param {{label: any, hint?: any, control: any, write: (value: any) => void, secret?: boolean,
+ *   badge?: any}} of
+ */
 export function field(form, path, { label, hint, control, write, secret = false, badge = null }) {
   const id = control.id ||= uid();
   const told = hint && el('p.hint', { id: `${id}h` }, hint);
@@ -53,7 +59,12 @@ export function text(form, path, options) {
   return field(form, path, { ...options, control, write });
 }
 
-/** A whole number within bounds. */
+/**
+ * A whole number within bounds.
+ * @param {any} form
+ * @param {string} path
+ * @param {{label: string, hint?: any, min?: number, max?: number, unit?: string}} on
+ */
 export function number(form, path, { label, hint, min = 0, max, unit }) {
   const control = el('input.input.short', {
     type: 'number',
@@ -77,7 +88,12 @@ export function number(form, path, { label, hint, min = 0, max, unit }) {
   return root;
 }
 
-/** @param {[any, string][]} options value and words */
+/**
+ * @param {any} form
+ * @param {string} path
+ * @param {{label: string, hint?: any, options: any[][], empty?: any, badge?: any}} on `options` are
+ *   values and words
+ */
 export function select(form, path, { label, hint, options, empty = undefined, badge = null }) {
   const control = el(
     'select.input',
@@ -93,7 +109,12 @@ export function select(form, path, { label, hint, options, empty = undefined, ba
   return field(form, path, { label, hint, control, write, badge });
 }
 
-/** Two to four ways, all of them seen. */
+/**
+ * Two to four ways, all of them seen.
+ * @param {any} form
+ * @param {string} path
+ * @param {{label: string, options: any[][], hint?: any}} on `options` are values and words
+ */
 export function choice(form, path, { label, options, hint }) {
   const name = uid();
   const problem = el('p.error', { role: 'alert', hidden: true });

@@ -90,7 +90,7 @@ export async function open(context) {
   };
   form.heard(() => { follow(); context.changed(); });
   const { bar, submit } = saveBar(form, { save });
-  const zones = Intl.supportedValuesOf?.('timeZone') ?? [];
+  const zones = /** @type {any} */ (Intl).supportedValuesOf?.('timeZone') ?? [];
   const own = form.now.hours.time_zone;
   const names = [...new Set(['UTC', own, ...zones])].sort().map((zone) => [zone,
     zone.replaceAll('_', ' ')]);

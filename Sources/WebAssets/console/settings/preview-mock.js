@@ -60,10 +60,10 @@ function memory(entries = {}) {
     key: (at) => [...kept.keys()][at] ?? null,
   };
   return new Proxy(known, {
-    get: (target, name) => name === 'length' ? kept.size : target[name] ?? kept.get(name),
+    get: (target, name) => name === 'length' ? kept.size : target[name] ?? kept.get(String(name)),
     ownKeys: () => [...kept.keys()],
-    getOwnPropertyDescriptor: (target, name) => kept.has(name)
-      ? { value: kept.get(name), enumerable: true, configurable: true, writable: true }
+    getOwnPropertyDescriptor: (target, name) => kept.has(String(name))
+      ? { value: kept.get(String(name)), enumerable: true, configurable: true, writable: true }
       : undefined,
   });
 }

@@ -14,7 +14,10 @@ const FIELDS = [['{{visitor.name}}', 'Visitor’s name'], ['{{operator.name}}', 
 const EXAMPLES = { '{{visitor.name}}': 'Noor', '{{operator.name}}': 'Mika' };
 const SHORTCUT = /^[^\s/]{1,32}$/;
 
-/** What a reply says in one line, whatever its kind. */
+/**
+ * What a reply says in one line, whatever its kind.
+ * @param {{object_type: string, payload: any, alt_text?: string?}} reply
+ */
 export function gist({ object_type: kind, payload, alt_text: alt }) {
   const { text: words, title, cards, buttons } = payload ?? {};
   const labels = (buttons ?? []).map(({ label }) => label).join(' · ');

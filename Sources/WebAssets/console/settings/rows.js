@@ -117,7 +117,13 @@ function tools({ on, rows, add, items, set }, at, length) {
   );
 }
 
-/** One field of a row. @param {(value: string) => void} on */
+/**
+ * One field of a row.
+ * @param {string} label
+ * @param {any} value
+ * @param {(value: string) => void} on
+ * @param {{locked?: string, area?: boolean, [attribute: string]: any}} how
+ */
 export function cell(label, value, on, { locked = '', area = false, ...more } = {}) {
   const id = uid();
   const control = el(area ? 'textarea.input' : 'input.input', {
@@ -133,7 +139,14 @@ export function cell(label, value, on, { locked = '', area = false, ...more } = 
   return el('div.cell', {}, el('label.meta', { for: id }, label), control);
 }
 
-/** @param {[string, string][]} options */
+/**
+ * One of a few.
+ * @param {string} label
+ * @param {any} value
+ * @param {string[][]} options values and words
+ * @param {(value: string) => void} on
+ * @param {{locked?: string}} how
+ */
 export function pick(label, value, options, on, { locked = '' } = {}) {
   const id = uid();
   const control = el(
@@ -145,7 +158,12 @@ export function pick(label, value, options, on, { locked = '' } = {}) {
   return el('div.cell', {}, el('label.meta', { for: id }, label), control);
 }
 
-/** Several of a set. An empty list may mean all, which the hint says. */
+/**
+ * Several of a set. An empty list may mean all, which the hint says.
+ * @param {import('./form.js').Form} form
+ * @param {string} path
+ * @param {{label: string, hint?: any, options: any[][]}} on
+ */
 export function checks(form, path, { label, hint, options }) {
   const problem = el('p.error', { role: 'alert', hidden: true });
   const boxes = options.map(() => el('input', {

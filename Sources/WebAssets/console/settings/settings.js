@@ -76,7 +76,7 @@ export function settings(context) {
   function mark() {
     for (const [name, page] of open) {
       const count = page.unsaved?.() ?? 0;
-      const dot = links.get(name).querySelector('.mark');
+      const dot = /** @type {HTMLElement} */ (links.get(name).querySelector('.mark'));
       dot.hidden = !count;
       dot.textContent = count ? `${count} unsaved` : '';
     }

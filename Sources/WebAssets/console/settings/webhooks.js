@@ -98,7 +98,7 @@ function deliveries(context, { id }, { form }) {
       clearTimeout(timer);
       // what is under way is looked at again, for as long as somebody sees it
       if (answer.deliveries.some(({ status }) => status === 'pending')) {
-        timer = setTimeout(() => place.checkVisibility?.() && load(), AGAIN);
+        timer = setTimeout(() => /** @type {any} */ (place).checkVisibility?.() && load(), AGAIN);
       }
     } catch (error) {
       place.replaceChildren(el('p.hint', {}, sentence(error)));

@@ -45,6 +45,7 @@ export class App {
     this.#left = left;
     this.changed = this.changed.bind(this);
     this.drawer = this.drawer.bind(this);
+    /** @type {Person} */
     this.me = { kind: 'operator', id: session.operator.id, name: session.operator.name };
     this.link = this.#makeLink();
     this.outbox = this.#makeOutbox();

@@ -77,7 +77,7 @@ function region({ list, pane, visitor, drawer }, step) {
     [pane.composer.root, () => pane.composer.focus()],
     [visitor.root, () => { drawer(true); visitor.root.focus(); }],
   ];
-  const places = all.filter(([node]) => node.checkVisibility?.() ?? true);
+  const places = all.filter(([node]) => /** @type {any} */ (node).checkVisibility?.() ?? true);
   const at = places.findIndex(([node]) => node.contains(document.activeElement));
   const from = at < 0 ? (step > 0 ? -1 : 0) : at;
   places[(from + step + places.length) % places.length]?.[1]();

@@ -26,7 +26,7 @@ export class LinkState {
   #on; #notice = ''; #until = 0;
 
   /**
-   * @param {{link: import('../../shared/socket.js').Link, outbox: any, inbox: any, pane: () => any}}
+   * @param {{link: TimedLink, outbox: any, inbox: any, pane: () => any}}
    *   on
    */
   constructor(on) {

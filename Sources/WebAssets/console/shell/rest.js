@@ -33,7 +33,12 @@ export function rest(ended) {
       return call('GET', given.length ? `${path}?${text}` : path);
     },
     post: (path, body = {}) => call('POST', path, body),
-    /** With `onlyNew` what is there already is refused, with 412. */
+    /**
+     * With `onlyNew` what is there already is refused, with 412.
+     * @param {string} path
+     * @param {any} body
+     * @param {any=} onlyNew
+     */
     put: (path, body, onlyNew = false) => call('PUT', path, body, onlyNew),
     patch: (path, body) => call('PATCH', path, body),
     remove: (path) => call('DELETE', path),

@@ -45,8 +45,8 @@ export class Search {
       'aria-label': 'Found',
       tabindex: -1,
       click: (event) => {
-        const item = event.target.closest('li[role="option"]');
-        if (item) { this.#at = Number(item.dataset.at); this.#choose(); }
+        const item = /** @type {HTMLElement} */ (event.target).closest('li[role="option"]');
+        if (item) { this.#at = Number(/** @type {HTMLElement} */ (item).dataset.at); this.#choose(); }
       },
       scroll: () => {
         const { scrollTop, clientHeight, scrollHeight } = this.#list;
@@ -212,7 +212,7 @@ export class Search {
 
   #mark() {
     for (const node of this.#list.querySelectorAll('[role="option"]')) {
-      const on = Number(node.dataset.at) === this.#at;
+      const on = Number(/** @type {HTMLElement} */ (node).dataset.at) === this.#at;
       node.setAttribute('aria-selected', String(on));
       if (on) node.scrollIntoView({ block: 'nearest' });
     }

@@ -4,7 +4,7 @@
 import { el } from '../../shared/dom.js';
 
 /**
- * A kind of offers adds `draw()`, which shows what fits the query, and `take(offer)`.
+ * A kind of it says in `draw` what fits the query, and in `take` what becomes of the chosen one.
  * @template T
  */
 export class Autocomplete {
@@ -29,6 +29,12 @@ export class Autocomplete {
       this.#choose();
     });
   }
+
+  /** Shows what fits the query. */
+  draw() {}
+
+  /** @param {T} _chosen */
+  take(_chosen) {}
 
   get isOpen() { return this.query !== null; }
 

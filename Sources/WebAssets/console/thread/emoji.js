@@ -164,7 +164,10 @@ export class EmojiPicker {
   }
 }
 
-/** Of the line next to that of the first one, the one that is nearest to it. */
+/**
+ * Of the line next to that of the first one, the one that is nearest to it.
+ * @param {HTMLElement[]} buttons
+ */
 function beside([from, ...others]) {
   const here = from.getBoundingClientRect();
   const places = others.map((node) => ({ node, box: node.getBoundingClientRect() })).filter(

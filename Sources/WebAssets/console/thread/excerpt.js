@@ -22,7 +22,7 @@ export function trim(talk) {
 }
 
 export class Excerpt {
-  /** @type {import('../../shared/conversation.js').Entry[]} */ entries = [];
+  /** @type {Entry[]} */ entries = [];
   /** @type {Map<string, any>} */ ids = new Map();
   oldest = 0; newest = 0; head = 0; live = false; ready = true; loading = false; failed = '';
   typing = { others: new Map() };

@@ -61,7 +61,9 @@ export class Head {
       'span.anchor',
       {
         keydown: (event) => this.#key(event),
-        focusout: (event) => { if (!menu.contains(event.relatedTarget)) this.menu(false); },
+        focusout: (event) => {
+          if (!menu.contains(/** @type {Node?} */ (event.relatedTarget))) this.menu(false);
+        },
       },
       this.#more,
       this.#list,

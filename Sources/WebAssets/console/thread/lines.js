@@ -21,6 +21,7 @@ speakThread(undefined, (name) => WORDS[name]);
 
 /**
  * A text, or what a line is made of: stars and a comment.
+ * @param {{payload?: any, body: string, at: any}} entry
  * @param {{id: string}} me
  */
 export function eventLine({ payload, body, at }, me) {
@@ -69,7 +70,8 @@ const way = (words, click) => el('button.link', { type: 'button', click }, words
 /**
  * One line above the composer at a time, the most urgent. It pushes the thread up and covers
  * nothing.
- * @param {{winner?: any, told?: string, writer?: any, excerpt?: any, others?: boolean}} now
+ * @param {{winner?: any, told?: string, writer?: any, excerpt?: any, closed?: boolean, busy?: string,
+ *   owner?: any}} now
  * @param {{next?: (() => void)|false, leave: () => void, latest: () => void,
  *   watch: () => void, anyway: () => void}} ways
  * @returns {Element[]}
