@@ -163,22 +163,22 @@ static const unsigned char brotli_17[] = {
 #embed "preview-41ec0a0804.css.map.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-abccb2ad65.css"
+#embed "console-0a7275c9c6.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-abccb2ad65.css.gz"
+#embed "console-0a7275c9c6.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-abccb2ad65.css.br"
+#embed "console-0a7275c9c6.css.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-abccb2ad65.css.map"
+#embed "console-0a7275c9c6.css.map"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-abccb2ad65.css.map.gz"
+#embed "console-0a7275c9c6.css.map.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-abccb2ad65.css.map.br"
+#embed "console-0a7275c9c6.css.map.br"
 };
 static const unsigned char plain_20[] = {
 #embed "console-65c03d28e7.js"
@@ -296,11 +296,11 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css.map",
      "application/json",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-abccb2ad65.css",
+    {"/assets/console-0a7275c9c6.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-abccb2ad65.css.map",
+    {"/assets/console-0a7275c9c6.css.map",
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
