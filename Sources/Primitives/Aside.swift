@@ -1,5 +1,7 @@
-/// A value that is there for a while only and then lies on the heap, so that the record which has
-/// it costs one word for the rest of the time.
+/// An optional value with a short life, stored on the heap: its owner pays one word while it is
+/// absent.
+///
+/// Invariant: `place` is non-nil exactly while a value is initialised there.
 @frozen
 @safe
 public struct Aside<Value: ~Copyable>: ~Copyable {
@@ -16,16 +18,16 @@ public struct Aside<Value: ~Copyable>: ~Copyable {
   }
 
   deinit {
-    // SAFETY: what has a place is initialised.
+    // SAFETY: a non-nil `place` is initialised.
     unsafe place?.deinitialize(count: 1)
     unsafe place?.deallocate()
   }
 
-  /// In place of the one that may be there.
+  /// Stores a value and destroys the previous one, if any.
   @inlinable
   public mutating func put(_ value: consuming Value) {
     remove()
-    // SAFETY: freed by `remove` or with this owner, and by nobody else.
+    // SAFETY: freed only by `remove` or in `deinit`.
     let place = UnsafeMutablePointer<Value>.allocate(capacity: 1)
     unsafe place.initialize(to: value)
     unsafe self.place = place
@@ -34,13 +36,13 @@ public struct Aside<Value: ~Copyable>: ~Copyable {
   @inlinable
   public mutating func remove() {
     guard let place = unsafe place else { return }
-    // SAFETY: what has a place is initialised, and this is its only owner.
+    // SAFETY: a non-nil `place` is initialised, and this is its only owner.
     unsafe place.deinitialize(count: 1)
     unsafe place.deallocate()
     unsafe self.place = nil
   }
 
-  /// Only while there is one.
+  /// The stored value. Precondition: a value is present.
   @inlinable
   public var value: Value {
     @inline(__always) unsafeAddress { unsafe UnsafePointer(address) }
@@ -49,10 +51,10 @@ public struct Aside<Value: ~Copyable>: ~Copyable {
 
   @inlinable @inline(__always)
   var address: UnsafeMutablePointer<Value> {
-    guard let place = unsafe place else { preconditionFailure("there is no value") }
+    guard let place = unsafe place else { preconditionFailure("no value is stored") }
     return unsafe place
   }
 }
 
-// SAFETY: of sendability: the value has this one owner and goes where it goes.
+// SAFETY: this is the value's only owner, so sending the box sends the value.
 extension Aside: @unchecked Sendable where Value: Sendable & ~Copyable {}

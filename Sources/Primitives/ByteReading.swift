@@ -1,5 +1,5 @@
 /// The only unchecked-type loads of the pure targets (SE-0447 leaves safe loads to a later Swift).
-/// Every function here checks its bounds, so a caller's mistake traps instead of reading elsewhere.
+/// Every function here checks its bounds, so an offset out of range traps.
 extension RawSpan {
   @inlinable @inline(__always)
   public func byte(at offset: Int) -> UInt8 {
@@ -46,7 +46,7 @@ extension RawSpan {
   public func equals(_ text: StaticString) -> Bool {
     let count = text.utf8CodeUnitCount
     guard count == byteCount else { return false }
-    // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes for ever.
+    // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes permanently.
     let other = unsafe UnsafeRawBufferPointer(start: text.utf8Start, count: count)
     var offset = 0
     while offset &+ 4 <= count {

@@ -1,18 +1,18 @@
-/// Appending to a byte array: what the encoders of frames, JSON, HTTP and SQL parameters share.
+/// Appends to byte arrays, for the encoders of frames, JSON, HTTP and SQL parameters.
 extension Array where Element == UInt8 {
-  /// Room for so many bytes is asked for once, and `write` fills it from its first byte on, by as
-  /// many as it says: `append(contentsOf:)` is a function of its own that asks again, and costs
-  /// twice as much for a short text. For no bytes nothing is called.
+  /// Reserves room for `byteCountMax` bytes once. `write` fills it from the start and returns the
+  /// number of bytes written. `append(contentsOf:)` is not inlined and checks the capacity again,
+  /// which costs twice as much for a short text. With a maximum of 0, `write` is not called.
   @inlinable @inline(__always)
   public mutating func append(
     upTo byteCountMax: Int, _ write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
-    // An array that never had an element shares its storage with all others: to add nothing there
-    // would still write the count, which is a race (ThreadSanitizer).
+    // All arrays that never had an element share one storage. Appending nothing would still write
+    // the count there, which is a data race (ThreadSanitizer).
     guard byteCountMax > 0 else { return }
     append(addingCapacity: byteCountMax) { (output: inout OutputSpan<UInt8>) in
-      // SAFETY: the buffer is the room that was asked for, and `write` does not keep it; what it
-      // says to have written is held to its size.
+      // SAFETY: the buffer is the reserved room, and `write` does not keep it; the count it
+      // returns is checked against the buffer's size.
       unsafe output.withUnsafeMutableBufferPointer { room, count in
         count = unsafe write(UnsafeMutableRawBufferPointer(room))
       }
@@ -31,24 +31,24 @@ extension Array where Element == UInt8 {
   @inlinable
   public mutating func append(_ text: StaticString) {
     let count = text.utf8CodeUnitCount
-    // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes for ever.
+    // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes permanently.
     unsafe append(upTo: count) { room in
       unsafe room.copyMemory(from: UnsafeRawBufferPointer(start: text.utf8Start, count: count))
       return count
     }
   }
 
-  /// As many zeros. (`repeatElement` is gone through one by one: seven instructions a byte.)
+  /// Appends `count` zeros. (`repeatElement` is iterated: seven instructions a byte.)
   @inlinable
   public mutating func append(zeros count: Int) {
-    // SAFETY: all of the room that was asked for is written.
+    // SAFETY: all of the reserved room is written.
     unsafe append(upTo: count) { room in
       unsafe room.initializeMemory(as: UInt8.self, repeating: 0)
       return count
     }
   }
 
-  /// Disfavoured, or every literal would be a String and not a StaticString.
+  /// Disfavoured, because every literal would otherwise be a String and not a StaticString.
   @_disfavoredOverload
   public mutating func append(_ text: String) {
     append(contentsOf: text.utf8)
@@ -63,17 +63,17 @@ extension Array where Element == UInt8 {
   @inlinable
   public mutating func append(bigEndian value: UInt64) { append(word: value.bigEndian) }
 
-  /// The bytes of a whole number as they lie in memory: one check of the capacity for all of them.
+  /// Appends the bytes of an integer in memory order, with one capacity check.
   @inlinable
   mutating func append<Word: FixedWidthInteger>(word: Word) {
-    // SAFETY: an integer has no padding and fits into the room that was asked for.
+    // SAFETY: an integer has no padding and fits into the reserved room.
     unsafe append(upTo: MemoryLayout<Word>.size) { room in
       unsafe room.storeBytes(of: word, as: Word.self)
       return MemoryLayout<Word>.size
     }
   }
 
-  /// Decimal digits, with a minus sign where it is needed.
+  /// Decimal digits, with a minus sign for negative values.
   @inlinable
   public mutating func append(decimal value: Int64) {
     if value < 0 { append(UInt8(ascii: "-")) }

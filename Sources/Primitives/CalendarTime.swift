@@ -7,7 +7,7 @@ extension WallTime {
     unsafe withUnsafeBytes(of: textWords) { unsafe bytes.append(contentsOf: $0) }
   }
 
-  /// The text as it lies in memory, 24 bytes.
+  /// The text in memory order, 24 bytes.
   @usableFromInline
   var textWords: (UInt64, UInt64, UInt64) {
     let dayMicroseconds: Int64 = 86_400_000_000
@@ -19,7 +19,7 @@ extension WallTime {
     }
     let date = civilDate(daysSince1970: days)
     let seconds = rest / 1_000_000
-    // Composed in words, since every event has a time: 2026-11- 21T14:03 :07.042Z
+    // Composed in words, because every event has a time: 2026-11- 21T14:03 :07.042Z
     let year = twoDigits(date.year / 100 % 100) << 48 | twoDigits(date.year % 100) << 32
     let first = year | 0x2D << 24 | twoDigits(date.month) << 8 | 0x2D
     let second =

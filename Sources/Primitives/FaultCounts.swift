@@ -1,7 +1,7 @@
-/// How often each kind of bad input came, for the metrics: a stage and one of our own fixed texts,
-/// so that nothing of a peer's data becomes a label and the table stays as small as the code.
+/// Counts of bad input for the metrics, by stage and by one of our own fixed texts: no data of a
+/// peer becomes a label, so the code bounds the size of the table.
 public struct FaultCounts: Sendable {
-  /// How far the peer had come, in the order of a connection's life.
+  /// The stage of the connection at which the fault occurred, in the order of its life.
   public enum Stage: String, Sendable, CaseIterable {
     /// Refused before a byte was read: limits and rates by address, no descriptors left.
     case connect

@@ -56,8 +56,8 @@ public struct Identifier: Hashable, Comparable, Sendable {
     low = 0x8000_0000_0000_0000 | (randomLow & 0x3FFF_FFFF_FFFF_FFFF)
   }
 
-  /// Appends the canonical lower-case text form: composed in words and appended at once, since
-  /// every event names several ids.
+  /// Appends the canonical lower-case text form: composed in words and appended in one
+  /// copy, because every event contains several ids.
   public func appendText(to bytes: inout [UInt8]) {
     // SAFETY: five words without padding, of which 36 bytes are used, only inside the closure.
     unsafe withUnsafeBytes(of: textWords) { words in
@@ -68,7 +68,7 @@ public struct Identifier: Hashable, Comparable, Sendable {
     }
   }
 
-  /// The text as it lies in memory: its 36 bytes are the first of these 40.
+  /// The text in memory order: the first 36 of these 40 bytes.
   @usableFromInline
   var textWords: (UInt64, UInt64, UInt64, UInt64, UInt64) {
     let a = hexadecimalText(UInt32(truncatingIfNeeded: high >> 32))
@@ -107,8 +107,8 @@ extension Identifier: CustomStringConvertible {
 }
 
 /// The value of eight hexadecimal digits of either case, the most significant in the highest byte;
-/// nil when one is none. All eight are looked at together: a sum's top bit says that a byte is at
-/// least 0x80 less the summand.
+/// nil when a byte is not a digit. All eight are tested at once: the top bit of a byte's sum is set
+/// when the byte is at least 0x80 minus the summand.
 private func hexadecimalWord(_ text: UInt64) -> UInt32? {
   let ones: UInt64 = 0x0101_0101_0101_0101
   let tops = ones &* 0x80
@@ -130,7 +130,7 @@ private func hexadecimalText(_ value: UInt32) -> UInt64 {
   digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
   digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
   digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
-  // 1 in each byte that holds 10 to 15: those are letters, 39 places behind the colon.
+  // 1 in each byte that holds 10 to 15: "a" is 39 code points after ":".
   let letters = ((digits &+ 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
   return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
 }

@@ -1,8 +1,9 @@
-/// Time as a value. The pure targets never read a clock: whoever drives them passes `now`.
+/// Time as a value. The pure targets never read a clock: the caller passes `now`.
 ///
-/// An `Instant` counts nanoseconds of the monotonic clock (CLOCK_MONOTONIC), so it never goes back
-/// and says nothing about the calendar. A `WallTime` counts microseconds since 1970-01-01 UTC, the
-/// resolution of PostgreSQL's `timestamptz`, and is only ever stored or shown.
+/// An `Instant` counts nanoseconds of the monotonic clock (CLOCK_MONOTONIC), so it never
+/// decreases and has no relation to the calendar. A `WallTime` counts microseconds since 1970-01-01
+/// UTC, the resolution of PostgreSQL's `timestamptz`. It is stored and displayed; it never drives a
+/// deadline.
 public struct Instant: Comparable, Hashable, Sendable {
   public var nanoseconds: Int64
 
@@ -23,7 +24,7 @@ public struct Instant: Comparable, Hashable, Sendable {
     return wrapped ? .never : Instant(nanoseconds: sum)
   }
 
-  /// Whole milliseconds since `earlier`, negative when `earlier` lies ahead.
+  /// Whole milliseconds since `earlier`; negative when `earlier` is the later one.
   public func milliseconds(since earlier: Instant) -> Int64 {
     let (difference, overflow) = nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
     return overflow ? .max : difference / 1_000_000

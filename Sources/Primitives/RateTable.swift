@@ -1,11 +1,11 @@
-/// Rates by key (an address, an account): token buckets in a table of bounded size.
+/// A rate limiter by key (an address, an account): token buckets in a table of bounded size.
 ///
-/// A full table first forgets the keys whose bucket is full again, at most once a second; if every
-/// key is busy, one of them is forgotten. Whoever is forgotten begins anew, so a flood from many
-/// addresses costs precision, never memory, and never somebody else's share.
+/// A full table first evicts the keys whose bucket is full again, at most once a second; if no
+/// bucket is full, one arbitrary key is evicted. An evicted key starts again with a full bucket, so
+/// a flood from many addresses costs precision, never memory, and never another key's share.
 public struct RateTable<Key: Hashable & Sendable>: Sendable {
   private struct Bucket {
-    /// Sixty-thousandths of an event: what one millisecond brings at one event a minute.
+    /// Sixty-thousandths of an event: the refill of one millisecond at one event a minute.
     var parts: Int64
     /// Milliseconds, as given to `take`.
     var filledAt: Int64
@@ -17,11 +17,11 @@ public struct RateTable<Key: Hashable & Sendable>: Sendable {
   private var buckets: [Key: Bucket] = [:]
   private var sweptAt = Int64.min
 
-  /// Keys (addresses, accounts) that are remembered: some 80 bytes each.
+  /// The keys (addresses, accounts) that a table stores by default: about 80 bytes each.
   public static var keysMaxDefault: Int { 16_384 }
   private static var partsPerEvent: Int64 { 60_000 }
 
-  /// So many events at once and so many a minute for each key; 0 a minute is no limit.
+  /// Allows each key `burst` events at once and `perMinute` a minute; 0 a minute is no limit.
   public init(burst: Int, perMinute: Int, keysMax: Int = RateTable.keysMaxDefault) {
     precondition(burst > 0 && perMinute > 0 || perMinute == 0, "a rate allows at least one event")
     self.burst = burst
@@ -34,8 +34,8 @@ public struct RateTable<Key: Hashable & Sendable>: Sendable {
 
   /// Takes one event for `key` and returns 0, or the seconds after which one is free.
   ///
-  /// `milliseconds` may be of any clock, always the same one. If it is set back, that brings
-  /// nothing and takes nothing.
+  /// `now` may come from any clock, always the same one. A clock that is set back neither adds nor
+  /// removes tokens.
   public mutating func take(_ key: Key, atMilliseconds now: Int64) -> Int {
     guard perMinute > 0 else { return 0 }
     if buckets[key] == nil, buckets.count >= keysMax { makeRoom(now) }

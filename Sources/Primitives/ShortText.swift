@@ -1,9 +1,9 @@
-/// Text with a known, small bound, composed on the stack and then appended at once. An event has
-/// two dozen pieces, and an array is asked before each whether it is unique and has room: that was
-/// more than a third of what it cost to encode one.
+/// Text with a small fixed bound, composed on the stack and then appended in one copy. An event has
+/// two dozen pieces, and an array checks uniqueness and capacity before each append: those checks
+/// were more than a third of the cost of encoding an event.
 @frozen
 public struct ShortText {
-  /// Bytes. Whoever composes more has made a mistake, and is stopped.
+  /// Bytes. Appending more is a programming error and traps.
   @inlinable public static var byteCountMax: Int { 256 }
 
   @usableFromInline var bytes = InlineArray<256, UInt8>(repeating: 0)
@@ -12,15 +12,15 @@ public struct ShortText {
   @inlinable @inline(__always)
   public init() {}
 
-  /// Copies bytes behind what is there, of which the first `used` count.
+  /// Copies `source` to the end; only its first `used` bytes count.
   @inlinable @inline(__always)
   mutating func put(_ source: UnsafeRawBufferPointer, used: Int) {
     let start = byteCount
     precondition(
-      start + source.count <= ShortText.byteCountMax, "a short text that is too long")
+      start + source.count <= ShortText.byteCountMax, "a ShortText exceeds its bound")
     guard let first = source.baseAddress else { return }
     var span = bytes.mutableSpan
-    // SAFETY: the bytes that are written lie in the array, see above.
+    // SAFETY: the precondition keeps the written bytes inside the array.
     unsafe span.withUnsafeMutableBytes { all in
       guard let base = all.baseAddress else { return }
       unsafe (base + start).copyMemory(from: first, byteCount: source.count)
@@ -30,7 +30,7 @@ public struct ShortText {
 
   @inlinable @inline(__always)
   public mutating func append(_ text: StaticString) {
-    // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes for ever.
+    // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes permanently.
     unsafe put(
       UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount),
       used: text.utf8CodeUnitCount)
@@ -50,10 +50,10 @@ public struct ShortText {
     unsafe withUnsafeBytes(of: time.textWords) { words in unsafe put(words, used: words.count) }
   }
 
-  /// Decimal digits, with a minus sign where it is needed.
+  /// Decimal digits, with a minus sign for negative values.
   @inlinable
   public mutating func append(decimal value: Int64) {
-    // From the last digit to the first: 19 of them at most, and the sign.
+    // From the last digit to the first: at most 19 digits and the sign.
     var digits = InlineArray<20, UInt8>(repeating: 0)
     var start = 20
     var rest = value.magnitude

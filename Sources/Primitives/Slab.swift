@@ -1,4 +1,4 @@
-/// The name of one use of a slot: an event or a mail that carries an old generation finds nobody.
+/// Names one use of a slot: an event or mail with an outdated generation matches no element.
 @frozen
 public struct SlotID: Hashable, Sendable {
   public var index: UInt32
@@ -11,7 +11,7 @@ public struct SlotID: Hashable, Sendable {
     self.generation = generation
   }
 
-  /// Both halves in one word, as epoll carries them.
+  /// Index and generation in one word, the size of epoll's user data.
   @inlinable
   public var word: UInt64 { UInt64(generation) << 32 | UInt64(index) }
 
@@ -23,14 +23,14 @@ public struct SlotID: Hashable, Sendable {
 }
 
 /// A bounded table of values at stable indices, so that connections and sessions are named by small
-/// numbers instead of by references. Freed slots are used again, last freed first.
+/// numbers instead of references. Freed slots are reused, last freed first.
 ///
-/// Address space for all slots is taken at once, up to `reservedBytes`: the kernel gives memory for
-/// pages that are touched, while growing by doubling would copy everything and leave the smaller
-/// tables behind as holes, which were a third of what an idle connection cost.
+/// Address space for all slots is allocated at once, up to `reservedBytes`: the kernel provides
+/// memory only for touched pages. Growth by doubling would copy every element and leave the smaller
+/// tables as holes in the heap, which were a third of the memory of an idle connection.
 ///
 /// Invariant: a slot is initialised exactly while its generation is odd. Every access checks it, so
-/// the type is safe to use although its storage is a pointer.
+/// the type is memory safe although its storage is a pointer.
 @frozen
 @safe
 public struct Slab<Element: ~Copyable>: ~Copyable {
@@ -39,7 +39,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
   @usableFromInline var free: [UInt32] = []
   @usableFromInline var capacity: Int
   public let limit: Int
-  /// Of address space, not of memory.
+  /// Bytes of address space, not of resident memory.
   @usableFromInline static var reservedBytes: Int { 67_108_864 }
   @usableFromInline var used = 0
 
@@ -50,7 +50,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     precondition(limit > 0 && limit < Int(UInt32.max), "a slab's indices are 32 bits wide")
     self.limit = limit
     capacity = max(1, min(limit, Slab.reservedBytes / max(1, MemoryLayout<Element>.stride)))
-    // SAFETY: freed in `deinit`; slots are initialised by `insert` before anybody may name them.
+    // SAFETY: freed in `deinit`; `insert` initialises a slot before it returns its name.
     unsafe elements = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
   }
 
@@ -62,7 +62,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     unsafe elements.deallocate()
   }
 
-  /// One more than the highest index ever used: loops over all slots end here.
+  /// One more than the highest index ever used: the upper bound of a loop over all slots.
   @inlinable
   public var endIndex: Int { generations.count }
 
@@ -83,7 +83,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     SlotID(index: UInt32(index), generation: generations[index])
   }
 
-  /// Takes the value into a free slot, or answers nil when all `limit` slots are in use.
+  /// Moves the value into a free slot. Returns nil when all `limit` slots are in use.
   @inlinable
   public mutating func insert(_ element: consuming Element) -> SlotID? {
     let index: Int
@@ -126,15 +126,15 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     }
   }
 
-  /// The same element by an addressor instead of a coroutine, which may copy all of a large element
-  /// to read one field of it: for the hot path. A closure that uses it borrows the slab's owner.
+  /// The same element through an addressor, for the hot path: the coroutine accessor may copy a
+  /// whole large element to read one field. A closure that uses it borrows the slab's owner.
   @inlinable
   public subscript(at index: Int) -> Element {
     @inline(__always) unsafeAddress { unsafe UnsafePointer(address(of: index)) }
     @inline(__always) unsafeMutableAddress { unsafe address(of: index) }
   }
 
-  /// Where an element lies until the slab is changed: for a type that wraps the slab.
+  /// The element's address, valid until the slab changes: for a type that wraps the slab.
   @inlinable @inline(__always)
   public func address(of index: Int) -> UnsafeMutablePointer<Element> {
     precondition(isOccupied(index), "the slot is empty")
@@ -145,7 +145,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
   @usableFromInline
   mutating func grow() {
     let larger = min(capacity * 2, limit)
-    // SAFETY: slots in use are moved one by one; the old storage is freed without being read again.
+    // SAFETY: slots in use are moved one by one; the old storage is freed and not read again.
     let moved = UnsafeMutablePointer<Element>.allocate(capacity: larger)
     for index in 0..<generations.count where generations[index] & 1 == 1 {
       unsafe (moved + index).initialize(to: (elements + index).move())

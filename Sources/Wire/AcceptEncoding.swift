@@ -1,12 +1,12 @@
-/// Which coding of a file a client wants (RFC 9110 §12.5.3), of those that the server has of it.
+/// Negotiates the content coding of a file (RFC 9110 §12.5.3) among the available ones.
 public enum AcceptEncoding {
   public enum Coding: String, CaseIterable, Sendable {
     case brotli = "br"
     case gzip
   }
 
-  /// The coding with the greatest weight, of several the first in `codings`. Nil: the file as it
-  /// is, because none is acceptable, the client would rather have that, or there is no such field.
+  /// The coding with the greatest weight; among equals the first in `codings`. Nil means the
+  /// unencoded file: no coding is acceptable, the client prefers identity, or the field is absent.
   public static func preferred(_ fields: HeadFields, among codings: [Coding]) -> Coding? {
     let weights = weights(fields)
     var best: (coding: Coding, weight: Int)?
@@ -18,7 +18,7 @@ public enum AcceptEncoding {
     return best.coding
   }
 
-  /// In thousandths, by coding in lower case.
+  /// Weights in thousandths, by coding in lower case.
   private static func weights(_ fields: HeadFields) -> [String: Int] {
     var weights: [String: Int] = [:]
     for member in fields.list(of: "accept-encoding") {
@@ -40,8 +40,8 @@ public enum AcceptEncoding {
     return String(Substring(text)).lowercased()
   }
 
-  /// §12.4.2: `q=` and 0 to 1 with three digits at most, in thousandths; nil for anything else,
-  /// whose member then counts as not there.
+  /// §12.4.2: `q=` and 0 to 1 with three digits at most, in thousandths; nil for anything else;
+  /// the member is then ignored.
   private static func weight(_ text: String) -> Int? {
     guard text.utf8.starts(with: "q=".utf8) else { return nil }
     let digits = Array(text.utf8.dropFirst(2))

@@ -10,7 +10,7 @@ enum Base64 {
 
   static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
     let groups = (bytes.count + 2) / 3
-    // SAFETY: each group writes its own four bytes of the room, which has four for each.
+    // SAFETY: the room has four bytes for each group, and each group writes its own four.
     unsafe text.append(upTo: 4 * groups) { room in
       for position in 0..<groups {
         let start = 3 * position

@@ -1,6 +1,5 @@
-/// Why a WebSocket ends: the codes of RFC 6455 §7.4.1 and its registry, and Chirrup's own, whose
-/// hundred says what the client does next (4000 reconnect, 4100 back off, 4200 new token, 4300
-/// stop).
+/// The close codes of RFC 6455 §7.4.1, of its registry, and of Chirrup. The hundreds of Chirrup's
+/// codes define the client's next step (4000 reconnect, 4100 back off, 4200 new token, 4300 stop).
 public struct CloseCode: RawRepresentable, Hashable, Sendable {
   public var rawValue: UInt16
 
@@ -8,8 +7,8 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
 
   private init(_ rawValue: UInt16) { self.rawValue = rawValue }
 
-  /// Whether a peer may send it: 1004, 1005, 1006 and 1015 never travel (RFC 6455 §7.4.1), 1016 to
-  /// 2999 are reserved, and below 1000 or above 4999 nothing is defined (§7.4.2).
+  /// Whether a peer may send it: 1004, 1005, 1006 and 1015 are never sent (RFC 6455 §7.4.1), 1016
+  /// to 2999 are reserved, and below 1000 or above 4999 nothing is defined (§7.4.2).
   public var isReceivable: Bool {
     switch rawValue {
     case 1000...1003, 1007...1014, 3000...4999: true
@@ -17,7 +16,7 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
     }
   }
 
-  /// Whether the one who sends it blames the other side: not a normal end, not a restart.
+  /// Whether the code reports an error of its receiver: not a normal end, not a restart.
   public var isFault: Bool {
     switch rawValue {
     case 1000, 1001, 1005, 1012, 4000...4099: false
@@ -53,7 +52,7 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
   public static let noPong = CloseCode(4102)
   public static let rateAbuse = CloseCode(4103)
   public static let overloaded = CloseCode(4104)
-  /// Sent by a client that saw a hole in the numbers of a session.
+  /// Sent by a client that detected a gap in the sequence numbers of a session.
   public static let holeSeen = CloseCode(4190)
 
   // Get a new token, then reconnect.
@@ -62,7 +61,7 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable {
   public static let tokenInvalid = CloseCode(4203)
   public static let tokenRevoked = CloseCode(4204)
 
-  // Stop and say so.
+  // Stop and show the reason.
   public static let versionRefused = CloseCode(4301)
   public static let banned = CloseCode(4302)
   public static let originRefused = CloseCode(4303)

@@ -1,6 +1,6 @@
-/// Cookies, of which the gateway knows one: the operator's session (RFC 6265).
+/// Reads cookies (RFC 6265). The gateway uses one: the operator's session.
 extension RequestHead {
-  /// The first cookie of the name (RFC 6265 §5.4), without the quotes it may stand in.
+  /// The first cookie of the name (RFC 6265 §5.4), without surrounding quotes.
   public func cookie(_ name: String) -> String? {
     for line in fields.values(of: "cookie") {
       for pair in line.split(separator: ";") {

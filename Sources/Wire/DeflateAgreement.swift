@@ -1,17 +1,16 @@
 import Primitives
 
-/// What both sides have agreed about permessage-deflate (RFC 7692 §7.1), and the text that says it
-/// in a 101.
+/// The negotiated parameters of permessage-deflate (RFC 7692 §7.1), and their text in a 101.
 public struct DeflateAgreement: Equatable, Sendable {
-  /// The sender of this direction forgets everything after each message (§7.1.1).
+  /// The sender of this direction drops its context after each message (§7.1.1).
   public var serverForgets: Bool
   public var clientForgets: Bool
-  /// No distance is longer than this, as a power of two (§7.1.2): 9 to 15 for the server, whose
-  /// zlib knows no smaller window, 8 to 15 for the client.
+  /// The window size as a power of two (§7.1.2): 9 to 15 for the server, because zlib deflates with
+  /// no smaller window, 8 to 15 for the client.
   public var serverWindowBits: UInt8
   public var clientWindowBits: UInt8
-  /// Whether the answer names the windows: the server's must be named when the client asked for it,
-  /// the client's must not be when it did not.
+  /// Whether the response names the windows. It must name the server's when the client requested
+  /// one, and must not name the client's when the client did not offer it.
   var namesServerWindow = false
   var namesClientWindow = false
 
@@ -27,7 +26,7 @@ public struct DeflateAgreement: Equatable, Sendable {
 
   static let extensionName = "permessage-deflate"
 
-  /// The value of `Sec-WebSocket-Extensions` in the answer.
+  /// The value of `Sec-WebSocket-Extensions` in the response.
   public var fieldValue: String {
     var text: [UInt8] = []
     appendFieldValue(to: &text)
@@ -50,12 +49,12 @@ public struct DeflateAgreement: Equatable, Sendable {
 }
 
 extension DeflateAgreement {
-  /// A client's reading of the server's answer (RFC 7692 §7.1): one element, and nothing in it that
-  /// an answer cannot say. Nil: the connection must be failed.
+  /// Parses the server's response on the client's side (RFC 7692 §7.1): one element, with
+  /// parameters that a response may have. Nil: the client must fail the connection.
   public init?(answer: String) {
     var list = ExtensionList(answer)
     do throws(ExtensionList.Malformed) {
-      // Another extension cannot have been offered, and would hide behind or before ours.
+      // No other extension was offered, so a second element is a fault.
       guard answer.utf8.starts(with: Self.extensionName.utf8), !answer.utf8.contains(0x2C),
         let one = try list.nextDeflateOffer(), one.isValid
       else { return nil }
@@ -71,13 +70,13 @@ extension DeflateAgreement {
   }
 }
 
-/// What the server wants of permessage-deflate.
+/// The server's policy for negotiating permessage-deflate.
 public struct DeflatePolicy: Equatable, Sendable {
-  /// Whether either side may refer to earlier messages, which costs a window and more for each
-  /// connection.
+  /// Whether either side may keep its context across messages. Each connection then costs at least
+  /// one window.
   public var allowsContext: Bool
-  /// The largest window of either side where context is kept. Without context there is one window
-  /// for all connections, which may as well be the largest.
+  /// The largest window of either side, as a power of two, when context is kept. Without context
+  /// all connections share one window, so it has the largest size.
   public var contextWindowBits: UInt8
 
   public init(allowsContext: Bool = false, contextWindowBits: UInt8 = 15) {
@@ -86,11 +85,11 @@ public struct DeflatePolicy: Equatable, Sendable {
     self.contextWindowBits = contextWindowBits
   }
 
-  /// The agreement on the first offer that can be accepted, over all fields of the name and in the
-  /// order in which the client prefers them (RFC 7692 §5.1); nil when there is none.
+  /// The agreement on the first acceptable offer, over all fields of the name in the client's order
+  /// of preference (RFC 7692 §5.1); nil when no offer is acceptable.
   ///
-  /// A list that does not follow RFC 6455 §9.1 counts as no list at all: what its other elements
-  /// would mean is not certain. A connection without compression always works.
+  /// A list that violates RFC 6455 §9.1 is ignored as a whole, because the meaning of its other
+  /// elements is uncertain. A connection without compression always works.
   public func agree(on fields: [String]) -> DeflateAgreement? {
     var agreement: DeflateAgreement?
     for field in fields {
@@ -110,19 +109,19 @@ public struct DeflatePolicy: Equatable, Sendable {
   /// RFC 7692 §7.1.1 and §7.1.2, parameter by parameter; nil declines.
   func accept(_ offer: DeflateOffer) -> DeflateAgreement? {
     guard offer.isValid else { return nil }
-    // §7.1.1: either may be answered to every offer, and the server's must be when it was asked
-    // for.
+    // §7.1.1: a response to any offer may contain either parameter. It must contain the server's
+    // when the offer does.
     var agreement = DeflateAgreement(
       serverForgets: !allowsContext || offer.serverForgets,
       clientForgets: !allowsContext || offer.clientForgets)
     if let bits = offer.serverWindowBits {
-      // zlib has no window of 256 bytes.
+      // zlib cannot deflate with a window of 256 bytes.
       guard bits >= 9 else { return nil }
       agreement.serverWindowBits = bits
       agreement.namesServerWindow = true
     }
     if !agreement.serverForgets {
-      // §7.1.2.1: the server may name a window that nobody asked for.
+      // §7.1.2.1: the server may name a window without a request.
       agreement.serverWindowBits = min(agreement.serverWindowBits, contextWindowBits)
       agreement.namesServerWindow = agreement.serverWindowBits < 15 || offer.serverWindowBits != nil
     }
@@ -132,8 +131,8 @@ public struct DeflatePolicy: Equatable, Sendable {
         agreement.clientWindowBits = contextWindowBits
         agreement.namesClientWindow = true
       } else {
-        // §7.1.2.2: a client that does not offer it cannot be told to take a smaller window, so it
-        // is told to forget: a connection must not cost more than what is configured.
+        // §7.1.2.2: the server cannot limit the window of a client that does not offer the
+        // parameter. It forbids context instead: a connection must stay within the configured cost.
         agreement.clientForgets = true
       }
     }
@@ -141,13 +140,13 @@ public struct DeflatePolicy: Equatable, Sendable {
   }
 }
 
-/// One element of the client's list, as far as permessage-deflate has a meaning for it.
+/// One permessage-deflate element of the client's list.
 struct DeflateOffer: Equatable {
   var serverForgets = false
   var clientForgets = false
   var serverWindowBits: UInt8?
   var clientWindowBits: UInt8?
-  /// `client_max_window_bits` is there, with a value or without.
+  /// `client_max_window_bits` is present, with or without a value.
   var namesClientWindow = false
   /// RFC 7692 §7.1: false after an unknown or repeated parameter, or one whose value is not
   /// allowed. Such an offer is declined.
@@ -178,8 +177,8 @@ struct DeflateOffer: Equatable {
 }
 
 extension ExtensionList.Parameter {
-  /// §7.1.2: a decimal number from 8 to 15 without leading zeros. Between quotes RFC 6455 §9.1
-  /// would allow it too, but no client writes it so, and an offer may always be declined.
+  /// §7.1.2: a decimal number from 8 to 15 without leading zeros. RFC 6455 §9.1
+  /// would also allow quotes, but no client sends them, and an offer may always be declined.
   fileprivate var windowBits: UInt8? {
     guard let value, !isQuoted else { return nil }
     switch value {

@@ -2,8 +2,8 @@
 ///
 ///     extension-list = 1#( token *( ";" token [ "=" ( token | quoted-string ) ] ) )
 ///
-/// Every byte is looked at once. Nothing is kept of extensions that are not ours; how long a field
-/// may be, and how many there may be, the head's limits say.
+/// Every byte is read once. Other extensions are skipped. `HeadLimits` bounds the length and the
+/// number of the fields.
 struct ExtensionList {
   struct Malformed: Error {}
 
@@ -19,13 +19,13 @@ struct ExtensionList {
 
   init(_ field: String) { bytes = Array(field.utf8) }
 
-  /// The next offer of permessage-deflate, whatever stands before it; nil at the end.
+  /// The next offer of permessage-deflate, after any other elements; nil at the end.
   mutating func nextDeflateOffer() throws(Malformed) -> DeflateOffer? {
     while true {
       // Empty elements are allowed (RFC 9110 §5.6.1.2).
       while skipBlanks() == UInt8(ascii: ",") { offset += 1 }
       guard offset < bytes.count else { return nil }
-      // Names are compared as they stand: no registry says that their case does not matter.
+      // Names are case-sensitive: no registry says otherwise.
       let isOurs = try token().elementsEqual(DeflateAgreement.extensionName.utf8)
       var offer = DeflateOffer()
       while skipBlanks() == UInt8(ascii: ";") {
@@ -38,7 +38,7 @@ struct ExtensionList {
     }
   }
 
-  /// Steps over white space and tells what comes then; nil at the end.
+  /// Skips white space and returns the next byte; nil at the end.
   @discardableResult
   private mutating func skipBlanks() -> UInt8? {
     while offset < bytes.count, isBlank(bytes[offset]) { offset += 1 }

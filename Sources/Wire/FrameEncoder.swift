@@ -31,7 +31,7 @@ public enum FrameEncoder {
     }
     precondition(
       !opcode.isControl || count <= controlBytesMax, "control frame too long (§5.5)")
-    // Header and payload at once: the room is asked for once.
+    // Header and payload share one reservation.
     let isShort = count <= 125
     let header = isShort ? 2 : 4
     let first = UInt32(0x80 | opcode.rawValue)
@@ -40,7 +40,7 @@ public enum FrameEncoder {
       ? first | UInt32(count) << 8
       : first | 126 << 8 | UInt32(UInt16(truncatingIfNeeded: count).byteSwapped) << 16
     // SAFETY: the pointers are used only inside the closures. The header's word is four bytes, for
-    // which there is room whatever the payload; what it wrote too much is written over, or is not
+    // which there is always room; the bytes it writes beyond the header are overwritten or not
     // counted.
     unsafe bytes.append(upTo: count + 4) { room in
       unsafe room.storeBytes(of: word.littleEndian, as: UInt32.self)
@@ -50,7 +50,7 @@ public enum FrameEncoder {
     }
   }
 
-  /// A message that is deflated already (RFC 7692 §6): RSV1 is set.
+  /// Appends a message that is already deflated (RFC 7692 §6): RSV1 is set.
   @inlinable
   public static func appendDeflatedFrame(
     _ opcode: Opcode, payload: RawSpan, to bytes: inout [UInt8]
@@ -61,7 +61,7 @@ public enum FrameEncoder {
     bytes[start] |= 0x40
   }
 
-  /// Where the payload lies in a whole unmasked frame of our own making.
+  /// The payload's range in a whole unmasked frame that this encoder made.
   @inlinable
   public static func payloadRange(ofFrame frame: RawSpan) -> Range<Int> {
     switch frame.byte(at: 1) {
@@ -71,14 +71,14 @@ public enum FrameEncoder {
     }
   }
 
-  /// Appends a frame whose payload is written by `body` straight behind the header, so that a text
-  /// whose length is not known before is written once. `body` may only append.
+  /// Appends a frame whose payload `body` writes directly after the header, so that a text of
+  /// unknown length is written once. `body` may only append.
   @inlinable
   public static func appendFrame<Failure: Error>(
     _ opcode: Opcode, to bytes: inout [UInt8],
     body: (inout [UInt8]) throws(Failure) -> Void
   ) throws(Failure) {
-    // Room for the middle form, the usual one; the others move the payload by a few bytes.
+    // Reserves the common four-byte header; the others move the payload by a few bytes.
     let start = bytes.count
     bytes.append(bigEndian: UInt32(0))
     let payloadStart = start + 4
@@ -142,7 +142,7 @@ public enum FrameEncoder {
   private static func appendClosePayload(
     _ code: CloseCode, reason: String, to bytes: inout [UInt8]
   ) {
-    precondition(code.isReceivable, "this close code never travels (RFC 6455 §7.4.1)")
+    precondition(code.isReceivable, "this close code is never sent (RFC 6455 §7.4.1)")
     bytes.append(bigEndian: code.rawValue)
     let text = reason.utf8
     var end = text.endIndex

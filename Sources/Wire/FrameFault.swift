@@ -1,4 +1,4 @@
-/// What a peer can do wrong with frames: a closed list, each with the close code it earns.
+/// The frame errors of a peer: a closed list, each with its close code.
 public enum FrameFault: Error, Equatable, Sendable, CaseIterable {
   case reservedBits
   case reservedOpcode
@@ -25,7 +25,7 @@ public enum FrameFault: Error, Equatable, Sendable, CaseIterable {
     }
   }
 
-  /// For the close frame and the log: fixed texts, so nothing of the peer's data is repeated to it.
+  /// The text for the close frame and the log. It is fixed, so it repeats no data of the peer.
   public var reason: StaticString {
     switch self {
     case .reservedBits: "reserved bits set"

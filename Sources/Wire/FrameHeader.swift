@@ -2,8 +2,8 @@ import Primitives
 
 /// The 2 to 14 bytes before a payload (RFC 6455 §5.2), read from however many of them have arrived.
 ///
-/// The checks run in the order of the bytes, so a header that comes in pieces earns the same fault
-/// as one that comes whole, at the first byte that is wrong.
+/// The checks run in the order of the bytes, so a header that arrives in pieces gives the same
+/// fault as a complete one, at the first invalid byte.
 struct FrameHeader {
   static let byteCountMax = 14
 
@@ -25,8 +25,8 @@ struct FrameHeader {
     let available = bytes.byteCount - start
     guard available >= 1 else { return nil }
     let first = bytes.byte(at: start)
-    // §5.2: RSV bits are 0 unless an extension gives them a meaning. RSV1 is permessage-deflate's
-    // where that was agreed (RFC 7692 §6), and on the first frame of a message only.
+    // §5.2: RSV bits are 0 unless an extension defines them. RSV1 is that of permessage-deflate
+    // when negotiated (RFC 7692 §6), and on the first frame of a message only.
     guard first & 0x30 == 0 else { throw .reservedBits }
     let isDeflated = first & 0x40 != 0
     guard allowsDeflated || !isDeflated else { throw .reservedBits }
@@ -42,7 +42,7 @@ struct FrameHeader {
     // §5.1: clients mask every frame, servers none.
     guard isMasked == isMaskRequired else { throw isMaskRequired ? .unmasked : .masked }
     let shortLength = Int(second & 0x7F)
-    // §5.5: at most 125 bytes, which the longer forms cannot say.
+    // §5.5: at most 125 bytes, which excludes the longer length forms.
     guard shortLength <= 125 || !opcode.isControl else { throw .controlTooLong }
 
     var headerBytes = 2
@@ -54,7 +54,7 @@ struct FrameHeader {
       guard length > 125 else { throw .lengthNotMinimal }
       headerBytes = 4
     } else if shortLength == 127 {
-      // §5.2: the most significant bit must be 0. It is known before the rest has come.
+      // §5.2: the most significant bit must be 0. It is checked before the rest arrives.
       guard available >= 3 else { return nil }
       guard bytes.byte(at: start + 2) & 0x80 == 0 else { throw .lengthOutOfRange }
       guard available >= 10 else { return nil }

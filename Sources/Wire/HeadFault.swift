@@ -1,6 +1,5 @@
-/// What a peer can do wrong with the head of an HTTP/1.1 message (RFC 9112), each with the status
-/// it earns. The connection is closed after every one of them: where the next message begins is no
-/// longer certain.
+/// The errors in the head of an HTTP/1.1 message (RFC 9112), each with its response status. Every
+/// one closes the connection, because the start of the next message is no longer certain.
 public enum HeadFault: Error, Equatable, Sendable, CaseIterable {
   case headTooLong
   case targetTooLong

@@ -3,8 +3,8 @@ import Primitives
 /// The fields of a head in the order of arrival, with duplicates: names in lower case, values
 /// without the white space around them.
 ///
-/// They are one copy of their bytes, searched in place: an upgrade asks for a dozen fields by name
-/// and reads two of them, so texts are made only of what somebody wants as text.
+/// The fields are one copy of their bytes, searched in place: an upgrade looks up a dozen fields by
+/// name and reads two of them as text, so a String is made only on request.
 public struct HeadFields: Equatable, Sendable {
   public struct Field: Equatable, Sendable {
     public var name: String
@@ -49,7 +49,7 @@ public struct HeadFields: Equatable, Sendable {
     return values
   }
 
-  /// Whether there is one field of the name, and its value is this text.
+  /// Whether exactly one field has the name, and its value equals `text`.
   public func value(of name: StaticString, is text: StaticString) -> Bool {
     var count = 0
     var isEqual = false
@@ -99,7 +99,7 @@ public struct HeadFields: Equatable, Sendable {
     return members
   }
 
-  /// Whether the list has this token, whatever its case. The token is given in lower case.
+  /// Whether the list has this token in any case. The token is given in lower case.
   public func list(of name: StaticString, has token: StaticString) -> Bool {
     var isThere = false
     forEachMember(of: name) { if $0.equalsIgnoringCase(token) { isThere = true } }
@@ -109,8 +109,8 @@ public struct HeadFields: Equatable, Sendable {
   /// Reads one line without its CRLF (RFC 9112 §5).
   mutating func append(line: RawSpan) throws(HeadFault) {
     guard places.count < HeadLimits.fields else { throw .tooManyFields }
-    // §5.2: a line that begins with white space once continued the one before it. Smugglers live on
-    // it.
+    // §5.2: obsolete line folding, in which leading white space continues the previous line, is
+    // refused: it enables request smuggling.
     guard !isBlank(line.byte(at: 0)) else { throw .fieldFolded }
     var colon = 0
     // §5.1: no white space between name and colon; it is not a token character.
@@ -135,7 +135,7 @@ public struct HeadFields: Equatable, Sendable {
       Place(start: UInt16(start), valueStart: UInt16(start + colon), end: UInt16(text.count)))
   }
 
-  /// Room for the fields of a head of so many bytes, and for as many as browsers send.
+  /// Reserves `byteCount` bytes of text, and 16 fields, about as many as browsers send.
   mutating func reserve(byteCount: Int) {
     text.reserveCapacity(byteCount)
     places.reserveCapacity(16)
@@ -143,11 +143,11 @@ public struct HeadFields: Equatable, Sendable {
 }
 
 extension RawSpan {
-  /// Whether this is the text, which is given in lower case, in any case.
+  /// Whether these bytes equal `text` in any case. `text` is given in lower case.
   func equalsIgnoringCase(_ text: StaticString) -> Bool {
     guard text.utf8CodeUnitCount == byteCount else { return false }
     for offset in 0..<byteCount {
-      // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes for ever.
+      // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes permanently.
       guard unsafe lowercased(byte(at: offset)) == text.utf8Start[offset] else { return false }
     }
     return true
@@ -159,7 +159,7 @@ func isBlank(_ byte: UInt8) -> Bool {
   byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
 }
 
-/// Of ASCII letters only: no other text becomes one by it.
+/// Folds ASCII letters only: no other byte becomes a letter.
 @inline(__always)
 func lowercased(_ byte: UInt8) -> UInt8 {
   byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
@@ -169,9 +169,9 @@ func lowercased(_ byte: UInt8) -> UInt8 {
 @inline(__always)
 func isTokenCharacter(_ byte: UInt8) -> Bool { TokenCharacter.lowercase(byte) != 0 }
 
-/// The characters of a token, by a table: a head has hundreds of them.
+/// The token characters (RFC 9110 §5.6.2) as a table, because a head has hundreds of them.
 enum TokenCharacter {
-  /// The byte, a letter in lower case; 0 for what may not stand in a token.
+  /// The byte with letters in lower case; 0 for a byte that is not allowed in a token.
   @inline(__always)
   static func lowercase(_ byte: UInt8) -> UInt8 { byte < 128 ? table[Int(byte)] : 0 }
 
@@ -195,9 +195,9 @@ private func trimmed(_ bytes: RawSpan, _ range: Range<Int>) -> Range<Int> {
   return start..<end
 }
 
-/// The lines of a head, each without its CRLF, the empty last one left out. The scanner has made
-/// sure that CR and LF occur only in pairs, and this checks it again: a head may come from
-/// elsewhere.
+/// Calls `body` with each line of a head, without its CRLF and without the empty last line.
+/// `HeadScanner` ensures that CR and LF occur only in pairs; this checks it again, because a caller
+/// may pass a head that was not scanned.
 func forEachLine(
   of head: RawSpan, _ body: (Int, RawSpan) throws(HeadFault) -> Void
 ) throws(HeadFault) {

@@ -1,6 +1,6 @@
 import Primitives
 
-/// What the head of an HTTP message may cost its receiver.
+/// The bounds on the head of an HTTP message.
 public enum HeadLimits {
   /// Bytes from the first line to the empty line, both included.
   public static let headBytes = 16_384
@@ -11,19 +11,19 @@ public enum HeadLimits {
   public static let parameters = 100
 }
 
-/// Finds the end of an HTTP/1.1 head (RFC 9112 §2.1) in bytes that come in pieces, looking at each
+/// Finds the end of an HTTP/1.1 head (RFC 9112 §2.1) in bytes that arrive in pieces, reading each
 /// byte once.
 ///
-/// It also refuses what can never become a head, so that a TLS hello or a flood is not waited for:
-/// the strict reading of §2.2, where a line ends by CRLF only and no control character but HTAB
-/// occurs.
+/// It refuses bytes that can never become a head, so that the gateway does not wait for the end of
+/// a TLS hello or a flood. It reads §2.2 strictly: a line ends with CRLF only, and HTAB is the only
+/// control character allowed.
 public struct HeadScanner: Equatable, Sendable {
   private var resume: UInt32 = 0
   private var lineStart: UInt32 = 0
   private var hasFirstLine = false
   private var firstLineEnd: UInt32 = 0
 
-  /// Where the first line is, without its CRLF, once it is complete.
+  /// The range of the first line without its CRLF, once it is complete.
   public var firstLine: Range<Int>? {
     hasFirstLine ? Int(firstLineStart)..<Int(firstLineEnd) : nil
   }
@@ -33,7 +33,7 @@ public struct HeadScanner: Equatable, Sendable {
   public init() {}
 
   /// `bytes` is everything received so far, from the same first byte on. The result is the number
-  /// of bytes up to and including the empty line, or nil while it has not come.
+  /// of bytes up to and including the empty line, or nil while it has not arrived.
   public mutating func scan(_ bytes: RawSpan) throws(HeadFault) -> Int? {
     let end = min(bytes.byteCount, HeadLimits.headBytes)
     var offset = Int(resume)
@@ -43,7 +43,7 @@ public struct HeadScanner: Equatable, Sendable {
       let byte = bytes.byte(at: offset)
       offset += 1
       if byte == UInt8(ascii: "\r") {
-        // Judged with the byte behind it, which may be in the next segment.
+        // Checked together with the next byte, which may be in the next segment.
         guard offset < end else {
           offset -= 1
           break
@@ -76,14 +76,14 @@ public struct HeadScanner: Equatable, Sendable {
   }
 }
 
-/// Where the next control character is, HTAB being none: below 0x20, or 0x7F.
+/// The offset of the next control character other than HTAB: below 0x20, or 0x7F.
 func nextControl(in bytes: RawSpan, from start: Int, to end: Int) -> Int {
   let ones: UInt64 = 0x0101_0101_0101_0101
   var offset = start
   while offset < end {
     if offset + 8 <= end {
-      // Eight bytes at a time; of the bytes that are marked the lowest is one in any case, since a
-      // borrow goes upwards only.
+      // Eight bytes at a time. The lowest marked byte is always a match, because a borrow only
+      // affects higher bytes.
       let word = UInt64(littleEndian: bytes.word(at: offset))
       let deleted = word ^ ones &* 0x7F
       let found = (word &- ones &* 0x20) & ~word | (deleted &- ones) & ~deleted

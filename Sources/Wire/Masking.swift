@@ -3,7 +3,7 @@
 ///
 /// A key is four bytes, first byte lowest, whatever the machine's byte order.
 enum Masking {
-  /// The key for what follows `byteCount` masked bytes: a payload may arrive in any number of
+  /// The key for the bytes after `byteCount` masked bytes: a payload may arrive in any number of
   /// pieces.
   @inline(__always)
   static func advance(_ key: UInt32, by byteCount: Int) -> UInt32 {
@@ -11,8 +11,8 @@ enum Masking {
     return bits == 0 ? key : key &>> bits | key &<< (32 &- bits)
   }
 
-  /// Answers whether all bytes that were written are below 0x80: text that is, and nearly all text
-  /// is, needs no other look at its bytes.
+  /// Returns whether all written bytes are ASCII. Nearly all text is, and then needs no separate
+  /// UTF-8 check.
   @_noAllocation
   @discardableResult
   static func apply(_ key: UInt32, to bytes: inout MutableRawSpan, in range: Range<Int>) -> Bool {
@@ -21,7 +21,7 @@ enum Masking {
     let twice = (UInt64(key) << 32 | UInt64(key)).littleEndian
     let wide = SIMD4<UInt64>(repeating: twice)
     // SAFETY: the range was checked above; every access below stays inside it, unaligned loads and
-    // stores are asked for as such, and the pointer does not leave the closure.
+    // stores are explicit, and the pointer does not leave the closure.
     return unsafe bytes.withUnsafeMutableBytes { raw in
       var seen = SIMD4<UInt64>(repeating: 0)
       var offset = range.lowerBound
@@ -43,7 +43,7 @@ enum Masking {
         bits |= word
         offset &+= 8
       }
-      // Whole steps of 4 and 8 leave the key where it was: its first byte is next.
+      // Steps of whole keys (4 and 8 bytes) do not rotate the key: its first byte is next.
       if offset &+ 4 <= end {
         let word =
           unsafe raw.loadUnaligned(fromByteOffset: offset, as: UInt32.self)

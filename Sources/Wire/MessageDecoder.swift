@@ -1,6 +1,6 @@
 import Primitives
 
-/// What one WebSocket message may cost its receiver.
+/// The bounds on one WebSocket message.
 public struct MessageLimits: Equatable, Sendable {
   /// Payload bytes of all fragments together.
   public var messageBytes: Int
@@ -12,7 +12,7 @@ public struct MessageLimits: Equatable, Sendable {
     self.fragments = fragments
   }
 
-  /// Payload bytes of a deflated message. What cannot be compressed becomes longer: by an eighth
+  /// Payload bytes of a deflated message. Incompressible data grows: by an eighth
   /// and a 64th where zlib's worst block is used, and by the markers of flushes. The inflater
   /// holds the output to `messageBytes` exactly.
   public var deflatedBytes: Int { messageBytes + messageBytes / 8 + messageBytes / 64 + 1_024 }
@@ -21,14 +21,14 @@ public struct MessageLimits: Equatable, Sendable {
 /// Turns the bytes of one peer into messages and control frames (RFC 6455 §5 to §8), without owning
 /// the memory they arrive in.
 ///
-/// It unmasks in place. A message that lies whole in the caller's buffer is only pointed at; what
-/// is partial is copied to `assembly`, the one thing on the heap, which an idle connection does not
-/// have.
+/// It unmasks in place. A message that is complete in the caller's buffer is returned as a range of
+/// it. Partial messages are copied to `assembly`, the only heap memory, which an idle connection
+/// does not have.
 ///
-/// Invariants: after a fault or a close frame nothing is ever yielded again, and what still comes
-/// is swallowed (§1.4, §7.1.7); at most `limits.messageBytes` + 125 bytes are held, or
-/// `limits.deflatedBytes` + 125 where deflated messages are allowed; how the stream was cut into
-/// segments changes nothing but `Location`.
+/// Invariants: after a fault or a close frame nothing is ever yielded again, and further bytes are
+/// discarded (§1.4, §7.1.7); at most `limits.messageBytes` + 125 bytes are held, or
+/// `limits.deflatedBytes` + 125 where deflated messages are allowed; the segmentation of the stream
+/// affects only `Location`.
 public struct MessageDecoder: Sendable {
   /// Which side this is: servers require masks, clients forbid them (§5.1).
   public enum Role: UInt8, Sendable { case server, client }
@@ -46,7 +46,7 @@ public struct MessageDecoder: Sendable {
     /// `.text` (already checked to be UTF-8) or `.binary`.
     case message(Opcode, Location)
     /// The same, still deflated (RFC 7692 §7.2.2): neither its length nor its text is checked.
-    /// Comes only where `allowsDeflated` was set.
+    /// Yielded only if `allowsDeflated` is set.
     case deflatedMessage(Opcode, Location)
     case ping(Location)
     case pong(Location)
@@ -56,20 +56,20 @@ public struct MessageDecoder: Sendable {
 
   private enum Phase: UInt8 { case header, payload, finished }
 
-  /// May change at any time, for example when a peer has proved who it is.
+  /// May change at any time, for example when a peer has authenticated.
   public var limits: MessageLimits
-  /// permessage-deflate was agreed for this connection.
+  /// permessage-deflate was negotiated for this connection.
   public let allowsDeflated: Bool
-  /// The fragments so far, then the bytes of a control frame that came in pieces.
+  /// The fragments so far, then the bytes of a partial control frame.
   private var assembly: [UInt8] = []
-  /// How many bytes of `assembly` are the message's.
+  /// The number of bytes of `assembly` that belong to the message.
   private var messageByteCount = 0
   private var fragmentCount = 0
-  /// Bytes the current frame still owes.
+  /// Payload bytes of the current frame that have not arrived.
   private var missing = 0
   private var frame = FrameHeader(
     opcode: .continuation, isFinal: true, byteCount: 0, maskKey: 0, payloadByteCount: 0)
-  /// A header cut by the end of a segment.
+  /// The bytes of a header that the end of a segment interrupted.
   private var scratch = InlineArray<14, UInt8>(repeating: 0)
   private var scratchCount: UInt8 = 0
   private var utf8 = UTF8Validator()
@@ -78,7 +78,7 @@ public struct MessageDecoder: Sendable {
   private var isMessageDeflated = false
   private var role: Role
   private var phase = Phase.header
-  /// Where in `assembly` the payload that was handed out begins; -1 when none was.
+  /// The start in `assembly` of the payload last yielded; -1 for none.
   private var lentFrom = -1
 
   public init(role: Role, limits: MessageLimits, allowsDeflated: Bool = false) {
@@ -91,7 +91,7 @@ public struct MessageDecoder: Sendable {
   /// Whether a fault or a close frame has ended this direction.
   public var isFinished: Bool { phase == .finished }
 
-  /// Whether a message has begun and not ended: what an idle timeout should not mistake for
+  /// Whether a message has begun and not ended: an idle timeout should not count this time as
   /// silence.
   public var isInsideMessage: Bool { messageOpcode != .continuation || phase == .payload }
 
@@ -115,8 +115,8 @@ public struct MessageDecoder: Sendable {
     }
   }
 
-  /// Everything but the usual message, rule after rule. Apart from it, which would else save and
-  /// restore every register for this.
+  /// The slow path: every input that is not a `WholeMessage`, one rule after the other. It is not
+  /// inlined, because the fast path would then save and restore every register.
   @inline(never)
   private mutating func nextPiece(
     _ buffer: inout MutableRawSpan, offset: inout Int
@@ -138,8 +138,7 @@ public struct MessageDecoder: Sendable {
     }
   }
 
-  /// Ends this direction for a fault that was found in what a message says: nothing is yielded
-  /// again.
+  /// Ends this direction after a fault in the content of a message: nothing is yielded again.
   public mutating func finish() {
     phase = .finished
     assembly = []
@@ -170,8 +169,8 @@ public struct MessageDecoder: Sendable {
     return taken
   }
 
-  /// Gives back the memory of what was handed out. `next` does it too; call it where the connection
-  /// may then be idle for hours.
+  /// Frees the memory of the yielded payload. `next` does it too; call this when the connection may
+  /// then be idle for hours.
   public mutating func clearAssembled() {
     guard lentFrom >= 0 else { return }
     if lentFrom == 0 || phase == .finished {
@@ -210,7 +209,7 @@ public struct MessageDecoder: Sendable {
     return nil
   }
 
-  /// What a header alone decides: the order of fragments (§5.4) and the limits, before any payload.
+  /// The checks of a header before any payload: the order of fragments (§5.4) and the limits.
   private mutating func begin(_ header: FrameHeader) throws(FrameFault) {
     if !header.opcode.isControl {
       if header.opcode == .continuation {
@@ -272,8 +271,8 @@ public struct MessageDecoder: Sendable {
     return isMessageDeflated ? .deflatedMessage(opcode, location) : .message(opcode, location)
   }
 
-  /// Control frames may stand between the fragments of a message (§5.4), so their pieces are kept
-  /// behind it.
+  /// Control frames may stand between the fragments of a message (§5.4), so their pieces are
+  /// stored after it.
   private mutating func readControl(
     _ bytes: RawSpan, _ range: Range<Int>
   ) throws(FrameFault) -> Step? {
@@ -303,7 +302,7 @@ public struct MessageDecoder: Sendable {
   }
 }
 
-/// §5.5.1, §7.4: nothing, or a code that may travel and a reason in UTF-8.
+/// §5.5.1, §7.4: nothing, or a code that a peer may send and a reason in UTF-8.
 private func closeCode(_ payload: RawSpan) throws(FrameFault) -> CloseCode? {
   if payload.byteCount == 0 { return nil }
   guard payload.byteCount >= 2 else { throw .closePayloadOfOneByte }

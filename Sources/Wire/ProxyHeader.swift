@@ -1,22 +1,22 @@
 import Primitives
 
-/// The header by which a proxy says for whom it connects (the PROXY protocol of HAProxy, version 2,
-/// §2.2), read from the first bytes of a connection, before TLS.
+/// The header in which a proxy states the client's address (the PROXY protocol of HAProxy, version
+/// 2, §2.2), read from the first bytes of a connection, before TLS.
 ///
-/// Exactly its bytes are asked for, never one that belongs to what follows. Bounded by
-/// `byteCountMax`, refused at the first byte that cannot be right; the type-length-values behind
-/// the addresses are skipped. Version 1, a line of text, is refused: whoever can send it can send
-/// this.
+/// It reads exactly the header's bytes, never a byte of the stream behind it. Its length is bounded
+/// by `byteCountMax`, and it is refused at the first invalid byte. The type-length-values after the
+/// addresses are skipped. Version 1, a line of text, is refused: every proxy that sends version 1
+/// can also send version 2.
 public struct ProxyHeader: Sendable {
   public enum Source: Equatable, Sendable {
-    /// The proxy speaks for itself (LOCAL, a health check), or does not say for whom.
+    /// The proxy's own connection (LOCAL, a health check), or one without a client address.
     case proxy
-    /// The address as IPv6, an IPv4 one mapped (RFC 4291 §2.5.5.2), and the port.
+    /// The client's IPv6 address, or its IPv4 address mapped (RFC 4291 §2.5.5.2), and its port.
     case client(high: UInt64, low: UInt64, port: UInt16)
   }
 
-  /// Bytes of the longest header that is read: addresses take 52 at most, the rest is a
-  /// certificate's names and the like.
+  /// Bytes of the longest accepted header: the fixed part and the addresses take at most 52 without
+  /// Unix sockets, the rest is type-length-values such as a certificate's names.
   public static let byteCountMax = 4_096
 
   private static let signature: [12 of UInt8] = [
@@ -28,22 +28,22 @@ public struct ProxyHeader: Sendable {
 
   public init() {}
 
-  /// How many bytes to read next, at most: above 0 until the source is known.
+  /// The maximum number of bytes to read next: above 0 until the source is known.
   public var wantedByteCount: Int {
     max(1, (bytes.count < ProxyHeader.fixedByteCount ? ProxyHeader.fixedByteCount : end))
       - bytes.count
   }
 
-  /// Takes at most `wantedByteCount` bytes; answers once the header is complete.
+  /// Takes at most `wantedByteCount` bytes. Returns nil until the header is complete.
   public mutating func receive(_ more: RawSpan) throws(ProxyFault) -> Source? {
-    precondition(more.byteCount <= wantedByteCount, "bytes behind the header belong to others")
+    precondition(more.byteCount <= wantedByteCount, "more bytes than the header has")
     bytes.append(more)
     try checkFixed()
     guard bytes.count >= ProxyHeader.fixedByteCount, bytes.count == end else { return nil }
     return try source()
   }
 
-  /// The header's length, once its fixed part is there.
+  /// The header's length, valid once its fixed part has arrived.
   private var end: Int { ProxyHeader.fixedByteCount + Int(bytes[14]) << 8 + Int(bytes[15]) }
 
   private func checkFixed() throws(ProxyFault) {
@@ -54,7 +54,7 @@ public struct ProxyHeader: Sendable {
     if bytes.count > 12 {
       guard bytes[12] >> 4 == 2, bytes[12] & 15 <= 1 else { throw .malformed }
     }
-    // §2.2: families beyond Unix and protocols beyond datagrams do not exist.
+    // §2.2: no family above Unix and no protocol above datagram is defined.
     if bytes.count > 13 {
       guard bytes[13] >> 4 <= 3, bytes[13] & 15 <= 2 else { throw .malformed }
     }
@@ -62,7 +62,7 @@ public struct ProxyHeader: Sendable {
   }
 
   private func source() throws(ProxyFault) -> Source {
-    // §2.2: for LOCAL the addresses are ignored, whatever they are.
+    // §2.2: the addresses of LOCAL are ignored.
     guard bytes[12] & 15 == 1 else { return .proxy }
     let addressByteCount = end - ProxyHeader.fixedByteCount
     switch bytes[13] {

@@ -1,7 +1,7 @@
 import Primitives
 
-/// The head of an HTTP/1.1 request (RFC 9112), read strictly: what two readers could understand in
-/// two ways is refused, because that is what request smuggling is made of.
+/// The head of an HTTP/1.1 request (RFC 9112), read strictly: an ambiguous head is refused,
+/// because request smuggling depends on two readers that disagree.
 public struct RequestHead: Equatable, Sendable {
   public enum Method: Hashable, Sendable {
     case get, head, post, put, patch, delete, options
@@ -12,17 +12,17 @@ public struct RequestHead: Equatable, Sendable {
   public var method: Method
   /// Decoded, beginning with "/" (or "*"), without "." and ".." segments.
   public var path: String
-  /// What follows the question mark, as it came.
+  /// The text after the question mark, as received.
   public var rawQuery: String
-  /// The minor version: 0 or 1, higher ones being read as 1 (RFC 9110 §2.5).
+  /// The minor version: 0 or 1; higher ones are read as 1 (RFC 9110 §2.5).
   public var minorVersion: Int
   public var fields: HeadFields
-  /// The bytes of the body; nil without the field, which means no body for a request (RFC 9112
-  /// §6.3).
+  /// The length of the body in bytes; nil without the field, which means no body for a request
+  /// (RFC 9112 §6.3).
   public var contentLength: Int?
   private var parameters: [RequestTarget.Parameter]
 
-  /// The first parameter of the name, decoded; empty where it has no value.
+  /// The first parameter of the name, decoded; empty when it has no value.
   public func query(_ name: String) -> String? {
     parameters.first { $0.name == name }?.value
   }
@@ -38,7 +38,7 @@ public struct RequestHead: Equatable, Sendable {
     return minorVersion >= 1 || fields.list(of: "connection", has: "keep-alive")
   }
 
-  /// Whether the client asks to leave HTTP on this connection for WebSocket (RFC 6455 §4.2.1).
+  /// Whether the client requests an upgrade to WebSocket (RFC 6455 §4.2.1).
   public var wantsWebSocket: Bool {
     fields.list(of: "upgrade", has: "websocket") && fields.list(of: "connection", has: "upgrade")
   }
@@ -62,8 +62,8 @@ public struct RequestHead: Equatable, Sendable {
     return request
   }
 
-  /// Refuses a line that cannot begin a request of HTTP/1, before the rest of the head has come:
-  /// the one of HTTP/0.9 has no rest, and other protocols wait for an answer.
+  /// Refuses a line that cannot begin an HTTP/1 request, before the rest of the head arrives: an
+  /// HTTP/0.9 request has no further lines, and clients of other protocols wait for a reply.
   ///
   /// - Parameters:
   ///   - head: bytes from the first one of the request on.
@@ -91,7 +91,7 @@ public struct RequestHead: Equatable, Sendable {
       fields: HeadFields(), contentLength: nil, parameters: target.parameters)
   }
 
-  /// RFC 9112 §3.2: exactly one Host in HTTP/1.1, and nothing in it that is not a host and a port.
+  /// RFC 9112 §3.2: exactly one Host in HTTP/1.1, with only a host and a port.
   private func checkHost() throws(HeadFault) {
     var count = 0
     var isValid = true
@@ -105,7 +105,7 @@ public struct RequestHead: Equatable, Sendable {
     guard isValid, count == 1 || count == 0 && minorVersion == 0 else { throw .hostInvalid }
   }
 
-  /// RFC 9112 §6: how long the body is must have one answer.
+  /// RFC 9112 §6: the length of the body must be unambiguous.
   private mutating func checkBody() throws(HeadFault) {
     var codingCount = 0
     var isChunked = false
@@ -120,7 +120,7 @@ public struct RequestHead: Equatable, Sendable {
       length = decimal($0)
     }
     if codingCount > 0 {
-      // §6.1: both together, in HTTP/1.0, or anything that only resembles "chunked" is an attack.
+      // §6.1: both fields, HTTP/1.0, or a coding that only resembles "chunked" is an attack.
       guard lengthCount == 0 && minorVersion >= 1 && codingCount == 1 && isChunked else {
         throw .transferCodingInvalid
       }

@@ -1,8 +1,7 @@
 import Primitives
 
-/// A request's target in origin form (RFC 9112 §3.2.1): a path and a query, both decoded. Anything
-/// a router or a file lookup could read in two ways is refused, so that what is compared is what
-/// was meant.
+/// A request's target in origin form (RFC 9112 §3.2.1): a path and a query, both decoded. A
+/// target that a router or a file lookup could read in two ways is refused.
 struct RequestTarget: Equatable, Sendable {
   struct Parameter: Equatable, Sendable {
     var name: String
@@ -10,20 +9,20 @@ struct RequestTarget: Equatable, Sendable {
   }
 
   var path: String
-  /// As it came, without the question mark.
+  /// The query as received, still encoded, without the question mark.
   var query = ""
   var parameters: [Parameter]
 
   static func parse(_ text: RawSpan) throws(HeadFault) -> RequestTarget {
     guard text.byteCount <= HeadLimits.targetBytes else { throw .targetTooLong }
-    // RFC 9112 §3.2.4: the asterisk form speaks of the server as a whole.
+    // RFC 9112 §3.2.4: the asterisk form names the server as a whole.
     if text.equals("*") { return RequestTarget(path: "*", parameters: []) }
-    // The absolute form is for proxies, the authority form for tunnels: this is neither.
+    // The absolute form is for proxies, the authority form for tunnels: neither is served here.
     guard text.byteCount > 0, text.byte(at: 0) == UInt8(ascii: "/") else { throw .targetInvalid }
     var queryStart = text.byteCount
     for offset in 0..<text.byteCount {
       let byte = text.byte(at: offset)
-      // RFC 3986 §2: printable ASCII only, and no fragment travels.
+      // RFC 3986 §2: printable ASCII only, and a fragment is never sent.
       guard byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#") else { throw .targetInvalid }
       if byte == UInt8(ascii: "?") && queryStart == text.byteCount { queryStart = offset }
     }
@@ -75,8 +74,8 @@ struct RequestTarget: Equatable, Sendable {
     return parameters
   }
 
-  /// Percent-decodes once. Control characters and what is not UTF-8 are refused; so is an escaped
-  /// slash or backslash in a path, which is one segment here and two elsewhere.
+  /// Percent-decodes once. Control characters and invalid UTF-8 are refused. So is an escaped
+  /// slash or backslash in a path, which other software could read as two segments.
   private static func decode(_ text: RawSpan, isQuery: Bool) throws(HeadFault) -> String {
     var offset = 0
     while offset < text.byteCount, text.byte(at: offset) != UInt8(ascii: "%"),
@@ -84,7 +83,7 @@ struct RequestTarget: Equatable, Sendable {
     {
       offset += 1
     }
-    // Nothing is escaped in most: `parse` has seen that they are ASCII.
+    // Most texts have no escapes, and `parse` has checked that they are ASCII.
     if offset == text.byteCount { return text.string }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.byteCount)

@@ -11,7 +11,7 @@ public struct ResponseHead: Equatable, Sendable {
     var fields = HeadFields()
     try forEachLine(of: head) { (number, line) throws(HeadFault) in
       if number > 0 { return try fields.append(line: line) }
-      // version SP three digits, then SP and a text that nobody reads.
+      // version SP three digits, then SP and a reason phrase, which is ignored.
       guard line.byteCount >= 12, line.byte(at: 8) == UInt8(ascii: " "),
         line.byteCount == 12 || line.byte(at: 12) == UInt8(ascii: " ")
       else { throw .statusLineInvalid }
@@ -38,8 +38,8 @@ public struct ResponseHead: Equatable, Sendable {
     bytes.append("\r\n")
   }
 
-  /// Appends one field. Whatever the value holds, it stays this field: control characters become
-  /// spaces.
+  /// Appends one field. Control characters in the value become spaces, so that it cannot begin
+  /// another field.
   public static func appendField(
     _ name: StaticString, _ value: String, to bytes: inout [UInt8]
   ) {

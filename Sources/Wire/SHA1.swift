@@ -1,7 +1,7 @@
 import Primitives
 
-/// SHA-1 (RFC 3174), for `Sec-WebSocket-Accept` alone: there it proves that the server read the
-/// request, it protects nothing.
+/// SHA-1 (RFC 3174), for `Sec-WebSocket-Accept` alone: it proves there that the server read the
+/// request. It has no security purpose.
 enum SHA1 {
   /// The 20 bytes of the digest.
   static func digest(_ message: [UInt8]) -> [UInt8] {

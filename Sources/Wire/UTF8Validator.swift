@@ -3,7 +3,7 @@ import Primitives
 /// Checks UTF-8 as it arrives, in pieces of any size (RFC 3629; RFC 6455 §8.1): overlong forms,
 /// surrogates and values above U+10FFFF are refused too.
 ///
-/// ASCII is skipped in words, everything else walks `UTF8Automaton`.
+/// ASCII is skipped in words; all other bytes go through `UTF8Automaton`.
 public struct UTF8Validator: Equatable, Sendable {
   private var state = UTF8Automaton.stored(UTF8Automaton.complete)
 
@@ -13,7 +13,7 @@ public struct UTF8Validator: Equatable, Sendable {
   @inline(__always)
   public var isComplete: Bool { UTF8Automaton.isComplete(UInt64(state)) }
 
-  /// False if the text cannot be right any more; the validator is of no further use then.
+  /// Returns false once the text is invalid; the validator must not be used after that.
   @_noAllocation
   public mutating func accept(_ bytes: RawSpan, in range: Range<Int>) -> Bool {
     var offset = range.lowerBound
@@ -36,7 +36,7 @@ public struct UTF8Validator: Equatable, Sendable {
     return true
   }
 
-  /// The whole of a text at once.
+  /// Checks a whole text at once.
   public static func isValid(_ bytes: RawSpan) -> Bool {
     var validator = UTF8Validator()
     return validator.accept(bytes, in: 0..<bytes.byteCount) && validator.isComplete
@@ -61,9 +61,9 @@ public struct UTF8Validator: Equatable, Sendable {
   }
 }
 
-/// Well-formed UTF-8 as an automaton whose states are shifts: a byte's row holds for each state,
-/// six bits wide and at that state's own position, which one is next. So a byte costs two loads and
-/// a shift, whatever the script. Only the low six bits of a state count.
+/// Well-formed UTF-8 as an automaton whose states are shifts: a byte's row holds the next state
+/// of each state, six bits wide, at that state's bit position. A byte therefore costs two loads and
+/// a shift in any script. Only the low six bits of a state count.
 private enum UTF8Automaton {
   @inline(__always)
   static func next(_ state: UInt64, _ byte: UInt8) -> UInt64 { rows[Int(byte)] &>> state }
@@ -87,7 +87,7 @@ private enum UTF8Automaton {
   @inline(__always)
   static func stored(_ state: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: state & stateBits) }
 
-  // What may come next: the states. `wrong` is 0, so that every row leads from it to itself.
+  // The states, named after the bytes allowed next. `wrong` is 0: every row maps it to itself.
   private static let wrong: UInt64 = 0
   static let complete: UInt64 = 6
   private static let oneMore: UInt64 = 12
@@ -99,7 +99,7 @@ private enum UTF8Automaton {
   private static let afterF4: UInt64 = 48  // U+10FFFF is the last
   private static let stateBits: UInt64 = 63
 
-  // What a byte leads to, `next << state` (Unicode 16, table 3-7). C0, C1 and F5…FF cannot occur.
+  // A byte's transitions, `next << state` (Unicode 16, table 3-7). C0, C1 and F5…FF never occur.
   private static let no: UInt64 = 0
   private static let one: UInt64 = complete << complete
   private static let middle = complete << oneMore | oneMore << twoMore | twoMore << threeMore

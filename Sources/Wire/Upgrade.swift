@@ -1,12 +1,12 @@
 import Primitives
 
 /// The server's half of the opening handshake (RFC 6455 §4.2): from a request's head to the bytes
-/// of a 101, or to the status that refuses it. Origin, tokens and admission are judged elsewhere,
+/// of a 101, or to the status that refuses it. The caller checks origin, tokens and admission
 /// before this.
 public enum Upgrade {
   public struct Refusal: Equatable, Sendable {
     public var status: Int
-    /// Fields the status obliges to, or that tell the client what would be accepted.
+    /// Fields that the status requires, or that list the accepted values.
     public var fields: [HeadFields.Field]
     public var reason: StaticString
 
@@ -17,8 +17,8 @@ public enum Upgrade {
   }
 
   public enum Outcome: Equatable, Sendable {
-    /// The whole response, ready to be written; WebSocket begins behind it, with messages deflated
-    /// as agreed.
+    /// The whole response. WebSocket frames follow it, with messages deflated as agreed; nil means
+    /// without compression.
     case accept(response: [UInt8], deflate: DeflateAgreement?)
     case refuse(Refusal)
   }
@@ -37,11 +37,11 @@ public enum Upgrade {
       return refuse(400, "body in an opening handshake")
     }
     guard head.wantsWebSocket else {
-      // RFC 9110 §15.5.22: a 426 says to what.
+      // RFC 9110 §15.5.22: a 426 names the required protocol in Upgrade.
       return refuse(
         426, "this endpoint speaks WebSocket", ("Upgrade", "websocket"), ("Connection", "Upgrade"))
     }
-    // §4.4: the answer to another version names the one that is spoken.
+    // §4.4: the response to another version names the supported one.
     guard head.fields.value(of: "sec-websocket-version", is: "13") else {
       return refuse(
         426, "WebSocket version 13 only", ("Upgrade", "websocket"), ("Connection", "Upgrade"),
@@ -61,7 +61,7 @@ public enum Upgrade {
     response.append("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n")
     response.append("Connection: Upgrade\r\nSec-WebSocket-Accept: ")
     response += accept
-    // §11.3.4: protocol names are compared as they stand.
+    // §11.3.4: subprotocol names are compared byte by byte.
     var isOffered = false
     head.fields.forEachMember(of: "sec-websocket-protocol") {
       if $0.equals(subprotocol) { isOffered = true }
@@ -94,8 +94,8 @@ public enum Upgrade {
     return String(decoding: value, as: UTF8.self)
   }
 
-  /// §4.2.1: base64 that decodes to 16 bytes, so 22 digits and two signs of padding. The key is
-  /// never decoded, so the four bits behind the last byte do not matter.
+  /// §4.2.1: base64 that decodes to 16 bytes, so 22 digits and two padding characters. The key
+  /// is never decoded, so the four bits after the last byte are not checked.
   static func isKey(_ text: RawSpan) -> Bool {
     guard text.byteCount == 24, text.extracting(22..<24).equals("==") else { return false }
     for offset in 0..<22 where !Base64.isDigit(text.byte(at: offset)) { return false }

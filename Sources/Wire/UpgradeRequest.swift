@@ -1,12 +1,12 @@
 import Primitives
 
-/// The client's half of the opening handshake (RFC 6455 §4.1): the request, and the judgement of
-/// the answer. For the load tests and other clients of our own.
+/// The client's half of the opening handshake (RFC 6455 §4.1): the request, and the validation
+/// of the response. Used by the load tests and our other clients.
 public struct UpgradeRequest: Sendable {
   public enum Answer: Equatable, Sendable {
     /// The subprotocol the server chose, if any.
     case accepted(subprotocol: String?)
-    /// An ordinary HTTP answer: 403, 429, 503 and so on.
+    /// A plain HTTP response: 403, 429, 503 and so on.
     case refused(status: Int)
     /// A 101 that does not follow the RFC; the connection must be failed.
     case invalid(StaticString)
@@ -25,7 +25,7 @@ public struct UpgradeRequest: Sendable {
   /// Path and query, already escaped.
   public var target: String
   public var subprotocol: String?
-  /// Whether permessage-deflate is offered, with every window zlib can inflate.
+  /// Whether to offer permessage-deflate, with every window that zlib can inflate.
   public var offersDeflate = false
   /// More fields, for example Origin. Control characters in values become spaces.
   public var fields: [(name: StaticString, value: String)]

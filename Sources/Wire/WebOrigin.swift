@@ -1,15 +1,15 @@
 import Primitives
 
-/// Origins as browsers send them (RFC 6454 §6.2, RFC 6455 §10.2), in one form each, so that equal
-/// means the same.
+/// Origins as browsers send them (RFC 6454 §6.2, RFC 6455 §10.2), normalized, so that two
+/// texts are equal exactly when the origins are.
 public enum WebOrigin {
-  /// Bytes of the longest origin that is looked at.
+  /// Bytes of the longest accepted origin.
   public static let byteCountMax = 255
 
-  /// Scheme and host in lower case, without the scheme's own port; nil for `null`, the empty text
-  /// and whatever else is no scheme, host and port.
+  /// Scheme and host in lower case, without the scheme's default port; nil for `null`, the empty
+  /// text and any text that is not a scheme, host and port.
   ///
-  /// Names beyond ASCII are compared as a browser sends them, which is `xn--…`.
+  /// International names are compared in the form that browsers send, `xn--…`.
   public static func normalize(_ text: String) -> String? {
     guard text.utf8.count <= byteCountMax else { return nil }
     var bytes = Array(text.utf8)
@@ -32,8 +32,8 @@ public enum WebOrigin {
     return parts.count >= 3 ? normalize("\(parts[0])//\(parts[2])") : nil
   }
 
-  /// Whether an origin in its one form is that of the pages that a host serves, as its name stands
-  /// in a `Host` field: over TLS, and over plain HTTP unless that is ruled out.
+  /// Whether a normalized origin is that of the pages of `host`, which is the value of a `Host`
+  /// field. With `onlyTLS`, an origin over plain HTTP does not match.
   public static func isOrigin(_ origin: String, ofHost host: String, onlyTLS: Bool) -> Bool {
     let isTLS = origin.utf8.starts(with: "https://".utf8)
     guard isTLS || !onlyTLS && origin.utf8.starts(with: "http://".utf8) else { return false }
@@ -58,7 +58,7 @@ public enum WebOrigin {
     }
   }
 
-  /// Where the host ends that begins at `start`, and the port behind it; nil when it is neither.
+  /// The end of the host that begins at `start`, and the port after it; nil when malformed.
   private static func split(_ text: RawSpan, from start: Int) -> (hostEnd: Int, port: Int?)? {
     var hostEnd = text.byteCount
     var port: Int?
@@ -79,7 +79,7 @@ public enum WebOrigin {
     return isHost(text.extracting(start..<hostEnd)) ? (hostEnd, port) : nil
   }
 
-  /// An address of IPv6 in brackets, or a name or an address of IPv4.
+  /// An IPv6 address in brackets, an IPv4 address or a name.
   private static func isHost(_ host: RawSpan) -> Bool {
     guard host.byteCount > 0 else { return false }
     if host.byteCount > 2, host.byte(at: 0) == UInt8(ascii: "["),

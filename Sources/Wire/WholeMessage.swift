@@ -1,15 +1,16 @@
 import Primitives
 
-/// The usual message, read in one go: one final frame, not deflated, that lies whole in the buffer.
+/// The fast path of `MessageDecoder`: a message of one final, uncompressed frame that is complete
+/// in the buffer.
 struct WholeMessage {
   var opcode: Opcode
-  /// Where the payload lies.
+  /// The payload's offsets in the buffer.
   var range: Range<Int>
   private var maskKey: UInt32
 
-  /// Nil for everything else, and then nothing has been touched: the decoder takes the bytes one
-  /// rule after the other, and finds what is wrong with them. What is answered is unmasked, and
-  /// UTF-8 where it is text.
+  /// Returns nil for any other input and leaves the buffer unchanged: the decoder then applies one
+  /// rule after the other and reports the fault, if any. The returned payload is unmasked; text is
+  /// valid UTF-8.
   @inline(__always)
   static func read(
     _ buffer: inout MutableRawSpan, at start: Int, isMasked: Bool, byteCountMax: Int
