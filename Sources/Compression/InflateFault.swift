@@ -1,17 +1,17 @@
-/// What a peer can do wrong with deflated data (RFC 1951, RFC 7692 §7.2.2): a closed list.
+/// The errors in a peer's deflated data (RFC 1951, RFC 7692 §7.2.2): a closed list.
 public enum InflateFault: Error, Equatable, Sendable, CaseIterable {
-  /// The output passed its limit. How much more there would be is not known and does not matter.
+  /// The output exceeds its limit. Inflating stops there, so the full length is unknown.
   case tooLong
   /// The data ended inside a block.
   case truncated
   /// BTYPE 3 (RFC 1951 §3.2.3).
   case blockTypeInvalid
-  /// A distance that reaches behind the start of the window.
+  /// A distance that points before the start of the window.
   case distanceTooFar
-  /// Anything else that is no DEFLATE: code lengths, stored lengths, symbols.
+  /// Any other invalid DEFLATE data: code lengths, stored lengths, symbols.
   case corrupt
 
-  /// For the close frame and the log: fixed texts.
+  /// The fixed text for the close frame and the log.
   public var reason: StaticString {
     switch self {
     case .tooLong: "inflated message too big"

@@ -3,21 +3,21 @@ import Primitives
 
 /// Inflates the messages of permessage-deflate (RFC 7692 §7.2.2), raw DEFLATE without header.
 ///
-/// Bounded by what comes out, never by what was declared: output is made in steps, and the byte
-/// behind the limit is a fault. About 7 KiB, and the window once something was inflated; the same
-/// input gives the same output and the same fault, always.
+/// It is bounded by the output, not by a declared length: the output grows in steps, and the first
+/// byte beyond the limit is a fault. It takes about 7 KiB, and the window after the first use. It
+/// is deterministic: equal input gives equal output and the same fault.
 @safe
 public struct Inflater: ~Copyable {
   private let stream = ZStream()
 
-  /// A window larger than the peer's is always right. 8 is, for inflating, as good as any.
+  /// A window larger than the peer's is always correct. zlib can inflate with a window of 8 bits.
   public init(windowBits: Int) {
     precondition((8...15).contains(windowBits), "RFC 7692 §7.1.2: 8 to 15")
-    // SAFETY: the stream was initialised with zeros, which is what zlib asks for; it stays at its
+    // SAFETY: the stream was initialised with zeros, as zlib requires; it stays at its
     // address until `deinit`.
     let status = unsafe inflateInit2_(
       stream.pointer, Int32(-windowBits), ZVersion.text, ZVersion.structureBytes)
-    precondition(status == Z_OK, "zlib has no memory, or is another version than its header")
+    precondition(status == Z_OK, "zlib is out of memory, or its version differs from its header")
   }
 
   deinit {
@@ -25,10 +25,10 @@ public struct Inflater: ~Copyable {
     _ = unsafe inflateEnd(stream.pointer)
   }
 
-  /// Appends one message to `output`, at most `limit` bytes; on a fault `output` is as before.
+  /// Appends one message to `output`, at most `limit` bytes; on a fault `output` is unchanged.
   ///
-  /// `payload` is what the frames carried, without the four bytes that the sender removed.
-  /// `keepsContext` says that the message may refer to the ones before it.
+  /// `payload` is the payload of the frames, without the four bytes that the sender removed. With
+  /// `keepsContext` the message may refer to earlier ones.
   public mutating func inflate(
     _ payload: RawSpan, keepsContext: Bool, limit: Int, to output: inout [UInt8]
   ) throws(InflateFault) {
@@ -40,7 +40,7 @@ public struct Inflater: ~Copyable {
     do throws(InflateFault) {
       try feed(payload, limit: start + limit, to: &output, end: &end)
       // §7.2.2: "Append 4 octets of 0x00 0x00 0xff 0xff to the tail end of the payload".
-      // It is the rest of an empty block; where it becomes anything else, something was missing.
+      // It completes an empty block. If it is read as anything else, the input was truncated.
       let count = end
       let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
       try tail.withRawSpan { (bytes) throws(InflateFault) in
@@ -54,20 +54,20 @@ public struct Inflater: ~Copyable {
     output.removeLast(output.count - end)
   }
 
-  /// Whether the data ended where it may end: behind a block, on a whole byte (zlib.h, `inflate`:
+  /// Whether the data ended at a valid position: after a block, on a whole byte (zlib.h, `inflate`:
   /// `data_type` is 128 then, plus 64 in a last block, plus the number of unused bits).
   private var isBetweenBlocks: Bool {
     // SAFETY: initialised by `init`.
     unsafe stream.pointer.pointee.data_type & 0xFF == 128
   }
 
-  /// Inflates all of `input`. `output` holds `end` bytes of data and then room.
+  /// Inflates all of `input`. `output` has `end` bytes of data, followed by room.
   private mutating func feed(
     _ input: RawSpan, limit: Int, to output: inout [UInt8], end: inout Int
   ) throws(InflateFault) {
     var consumed = 0
     while true {
-      // The byte behind the limit must find room, or nobody could tell that there is one.
+      // One byte of room beyond the limit is needed to detect that the limit is exceeded.
       if end == output.count { Self.extend(&output, by: input.byteCount, limit: limit + 1) }
       let room = output.count - end
       let step = inflateStep(input, from: consumed, to: &output, end: end)
@@ -76,17 +76,17 @@ public struct Inflater: ~Copyable {
       guard end <= limit else { throw .tooLong }
       switch step.status {
       case Z_OK, Z_BUF_ERROR:
-        // Room left over: there is nothing more to come out of this input.
+        // Room is left, so this input gives no more output.
         if consumed == input.byteCount && step.produced < room { return }
-        // zlib always makes progress where there is input and room.
-        precondition(step.status == Z_OK || room == step.produced, "zlib stands still")
+        // zlib always makes progress when it has input and room.
+        precondition(step.status == Z_OK || room == step.produced, "zlib makes no progress")
       case Z_STREAM_END:
-        // RFC 7692 §7.2.3.4: a message may hold blocks with BFINAL; what follows begins anew on the
-        // next byte, with the same window.
+        // RFC 7692 §7.2.3.4: a message may hold blocks with BFINAL; the next block starts on
+        // the next byte, with the same window.
         // SAFETY: initialised by `init`.
         _ = unsafe inflateResetKeep(stream.pointer)
         if consumed == input.byteCount { return }
-      case Z_MEM_ERROR: preconditionFailure("zlib has no memory for its window")
+      case Z_MEM_ERROR: preconditionFailure("zlib is out of memory for its window")
       default: throw fault
       }
     }
@@ -99,7 +99,8 @@ public struct Inflater: ~Copyable {
       unsafe output.withUnsafeMutableBufferPointer { target in
         let z = unsafe stream.pointer
         // SAFETY: both buffers live for the closure and their lengths are passed along; zlib never
-        // writes to its input, its pointer is only declared so. An empty input has no address.
+        // writes to its input, although its pointer is declared mutable. An empty input has no
+        // address.
         unsafe z.pointee.next_in = source.baseAddress.map {
           unsafe UnsafeMutableRawPointer(mutating: $0 + offset)
             .assumingMemoryBound(to: UInt8.self)
@@ -115,7 +116,7 @@ public struct Inflater: ~Copyable {
     }
   }
 
-  /// Doubles the room, or makes the first: four times the input, which is usual for text.
+  /// Doubles the room. The first room is four times the input, the usual ratio for text.
   private static func extend(_ output: inout [UInt8], by inputBytes: Int, limit: Int) {
     let wanted = max(OutputSteps.firstBytes, min(inputBytes * 4, 65_536), output.count)
     let step = min(wanted, limit - output.count)
@@ -123,7 +124,7 @@ public struct Inflater: ~Copyable {
     output.append(zeros: step)
   }
 
-  /// zlib tells its reasons by text only; an unknown one is simply corrupt data.
+  /// zlib reports its reasons only as text; an unknown one is mapped to corrupt data.
   private var fault: InflateFault {
     // SAFETY: `msg` is nil or a constant text inside zlib.
     guard let text = unsafe stream.pointer.pointee.msg else { return .corrupt }

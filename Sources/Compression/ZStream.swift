@@ -1,9 +1,9 @@
 import CZlib
 
-/// What inflating and deflating share: a `z_stream` at an address that never changes, because
-/// zlib's own state points back to it, and the version that the macros of zlib.h would pass along.
+/// The common part of `Inflater` and `Deflater`: a `z_stream` at an address that never changes,
+/// because zlib's state points back to it, and the version that the macros of zlib.h would pass.
 ///
-/// All memory is zlib's and is taken once: nothing here depends on a length that a peer declared.
+/// zlib owns all memory and allocates it once: no allocation depends on a length from a peer.
 @safe
 struct ZStream: ~Copyable {
   let pointer: UnsafeMutablePointer<z_stream>
@@ -22,7 +22,7 @@ struct ZStream: ~Copyable {
   }
 }
 
-/// zlib's own functions check these two, to notice a header of another version.
+/// zlib's functions check these two to detect a header of another version.
 @safe
 enum ZVersion {
   static let structureBytes = unsafe Int32(MemoryLayout<z_stream>.size)
@@ -31,9 +31,9 @@ enum ZVersion {
   static var text: UnsafePointer<CChar> { unsafe zlibVersion() }
 }
 
-/// Bytes that zlib may write next, at the end of an array: the array grows by whole steps of zeros
-/// and gives the unused ones back.
+/// The room for zlib's next output at the end of an array: the array grows by whole steps of zeros,
+/// and the unused ones are removed at the end.
 enum OutputSteps {
-  /// The first step, for the usual small message.
+  /// Bytes of the first step: enough for a typical small message.
   static let firstBytes = 4_096
 }

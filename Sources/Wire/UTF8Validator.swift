@@ -87,7 +87,7 @@ private enum UTF8Automaton {
   @inline(__always)
   static func stored(_ state: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: state & stateBits) }
 
-  // The states, named after the bytes allowed next. `wrong` is 0: every row maps it to itself.
+  // The states: each says which bytes may follow. `wrong` is 0: every row maps it to itself.
   private static let wrong: UInt64 = 0
   static let complete: UInt64 = 6
   private static let oneMore: UInt64 = 12

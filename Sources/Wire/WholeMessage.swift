@@ -9,8 +9,8 @@ struct WholeMessage {
   private var maskKey: UInt32
 
   /// Returns nil for any other input and leaves the buffer unchanged: the decoder then applies one
-  /// rule after the other and reports the fault, if any. The returned payload is unmasked; text is
-  /// valid UTF-8.
+  /// rule after the other and reports the fault, if any. The returned payload is unmasked. Throws
+  /// `.textInvalid` when a text is not UTF-8.
   @inline(__always)
   static func read(
     _ buffer: inout MutableRawSpan, at start: Int, isMasked: Bool, byteCountMax: Int

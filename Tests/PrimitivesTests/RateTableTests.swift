@@ -1,4 +1,4 @@
-/// Rates by key, in a table of bounded size.
+/// A rate limiter by key in a table of bounded size.
 import Primitives
 import Testing
 

@@ -1,7 +1,7 @@
 import Primitives
 import Testing
 
-/// Composed on the stack, it says what an array to which the same is appended says.
+/// A text composed on the stack equals an array to which the same pieces are appended.
 @Suite struct ShortTextTests {
   private func text(_ compose: (inout ShortText) -> Void) -> String {
     var short = ShortText()

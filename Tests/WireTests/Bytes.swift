@@ -1,7 +1,7 @@
 import Primitives
 import Wire
 
-/// Small words for writing byte streams in tests.
+/// Helpers for writing byte streams in tests.
 func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
 /// A frame built by hand, so that it may be wrong: `first` is FIN, RSV and opcode as they stand.
@@ -35,7 +35,7 @@ enum LengthForm {
   }
 }
 
-/// What a decoder said, with the payload in place of its location.
+/// A decoder's result, with the payload in place of its location.
 enum Heard: Equatable, CustomStringConvertible {
   case message(Opcode, [UInt8])
   case deflated(Opcode, [UInt8])

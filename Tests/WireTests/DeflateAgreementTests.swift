@@ -5,7 +5,7 @@ import Testing
 
 @testable import Wire
 
-/// What the 101 says; nil when no offer was accepted.
+/// The field's value in the 101; nil when no offer was accepted.
 private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()) -> String? {
   policy.agree(on: fields)?.fieldValue
 }

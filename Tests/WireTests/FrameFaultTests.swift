@@ -2,7 +2,7 @@ import Primitives
 import Testing
 import Wire
 
-/// One broken frame, what it earns, and after how many of its bytes at the latest.
+/// One invalid frame, its fault, and the number of its bytes by which the fault is reported.
 struct Broken: Sendable, CustomTestStringConvertible {
   var name: String
   var frame: [UInt8]

@@ -2,7 +2,7 @@ import Primitives
 import Testing
 import Wire
 
-/// What a scanner says of a head that grows by `step` bytes at a time.
+/// The scanner's result for a head that grows by `step` bytes at a time.
 private func scan(_ head: [UInt8], step: Int) -> Result<Int?, HeadFault> {
   var scanner = HeadScanner()
   for count in stride(from: step, to: head.count + step, by: step) {
@@ -40,7 +40,7 @@ private let simple = bytes("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n")
     #expect(scan(blank, step: step) == .success(nil))
   }
 
-  // Not as arguments: a test's arguments are printed, and these would be obeyed by a terminal.
+  // Not as arguments: a test's arguments are printed, and a terminal would execute these.
   @Test("Control characters end a head at once (RFC 9112 §2.2)")
   func controlCharacters() {
     let heads = [
@@ -84,7 +84,7 @@ private let simple = bytes("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n")
 
   @Test("16 KiB in 1-byte segments look at each byte once (H13)")
   func linear() {
-    // Bytes that were judged are never read again, so spoiling them behind the scanner changes
+    // Scanned bytes are never read again, so overwriting them behind the scanner changes
     // nothing.
     let filler = [UInt8](repeating: UInt8(ascii: "x"), count: 15_000)
     var head = bytes("GET / HTTP/1.1\r\nHost: a\r\nX: ") + filler + bytes("\r\n\r\n")

@@ -18,7 +18,7 @@ import Wire
       "\(form)\(isMasked ? ", masked" : "")\(isControl ? ", control" : "")"
     }
 
-    /// The lengths at which something changes, as far as the form can say them.
+    /// The boundary lengths that the form can express.
     var edges: [UInt64] {
       let top: UInt64 = 1 << 63
       return switch form {
@@ -46,7 +46,7 @@ import Wire
       return isMasked ? bytes + [1, 2, 3, 4] : bytes
     }
 
-    /// What the receiver of this role must make of it.
+    /// The expected result for the receiver of this role.
     func expected(
       _ length: UInt64, _ role: MessageDecoder.Role, limit: Int
     ) -> [Heard] {

@@ -2,7 +2,7 @@ import Primitives
 import Testing
 import Wire
 
-/// A stream with everything a good client may do, and what it means.
+/// A stream with everything that a correct client may send, and its messages.
 private let lively: (stream: [UInt8], heard: [Heard]) = {
   let long = [UInt8](repeating: UInt8(ascii: "x"), count: 300)
   let parts: [([UInt8], Heard?)] = [

@@ -127,7 +127,7 @@ private let badTargets: [(target: String, fault: HeadFault)] = [
   }
 }
 
-/// Whole heads that smugglers send, or that are simply wrong: each is refused, and why.
+/// Whole heads that enable request smuggling or are malformed, each with its fault.
 private let refusedHeads: [(head: String, fault: HeadFault)] = [
   // The request line (RFC 9112 §3).
   ("GET /\r\n\r\n", .requestLineInvalid),

@@ -2,7 +2,7 @@ import Primitives
 import Testing
 import Wire
 
-/// How many bytes of a text are taken before it is refused; nil when it is taken whole.
+/// The number of bytes accepted before a text is refused; nil when it is valid.
 private func refusedAt(_ text: [UInt8]) -> Int? {
   var validator = UTF8Validator()
   return text.withRawSpan { span in

@@ -1,4 +1,4 @@
-/// Origins in one form each.
+/// The normalized form of origins.
 import Testing
 import Wire
 
