@@ -1,7 +1,7 @@
-/// What an administrator does with conversations outside of the gateway: bringing in those of
-/// another system, letting old ones go, erasing and exporting one person's, and saying that a
-/// database was restored. Everything long goes in batches, each a transaction, and can be
-/// interrupted and run again.
+/// The administration of conversations outside of the gateway: import from another system,
+/// retention, erasure and export of one visitor's data, quarantine, and the epoch of a restored
+/// database. Long operations run in batches, each a transaction, and can be interrupted and run
+/// again.
 import Migrator
 public import Postgres
 public import Primitives
@@ -18,7 +18,8 @@ public struct Archive {
     return rows.isEmpty ? 0 : rows.int(0, 0) ?? 0
   }
 
-  func tell(
+  /// Writes a line to the audit log; run it in the transaction of the action itself.
+  func audit(
     _ action: String, workspace: Identifier, target: Identifier?, details: [(String, Int64)]
   ) throws(QueryFailure) {
     let json = details.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",")
@@ -31,7 +32,7 @@ public struct Archive {
         [.uuid(workspace), .text(action), .uuid(target), .json(Array("{\(json)}".utf8))]))
   }
 
-  /// Gateways that run read the sessions in their memory again, within seconds.
+  /// Makes running gateways reload the sessions in their memory, within seconds.
   func announceChanges() throws(QueryFailure) {
     try connection.run(Query("UPDATE database_epoch SET generation = generation + 1"))
   }
@@ -40,8 +41,9 @@ public struct Archive {
 // MARK: The epoch
 
 extension Archive {
-  /// What is appended to the epoch of every session, and since when.
+  /// The database's part of every session's epoch, which changes when the database was restored.
   public struct Epoch: Sendable, Equatable {
+    /// The suffix of every session's epoch; empty until the first change.
     public var epoch: String
     public var changedAt: WallTime
   }
@@ -54,8 +56,8 @@ extension Archive {
         ? WallTime(microseconds: 0) : rows.time(0, 1) ?? WallTime(microseconds: 0))
   }
 
-  /// Changes the epoch if the database runs on something else than when it was last looked at.
-  /// - Returns: whether it did.
+  /// Changes the epoch if the database's fingerprint is not the recorded one.
+  /// - Returns: whether it changed.
   @discardableResult
   public static func renewIfRestored(_ connection: BlockingConnection) throws(QueryFailure) -> Bool
   {

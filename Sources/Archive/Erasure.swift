@@ -1,10 +1,11 @@
-/// One person's right to be forgotten, and to a copy of what is kept, for the command line.
+/// The rights to erasure and to a copy of one's data (GDPR articles 17 and 15), for the command
+/// line.
 import Directory
 public import Postgres
 public import Primitives
 
 extension Archive {
-  /// What erasing a visitor changes, or changed.
+  /// The number of sessions and messages that erasing a visitor affects.
   public struct Erasure: Sendable, Equatable {
     public var sessions: Int64
     public var messages: Int64
@@ -15,7 +16,8 @@ extension Archive {
     }
   }
 
-  /// Nil when the workspace has no such visitor. Changes nothing.
+  /// Counts the data that `erase` would remove; nil if the workspace has no such visitor. Changes
+  /// nothing.
   public func erasure(
     of visitor: Identifier, workspace: Identifier
   ) throws(QueryFailure) -> Erasure? {
@@ -33,7 +35,7 @@ extension Archive {
         """, parameters))
   }
 
-  /// Erases everything of a visitor: see `VisitorData`.
+  /// Erases a visitor's data: see `VisitorData`.
   public func erase(_ visitor: Identifier, workspace: Identifier) throws -> Erasure {
     var done = Erasure()
     let sessions = try ask(VisitorData.lockOut(visitor, workspace: workspace, by: .command)) ?? []
@@ -48,7 +50,7 @@ extension Archive {
     return done
   }
 
-  /// Everything that is kept about a visitor, as one JSON object; nil when there is none.
+  /// All data of a visitor as one JSON object; nil if the workspace has no such visitor.
   public func export(
     _ visitor: Identifier, workspace: Identifier
   ) throws(QueryFailure) -> String? {

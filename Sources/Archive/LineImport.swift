@@ -1,22 +1,22 @@
-/// The users and messages of a LINE official-account back end become visitors, sessions and chats
-/// of one workspace.
+/// Imports the users and messages of a LINE official-account back end as visitors, sessions and
+/// messages of one workspace.
 ///
 /// Every id is derived from the old one (a UUID of version 3 in the workspace's name space, RFC
-/// 9562 §5.3), so running it again brings only what is new, at the end of each session. The old
-/// tables are only read, except that settings, intents and replies without a workspace get this
-/// one.
+/// 9562 §5.3), so another run imports only what is new, at the end of each session. The old tables
+/// are not changed, except that settings, intents and replies without a workspace are assigned to
+/// this one.
 public import Migrator
 import Postgres
 public import Primitives
 
 public struct LineImport {
-  /// What there is to do, or was done.
+  /// The number of rows to import, or imported.
   public struct Summary: Sendable, Equatable {
     public var visitors: Int64 = 0
     public var sessions: Int64 = 0
     public var messages: Int64 = 0
     public var friendEvents: Int64 = 0
-    /// Rows of system_settings, intents and reply_objects that belong to no workspace.
+    /// Rows of system_settings, intents and reply_objects without a workspace.
     public var settings: Int64 = 0
 
     public init(
@@ -31,16 +31,16 @@ public struct LineImport {
     }
   }
 
-  /// The database has no such tables.
+  /// The database lacks the tables of a LINE back end.
   public struct NoLineTables: Error, CustomStringConvertible {
     public var description: String {
-      "there are no tables users (line_user_id, display_name, picture_url, created_at) and "
-        + "messages (id, line_user_id, direction, message_type, content, payload, sender_role, "
-        + "operator_name, created_at) here"
+      "the database needs the tables users (line_user_id, display_name, picture_url, created_at) "
+        + "and messages (id, line_user_id, direction, message_type, content, payload, sender_role, "
+        + "operator_name, created_at), and does not have them"
     }
   }
 
-  /// Users whose messages move in one transaction.
+  /// Users whose messages are imported in one transaction.
   static let usersPerBatch = 50
 
   private let archive: Archive
@@ -58,11 +58,11 @@ public struct LineImport {
           'message_type', 'content', 'payload', 'sender_role', 'operator_name', 'created_at'))
       """)
     guard columns == 13 else { throw NoLineTables() }
-    // Old messages are no news for webhooks.
+    // Imported messages must not trigger webhooks.
     try archive.connection.execute(script: "SET chirrup.webhooks = 'off'; " + LineImport.functions)
   }
 
-  /// What `run` would bring. Changes nothing.
+  /// Counts the rows that `run` would import. Changes nothing.
   public func plan() throws -> Summary {
     Summary(
       visitors: try count(
@@ -99,11 +99,11 @@ public struct LineImport {
         """))
   }
 
-  /// Brings what is missing; each batch of users is one transaction.
+  /// Imports what is missing; each batch of users is one transaction.
   public func run(report: (MoveProgress) -> Void = { _ in }) throws -> Summary {
     let planned = try plan()
     var done = Summary()
-    var progress = MoveProgress(title: "messages of LINE", rowsTotal: planned.messages)
+    var progress = MoveProgress(title: "LINE messages", rowsTotal: planned.messages)
     let clock = ContinuousClock()
     let start = clock.now
     var last = ""
@@ -116,7 +116,8 @@ public struct LineImport {
             ORDER BY line_user_id::text COLLATE "C" LIMIT $2) AS page
           """, [.text(last), .int(Int64(LineImport.usersPerBatch))]))
       guard let end = rows.text(0, 0) else { break }
-      let batch = try archive.connection.transaction { _ in try bring(after: last, upTo: end) }
+      let batch = try archive.connection.transaction { _ in try importUsers(after: last, upTo: end)
+      }
       done.visitors += batch.visitors
       done.sessions += batch.sessions
       done.messages += batch.messages
@@ -127,9 +128,9 @@ public struct LineImport {
       report(progress)
     }
     try archive.connection.transaction { _ in
-      done.settings = try giveSettings()
+      done.settings = try assignSettings()
       guard done != Summary() else { return }
-      try archive.tell(
+      try archive.audit(
         "line.imported", workspace: workspace, target: nil,
         details: [
           ("visitors", done.visitors), ("sessions", done.sessions), ("messages", done.messages),
@@ -144,7 +145,7 @@ public struct LineImport {
     try archive.number(sql, [.uuid(workspace)])
   }
 
-  private func bring(after first: String, upTo last: String) throws -> Summary {
+  private func importUsers(after first: String, upTo last: String) throws -> Summary {
     func run(_ sql: StaticString) throws -> Int64 {
       let query = Query(sql, [.uuid(workspace), .text(first), .text(last)])
       return Int64(try archive.connection.run(query).affected)
@@ -154,20 +155,20 @@ public struct LineImport {
       messages: try run(LineImport.messages), friendEvents: try run(LineImport.friendEvents))
   }
 
-  private func giveSettings() throws -> Int64 {
-    var given = 0
+  private func assignSettings() throws -> Int64 {
+    var assigned = 0
     for sql: StaticString in [
       "UPDATE system_settings SET workspace_id = $1 WHERE workspace_id IS NULL",
       "UPDATE intents SET workspace_id = $1 WHERE workspace_id IS NULL",
       "UPDATE reply_objects SET workspace_id = $1 WHERE workspace_id IS NULL",
     ] {
-      given += try archive.connection.run(Query(sql, [.uuid(workspace)])).affected
+      assigned += try archive.connection.run(Query(sql, [.uuid(workspace)])).affected
     }
-    return Int64(given)
+    return Int64(assigned)
   }
 }
 
-// MARK: Statements: $1 is the workspace, the users are those after $2 up to $3
+// MARK: Statements. $1 is the workspace; the users are those after $2, up to and including $3.
 
 extension LineImport {
   private static let functions = """
@@ -182,7 +183,7 @@ extension LineImport {
     AS $$ SELECT kind IN ('follow', 'unfollow', 'block', 'unblock', 'refollow') $$;
     """
 
-  /// Who was erased does not come back.
+  /// An erased visitor is not imported again.
   private static let visitors: StaticString = """
     INSERT INTO visitors (id, workspace_id, external_id, name, attributes, created_at, last_seen_at)
     SELECT pg_temp.derived($1, 'user:' || line_user_id), $1, line_user_id,
@@ -211,7 +212,8 @@ extension LineImport {
     ON CONFLICT DO NOTHING
     """
 
-  /// Numbered behind what the session has; the lock of its row orders them with whoever writes.
+  /// Numbers continue after the session's last one; the row lock orders them with concurrent
+  /// writers.
   private static let messages: StaticString = """
     WITH session AS MATERIALIZED (
       SELECT s.id, s.last_seq, v.external_id, v.id AS visitor

@@ -1,10 +1,10 @@
-/// Messages that PostgreSQL refused for what is in them, which the gateway keeps in the table
-/// `quarantine`: to look at, to try again, to throw away.
+/// The messages whose content PostgreSQL refused. The gateway keeps them in the table `quarantine`;
+/// here they are listed, marked as released, or deleted.
 public import Postgres
 public import Primitives
 
 extension Archive {
-  /// A message that was refused, and why. Its bytes may be no text.
+  /// A refused message and the reason. Its bytes may be invalid UTF-8.
   public struct Refused: Sendable, Equatable {
     public var workspace: Identifier
     public var workspaceName: String
@@ -16,15 +16,16 @@ extension Archive {
     public var senderName: [UInt8]
     public var body: [UInt8]
     public var payload: [UInt8]
+    /// The SQLSTATE of the refusal.
     public var state: String
     public var reason: String
-    /// How often it came.
+    /// The number of refusals: clients send a message again.
     public var count: Int64
     public var firstAt: WallTime
     public var lastAt: WallTime
   }
 
-  /// The newest first.
+  /// Lists refused messages, the newest first; nil selects all workspaces or ids.
   public func refused(
     workspace: Identifier?, id: Identifier? = nil, limit: Int
   ) throws(QueryFailure) -> [Refused] {
@@ -55,7 +56,7 @@ extension Archive {
       lastAt: last)
   }
 
-  /// How many were refused last more than `days` days ago; 0 counts all.
+  /// Counts the messages whose last refusal is more than `days` days ago; 0 counts all.
   public func countRefused(
     olderThan days: Int, workspace: Identifier?
   ) throws(QueryFailure) -> Int64 {
@@ -66,7 +67,8 @@ extension Archive {
       """, [.int(Int64(days)), .uuid(workspace)])
   }
 
-  /// Throws them away; returns how many there were. Each workspace gets a line in the audit log.
+  /// Deletes the messages that `countRefused` counts and returns their number. Writes one line per
+  /// workspace to the audit log.
   public func purgeRefused(olderThan days: Int, workspace: Identifier?) throws -> Int64 {
     try connection.transaction { connection in
       let rows = try connection.run(
@@ -80,21 +82,23 @@ extension Archive {
       var count: Int64 = 0
       for row in 0..<rows.count {
         guard let id = rows.uuid(row, 0), let messages = rows.int(row, 1) else { continue }
-        try tell("quarantine.purged", workspace: id, target: nil, details: [("messages", messages)])
+        try audit(
+          "quarantine.purged", workspace: id, target: nil, details: [("messages", messages)])
         count += messages
       }
       return count
     }
   }
 
-  /// It stands in its session now: gateways that run look there within seconds.
+  /// Removes a message that was stored in its session from the quarantine; running gateways load it
+  /// within seconds.
   public func released(_ message: Refused, seq: Int64) throws {
     try connection.transaction { connection in
       try connection.run(
         Query(
           "DELETE FROM quarantine WHERE workspace_id = $1 AND message_id = $2",
           [.uuid(message.workspace), .uuid(message.id)]))
-      try tell(
+      try audit(
         "quarantine.released", workspace: message.workspace, target: message.id,
         details: [("seq", seq)])
       try announceChanges()

@@ -1,11 +1,11 @@
-/// Letting go of conversations that are older than they may be kept: whole sessions, so that the
-/// numbers of those that stay have no holes.
+/// Deletes conversations that are older than their retention period: whole sessions, so that the
+/// numbers of the remaining ones have no holes.
 public import Migrator
 public import Postgres
 public import Primitives
 
 extension Archive {
-  /// What is old enough.
+  /// The expired sessions of one workspace, with the number of their messages.
   public struct Expired: Sendable, Equatable {
     public var workspace: Identifier
     public var workspaceName: String
@@ -13,10 +13,10 @@ extension Archive {
     public var messages: Int64
   }
 
-  /// Messages that one transaction removes, unless a single session has more.
+  /// The most messages that one transaction deletes, unless a single session has more.
   public static let messagesPerBatch: Int64 = 5_000
 
-  /// Closed sessions, and deleted ones, without a message since `days` days. Changes nothing.
+  /// Counts closed and deleted sessions without a message in the last `days` days. Changes nothing.
   public func expired(
     days: Int, workspace: Identifier?
   ) throws(QueryFailure) -> [Expired] {
@@ -39,7 +39,8 @@ extension Archive {
     }
   }
 
-  /// Removes them in batches, and visitors who have no session left and were not seen since.
+  /// Deletes these sessions in batches, and visitors without remaining sessions who were not seen
+  /// since.
   public func removeExpired(
     days: Int, workspace: Identifier?, report: (MoveProgress) -> Void = { _ in }
   ) throws -> [Expired] {
@@ -63,7 +64,7 @@ extension Archive {
       }
       try connection.transaction { _ in
         let visitors = try number(Archive.visitorsSQL, [.uuid(item.workspace), .int(Int64(days))])
-        try tell(
+        try audit(
           "sessions.expired", workspace: item.workspace, target: nil,
           details: [
             ("days", Int64(days)), ("sessions", done.sessions), ("messages", done.messages),
@@ -76,7 +77,7 @@ extension Archive {
     return removed
   }
 
-  /// The messages go with their session. A session that somebody is writing to is left for later.
+  /// Deletes sessions with their messages. Skips sessions that another transaction is writing to.
   private func removeBatch(
     days: Int, of workspace: Identifier
   ) throws(QueryFailure) -> (sessions: Int64, messages: Int64) {

@@ -1,10 +1,10 @@
-/// What the migrator keeps in the database about itself: which migrations ran, and of each table
-/// whether Chirrup made it or found it, so that the way back takes only what was added.
+/// The migrator's own tables and functions: the applied migrations, and for each table whether
+/// Chirrup created it or adopted an existing one. Reverting removes only additions.
 ///
-/// Invariant: a table is dropped only where it is on record as made by Chirrup; of an adopted one
-/// everything that stood there is put back as it was.
+/// Invariant: a table is dropped only if it is recorded as created by Chirrup; an adopted table
+/// gets its earlier definition back.
 enum Bookkeeping {
-  /// Idempotent; run under the migrator's lock whenever something is about to change.
+  /// Idempotent. Runs under the migrator's lock before every change.
   static let script = """
     SET LOCAL client_min_messages = warning;
     CREATE TABLE IF NOT EXISTS chirrup_migrations (
@@ -22,7 +22,7 @@ enum Bookkeeping {
     COMMENT ON TABLE chirrup_adoptions IS
       'Of each table: made by Chirrup, or found, and then what it was like before.';
 
-    -- Remembers what stands there; true when the table was there before Chirrup.
+    -- Records a table's definition; true if the table existed before Chirrup.
     CREATE OR REPLACE FUNCTION chirrup_adopt(wanted text) RETURNS boolean LANGUAGE plpgsql AS $f$
     DECLARE
       found regclass := to_regclass(wanted);
@@ -55,7 +55,7 @@ enum Bookkeeping {
     END
     $f$;
 
-    -- A column of an adopted table must be of the type that Chirrup reads and writes.
+    -- Checks that a column of an adopted table has the type that Chirrup reads and writes.
     CREATE OR REPLACE FUNCTION chirrup_expect(wanted text, col text, VARIADIC types text[])
     RETURNS void LANGUAGE plpgsql AS $f$
     DECLARE
@@ -71,7 +71,7 @@ enum Bookkeeping {
     END
     $f$;
 
-    -- The way back: drops the table, or takes from an adopted one what was not there.
+    -- Reverts chirrup_adopt: drops the table, or removes the additions to an adopted one.
     CREATE OR REPLACE FUNCTION chirrup_release(wanted text) RETURNS void LANGUAGE plpgsql AS $f$
     DECLARE
       kept regclass := to_regclass(wanted);
@@ -151,8 +151,8 @@ enum Bookkeeping {
     $f$;
     """
 
-  /// After the last migration was taken back nothing of Chirrup is left.
-  static let farewell = """
+  /// Runs after the last migration was reverted: nothing of Chirrup remains.
+  static let removal = """
     SET LOCAL client_min_messages = warning;
     DROP FUNCTION IF EXISTS chirrup_adopt(text), chirrup_expect(text, text, text[]),
       chirrup_release(text);

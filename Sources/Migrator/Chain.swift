@@ -1,16 +1,16 @@
-/// What can be wrong with the files alone. Continuous integration asks for it before anything runs.
+/// An error in the migration files themselves. Continuous integration checks for them first.
 public enum ChainFault: Error, Sendable, Equatable {
   case badName(revision: String)
   case noParentLine(revision: String)
   case noDownSection(revision: String)
-  /// A step of batches must be two statements: how many rows there are, and what moves some.
+  /// A step `-- batches` must have two statements, see `Migration.Step.isBatched`.
   case badBatches(revision: String, step: String)
   case duplicate(revision: String)
   /// Its parent is in no file.
   case orphan(revision: String, parent: String)
   /// More than one migration says `parent: none`.
   case severalRoots([String])
-  /// More than one migration has no child: two people added one after the same parent.
+  /// More than one migration has no child: two were added after the same parent.
   case severalHeads([String])
   case cycle([String])
 }
@@ -18,12 +18,13 @@ public enum ChainFault: Error, Sendable, Equatable {
 extension ChainFault: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .badName(let revision): "\(revision): a migration's file is named YYYYMMDD_name.sql"
+    case .badName(let revision): "\(revision): a migration's file must be named YYYYMMDD_name.sql"
     case .noParentLine(let revision):
-      "\(revision): no line `-- parent: REVISION` (or `none`) in the comment it begins with"
-    case .noDownSection(let revision): "\(revision): no line `-- down`"
+      "\(revision): no line `-- parent: REVISION` (or `none`) in the leading comment"
+    case .noDownSection(let revision):
+      "\(revision): no line `-- down` before the statements that revert it"
     case .badBatches(let revision, let step):
-      "\(revision): the batches “\(step)” are not two statements, a count and a move"
+      "\(revision): the batches “\(step)” must be two statements, a count and a move"
     case .duplicate(let revision): "\(revision): defined more than once"
     case .orphan(let revision, let parent): "\(revision): its parent \(parent) does not exist"
     case .severalRoots(let revisions):
@@ -36,7 +37,7 @@ extension ChainFault: CustomStringConvertible {
   }
 }
 
-/// All migrations in the order in which they run: each after its parent. Pure.
+/// All migrations in their order of execution: each after its parent. Pure.
 public struct Chain: Sendable, Equatable {
   public let migrations: [Migration]
 
@@ -56,7 +57,7 @@ public struct Chain: Sendable, Equatable {
 
   public var head: String? { migrations.last?.revision }
 
-  /// Everything up to and with a revision.
+  /// The migrations up to and including a revision.
   public func upTo(_ revision: String) throws(MigrationFailure) -> [Migration] {
     guard let index = migrations.firstIndex(where: { $0.revision == revision }) else {
       throw .noSuchRevision(revision)
@@ -64,7 +65,7 @@ public struct Chain: Sendable, Equatable {
     return Array(migrations[...index])
   }
 
-  /// Everything that is wrong, in a stable order; empty when the files form one line.
+  /// All faults, in a stable order; empty if the files form one chain.
   public static func faults(in migrations: [Migration]) -> [ChainFault] {
     var faults: [ChainFault] = []
     var known: [String: Migration] = [:]
@@ -87,7 +88,7 @@ public struct Chain: Sendable, Equatable {
 
     let cyclic = revisions.filter { revision in
       var ancestor = known[revision]?.parent
-      // A walk longer than the number of files never ends; only those met again are in the cycle.
+      // The number of files bounds the walk; a revision that reaches itself is part of the cycle.
       for _ in revisions {
         if ancestor == revision { return true }
         ancestor = ancestor.flatMap { known[$0]?.parent }

@@ -1,14 +1,14 @@
 import CMigrations
 
 extension Migration {
-  /// The files of Sources/CMigrations/sql as they were when the binary was built, and what is wrong
-  /// with those that cannot be read.
+  /// The files of Sources/CMigrations/sql as embedded in this binary, and the faults of those that
+  /// cannot be parsed.
   public static func embedded() -> (migrations: [Migration], faults: [ChainFault]) {
     var migrations: [Migration] = []
     var faults: [ChainFault] = []
     var count: UInt = 0
-    // SAFETY: the table has `count` entries that live as long as the process; a name ends with NUL,
-    // and `bytes` has `length` bytes.
+    // SAFETY: the table has `count` entries, which are valid for the life of the process; each name
+    // ends with NUL, and `bytes` has `length` bytes.
     let table = unsafe UnsafeBufferPointer(start: chirrup_migrations(&count), count: Int(count))
     for index in 0..<Int(count) {
       let entry = unsafe table[index]

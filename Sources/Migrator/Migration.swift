@@ -1,19 +1,20 @@
-/// One revision of the schema: a file `YYYYMMDD_name.sql` whose head names its parent and whose
-/// part after the line `-- down` takes it back.
+/// One revision of the schema: a file `YYYYMMDD_name.sql`. Its leading comment names its parent;
+/// the part after the line `-- down` reverts it.
 ///
-///     -- Sessions: one row for each conversation.     what it does
+///     -- Sessions: one row for each conversation.     summary
 ///     -- parent: 20260119_create_tenants              `none` for the first
-///     -- loses: all session data                      what its way back destroys
+///     -- loses: all session data                      the data that reverting destroys
 ///     -- was: 60c1f3dd3a87e2b1                        checksums of earlier texts with this result
-///     -- step: the constraints are checked            here a transaction ends and one begins
-///     -- batches: messages into their sessions        a long move of data, see `Step`
+///     -- step: the constraints are checked            ends the transaction and begins the next
+///     -- batches: messages into their sessions        begins a data move in batches, see `Step`
 public struct Migration: Sendable, Equatable {
-  /// What runs as one transaction. A migration has one step unless its file says otherwise; all but
-  /// the last may have run before the migration was interrupted, so each can be run again.
+  /// The part of a migration that runs as one transaction. A migration without `-- step` lines has
+  /// one step. Steps are idempotent: after an interruption all of them run again.
   public struct Step: Sendable, Equatable {
     public var title: String
-    /// Two statements: how many rows there are to move, and one that moves some and answers how
-    /// many; it is run, a transaction each time, until it answers 0.
+    /// A data move of two statements. The first returns the number of rows to move. The second
+    /// moves some and returns their number; it runs, each time in its own transaction, until it
+    /// returns 0.
     public var isBatched: Bool
     public var statements: [Statement]
 
@@ -30,7 +31,7 @@ public struct Migration: Sendable, Equatable {
   public var loses: String?
   public var steps: [Step]
   public var down: [Statement]
-  /// Checksums under which earlier texts of this file were applied, with the same result.
+  /// The checksums of earlier texts of this file that led to the same schema.
   public var formerChecksums: [String] = []
 
   public init(
@@ -47,14 +48,14 @@ public struct Migration: Sendable, Equatable {
 
   public var file: String { revision + ".sql" }
 
-  /// All statements of the way up, in order.
+  /// All statements that apply the migration, in order.
   public var up: [Statement] {
     get { steps.flatMap(\.statements) }
     set { steps = [Step(statements: newValue)] }
   }
 
-  /// Tells whether a file was changed after it had been applied; comments between statements do not
-  /// count. FNV-1a of 64 bits: it guards against mistakes, not against an attacker.
+  /// Detects that a file was changed after it had been applied; comments between statements do not
+  /// count. FNV-1a, 64 bits, 16 hexadecimal digits: it detects mistakes, not attacks.
   public var checksum: String {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for statement in up + down {
@@ -65,11 +66,11 @@ public struct Migration: Sendable, Equatable {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  func knows(_ checksum: String) -> Bool {
+  func matches(_ checksum: String) -> Bool {
     checksum == self.checksum || formerChecksums.contains(checksum)
   }
 
-  /// Reads a file.
+  /// Parses the text of a file.
   public init(revision: String, text: String) throws(ChainFault) {
     guard Migration.isRevision(revision) else { throw .badName(revision: revision) }
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -94,7 +95,7 @@ public struct Migration: Sendable, Equatable {
     }
   }
 
-  /// Cuts the way up at the lines `-- step: …` and `-- batches: …`.
+  /// Splits the part before `-- down` at the lines `-- step: …` and `-- batches: …`.
   private static func steps(of lines: [Substring]) -> [Step] {
     var steps: [Step] = []
     var title = ""
@@ -116,7 +117,7 @@ public struct Migration: Sendable, Equatable {
     return steps + [end(lines.count)]
   }
 
-  /// Eight digits, `_`, then small letters, digits and `_`.
+  /// Eight digits, `_`, then lower-case letters, digits and `_`.
   private static func isRevision(_ name: String) -> Bool {
     let bytes = Array(name.utf8)
     guard bytes.count > 9, bytes[8] == UInt8(ascii: "_") else { return false }

@@ -1,22 +1,22 @@
 public import Postgres
 
-/// Why migrations did not run. The description is what the administrator reads: what, where, and
-/// the line that mends it.
+/// The error of a migration. Its description tells the administrator the problem, the place and the
+/// remedy.
 public enum MigrationFailure: Error, Sendable, Equatable {
   case chain([ChainFault])
   /// The database was migrated by a newer binary.
   case newerDatabase(unknown: [String])
-  /// Revisions on record that are in no file and come from no newer binary either.
+  /// Recorded revisions that have no file and do not come from a newer binary.
   case strayRevisions([String])
-  /// A revision was applied although one before it was not.
+  /// A revision is recorded, but one before it is not.
   case gap(applied: String, missing: String)
   case noSuchRevision(String)
-  /// What `stamp` would record is not what the database holds.
+  /// The schema of the database is not that of the revision that `stamp` should record.
   case schemaDiffers(revision: String, [SchemaDifference])
   case statement(file: String, line: Int, statement: String, ServerRefusal)
-  /// A statement of the migrator's own was refused.
+  /// PostgreSQL refused one of the migrator's own statements.
   case refused(ServerRefusal)
-  /// A pooler stands between: it lends a session for one transaction only.
+  /// The connection goes through a pooler in transaction mode, where session locks do not work.
   case pooled
   case unavailable(reason: String)
   case query(QueryFailure)
@@ -29,8 +29,8 @@ public enum MigrationFailure: Error, Sendable, Equatable {
     }
   }
 
-  /// The line that mends it, where there is one.
-  public var mend: String? {
+  /// The command or action that solves the problem; nil if there is no general one.
+  public var remedy: String? {
     switch self {
     case .newerDatabase: "install the chirrup that migrated it, or a newer one"
     case .strayRevisions, .gap: "chirrup migrate repair"
@@ -39,8 +39,8 @@ public enum MigrationFailure: Error, Sendable, Equatable {
       "set database_direct_url (CHIRRUP_DATABASE_DIRECT_URL) to the URL of PostgreSQL itself, or "
         + "run chirrup migrate up --database-url with it"
     case .schemaDiffers: "chirrup migrate up"
-    case .statement(_, _, _, let refusal), .refused(let refusal): refusal.mend
-    case .query(.refused(let state, _)): ServerRefusal(state: state, message: "").mend
+    case .statement(_, _, _, let refusal), .refused(let refusal): refusal.remedy
+    case .query(.refused(let state, _)): ServerRefusal(state: state, message: "").remedy
     case .chain, .unavailable, .query: nil
     }
   }
@@ -48,20 +48,21 @@ public enum MigrationFailure: Error, Sendable, Equatable {
 
 extension MigrationFailure: CustomStringConvertible {
   public var description: String {
-    mend.map { "\(what)\n  mend: \($0)" } ?? what
+    remedy.map { "\(problem)\n  fix: \($0)" } ?? problem
   }
 
-  private var what: String {
+  private var problem: String {
     switch self {
     case .chain(let faults):
-      return "the migrations are not one line: " + faults.map(\.description).joined(separator: "; ")
+      return "the migration files do not form one chain: "
+        + faults.map(\.description).joined(separator: "; ")
     case .newerDatabase(let unknown):
       return "the database has migrations that this chirrup does not know: "
         + unknown.joined(separator: ", ")
-        + ". It was migrated by a newer chirrup; this one would not understand it, and has "
-        + "changed nothing"
+        + ". It was migrated by a newer chirrup and is not compatible with this one; nothing was "
+        + "changed"
     case .strayRevisions(let revisions):
-      return "the database records migrations that are in no file: "
+      return "the database records migrations that have no file: "
         + revisions.joined(separator: ", ") + "; nothing was changed"
     case .gap(let applied, let missing):
       return "\(applied) is recorded as applied, but \(missing), which comes before it, is not; "
@@ -80,7 +81,7 @@ extension MigrationFailure: CustomStringConvertible {
     case .refused(let refusal):
       return "\(refusal.withoutHint)"
     case .pooled:
-      return "the database is reached through a pooler (PgBouncer), where no lock outlives a "
+      return "the connection goes through a pooler (PgBouncer), where no lock outlives a "
         + "transaction, so migrations could run twice at once; nothing was changed"
     case .unavailable(let reason):
       return "PostgreSQL is not available: \(reason)"
@@ -97,22 +98,23 @@ extension ServerRefusal {
     return refusal
   }
 
-  /// What to type: the server's own hint (our migrations give one), or what the SQLSTATE calls for.
-  var mend: String? {
+  /// The server's hint (Chirrup's migrations give one), or the usual remedy for the SQLSTATE.
+  var remedy: String? {
     if let hint { return hint }
     switch state.code {
     case "42501":
       return "run it as the owner of the table, or: GRANT CREATE ON SCHEMA public TO CURRENT_USER; "
         + "ALTER TABLE … OWNER TO … (as a superuser)"
     case "55P03", "40P01":
-      return "end who holds the table: SELECT pid, state, query FROM pg_stat_activity WHERE pid IN "
-        + "(SELECT pid FROM pg_locks WHERE granted AND relation = '…'::regclass); then run it again"
+      return "end the sessions that lock the table: SELECT pid, state, query FROM pg_stat_activity "
+        + "WHERE pid IN (SELECT pid FROM pg_locks WHERE granted AND relation = '…'::regclass); "
+        + "then run it again"
     case "23505":
-      return "find the rows that are equal (SELECT …, count(*) … GROUP BY … HAVING count(*) > 1), "
+      return "find the duplicate rows (SELECT …, count(*) … GROUP BY … HAVING count(*) > 1), "
         + "change one of each, then run it again"
     case "23502", "23503", "23514":
       return "change the rows that the detail names, then run it again"
-    case "53100": return "make room on the disk of PostgreSQL, then run it again"
+    case "53100": return "free space on the disk of PostgreSQL, then run it again"
     case "25006": return "connect to the primary: this server is a standby"
     case "42P01": return "chirrup migrate repair"
     default: return nil

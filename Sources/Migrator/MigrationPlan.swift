@@ -6,7 +6,8 @@ public struct AppliedRevision: Sendable, Equatable {
   public var checksum: String
   public var at: WallTime
   public var durationMilliseconds: Int64
-  /// What it was applied after; nil for the first, and for rows of a Chirrup that did not note it.
+  /// The revision before it; nil for the first, and for rows of older versions of Chirrup, which
+  /// did not record it.
   public var parent: String?
 
   public init(
@@ -21,25 +22,26 @@ public struct AppliedRevision: Sendable, Equatable {
   }
 }
 
-/// What the files say against what the database says: decides what runs, and whether it may. Pure.
+/// Compares the files with the record of the database: decides which migrations run, and whether
+/// they may. Pure.
 public struct MigrationPlan: Sendable {
-  public enum State: String, Sendable {
+  public enum RevisionState: String, Sendable {
     case applied
     case pending
-    /// Applied, but the file is another one today.
+    /// Applied, but the file was changed afterwards.
     case changed
-    /// Applied, but in no file: the database is newer than this binary, or of another project.
+    /// Applied, but without a file: by a newer binary or by another project.
     case unknown
   }
   public struct Line: Sendable {
     public var revision: String
-    public var state: State
+    public var state: RevisionState
     public var applied: AppliedRevision?
     public var summary: String
   }
 
   public let chain: Chain
-  /// Every revision once: the files in their order, then what only the database knows.
+  /// Each revision once: those of the files in their order, then the unknown ones.
   public let lines: [Line]
 
   public init(chain: Chain, applied: [AppliedRevision]) {
@@ -47,10 +49,10 @@ public struct MigrationPlan: Sendable {
     var lines: [Line] = []
     for migration in chain.migrations {
       let row = rest.firstIndex { $0.revision == migration.revision }.map { rest.remove(at: $0) }
-      let state: State =
+      let state: RevisionState =
         switch row {
         case nil: .pending
-        case let row?: migration.knows(row.checksum) ? .applied : .changed
+        case let row?: migration.matches(row.checksum) ? .applied : .changed
         }
       lines.append(
         Line(
@@ -68,8 +70,8 @@ public struct MigrationPlan: Sendable {
   public var pending: [String] { lines.filter { $0.state == .pending }.map(\.revision) }
   public var isCurrent: Bool { lines.allSatisfy { $0.state == .applied || $0.state == .changed } }
 
-  /// Unknown revisions that follow our own: they were applied by a newer binary. Where no parent is
-  /// on record, the date in the name decides.
+  /// Unknown revisions that descend from known ones: a newer binary applied them. Without a
+  /// recorded parent, the date in the name decides.
   public var newer: [String] {
     var known = Set(chain.migrations.map(\.revision))
     var newer: [String] = []
@@ -87,32 +89,32 @@ public struct MigrationPlan: Sendable {
     return row.revision.prefix(8) > (chain.migrations.map { $0.revision.prefix(8) }.max() ?? "")
   }
 
-  /// Unknown revisions that follow nothing.
+  /// Unknown revisions that descend from no known one.
   public var strays: [String] {
     let newer = self.newer
     return unknown.filter { !newer.contains($0) }
   }
 
-  /// What `up` runs: everything pending, up to and with `target`.
+  /// The migrations that `up` applies: the pending ones up to and including `target`.
   public func upward(to target: String? = nil) throws(MigrationFailure) -> [Migration] {
     try checkConsistency()
     guard let target = target ?? chain.head else { return [] }
     return try chain.upTo(target).filter { state(of: $0.revision) == .pending }
   }
 
-  /// What `down` takes back, the newest first: everything applied after `target`; `none` is before
-  /// all.
+  /// The migrations that `down` reverts, newest first: the applied ones after `target`, or all for
+  /// `none`.
   public func downward(to target: String) throws(MigrationFailure) -> [Migration] {
     try checkConsistency()
     let kept = target == "none" ? 0 : try chain.upTo(target).count
     return chain.migrations[kept...].reversed().filter { state(of: $0.revision) != .pending }
   }
 
-  func state(of revision: String) -> State? {
+  func state(of revision: String) -> RevisionState? {
     lines.first { $0.revision == revision }?.state
   }
 
-  /// Nothing may run against a database whose past these files do not explain.
+  /// Throws unless the files explain every recorded revision: nothing may run otherwise.
   private func checkConsistency() throws(MigrationFailure) {
     let newer = self.newer
     guard newer.isEmpty else { throw .newerDatabase(unknown: newer) }

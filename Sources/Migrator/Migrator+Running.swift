@@ -1,6 +1,7 @@
 import Postgres
 
-/// How a migration runs: its steps, their transactions and locks, and the batches of a long move.
+/// The execution of a migration: its steps, their transactions and locks, and data moves in
+/// batches.
 extension Migrator {
   func apply(
     _ migration: Migration, number: Int, of count: Int, _ report: (Event) -> Void
@@ -11,7 +12,7 @@ extension Migrator {
     for step in migration.steps.dropLast() { try run(step, of: migration, report) }
     let last = migration.steps.last ?? Migration.Step(statements: [])
     if last.isBatched { try run(last, of: migration, report) }
-    try patiently(report) { () throws(MigrationFailure) in
+    try retryingLocks(report) { () throws(MigrationFailure) in
       if !last.isBatched {
         for statement in last.statements { try run(statement, of: migration, report) }
       }
@@ -21,13 +22,13 @@ extension Migrator {
       .finished(revision: migration.revision, milliseconds: (clock.now - start).milliseconds))
   }
 
-  func takeBack(
+  func revert(
     _ migration: Migration, number: Int, of count: Int, _ report: (Event) -> Void
   ) throws(MigrationFailure) {
     report(.began(revision: migration.revision, number: number, of: count))
     let clock = ContinuousClock()
     let start = clock.now
-    try patiently(report) { () throws(MigrationFailure) in
+    try retryingLocks(report) { () throws(MigrationFailure) in
       for statement in migration.down { try run(statement, of: migration, report) }
       try run(
         Query("DELETE FROM chirrup_migrations WHERE revision = $1", [.text(migration.revision)]))
@@ -49,29 +50,29 @@ extension Migrator {
       ])
   }
 
-  /// One step as a transaction, or in batches.
+  /// Runs one step, as one transaction or in batches.
   func run(
     _ step: Migration.Step, of migration: Migration, _ report: (Event) -> Void
   ) throws(MigrationFailure) {
     if step.isBatched { return try move(step, of: migration, report) }
-    try patiently(report) { () throws(MigrationFailure) in
+    try retryingLocks(report) { () throws(MigrationFailure) in
       for statement in step.statements { try run(statement, of: migration, report) }
     }
   }
 
-  /// Each batch is committed before the next begins: readers see every row at all times, and what
-  /// interrupts the move costs one batch.
+  /// Commits each batch before the next begins: readers see every row at all times, and an
+  /// interruption loses one batch.
   private func move(
     _ step: Migration.Step, of migration: Migration, _ report: (Event) -> Void
   ) throws(MigrationFailure) {
-    let total = try answer(step.statements[0], of: migration, report)
+    let total = try number(step.statements[0], of: migration, report)
     let clock = ContinuousClock()
     let start = clock.now
     var progress = MoveProgress(title: step.title, rowsTotal: total)
     while true {
       var moved: Int64 = 0
-      try patiently(report) { () throws(MigrationFailure) in
-        moved = try answer(step.statements[1], of: migration, report)
+      try retryingLocks(report) { () throws(MigrationFailure) in
+        moved = try number(step.statements[1], of: migration, report)
       }
       if moved <= 0 { return }
       progress.rowsDone += moved
@@ -83,34 +84,34 @@ extension Migrator {
   private func run(
     _ statement: Statement, of migration: Migration, _ report: (Event) -> Void
   ) throws(MigrationFailure) {
-    _ = try telling(statement, of: migration, report) { () throws(ScriptFailure) in
+    _ = try reportingNotices(statement, of: migration, report) { () throws(ScriptFailure) in
       try connection.execute(script: statement.text)
       return 0
     }
   }
 
-  /// The number that a statement answers.
-  private func answer(
+  /// Returns the number in the first row and column of a statement's result.
+  private func number(
     _ statement: Statement, of migration: Migration, _ report: (Event) -> Void
   ) throws(MigrationFailure) -> Int64 {
-    try telling(statement, of: migration, report) { () throws(ScriptFailure) in
+    try reportingNotices(statement, of: migration, report) { () throws(ScriptFailure) in
       let rows = try connection.ask(script: statement.text)
       return rows.isEmpty ? 0 : rows.int(0, 0) ?? 0
     }
   }
 
-  /// Passes on what the server remarks, and says of an error where it happened.
-  private func telling(
+  /// Reports the server's notices, and adds file and line to an error.
+  private func reportingNotices(
     _ statement: Statement, of migration: Migration, _ report: (Event) -> Void,
     _ body: () throws(ScriptFailure) -> Int64
   ) throws(MigrationFailure) -> Int64 {
     let (notices, result) = connection.collectingNotices {
       Result { () throws(ScriptFailure) in try body() }
     }
-    // “… already exists, skipping” is what an idempotent migration is made of: nothing to tell.
+    // “… already exists, skipping” is expected: migrations are idempotent.
     for notice in notices where !notice.hasSuffix(", skipping") { report(.notice(notice)) }
     switch result {
-    case .success(let answer): return answer
+    case .success(let number): return number
     case .failure(.unavailable(let reason)): throw .unavailable(reason: reason)
     case .failure(.refused(let refusal, let line)):
       throw .statement(
@@ -121,12 +122,12 @@ extension Migrator {
 
   // MARK: Transactions and locks
 
-  func keepBooks() throws(MigrationFailure) {
+  func prepareBookkeeping() throws(MigrationFailure) {
     try transaction { () throws(MigrationFailure) in try execute(Bookkeeping.script) }
   }
 
-  /// The lock's number is the bytes of “chirrup”. It belongs to the connection, so it ends with a
-  /// crash.
+  /// Holds the advisory lock of migrations, whose number is the bytes of “chirrup”. It belongs to
+  /// the session, so PostgreSQL releases it after a crash.
   func underLock<Result>(
     _ report: (Event) -> Void, _ body: () throws(MigrationFailure) -> Result
   ) throws(MigrationFailure) -> Result {
@@ -149,9 +150,9 @@ extension Migrator {
     if isPooled { throw .pooled }
   }
 
-  /// A transaction that gives way: who holds a table for long is waited for in short pieces, so
-  /// that those who want to read it meanwhile do not queue up behind us.
-  private func patiently(
+  /// Runs a transaction and retries it after a lock timeout. The timeout is short, because readers
+  /// of a table queue behind a transaction that waits for its lock.
+  private func retryingLocks(
     _ report: (Event) -> Void, _ body: () throws(MigrationFailure) -> Void
   ) throws(MigrationFailure) {
     for attempt in 1...Migrator.lockAttempts {
@@ -178,7 +179,7 @@ extension Migrator {
       try execute("COMMIT")
       return result
     } catch {
-      // The first error is the one to tell; a broken connection has rolled back by itself.
+      // Throw the first error. If ROLLBACK fails, the connection is broken and has rolled back.
       try? execute("ROLLBACK")
       throw error
     }

@@ -1,28 +1,28 @@
 public import Postgres
 import Primitives
 
-/// Brings a database to the schema of this binary, and back. Each step of a migration is one
-/// transaction, and all run under one advisory lock, so that two gateways that start at once do it
-/// once. A migration is on record only when its last step is committed; whatever interrupts it
-/// before, running it again completes it.
+/// Migrates a database to the schema of this binary, and reverts migrations. Each step of a
+/// migration is one transaction. All run under one advisory lock, so that only one of several
+/// gateways that start at once migrates. A migration is recorded in the transaction of its last
+/// step; after an interruption before that, running it again completes it.
 public struct Migrator {
-  /// What happens, as it happens.
+  /// The progress of a run.
   public enum Event: Sendable, Equatable {
-    /// Another process migrates this database; we wait for it.
+    /// Another process is migrating this database; this one waits for its lock.
     case waiting
     case began(revision: String, number: Int, of: Int)
-    /// A table is in use by somebody who holds it for long; the step is tried again.
+    /// Another transaction holds a lock on a table; the step is tried again.
     case blocked(attempt: Int, of: Int)
-    /// A long move of data goes on; only where there is something to move.
+    /// A batch of a data move was committed.
     case progress(MoveProgress)
-    /// What a migration itself says (`RAISE NOTICE`).
+    /// A notice of the migration itself (`RAISE NOTICE`).
     case notice(String)
     case finished(revision: String, milliseconds: Int64)
   }
 
-  /// How long a step waits for a lock. Whoever wants to read a table waits behind us for as long.
+  /// How long a step waits for a lock. Readers of the table queue behind it for as long.
   static let lockMilliseconds = 1_000
-  /// Attempts at a step whose table is in use.
+  /// Attempts at a step whose table is locked.
   static let lockAttempts = 60
 
   let connection: BlockingConnection
@@ -37,13 +37,14 @@ public struct Migrator {
     self.chain = chain
   }
 
-  /// The files alone; empty when all is well.
+  /// Checks the files of this binary, without a database. Empty if they are valid.
   public static func check() -> [ChainFault] {
     let (migrations, faults) = Migration.embedded()
     return faults + Chain.faults(in: migrations)
   }
 
-  /// Other files: of a branch that is not built yet. A file's name is its revision and `.sql`.
+  /// Checks other files, for example of a branch that is not built yet. A file's name is its
+  /// revision with the suffix `.sql`.
   public static func check(_ files: [(name: String, text: String)]) -> [ChainFault] {
     var migrations: [Migration] = []
     var faults: [ChainFault] = []
@@ -68,7 +69,7 @@ public struct Migrator {
   public func status() throws(MigrationFailure) -> MigrationPlan {
     let exists = try run(Query("SELECT to_regclass('chirrup_migrations') IS NOT NULL"))
     guard exists.bool(0, 0) == true else { return MigrationPlan(chain: chain, applied: []) }
-    // The table of an older Chirrup has no column `parent`.
+    // Older versions of Chirrup created the table without the column `parent`.
     let rows = try run(
       Query(
         """
@@ -86,17 +87,17 @@ public struct Migrator {
     return MigrationPlan(chain: chain, applied: applied)
   }
 
-  /// What `up` would run. Changes nothing.
+  /// The migrations that `up` would apply. Changes nothing.
   public func plan(to target: String? = nil) throws(MigrationFailure) -> [Migration] {
     try status().upward(to: target)
   }
 
-  /// What `down` would take back, with what each loses. Changes nothing.
+  /// The migrations that `down` would revert, newest first. Changes nothing.
   public func downPlan(to target: String) throws(MigrationFailure) -> [Migration] {
     try status().downward(to: target)
   }
 
-  /// Applies what is pending; returns what ran. Writes nothing when nothing is.
+  /// Applies the pending migrations and returns them. Writes nothing if none is pending.
   @discardableResult
   public func up(
     to target: String? = nil, report: (Event) -> Void = { _ in }
@@ -104,7 +105,7 @@ public struct Migrator {
     guard try !status().upward(to: target).isEmpty else { return [] }
     return try underLock(report) { () throws(MigrationFailure) in
       let migrations = try status().upward(to: target)
-      try keepBooks()
+      try prepareBookkeeping()
       for (index, migration) in migrations.enumerated() {
         try apply(migration, number: index + 1, of: migrations.count, report)
       }
@@ -112,8 +113,8 @@ public struct Migrator {
     }
   }
 
-  /// Takes back everything after `target` (`none`: everything); returns what ran. The caller has
-  /// asked first.
+  /// Reverts every migration after `target` (`none`: all) and returns them, newest first. Data is
+  /// lost (`Migration.loses`), so the caller must have asked for confirmation.
   @discardableResult
   public func down(
     to target: String, report: (Event) -> Void = { _ in }
@@ -121,20 +122,21 @@ public struct Migrator {
     try underLock(report) { () throws(MigrationFailure) in
       let migrations = try status().downward(to: target)
       guard !migrations.isEmpty else { return [] }
-      try keepBooks()
+      try prepareBookkeeping()
       for (index, migration) in migrations.enumerated() {
-        try takeBack(migration, number: index + 1, of: migrations.count, report)
+        try revert(migration, number: index + 1, of: migrations.count, report)
       }
       if target == "none" {
-        try transaction { () throws(MigrationFailure) in try execute(Bookkeeping.farewell) }
+        try transaction { () throws(MigrationFailure) in try execute(Bookkeeping.removal) }
       }
       return migrations
     }
   }
 
-  /// Records everything up to `target` without running it, if the schema is what it would make.
+  /// Records every migration up to `target` as applied without running it. Throws
+  /// `schemaDiffers` unless the schema equals theirs.
   ///
-  /// - Returns: what was recorded; empty when it was already.
+  /// - Returns: the newly recorded migrations; empty if all were recorded before.
   @discardableResult
   public func stamp(
     _ target: String, report: (Event) -> Void = { _ in }
@@ -148,7 +150,7 @@ public struct Migrator {
       }
       let missing = revisions.filter { plan.state(of: $0.revision) == .pending }
       guard !missing.isEmpty else { return [] }
-      try keepBooks()
+      try prepareBookkeeping()
       try transaction { () throws(MigrationFailure) in
         for migration in missing { try run(record(migration, milliseconds: 0)) }
       }

@@ -1,8 +1,8 @@
-/// How far a long move of data is: what a person who waits for it wants to know. Pure.
+/// The progress of a long data move: rows, rate and remaining time. Pure.
 public struct MoveProgress: Sendable, Equatable {
   public var title: String
   public var rowsDone: Int64 = 0
-  /// As counted at the start; rows that came since may make it more.
+  /// The number of rows at the start; `rowsDone` may exceed it if rows were added since.
   public var rowsTotal: Int64
   public var milliseconds: Int64 = 0
 
@@ -13,7 +13,7 @@ public struct MoveProgress: Sendable, Equatable {
 
   public var rowsPerSecond: Int64 { rowsDone * 1000 / max(1, milliseconds) }
 
-  /// At the rate so far; 0 when as much as was counted is done.
+  /// Estimated from the average rate so far.
   public var secondsLeft: Int64 {
     max(0, rowsTotal - rowsDone) * milliseconds / max(1, rowsDone) / 1000
   }

@@ -1,39 +1,40 @@
 import Postgres
 
-/// Something that is wrong with a database, and what `repair` does about it.
+/// A problem of a database, and the remedy that `repair` applies.
 public struct Finding: Sendable, Equatable, CustomStringConvertible {
-  public var what: String
-  public var mend: String
-  /// Only worth knowing: there is nothing to mend.
+  public var problem: String
+  public var remedy: String
+  /// Informational: there is nothing to repair.
   public var isRemark = false
 
-  public var description: String { "\(what)\n  \(mend)" }
+  public var description: String { "\(problem)\n  \(remedy)" }
 }
 
-/// A database whose record of migrations does not say what it holds: revisions on record that no
-/// file has, tables that were never made although a revision says so, tables made by hand.
+/// The repair of a database whose record of migrations does not match its schema: recorded
+/// revisions without a file, missing tables of recorded revisions, tables made by hand.
 ///
-/// Nothing that exists is dropped or renamed: what is missing is made by the migrations themselves,
-/// which adopt what they find.
+/// Nothing that exists is dropped or renamed: the migrations themselves create what is missing and
+/// adopt existing tables.
 extension Migrator {
-  /// What is wrong; changes nothing. Throws when a newer binary is at home here.
+  /// Finds the problems. Changes nothing. Throws `newerDatabase` if a newer binary migrated it.
   public func diagnose() throws(MigrationFailure) -> [Finding] {
     let plan = try status()
     let newer = plan.newer
     guard newer.isEmpty else { throw .newerDatabase(unknown: newer) }
-    var findings = try foreignBooks()
+    var findings = try foreignRecords()
     for stray in plan.strays {
       findings.append(
         Finding(
-          what: "the revision \(stray) is on record and in no file",
-          mend: "its record is removed; what it may have made stays"))
+          problem: "the revision \(stray) is recorded but has no file",
+          remedy: "its record is removed; the objects it may have created stay"))
     }
     let differences = try compareSchema(with: chain.migrations)
     let missing = differences.filter { $0.kind == .table }.map(\.relation)
     if !missing.isEmpty {
       findings.append(
         Finding(
-          what: "tables are missing: " + missing.joined(separator: ", "), mend: "they are made"))
+          problem: "tables are missing: " + missing.joined(separator: ", "),
+          remedy: "they are created"))
     }
     findings += try handmade(differences)
     if let fault = try readerFault() { findings.append(fault) }
@@ -41,19 +42,19 @@ extension Migrator {
     if !pending.isEmpty {
       findings.append(
         Finding(
-          what: "not on record: " + pending.joined(separator: ", "),
-          mend: "they run, and adopt what is there"))
+          problem: "not recorded: " + pending.joined(separator: ", "),
+          remedy: "they run, and adopt existing tables"))
     }
     return findings
   }
 
-  /// Tables that nobody has on record, each with the columns that it lacks; and of the others each
-  /// difference.
+  /// The tables that Chirrup did not create, each with its missing columns, and every difference of
+  /// the other tables.
   private func handmade(
     _ differences: [SchemaDifference]
   ) throws(MigrationFailure) -> [Finding] {
     let onRecord = try tablesOnRecord() ?? []
-    // Tables that no migration would adopt are Chirrup's own.
+    // The other tables are Chirrup's own: no migration adopts them.
     let adoptable = Set(
       chain.migrations.flatMap(\.up).flatMap { statement in
         statement.text.matches(of: /chirrup_adopt\('([a-z_]+)'\)/).map { String($0.1) }
@@ -66,9 +67,9 @@ extension Migrator {
       let lacking = own.filter { $0.kind == .column && $0.found == nil }.map(\.name)
       findings.append(
         Finding(
-          what: "the table \(table) was not made by Chirrup, and lacks "
-            + (lacking.isEmpty ? "no column" : lacking.joined(separator: ", ")),
-          mend: "it is adopted: what it has stays as it is, what it lacks is added"))
+          problem: "the table \(table) was not created by Chirrup; missing columns: "
+            + (lacking.isEmpty ? "none" : lacking.joined(separator: ", ")),
+          remedy: "it is adopted: its contents stay, missing columns are added"))
     }
     for difference in differences
     where difference.kind != .table && difference.kind != .function
@@ -76,15 +77,16 @@ extension Migrator {
     {
       findings.append(
         Finding(
-          what: "\(difference)",
-          mend: difference.found == nil ? "it is made" : "the migration that made it runs again"))
+          problem: "\(difference)",
+          remedy: difference.found == nil
+            ? "it is created" : "the migration that created it runs again"))
     }
     return findings
   }
 
-  /// What keeps the gateway's readers from being bound by row security.
+  /// The reason why row security does not apply to the gateway's readers; nil if it does.
   func readerFault() throws(MigrationFailure) -> Finding? {
-    // Before its migration there is nothing to read in that role.
+    // The role exists only after its migration.
     if try !status().pending.isEmpty { return nil }
     let rows = try run(
       Query(
@@ -96,18 +98,19 @@ extension Migrator {
     let user = rows.text(0, 2) ?? "CURRENT_USER"
     if rows.bool(0, 0) != true {
       return Finding(
-        what: "the role chirrup_reader is missing, so the gateway's readers are not bound by row "
-          + "security (their statements still name the workspace)",
-        mend: "\(user) may make no roles? A superuser: CREATE ROLE chirrup_reader NOLOGIN; "
-          + "GRANT chirrup_reader TO \(user); then: chirrup migrate repair")
+        problem: "the role chirrup_reader is missing, so row security does not apply to the "
+          + "gateway's readers (their statements still name the workspace)",
+        remedy: "if \(user) may not create roles, as a superuser: CREATE ROLE chirrup_reader "
+          + "NOLOGIN; GRANT chirrup_reader TO \(user); then: chirrup migrate repair")
     }
     if rows.bool(0, 1) != true {
       return Finding(
-        what: "\(user) is no member of chirrup_reader, so the gateway's readers are not bound by "
-          + "row security", mend: "a superuser: GRANT chirrup_reader TO \(user);")
+        problem: "\(user) is not a member of chirrup_reader, so row security does not apply to "
+          + "the gateway's readers",
+        remedy: "as a superuser: GRANT chirrup_reader TO \(user);")
     }
     do throws(MigrationFailure) {
-      // Policies of another application may ask for more than the tables themselves.
+      // Policies of another application may need privileges on more than these tables.
       try transaction { () throws(MigrationFailure) in
         try execute("SET LOCAL ROLE chirrup_reader")
         try execute("SELECT FROM chats, chat_sessions, database_epoch LIMIT 0")
@@ -115,16 +118,16 @@ extension Migrator {
       return nil
     } catch {
       guard case .refused(let refusal) = error else { throw error }
-      // Tables that are missing are a finding of their own.
+      // Missing tables are reported as their own finding.
       if refusal.state.code == "42P01" { return nil }
       return Finding(
-        what: "chirrup_reader may not read the tables: \(refusal.message)",
-        mend: "it is granted what it needs")
+        problem: "chirrup_reader may not read the tables: \(refusal.message)",
+        remedy: "the missing privileges are granted")
     }
   }
 
-  /// Mends what `diagnose` finds and answers what could not be mended: differences that need a
-  /// decision.
+  /// Repairs the problems that `diagnose` finds. Returns the remaining differences, which need a
+  /// decision of the administrator.
   public func repair(
     report: (Event) -> Void = { _ in }
   ) throws(MigrationFailure) -> [SchemaDifference] {
@@ -132,12 +135,12 @@ extension Migrator {
       let plan = try status()
       let newer = plan.newer
       guard newer.isEmpty else { throw .newerDatabase(unknown: newer) }
-      try keepBooks()
+      try prepareBookkeeping()
       for stray in plan.strays {
         try run(Query("DELETE FROM chirrup_migrations WHERE revision = $1", [.text(stray)]))
       }
-      // What is on record may still not be there: since every step can be run again, all run that
-      // stand at or after the first that is not complete.
+      // The objects of a recorded revision may be missing. Every step is idempotent, so all
+      // migrations from the first incomplete one on run again.
       var migrations: [Migration] = []
       for migration in chain.migrations {
         var isWanted = !migrations.isEmpty || plan.state(of: migration.revision) == .pending
@@ -154,22 +157,21 @@ extension Migrator {
     }
   }
 
-  /// Whether something is missing that this migration makes.
+  /// Whether the schema differs from that after this migration.
   private func lacks(_ migration: Migration) throws(MigrationFailure) -> Bool {
     let upTo = try chain.upTo(migration.revision)
     return try !compareSchema(with: upTo).isEmpty
   }
 
-  /// Records that another migration tool left.
-  private func foreignBooks() throws(MigrationFailure) -> [Finding] {
+  /// Records of another migration tool.
+  private func foreignRecords() throws(MigrationFailure) -> [Finding] {
     let exists = try run(Query("SELECT to_regclass('alembic_version') IS NOT NULL"))
     guard exists.bool(0, 0) == true else { return [] }
     let rows = try run(Query("SELECT version_num::text FROM alembic_version"))
     return (0..<rows.count).compactMap { rows.text($0, 0) }.map { version in
       Finding(
-        what: "alembic_version says \(version), a revision of another tool, which no file of "
-          + "Chirrup has",
-        mend: "it stays as it is: Chirrup keeps its own record in chirrup_migrations",
+        problem: "alembic_version contains \(version), a revision of another tool",
+        remedy: "it stays as it is: Chirrup keeps its own record in chirrup_migrations",
         isRemark: true)
     }
   }

@@ -1,17 +1,17 @@
 import Postgres
 
-/// One thing that the migrations make and the database lacks, or has otherwise.
+/// An object that the migrations create and that is missing or different in the database.
 public struct SchemaDifference: Sendable, Equatable, CustomStringConvertible {
-  public enum Kind: String, Sendable {
+  public enum ObjectKind: String, Sendable {
     case table, column, constraint, index, trigger, policy, function
   }
-  public var kind: Kind
-  /// The table; of a function its name.
+  public var kind: ObjectKind
+  /// The name of the table or function.
   public var relation: String
-  /// Empty for a table or function as a whole.
+  /// The name of the column, constraint and so on; empty for a table or function itself.
   public var name: String
   public var expected: String
-  /// nil when it is missing.
+  /// Nil if it is missing.
   public var found: String?
 
   public var description: String {
@@ -20,21 +20,21 @@ public struct SchemaDifference: Sendable, Equatable, CustomStringConvertible {
     guard let found else {
       return "\(subject) is missing" + (kind == .column ? " (\(expected))" : "")
     }
-    // Long definitions differ somewhere in the middle: the name is what helps.
+    // Two long definitions would not be readable in a message.
     guard expected.utf8.count + found.utf8.count <= 200 else {
-      return "\(subject) is another one than in Chirrup"
+      return "\(subject) differs from Chirrup's"
     }
     return "\(subject) is \(found), and \(expected) in Chirrup"
   }
 }
 
-/// What the database holds against what the migrations make.
+/// Compares the schema of the database with the schema that the migrations create.
 ///
-/// The expectation is not written down a second time: the migrations run in an empty schema of a
-/// transaction that is rolled back, and both schemas are read from the catalogues. What an adopted
-/// table had before Chirrup is its own affair.
+/// The expected schema is not written down twice: the migrations run in an empty schema in a
+/// transaction that is rolled back, and both schemas are read from the catalogues. Objects that an
+/// adopted table had before Chirrup are not compared.
 extension Migrator {
-  /// What up to and with these migrations must be there. Empty when all of it is.
+  /// The differences to the schema that these migrations create; empty if there are none.
   func compareSchema(
     with migrations: [Migration]
   ) throws(MigrationFailure) -> [SchemaDifference] {
@@ -47,14 +47,14 @@ extension Migrator {
       let found = actual[key]
       guard found.map({ Migrator.plain($0) }) != Migrator.plain(definition), !own.contains(key)
       else { continue }
-      // Rows of an adopted table may belong to no workspace yet.
+      // Rows of an adopted table may not belong to a workspace yet, so NULL is allowed.
       if key.kind == .column, key.name == "workspace_id",
         found.map({ $0 + " NOT NULL" }) == definition,
         own.contains(Key(kind: .table, relation: key.relation, name: ""))
       {
         continue
       }
-      // Of a table that is missing everything is.
+      // Objects of a missing table are not reported again.
       if key.kind != .table, key.kind != .function, !tables.contains(key.relation) { continue }
       differences.append(
         SchemaDifference(
@@ -64,21 +64,21 @@ extension Migrator {
     return differences
   }
 
-  /// A definition without its parentheses: pg_restore writes some of them otherwise.
+  /// A definition without parentheses: after pg_restore some of them differ.
   private static func plain(_ definition: String) -> String {
     definition.filter { $0 != "(" && $0 != ")" }
   }
 
   private struct Key: Hashable, Comparable {
-    var kind: SchemaDifference.Kind
+    var kind: SchemaDifference.ObjectKind
     var relation: String
     var name: String
 
     static func < (a: Key, b: Key) -> Bool {
       (order(a.kind), a.relation, a.name) < (order(b.kind), b.relation, b.name)
     }
-    private static func order(_ kind: SchemaDifference.Kind) -> Int {
-      let kinds: [SchemaDifference.Kind] = [
+    private static func order(_ kind: SchemaDifference.ObjectKind) -> Int {
+      let kinds: [SchemaDifference.ObjectKind] = [
         .table, .column, .constraint, .index, .trigger, .policy, .function,
       ]
       return kinds.firstIndex(of: kind) ?? kinds.count
@@ -96,7 +96,7 @@ extension Migrator {
     try execute(Bookkeeping.script)
     try execute("SET LOCAL client_min_messages = error")
     for migration in migrations {
-      // Of a move of data nothing is needed here: there are no rows.
+      // Data moves are skipped: the tables are empty.
       for step in migration.steps where !step.isBatched {
         for statement in step.statements { try execute(statement.text) }
       }
@@ -104,7 +104,7 @@ extension Migrator {
     return try readSchema("'chirrup_expected'")
   }
 
-  /// What a schema holds, by kind and name.
+  /// Reads the definitions of a schema's objects, by kind and name.
   private func readSchema(_ schema: String) throws(MigrationFailure) -> [Key: String] {
     let rows: Rows
     do throws(ScriptFailure) {
@@ -118,7 +118,7 @@ extension Migrator {
     }
     var found: [Key: String] = [:]
     for row in 0..<rows.count {
-      guard let kind = rows.text(row, 0).flatMap({ SchemaDifference.Kind(rawValue: $0) }),
+      guard let kind = rows.text(row, 0).flatMap({ SchemaDifference.ObjectKind(rawValue: $0) }),
         let relation = rows.text(row, 1)
       else { continue }
       found[Key(kind: kind, relation: relation, name: rows.text(row, 2) ?? "")] =
@@ -127,7 +127,7 @@ extension Migrator {
     return found
   }
 
-  /// What tables that Chirrup found had before it came, and what is not asked of them.
+  /// The objects of adopted tables that existed before Chirrup, and those they are exempt from.
   private func adopted() throws(MigrationFailure) -> Set<Key> {
     guard try tablesOnRecord() != nil else { return [] }
     let rows = try run(
@@ -139,7 +139,7 @@ extension Migrator {
         """))
     var keys: Set<Key> = []
     for row in 0..<rows.count {
-      guard let kind = rows.text(row, 0).flatMap({ SchemaDifference.Kind(rawValue: $0) })
+      guard let kind = rows.text(row, 0).flatMap({ SchemaDifference.ObjectKind(rawValue: $0) })
       else { continue }
       keys.insert(
         Key(kind: kind, relation: rows.text(row, 1) ?? "", name: rows.text(row, 2) ?? ""))
@@ -147,7 +147,7 @@ extension Migrator {
     return keys
   }
 
-  /// The tables of which it is on record whether Chirrup made or found them; nil without a record.
+  /// The tables recorded as created or adopted; nil without a record.
   func tablesOnRecord() throws(MigrationFailure) -> Set<String>? {
     let exists = try run(Query("SELECT to_regclass('chirrup_adoptions') IS NOT NULL"))
     guard exists.bool(0, 0) == true else { return nil }
@@ -155,7 +155,7 @@ extension Migrator {
     return Set((0..<rows.count).compactMap { rows.text($0, 0) })
   }
 
-  /// Definitions are written without the schema's name, so that two schemas can be compared.
+  /// Returns definitions without the schema's name, so that two schemas can be compared.
   private static let catalogue = """
     WITH schema AS (SELECT n.oid, quote_ident(nspname) || '.' AS prefix
       FROM pg_namespace n WHERE nspname = $schema),

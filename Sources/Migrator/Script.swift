@@ -1,12 +1,7 @@
-/// Cuts an SQL script into its statements, so that an error can name the statement and its line,
-/// and progress can be shown between two of them. Pure.
-///
-/// It knows what may hide a semicolon in PostgreSQL (manual 4.1): quoted strings and names, `E''`
-/// escapes, dollar quotes, line comments and nested block comments. Transaction commands do not
-/// belong in a migration.
+/// One statement of an SQL script, with its line for error messages.
 public struct Statement: Sendable, Equatable {
   public var text: String
-  /// The line of the file on which it begins, from 1.
+  /// The line of the file on which it begins; the first line is 1.
   public var line: Int
 
   public init(text: String, line: Int) {
@@ -20,6 +15,11 @@ public struct Statement: Sendable, Equatable {
   }
 }
 
+/// Splits an SQL script into its statements. Pure.
+///
+/// It skips semicolons inside of quoted strings and names, `E''` escapes, dollar quotes, line
+/// comments and nested block comments (PostgreSQL manual §4.1). A migration must not contain
+/// transaction commands.
 struct ScriptReader {
   private let bytes: [UInt8]
   private var offset = 0
@@ -112,7 +112,7 @@ struct ScriptReader {
     } while depth > 0 && offset < bytes.count
   }
 
-  /// A doubled quote inside ends and begins again, which comes to the same.
+  /// A doubled quote is read as the end of one string and the begin of the next: same result.
   private mutating func skipQuoted(by quote: UInt8, escapes: Bool) {
     step()
     while let byte = peek(), byte != quote {

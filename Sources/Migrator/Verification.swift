@@ -1,9 +1,10 @@
 import Postgres
 
-/// One check of a database, with the figures it rests on.
+/// The result of one check of a database.
 public struct Check: Sendable, Equatable {
   public var name: String
   public var passed: Bool
+  /// The figures on which the result is based, as a sentence.
   public var figures: String
 
   public init(name: String, passed: Bool, figures: String) {
@@ -13,28 +14,28 @@ public struct Check: Sendable, Equatable {
   }
 }
 
-/// `chirrup migrate verify`: whether the data keep what the migrations promise. Reads one state of
-/// the database, beside a running gateway; changes nothing.
+/// `chirrup migrate verify`: checks schema and data against the guarantees of the migrations. Reads
+/// one snapshot, beside a running gateway; changes nothing.
 extension Migrator {
   public func verify() throws(MigrationFailure) -> [Check] {
     var checks = [try filesCheck()]
     let plan = try status()
     checks.append(
       Check(
-        name: "every migration is on record, and nothing else is",
+        name: "exactly the known migrations are recorded",
         passed: plan.isCurrent,
         figures: "\(plan.lines.count { $0.state == .applied }) applied, \(plan.pending.count) "
           + "pending, \(plan.changed.count) changed, \(plan.unknown.count) unknown"))
     let differences = try compareSchema(with: chain.migrations)
     checks.append(
       Check(
-        name: "the schema is what the migrations make", passed: differences.isEmpty,
+        name: "the schema equals that of the migrations", passed: differences.isEmpty,
         figures: differences.isEmpty
           ? "no difference" : differences.map(\.description).joined(separator: "; ")))
     let fault = try readerFault()
     checks.append(
       Check(
-        name: "the gateway's readers are bound by row security", passed: fault == nil,
+        name: "row security applies to the gateway's readers", passed: fault == nil,
         figures: fault.map { "\($0)" } ?? "they run as chirrup_reader"))
     try execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     defer { try? execute("ROLLBACK") }
@@ -50,12 +51,13 @@ extension Migrator {
       figures: heads.sorted().joined(separator: ", "))
   }
 
-  /// The statement answers whether it passed, and the figures.
+  /// The statement returns one row: whether the check passed, and its figures.
   private func check(_ item: DataCheck) throws(MigrationFailure) -> Check {
     if let table = item.table {
       let exists = try run(Query("SELECT to_regclass($1) IS NOT NULL", [.text(table)]))
       guard exists.bool(0, 0) == true else {
-        return Check(name: item.name, passed: true, figures: "there was none to move")
+        return Check(
+          name: item.name, passed: true, figures: "not applicable: no messages were moved")
       }
     }
     try execute("SAVEPOINT chirrup_check")
@@ -67,13 +69,13 @@ extension Migrator {
     } catch {
       if case .unavailable = error { throw error }
       try execute("ROLLBACK TO SAVEPOINT chirrup_check")
-      return Check(name: item.name, passed: false, figures: "not to be checked: \(error)")
+      return Check(name: item.name, passed: false, figures: "the check failed to run: \(error)")
     }
   }
 
   private struct DataCheck {
     var name: String
-    /// It has a meaning only where this table is.
+    /// The check applies only if this table exists.
     var table: String?
     var sql: StaticString
   }
@@ -107,7 +109,7 @@ extension Migrator {
         LEFT JOIN (SELECT session_id, max(seq) AS last FROM chats GROUP BY 1) c
           ON c.session_id = s.id
         """),
-    // A workspace that was deleted since took its session along.
+    // Deleting a workspace deletes its legacy session, hence the join.
     DataCheck(
       name: "a legacy session for each workspace that had messages",
       table: "chirrup_legacy_sessions",
@@ -118,7 +120,7 @@ extension Migrator {
         FROM chirrup_legacy_sessions l JOIN workspaces w ON w.id = l.workspace_id
         LEFT JOIN chat_sessions s ON s.id = l.session_id AND s.workspace_id = l.workspace_id
         """),
-    // The old application may have added to it since.
+    // More messages are valid: the old application may have added some since.
     DataCheck(
       name: "each legacy session has the messages that moved into it",
       table: "chirrup_legacy_sessions",

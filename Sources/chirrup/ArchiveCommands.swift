@@ -1,5 +1,5 @@
-/// `chirrup import`, `retention`, `visitor` and `epoch`: what an administrator does with
-/// conversations. Whatever cannot be undone says first what it would do, and wants `--yes`.
+/// `chirrup import`, `retention`, `visitor` and `epoch`: the administration of conversations. A
+/// command that cannot be undone only prints what it would do, unless `--yes` is given.
 import Archive
 import ArgumentParser
 import Directory
@@ -7,7 +7,7 @@ import Postgres
 import Primitives
 
 extension AdministrationOptions {
-  /// As `run`, on a database that has this version's schema.
+  /// Like `run`, but fails if migrations are pending.
   func runOnSchema(_ body: (Archive, BlockingConnection, CommandOutput) throws -> Void) async throws
   {
     try await run { connection, output in
@@ -17,7 +17,7 @@ extension AdministrationOptions {
   }
 }
 
-private let unchanged = "nothing was changed; with --yes it is done"
+let needsConfirmation = "nothing was changed; run it again with --yes to do it"
 
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,23 +27,25 @@ struct ImportCommand: AsyncParsableCommand {
   struct Line: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "line-oa",
-      abstract: "Users and messages of a LINE official-account back end in the same database.",
+      abstract:
+        "Import users and messages of a LINE official-account back end in the same database.",
       discussion: """
-        They become visitors, sessions and messages. The old tables are only read. Ids are derived \
-        from the old ones: run again, it brings what has come since.
+        They become visitors, sessions and messages. The old tables are not changed, except that \
+        settings, intents and replies without a workspace are assigned to this one. Ids are \
+        derived from the old ones, so that another run imports only what is new.
         """)
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The workspace's name.", valueName: "name")) var workspace: String
-    @Flag(help: "Carry it out; without this, only print its counts.") var yes = false
+    @Flag(help: "Import; without this, only print the numbers.") var yes = false
 
     func run() async throws {
       try await options.runOnSchema { archive, connection, output in
         let workspace = try connection.workspace(named: workspace)
         let line = try LineImport(archive, workspace: workspace.id)
-        let summary = yes ? try line.run(report: output.tell) : try line.plan()
-        output.answer(
-          "\(yes ? "brought" : "would bring") \(summary.visitors) visitors, "
+        let summary = yes ? try line.run(report: output.report) : try line.plan()
+        output.result(
+          "\(yes ? "imported" : "would import") \(summary.visitors) visitors, "
             + "\(summary.sessions) sessions, \(summary.messages) messages, "
             + "\(summary.friendEvents) follow events, and \(summary.settings) settings, intents "
             + "and replies",
@@ -53,7 +55,7 @@ struct ImportCommand: AsyncParsableCommand {
             ("friend_events", .number(summary.friendEvents)),
             ("settings", .number(summary.settings)),
           ])
-        if !yes { output.tell(unchanged) }
+        if !yes { output.note(needsConfirmation) }
       }
     }
   }
@@ -62,20 +64,21 @@ struct ImportCommand: AsyncParsableCommand {
 struct RetentionCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "retention",
-    abstract: "Delete conversations older than the retention period.",
+    abstract: "Delete conversations that are older than their retention period.",
     discussion: """
-      Closed and deleted sessions without a message since so many days go as a whole, in batches, \
-      beside a running gateway; and visitors who have none left. Each workspace gets a line in the \
-      audit log.
+      Deletes closed and deleted sessions without a message in the last --days days, whole and \
+      in batches, and visitors without remaining sessions. The gateway may keep running. Writes \
+      one line per workspace to the audit log.
       """)
 
   @OptionGroup var options: AdministrationOptions
-  @Option(help: ArgumentHelp("Days to keep, 1 to 36500.", valueName: "days")) var days: Int
+  @Option(help: ArgumentHelp("The retention period, 1 to 36500 days.", valueName: "days")) var days:
+    Int
   @Option(help: ArgumentHelp("Only in this workspace.", valueName: "name")) var workspace: String?
-  @Flag(help: "Carry it out; without this, only count the conversations.") var yes = false
+  @Flag(help: "Delete; without this, only print the numbers.") var yes = false
 
   func validate() throws {
-    guard (1...36_500).contains(days) else { throw ValidationError("--days is 1 to 36500") }
+    guard (1...36_500).contains(days) else { throw ValidationError("--days must be 1 to 36500") }
   }
 
   func run() async throws {
@@ -83,18 +86,19 @@ struct RetentionCommand: AsyncParsableCommand {
       let only = try workspace.map { try connection.workspace(named: $0).id }
       let items =
         yes
-        ? try archive.removeExpired(days: days, workspace: only, report: output.tell)
+        ? try archive.removeExpired(days: days, workspace: only, report: output.report)
         : try archive.expired(days: days, workspace: only)
       for item in items {
-        output.answer(
-          "\(item.workspaceName): \(yes ? "removed" : "would remove") \(item.sessions) sessions "
+        output.result(
+          "\(item.workspaceName): \(yes ? "deleted" : "would delete") \(item.sessions) sessions "
             + "with \(item.messages) messages",
           [
             ("done", .bool(yes)), ("workspace", .text(item.workspaceName)),
             ("sessions", .number(item.sessions)), ("messages", .number(item.messages)),
           ])
       }
-      output.tell(items.isEmpty ? "Nothing is old enough." : yes ? "Done." : unchanged)
+      output.note(
+        items.isEmpty ? "No conversation is old enough." : yes ? "Done." : needsConfirmation)
     }
   }
 }
@@ -119,19 +123,19 @@ struct VisitorCommand: AsyncParsableCommand {
         else {
           throw VisitorCommand.noVisitor(id, workspace)
         }
-        Terminal.answer(json)
+        Terminal.result(json)
       }
     }
   }
 
   struct Erase: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Erase a visitor everywhere; messages keep their numbers and lose their texts.")
+      abstract: "Erase a visitor's data; messages keep their numbers and lose their content.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The workspace's name.", valueName: "name")) var workspace: String
     @Argument(help: "The visitor's id.") var id: String
-    @Flag(help: "Carry it out; without this, only list the data.") var yes = false
+    @Flag(help: "Erase; without this, only print the numbers.") var yes = false
 
     func run() async throws {
       try await options.runOnSchema { archive, connection, output in
@@ -141,20 +145,22 @@ struct VisitorCommand: AsyncParsableCommand {
           throw VisitorCommand.noVisitor(id, workspace)
         }
         if yes { erasure = try archive.erase(visitor, workspace: workspace.id) }
-        output.answer(
+        output.result(
           "\(yes ? "erased" : "would erase") \(erasure.messages) messages in \(erasure.sessions) "
             + "sessions, and the visitor",
           [
             ("done", .bool(yes)), ("sessions", .number(erasure.sessions)),
             ("messages", .number(erasure.messages)),
           ])
-        if !yes { output.tell(unchanged) }
+        if !yes { output.note(needsConfirmation) }
       }
     }
   }
 
   fileprivate static func visitorID(_ text: String) throws -> Identifier {
-    guard let id = Identifier(text) else { throw CommandFailure("\(text) is no id of a visitor") }
+    guard let id = Identifier(text) else {
+      throw CommandFailure("\(text) is not a visitor id (a UUID)")
+    }
     return id
   }
 
@@ -166,11 +172,10 @@ struct VisitorCommand: AsyncParsableCommand {
 struct EpochCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "epoch",
-    abstract: "Declare that a database was restored, so that clients load it anew.",
+    abstract: "Print the database's epoch, or renew it, so that clients reload everything.",
     discussion: """
-      A restore by pg_restore, a recovery to a point in time and a fail-over are recognised by \
-      themselves. After a copy of the data folder was put back, run it with --renew before the \
-      gateway starts.
+      A restore by pg_restore, a point-in-time recovery and a fail-over are detected. After \
+      restoring a copy of the data directory, run this with --renew before the gateway starts.
       """)
 
   @OptionGroup var options: AdministrationOptions
@@ -180,7 +185,7 @@ struct EpochCommand: AsyncParsableCommand {
     try await options.runOnSchema { archive, _, output in
       if renew { try archive.renewEpoch() }
       let epoch = try archive.epoch()
-      output.answer(
+      output.result(
         "\(epoch.epoch.isEmpty ? "the first epoch" : epoch.epoch), since \(epoch.changedAt)",
         [("epoch", .text(epoch.epoch)), ("changed_at", .text("\(epoch.changedAt)"))])
     }

@@ -1,14 +1,17 @@
-/// What serve says once it can be used: where to look, and the snippet to embed.
+/// The text that `serve` prints once it listens: the URLs, the demo's login and the widget's
+/// snippet.
 import Settings
 
 enum Banner {
-  /// - Parameter url: under which a browser on this machine reaches the gateway.
+  /// - Parameters:
+  ///   - url: the gateway's URL for a browser on this machine.
+  ///   - demo: nil without --demo.
   static func text(url: String, demo: DemoWorkspace?) -> String {
     var lines = ["", "  Chirrup \(Version.text) is ready at \(url)", ""]
     if let demo {
       let login =
         demo.password.map { "\(DemoWorkspace.email) / \($0)" }
-        ?? "\(DemoWorkspace.email), with the password that you have set"
+        ?? "\(DemoWorkspace.email), with the password you have set"
       lines += [
         "  Demo page   \(url)/demo", "  Console     \(url)/console", "  Log in as   \(login)",
       ]
@@ -23,7 +26,8 @@ enum Banner {
     return lines.joined(separator: "\n")
   }
 
-  /// The public URL, or the first address; every address (0.0.0.0, ::) is reached by its loopback.
+  /// The public URL, or that of the first listening address. The loopback address replaces the
+  /// wildcards 0.0.0.0 and ::, which a browser cannot open.
   static func url(
     _ settings: Settings, listening plain: [ListenAddress], secure: [ListenAddress] = []
   ) -> String {

@@ -1,5 +1,5 @@
-/// The output of an administration command. For people, results go to standard output and remarks
-/// to standard error; with `--json` both go to standard output, one JSON object a line.
+/// The output of an administration command. As text, results go to standard output and notes to
+/// standard error; with `--json` both go to standard output, one JSON object per line.
 import ArgumentParser
 import Kernel
 import Migrator
@@ -12,7 +12,7 @@ final class CommandOutput {
     case number(Int64)
     case bool(Bool)
     case list([String])
-    /// JSON as it stands.
+    /// JSON that is already encoded.
     case json(String)
     case null
 
@@ -29,7 +29,7 @@ final class CommandOutput {
   }
   typealias Members = [(String, Value)]
 
-  /// The shortest time between two lines of progress.
+  /// The minimum interval between two progress lines.
   private static let progressMilliseconds: Int64 = 1_000
 
   private let isJSON: Bool
@@ -38,31 +38,33 @@ final class CommandOutput {
   init(json: Bool) { isJSON = json }
 
   private func write(_ members: Members) {
-    Terminal.answer(
+    Terminal.result(
       "{" + members.map { "\(jsonText($0.0)):\($0.1.json)" }.joined(separator: ",") + "}")
   }
 
-  /// A result.
-  func answer(_ text: String, _ members: Members) {
-    if isJSON { write(members) } else { Terminal.answer(text) }
+  /// Prints a result.
+  func result(_ text: String, _ members: Members) {
+    if isJSON { write(members) } else { Terminal.result(text) }
   }
 
-  /// A remark that scripts need too.
-  func say(_ text: String, _ members: Members) {
-    if isJSON { write(members) } else { Terminal.tell(text) }
+  /// Prints a note that `--json` has too.
+  func note(_ text: String, _ members: Members) {
+    if isJSON { write(members) } else { Terminal.note(text) }
   }
 
-  /// A remark for people only.
-  func tell(_ text: String) {
-    if !isJSON { Terminal.tell(text) }
+  /// Prints a note that `--json` leaves out.
+  func note(_ text: String) {
+    if !isJSON { Terminal.note(text) }
   }
 
+  /// Prints the last line of a command: a summary, and with `--json` a list of names.
   func finish(_ text: String, _ key: String, _ values: [String]) {
-    say(text, [(key, .list(values))])
+    note(text, [(key, .list(values))])
   }
 
-  func tell(_ failure: any Error, code: ExitCode) {
-    guard isJSON else { return Terminal.tell("Error: \(failure)") }
+  /// Prints an error, with `--json` as an object with `error`, `exit_code` and `mend` (the remedy).
+  func report(_ failure: any Error, code: ExitCode) {
+    guard isJSON else { return Terminal.note("Error: \(failure)") }
     var members: Members = [
       ("error", .text("\(failure)")), ("exit_code", .number(Int64(code.rawValue))),
     ]
@@ -73,13 +75,13 @@ final class CommandOutput {
           ("sqlstate", .text(refusal.state.code)),
         ]
       }
-      members.append(("mend", failure.mend.map { .text($0) } ?? .null))
+      members.append(("mend", failure.remedy.map { .text($0) } ?? .null))
     }
     write(members)
   }
 
-  /// The progress of a move of rows: at most one line a second, and one at the end.
-  func tell(_ progress: MoveProgress) {
+  /// Prints the progress of a data move: at most one line per second, and one at the end.
+  func report(_ progress: MoveProgress) {
     let now = SystemClock.now()
     let isLast = progress.rowsDone >= progress.rowsTotal
     guard isLast || now.milliseconds(since: lastProgress) >= CommandOutput.progressMilliseconds
@@ -87,7 +89,7 @@ final class CommandOutput {
       return
     }
     lastProgress = now
-    say(
+    note(
       "  \(progress)",
       [
         ("progress", .text(progress.title)), ("rows", .number(progress.rowsDone)),
@@ -97,25 +99,25 @@ final class CommandOutput {
       ])
   }
 
-  func tell(_ event: Migrator.Event) {
+  func report(_ event: Migrator.Event) {
     switch event {
     case .waiting:
-      tell("another process migrates this database; waiting for it")
+      note("another process is migrating this database; waiting until it has finished")
     case .began(let revision, let number, let count):
-      say(
+      note(
         "migration \(number) of \(count): \(revision)",
         [
           ("began", .text(revision)), ("number", .number(Int64(number))),
           ("of", .number(Int64(count))),
         ])
     case .blocked(let attempt, let attempts):
-      tell(
-        "  a table is held by another transaction; attempt \(attempt) of \(attempts) failed, and "
-          + "those who read it were let through")
-    case .progress(let progress): tell(progress)
-    case .notice(let text): say("  \(text)", [("notice", .text(text))])
+      note(
+        "  another transaction holds a lock on a table; attempt \(attempt) of \(attempts) timed "
+          + "out and released its own locks; trying again")
+    case .progress(let progress): report(progress)
+    case .notice(let text): note("  \(text)", [("notice", .text(text))])
     case .finished(let revision, let milliseconds):
-      say(
+      note(
         "  \(revision) done in \(milliseconds) ms",
         [("finished", .text(revision)), ("milliseconds", .number(milliseconds))])
     }

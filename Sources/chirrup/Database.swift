@@ -1,5 +1,5 @@
-/// How a command reaches the database: the one that is configured, the private cluster that a
-/// running gateway has started, or that cluster started only for this command.
+/// Connects a command to the database: the configured one, the private PostgreSQL of a running
+/// gateway, or that PostgreSQL started only for this command.
 import Cluster
 import Directory
 import Kernel
@@ -9,7 +9,7 @@ import Postgres
 import Primitives
 import Settings
 
-/// Why a command did not do its work, in a sentence for the person who typed it.
+/// The error of a command, as a sentence for the administrator.
 struct CommandFailure: Error, CustomStringConvertible {
   var description: String
 
@@ -17,7 +17,7 @@ struct CommandFailure: Error, CustomStringConvertible {
 }
 
 enum Database {
-  /// How long a command waits for a gateway that is starting the cluster.
+  /// How long a command waits for a gateway that is starting the private PostgreSQL.
   private static let startMilliseconds: Int64 = 30_000
 
   static func withConnection<Result>(
@@ -36,7 +36,7 @@ enum Database {
       do throws(ClusterFailure) {
         try cluster.start()
       } catch {
-        // A gateway holds the cluster and has not finished starting it.
+        // A gateway has locked the data directory and is still starting its server.
         guard case .inUse = error, SystemClock.now() < deadline else { throw error }
         try Epoll.pause(milliseconds: 200)
         continue
@@ -46,13 +46,14 @@ enum Database {
     }
   }
 
-  /// Where the database is, within the body of `withConnection`, whose connection is open.
+  /// The URL of the database. Valid only within the body of `withConnection`, which keeps the
+  /// private PostgreSQL running.
   static func url(_ settings: Settings) throws -> String {
     try settings.databaseDirectURL ?? settings.databaseURL
       ?? Cluster.attach(dataDirectory: settings.dataDirectory)
   }
 
-  /// The same, for commands that read and write the product's tables.
+  /// Like `withConnection`, but throws if migrations are pending.
   static func withCurrentSchema<Result>(
     _ settings: Settings, _ body: (BlockingConnection) throws -> Result
   ) throws -> Result {
@@ -66,44 +67,44 @@ enum Database {
     let migrator = try Migrator(connection)
     var pending = try migrator.plan()
     if !pending.isEmpty {
-      // A gateway that has just started may be at it.
+      // A gateway that has just started may be applying them.
       try Epoll.pause(milliseconds: 2_000)
       pending = try migrator.plan()
     }
     guard pending.isEmpty else {
       throw CommandFailure(
-        "the database lacks \(pending.count) migrations (first \(pending[0].revision)); "
+        "\(pending.count) migrations are pending (the first is \(pending[0].revision)); "
           + "run chirrup migrate up, or start the gateway")
     }
   }
 
-  /// The key that signs tokens: made by whoever needs it first, the same for every gateway of this
-  /// database.
+  /// The key that signs tokens, 32 bytes, shared by all gateways of this database. The first caller
+  /// creates it.
   static func signingKey(_ connection: BlockingConnection) throws -> [UInt8] {
     let statement = SigningKey.getOrCreate(id: "tokens", candidate: SecureRandom.bytes(32))
-    guard let key = try connection.ask(statement) else {
-      throw CommandFailure("the database gave no signing key")
+    guard let key = try connection.run(statement) else {
+      throw CommandFailure("the database returned no signing key")
     }
     return key
   }
 }
 
 extension BlockingConnection {
-  func ask<Answer>(_ statement: Directory.Statement<Answer>) throws -> Answer {
+  func run<Answer>(_ statement: Directory.Statement<Answer>) throws -> Answer {
     statement.answer(try run(statement.query))
   }
 
   func workspace(named name: String) throws -> Workspace {
-    guard let workspace = try ask(Workspace.named(name)) else {
+    guard let workspace = try run(Workspace.named(name)) else {
       throw CommandFailure(
-        "there is no workspace \"\(name)\"; make it with chirrup workspace create \(name)")
+        "there is no workspace \"\(name)\"; create it with: chirrup workspace create \(name)")
     }
     return workspace
   }
 }
 
 extension Epoll {
-  /// Waits for nothing.
+  /// Sleeps.
   static func pause(milliseconds: Int32) throws {
     let epoll = try Epoll()
     var events = Events(capacity: 1)
@@ -112,6 +113,7 @@ extension Epoll {
 }
 
 extension Identifier {
+  /// A new random id (UUIDv7, RFC 9562 §5.7).
   static func fresh() -> Identifier {
     Identifier(
       version7At: SystemClock.wallTime(),

@@ -1,11 +1,12 @@
-/// What `chirrup demo-data` writes: people of ten languages and what they talk about. Templates go
-/// into temporary tables, and the server makes the conversations out of them, so that 100,000 of
-/// them take seconds and not minutes.
+/// The templates of `chirrup demo-data`: names and dialogues in ten languages. They go into
+/// temporary tables, from which the server generates the conversations: 100,000 take seconds, not
+/// minutes.
 enum DemoData {
-  /// Colleagues of the invented shop; the first ones get most of the work.
+  /// The operators of the fictional shop; the first ones get most of the conversations.
   static let operators = ["Dana", "Jonas", "Tariq", "Noor", "Freya", "Mateo", "Ines", "Kenji"]
 
-  /// `weight` of a language says how often it is spoken. Lines alternate, the visitor begins.
+  /// `weight` is a language's relative frequency. Visitor and operator alternate; the visitor
+  /// begins.
   static let templates = """
     CREATE TEMP TABLE demo_people (
       n int GENERATED ALWAYS AS IDENTITY, weight int, locale text, zone text, names text[],

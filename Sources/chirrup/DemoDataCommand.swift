@@ -1,5 +1,5 @@
-/// `chirrup demo-data`: a workspace full of invented conversations, to try the console with, or to
-/// measure it.
+/// `chirrup demo-data`: fills a workspace with generated conversations, for trying and measuring
+/// the console.
 import ArgumentParser
 import Directory
 import Kernel
@@ -9,31 +9,33 @@ import Primitives
 struct DemoDataCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo-data",
-    abstract: "Fill a workspace with invented conversations in ten languages.",
+    abstract: "Fill a workspace with generated conversations in ten languages.",
     discussion: """
-      They lie in the past 90 days; the last ones are open, and some of those wait. Colleagues \
-      without a password answer them. A second call adds more. For trying out and measuring: \
-      nothing tells them from real ones later, so use a workspace of their own.
+      The conversations date from the past 90 days. The latest are open, and a tenth of the open \
+      ones wait in the queue. Generated operators without a password answer them. Another run \
+      adds more. Use a separate workspace: generated conversations cannot be told apart from \
+      real ones later.
       """)
 
-  /// Conversations in one transaction: progress is seen, and other writers get their turn.
+  /// Conversations per transaction: small enough to report progress and to let other writers in.
   static let batch = 2_000
 
   @OptionGroup var data: DataOptions
   @Option(help: ArgumentHelp("The workspace's name.", valueName: "name"))
   var workspace = DemoWorkspace.name
-  @Option(help: ArgumentHelp("Number of conversations, at most 1,000,000.", valueName: "count"))
+  @Option(help: ArgumentHelp("The number of conversations, at most 1,000,000.", valueName: "count"))
   var conversations = 1_000
   @Option(
-    help: ArgumentHelp("Number of open ones (default: a fifth, at most 400).", valueName: "count"))
+    help: ArgumentHelp(
+      "The number of open ones (default: a fifth, at most 400).", valueName: "count"))
   var open: Int?
 
   func validate() throws {
     guard (1...1_000_000).contains(conversations) else {
-      throw ValidationError("--conversations is 1 to 1,000,000")
+      throw ValidationError("--conversations must be 1 to 1,000,000")
     }
     guard (0...conversations).contains(open ?? 0) else {
-      throw ValidationError("--open is at most --conversations")
+      throw ValidationError("--open must be 0 to the number of --conversations")
     }
   }
 
@@ -42,7 +44,7 @@ struct DemoDataCommand: AsyncParsableCommand {
     let open = open ?? min(400, conversations / 5)
     try Database.withCurrentSchema(settings) { connection in
       let workspace = try connection.workspace(named: workspace)
-      // What is invented is no news for webhooks.
+      // Generated conversations must not trigger webhooks.
       try connection.execute(script: "SET chirrup.webhooks = 'off'; " + DemoData.templates)
       for name in DemoData.operators {
         try connection.run(Query(Self.colleague, [.uuid(workspace.id), .text(name)]))
@@ -64,14 +66,14 @@ struct DemoDataCommand: AsyncParsableCommand {
           }
           try connection.execute(script: "TRUNCATE demo_rows")
         }
-        Terminal.tell("\(last) of \(conversations) conversations")
+        Terminal.note("\(last) of \(conversations) conversations")
       }
       try connection.execute(script: "ANALYZE visitors; ANALYZE chat_sessions; ANALYZE chats")
-      // At once: the gateway would count them one by one.
-      _ = try connection.ask(Analytics.recompute(workspace.id))
+      // One recount is faster than the gateway, which counts conversation by conversation.
+      _ = try connection.run(Analytics.recompute(workspace.id))
       let seconds = SystemClock.now().milliseconds(since: start) / 1000
-      Terminal.tell("made \(conversations) conversations in \(seconds) s, \(open) of them open")
-      Terminal.answer(
+      Terminal.note("created \(conversations) conversations in \(seconds) s, \(open) of them open")
+      Terminal.result(
         """
         {"workspace":\(jsonText(workspace.name)),"conversations":\(conversations),"open":\(open)}
         """
@@ -79,7 +81,7 @@ struct DemoDataCommand: AsyncParsableCommand {
     }
   }
 
-  /// A colleague exists once in an installation and joins the workspace.
+  /// Creates a generated operator once per installation and adds them to the workspace.
   private static let colleague: StaticString = """
     WITH made AS (
       INSERT INTO operators (email, name)
@@ -97,9 +99,9 @@ struct DemoDataCommand: AsyncParsableCommand {
     SELECT DISTINCT $1::uuid, tag FROM demo_places ON CONFLICT DO NOTHING
     """
 
-  /// Who, when, about what. The later, the higher the number; the last `$5` are open, and a tenth
-  /// of these waits; the three before them are with the first real member. Answers and closings are
-  /// as in life: most quick, some late.
+  /// Draws visitor, operator, time and topic of each conversation; a higher number is later. The
+  /// last `$5` are open, and the last tenth of these waits. The three before that tenth are
+  /// assigned to the first real member. Response and closing times are distributed exponentially.
   private static let draw: StaticString = """
     WITH languages AS (
       SELECT p.n, p.names, row_number() OVER (ORDER BY p.n, g) - 1 AS place,
@@ -189,7 +191,7 @@ struct DemoDataCommand: AsyncParsableCommand {
       JOIN demo_agents a ON a.n = r.agent
     ORDER BY r.n
     """,
-    // The log: the visitor's first line, who took it, the talk, who closed it.
+    // The log: the visitor's first line, the claim, the other lines, the closing.
     """
     INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, payload, user_id,
       operator_id, operator_name, content_hash, created_at)
@@ -218,7 +220,7 @@ struct DemoDataCommand: AsyncParsableCommand {
       FROM demo_rows r WHERE r.status = 'closed'
     ) AS e ORDER BY e.n, e.seq
     """,
-    // Operators have read all but the last words of some; so have visitors.
+    // Read marks: in some conversations the last messages are unread, for operators and visitors.
     """
     INSERT INTO read_marks
       (workspace_id, session_id, person_id, role, name, read_seq, delivered_seq)

@@ -1,7 +1,7 @@
-/// What `serve --demo` needs: a workspace with an operator whose login is known.
+/// The workspace of `serve --demo`, with one operator whose login the banner prints.
 ///
-/// The password is derived from the database's signing key, so that it survives restarts, is the
-/// same on every node, and is kept nowhere.
+/// The password is derived from the database's signing key: it survives restarts, is the same on
+/// every node, and is stored nowhere in clear text.
 import Directory
 import OpenSSL
 import Postgres
@@ -10,41 +10,41 @@ import Primitives
 struct DemoWorkspace {
   static let name = "demo"
   static let email = "demo@example.com"
-  /// What the visitors of the demo's shop are greeted with.
+  /// The workspace's settings, as JSON: the shop's name and the greeting of its visitors.
   static let settings = #"""
     {"name": "Tidewater Cycles", "greeting": {"title": "Hello. How can we help?",
     "text": "Ask about parts, orders and repairs. A person answers."}}
     """#
 
   var publicKey: String
-  /// Nil if somebody has changed it.
+  /// Nil if the password was changed.
   var password: String?
 
   static func prepare(
     _ connection: BlockingConnection, signingKey: [UInt8]
   ) throws -> DemoWorkspace {
     let workspace =
-      try connection.ask(Workspace.named(name))
-      ?? connection.ask(
+      try connection.run(Workspace.named(name))
+      ?? connection.run(
         Workspace.create(
           id: .fresh(), name: name, publicKey: "pk_" + SecureRandom.token(byteCount: 18),
           settings: settings))
-      ?? connection.ask(Workspace.named(name))
-    guard let workspace else { throw CommandFailure("the database made no demo workspace") }
+      ?? connection.run(Workspace.named(name))
+    guard let workspace else { throw CommandFailure("the database created no demo workspace") }
     let password = password(signingKey: signingKey)
-    if let account = try connection.ask(Operator.account(email: email, workspace: name)) {
+    if let account = try connection.run(Operator.account(email: email, workspace: name)) {
       let isUnchanged = try Password.verify(password, against: account.passwordHash)
       return DemoWorkspace(
         publicKey: workspace.publicKey, password: isUnchanged ? password : nil)
     }
-    _ = try connection.ask(
+    _ = try connection.run(
       Operator.create(
         id: .fresh(), email: email, name: "Mika", passwordHash: Password.hash(password),
         workspace: workspace.id, membership: "owner"))
     return DemoWorkspace(publicKey: workspace.publicKey, password: password)
   }
 
-  /// Twelve letters and digits that are not mistaken for one another, 60 bits of the key's code.
+  /// Twelve unambiguous letters and digits (no l, o, 0, 1): 60 bits of an HMAC-SHA256 with the key.
   static func password(signingKey: [UInt8]) -> String {
     let letters = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
     let code = HMACSHA256.code(for: Array("demo password".utf8), key: signingKey)

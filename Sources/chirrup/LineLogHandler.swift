@@ -1,7 +1,7 @@
-/// The log: a line of text or of JSON for each event, on standard error.
+/// The log handler: one line of text or JSON per event, on standard error.
 ///
-/// A reader that is stuck must not stop the gateway: a line that does not fit is dropped, and the
-/// next one that does says how many were.
+/// A reader that does not read must not block the gateway: a line that standard error cannot take
+/// is dropped, and the next line is preceded by the number of dropped lines.
 import Glibc
 import Kernel
 import Logging
@@ -57,16 +57,17 @@ struct LineLogHandler: LogHandler {
     return line + "}"
   }
 
-  /// A peer's text must not be able to begin a line of its own.
+  /// Escapes control characters, so that text from a peer cannot forge a log line.
   private static func oneLine(_ text: String) -> String {
     text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? text : jsonText(text)
   }
 }
 
-/// Standard error as a place that may be full.
+/// Writes to standard error without blocking.
 private enum LogPipe {
   private static let dropped = Atomic<Int>(0)
-  /// Bytes of the longest line. One of PIPE_BUF (4096) is written whole or not at all.
+  /// The longest line in bytes, without its newline: a write of up to PIPE_BUF (4096) bytes to a
+  /// pipe is atomic.
   private static let lineBytesMax = 4_095
 
   static func write(_ line: String) {
@@ -75,13 +76,14 @@ private enum LogPipe {
       return
     }
     let missing = dropped.exchange(0, ordering: .relaxed)
-    if missing > 0 { send("\(missing) lines were dropped: nobody read them") }
+    if missing > 0 { send("\(missing) log lines were dropped: standard error was full") }
     send(line)
   }
 
   private static func send(_ line: String) {
     let bytes = Array(line.utf8.prefix(lineBytesMax)) + [UInt8(ascii: "\n")]
-    // SAFETY: the buffer lives through the call. Whatever fails, there is no place to tell it.
+    // An error is ignored: there is no other place to report it.
+    // SAFETY: the buffer is valid during the call, and `count` is its size.
     _ = unsafe bytes.withUnsafeBytes { buffer in
       unsafe Glibc.write(STDERR_FILENO, buffer.baseAddress, buffer.count)
     }
@@ -89,7 +91,7 @@ private enum LogPipe {
 
   private static var isWritable: Bool {
     var state = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-    // SAFETY: one structure, which the call writes to.
+    // SAFETY: `state` is one pollfd, and the count is 1.
     return unsafe poll(&state, 1, 0) == 1 && Int32(state.revents) & POLLOUT != 0
   }
 }

@@ -1,4 +1,4 @@
-/// The command line: `chirrup serve`, and the tools around it.
+/// The command line: `chirrup serve` and the administration commands.
 import ArgumentParser
 import Kernel
 import Synchronization
@@ -16,8 +16,8 @@ struct Chirrup: AsyncParsableCommand {
     ])
 }
 
-/// An async `main` would give the first thread to the concurrency runtime, which lets every signal
-/// through to it again, so that a SIGTERM would kill instead of drain.
+/// `main` is synchronous: the concurrency runtime unblocks every signal on the thread of an async
+/// `main`, so that SIGTERM would kill the process instead of draining it.
 @main
 enum Main {
   static func main() {
@@ -26,8 +26,8 @@ enum Main {
   }
 }
 
-/// Runs the command line's async functions on the first thread. Nothing of this program runs on the
-/// concurrency runtime's own threads, which end the process when descriptors run out: see
+/// Executes the command line's async functions on the first thread. This program uses none of the
+/// concurrency runtime's own threads, because they end the process when descriptors run out: see
 /// `WorkerThreads`.
 private final class FirstThread: TaskExecutor {
   private struct Jobs {
@@ -36,7 +36,7 @@ private final class FirstThread: TaskExecutor {
   }
 
   private let jobs = Mutex(Jobs())
-  private let bell = Semaphore()
+  private let jobCount = Semaphore()
 
   static func run(_ body: @escaping @Sendable () async -> Void) {
     let thread = FirstThread()
@@ -45,7 +45,7 @@ private final class FirstThread: TaskExecutor {
       thread.jobs.withLock { $0.isOver = true }
     }
     while let job = thread.next() {
-      // SAFETY: a job is enqueued once and run here once, on an executor that lives until the end.
+      // SAFETY: each job is enqueued once and run once; the executor outlives all of its jobs.
       unsafe job.runSynchronously(on: thread.asUnownedTaskExecutor())
     }
   }
@@ -53,13 +53,13 @@ private final class FirstThread: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     jobs.withLock { $0.waiting.append(job) }
-    bell.signal()
+    jobCount.signal()
   }
 
-  /// Nil once the body has ended.
+  /// Waits for the next job. Nil once the body has returned.
   private func next() -> UnownedJob? {
     if jobs.withLock(\.isOver) { return nil }
-    bell.wait()
+    jobCount.wait()
     return jobs.withLock { $0.waiting.removeFirst() }
   }
 }

@@ -6,7 +6,7 @@ import Primitives
 extension MigrateCommand {
   struct Plan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print the migrations that up would run. Changes nothing.")
+      abstract: "Print the migrations that up would apply. Changes nothing.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The last revision to apply.", valueName: "revision"))
@@ -17,17 +17,17 @@ extension MigrateCommand {
       try await options.run { connection, output in
         let pending = try Migrator(connection).plan(to: to)
         for migration in pending {
-          output.answer(
+          output.result(
             "\(migration.revision)  \(migration.summary)",
             [
               ("revision", .text(migration.revision)), ("summary", .text(migration.summary)),
               ("parent", migration.parent.map { .text($0) } ?? .null),
               ("sql", sql ? .text(script(of: migration)) : .null),
             ])
-          if sql, !options.json { Terminal.answer(script(of: migration)) }
+          if sql, !options.json { Terminal.result(script(of: migration)) }
         }
         if pending.isEmpty {
-          output.tell("Nothing to do: the schema is up to date.")
+          output.note("Nothing to do: the schema is up to date.")
         } else {
           throw Ending.pending
         }
@@ -51,7 +51,7 @@ extension MigrateCommand {
         for line in plan.lines {
           let state = line.state.rawValue.padded(to: 8)
           let moment = (line.applied?.at.description ?? "").padded(to: 24)
-          output.answer(
+          output.result(
             "\(state)  \(moment)  \(line.revision)  \(line.summary)",
             [
               ("revision", .text(line.revision)), ("state", .text(line.state.rawValue)),
@@ -68,7 +68,7 @@ extension MigrateCommand {
 
   struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Check the data and the schema; exit 1 if anything fails. Changes nothing.")
+      abstract: "Check data and schema; exit 1 if a check fails. Changes nothing.")
 
     @OptionGroup var options: AdministrationOptions
 
@@ -76,7 +76,7 @@ extension MigrateCommand {
       try await options.run { connection, output in
         let checks = try Migrator(connection).verify()
         for check in checks {
-          output.answer(
+          output.result(
             "\(check.passed ? "PASS" : "FAIL")  \(check.name): \(check.figures)",
             [
               ("check", .text(check.name)), ("passed", .bool(check.passed)),
@@ -90,16 +90,16 @@ extension MigrateCommand {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Check the files of migrations alone, without a database.",
+      abstract: "Check the migration files, without a database.",
       discussion: """
-        Finds orphans (a parent that is in no file), several heads or roots, cycles, duplicates \
-        and files that cannot be read: those of this binary, or with --folder those of folders.
+        Finds orphans (their parent is in no file), several heads or roots, cycles, duplicates \
+        and malformed files, among those of this binary or, with --folder, of folders.
         """)
 
     @Option(
-      help: ArgumentHelp("A folder of files YYYYMMDD_name.sql. Repeatable.", valueName: "folder"))
+      help: ArgumentHelp("A folder with files YYYYMMDD_name.sql. Repeatable.", valueName: "folder"))
     var folder: [String] = []
-    @Flag(help: "Answer in JSON, one object a line.") var json = false
+    @Flag(help: "Print JSON, one object per line.") var json = false
 
     func run() throws {
       let output = CommandOutput(json: json)
@@ -111,10 +111,10 @@ extension MigrateCommand {
       }
       let faults = folder.isEmpty ? Migrator.check() : Migrator.check(files)
       for fault in faults {
-        output.answer(fault.description, [("fault", .text(fault.description))])
+        output.result(fault.description, [("fault", .text(fault.description))])
       }
       guard faults.isEmpty else { throw ExitCode.failure }
-      output.tell("The migrations are one line, without gaps.")
+      output.note("The migrations form one chain without gaps.")
     }
   }
 }

@@ -1,4 +1,4 @@
-/// `chirrup migrate`: what the schema is, what would change, and changing it.
+/// `chirrup migrate`: inspects, migrates, verifies and repairs the schema.
 import ArgumentParser
 import Migrator
 import Postgres
@@ -6,18 +6,18 @@ import Postgres
 struct MigrateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",
-    abstract: "Migrate the schema of the database to this version, or inspect it.",
+    abstract: "Migrate the database's schema to this version, or inspect it.",
     discussion: """
-      Exit codes: 0 done, or nothing to do; 1 it failed, or a check found something; 2 plan and \
-      status: something is pending; 3 the database is newer than this chirrup; 4 PostgreSQL does \
-      not answer; 64 wrong usage. config/DATABASE.md tells more.
+      Exit codes: 0 success, or nothing to do; 1 failure, or a failed check; 2 plan and status: \
+      migrations are pending; 3 the database is newer than this chirrup; 4 PostgreSQL does not \
+      answer; 64 wrong usage. See config/DATABASE.md.
       """,
     subcommands: [
       Plan.self, Up.self, Status.self, Down.self, Verify.self, Check.self, Stamp.self, Repair.self,
     ])
 }
 
-/// How a command of administration ended, for scripts.
+/// The exit codes of administration commands.
 enum Ending {
   static let pending = ExitCode(2)
   static let newerDatabase = ExitCode(3)
@@ -34,13 +34,13 @@ enum Ending {
   }
 }
 
-/// What the commands that look at a database, or change it, have in common.
+/// The flags of every administration command.
 struct AdministrationOptions: ParsableArguments {
   @OptionGroup var data: DataOptions
-  @Flag(help: "Answer in JSON, one object a line.") var json = false
+  @Flag(help: "Print JSON, one object per line.") var json = false
 
-  /// Runs a command on the database; what goes wrong is told, in JSON where that is wanted, and
-  /// becomes the exit code.
+  /// Runs a command on the database. Prints an error, as JSON with `--json`, and turns it into the
+  /// exit code.
   func run(_ body: (BlockingConnection, CommandOutput) throws -> Void) async throws {
     let output = CommandOutput(json: json)
     do {
@@ -48,7 +48,7 @@ struct AdministrationOptions: ParsableArguments {
       try Database.withConnection(settings) { try body($0, output) }
     } catch {
       let code = Ending.code(for: error)
-      if !(error is ExitCode) { output.tell(error, code: code) }
+      if !(error is ExitCode) { output.report(error, code: code) }
       throw code
     }
   }
@@ -56,7 +56,7 @@ struct AdministrationOptions: ParsableArguments {
 
 extension MigrateCommand {
   struct Up: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Apply pending migrations.")
+    static let configuration = CommandConfiguration(abstract: "Apply the pending migrations.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The last revision to apply.", valueName: "revision"))
@@ -64,7 +64,7 @@ extension MigrateCommand {
 
     func run() async throws {
       try await options.run { connection, output in
-        let applied = try Migrator(connection).up(to: to, report: output.tell)
+        let applied = try Migrator(connection).up(to: to, report: output.report)
         output.finish(
           applied.isEmpty
             ? "Nothing to do: the schema is up to date." : "Applied \(applied.count).",
@@ -75,18 +75,18 @@ extension MigrateCommand {
 
   struct Down: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Revert every revision after one. Lists first the data that is lost.")
+      abstract: "Revert every revision after the given one. Lists the data that is lost first.")
 
     @OptionGroup var options: AdministrationOptions
-    @Option(help: ArgumentHelp("The revision to keep, or none.", valueName: "revision"))
+    @Option(help: ArgumentHelp("The last revision to keep, or none.", valueName: "revision"))
     var to: String
-    @Flag(help: "Carry it out; without this, only list the lost data.") var yes = false
+    @Flag(help: "Revert; without this, only list what would be lost.") var yes = false
 
     func run() async throws {
       try await options.run { connection, output in
         let migrator = try Migrator(connection)
         for migration in try migrator.downPlan(to: to) {
-          output.say(
+          output.note(
             "\(migration.revision): loses \(migration.loses ?? "no data")",
             [
               ("revision", .text(migration.revision)),
@@ -94,27 +94,27 @@ extension MigrateCommand {
             ])
         }
         guard yes else {
-          throw CommandFailure("nothing was changed; with --yes it is done")
+          throw CommandFailure(needsConfirmation)
         }
-        let taken = try migrator.down(to: to, report: output.tell)
-        output.finish("Took back \(taken.count).", "taken_back", taken.map(\.revision))
+        let reverted = try migrator.down(to: to, report: output.report)
+        output.finish("Reverted \(reverted.count).", "taken_back", reverted.map(\.revision))
       }
     }
   }
 
   struct Stamp: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Record a revision, and all before it, without running them.",
-      discussion: "Only if the schema is what they would have made; otherwise it says what is not.")
+      abstract: "Record a revision and all before it as applied, without running them.",
+      discussion: "Only if the schema equals theirs; otherwise the command lists the differences.")
 
     @OptionGroup var options: AdministrationOptions
     @Argument(help: "The revision.") var revision: String
 
     func run() async throws {
       try await options.run { connection, output in
-        let stamped = try Migrator(connection).stamp(revision, report: output.tell)
+        let stamped = try Migrator(connection).stamp(revision, report: output.report)
         output.finish(
-          stamped.isEmpty ? "It was on record already." : "Recorded \(stamped.count).",
+          stamped.isEmpty ? "Already recorded." : "Recorded \(stamped.count).",
           "recorded", stamped.map(\.revision))
       }
     }
@@ -122,32 +122,32 @@ extension MigrateCommand {
 
   struct Repair: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Repair the record of migrations of a database where it differs from the schema.",
+      abstract: "Repair a database whose recorded migrations do not match its schema.",
       discussion: """
-        Says what is wrong: revisions that no file has, tables that were never made although a \
-        revision says so, tables made by hand with a column too few. Then makes what is missing. \
-        Nothing that exists is dropped or renamed.
+        Lists the problems: recorded revisions without a file, missing tables of recorded \
+        revisions, tables made by hand that lack columns. Then creates what is missing. Nothing \
+        that exists is dropped or renamed.
         """)
 
     @OptionGroup var options: AdministrationOptions
-    @Flag(help: "Only print the differences.") var dryRun = false
+    @Flag(help: "Only list the problems.") var dryRun = false
 
     func run() async throws {
       try await options.run { connection, output in
         let migrator = try Migrator(connection)
         let findings = try migrator.diagnose()
         for finding in findings {
-          output.say(
-            "\(finding)", [("found", .text(finding.what)), ("mend", .text(finding.mend))])
+          output.note(
+            "\(finding)", [("found", .text(finding.problem)), ("mend", .text(finding.remedy))])
         }
         if findings.allSatisfy(\.isRemark) {
-          return output.finish("Nothing is wrong.", "left", [])
+          return output.finish("No problems found.", "left", [])
         }
         if dryRun { return output.finish("Nothing was changed.", "left", []) }
-        let left = try migrator.repair(report: output.tell)
+        let left = try migrator.repair(report: output.report)
         output.finish(
           left.isEmpty
-            ? "Mended." : "Mended, except:\n" + left.map { "  \($0)" }.joined(separator: "\n"),
+            ? "Repaired." : "Repaired, except:\n" + left.map { "  \($0)" }.joined(separator: "\n"),
           "left", left.map(\.description))
         if !left.isEmpty { throw ExitCode.failure }
       }

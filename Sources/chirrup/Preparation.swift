@@ -1,5 +1,5 @@
-/// What must be true before a gateway can answer: a database that is there, has this version's
-/// schema and a signing key, and with --demo the demo's workspace.
+/// The preconditions of a gateway: a database that answers, with this version's schema and a
+/// signing key, and with --demo the demo workspace.
 import Archive
 import Migrator
 import OpenSSL
@@ -11,10 +11,10 @@ struct Preparation {
   var signingKey: [UInt8]
   var demo: DemoWorkspace?
 
-  /// Waits for a database that does not answer, with growing pauses, and says so; meanwhile a
-  /// `StartupProbe` answers load balancers. `isStopping` ends the wait.
+  /// Retries with growing pauses while the database does not answer, and prints the reason. A
+  /// `StartupProbe` answers load balancers meanwhile.
   ///
-  /// - Returns: nil when it was told to stop.
+  /// - Returns: nil once `isStopping` returns true.
   static func complete(
     _ settings: Settings, databaseURL: String, isStopping: () -> Bool
   ) throws -> Preparation? {
@@ -24,7 +24,7 @@ struct Preparation {
       do {
         return try attempt(settings, databaseURL: databaseURL)
       } catch let failure where isUnavailable(failure) {
-        backoff.tell(failure)
+        backoff.report(failure)
         let open = try probe ?? StartupProbe(settings)
         probe = open
         try open.wait(milliseconds: backoff.next(), unless: isStopping)
@@ -37,24 +37,26 @@ struct Preparation {
     let connection = try BlockingConnection(settings.databaseDirectURL ?? databaseURL)
     let migrator = try Migrator(connection)
     if settings.migrate {
-      try migrator.up(report: CommandOutput(json: false).tell)
+      try migrator.up(report: CommandOutput(json: false).report)
     } else {
       let pending = try migrator.plan()
       guard pending.isEmpty else {
         throw CommandFailure(
           "the schema is not up to date and --no-migrate is set; pending: "
-            + pending.map(\.revision).joined(separator: ", ") + "; run chirrup migrate up")
+            + pending.map(\.revision).joined(separator: ", ")
+            + "; run chirrup migrate up, or start without --no-migrate")
       }
     }
     if try Archive.renewIfRestored(connection) {
-      Terminal.tell("this database was restored or promoted: clients will start their copies over")
+      Terminal.note(
+        "this database was restored or promoted: clients discard their copies and load them again")
     }
     let key = try Database.signingKey(connection)
     let demo = settings.demo ? try DemoWorkspace.prepare(connection, signingKey: key) : nil
     return Preparation(databaseURL: databaseURL, signingKey: key, demo: demo)
   }
 
-  /// A server that is not there (yet), as opposed to one that refuses.
+  /// Whether the server does not answer (yet), as opposed to refusing a statement.
   private static func isUnavailable(_ failure: any Error) -> Bool {
     switch failure {
     case QueryFailure.unavailable, MigrationFailure.unavailable: true
@@ -63,16 +65,16 @@ struct Preparation {
   }
 }
 
-/// Pauses of 0.25 s, doubled up to 8 s, each halved at random so that many gateways do not knock
-/// together.
+/// Exponential backoff from 0.25 s to 8 s. Jitter takes up to half of each pause, so that many
+/// gateways do not connect at the same moment.
 private struct Backoff {
   private var milliseconds: Int64 = 250
   private var lastReason = ""
 
-  /// Each new reason once: a database may be away for hours.
-  mutating func tell(_ failure: any Error) {
+  /// Prints a reason only when it differs from the last one: an outage may last hours.
+  mutating func report(_ failure: any Error) {
     let reason = "\(failure)"
-    if reason != lastReason { Terminal.tell("waiting for the database: \(reason)") }
+    if reason != lastReason { Terminal.note("waiting for the database: \(reason)") }
     lastReason = reason
   }
 

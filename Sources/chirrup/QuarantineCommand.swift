@@ -1,5 +1,5 @@
-/// `chirrup quarantine`: messages that PostgreSQL refused for what is in them. The log goes on
-/// without them; here an administrator looks why, and tries them again or throws them away.
+/// `chirrup quarantine`: the messages whose content PostgreSQL refused. The log continues without
+/// them; an administrator inspects them here, then stores them again or deletes them.
 import Archive
 import ArgumentParser
 import Chat
@@ -11,28 +11,29 @@ import Primitives
 struct QuarantineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quarantine",
-    abstract: "Inspect messages that PostgreSQL refused, and retry them.",
+    abstract: "Inspect, retry or delete the messages that PostgreSQL refused.",
     discussion: """
-      Exit codes: 0 done; 1 a message is refused again, or is not there; 4 PostgreSQL does not \
-      answer; 64 wrong usage. config/DATABASE.md tells more.
+      Exit codes: 0 success; 1 a message was refused again or does not exist; 4 PostgreSQL does \
+      not answer; 64 wrong usage. See config/DATABASE.md.
       """,
     subcommands: [List.self, Show.self, Release.self, Purge.self])
 
-  /// Messages that one command lists or tries.
+  /// The most messages that one command lists or retries.
   fileprivate static let mostAtOnce = 1_000
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "List the messages, the newest first, without their texts.")
+      abstract: "List the messages, newest first, without their text.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("Only in this workspace.", valueName: "name"))
     var workspace: String?
-    @Option(help: ArgumentHelp("Maximum number, 1 to 1000.", valueName: "count")) var limit = 100
+    @Option(help: ArgumentHelp("The most messages to list, 1 to 1000.", valueName: "count"))
+    var limit = 100
 
     func validate() throws {
       guard (1...mostAtOnce).contains(limit) else {
-        throw ValidationError("--limit is 1 to \(mostAtOnce)")
+        throw ValidationError("--limit must be 1 to \(mostAtOnce)")
       }
     }
 
@@ -40,8 +41,8 @@ struct QuarantineCommand: AsyncParsableCommand {
       try await options.runOnSchema { archive, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0).id }
         let messages = try archive.refused(workspace: only, limit: limit)
-        for message in messages { output.answer(summary(message), members(message)) }
-        if messages.isEmpty { output.tell("Nothing is in quarantine.") }
+        for message in messages { output.result(summary(message), members(message)) }
+        if messages.isEmpty { output.note("No messages are in quarantine.") }
       }
     }
   }
@@ -62,7 +63,7 @@ struct QuarantineCommand: AsyncParsableCommand {
           workspace: only, id: messageID(id), limit: mostAtOnce)
         guard !messages.isEmpty else { throw notThere(id) }
         for message in messages {
-          output.answer(
+          output.result(
             """
             \(summary(message))
               session \(message.session), by the \(message.role) \(readable(message.senderName))
@@ -77,22 +78,22 @@ struct QuarantineCommand: AsyncParsableCommand {
 
   struct Release: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Retry messages, each as a new message of its session under its own id.",
+      abstract: "Store messages again, each as the newest message of its session, with its own id.",
       discussion: """
-        After what made PostgreSQL refuse them was mended: a check of an administrator's own, a \
-        trigger, a session deleted by mistake. Who wrote it was told that it was rejected; it now \
-        appears at the end of the conversation.
+        First remove the cause of the refusal, for example a CHECK constraint or a trigger of \
+        your own, or a session deleted by mistake. The author was notified of the rejection; the \
+        message now appears at the end of the conversation.
         """)
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("Only in this workspace.", valueName: "name"))
     var workspace: String?
     @Argument(help: "The messages' ids.") var ids: [String] = []
-    @Flag(help: "All of the workspace, in the order in which they came.") var all = false
+    @Flag(help: "All messages of the workspace, in the order of their arrival.") var all = false
 
     func validate() throws {
       guard all ? ids.isEmpty && workspace != nil : !ids.isEmpty else {
-        throw ValidationError("name the messages, or --all with --workspace")
+        throw ValidationError("give the ids of messages, or --all with --workspace")
       }
     }
 
@@ -114,7 +115,7 @@ struct QuarantineCommand: AsyncParsableCommand {
         for message in messages {
           let outcome = try writer.append(message)
           if let seq = outcome.seq { try archive.released(message, seq: seq) } else { failed += 1 }
-          output.answer(
+          output.result(
             "\(message.id): \(outcome.text)",
             [
               ("id", .text("\(message.id)")), ("released", .bool(outcome.seq != nil)),
@@ -134,12 +135,13 @@ struct QuarantineCommand: AsyncParsableCommand {
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("Only in this workspace.", valueName: "name"))
     var workspace: String?
-    @Option(help: ArgumentHelp("Only older messages, 0 to 36500 days.", valueName: "days"))
+    @Option(
+      help: ArgumentHelp("Only messages older than this, 0 to 36500 days.", valueName: "days"))
     var days = 0
-    @Flag(help: "Carry it out; without this, only count the messages.") var yes = false
+    @Flag(help: "Delete them; without this, only print their number.") var yes = false
 
     func validate() throws {
-      guard (0...36_500).contains(days) else { throw ValidationError("--days is 0 to 36500") }
+      guard (0...36_500).contains(days) else { throw ValidationError("--days must be 0 to 36500") }
     }
 
     func run() async throws {
@@ -149,27 +151,29 @@ struct QuarantineCommand: AsyncParsableCommand {
           yes
           ? try archive.purgeRefused(olderThan: days, workspace: only)
           : try archive.countRefused(olderThan: days, workspace: only)
-        output.answer(
-          "\(yes ? "removed" : "would remove") \(count) messages",
+        output.result(
+          "\(yes ? "deleted" : "would delete") \(count) messages",
           [("done", .bool(yes)), ("messages", .number(count))])
-        if !yes { output.tell("nothing was changed; with --yes it is done") }
+        if !yes { output.note(needsConfirmation) }
       }
     }
   }
 }
 
-// MARK: What they say
+// MARK: Formatting
 
 extension ParsableCommand {
   fileprivate var mostAtOnce: Int { QuarantineCommand.mostAtOnce }
 
   fileprivate func messageID(_ text: String) throws -> Identifier {
-    guard let id = Identifier(text) else { throw CommandFailure("\(text) is no id of a message") }
+    guard let id = Identifier(text) else {
+      throw CommandFailure("\(text) is not a message id (a UUID)")
+    }
     return id
   }
 
   fileprivate func notThere(_ id: String) -> CommandFailure {
-    CommandFailure("there is no message \(id) in quarantine")
+    CommandFailure("the quarantine holds no message \(id)")
   }
 
   fileprivate func summary(_ message: Archive.Refused) -> String {
@@ -191,7 +195,7 @@ extension ParsableCommand {
     ]
   }
 
-  /// As text for people, and exactly.
+  /// The content twice: as readable text, and exactly, in base64.
   fileprivate func contents(_ message: Archive.Refused) -> CommandOutput.Members {
     [
       ("sender_name", .text(readable(message.senderName))),
@@ -202,7 +206,7 @@ extension ParsableCommand {
     ]
   }
 
-  /// On a terminal a control character could do anything; what is no UTF-8 becomes U+FFFD.
+  /// Replaces control characters, which could control the terminal, and invalid UTF-8 by U+FFFD.
   fileprivate func readable(_ bytes: [UInt8]) -> String {
     var text = ""
     for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {

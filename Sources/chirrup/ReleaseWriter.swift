@@ -1,5 +1,5 @@
-/// The gateway's own writer in a command: one message, one batch, with the same failure table and
-/// the same numbers.
+/// Stores a quarantined message with the gateway's own writer, in a batch of one, so that the
+/// handling of failures and the numbering are the gateway's.
 import Archive
 import Chat
 import Journal
@@ -9,12 +9,12 @@ import Primitives
 
 struct ReleaseWriter: ~Copyable {
   struct Ended {
-    /// Nil when it is not in the log.
+    /// The message's number in its session; nil if it was not stored.
     var seq: Int64?
     var text: String
   }
 
-  /// The writer gives a batch up after 5 s; the rest is for connecting.
+  /// The writer fails a batch after 5 s; the rest is for connecting.
   private static let waitMilliseconds: Int64 = 20_000
 
   private var writer: Writer
@@ -25,7 +25,7 @@ struct ReleaseWriter: ~Copyable {
     let role = Array(message.role.utf8).withRawSpan { Role(text: $0) }
     let kind = Array(message.kind.utf8).withRawSpan { Kind(text: $0) }
     guard let role, let kind else {
-      return Ended(text: "its role or kind is none of this chirrup's")
+      return Ended(text: "its role or kind is unknown to this version of chirrup")
     }
     let record = Record(
       workspace: message.workspace, session: message.session, id: message.id, role: role,
@@ -52,18 +52,18 @@ struct ReleaseWriter: ~Copyable {
   private static func describe(_ outcome: Outcome, _ refused: QuarantinedRow?) -> Ended {
     switch outcome.verdict {
     case .stored: Ended(seq: outcome.seq, text: "stored as \(outcome.seq)")
-    case .duplicate: Ended(seq: outcome.seq, text: "was stored already, as \(outcome.seq)")
-    case .conflict: Ended(text: "its id belongs to another message")
-    case .noSuchSession: Ended(text: "its session is not there any more")
+    case .duplicate: Ended(seq: outcome.seq, text: "already stored as \(outcome.seq)")
+    case .conflict: Ended(text: "another message has its id")
+    case .noSuchSession: Ended(text: "its session does not exist any more")
     case .closed: Ended(text: "its session is closed")
     case .rejected:
       Ended(
-        text: "refused again: \(refused.map { "\($0.refusal)" } ?? "PostgreSQL does not say why")")
-    case .unavailable: Ended(text: "PostgreSQL cannot store it now; try again")
+        text: "refused again: \(refused.map { "\($0.refusal)" } ?? "PostgreSQL gave no reason")")
+    case .unavailable: Ended(text: "PostgreSQL cannot store it now; try again later")
     }
   }
 
-  /// As the event loop does, until `isDone` has a value.
+  /// Drives the writer as the event loop does, until `isDone` returns a value.
   @discardableResult
   private mutating func drive<Value>(_ isDone: (inout Writer) -> Value?) throws -> Value {
     let end = SystemClock.now().advanced(byMilliseconds: ReleaseWriter.waitMilliseconds)
@@ -78,7 +78,7 @@ struct ReleaseWriter: ~Copyable {
     throw QueryFailure.unavailable(reason: reason)
   }
 
-  /// For the socket, at most 20 ms: its deadlines are longer.
+  /// Waits for the socket, at most 20 ms, which is shorter than the writer's deadlines.
   private func wait() throws {
     let epoll = try Epoll()
     if writer.descriptor >= 0 {

@@ -1,7 +1,8 @@
-/// `chirrup serve`: the gateway, from its settings to its end.
+/// `chirrup serve`: starts, runs and stops the gateway.
 ///
-/// The order: settings, the private cluster unless a database is named, migrations and signing key,
-/// the demo, the gateway, and when that has drained, the end of the cluster.
+/// The order: load settings; start the private PostgreSQL unless a database URL is set; migrate;
+/// read the signing key; create the demo workspace; run the gateway until it has drained; stop the
+/// private PostgreSQL.
 import ArgumentParser
 import Cluster
 import Gateway
@@ -15,8 +16,8 @@ struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Run the gateway.",
     discussion: """
-      Settings come from these flags, from CHIRRUP_ variables and from a YAML file, the first of \
-      these winning; config/chirrup.yaml documents all of them.
+      Settings come from these flags, from CHIRRUP_ environment variables and from a YAML file, \
+      in this order of precedence. config/chirrup.yaml documents all of them.
       """)
 
   @OptionGroup var options: ServeOptions
@@ -37,15 +38,15 @@ struct ServeCommand: AsyncParsableCommand {
     Cluster.forgetClientSettings()
     let cluster = Cluster(dataDirectory: settings.dataDirectory) { event in
       switch event {
-      case .ended(let reason): logger.error("\(reason); it is started again")
-      case .notStarted(let reason): logger.error("PostgreSQL is not back yet: \(reason)")
+      case .ended(let reason): logger.error("\(reason); restarting it")
+      case .notStarted(let reason): logger.error("PostgreSQL has not restarted yet: \(reason)")
       case .running(let milliseconds):
         logger.info("PostgreSQL runs again", metadata: ["after_ms": "\(milliseconds)"])
       }
     }
     try cluster.start()
     defer { cluster.stop() }
-    for note in cluster.notes { Terminal.tell(note) }
+    for note in cluster.notes { Terminal.note(note) }
     var local = settings
     local.databaseURL = cluster.url
     try await serve(local, logger)
@@ -58,7 +59,7 @@ struct ServeCommand: AsyncParsableCommand {
       preparation = try Preparation.complete(
         settings, databaseURL: url, isStopping: StopSignals.hasCome)
     } catch let failure as MigrationFailure {
-      Terminal.tell("Error: \(failure)")
+      Terminal.note("Error: \(failure)")
       throw Ending.code(for: failure)
     }
     guard let prepared = preparation else { return }
@@ -74,16 +75,17 @@ struct ServeCommand: AsyncParsableCommand {
     try await Gateway.run(options) { listening in
       let address = Banner.url(
         settings, listening: listening.plain, secure: listening.secure)
-      Terminal.answer(Banner.text(url: address, demo: prepared.demo))
+      Terminal.result(Banner.text(url: address, demo: prepared.demo))
     }
   }
 }
 
-/// SIGTERM and SIGINT from the first moment on, so that Ctrl-C while a database starts or is waited
-/// for ends the gateway in good order too. What comes is kept by the kernel until the gateway asks.
+/// Blocks SIGTERM and SIGINT from the start of the process, so that Ctrl-C also stops the gateway
+/// in an orderly way while it starts or waits for a database. The kernel keeps a blocked signal
+/// pending until the gateway reads it.
 final class StopSignals: Sendable {
   private static let early = try? StopSignals()
-  /// SIGHUP is the gateway's; until it asks, the kernel keeps it, where it would end the process.
+  /// Blocks SIGHUP, which the gateway reads later; unblocked, it would end the process.
   private static let hangUps = try? HangUps()
 
   private final class HangUps: Sendable {
@@ -99,13 +101,14 @@ final class StopSignals: Sendable {
     descriptor = try SignalDescriptor([.terminate, .interrupt])
   }
 
-  /// Before any other thread starts. If it fails, so will the gateway, which says why.
+  /// Call before any other thread starts, because threads inherit the signal mask. A failure is not
+  /// reported here: the gateway's own attempt fails in the same way and reports it.
   static func block() {
     _ = early
     _ = hangUps
   }
 
-  /// Once true, always true.
+  /// Whether SIGTERM or SIGINT has arrived. Once true, always true.
   static func hasCome() -> Bool {
     guard let early else { return false }
     if early.descriptor.next() != nil { early.isStopping.store(true, ordering: .relaxed) }

@@ -1,9 +1,9 @@
-/// The flags that name settings. They are read as text and checked together with all other sources,
-/// so that one refusal names everything that is wrong.
+/// The flags that override settings. They stay text here; `Settings.load` validates all sources
+/// together, so that one error lists every invalid value.
 import ArgumentParser
 import Settings
 
-/// Where the data is: what every command needs.
+/// The flags of every command: where the settings and the database are.
 struct DataOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("A YAML file of settings; see config/chirrup.yaml.", valueName: "file"))
@@ -12,12 +12,13 @@ struct DataOptions: ParsableArguments {
   @Option(
     name: .customLong("database-url"),
     help: ArgumentHelp(
-      "A PostgreSQL to use instead of the private one in --data-dir.", valueName: "url"))
+      "The PostgreSQL to use instead of the private one in --data-dir.", valueName: "url"))
   var databaseURL: String?
 
   @Option(
     name: .customLong("data-dir"),
-    help: ArgumentHelp("The directory of the private PostgreSQL (./var).", valueName: "directory"))
+    help: ArgumentHelp(
+      "The directory of the private PostgreSQL (default: ./var).", valueName: "directory"))
   var dataDirectory: String?
 
   var flags: [SettingKey: String] {
@@ -29,18 +30,18 @@ struct DataOptions: ParsableArguments {
 
   func settings() async throws -> Settings {
     let (settings, warnings) = try await Settings.load(file: config, flags: flags)
-    for warning in warnings { Terminal.tell("warning: \(warning)") }
+    for warning in warnings { Terminal.note("warning: \(warning)") }
     return settings
   }
 }
 
-/// What only a gateway needs.
+/// The flags of `chirrup serve`.
 struct ServeOptions: ParsableArguments {
   @OptionGroup var data: DataOptions
 
   @Option(
     help: ArgumentHelp(
-      "An address to listen on (127.0.0.1:8080). Repeatable.", valueName: "host:port"))
+      "An address to listen on (default: 127.0.0.1:8080). Repeatable.", valueName: "host:port"))
   var listen: [String] = []
 
   @Option(
@@ -50,43 +51,46 @@ struct ServeOptions: ParsableArguments {
 
   @Option(
     name: .customLong("tls-certificates"),
-    help: ArgumentHelp("A PEM certificate chain for TLS. Repeatable.", valueName: "file"))
+    help: ArgumentHelp("A certificate chain for TLS, in PEM. Repeatable.", valueName: "file"))
   var tlsCertificates: [String] = []
 
   @Option(
     name: .customLong("tls-keys"),
     help: ArgumentHelp(
-      "The PEM key of each certificate, in the same order. Repeatable.", valueName: "file"))
+      "The private key of each certificate, in PEM, in the same order. Repeatable.",
+      valueName: "file"))
   var tlsKeys: [String] = []
 
   @Option(
     name: .customLong("public-url"),
-    help: ArgumentHelp("The URL under which browsers reach the gateway.", valueName: "url"))
+    help: ArgumentHelp("The gateway's URL as browsers see it.", valueName: "url"))
   var publicURL: String?
 
-  @Option(help: ArgumentHelp("Event loops (0: one for each core).", valueName: "count"))
+  @Option(help: ArgumentHelp("The number of event loops (0: one per core).", valueName: "count"))
   var loops: String?
 
   @Option(
     help: ArgumentHelp(
-      "trace, debug, info, notice, warning, error or critical.", valueName: "level"))
+      "The lowest level to log: trace, debug, info, notice, warning, error or "
+        + "critical.", valueName: "level"))
   var logLevel: String?
 
-  @Option(help: ArgumentHelp("text or json.", valueName: "format"))
+  @Option(help: ArgumentHelp("The format of log lines: text or json.", valueName: "format"))
   var logFormat: String?
 
   @Option(
     help: ArgumentHelp(
-      "Seconds for clients to go when the gateway stops (10).", valueName: "seconds"))
+      "Seconds within which a stopping gateway closes its connections (default: 10).",
+      valueName: "seconds"))
   var drainSeconds: String?
 
-  @Flag(help: "A workspace \"demo\" with an operator, and the page /demo.")
+  @Flag(help: "Create the workspace \"demo\" with an operator, and serve the page /demo.")
   var demo = false
 
-  @Flag(help: "A WebSocket echo at /debug/echo, for conformance tests.")
+  @Flag(help: "Serve a WebSocket echo at /debug/echo, for conformance tests.")
   var debugEcho = false
 
-  @Flag(help: "Refuse to start on a schema that is not up to date, instead of migrating it.")
+  @Flag(help: "Refuse to start if migrations are pending, instead of applying them.")
   var noMigrate = false
 
   var flags: [SettingKey: String] {
@@ -110,7 +114,7 @@ struct ServeOptions: ParsableArguments {
 
   func settings() async throws -> Settings {
     let (settings, warnings) = try await Settings.load(file: data.config, flags: flags)
-    for warning in warnings { Terminal.tell("warning: \(warning)") }
+    for warning in warnings { Terminal.note("warning: \(warning)") }
     return settings
   }
 }

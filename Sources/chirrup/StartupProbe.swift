@@ -1,7 +1,7 @@
-/// Answers HTTP while there is no database yet: `/healthz` with 200, everything else with 503 and
-/// `Retry-After`, so that a load balancer sees a gateway that is alive and not ready.
+/// Answers HTTP while the gateway waits for its database: `/healthz` with 200, everything else with
+/// 503 and `Retry-After`, so that a load balancer sees a gateway that is alive and not ready.
 ///
-/// It serves one connection at a time, each for at most `requestMilliseconds`.
+/// Connections are served one at a time, each for at most `requestMilliseconds`.
 import Kernel
 import Primitives
 import Settings
@@ -14,13 +14,14 @@ final class StartupProbe {
   private let epoll: Epoll
   private var events = Events(capacity: 16)
 
-  /// A descriptor has one owner; an array needs a reference to it.
+  /// A reference to a descriptor: `FileDescriptor` is not copyable and cannot be an array's
+  /// element.
   private final class ListeningSocket {
     let socket: FileDescriptor
     init(_ socket: consuming FileDescriptor) { self.socket = socket }
   }
 
-  /// Listens where it can. An address in use is refused later, by the gateway itself.
+  /// Listens on each address that is free. The gateway itself reports an address in use, later.
   init(_ settings: Settings) throws {
     epoll = try Epoll()
     for address in settings.listen {
@@ -32,7 +33,7 @@ final class StartupProbe {
     }
   }
 
-  /// Answers requests for this time, or until `isStopping`.
+  /// Answers requests until the time is over or `isStopping` returns true.
   func wait(milliseconds: Int64, unless isStopping: () -> Bool) throws {
     let end = SystemClock.now().advanced(byMilliseconds: milliseconds)
     while !isStopping() {
@@ -54,7 +55,7 @@ final class StartupProbe {
     try readable.wait(into: &ready, timeoutMilliseconds: Self.requestMilliseconds)
     var request = [UInt8](repeating: 0, count: Self.requestBytesMax)
     var buffer = request.mutableSpan
-    // SAFETY: UInt8 has no padding, and every byte that is written is a UInt8.
+    // SAFETY: UInt8 has no padding, and every byte value is a valid UInt8.
     var bytes = unsafe buffer.mutableBytes
     guard ready.count > 0, case .bytes(let count) = client.receive(into: &bytes) else { return }
     let line = String(decoding: request.prefix(min(count, 64)), as: UTF8.self)

@@ -1,14 +1,14 @@
-/// Text for people goes to standard error, results go to standard output.
+/// Messages for people go to standard error, results to standard output.
 import Glibc
 
 enum Terminal {
-  /// A line for whoever started the command.
-  static func tell(_ text: String) {
+  /// Writes a line to standard error.
+  static func note(_ text: String) {
     write(text + "\n", to: STDERR_FILENO)
   }
 
-  /// Results at once, also into a pipe, whose reader may be waiting for them.
-  static func answer(_ text: String) {
+  /// Writes a line to standard output, unbuffered: the reader of a pipe may be waiting for it.
+  static func result(_ text: String) {
     write(text + "\n", to: STDOUT_FILENO)
   }
 
@@ -23,22 +23,22 @@ enum Terminal {
       if count > 0 {
         sent += count
       } else if errno != EINTR {
-        return  // nobody reads any more
+        return  // The reader has closed its end, for example `head`.
       }
     }
   }
 
-  /// A password from standard input: unseen at a terminal, otherwise the first line.
+  /// Reads a password: the first line of standard input, without echo if that is a terminal.
   static func readPassword(prompt: String) -> String? {
     guard isatty(STDIN_FILENO) == 1 else { return readLine() }
     write(prompt, to: STDERR_FILENO)
     var saved = termios()
     // SAFETY: `saved` is a termios that the call fills.
     guard unsafe tcgetattr(STDIN_FILENO, &saved) == 0 else { return nil }
-    var unseen = saved
-    unseen.c_lflag &= ~tcflag_t(ECHO)
+    var withoutEcho = saved
+    withoutEcho.c_lflag &= ~tcflag_t(ECHO)
     // SAFETY: both calls only read the structure.
-    _ = unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &unseen)
+    _ = unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &withoutEcho)
     let line = readLine()
     _ = unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &saved)
     write("\n", to: STDERR_FILENO)
@@ -46,7 +46,7 @@ enum Terminal {
   }
 }
 
-/// A JSON string (RFC 8259 §7), with its quotes.
+/// Encodes text as a JSON string, with its quotes (RFC 8259 §7).
 func jsonText(_ text: String) -> String {
   var json = "\""
   for scalar in text.unicodeScalars {

@@ -1,13 +1,13 @@
-/// Reading folders and files that somebody names on the command line.
+/// Reads the folders and files that are named on the command line.
 import Glibc
 
 enum TextFile {
-  /// Larger ones are no migration.
+  /// The largest file in bytes; a migration is far smaller.
   static let bytesMax = 4 * 1024 * 1024
 
-  /// Names in a folder, sorted, without hidden ones.
+  /// The names of the files in a folder, sorted, without hidden ones.
   static func names(in folder: String) throws -> [String] {
-    // SAFETY: the stream is closed here, and an entry is read before the next one is asked for.
+    // SAFETY: the stream is closed below, and each entry is copied before the next call of readdir.
     guard let stream = unsafe opendir(folder) else {
       throw CommandFailure("cannot read the folder \(folder): \(reason())")
     }
@@ -36,11 +36,11 @@ enum TextFile {
       if count == 0 { return String(decoding: text, as: UTF8.self) }
       text += buffer[..<count]
     }
-    throw CommandFailure("\(path) has more than \(bytesMax) bytes")
+    throw CommandFailure("\(path) is larger than \(bytesMax) bytes, the limit for a migration")
   }
 
   private static func reason() -> String {
-    // SAFETY: strerror returns a C string that is copied at once.
+    // SAFETY: strerror returns a C string, which is copied before any other call.
     guard let text = unsafe strerror(errno) else { return "error \(errno)" }
     return unsafe String(cString: text)
   }

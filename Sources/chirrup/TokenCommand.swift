@@ -1,5 +1,5 @@
-/// `chirrup token`: tokens for scripts and load tests, one JSON object a line. It works beside a
-/// running gateway, since both take the signing key from the database.
+/// `chirrup token`: issues tokens for scripts and load tests, one JSON object per line. A running
+/// gateway accepts them, because both read the signing key from the database.
 import ArgumentParser
 import Directory
 import Kernel
@@ -10,31 +10,33 @@ import Tokens
 
 struct TokenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "token", abstract: "Print tokens, one JSON object a line.",
+    commandName: "token", abstract: "Print tokens, one JSON object per line.",
     subcommands: [VisitorTokens.self, OperatorTokens.self])
 
   struct Options: ParsableArguments {
     @OptionGroup var data: DataOptions
     @Option(help: ArgumentHelp("The workspace's name.", valueName: "name"))
     var workspace: String
-    @Option(help: ArgumentHelp("How many (1).", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of tokens.", valueName: "number"))
     var count = 1
-    @Option(help: ArgumentHelp("Seconds for which a token is valid.", valueName: "seconds"))
+    @Option(
+      help: ArgumentHelp("The validity of a token in seconds, 1 to 86400.", valueName: "seconds"))
     var lifetime: Int?
 
     func validate() throws {
       guard (1...1_000_000).contains(count) else {
-        throw ValidationError("--count is 1 to 1000000")
+        throw ValidationError("--count must be 1 to 1000000")
       }
       if let lifetime, !(1...86_400).contains(lifetime) {
-        throw ValidationError("--lifetime is 1 to 86400 seconds")
+        throw ValidationError("--lifetime must be 1 to 86400 seconds")
       }
     }
   }
 
   struct VisitorTokens: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "visitor", abstract: "Make visitors, each with a new session and a token.")
+      commandName: "visitor",
+      abstract: "Create visitors, each with a new session, and print their tokens.")
 
     @OptionGroup var options: Options
 
@@ -52,7 +54,7 @@ struct TokenCommand: AsyncParsableCommand {
         let issued = try authority.issue(
           visit.principal, lifetimeSeconds: options.lifetime ?? settings.visitorTokenSeconds,
           now: SystemClock.wallTime())
-        Terminal.answer(
+        Terminal.result(
           """
           {"token":"\(issued.token)","session":"\(visit.session)",\
           "visitor":"\(visit.principal.id)","expires_at":"\(issued.expiresAt)"}
@@ -64,18 +66,18 @@ struct TokenCommand: AsyncParsableCommand {
   struct OperatorTokens: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "operator",
-      abstract: "Print tokens for the operators of a workspace, oldest first, then round again.")
+      abstract: "Print tokens for the operators of a workspace, oldest first, in rotation.")
 
     @OptionGroup var options: Options
     @Option(
-      help: ArgumentHelp("Only for the operator of this e-mail address.", valueName: "address"))
+      help: ArgumentHelp("Only for the operator with this e-mail address.", valueName: "address"))
     var email: String?
 
     func run() async throws {
       let settings = try await options.data.settings()
       let (key, operators) = try Database.withCurrentSchema(settings) { connection in
         let workspace = try connection.workspace(named: options.workspace)
-        let members = try connection.ask(
+        let members = try connection.run(
           Operator.members(of: workspace.id, limit: email == nil ? options.count : 1_000_000))
         return try (
           Database.signingKey(connection),
@@ -85,7 +87,7 @@ struct TokenCommand: AsyncParsableCommand {
       guard !operators.isEmpty else {
         throw CommandFailure(
           "the workspace \"\(options.workspace)\" has no such operator; "
-            + "chirrup operator create makes one")
+            + "create one with: chirrup operator create")
       }
       let authority = TokenAuthority(secret: key)
       for index in 0..<options.count {
@@ -95,7 +97,7 @@ struct TokenCommand: AsyncParsableCommand {
             id: member.id, workspace: member.workspace, name: member.name, role: member.membership),
           lifetimeSeconds: options.lifetime ?? settings.operatorTokenSeconds,
           now: SystemClock.wallTime())
-        Terminal.answer(
+        Terminal.result(
           """
           {"token":"\(issued.token)","operator":"\(member.id)","expires_at":"\(issued.expiresAt)"}
           """)
@@ -108,7 +110,7 @@ struct TokenCommand: AsyncParsableCommand {
     var session: Identifier
   }
 
-  /// In transactions of 500, since each commit waits for the disk.
+  /// 500 visitors per transaction, because each commit waits for the disk.
   private static func makeVisits(
     _ count: Int, in workspace: Identifier, _ connection: BlockingConnection
   ) throws -> [VisitorAndSession] {
@@ -126,13 +128,13 @@ struct TokenCommand: AsyncParsableCommand {
   private static func makeVisit(
     in workspace: Identifier, _ connection: BlockingConnection
   ) throws -> VisitorAndSession {
-    let visitor = try connection.ask(
+    let visitor = try connection.run(
       Visitor.create(id: .fresh(), workspace: workspace, name: ""))
     guard let visitor,
-      let session = try connection.ask(
+      let session = try connection.run(
         VisitorSession.create(
           id: .fresh(), workspace: workspace, visitor: visitor.id, context: Array("{}".utf8)))
-    else { throw CommandFailure("the database made no visitor") }
+    else { throw CommandFailure("the database created no visitor") }
     return VisitorAndSession(
       principal: .visitor(
         id: visitor.id, workspace: workspace, sessions: [session.id], name: visitor.name),

@@ -1,5 +1,4 @@
-/// What the command line prints: the banner, results as JSON, and lines of the log, whatever a peer
-/// put into them.
+/// The output of the command line: the banner, results as JSON, and log lines with text from peers.
 import Logging
 import Primitives
 import Settings
@@ -10,7 +9,7 @@ import Testing
 @Suite struct CommandLineTests {
   let time = WallTime(microseconds: 1_795_273_387_042_000)
 
-  @Test("a browser gets an address that it can open")
+  @Test("the banner's URL can be opened by a browser")
   func addresses() {
     var settings = Settings()
     func url(_ host: String, _ port: UInt16) -> String {
@@ -25,18 +24,18 @@ import Testing
     #expect(url("0.0.0.0", 80) == "https://chat.example.com")
   }
 
-  @Test("the banner has the demo's login, or says that it was changed")
+  @Test("the banner prints the demo's login, without a changed password")
   func banner() {
     let url = "http://127.0.0.1:8080"
     let fresh = Banner.text(url: url, demo: DemoWorkspace(publicKey: "pk_1", password: "abcd"))
     #expect(fresh.contains("demo@example.com / abcd"))
     #expect(fresh.contains("\(url)/widget.js\" data-workspace=\"pk_1\""))
     let changed = Banner.text(url: url, demo: DemoWorkspace(publicKey: "pk_1", password: nil))
-    #expect(changed.contains("with the password that you have set"))
+    #expect(changed.contains("with the password you have set"))
     #expect(!Banner.text(url: url, demo: nil).contains("/demo"))
   }
 
-  @Test("the demo's password follows from the signing key alone")
+  @Test("the demo's password depends only on the signing key")
   func demoPassword() throws {
     let key = [UInt8](repeating: 7, count: 32)
     let password = DemoWorkspace.password(signingKey: key)
@@ -52,7 +51,7 @@ import Testing
     #expect(jsonText("มานี 🐦") == "\"มานี 🐦\"")
   }
 
-  @Test("a peer's text cannot begin a line of the log")
+  @Test("text from a peer cannot forge a log line")
   func logLines() {
     let event = LogEvent(
       level: .info, message: "refused\nforged", error: nil, metadata: nil, source: nil,

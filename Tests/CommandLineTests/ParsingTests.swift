@@ -1,4 +1,4 @@
-/// Which command a command line means, and what a wrong one is told.
+/// The parsing of command lines, and the errors of wrong ones.
 import ArgumentParser
 import Settings
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import chirrup
 
 @Suite struct ParsingTests {
-  @Test("flags of serve are the settings that the file and the variables have too")
+  @Test("the flags of serve set the settings of the file and the environment")
   func serveFlags() throws {
     let command = try #require(
       Chirrup.parseAsRoot([
@@ -23,13 +23,13 @@ import Testing
       ])
   }
 
-  @Test("without flags nothing is set, so that every other source counts")
+  @Test("without flags no setting is overridden")
   func noFlags() throws {
     let command = try #require(Chirrup.parseAsRoot(["serve"]) as? ServeCommand)
     #expect(command.options.flags == [:])
   }
 
-  @Test("every command says in its help what it does, and is found in its parent's")
+  @Test("every command has an abstract, and its parent's help lists it")
   func help() {
     var commands: [any ParsableCommand.Type] = [Chirrup.self]
     var seen = 0
@@ -48,11 +48,12 @@ import Testing
   }
 
   @Test(
-    "a wrong command line is refused with what it should be",
+    "a wrong command line is refused with the valid values",
     arguments: [
-      (["token", "visitor", "--workspace", "w", "--count", "0"], "--count is 1 to 1000000"),
+      (["token", "visitor", "--workspace", "w", "--count", "0"], "--count must be 1 to 1000000"),
       (
-        ["token", "visitor", "--workspace", "w", "--lifetime", "86401"], "--lifetime is 1 to 86400"
+        ["token", "visitor", "--workspace", "w", "--lifetime", "86401"],
+        "--lifetime must be 1 to 86400"
       ),
       (["token", "visitor"], "--workspace"),
       (["server"], "server"),

@@ -29,7 +29,7 @@ end_load
 conclude "the private PostgreSQL killed $kills times"
 if [ "$(figure reconnects)" = 0 ]; then pass "no connection was lost"; else fail "$(figure reconnects) reconnects"; fi
 told() { [ "$(grep -c "$1" "$log")" = "$2" ]; }
-check "the log says each time why it ended" told 'PostgreSQL (process [0-9]*) .*it is started again' "$kills"
+check "the log says each time why it ended" told 'PostgreSQL (process [0-9]*) .*restarting it' "$kills"
 check "… and that it runs again" told 'PostgreSQL runs again' "$kills"
 check "… SIGQUIT in the server's own words" grep -q 'received immediate shutdown request' "$log"
 

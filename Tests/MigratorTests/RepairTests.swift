@@ -23,7 +23,7 @@ import Testing
         return
       }
       #expect(differences.contains { "\($0)" == "table chat_sessions is missing" })
-      #expect("\(error)".contains("mend: chirrup migrate up"))
+      #expect("\(error)".contains("fix: chirrup migrate up"))
     }
     try migrator.up()
     try connection.execute(script: "TRUNCATE chirrup_migrations")
@@ -85,7 +85,7 @@ import Testing
     try connection.execute(script: "DROP TABLE read_marks; DROP TABLE chats CASCADE")
     #expect(try migrator.status().isCurrent)
     let findings = try migrator.diagnose()
-    #expect(findings.map(\.what) == ["tables are missing: chats, read_marks"])
+    #expect(findings.map(\.problem) == ["tables are missing: chats, read_marks"])
     #expect(try migrator.repair() == [])
     #expect(try migrator.diagnose() == [])
     #expect(try migrator.verify().allSatisfy(\.passed))
@@ -104,9 +104,9 @@ import Testing
       Issue.record("a revision is in no file")
     } catch {
       #expect("\(error)".contains("20250101_lost"))
-      #expect("\(error)".contains("mend: chirrup migrate repair"))
+      #expect("\(error)".contains("fix: chirrup migrate repair"))
     }
-    #expect(try migrator.diagnose().map(\.what).contains { $0.contains("20250101_lost") })
+    #expect(try migrator.diagnose().map(\.problem).contains { $0.contains("20250101_lost") })
     #expect(try migrator.repair() == [])
     #expect(try migrator.status().isCurrent)
     try connection.run(
@@ -135,7 +135,7 @@ import Testing
       #expect(text.contains("workspaces.id is integer here, and uuid in Chirrup"))
       #expect(text.contains("in: SELECT chirrup_expect('workspaces', 'id', 'uuid')"))
       #expect(
-        text.contains("mend: ALTER TABLE workspaces ALTER COLUMN id TYPE uuid USING id::uuid;"))
+        text.contains("fix: ALTER TABLE workspaces ALTER COLUMN id TYPE uuid USING id::uuid;"))
     }
     #expect(try connection.number("SELECT count(*) FROM chirrup_migrations") == 0)
   }

@@ -207,7 +207,7 @@ import Testing
     let all = Query("SELECT DISTINCT content FROM chats")
     #expect(try plain.run(all.scoped(to: RowSecurityTests.a)).count == 4)
     let failed = try migrator.verify().filter { !$0.passed }
-    #expect(failed.map(\.name) == ["the gateway's readers are bound by row security"])
+    #expect(failed.map(\.name) == ["row security applies to the gateway's readers"])
     // What the notice says mends it.
     try owner.execute(script: "GRANT chirrup_reader TO \(user)")
     #expect(try migrator.repair() == [])
