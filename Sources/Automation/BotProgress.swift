@@ -1,30 +1,32 @@
+/// The progress of the bot in a conversation: the last answered message, and the handover to
+/// people.
 public import Directory
-/// How far bots have answered in a conversation, and whether they may go on.
 import JSON
 import Postgres
 public import Primitives
 
 public enum BotProgress {
-  /// A visitor's message that waits for an answer.
+  /// An unanswered message of a visitor.
   public struct Message: Sendable, Equatable {
     public var seq: Int64
     public var id: Identifier
     public var body: String
-    /// The value of the button that was chosen.
+    /// The value of the button that the visitor chose.
     public var choice: String?
     public var asksForPerson: Bool
-    /// It came by the form for when nobody is there.
+    /// It was sent with the offline form.
     public var isOffline: Bool
-    /// The visitor's first in this conversation.
+    /// It is the visitor's first message in this conversation.
     public var isFirst: Bool
   }
 
-  /// What there is to answer.
+  /// The messages to answer in one turn of the bot, in order.
   public struct Turn: Sendable {
     public var messages: [Message]
   }
 
-  /// Nil where bots have nothing to say: an operator has it, it is closed, or was handed over.
+  /// The unanswered messages, at most `limit`; nil if the bot must not answer: the conversation is
+  /// assigned, closed or handed over.
   public static func turn(
     _ session: Identifier, workspace: Identifier, limit: Int
   ) -> Statement<Turn?> {
@@ -52,7 +54,7 @@ public enum BotProgress {
     }
   }
 
-  /// Everything up to this message was answered.
+  /// Records that all messages up to `seq` are answered.
   public static func note(
     _ session: Identifier, workspace: Identifier, answered seq: Int64
   ) -> Statement<Void> {
@@ -67,8 +69,8 @@ public enum BotProgress {
         """, [.uuid(session), .uuid(workspace), .int(seq)]))
   }
 
-  /// Gives the conversation to people: it stands in line, and everybody reads that it does. Answers
-  /// whether it was news.
+  /// Hands the conversation over to people: puts it into the queue and adds an event to its log,
+  /// with the id `line`. False if it was handed over before.
   public static func handOver(
     _ session: Identifier, workspace: Identifier, line: Identifier
   ) -> Statement<Bool> {
@@ -108,8 +110,9 @@ public enum BotProgress {
     ) { $0.bool(0, 0) ?? false }
   }
 
-  /// Conversations in line, the newest of them, in which the last words are a visitor's of the last
-  /// minutes and nobody has looked at them; but not of this moment, which others are at.
+  /// Finds conversations that a crashed gateway left unanswered: among the newest 1,000 of the
+  /// queue, those whose last message is an unanswered one of a visitor, 3 s to 10 min old. Gateways
+  /// are still working on newer ones. Returns at most 100.
   public static func unanswered(in workspace: Identifier) -> Statement<[Identifier]> {
     Statement(
       Query(

@@ -1,5 +1,5 @@
+/// The configuration of a workspace's bot: its intents in order, and the reply objects they name.
 public import Directory
-/// Everything that a workspace's bot knows: intents in their order and the reply objects they name.
 import JSON
 import OpenSSL
 import Postgres
@@ -8,13 +8,14 @@ public import Primitives
 public struct BotScript: Sendable {
   public var intents: [Intent]
   public var objects: [String: ReplyObject]
-  /// Intents that were left out: their pattern is not understood, or over a bound. An older version
-  /// may have stored them, so nothing is compiled without its budget.
+  /// The names of intents that were skipped, because their pattern is invalid or exceeds a limit.
+  /// Older versions may have stored such patterns, so stored ones are compiled within a budget too.
   public var broken: [String]
 
-  /// Intents of one workspace that are tried.
+  /// The most intents of one workspace.
   public static let intentsMax = 500
-  /// Bytes of the intents of one workspace, names, keywords and replies; the same for its objects.
+  /// The most bytes of names, keywords and replies of one workspace's intents; the same limit
+  /// applies to its reply objects.
   public static let bytesMax = 1_048_576
 
   public init(intents: [Intent], objects: [String: ReplyObject], broken: [String] = []) {
@@ -23,8 +24,8 @@ public struct BotScript: Sendable {
     self.broken = broken
   }
 
-  /// In the order in which they are tried, and only the objects that they name. Reading the answer
-  /// compiles patterns: never do it on a loop.
+  /// Loads the intents in order, and the reply objects that they name. Decoding compiles patterns:
+  /// never do it on an event loop.
   public static func load(_ workspace: Identifier) -> Statement<BotScript> {
     Statement(
       Query(
@@ -83,7 +84,7 @@ public struct BotScript: Sendable {
     }
   }
 
-  /// The patterns of the other intents in their order, to be checked together with a new one.
+  /// The patterns of the other intents in order, for checking their common budget with a new one.
   public static func patterns(
     of workspace: Identifier, but name: String
   ) -> Statement<[String]> {
@@ -102,8 +103,8 @@ public struct BotScript: Sendable {
     ) { rows in (0..<rows.count).compactMap { rows.text($0, 0) } }
   }
 
-  /// Which workspaces have anything that answers by itself: the others cost nothing. A published
-  /// menu may ask for a person.
+  /// The workspaces with a bot: an enabled intent, an automatic message, or a published menu, which
+  /// may request a handover. Messages of other workspaces need no check.
   public static func workspaces(limit: Int) -> Statement<Set<Identifier>> {
     Statement(
       Query(
@@ -120,9 +121,9 @@ public struct BotScript: Sendable {
 }
 
 extension Identifier {
-  /// The id of a bot's answer, always the same for the same message and place among its answers: so
-  /// an answer that is given again after a crash is the same message. It keeps the time of the
-  /// visitor's message, near which it lies in the index.
+  /// Derives the id of a bot's answer from the visitor's message and the answer's ordinal, so that
+  /// an answer that is repeated after a crash is a duplicate. It keeps the time of the visitor's
+  /// message (UUIDv7, RFC 9562 §5.7), for locality in the index.
   public static func answer(to message: Identifier, ordinal: Int) -> Identifier {
     var bytes: [UInt8] = Array("chirrup answer ".utf8)
     message.appendBytes(to: &bytes)

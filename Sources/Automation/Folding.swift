@@ -1,14 +1,14 @@
-/// How texts are compared: without regard to case, to the width of letters, to what shows nothing
-/// (joiners, variation selectors) and to how words are spaced. Composed and decomposed characters
-/// are equal because the result is compared as a `String`.
+/// Normalizes texts for comparison: ignores case, the width of letters, invisible characters
+/// (joiners, variation selectors) and the amount of white space. Composed and decomposed characters
+/// are equal, because `String` compares the results by canonical equivalence.
 ///
-/// Each character goes to lower case by way of upper case, so that `ß` and `SS`, `ς` and `Σ` are
-/// the same, and the Turkish dotted `İ` is an `i`: a visitor's keyboard decides how a word is
-/// written, not the administrator who wrote the keyword.
+/// Each character is mapped to upper case and then to lower case, so that `ß` equals `SS`, `ς`
+/// equals `Σ`, and the Turkish dotted `İ` equals `i`: visitors may spell a keyword as their
+/// keyboards do.
 public enum Folding {
   public static func fold(_ text: String) -> String {
     var folded = String.UnicodeScalarView()
-    // No space at the beginning.
+    // True at the beginning, so that leading spaces are dropped.
     var isSpaced = true
     for scalar in text.unicodeScalars {
       if scalar.properties.isWhitespace {
@@ -25,7 +25,7 @@ public enum Folding {
     return String(folded)
   }
 
-  /// A pattern's text: escapes (`\W`, `\B`) mean what they meant, and spaces stay as they are.
+  /// Folds the text of a pattern: keeps the case of escapes (`\W`, `\B`) and all spaces.
   static func fold(_ pattern: String, keepingEscapes: Bool) -> String {
     var folded = String.UnicodeScalarView()
     var isEscaped = false
@@ -44,7 +44,7 @@ public enum Folding {
     if scalar.value < 0x80 {
       return [0x41...0x5A ~= scalar.value ? Unicode.Scalar(UInt8(scalar.value | 0x20)) : scalar]
     }
-    // Full-width forms of ASCII, as Japanese keyboards write them.
+    // Full-width forms of ASCII, as typed on Japanese keyboards.
     if 0xFF01...0xFF5E ~= scalar.value, let narrow = Unicode.Scalar(scalar.value - 0xFEE0) {
       return lowered(narrow)
     }
@@ -53,7 +53,7 @@ public enum Folding {
     }
   }
 
-  /// The dot above of a lowered `İ`, and what shows nothing: joiners, variation selectors.
+  /// The combining dot of a lower-cased `İ`, and invisible characters.
   private static func isIgnored(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value == 0x307 || scalar.properties.isDefaultIgnorableCodePoint
   }

@@ -1,4 +1,4 @@
-/// What a visitor may ask for, and what answers.
+/// A rule of the bot: a keyword or pattern, and the replies to messages that match it.
 public struct Intent: Sendable {
   public enum MatchKind: String, CaseIterable, Sendable {
     case exact, contains
@@ -10,7 +10,7 @@ public struct Intent: Sendable {
     case text(String)
     /// The name of a reply object.
     case object(String)
-    /// A person takes over; no bot answers in this conversation any more.
+    /// Handover to people; the bot does not answer in this conversation any more.
     case handover
   }
 
@@ -25,9 +25,9 @@ public struct Intent: Sendable {
     case pattern(Pattern)
   }
 
-  /// Replies of one intent that are sent.
+  /// The most replies of one intent; further ones are ignored.
   public static let repliesMax = 5
-  /// Bytes of a keyword, whatever its kind.
+  /// The most bytes of a keyword of any kind.
   public static let keywordBytesMax = PatternParser.bytesMax
 
   public init(
@@ -46,7 +46,7 @@ public struct Intent: Sendable {
     guard keyword.utf8.count <= Intent.keywordBytesMax else { throw .tooLong }
     let folded = Folding.fold(keyword)
     guard kind == .regex || !folded.isEmpty else {
-      throw PatternFault(sentence: "A keyword has at least one character that shows.")
+      throw PatternFault(sentence: "A keyword needs at least one visible character.")
     }
     matcher =
       switch kind {
@@ -57,7 +57,7 @@ public struct Intent: Sendable {
       }
   }
 
-  /// Nil when the time limit was reached before that was known.
+  /// Whether the intent matches; nil if the looks were used up before the result was known.
   func matches(_ text: String, _ scalars: [UInt32], looks: inout Int) -> Bool? {
     switch matcher {
     case .exact(let keyword): text == keyword
@@ -69,7 +69,7 @@ public struct Intent: Sendable {
 }
 
 extension [Intent] {
-  /// The first that fits, in their order; and the names of those for which the time was too short.
+  /// The first intent that matches, and the names of those for which the looks did not suffice.
   public func first(
     matching text: String, looksMax: Int = Pattern.looksMax
   ) -> (intent: Intent?, undecided: [String]) {

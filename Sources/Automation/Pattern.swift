@@ -1,8 +1,8 @@
-/// A regular expression that matches in a time bounded by the length of its program times the
-/// length of the text, whatever both are: all ways to match are followed at once (Thompson's
-/// construction), none is tried after another. `(a+)+$` costs no more than `a+$`.
+/// A compiled regular expression. Matching takes at most the length of the program times the length
+/// of the text: it follows all alternatives at once (Thompson's construction) instead of
+/// backtracking. `(a+)+$` costs no more than `a+$`.
 ///
-/// A match ignores case, as `Folding` does, and is found anywhere in the text.
+/// Matching ignores case (see `Folding`) and finds a match anywhere in the text.
 public struct Pattern: Sendable {
   private enum Step: Sendable {
     case scalar(UInt32)
@@ -14,26 +14,26 @@ public struct Pattern: Sendable {
     case match
   }
 
-  /// Characters of a text that are searched; a longer text is searched up to there.
+  /// The number of characters of a text that are searched; the rest is ignored.
   public static let textMax = 2_000
 
   private var steps: [Step] = []
-  /// What is left for this pattern while it is compiled.
+  /// The remaining budget of this pattern during compilation.
   private var left = PatternBudget.onePattern
 
-  /// Compiles a pattern alone, as for a check.
+  /// Compiles a single pattern, for example to validate it.
   public init(_ pattern: String) throws(PatternFault) {
     var budget = PatternBudget.workspace
     try self.init(pattern, within: &budget)
   }
 
-  /// Compiles a pattern of many that share a budget, which pays for a failure too.
+  /// Compiles one of several patterns that share a budget. A failure spends budget too.
   public init(_ pattern: String, within budget: inout PatternBudget) throws(PatternFault) {
     left = budget.cut(to: .onePattern)
     let granted = left
     defer { budget.take(granted.minus(left)) }
     let byteCount = pattern.utf8.count
-    // Before anything reads the text: folding may take any length.
+    // Checked before folding, whose cost depends on the length.
     guard byteCount <= PatternParser.bytesMax else { throw .tooLong }
     do throws(PatternFault) {
       try spend(.bytes, byteCount * PatternBudget.bytesOfSourceByte)
@@ -46,8 +46,9 @@ public struct Pattern: Sendable {
 
   public var stepCount: Int { steps.count }
 
-  private mutating func spend(_ kind: PatternBudget.Kind, _ count: Int) throws(PatternFault) {
-    guard left.spend(kind, count) else { throw .tooLarge }
+  private mutating func spend(_ resource: PatternBudget.Resource, _ count: Int) throws(PatternFault)
+  {
+    guard left.spend(resource, count) else { throw .tooLarge }
   }
 
   private mutating func emit(_ step: Step) throws(PatternFault) {
@@ -56,7 +57,7 @@ public struct Pattern: Sendable {
     steps.append(step)
   }
 
-  /// Each call counts, whether it adds a step or not: `((){200}){200}` adds none.
+  /// Each call spends a visit, because it may add no step: `((){200}){200}` adds none.
   private mutating func compile(_ node: PatternNode) throws(PatternFault) {
     try spend(.visits, 1)
     switch node {
@@ -107,7 +108,7 @@ public struct Pattern: Sendable {
 
   // MARK: Matching
 
-  /// The steps that wait for the next character, each once.
+  /// The steps that wait for the next character, without duplicates.
   private struct Threads {
     var list: [Int] = []
     /// The last position at which a step was added.
@@ -117,17 +118,17 @@ public struct Pattern: Sendable {
     init(count: Int) { seen = Array(repeating: -1, count: count) }
   }
 
-  /// Looks that all patterns together may take for one message: the time limit, counted in what
-  /// does not depend on how busy the machine is. It lasts some 20 ms.
+  /// The time limit of all patterns together for one message, as a number of examined steps
+  /// (“looks”), which does not depend on the load of the machine. It lasts about 20 ms.
   public static let looksMax = 2_000_000
 
-  /// Looks of one character, by which the last one may pass the limit: at every step once, and
-  /// there at every part of a set, of which each takes a byte of the source.
+  /// The most looks for one character, by which the limit may be exceeded: one per step, and one
+  /// per part of a set, of which each takes a byte of the source.
   public static let looksOfCharacterMax =
     PatternBudget.onePattern.steps * (PatternParser.bytesMax + 1)
 
-  /// Whether the pattern occurs in the text, which was folded; nil when the looks were used up
-  /// before that was known.
+  /// Whether the pattern occurs in the folded text; nil if the looks were used up before the result
+  /// was known.
   public func matches(folded given: [UInt32], looks left: inout Int) -> Bool? {
     let text = given.prefix(Pattern.textMax)
     let isWhole = text.count == given.count
@@ -155,7 +156,7 @@ public struct Pattern: Sendable {
     return false
   }
 
-  /// A set is searched range by range.
+  /// The looks of a step: a set is searched part by part.
   private func cost(_ step: Step) -> Int {
     if case .set(let set) = step { return set.partCount }
     return 1
@@ -169,7 +170,7 @@ public struct Pattern: Sendable {
     }
   }
 
-  /// Adds what can be reached without a character; true when that is the end of the program.
+  /// Adds the steps that are reachable without a character; true if that includes the match.
   private func follow(
     _ start: Int, _ position: Int, _ text: ArraySlice<UInt32>, _ isWhole: Bool,
     _ threads: inout Threads, _ looks: inout Int

@@ -1,13 +1,13 @@
-/// What compiling patterns may take, counted on every path and before the work is done.
+/// The resources that compiling patterns may use, spent before the work is done.
 ///
-/// A pattern of some bytes may unfold to any number of steps, and to work without a step: counted
-/// empty groups. So each visit of a node counts as well as each step.
+/// A short pattern can unfold to any number of steps, and counted empty groups cost work without
+/// adding a step. So visits of nodes are counted as well as steps.
 public struct PatternBudget: Equatable, Sendable {
-  enum Kind { case visits, steps, bytes }
+  enum Resource { case visits, steps, bytes }
 
-  /// Visits of nodes of the parsed pattern, once for each repetition.
+  /// Visits of nodes of the parsed pattern, one per repetition.
   public private(set) var visits: Int
-  /// Steps of a program; each character of a text looks at each step twice at most.
+  /// Steps of a program. Matching examines each step at most twice per character.
   public private(set) var steps: Int
   /// Bytes of memory of the programs.
   public private(set) var bytes: Int
@@ -17,11 +17,11 @@ public struct PatternBudget: Equatable, Sendable {
   /// For all patterns of one workspace.
   public static let workspace = PatternBudget(
     visits: 100_000, steps: 25_000, bytes: 1_048_576)
-  /// A range of a set takes 8 bytes and at least one byte of the source; arrays grow twofold.
+  /// Memory per byte of the source: a range takes 8 bytes, and arrays grow by doubling.
   static let bytesOfSourceByte = 16
 
-  mutating func spend(_ kind: Kind, _ count: Int) -> Bool {
-    switch kind {
+  mutating func spend(_ resource: Resource, _ count: Int) -> Bool {
+    switch resource {
     case .visits: PatternBudget.take(count, from: &visits)
     case .steps: PatternBudget.take(count, from: &steps)
     case .bytes: PatternBudget.take(count, from: &bytes)
@@ -47,11 +47,11 @@ public struct PatternBudget: Equatable, Sendable {
 
   mutating func take(_ other: PatternBudget) { self = minus(other) }
 
-  /// Less in any respect.
+  /// Whether any resource is smaller.
   func isLess(than other: PatternBudget) -> Bool { cut(to: other) != other }
 }
 
-/// Why a pattern is refused.
+/// The error of an invalid pattern.
 public struct PatternFault: Error, Equatable, Sendable {
   public enum Reason: Equatable, Sendable {
     case syntax
@@ -62,7 +62,7 @@ public struct PatternFault: Error, Equatable, Sendable {
   }
 
   public var reason = Reason.syntax
-  /// What is wrong, for its author.
+  /// The explanation for the author of the pattern.
   public var sentence: String
 
   static let tooLarge = PatternFault(
@@ -72,7 +72,7 @@ public struct PatternFault: Error, Equatable, Sendable {
       steps, or repeat too often. Use smaller counts.
       """)
   static let tooLong = PatternFault(
-    reason: .tooLarge, sentence: "A pattern has at most \(PatternParser.bytesMax) bytes.")
+    reason: .tooLarge, sentence: "A pattern may have at most \(PatternParser.bytesMax) bytes.")
   static let workspaceFull = PatternFault(
     reason: .workspaceFull,
     sentence: """

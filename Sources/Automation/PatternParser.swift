@@ -1,9 +1,9 @@
-/// Regular expressions as an administrator writes them for intents, in the part of the syntax that
-/// can be matched in linear time (as RE2's): everything but backreferences and lookaround. What is
-/// left out is refused with a sentence, never guessed at.
+/// The syntax tree of a regular expression of an intent. The syntax is the part that can be matched
+/// in linear time (as in RE2): everything but backreferences and lookaround, which are refused with
+/// an explanation.
 ///
-/// Bounded: the length of the text and the depth of groups here, everything else by
-/// `PatternBudget`.
+/// The parser bounds the length of the pattern and the depth of groups; `PatternBudget` bounds all
+/// else.
 indirect enum PatternNode: Equatable {
   case empty
   case scalar(UInt32)
@@ -25,7 +25,7 @@ struct PatternParser {
   private var depth = 0
 
   static func parse(_ pattern: String) throws(PatternFault) -> PatternNode {
-    // Again: folding may have made it longer.
+    // Checked again, because folding can lengthen the pattern.
     guard pattern.utf8.count <= bytesMax else { throw .tooLong }
     var parser = PatternParser(text: pattern.unicodeScalars.map { $0.value })
     let node = try parser.choice()
@@ -80,7 +80,7 @@ struct PatternParser {
       } else {
         return node
       }
-      // Lazy and greedy find the same: whether there is a match at all.
+      // Lazy quantifiers are read as greedy: only the existence of a match matters.
       _ = accept("?")
       quantifiers += 1
       guard quantifiers <= 3 else { throw PatternFault(sentence: "Too many quantifiers in a row.") }
@@ -88,7 +88,7 @@ struct PatternParser {
     }
   }
 
-  /// `{n}`, `{n,}` or `{n,m}`; nil when the brace is an ordinary character.
+  /// Parses `{n}`, `{n,}` or `{n,m}`; nil if the brace is an ordinary character.
   private mutating func braces() throws(PatternFault) -> (Int, Int?)? {
     var end = offset + 1
     while end < text.count, 0x30...0x39 ~= text[end] || text[end] == 0x2C { end += 1 }
@@ -147,7 +147,7 @@ struct PatternParser {
     return .scalar(try literal(character))
   }
 
-  /// What an escaped character stands for, outside and inside of a set.
+  /// The character that an escape denotes, outside and inside of a set.
   private mutating func literal(_ character: UInt32) throws(PatternFault) -> UInt32 {
     switch Unicode.Scalar(character) {
     case "n": return 0x0A
@@ -165,7 +165,7 @@ struct PatternParser {
         throw PatternFault(sentence: "“\\x” takes two hexadecimal digits, “\\u” four.")
       }
       offset += count
-      // As the text in which it is looked for.
+      // Folded like the text.
       return Folding.fold(String(scalar)).unicodeScalars.first?.value ?? value
     case let digit? where 0x30...0x39 ~= digit.value:
       throw PatternFault(sentence: "A reference to a group (“\\1”) is not understood.")
@@ -175,7 +175,7 @@ struct PatternParser {
     }
   }
 
-  /// What follows a `[`.
+  /// Parses a set after its `[`.
   private mutating func set() throws(PatternFault) -> ScalarSet {
     var set = ScalarSet()
     set.isNegated = accept("^")

@@ -1,5 +1,5 @@
-/// A reply as it becomes a message: its kind, a text that says it where the payload cannot be
-/// shown, and the payload.
+/// The content of a bot's message: its kind, its payload, and a text for clients that cannot show
+/// the payload.
 import Chat
 public import JSON
 import Primitives
@@ -7,7 +7,7 @@ import Primitives
 public struct ReplyObject: Sendable, Equatable {
   public var kind: Kind
   public var body: String
-  /// A JSON object as text; empty when there is none.
+  /// A JSON object as text, at most `Limits.payloadBytes`; empty if there is none.
   public var payload: [UInt8]
 
   public enum Kind: String, CaseIterable, Sendable { case text, buttons, card, carousel }
@@ -18,14 +18,14 @@ public struct ReplyObject: Sendable, Equatable {
     payload = []
   }
 
-  /// Nil for what cannot be shown: an unknown type, or neither a text nor an alternative.
+  /// Nil if the type is unknown, the payload too large, or there is neither a text nor `altText`.
   public init?(type: String, payload value: JSONValue, altText: String?) {
     guard let kind = Kind(rawValue: type) else { return nil }
     self.kind = kind
-    let said = ReplyObject.text(kind, value)
-    body = cut(kind == .text || (altText ?? "").isEmpty ? said : altText ?? said)
+    let text = ReplyObject.text(kind, value)
+    body = cut(kind == .text || (altText ?? "").isEmpty ? text : altText ?? text)
     guard !body.isEmpty else { return nil }
-    // A plain text is all body.
+    // A plain text needs no payload.
     let isPlain = kind == .text && value["quick_replies"] == nil
     payload = isPlain ? [] : value.text
     guard payload.count <= Limits.payloadBytes else { return nil }
@@ -56,7 +56,7 @@ private func cut(_ text: String) -> String {
 }
 
 extension Intent.Reply {
-  /// Of one element of `intents.replies`: a text alone, {"text"}, {"object"} or {"handover":true}.
+  /// Parses an element of `intents.replies`: a string, {"text"}, {"object"} or {"handover":true}.
   public init?(_ value: JSONValue) {
     if let text = value.string ?? value["text"]?.string, !text.isEmpty {
       self = .text(text)

@@ -1,4 +1,4 @@
-/// A set of characters: ranges and classes, or all but these.
+/// A character set of a pattern: ranges and classes, or their complement.
 struct ScalarSet: Equatable, Sendable {
   enum Class: Equatable, Sendable {
     case digit, word, space
@@ -25,7 +25,7 @@ struct ScalarSet: Equatable, Sendable {
     return set
   }()
 
-  /// Of `\d`, `\w`, `\s` and their opposites.
+  /// The set of `\d`, `\w`, `\s`, `\D`, `\W` or `\S`; nil for other letters.
   static func named(_ letter: UInt32) -> ScalarSet? {
     var set = ScalarSet()
     switch Unicode.Scalar(letter) {
@@ -61,7 +61,7 @@ struct ScalarSet: Equatable, Sendable {
     classes += other.classes
   }
 
-  /// Ranges and classes that `contains` compares with.
+  /// The number of comparisons of `contains`.
   var partCount: Int { max(1, ranges.count + classes.count) }
 
   func contains(_ scalar: UInt32) -> Bool {

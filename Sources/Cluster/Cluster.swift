@@ -1,21 +1,22 @@
 import Glibc
 import Kernel
 
-/// A private PostgreSQL under a data folder, so that one command gives a whole live chat: made on
-/// first use, started on a Unix socket only, stopped again.
+/// A private PostgreSQL in a data directory, so that one command starts a complete live chat. It is
+/// created on first use and listens on a Unix socket only.
 ///
-/// DIR/gateway.lock     held by the gateway that uses it DIR/postgres.log     what the server says
-/// DIR/postgres/data    the cluster DIR/postgres/run     its socket, mode 0700: the only way in, so
-/// no password is needed
+///     DIR/gateway.lock     locked by the gateway that uses the directory
+///     DIR/postgres.log     the server's log
+///     DIR/postgres/data    the database cluster
+///     DIR/postgres/run     its socket, mode 0700: the only access, so no password is needed
 ///
-/// The server runs in a session of its own: Ctrl-C reaches the gateway, which drains before it
-/// stops the server. It is watched and started again whatever ends it (`Keeper`), and it does not
-/// outlive us: after a kill -9 of the gateway it stops in good order. Nothing here is for the event
-/// loop: `start` and `stop` wait.
+/// The server runs in its own session (setsid(2)): Ctrl-C reaches only the gateway, which drains
+/// before it stops the server. `Keeper` restarts the server after any unexpected end. The server
+/// does not outlive the gateway: after a kill -9 of the gateway it shuts down in an orderly way.
+/// `start` and `stop` block, so they must not run on an event loop.
 public final class Cluster {
-  /// What the operator should know, such as data that had to be put elsewhere.
+  /// Messages for the administrator, for example that the data is in another directory.
   public private(set) var notes: [String] = []
-  /// How to connect, for libpq; empty before `start`.
+  /// The connection URL for libpq; empty before `start`.
   public private(set) var url = ""
 
   private let directory: String
@@ -28,13 +29,12 @@ public final class Cluster {
   private let restartsByItself: Bool
   private let report: @Sendable (ClusterEvent) -> Void
 
-  /// Recovery after a crash may take long; it is bounded by max_wal_size.
+  /// Recovery after a crash may take long; max_wal_size bounds it.
   private static let startMilliseconds = 300_000
 
   /// - Parameters:
-  ///   - restartsByItself: false for one who ends the server on purpose, and starts it with
-  ///     `crashAndRestart`.
-  ///   - report: called on a thread of its own.
+  ///   - restartsByItself: false for tests that end the server and start it with `crashAndRestart`.
+  ///   - report: called on the keeper's thread.
   public convenience init(
     dataDirectory: String, restartsByItself: Bool = true,
     report: @escaping @Sendable (ClusterEvent) -> Void = { _ in }
@@ -44,7 +44,8 @@ public final class Cluster {
       report: report)
   }
 
-  /// Tests do not wait for the disk: their data need only outlive a crash of the server.
+  /// For tests, which need not wait for the disk: their data must survive a crash of the server
+  /// only.
   init(
     dataDirectory: String, survivesPowerLoss: Bool, restartsByItself: Bool = true,
     report: @escaping @Sendable (ClusterEvent) -> Void = { _ in }
@@ -57,7 +58,7 @@ public final class Cluster {
 
   deinit { stop() }
 
-  /// Returns when the server answers.
+  /// Starts the server and waits until it accepts connections.
   public func start() throws(ClusterFailure) {
     try Folder.make(directory, mode: 0o755)
     let directory = try Folder.resolve(directory)
@@ -66,8 +67,8 @@ public final class Cluster {
       let account = try account(for: directory + "/postgres")
       let home = try home(in: directory, for: account)
       data = home + "/data"
-      // A server of ours is our child. One that was left by an earlier version, or that is just
-      // stopping because its gateway was killed, ends first.
+      // A running server is not a child of this process: an earlier version left it, or it is
+      // stopping because its gateway was killed. It must end first.
       if try Leftovers.end(on: data) {
         notes.append("ended the PostgreSQL that an earlier gateway had left")
       }
@@ -88,7 +89,7 @@ public final class Cluster {
     }
   }
 
-  /// Stops the server: connections are ended, what is committed is on disk.
+  /// Stops the server with a fast shutdown: it closes all connections and writes a checkpoint.
   public func stop() {
     keeper?.stop()
     keeper = nil
@@ -102,8 +103,8 @@ public final class Cluster {
     lock = -1
   }
 
-  /// For tests: the server ends without a checkpoint, as after a crash, and comes back on the same
-  /// socket.
+  /// For tests: ends the server without a checkpoint, as a crash does, and starts it again on the
+  /// same socket.
   public func crashAndRestart() throws(ClusterFailure) {
     guard let keeper else { return }
     let before = keeper.readyCount
@@ -121,12 +122,13 @@ public final class Cluster {
     if !isOver { throw .tooSlow(operation: "start", seconds: Cluster.startMilliseconds / 1_000) }
   }
 
-  /// Takes what libpq reads from the environment (PGPORT, PGSERVICE, PGOPTIONS, …) away from this
-  /// process: it is meant for another server, and most of it would keep us from ours. While one
-  /// thread runs.
+  /// Removes libpq's variables (PGPORT, PGSERVICE, PGOPTIONS, …) from this process's environment:
+  /// they are meant for another server, and most would prevent a connection to this one. Call it
+  /// while only one thread runs.
   public static func forgetClientSettings() { Environment.remove(prefix: "PG") }
 
-  /// The URL of the server that a gateway runs on this folder, for a command beside it.
+  /// Returns the URL of the server that a running gateway has started in this directory. Throws
+  /// `notRunning` if there is none.
   public static func attach(dataDirectory: String) throws(ClusterFailure) -> String {
     guard let data = try? Folder.resolve(dataDirectory + "/postgres/data"),
       let server = Postmaster.running(on: data), server.isReady
@@ -149,7 +151,7 @@ public final class Cluster {
     return "postgresql:///chirrup?host=\(encoded)&port=\(Server.port)&user=chirrup"
   }
 
-  // MARK: Where
+  // MARK: Directories
 
   private func takeLock(_ path: String) throws(ClusterFailure) {
     // SAFETY: the path is copied into a C string for the call.
@@ -169,15 +171,16 @@ public final class Cluster {
     lock = file
   }
 
-  /// nil unless we are root. Data that is there already keeps its owner.
+  /// The account that runs the server; nil unless this process is root. Existing data keeps its
+  /// owner.
   private func account(for home: String) throws(ClusterFailure) -> Account? {
     guard getuid() == 0 else { return nil }
     if let owner = Folder.owner(of: home + "/data"), owner.user != 0 { return owner }
     return try Account.unprivileged()
   }
 
-  /// The folder that the server's account owns. Where that account cannot reach it (a home of mode
-  /// 0700 above it), it lies under /var/lib/chirrup, and a link leads there.
+  /// The directory that the server's account owns. If the account cannot reach it (for example a
+  /// home directory of mode 0700 above it), it is under /var/lib/chirrup, with a symbolic link.
   private func home(in directory: String, for account: Account?) throws(ClusterFailure) -> String {
     let path = directory + "/postgres"
     if !Folder.exists(path) {
@@ -199,12 +202,12 @@ public final class Cluster {
       }
     }
     if home != path {
-      notes.append("the database is in \(home), since \(directory) is closed to its user")
+      notes.append("the database is in \(home), because its user cannot access \(directory)")
     }
     return home
   }
 
-  /// A socket's path may have 107 bytes.
+  /// The directory of the socket, whose path may have at most 107 bytes (unix(7)).
   private func socketFolder(
     in home: String, for account: Account?
   ) throws(ClusterFailure) -> String {
@@ -220,7 +223,7 @@ public final class Cluster {
     let short = try Folder.makeUnique((base ?? "/tmp") + "/chirrup-")
     try Folder.give(short, to: account)
     privateSocketFolder = short
-    notes.append("the socket is in \(short), since the path of \(home) is too long for one")
+    notes.append("the socket is in \(short), because the path \(home) is too long for a socket")
     return short
   }
 
@@ -228,9 +231,9 @@ public final class Cluster {
     Folder.read(data + "/PG_VERSION").flatMap { Int($0.prefix { $0.isNumber }) }
   }
 
-  // MARK: Making
+  // MARK: Creation
 
-  /// Everything happens in `data.new`, which becomes `data` when it is complete.
+  /// Creates the database cluster in `data.new` and renames it to `data` when it is complete.
   private func create(
     _ home: String, _ binaries: ServerBinaries, _ account: Account?
   ) throws(ClusterFailure) {

@@ -1,8 +1,8 @@
-/// Why there is no private PostgreSQL. The description is what the operator reads.
+/// The error of the private PostgreSQL. The description is for the administrator.
 public enum ClusterFailure: Error, Sendable, Equatable {
-  /// No `initdb` and `postgres` of version 14 or later were found in these places.
+  /// No `initdb` and `postgres` of version 14 or later were found in these directories.
   case noServer(searched: [String])
-  /// The data is of another major version than any server found here.
+  /// No server of the data's major version was found.
   case wrongVersion(data: Int, found: [Int])
   case inUse(directory: String, process: Int32?)
   case notRunning(directory: String)
@@ -20,21 +20,22 @@ extension ClusterFailure: CustomStringConvertible {
         + "(searched \(searched.joined(separator: ", "))); install it "
         + "(Debian, Ubuntu: apt-get install postgresql), or name a server with --database-url"
     case .wrongVersion(let data, let found):
-      "the private cluster is of PostgreSQL \(data), but here is only "
+      "the data directory is of PostgreSQL \(data), but the only installed version is "
         + found.map(String.init).joined(separator: ", ")
         + "; install PostgreSQL \(data), or move the data with pg_upgrade"
     case .inUse(let directory, let process?):
-      "another gateway (process \(process)) uses \(directory)"
+      "another gateway (process \(process)) uses \(directory); stop it, or set another --data-dir"
     case .inUse(let directory, nil):
-      "another gateway uses \(directory)"
+      "another gateway uses \(directory); stop it, or set another --data-dir"
     case .notRunning(let directory):
-      "no private PostgreSQL runs under \(directory)"
+      "no private PostgreSQL is running in \(directory); start the gateway"
     case .system(let operation, let path, let reason):
       "cannot \(operation) \(path): \(reason)"
     case .program(let name, let output):
       "\(name) failed: \(output)"
     case .noAccount:
-      "PostgreSQL refuses to run as root, and there is neither a user postgres nor a user nobody"
+      "PostgreSQL refuses to run as root, and the users postgres and nobody do not exist; "
+        + "create one of them, or run as another user"
     case .tooSlow(let operation, let seconds):
       "PostgreSQL did not \(operation) within \(seconds) s"
     }

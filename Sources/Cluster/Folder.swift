@@ -1,6 +1,6 @@
 import Glibc
 
-/// The few file system calls that a private cluster needs.
+/// The file system calls of the private PostgreSQL.
 enum Folder {
   static func exists(_ path: String) -> Bool {
     // SAFETY: the path is copied into a C string for the call.
@@ -12,7 +12,7 @@ enum Folder {
     unsafe access(path, X_OK) == 0
   }
 
-  /// Makes the folder and those above it.
+  /// Creates the folder and its missing parents.
   static func make(_ path: String, mode: mode_t) throws(ClusterFailure) {
     if exists(path) { return }
     let above = path.split(separator: "/").dropLast().joined(separator: "/")
@@ -23,8 +23,8 @@ enum Folder {
     }
   }
 
-  /// Makes a new folder of mode 0700 with an unguessable name: nobody can have put a link there
-  /// before.
+  /// Creates a folder of mode 0700 with an unguessable name, so that nobody can have placed a link
+  /// there before.
   static func makeUnique(_ prefix: String) throws(ClusterFailure) -> String {
     var name = Array((prefix + "XXXXXX").utf8CString)
     // SAFETY: the array ends with NUL and is ours to change.
@@ -38,7 +38,7 @@ enum Folder {
     guard let account else { return }
     // SAFETY: as above. lchown does not follow a link.
     guard unsafe lchown(path, account.user, account.group) == 0 else {
-      throw .system(operation: "give away", path: path, reason: systemText(errno))
+      throw .system(operation: "change the owner of", path: path, reason: systemText(errno))
     }
   }
 
@@ -49,7 +49,7 @@ enum Folder {
     return Account(user: status.st_uid, group: status.st_gid)
   }
 
-  /// The absolute path without links.
+  /// The absolute path, with symbolic links resolved.
   static func resolve(_ path: String) throws(ClusterFailure) -> String {
     // SAFETY: realpath returns a new C string, freed here.
     guard let text = unsafe realpath(path, nil) else {
@@ -69,23 +69,23 @@ enum Folder {
     return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
   }
 
-  /// The last 64 KiB of a text file; nil when it is not there. Links are not followed.
+  /// The last 64 KiB of a text file; nil if it cannot be opened. Symbolic links are not followed.
   static func read(_ path: String) -> String? {
     // SAFETY: the path is copied into a C string for the call.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { return nil }
     defer { close(file) }
     var buffer = [UInt8](repeating: 0, count: 65_536)
-    // The end of a log is what tells; shorter files are read whole.
+    // Read the end of a long log, and shorter files whole.
     if lseek(file, -off_t(buffer.count), SEEK_END) < 0 { lseek(file, 0, SEEK_SET) }
     // SAFETY: the buffer has `count` bytes.
     let count = unsafe Glibc.read(file, &buffer, buffer.count)
     return count >= 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
   }
 
-  /// Names, sorted, without hidden ones; empty when there is no such folder.
+  /// The names in a folder, sorted, without hidden ones; empty if the folder does not exist.
   static func children(of folder: String) -> [String] {
-    // SAFETY: the stream is closed here, and an entry is read before the next one is asked for.
+    // SAFETY: the stream is closed below, and each entry is copied before the next call of readdir.
     guard let stream = unsafe opendir(folder) else { return [] }
     defer { unsafe closedir(stream) }
     var names: [String] = []

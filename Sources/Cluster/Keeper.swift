@@ -2,27 +2,29 @@ import Glibc
 import Kernel
 import Synchronization
 
-/// What happens to the private server while a gateway uses it.
+/// A change of the private server's state.
 public enum ClusterEvent: Sendable, Equatable {
-  /// Its process has ended though nobody here asked for that. It is started again.
+  /// The process has ended unexpectedly and is restarted.
   case ended(reason: String)
-  /// It could not be started again, or ended before it answered; tried again. Once for each reason.
+  /// A restart failed, or the process ended before it accepted connections; it is tried again.
+  /// Reported once per reason.
   case notStarted(reason: String)
+  /// The server accepts connections again; the milliseconds since it ended.
   case running(afterMilliseconds: Int)
 }
 
-/// Keeps a private server running, on a thread of its own: the death signal of a child comes when
-/// the thread that started it ends, not the process (prctl(2)).
+/// Starts, supervises and restarts the private server. It has its own thread, because a child's
+/// death signal comes when the thread that started it ends, not the process (prctl(2)).
 ///
-/// Invariant: the server's number is in `State` only while the process is not reaped, so that no
-/// signal reaches a stranger.
+/// Invariant: `State` has the server's process id only until the process is reaped, so that no
+/// signal reaches another process.
 final class Keeper: Sendable {
-  /// Before the server is started again: none the first time, then 50 ms, doubled with each server
-  /// that did not stay, up to a second.
+  /// The pause before a restart: none the first time, then 50 ms, doubled up to 1 s with each
+  /// server that ended within `calmMilliseconds`.
   struct Pause {
     static let firstMilliseconds = 50
     static let lastMilliseconds = 1_000
-    /// After this long it counts as one that stays.
+    /// A server that has run for this long resets the pause.
     static let calmMilliseconds = 1_000
 
     private var next = 0
@@ -36,12 +38,12 @@ final class Keeper: Sendable {
 
   private struct State {
     var process: pid_t?
-    /// How often a server has begun to answer.
+    /// The number of starts after which the server accepted connections.
     var readyCount = 0
     var mayStart = true
     var isStopping = false
     var hasEnded = false
-    /// Why the first one did not start.
+    /// The reason why the first start failed.
     var failure: ClusterFailure?
   }
 
@@ -54,10 +56,10 @@ final class Keeper: Sendable {
     self.report = report
   }
 
-  /// Begins; `readyCount` and `failure` tell how it went.
+  /// Starts the thread; `readyCount` and `failure` have the result.
   func begin(_ server: Server) throws(ClusterFailure) {
     do throws(Errno) {
-      // Nobody joins it: `hasEnded` is the last that it says.
+      // The thread is not joined: it sets `hasEnded` last.
       _ = try Thread.spawn(name: "postgres") { self.run(server) }
     } catch {
       throw .system(operation: "start", path: "a thread", reason: systemText(error.rawValue))
@@ -72,11 +74,11 @@ final class Keeper: Sendable {
     state.withLock { if let process = $0.process { kill(process, signal) } }
   }
 
-  /// For one that does not start again by itself.
+  /// Starts the server again if `restartsByItself` is false.
   func start() { state.withLock { $0.mayStart = true } }
 
-  /// Bounded: a server that does not stop in 30 s is told to stop at once and recovers at its next
-  /// start.
+  /// Stops the server, within 45 s: a fast shutdown, after 30 s an immediate one, after another 10
+  /// s SIGKILL. After the last two it recovers at its next start.
   func stop() {
     state.withLock { $0.isStopping = true }
     for (signal, milliseconds) in [(SIGINT, 30_000), (SIGQUIT, 10_000), (SIGKILL, 5_000)] {
@@ -85,7 +87,7 @@ final class Keeper: Sendable {
     }
   }
 
-  // MARK: On its thread
+  // MARK: The thread
 
   private func run(_ server: Server) {
     let clock = ContinuousClock()
@@ -99,7 +101,7 @@ final class Keeper: Sendable {
       do throws(ClusterFailure) {
         if downSince != nil { _ = try Leftovers.end(on: server.data) }
         let process = try server.launch()
-        took(process)
+        setProcess(process)
         if awaitReady(process, server) {
           hasAnswered = true
           begin = clock.now
@@ -132,7 +134,7 @@ final class Keeper: Sendable {
 
   private var isStopping: Bool { state.withLock { $0.isStopping } }
 
-  /// False when it is to stop.
+  /// Waits until the server may start; false when stopping.
   private func mayStart() -> Bool {
     while true {
       let (isStopping, may) = state.withLock { state in
@@ -145,15 +147,16 @@ final class Keeper: Sendable {
     }
   }
 
-  private func took(_ process: pid_t) {
+  private func setProcess(_ process: pid_t) {
     state.withLock { state in
       state.process = process
-      // It was asked to stop before there was anybody to ask.
+      // `stop` came before the process existed.
       if state.isStopping { kill(process, SIGINT) }
     }
   }
 
-  /// False when it has ended instead. Recovery after a crash takes as long as it takes.
+  /// Waits until the server accepts connections, without a time limit because of crash recovery;
+  /// false if the process has ended.
   private func awaitReady(_ process: pid_t, _ server: Server) -> Bool {
     while !hasEnded(process, WNOHANG) {
       if let running = Postmaster.running(on: server.data), running.process == process,
@@ -167,8 +170,8 @@ final class Keeper: Sendable {
     return false
   }
 
-  /// With WNOHANG at this moment, with 0 in any case. It stays a zombie, so that its number stays
-  /// its own.
+  /// Whether the process has ended; waits for that unless `options` is WNOHANG. The process stays a
+  /// zombie, so that its id is not reused.
   private func hasEnded(_ process: pid_t, _ options: Int32) -> Bool {
     var information = unsafe siginfo_t()
     while true {
@@ -176,7 +179,7 @@ final class Keeper: Sendable {
       let failure = unsafe waitid(
         P_PID, id_t(process), &information, WEXITED | WNOWAIT | options)
       if failure == 0 { return unsafe information.si_signo == SIGCHLD }
-      // Nobody else may wait for it; if somebody did, it has ended.
+      // Any other error means that the process was reaped elsewhere, so it has ended.
       if errno != EINTR { return true }
     }
   }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// What still runs on a data folder that nobody holds: a server that an earlier gateway left, or
-/// backends whose server was killed. These keep its shared memory, and with it no new server starts
-/// (“pre-existing shared memory block is still in use”).
+/// Ends the processes that still run on an unlocked data directory: a server of an earlier gateway,
+/// or backends whose server was killed. Backends keep the shared memory attached, which prevents a
+/// new server from starting (“pre-existing shared memory block is still in use”).
 enum Leftovers {
-  /// Milliseconds for each way to ask, from an orderly end to one that cannot be refused. After
-  /// the last two the next start recovers.
+  /// The signals for a server and the milliseconds to wait after each: fast shutdown, immediate
+  /// shutdown, kill. After the last two the next start recovers.
   private static let serverSteps = [(SIGINT, 30_000), (SIGQUIT, 10_000), (SIGKILL, 5_000)]
-  /// A backend without its server has nothing to put in order.
+  /// A backend without its server need not shut down in an orderly way.
   private static let backendSteps = [(SIGQUIT, 1_000), (SIGKILL, 5_000)]
 
-  /// - Returns: whether a server was there.
+  /// - Returns: whether a server was running.
   static func end(on data: String) throws(ClusterFailure) -> Bool {
     let server = Postmaster.running(on: data)
     if let server { try end(serverSteps) { isOurs(server.process, data) ? [server.process] : [] } }
@@ -33,7 +33,8 @@ enum Leftovers {
     throw .tooSlow(operation: "end process \(one) of an earlier start", seconds: 5)
   }
 
-  /// Every process of PostgreSQL works in its data folder. So may somebody's shell, which stays.
+  /// The PostgreSQL processes whose working directory is the data directory. Other processes there,
+  /// such as a shell, are left alone.
   private static func processes(on data: String) -> [pid_t] {
     Folder.children(of: "/proc").compactMap { pid_t($0) }.filter { isOurs($0, data) }
   }
@@ -44,7 +45,7 @@ enum Leftovers {
   }
 }
 
-/// Looks every 5 ms. False when the time is over.
+/// Checks the condition every 5 ms. False if the time is over.
 func waitUntil(milliseconds: Int, _ condition: () -> Bool) -> Bool {
   let clock = ContinuousClock()
   let deadline = clock.now + .milliseconds(milliseconds)

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A server that runs on a data folder, as its `postmaster.pid` tells (manual: “Starting the
-/// Database Server”): process, folder, start, port, socket folder, address, shared memory, status,
-/// a line each.
+/// A running server, read from `postmaster.pid` in its data directory (manual: “Starting the
+/// Database Server”). The lines are: process id, data directory, start time, port, socket
+/// directory, listen address, shared memory key, status.
 struct Postmaster: Equatable {
   var process: pid_t
   var socketFolder: String
@@ -18,9 +18,8 @@ struct Postmaster: Equatable {
     isReady = lines.count > 7 && lines[7].hasPrefix("ready")
   }
 
-  /// The server of this folder, if one runs. A file that a crash left names a process that is gone,
-  /// or one that has got the number since and works elsewhere: a server's working folder is its
-  /// data.
+  /// The server of this data directory, if one is running. A file left by a crash may contain a
+  /// process id that was reused; a server is recognised by its working directory, its data.
   static func running(on data: String) -> Postmaster? {
     guard let text = Folder.read(data + "/postmaster.pid"), let server = Postmaster(pidFile: text),
       Folder.target(ofLink: "/proc/\(server.process)/cwd") == data

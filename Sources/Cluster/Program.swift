@@ -1,20 +1,20 @@
 import Glibc
 import Kernel
 
-/// Runs the server's programs: without a shell of the user's, with an environment of our own, in a
-/// session of their own, with no signal blocked or ignored, with no descriptor but the three, and
-/// as another user where that is asked for.
+/// Runs PostgreSQL's programs: without the user's shell, with a fixed environment, in a new
+/// session, with no signal blocked or ignored, with standard input, output and error only, and
+/// optionally as another user.
 ///
-/// Nothing outlives us: each gets `deathSignal` when the thread that started it ends, however it
-/// ends (prctl(2), PR_SET_PDEATHSIG).
+/// No program outlives this process: each receives `deathSignal` when the thread that started it
+/// ends for any reason (prctl(2), PR_SET_PDEATHSIG).
 struct Program {
   var path: String
   var arguments: [String]
-  /// nil: as ourselves.
+  /// The user to run as; nil: that of this process.
   var account: Account?
-  /// Bytes for its standard input; at most what fits into a pipe.
+  /// The standard input; it must fit into a pipe's buffer (64 KiB).
   var input = ""
-  /// Its name without SIG, for setpriv(1).
+  /// The signal's name without SIG, for setpriv(1).
   var deathSignal = "TERM"
 
   struct Ended {
@@ -23,7 +23,7 @@ struct Program {
     var output: String
   }
 
-  /// Waits for its end, at most `seconds`; then it is killed.
+  /// Runs the program; kills it after `seconds` and throws `tooSlow`.
   func run(seconds: Int) throws(ClusterFailure) -> Ended {
     let (outputReader, outputWriter) = try Program.pipe()
     let (inputReader, inputWriter) = try Program.pipe()
@@ -64,24 +64,24 @@ struct Program {
     return Ended(succeeded: status == 0, output: String(decoding: output, as: UTF8.self))
   }
 
-  /// Runs it to its end; anything but success is an error that carries its output.
+  /// Runs the program; throws its output unless it succeeds.
   func runChecked(seconds: Int) throws(ClusterFailure) {
     let ended = try run(seconds: seconds)
     guard ended.succeeded else { throw .program(name: name, output: ended.output) }
   }
 
-  /// Starts it; the caller reaps it.
+  /// Starts the program; the caller must reap the process.
   func start(input: Command.Input = .nothing, output: Int32) throws(ClusterFailure) -> pid_t {
     var command = Command("setpriv", words)
     command.environment = [
       "PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin", "LC_ALL=C", "TZ=UTC",
     ]
-    // Another user may not enter the folder we are in.
+    // The other user may not be allowed to enter the current directory.
     if account != nil { command.workingDirectory = "/" }
     command.input = input
     command.output = .descriptor(output)
     command.errors = .descriptor(output)
-    // The terminal's Ctrl-C does not reach it.
+    // A new session: Ctrl-C of the terminal does not reach it.
     command.hasOwnSession = true
     do throws(Errno) {
       return try command.start()
@@ -92,8 +92,8 @@ struct Program {
 
   private var name: String { String(path.split(separator: "/").last ?? "") }
 
-  /// What setpriv(1) gets. The shell ends at once if we ended before the death signal was set: then
-  /// its parent is another one.
+  /// The arguments of setpriv(1). The shell checks that its parent is still this process, which may
+  /// have ended before the death signal was set.
   private var words: [String] {
     var words = ["--pdeathsig", deathSignal]
     if let account {
@@ -123,15 +123,15 @@ struct Program {
   }
 }
 
-/// An unprivileged user that runs the server when we are root.
+/// The unprivileged user that runs the server if this process is root.
 struct Account: Equatable, Sendable {
   var user: uid_t
   var group: gid_t
 
-  /// `postgres`, which the distribution's package makes, or else `nobody`.
+  /// The user `postgres` of the distribution's package, or else `nobody`.
   static func unprivileged() throws(ClusterFailure) -> Account {
     for name in ["postgres", "nobody"] {
-      // SAFETY: the entry is read before anything else can ask for one: this runs at start, on one
+      // SAFETY: the entry is static memory, valid until the next call; this runs at start, on one
       // thread.
       if let entry = unsafe getpwnam(name), unsafe entry.pointee.pw_uid != 0 {
         return unsafe Account(user: entry.pointee.pw_uid, group: entry.pointee.pw_gid)
@@ -142,7 +142,7 @@ struct Account: Equatable, Sendable {
 }
 
 func systemText(_ code: Int32) -> String {
-  // SAFETY: strerror returns a C string that is copied at once.
+  // SAFETY: strerror returns a C string, which is copied before any other call.
   guard let text = unsafe strerror(code) else { return "error \(code)" }
   return unsafe String(cString: text)
 }

@@ -1,10 +1,11 @@
 import Glibc
 import Synchronization
 
-/// One throw-away server for all tests of a process: made when the first test asks, gone when the
-/// process ends. What a killed test process left behind is cleared away by the next one.
+/// One temporary server for all tests of a process: created for the first test that needs it and
+/// removed when the process ends. The next test process removes those of killed ones.
 public enum ScratchCluster {
-  /// Databases and roles are shared by all suites of the process: each makes a database of its own.
+  /// The URL of the shared server. All suites of the process share its databases and roles, so each
+  /// creates its own database.
   public static func url() throws(ClusterFailure) -> String {
     let result = shared.withLock { state -> Result<String, ClusterFailure> in
       if let result = state.result { return result }
@@ -15,8 +16,8 @@ public enum ScratchCluster {
     return try result.get()
   }
 
-  /// A server of its own, for a test that crashes it; the caller stops it, and `discard` takes it
-  /// away.
+  /// Starts a separate server, for a test that crashes it. The caller stops it and removes it with
+  /// `discard`.
   public static func separate() throws(ClusterFailure) -> (cluster: Cluster, directory: String) {
     _ = try url()
     let directory = try makeDirectory()
@@ -68,7 +69,7 @@ public enum ScratchCluster {
       let owner = name.dropFirst(prefix.count).prefix { $0.isNumber }
       guard let process = pid_t(owner), kill(process, 0) != 0, errno == ESRCH else { continue }
       let left = Cluster(dataDirectory: "/tmp/" + name, survivesPowerLoss: false)
-      // Only to take over and stop what still runs there; what never ran need not be started.
+      // Start takes over a server that still runs there, in order to stop it.
       if (try? Cluster.attach(dataDirectory: "/tmp/" + name)) != nil, (try? left.start()) != nil {
         left.stop()
       }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How the private server is started, the first time and every other.
+/// The configuration of the private server, with which `Keeper` launches it.
 struct Server: Sendable {
   var binaries: ServerBinaries
   var account: Account?
@@ -10,8 +10,8 @@ struct Server: Sendable {
   var survivesPowerLoss: Bool
 
   func launch() throws(ClusterFailure) -> pid_t {
-    // Only left by a crash: no server runs here, and the number in it may be somebody else's by
-    // now. SAFETY: the path is copied into a C string for the call.
+    // No server runs here, so a crash left this file, and another process may have its id by now.
+    // SAFETY: the path is copied into a C string for the call.
     unsafe _ = unlink(data + "/postmaster.pid")
     let file = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else {
@@ -19,22 +19,23 @@ struct Server: Sendable {
     }
     defer { close(file) }
     let quoted = "\"" + socketFolder.replacing("\"", with: "\"\"") + "\""
-    // A fast shutdown, with a checkpoint, also when we are killed.
+    // The death signal INT is a fast shutdown with a checkpoint, also after a kill of the gateway.
     return try Program(
       path: binaries.postgres,
       arguments: [
         "-D", data, "-c", "listen_addresses=", "-c", "unix_socket_directories=\(quoted)",
         "-c", "unix_socket_permissions=0700", "-c", "port=\(Server.port)",
-        // What an acknowledged message rests on; not to be turned off by a configuration file.
+        // Required for the durability of acknowledged messages, so no configuration file may change
+        // it.
         "-c", "fsync=\(survivesPowerLoss ? "on" : "off")", "-c", "synchronous_commit=on", "-c",
         "full_page_writes=on", "-c", "recovery_init_sync_method=\(Server.recoverySync)",
       ], account: account, deathSignal: "INT"
     ).start(output: file)
   }
 
-  /// Before it recovers the server makes durable what lies in its folder: 2,000 files one by one
-  /// (2.4 to 4.3 s beside a busy disk), or its file system at once (0.3 to 0.8 s), which reports
-  /// errors since Linux 5.8.
+  /// Before crash recovery the server syncs its data directory: with fsync 2,000 files one by one
+  /// (2.4 to 4.3 s on a busy disk), with syncfs the file system at once (0.3 to 0.8 s). syncfs
+  /// reports errors since Linux 5.8.
   private static let recoverySync =
     syncMethod(release: Folder.read("/proc/sys/kernel/osrelease") ?? "")
 
@@ -43,17 +44,16 @@ struct Server: Sendable {
     return version.count == 2 && (version[0], version[1]) >= (5, 8) ? "syncfs" : "fsync"
   }
 
-  /// Only a name: it listens on no network.
+  /// Part of the socket's name only: the server listens on no network.
   static let port = 5432
 
-  /// What the log says of the end of this server, as one line; nil when that explains nothing.
-  /// Backends and the server itself begin their lines with the time and their process in brackets
-  /// (`log_line_prefix`, whose default it is).
+  /// The reason for the server's end from its log, as one line; nil if the log has none. Each line
+  /// begins with the time and the process id in brackets (the default `log_line_prefix`).
   func lastWords(of process: pid_t, _ end: ProcessEnd) -> String? {
     Server.lastWords(of: process, in: Folder.read(log) ?? "", isKilled: end.signal == SIGKILL)
   }
 
-  /// - Parameter isKilled: it had no time to say why.
+  /// - Parameter isKilled: the server got SIGKILL and could not log a reason.
   static func lastWords(
     of process: pid_t, in log: String, isKilled: Bool = false
   ) -> String? {
@@ -63,7 +63,7 @@ struct Server: Sendable {
     var isThisStart = false
     for line in log.split(separator: "\n") {
       let isItsOwn = line.contains("[\(process)]")
-      // What an earlier server said is no reason.
+      // Skip the lines of earlier servers.
       isThisStart = isThisStart || isItsOwn
       guard isThisStart else { continue }
       if let text = message(in: line, after: "PANIC:") { panic = text }
@@ -73,11 +73,11 @@ struct Server: Sendable {
         !text.hasSuffix("is shut down"), !text.hasSuffix("ready to accept connections"),
         word?.hasPrefix("received") != true
       {
-        // What was asked of it explains more than how its parts then ended.
+        // A “received … shutdown request” explains more than the lines after it.
         word = text
       }
     }
-    // A server that cannot read its settings says so before it has a prefix.
+    // Errors in the configuration are logged before the line prefix is set.
     let bare = log.split(separator: "\n").last.flatMap { message(in: $0, after: "FATAL:") }
     return (panic ?? fatal ?? word ?? bare).map { String($0.prefix(300)) }
   }
@@ -88,7 +88,7 @@ struct Server: Sendable {
   }
 }
 
-/// How a process ended, as waitpid(2) says.
+/// The wait status of a process (waitpid(2)).
 struct ProcessEnd: Equatable {
   var word: Int32
 
@@ -100,7 +100,9 @@ struct ProcessEnd: Equatable {
     guard let signal else { return "ended with status \(status)" }
     let name = [SIGQUIT: "SIGQUIT", SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGSEGV: "SIGSEGV"][
       signal]
-    if signal == SIGKILL { return "was killed (SIGKILL), as the system does without memory" }
+    if signal == SIGKILL {
+      return "was killed (SIGKILL), perhaps because the system ran out of memory"
+    }
     return "was ended by signal \(signal)" + (name.map { " (\($0))" } ?? "")
   }
 }

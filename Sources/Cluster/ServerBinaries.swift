@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where the server's programs are: distributions keep them outside PATH, one folder for each major
+/// Finds the server's programs: distributions install them outside of PATH, in one folder per major
 /// version.
 struct ServerBinaries: Equatable, Sendable {
   static let oldestVersion = 14
@@ -11,7 +11,7 @@ struct ServerBinaries: Equatable, Sendable {
   var initdb: String { folder + "/initdb" }
   var postgres: String { folder + "/postgres" }
 
-  /// The one of `version`, or else the newest.
+  /// The programs of this major version; nil: of the newest one.
   static func find(version wanted: Int?) throws(ClusterFailure) -> ServerBinaries {
     let folders = candidates()
     var found: [ServerBinaries] = []
@@ -65,7 +65,7 @@ struct ServerBinaries: Equatable, Sendable {
     }
     var unique: [String] = []
     for folder in folders {
-      // Plain links on PATH lead to the folder that also holds the server's other files.
+      // A symbolic link on PATH points to the folder with the other programs.
       guard let program = try? Folder.resolve(folder + "/postgres") else { continue }
       let real = program.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
       if !unique.contains(real) { unique.append(real) }

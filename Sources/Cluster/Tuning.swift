@@ -1,13 +1,12 @@
 import Glibc
 
-/// What a new private cluster is set to, in its own postgresql.conf, where its operator may change
-/// it. Nothing here touches what an acknowledged message rests on (see `Cluster.launch`).
+/// The settings of a new private PostgreSQL, in its postgresql.conf, where the administrator may
+/// change them. None of them affects durability (see `Server.launch`).
 enum Tuning {
   private static let mebibyte = 1 << 20
 
-  /// A quarter of the memory, 128 MiB to 1 GiB: beside an application that is small itself. With
-  /// less than what is written at the moment, a batch has to write others' pages out first, and
-  /// their log before them.
+  /// `shared_buffers` in MiB: a quarter of the memory, 128 MiB to 1 GiB. With less than the working
+  /// set of writes, a batch must first flush other pages, and the WAL before them.
   static func sharedBuffers(memory: Int) -> Int {
     min(1_024, max(128, memory / 4 / mebibyte))
   }
@@ -15,15 +14,15 @@ enum Tuning {
   static func text(memory: Int) -> String {
     """
 
-    # Of Chirrup, when this cluster was made.
+    # Set by Chirrup when it created this database cluster.
     shared_buffers = \(sharedBuffers(memory: memory))MB
-    # After each checkpoint the first change of a page logs the whole page: fewer checkpoints, less
-    # log. What is left to replay after a crash is bounded by the size.
+    # The first change of a page after a checkpoint logs the whole page: fewer checkpoints write
+    # less WAL. max_wal_size bounds the WAL to replay after a crash.
     checkpoint_timeout = 15min
     max_wal_size = 2GB
-    # Used again instead of made anew, which a commit would wait for.
+    # WAL files are recycled: a commit need not wait for a new one.
     min_wal_size = 512MB
-    # A log file made anew is not filled with zeros first: all commits would wait for 16 MiB.
+    # A new WAL file is not filled with 16 MiB of zeros, for which all commits would wait.
     wal_init_zero = off
 
     """

@@ -1,14 +1,14 @@
-/// Where a webhook may lead: to the public internet, and not into the network of the gateway
-/// (server-side request forgery, faults X12).
+/// Restricts webhooks to the public internet, against server-side request forgery into the
+/// gateway's own network (faults X12).
 ///
-/// The address is what counts, not the name or the notation that led to it: it is looked at when
-/// the socket is made, so a name server that answers differently each time gains nothing.
+/// The guard checks the resolved address when the socket is created, not the name: a name server
+/// that changes its answers (DNS rebinding) cannot bypass it.
 public import Kernel
 
 public struct AddressGuard: Sendable {
-  /// Development and tests: receivers on this machine and in its network.
+  /// Allows receivers on this machine and in its network, for development and tests.
   public var allowsPrivate: Bool
-  /// Ports that may be connected to.
+  /// The allowed ports.
   public var ports: [ClosedRange<Int>]
 
   public init(allowsPrivate: Bool = false, ports: [ClosedRange<Int>] = AddressGuard.usualPorts) {
@@ -16,7 +16,7 @@ public struct AddressGuard: Sendable {
     self.ports = ports
   }
 
-  /// HTTP, HTTPS and what no system service uses.
+  /// HTTP, HTTPS and the unprivileged ports.
   public static let usualPorts = [80...80, 443...443, 1_024...65_535]
 
   public func admits(_ peer: PeerAddress) -> Bool {
@@ -28,18 +28,18 @@ public struct AddressGuard: Sendable {
   /// Whether an address belongs to one host of the public internet (RFC 6890 and its registries).
   public static func isPublic(_ ip: IPAddress) -> Bool {
     if ip.isVersion4 { return !special4.contains(ip) }
-    // RFC 6052 §2.1: the IPv4 address behind a translator is what it leads to.
+    // NAT64 (RFC 6052 §2.1): the embedded IPv4 address is the destination.
     if translated.contains(ip) {
       return isPublic(IPAddress(version4: UInt32(truncatingIfNeeded: ip.low)))
     }
-    // Of IPv6, hosts have addresses in 2000::/3; everything else is special or not assigned.
+    // Global unicast IPv6 addresses are in 2000::/3; all others are special or unassigned.
     return global6.contains(ip) && !special6.contains(ip)
   }
 
   private static let special4 = ranges([
     "0.0.0.0/8",  // this network (RFC 791)
     "10.0.0.0/8",  // private (RFC 1918)
-    "100.64.0.0/10",  // behind a carrier's translation (RFC 6598)
+    "100.64.0.0/10",  // carrier-grade NAT (RFC 6598)
     "127.0.0.0/8",  // this machine
     "169.254.0.0/16",  // link-local, and the metadata services of clouds (RFC 3927)
     "172.16.0.0/12",  // private
@@ -57,13 +57,15 @@ public struct AddressGuard: Sendable {
   private static let special6 = ranges([
     "2001::/23",  // protocol assignments, Teredo among them (RFC 2928, RFC 4380)
     "2001:db8::/32",  // documentation (RFC 3849)
-    "2002::/16",  // 6to4: leads to any IPv4 address (RFC 3056)
+    "2002::/16",  // 6to4: tunnels to any IPv4 address (RFC 3056)
     "3fff::/20",  // documentation (RFC 9637)
   ])
 
   private static func ranges(_ texts: [String]) -> [AddressRange] {
     texts.map { text in
-      guard let range = AddressRange(text) else { preconditionFailure("\(text) is no range") }
+      guard let range = AddressRange(text) else {
+        preconditionFailure("\(text) is not an address range in CIDR notation")
+      }
       return range
     }
   }

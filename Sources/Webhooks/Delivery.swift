@@ -2,17 +2,17 @@ public import Directory
 public import HTTPClient
 public import Primitives
 
-/// One attempt that this node has taken upon itself.
+/// One attempt to deliver an event, leased by this node.
 public struct Delivery: Sendable, Equatable {
   public var workspace: Identifier
   public var id: Identifier
   public var webhook: Identifier
   public var url: String
   public var event: String
-  /// What happened, as a JSON object.
+  /// The data of the event, as a JSON object.
   public var payload: [UInt8]
   public var secret: SecretBox.Sealed
-  /// The first is 1.
+  /// The number of the attempt; the first is 1.
   public var attempt: Int
 
   public init(
@@ -29,17 +29,22 @@ public struct Delivery: Sendable, Equatable {
     self.attempt = attempt
   }
 
-  /// Where a webhook's secret is kept: it opens nowhere else.
+  /// The context to which a webhook's sealed secret is bound: it opens in no other.
   public static func place(of webhook: Identifier) -> String { "webhook:\(webhook)" }
 
-  /// The payload with the delivery's id and event before it: the same bytes at each attempt.
+  /// The request body: the payload with the delivery's id and event prepended. Every attempt sends
+  /// the same bytes.
   public var body: [UInt8] {
     let head = Array("{\"id\":\"\(id)\",\"type\":\"\(event)\"".utf8)
     let rest = payload.dropFirst()
     return head + (rest.count > 1 ? [UInt8(ascii: ",")] : []) + rest
   }
 
-  /// The request of an attempt at this second.
+  /// The HTTP request of this attempt.
+  ///
+  /// - Parameters:
+  ///   - unixSeconds: the time of the attempt, which is signed.
+  ///   - milliseconds: the time limit of the request.
   public func post(secret: [UInt8], unixSeconds: Int64, milliseconds: Int) -> HTTPPost {
     let body = body
     let signature = WebhookSignature.header(
@@ -54,7 +59,7 @@ public struct Delivery: Sendable, Equatable {
   }
 }
 
-/// What an attempt came to; nil: it was taken. The text is for an administrator.
+/// The error of an attempt, as a text for administrators; nil for a response of 200 to 299.
 public func failure(of outcome: HTTPOutcome) -> String? {
   switch outcome {
   case .answered(let status, _) where (200..<300).contains(status): return nil
@@ -63,12 +68,12 @@ public func failure(of outcome: HTTPOutcome) -> String? {
   case .answered(let status, let text):
     let words = shortText(text)
     return "HTTP \(status)" + (words.isEmpty ? "" : ": \(words)")
-  case .refused: return "the address is not one of the public internet"
+  case .refused: return "the address is not public: webhooks may only use the public internet"
   case .failed(let reason): return reason
   }
 }
 
-/// The beginning of an answer as one line of text: whatever it is, it can be stored and shown.
+/// The first 200 bytes of a response as one line of valid text.
 private func shortText(_ bytes: [UInt8]) -> String {
   let text = String(decoding: bytes.prefix(200), as: UTF8.self)
   return String(

@@ -1,14 +1,14 @@
-/// What a node has done for webhooks since it started, for `/metrics`.
+/// The webhook metrics of a node since its start, for `/metrics`.
 public struct DeliveryFigures: Sendable, Equatable {
-  /// Deliveries of the whole database that wait, as last counted.
+  /// The pending deliveries of the whole database, at the last count.
   public var pending = 0
-  /// Requests under way.
+  /// The requests in flight.
   public var underWay = 0
-  /// Taken by their receivers.
+  /// Deliveries that receivers accepted.
   public var delivered: UInt64 = 0
-  /// Attempts that failed, whether another follows or not.
+  /// Failed attempts, including those that are retried.
   public var attemptsFailed: UInt64 = 0
-  /// Given up after the last attempt.
+  /// Deliveries whose last attempt failed.
   public var failed: UInt64 = 0
 
   public init() {}

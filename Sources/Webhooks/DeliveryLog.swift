@@ -2,7 +2,7 @@ public import Directory
 public import Postgres
 public import Primitives
 
-/// What a webhook was told, as an administrator reads it: newest first.
+/// A delivery in a webhook's log, for administrators.
 public struct DeliveryRecord: Sendable, Equatable {
   public var id: Identifier
   public var event: String
@@ -16,9 +16,12 @@ public struct DeliveryRecord: Sendable, Equatable {
 }
 
 extension DeliveryRecord {
+  /// One page of the log, newest first.
+  ///
   /// - Parameters:
-  ///   - status: nil: all of them.
-  ///   - after: with `id` the last one of the page before; NULL: there is none.
+  ///   - status: only deliveries of this status; nil: all.
+  ///   - after: the creation time of the last delivery of the previous page; NULL: the first page.
+  ///   - id: the id of that delivery.
   public static func page(
     of webhook: Identifier, workspace: Identifier, status: String?, after: Parameter,
     id: Parameter, limit: Int
@@ -41,7 +44,7 @@ extension DeliveryRecord {
     ) { rows in (0..<rows.count).compactMap { DeliveryRecord(rows, $0) } }
   }
 
-  /// An event that says only that it is a test.
+  /// Enqueues a test event; nil if the webhook does not exist or is disabled.
   public static func test(
     _ id: Identifier, of webhook: Identifier, workspace: Identifier
   ) -> Statement<DeliveryRecord?> {
@@ -60,8 +63,8 @@ extension DeliveryRecord {
     ) { DeliveryRecord($0, 0) }
   }
 
-  /// Again from the first attempt, under the same id; one that waits is tried at once, unless an
-  /// attempt is under way.
+  /// Delivers again, from the first attempt and with the same id. A pending delivery is tried at
+  /// once, unless an attempt is in flight. Nil if it does not exist or the webhook is disabled.
   public static func repeated(
     _ id: Identifier, of webhook: Identifier, workspace: Identifier
   ) -> Statement<DeliveryRecord?> {

@@ -2,27 +2,28 @@ import Directory
 import Postgres
 import Primitives
 
-/// The outbox as the nodes share it: what may be delivered now, and what became of it.
+/// The queue of webhook deliveries (transactional outbox), shared by all nodes.
 ///
-/// Of each session a webhook gets one delivery at a time, the first that is not done; sessions do
-/// not wait for each other. Who takes a delivery holds it under a lease of its own name until
-/// `next_attempt_at`: what a node has taken that is gone since is taken again.
+/// Deliveries to one webhook keep the order of their session: only the first unfinished delivery of
+/// a session is sent. Sessions do not wait for each other. A node that takes a delivery holds a
+/// lease on it until `next_attempt_at`; after that, for example if the node crashed, any node may
+/// take it again.
 ///
-/// A delivery is born due. A node that finds it behind another one puts it off until that one is
-/// due again; whoever finishes that one makes it due at once. Exact also while all of this happens
-/// at the same time: `take` looks at what is before a delivery only after it has locked it, and
-/// `finish` is followed by `wake`, which sees what was committed meanwhile.
+/// A new delivery is due at once. A node that finds an earlier one of the same session postpones it
+/// until that one is due; the node that finishes the earlier one makes it due at once. No wake-up
+/// is lost: `take` checks for earlier deliveries only after it has locked the rows, and `wake` is a
+/// statement after `finish`, so that it sees the rows committed meanwhile.
 enum DeliveryQueue {
-  /// Deliveries to one webhook that a node makes at once, and while a webhook only fails.
+  /// The most concurrent deliveries of a node to one webhook: normally, and to a failing one.
   static let perWebhook = 16
   static let perFailing = 1
-  /// Failures in a row after which a webhook is one that only fails.
+  /// After this many consecutive failures a webhook counts as failing.
   static let failuresOfFailing = 20
-  /// Deliveries that are looked at in one turn, of one webhook and together.
+  /// The most deliveries that one turn examines: per webhook, and in total.
   static let lookedAt = 64
   static let lookedAtTogether = 512
 
-  /// Whether a webhook is enabled, and whether something is due.
+  /// Returns whether any webhook is enabled, and whether any delivery is due.
   static let peek: StaticString = """
     SELECT EXISTS (SELECT FROM webhooks WHERE is_enabled),
       EXISTS (SELECT FROM webhooks w WHERE w.is_enabled AND EXISTS (
@@ -31,8 +32,8 @@ enum DeliveryQueue {
           AND d.next_attempt_at <= now()))
     """
 
-  /// Locks what is due. Webhooks whose share of this node is used up are left out; the others come
-  /// in any order, so that none is always the last.
+  /// Locks due deliveries. `busy` lists the webhooks at their limit on this node, which are
+  /// skipped. The others come in random order, so that none starves.
   static func lock(busy: [Identifier]) -> Query {
     Query(
       """
@@ -48,8 +49,8 @@ enum DeliveryQueue {
       """, [.uuids(busy), .int(Int64(lookedAt)), .int(Int64(lookedAtTogether))])
   }
 
-  /// Of what is locked: puts off what has another one before it, and takes of the rest what there
-  /// is room for. `busy` names a webhook once for each delivery to it that is under way.
+  /// Postpones the locked deliveries that have an earlier one in their session, and takes at most
+  /// `room` of the others. `busy` contains a webhook once for each of its deliveries in flight.
   static func take(
     _ locked: [(workspace: Identifier, id: Identifier)], lease: Identifier,
     leaseMilliseconds: Int64, room: Int, busy: [Identifier]
@@ -109,11 +110,12 @@ enum DeliveryQueue {
     }
   }
 
-  /// What became of an attempt: nothing is said of one whose lease somebody else holds by now.
+  /// Records the outcome of an attempt, unless its lease has passed to another node.
+  ///
   /// - Parameters:
-  ///   - failure: nil when it was taken.
-  ///   - pause: milliseconds until the next attempt; nil: there is none.
-  /// - Returns: the status as it stands, or no row.
+  ///   - failure: the error of the attempt; nil if it succeeded.
+  ///   - pause: the milliseconds until the next attempt; nil if it was the last.
+  /// - Returns: one row with the new status, or none if the lease was lost.
   static func finish(
     _ delivery: Delivery, lease: Identifier, failure: String?, pause: Int64?
   ) -> Query {
@@ -155,8 +157,8 @@ enum DeliveryQueue {
     SELECT status FROM done
     """
 
-  /// Makes the first delivery of the same session due. It is a statement after `finish`, so that it
-  /// sees those that came while that one ran, and that another node put off behind it.
+  /// Makes the next delivery of the same session due. It runs after `finish`, in its own statement,
+  /// so that it sees deliveries that were committed or postponed while `finish` ran.
   static func wake(behind delivery: Delivery) -> Query {
     Query(
       """
@@ -172,7 +174,7 @@ enum DeliveryQueue {
       """, [.uuid(delivery.workspace), .uuid(delivery.id)])
   }
 
-  /// A node that stops gives back what it could not finish.
+  /// Releases the unfinished deliveries of a node that stops.
   static func giveBack(lease: Identifier, _ deliveries: [Delivery]) -> Query {
     Query(
       """

@@ -1,21 +1,21 @@
 import Postgres
 
-/// What is done once a minute: webhooks that only fail are disabled, what cannot be delivered any
-/// more is given up, and old deliveries are forgotten. Every node does it; rows that another one
-/// holds are left to it.
+/// The maintenance of webhooks, once a minute: disables webhooks that only fail, fails the pending
+/// deliveries of disabled ones, and deletes old deliveries. Every node runs it and skips the rows
+/// that another node has locked.
 enum DeliverySweep {
-  static let milliseconds: Int64 = 60_000
-  /// Days of failing, without a success, after which a webhook is disabled.
+  static let intervalMilliseconds: Int64 = 60_000
+  /// A webhook without a success for this many days of failures is disabled.
   static let failingDays: Int64 = 3
-  /// Days for which deliveries that are done are kept.
+  /// Finished deliveries are kept for this many days.
   static let keptDays: Int64 = 14
-  /// Rows of one statement, and statements of one sweep.
+  /// The most rows per statement, and the most executions of a statement per sweep.
   static let rows: Int64 = 5_000
   static let rounds = 20
-  /// Up to which pending deliveries are counted.
+  /// The most pending deliveries that are counted.
   static let counted: Int64 = 100_000
 
-  /// - Returns: a row for each.
+  /// Disables webhooks that only fail. Returns a row with the id of each.
   static var disable: Query {
     Query(
       """
@@ -61,8 +61,8 @@ enum DeliverySweep {
       """, [.int(keptDays), .int(rows)])
   }
 
-  /// Of webhooks that are gone. It goes from one webhook to the next by the index, not over all
-  /// deliveries.
+  /// Deletes the deliveries of deleted webhooks. The recursive query jumps from webhook to webhook
+  /// in the index (a loose index scan) instead of reading all deliveries.
   static var forgetOrphans: Query {
     Query(
       """

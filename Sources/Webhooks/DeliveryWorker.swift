@@ -1,5 +1,5 @@
-/// Delivers what the outbox holds, on a thread of its own: its connection waits for PostgreSQL, and
-/// its requests for other people's servers, so that no loop ever does.
+/// Delivers the events of the outbox, on a thread of its own: waiting for PostgreSQL and for
+/// receivers must not block an event loop.
 public import Directory
 import HTTPClient
 public import Kernel
@@ -11,10 +11,10 @@ public struct DeliveryOptions: Sendable {
   public var databaseURL: String
   public var addressGuard: AddressGuard
   public var secrets: SecretBox
-  /// For one attempt.
+  /// The time limit of one attempt.
   public var timeoutMilliseconds: Int
   public var schedule: RetrySchedule
-  /// Told about what an administrator of the gateway should know, without addresses and contents.
+  /// Receives log lines for the administrator, without URLs and contents.
   public var report: @Sendable (String) -> Void
 
   public init(
@@ -31,37 +31,37 @@ public struct DeliveryOptions: Sendable {
 }
 
 public final class DeliveryWorker: Sendable {
-  /// For how long requests under way may go on when the worker is told to stop.
+  /// How long requests in flight may continue after `stop`.
   static let graceMilliseconds: Int64 = 2_000
 
   private let options: DeliveryOptions
   private let isStopping = Atomic(false)
-  /// Rings when the worker is to stop, so that while nothing is to be delivered it may sleep from
-  /// one look to the next.
-  private let bell: EventCounter
+  /// Wakes the thread at `stop`; otherwise it sleeps from one poll of the outbox to the next.
+  private let stopEvent: EventCounter
   private let isDone = Atomic(false)
   private let posted = Mutex(DeliveryFigures())
 
   public init(_ options: DeliveryOptions) throws(Errno) {
     self.options = options
-    bell = try EventCounter()
+    stopEvent = try EventCounter()
   }
 
   public var figures: DeliveryFigures { posted.withLock { $0 } }
 
   public var hasEnded: Bool { isDone.load(ordering: .acquiring) }
 
-  /// Nothing more is taken; what is under way may end.
+  /// Takes no more deliveries; requests in flight may finish.
   public func stop() {
     isStopping.store(true, ordering: .releasing)
-    bell.signal()
+    stopEvent.signal()
   }
 
-  /// Returns after `stop`, within the grace and the time of one statement.
+  /// Runs the worker. Returns after `stop`, within `graceMilliseconds` and the time of one
+  /// statement.
   public func run() {
     var course = DeliveryCourse(options)
     while !isStopping.load(ordering: .acquiring) {
-      course.turn(bell: bell.rawValue)
+      course.turn(bell: stopEvent.rawValue)
       let figures = course.figures
       posted.withLock { $0 = figures }
     }
@@ -72,14 +72,15 @@ public final class DeliveryWorker: Sendable {
   }
 }
 
-/// What the thread does in turns: look, take, send, note what became of it.
+/// The state of the worker's thread. Each turn polls the outbox, takes deliveries, sends them and
+/// records their outcomes.
 struct DeliveryCourse: ~Copyable {
-  /// Requests at once.
+  /// The most concurrent requests.
   static let requestsMax = 64
-  /// Beyond the time of an attempt, what a node may need to note its outcome.
+  /// The part of a lease after the time limit of the attempt, for recording the outcome.
   static let leaseReserveMilliseconds: Int64 = 5_000
-  /// Between two looks into the outbox: while a webhook is enabled, and while none is.
-  static let lookMilliseconds: Int64 = 200
+  /// The interval between two polls of the outbox: while any webhook is enabled, and while none is.
+  static let pollMilliseconds: Int64 = 200
   static let idleMilliseconds: Int64 = 2_000
   static let countMilliseconds: Int64 = 10_000
 
@@ -89,11 +90,11 @@ struct DeliveryCourse: ~Copyable {
   private var connection: BlockingConnection?
   private var backoff: Backoff
   private var nextConnect = Instant.zero
-  private var nextLook = Instant.zero
+  private var nextPoll = Instant.zero
   private var nextSweep: Instant
   private var nextCount = Instant.zero
   private var underWay: [UInt64: Delivery] = [:]
-  /// What became of requests and is not yet noted: PostgreSQL may be away for a moment.
+  /// Outcomes that are not recorded yet, because PostgreSQL may be unavailable.
   private var ended: [(delivery: Delivery, failure: String?)] = []
   private var lastTicket: UInt64 = 0
   private(set) var figures = DeliveryFigures()
@@ -107,27 +108,27 @@ struct DeliveryCourse: ~Copyable {
     backoff = Backoff(firstMilliseconds: 250, lastMilliseconds: 10_000, seed: seed)
     let addressGuard = options.addressGuard
     client = HTTPClient(connectionsMax: DeliveryCourse.requestsMax) { addressGuard.admits($0) }
-    // Nodes that start together do not sweep together.
+    // Jitter: nodes that start together do not sweep together.
     nextSweep = SystemClock.now().advanced(byMilliseconds: 5_000 + Int64(seed % 20_000))
   }
 
   var isBusy: Bool { !underWay.isEmpty || !ended.isEmpty }
 
-  /// One turn, up to the next look unless something happens before or PostgreSQL takes longer.
+  /// Runs one turn. Waits until the next poll at most, unless PostgreSQL takes longer.
   mutating func turn(bell: Int32?) {
     let now = SystemClock.now()
     if connection == nil, now >= nextConnect { connect(now) }
     if now >= nextSweep { sweep(now) }
     if now >= nextCount { count(now) }
-    if now >= nextLook { look(now) }
+    if now >= nextPoll { poll(now) }
     carryOn(bell: bell)
   }
 
-  /// Goes on with what is under way, and takes nothing new.
+  /// Continues the requests in flight and records outcomes, without taking new deliveries.
   mutating func carryOn(bell: Int32?) {
-    let next = connection == nil ? min(nextLook, nextConnect) : nextLook
+    let next = connection == nil ? min(nextPoll, nextConnect) : nextPoll
     let wait = next.milliseconds(since: SystemClock.now())
-    // With the bell rung already, what is under way has little time left.
+    // Without a bell the worker is stopping and has little time left.
     let most: Int64 = bell == nil ? 100 : DeliveryCourse.idleMilliseconds
     client.advance(milliseconds: Int32(max(1, min(most, wait))), bell: bell)
     while let (ticket, outcome) = client.takeEnded() {
@@ -135,9 +136,9 @@ struct DeliveryCourse: ~Copyable {
       ended.append((delivery, failure(of: outcome)))
     }
     while connection != nil, let (delivery, failure) = ended.first {
-      guard note(delivery, failure) else { break }
+      guard record(delivery, failure) else { break }
       ended.removeFirst()
-      nextLook = .zero
+      nextPoll = .zero
     }
     figures.underWay = underWay.count
   }
@@ -147,9 +148,9 @@ struct DeliveryCourse: ~Copyable {
   private mutating func connect(_ now: Instant) {
     do throws(QueryFailure) {
       let made = try BlockingConnection(options.databaseURL)
-      // Of an attempt that is noted and lost in a crash of PostgreSQL another one follows, under
-      // the same id: that is what was promised, and spares a wait for the disk. Behind a pooler a
-      // session is nobody's own, and its settings would be those of others.
+      // Delivery is at least once, so an outcome may be lost in a crash of PostgreSQL: the event is
+      // sent again with the same id. synchronous_commit = off therefore saves a wait for the disk.
+      // Behind a pooler other clients share the session, so it keeps its settings.
       if try !made.isPooled() { try made.run(DeliveryCourse.settings) }
       connection = made
       backoff.reset()
@@ -166,8 +167,8 @@ struct DeliveryCourse: ~Copyable {
       set_config('jit', 'off', false)
     """)
 
-  /// The answer; nil when there is none, and then the connection is given up.
-  private mutating func ask(_ query: Query) -> Rows? {
+  /// The rows of a query; nil after an error, which closes the connection.
+  private mutating func run(_ query: Query) -> Rows? {
     guard let connection else { return nil }
     do throws(QueryFailure) {
       return try connection.run(query)
@@ -185,17 +186,17 @@ struct DeliveryCourse: ~Copyable {
     nextConnect = backoff.next(after: SystemClock.now())
   }
 
-  private mutating func look(_ now: Instant) {
-    nextLook = now.advanced(byMilliseconds: DeliveryCourse.idleMilliseconds)
-    guard let rows = ask(Query(DeliveryQueue.peek)), rows.bool(0, 0) == true else { return }
-    nextLook = now.advanced(byMilliseconds: DeliveryCourse.lookMilliseconds)
+  private mutating func poll(_ now: Instant) {
+    nextPoll = now.advanced(byMilliseconds: DeliveryCourse.idleMilliseconds)
+    guard let rows = run(Query(DeliveryQueue.peek)), rows.bool(0, 0) == true else { return }
+    nextPoll = now.advanced(byMilliseconds: DeliveryCourse.pollMilliseconds)
     let room = DeliveryCourse.requestsMax - underWay.count
     guard rows.bool(0, 1) == true, room > 0, let connection else { return }
     do {
       let taken = try take(connection, room: room)
       for delivery in taken { begin(delivery) }
-      // There may be more than one look takes.
-      if taken.count > 0 { nextLook = .zero }
+      // More deliveries may be due than one poll takes.
+      if taken.count > 0 { nextPoll = .zero }
     } catch let failure as QueryFailure {
       lose(failure)
     } catch {
@@ -226,7 +227,8 @@ struct DeliveryCourse: ~Copyable {
   private mutating func begin(_ delivery: Delivery) {
     let place = Delivery.place(of: delivery.webhook)
     guard let secret = options.secrets.open(delivery.secret, place: place) else {
-      ended.append((delivery, "the secret does not open: its credentials_key is not configured"))
+      ended.append(
+        (delivery, "the secret cannot be decrypted: its credentials_key is not configured"))
       return
     }
     lastTicket += 1
@@ -234,19 +236,19 @@ struct DeliveryCourse: ~Copyable {
       secret: secret, unixSeconds: SystemClock.wallTime().microseconds / 1_000_000,
       milliseconds: options.timeoutMilliseconds)
     guard client.begin(post, ticket: lastTicket) else {
-      ended.append((delivery, "the address is none that can be asked"))
+      ended.append((delivery, "the URL is invalid"))
       return
     }
     underWay[lastTicket] = delivery
   }
 
-  /// False when PostgreSQL cannot be told now.
-  private mutating func note(_ delivery: Delivery, _ failure: String?) -> Bool {
+  /// Records the outcome of an attempt; false if PostgreSQL is unavailable.
+  private mutating func record(_ delivery: Delivery, _ failure: String?) -> Bool {
     let pause =
       failure == nil
       ? nil : options.schedule.pause(after: delivery.attempt, random: Random.uint64())
     guard
-      let rows = ask(
+      let rows = run(
         DeliveryQueue.finish(delivery, lease: lease, failure: failure, pause: pause))
     else { return false }
     if failure != nil { figures.attemptsFailed += 1 }
@@ -255,35 +257,35 @@ struct DeliveryCourse: ~Copyable {
     case "failed": figures.failed += 1
     default: return true
     }
-    _ = ask(DeliveryQueue.wake(behind: delivery))
+    _ = run(DeliveryQueue.wake(behind: delivery))
     return true
   }
 
-  /// What is not done when the worker stops is another's at once.
+  /// Releases unfinished deliveries, so that another node can take them at once.
   mutating func giveBack() {
     let rest = Array(underWay.values) + ended.map(\.delivery)
     underWay = [:]
     ended = []
-    if !rest.isEmpty { _ = ask(DeliveryQueue.giveBack(lease: lease, rest)) }
+    if !rest.isEmpty { _ = run(DeliveryQueue.giveBack(lease: lease, rest)) }
   }
 
   private mutating func sweep(_ now: Instant) {
-    nextSweep = now.advanced(byMilliseconds: DeliverySweep.milliseconds)
-    if let rows = ask(DeliverySweep.disable) {
+    nextSweep = now.advanced(byMilliseconds: DeliverySweep.intervalMilliseconds)
+    if let rows = run(DeliverySweep.disable) {
       for row in 0..<rows.count {
         let id = rows.uuid(row, 0).map { "\($0)" } ?? ""
-        options.report("the webhook \(id) has failed for days and is disabled now")
+        options.report("disabled the webhook \(id): all attempts of the last days failed")
       }
     }
     for query in [DeliverySweep.giveUp, DeliverySweep.forget, DeliverySweep.forgetOrphans] {
       for _ in 0..<DeliverySweep.rounds {
-        guard let rows = ask(query), rows.affected >= Int(DeliverySweep.rows) else { break }
+        guard let rows = run(query), rows.affected >= Int(DeliverySweep.rows) else { break }
       }
     }
   }
 
   private mutating func count(_ now: Instant) {
     nextCount = now.advanced(byMilliseconds: DeliveryCourse.countMilliseconds)
-    if let rows = ask(DeliverySweep.pending) { figures.pending = Int(rows.int(0, 0) ?? 0) }
+    if let rows = run(DeliverySweep.pending) { figures.pending = Int(rows.int(0, 0) ?? 0) }
   }
 }

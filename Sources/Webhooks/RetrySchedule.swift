@@ -1,6 +1,6 @@
-/// When a delivery that has failed is tried again: after pauses that grow threefold, up to 4,680
-/// times the first one. Each is shortened by up to a fifth at random, so that what failed together
-/// does not come back together. With a first pause of 5 s twelve attempts take about a day.
+/// The pauses between the attempts of a delivery: each is three times the last, up to 4,680 times
+/// the first. Jitter takes up to a fifth, so that deliveries that failed together are not retried
+/// together. With a first pause of 5 s twelve attempts take about a day.
 public struct RetrySchedule: Sendable {
   public static let attemptsMax = 12
   static let growth: Int64 = 3
@@ -10,8 +10,11 @@ public struct RetrySchedule: Sendable {
 
   public init(firstMilliseconds: Int64) { self.firstMilliseconds = firstMilliseconds }
 
-  /// Milliseconds after the attempt of this number (the first is 1), or nil when it was the last.
-  /// `random` is any number.
+  /// The pause in milliseconds after an attempt; nil if it was the last.
+  ///
+  /// - Parameters:
+  ///   - attempt: the number of the attempt; the first is 1.
+  ///   - random: a random number, for the jitter.
   public func pause(after attempt: Int, random: UInt64) -> Int64? {
     guard attempt < RetrySchedule.attemptsMax else { return nil }
     var pause = firstMilliseconds

@@ -2,20 +2,20 @@ public import Directory
 import Postgres
 public import Primitives
 
-/// An address of another system that is told what happens.
+/// An HTTP endpoint of another system that receives events of one workspace.
 public struct Webhook: Sendable, Equatable {
   public var id: Identifier
   public var url: String
-  /// Empty: all.
+  /// The events to deliver; empty: all.
   public var events: [String]
   public var isEnabled: Bool
   public var createdAt: WallTime
-  /// Attempts that failed since one succeeded, and since when.
+  /// The number of failed attempts since the last success, and the time of the first of them.
   public var failures: Int64
   public var failingSince: WallTime?
 }
 
-/// Who changed something, as `audit_log` has it.
+/// The actor of a change, as the columns `actor_id` and `actor` of `audit_log`.
 public struct WebhookActor: Sendable {
   public var id: Identifier
   public var kind: String
@@ -27,7 +27,7 @@ public struct WebhookActor: Sendable {
 }
 
 extension Webhook {
-  /// Webhooks of one workspace.
+  /// The most webhooks of one workspace.
   public static let countMax = 32
 
   public static func list(of workspace: Identifier) -> Statement<[Webhook]> {
@@ -52,7 +52,7 @@ extension Webhook {
     ) { Webhook($0, 0) }
   }
 
-  /// Nil when the workspace has `countMax` already.
+  /// Nil if the workspace already has `countMax` webhooks.
   public static func create(
     _ id: Identifier, of workspace: Identifier, url: String, events: [String], isEnabled: Bool,
     secret: SecretBox.Sealed, by actor: WebhookActor
@@ -67,7 +67,7 @@ extension Webhook {
             $6::bytea, $7::text
           WHERE (SELECT count(*) FROM webhooks WHERE workspace_id = $1::uuid) < $8::bigint
           RETURNING *
-        ), told AS (
+        ), audited AS (
           INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
           SELECT $1::uuid, $9::uuid, $10::text, 'webhook.created', id,
             jsonb_build_object('host', substring(url FROM '^[^/]*//([^/?]*)'), 'events', events,
@@ -84,8 +84,8 @@ extension Webhook {
     ) { Webhook($0, 0) }
   }
 
-  /// What is nil stays. A webhook that is enabled begins anew: what it failed at before is past; of
-  /// one that is disabled, what waits is given up.
+  /// Changes the arguments that are not nil. Enabling a webhook resets its failures; disabling it
+  /// fails its pending deliveries.
   public static func change(
     _ id: Identifier, of workspace: Identifier, url: String?, events: [String]?,
     isEnabled: Bool?, by actor: WebhookActor
@@ -115,7 +115,7 @@ extension Webhook {
         last_error = 'the webhook is disabled'
       FROM changed c WHERE NOT c.is_enabled AND d.workspace_id = c.workspace_id
         AND d.webhook_id = c.id AND d.status = 'pending'
-    ), told AS (
+    ), audited AS (
       INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
       SELECT $1::uuid, $6::uuid, $7::text, 'webhook.changed', id,
         jsonb_build_object('host', substring(url FROM '^[^/]*//([^/?]*)'), 'events', events,
@@ -125,7 +125,7 @@ extension Webhook {
     FROM changed
     """
 
-  /// With its deliveries.
+  /// Deletes a webhook and its deliveries; false if it does not exist.
   public static func delete(
     _ id: Identifier, of workspace: Identifier, by actor: WebhookActor
   ) -> Statement<Bool> {
@@ -137,7 +137,7 @@ extension Webhook {
         ), dropped AS (
           DELETE FROM webhook_deliveries d USING gone
           WHERE d.workspace_id = $1::uuid AND d.webhook_id = gone.id
-        ), told AS (
+        ), audited AS (
           INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
           SELECT $1::uuid, $3::uuid, $4::text, 'webhook.deleted', id,
             jsonb_build_object('host', substring(url FROM '^[^/]*//([^/?]*)')) FROM gone

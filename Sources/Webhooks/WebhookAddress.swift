@@ -1,10 +1,11 @@
 import Kernel
 
-/// A URL that a webhook may have: `http` or `https`, a host and perhaps a port, a path and a query,
-/// in ASCII (RFC 3986). No user and password, which would stand in every log, and no fragment.
+/// A valid URL of a webhook: `http` or `https`, a host, optionally port, path and query, in ASCII
+/// (RFC 3986). User and password are refused, because they would appear in logs, and so are
+/// fragments.
 ///
-/// What is plainly wrong is refused when a webhook is made, so that its maker learns it; where a
-/// name leads is seen by `AddressGuard` at each connection.
+/// An invalid URL is refused when the webhook is created, where its author sees the error.
+/// `AddressGuard` checks the resolved address at each connection.
 public struct WebhookAddress: Sendable, Equatable {
   public static let bytesMax = 2_048
 
@@ -15,9 +16,9 @@ public struct WebhookAddress: Sendable, Equatable {
     case noHost
     case badPort
     case badCharacter
-    /// The port is none of the setting's.
+    /// The settings do not allow this port.
     case portForbidden
-    /// An address, or a name, of this machine or of a private network.
+    /// The address or name belongs to this machine or a private network.
     case privateAddress
   }
 
@@ -67,8 +68,8 @@ public struct WebhookAddress: Sendable, Equatable {
     else { throw .noHost }
     var name = host
     if name.last == "." { name.removeLast() }
-    // A name whose last label is a number is an address (WHATWG URL §3.5), and only its plain form
-    // is taken: not 2130706433, 0x7f.1 or 017700000001.
+    // A name whose last label is a number is an IPv4 address (WHATWG URL §3.5). Only the dotted
+    // decimal form is accepted: not 2130706433, 0x7f.1 or 017700000001.
     let last = name.split(separator: ".", omittingEmptySubsequences: false).last ?? ""
     let isNumber =
       last.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) || last.utf8.starts(with: "0x".utf8)
@@ -92,7 +93,8 @@ public struct WebhookAddress: Sendable, Equatable {
       || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
   }
 
-  /// Printable, and none that a URL has to encode; `#` begins a fragment, `\` is `/` to some.
+  /// Whether a byte is printable and need not be percent-encoded. Not `#`, which begins a fragment,
+  /// and not `\`, which some parsers treat as `/`.
   private static func isAllowed(_ byte: UInt8) -> Bool {
     0x21...0x7E ~= byte && !"\"<>\\^`{|}#".utf8.contains(byte)
   }

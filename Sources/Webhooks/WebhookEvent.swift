@@ -1,5 +1,5 @@
-/// What a webhook can be told of. The triggers of the migration `20261126_webhook_outbox` write
-/// these names; a test holds both equal.
+/// The events that webhooks receive. The triggers of the migration `20261126_webhook_outbox` write
+/// these names; a test keeps both equal.
 public enum WebhookEvent: String, CaseIterable, Sendable {
   case visitorCreated = "visitor.created"
   case conversationCreated = "conversation.created"
@@ -13,6 +13,6 @@ public enum WebhookEvent: String, CaseIterable, Sendable {
   case messageCreated = "message.created"
   case ratingCreated = "rating.created"
 
-  /// Comes only when somebody asks for it, whatever events are chosen.
+  /// Sent on request only, to webhooks with any selection of events.
   public static let test = "webhook.test"
 }

@@ -1,13 +1,13 @@
 import OpenSSL
 import Primitives
 
-/// How a receiver knows that a delivery is ours, and is not an old one that somebody kept:
-/// `Chirrup-Signature: t=UNIX,v1=HEX`, where HEX is the HMAC-SHA-256 of `UNIX.body` under the
-/// webhook's secret, as it was shown: `whsec_…`.
+/// The signature with which a receiver verifies that a delivery is authentic and recent:
+/// `Chirrup-Signature: t=UNIX,v1=HEX`. HEX is the HMAC-SHA-256 (RFC 2104) of `UNIX.body`; the key
+/// is the text of the webhook's secret, `whsec_…`.
 public enum WebhookSignature {
   public static let secretPrefix = "whsec_"
 
-  /// A new secret: 256 random bits.
+  /// Generates a secret of 256 random bits.
   public static func makeSecret() -> String { secretPrefix + SecureRandom.token() }
 
   public static func header(secret: [UInt8], unixSeconds: Int64, body: [UInt8]) -> String {
