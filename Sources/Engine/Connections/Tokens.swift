@@ -1,4 +1,5 @@
 import Chat
+import JSON
 import Primitives
 import Wire
 

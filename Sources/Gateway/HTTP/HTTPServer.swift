@@ -1,10 +1,10 @@
-import REST
 import Chat
 import Directory
 import Engine
 import Kernel
 import OpenSSL
 import Primitives
+import REST
 import Settings
 import Tokens
 import Wire

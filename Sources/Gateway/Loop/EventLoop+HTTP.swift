@@ -1,9 +1,9 @@
-import REST
 import Chat
 import Engine
 import Kernel
 import OpenSSL
 import Primitives
+import REST
 import Wire
 
 /// Between `HTTPServer` and the engine: requests that are served, and sockets that become

@@ -1,8 +1,8 @@
-import REST
 import Engine
 import Kernel
 import OpenSSL
 import Primitives
+import REST
 import Wire
 
 /// What becomes of the outcomes of `TLSDriver`.

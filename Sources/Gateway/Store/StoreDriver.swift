@@ -1,5 +1,5 @@
-import Conversations
 import Chat
+import Conversations
 import Directory
 import Engine
 import Journal
