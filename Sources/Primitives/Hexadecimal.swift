@@ -1,5 +1,5 @@
-/// Hexadecimal digits: one at a time, and the text of bytes. Identifiers read and write eight digits
-/// a step by functions of their own.
+/// Hexadecimal digits, and the text of bytes. Identifiers read and write eight digits a step by
+/// functions of their own.
 @inlinable
 public func hexadecimalValue(_ byte: UInt8) -> UInt8? {
   switch byte {
