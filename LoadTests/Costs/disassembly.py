@@ -17,7 +17,7 @@ from stage import SHARED  # noqa: E402
 from thresholds import Thresholds  # noqa: E402
 
 #: The modules of the hot path, as they begin mangled names.
-MODULES = ("4Wire", "4Chat", "6Engine", "7Gateway", "6Kernel", "10Primitives")
+MODULES = ("4Wire", "4JSON", "4Chat", "6Engine", "7Gateway", "6Kernel", "10Primitives")
 
 #: Where a call's target belongs to.
 COLUMNS = {

@@ -196,6 +196,9 @@ public struct ConnectionTable: ~Copyable {
     isOccupied(connection) && self[connection].isPaused
   }
 
+  /// Asked before `takePauseChanges`, which hands out a reference even to an empty array.
+  public var hasPauseChanges: Bool { !pauseChanges.isEmpty }
+
   /// Connections whose reading has to be paused or resumed, see `isPaused`.
   public mutating func takePauseChanges() -> [ConnectionIndex] {
     guard !pauseChanges.isEmpty else { return [] }

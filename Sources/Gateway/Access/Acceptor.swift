@@ -182,6 +182,7 @@ struct Acceptor {
   // MARK: PROXY headers
 
   /// Reads the PROXY header, and not a byte more: TLS or HTTP comes behind it.
+  @inline(never)  // a connection's first bytes, beside the path of messages
   mutating func receiveProxyHeader(
     _ socket: SocketIndex, _ header: ProxyHeader, _ sockets: inout SocketTable,
     _ input: inout [UInt8], _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics, _ turn: Turn

@@ -9,6 +9,7 @@ import Wire
 /// Between `HTTPServer` and the engine: requests that are served, and sockets that become
 /// WebSockets.
 extension EventLoop {
+  @inline(never)  // requests, beside the path of messages
   mutating func serve(_ socket: SocketIndex) {
     guard let head = http.serve(socket, &sockets, poller.epoll, &metrics, turn) else { return }
     pulse.note(.upgrade)

@@ -25,7 +25,7 @@ extension EventLoop {
       receiveSecure(socket)
       return
     }
-    let outcome = input.withMutableRawSpan { sockets[socket].descriptor.receive(into: &$0) }
+    let outcome = sockets.receive(socket, into: &input, limit: input.count)
     switch outcome {
     case .bytes(let count):
       metrics.bytesReceived &+= UInt64(count)
@@ -44,7 +44,7 @@ extension EventLoop {
         engine.receive(connection, &bytes)
       }
     case .http:
-      input.withRawSpan { sockets[socket].exchange.receive($0.extracting(range), now: turn.now) }
+      sockets.receiveRequest(socket, input, range, now: turn.now)
       serve(socket)
     case .lingering, .proxyHeader, .hello, .helloQueued, .handshake: return
     }
@@ -135,6 +135,7 @@ extension EventLoop {
   /// A paused connection is not read: a token is being verified, or the peer does not take its
   /// answers.
   private mutating func applyPauses() {
+    guard engine.connections.hasPauseChanges else { return }
     for connection in engine.connections.takePauseChanges() {
       guard let socket = sockets.socket(ofConnection: connection) else { continue }
       let interest = sockets[socket].interest

@@ -83,6 +83,7 @@ extension EventLoop {
   }
 
   mutating func flushTLS() {
+    guard tls.hasUnsent else { return }
     for id in tls.takeUnsent() where sockets.contains(id) && !sockets[id.index].isDoomed {
       if !tls.flush(id.index, &sockets, poller.epoll, &metrics) { ended(id.index) }
     }

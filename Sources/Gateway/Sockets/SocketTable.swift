@@ -50,10 +50,13 @@ struct SocketTable: ~Copyable {
 
   var count: Int { slab.count }
 
-  @inline(__always)
+  /// Through addressors: coroutine accessors are not inlined into closures, and each call of one
+  /// then allocates its frame (three allocations of a TLS message).
   subscript(socket: SocketIndex) -> ClientSocket {
-    _read { yield slab[socket.number] }
-    _modify { yield &slab[socket.number] }
+    // SAFETY: the slab checks that the place is in use; the address is valid until the table
+    // changes, which the borrow of the table excludes.
+    @inline(__always) unsafeAddress { unsafe UnsafePointer(slab.address(of: socket.number)) }
+    @inline(__always) unsafeMutableAddress { unsafe slab.address(of: socket.number) }
   }
 
   @inline(__always)
@@ -152,7 +155,15 @@ struct SocketTable: ~Copyable {
     }
   }
 
-  /// The same, but the bytes stay in the kernel.
+  /// Gives the exchange of an HTTP connection the bytes at `range` of `input`.
+  @inline(never)
+  mutating func receiveRequest(
+    _ socket: SocketIndex, _ input: [UInt8], _ range: Range<Int>, now: Instant
+  ) {
+    input.withRawSpan { self[socket].exchange.receive($0.extracting(range), now: now) }
+  }
+
+  /// The same as `receive`, but the bytes stay in the kernel.
   func peek(_ socket: SocketIndex, into input: inout [UInt8], limit: Int) -> ReadOutcome {
     input.withMutableRawSpan { all in
       var room = all._mutatingExtracting(0..<limit)

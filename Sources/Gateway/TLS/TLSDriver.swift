@@ -210,6 +210,9 @@ struct TLSDriver {
 
   mutating func becameWritable(_ id: SocketID) { unsent.append(id) }
 
+  /// Asked before `takeUnsent`, which hands out a reference even to an empty array.
+  var hasUnsent: Bool { !unsent.isEmpty }
+
   mutating func takeUnsent() -> [SocketID] {
     guard !unsent.isEmpty else { return [] }
     defer { unsent.removeAll(keepingCapacity: true) }
