@@ -206,7 +206,9 @@ class Gateway:
     def thread_names(self):
         """The first thread's name first."""
         names = []
-        for thread in sorted(os.listdir(f"/proc/{self.pid}/task"), key=int):
+        # Not by number alone: the kernel's numbers start again at the bottom.
+        threads = map(int, os.listdir(f"/proc/{self.pid}/task"))
+        for thread in sorted(threads, key=lambda number: (number != self.pid, number)):
             try:
                 with open(f"/proc/{self.pid}/task/{thread}/comm") as file:
                     names.append(file.read().strip())
