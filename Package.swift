@@ -30,12 +30,14 @@ let package = Package(
     .executable(name: "chirrup", targets: ["chirrup"]),
     .executable(name: "chirrup-load", targets: ["chirrup-load"]),
   ],
+  // Exact versions: a build repeats without a Package.resolved, whose commit ids would be those of
+  // the copies that some machines fetch packages from.
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
-    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0", traits: ["YAML"]),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
   ],
   targets: [
     // System libraries: each has exactly one Swift importer.
@@ -71,12 +73,12 @@ let package = Package(
     layer("Kernel", ["CLinux", "Primitives"]),
     layer("OpenSSL", ["COpenSSL", "Primitives"]),
     layer("Postgres", ["CLibpq", "Primitives"]),
-    layer("Cluster", ["Kernel"]),
+    layer("EmbeddedPostgres", ["Kernel"]),
     layer("Journal", ["Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
     layer("Tokens", ["Primitives", "JSON", "OpenSSL"]),
     layer("Directory", ["Postgres", "OpenSSL", "JSON", "Primitives"]),
-    layer("Archive", ["Migrator", "Directory", "Postgres", "Primitives"]),
+    layer("DataRetention", ["Migrator", "Directory", "Postgres", "Primitives"]),
     layer("HTTPClient", ["CCurl", "Kernel"]),
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
@@ -103,7 +105,8 @@ let package = Package(
     .executableTarget(
       name: "chirrup",
       dependencies: [
-        "Gateway", "Migrator", "Archive", "Cluster", "Settings", "Tokens", "Directory", "Postgres",
+        "Gateway", "Migrator", "DataRetention", "EmbeddedPostgres", "Settings", "Tokens",
+        "Directory", "Postgres",
         "OpenSSL", "Kernel", "Wire", "Journal", "Chat", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -112,7 +115,7 @@ let package = Package(
       name: "chirrup-load",
       dependencies: [
         "Wire", "Chat", "Compression", "Kernel", "OpenSSL", "Primitives", "Postgres", "Journal",
-        "Cluster", "CPidfd",
+        "EmbeddedPostgres", "CPidfd",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "Yams", package: "Yams"),
@@ -132,7 +135,7 @@ let package = Package(
       ], path: "Tests/Simulation", exclude: ["README.md"], swiftSettings: strict),
 
     .target(
-      name: "Fixtures", dependencies: ["Postgres", "Cluster"], path: "Tests/Fixtures",
+      name: "Fixtures", dependencies: ["Postgres", "EmbeddedPostgres"], path: "Tests/Fixtures",
       exclude: ["legacy"], swiftSettings: strict),
 
     suite("PrimitivesTests", ["Primitives"]),
@@ -143,19 +146,21 @@ let package = Package(
     suite("EngineTests", ["Engine", "Wire", "Chat", "Compression", "Primitives"]),
     suite("KernelTests", ["Kernel", "Primitives"]),
     suite("OpenSSLTests", ["OpenSSL", "Primitives"]),
-    suite("PostgresTests", ["Postgres", "Cluster", "Primitives"]),
-    suite("ClusterTests", ["Cluster", "Postgres"]),
+    suite("PostgresTests", ["Postgres", "EmbeddedPostgres", "Primitives"]),
+    suite("EmbeddedPostgresTests", ["EmbeddedPostgres", "Postgres"]),
     suite(
       "JournalTests",
-      ["Journal", "Postgres", "Migrator", "Cluster", "Fixtures", "Chat", "Primitives"]),
-    suite("MigratorTests", ["Migrator", "Postgres", "Cluster", "Fixtures", "Primitives"]),
-    suite("ArchiveTests", ["Archive", "Migrator", "Postgres", "Fixtures", "Primitives"]),
+      ["Journal", "Postgres", "Migrator", "EmbeddedPostgres", "Fixtures", "Chat", "Primitives"]),
+    suite("MigratorTests", ["Migrator", "Postgres", "EmbeddedPostgres", "Fixtures", "Primitives"]),
+    suite(
+      "DataRetentionTests", ["DataRetention", "Migrator", "Postgres", "Fixtures", "Primitives"]),
     suite("TokensTests", ["Tokens", "Primitives"]),
     suite("HTTPClientTests", ["HTTPClient", "Kernel", "Primitives"]),
     suite(
       "WebhooksTests",
       [
-        "Webhooks", "HTTPClient", "Directory", "Postgres", "Migrator", "Cluster", "OpenSSL",
+        "Webhooks", "HTTPClient", "Directory", "Postgres", "Migrator", "EmbeddedPostgres",
+        "OpenSSL",
         "Kernel", "Primitives",
       ]),
     suite("AutomationTests", ["Automation", "Directory", "JSON", "Primitives"]),
@@ -163,13 +168,14 @@ let package = Package(
       "RESTTests",
       [
         "REST", "Conversations", "Automation", "Webhooks", "Directory", "Tokens", "Postgres",
-        "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "Cluster", "Primitives",
+        "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres", "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),
     suite(
       "GatewayTests",
       [
-        "Gateway", "Engine", "REST", "Migrator", "Archive", "Cluster", "Fixtures", "Directory",
+        "Gateway", "Engine", "REST", "Migrator", "DataRetention", "EmbeddedPostgres", "Fixtures",
+        "Directory",
         "Tokens", "Settings", "Postgres", "Kernel", "OpenSSL", "Wire", "Compression", "Primitives",
         "Webhooks",
         .product(name: "Logging", package: "swift-log"),

@@ -1,7 +1,7 @@
 /// What the commands ask for alike: where the gateway is, who the clients are, and how many
 /// processes they are split over.
 import ArgumentParser
-import Cluster
+import EmbeddedPostgres
 import Foundation
 import Kernel
 import Primitives
@@ -113,7 +113,7 @@ struct CredentialOptions: ParsableArguments {
 
   func database() throws -> String? {
     if let databaseUrl { return databaseUrl }
-    return try dataDir.map { try Cluster.attach(dataDirectory: $0) }
+    return try dataDir.map { try PrivateCluster.attach(dataDirectory: $0) }
   }
 }
 

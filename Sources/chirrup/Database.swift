@@ -1,7 +1,7 @@
+import Directory
 /// Connects a command to the database: the configured one, the private PostgreSQL of a running
 /// gateway, or that PostgreSQL started only for this command.
-import Cluster
-import Directory
+import EmbeddedPostgres
 import Kernel
 import Migrator
 import OpenSSL
@@ -26,13 +26,13 @@ enum Database {
     if let url = settings.databaseDirectURL ?? settings.databaseURL {
       return try body(BlockingConnection(url))
     }
-    Cluster.forgetClientSettings()
+    PrivateCluster.forgetClientSettings()
     let deadline = SystemClock.now().advanced(byMilliseconds: startMilliseconds)
     while true {
-      if let url = try? Cluster.attach(dataDirectory: settings.dataDirectory) {
+      if let url = try? PrivateCluster.attach(dataDirectory: settings.dataDirectory) {
         return try body(BlockingConnection(url))
       }
-      let cluster = Cluster(dataDirectory: settings.dataDirectory)
+      let cluster = PrivateCluster(dataDirectory: settings.dataDirectory)
       do throws(ClusterFailure) {
         try cluster.start()
       } catch {
@@ -50,7 +50,7 @@ enum Database {
   /// private PostgreSQL running.
   static func url(_ settings: Settings) throws -> String {
     try settings.databaseDirectURL ?? settings.databaseURL
-      ?? Cluster.attach(dataDirectory: settings.dataDirectory)
+      ?? PrivateCluster.attach(dataDirectory: settings.dataDirectory)
   }
 
   /// Like `withConnection`, but throws if migrations are pending.

@@ -1,6 +1,6 @@
 /// The preconditions of a gateway: a database that answers, with this version's schema and a
 /// signing key, and with --demo the demo workspace.
-import Archive
+import DataRetention
 import Migrator
 import OpenSSL
 import Postgres
@@ -47,7 +47,7 @@ struct Preparation {
             + "; run chirrup migrate up, or start without --no-migrate")
       }
     }
-    if try Archive.renewIfRestored(connection) {
+    if try StoredData.renewIfRestored(connection) {
       Terminal.note(
         "this database was restored or promoted: clients discard their copies and load them again")
     }

@@ -1,8 +1,8 @@
-/// `chirrup quarantine`: the messages whose content PostgreSQL refused. The log continues without
-/// them; an administrator inspects them here, then stores them again or deletes them.
-import Archive
 import ArgumentParser
 import Chat
+/// `chirrup quarantine`: the messages whose content PostgreSQL refused. The log continues without
+/// them; an administrator inspects them here, then stores them again or deletes them.
+import DataRetention
 import Directory
 import OpenSSL
 import Postgres
@@ -101,7 +101,7 @@ struct QuarantineCommand: AsyncParsableCommand {
       let settings = try await options.data.settings()
       try await options.runOnSchema { archive, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0).id }
-        var messages: [Archive.Refused] = []
+        var messages: [StoredData.Refused] = []
         for id in ids {
           let found = try archive.refused(
             workspace: only, id: messageID(id), limit: mostAtOnce)
@@ -176,13 +176,13 @@ extension ParsableCommand {
     CommandFailure("the quarantine holds no message \(id)")
   }
 
-  fileprivate func summary(_ message: Archive.Refused) -> String {
+  fileprivate func summary(_ message: StoredData.Refused) -> String {
     "\(message.id)  \(message.lastAt)  \(message.state)  \(message.kind) of "
       + "\(message.body.count + message.payload.count) bytes in \(message.workspaceName), "
       + "refused \(message.count == 1 ? "once" : "\(message.count) times")"
   }
 
-  fileprivate func members(_ message: Archive.Refused) -> CommandOutput.Members {
+  fileprivate func members(_ message: StoredData.Refused) -> CommandOutput.Members {
     [
       ("id", .text("\(message.id)")), ("workspace", .text(message.workspaceName)),
       ("session", .text("\(message.session)")), ("kind", .text(message.kind)),
@@ -196,7 +196,7 @@ extension ParsableCommand {
   }
 
   /// The content twice: as readable text, and exactly, in base64.
-  fileprivate func contents(_ message: Archive.Refused) -> CommandOutput.Members {
+  fileprivate func contents(_ message: StoredData.Refused) -> CommandOutput.Members {
     [
       ("sender_name", .text(readable(message.senderName))),
       ("body", .text(readable(message.body))),

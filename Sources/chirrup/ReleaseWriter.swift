@@ -1,7 +1,7 @@
+import Chat
 /// Stores a quarantined message with the gateway's own writer, in a batch of one, so that the
 /// handling of failures and the numbering are the gateway's.
-import Archive
-import Chat
+import DataRetention
 import Journal
 import Kernel
 import Postgres
@@ -21,7 +21,7 @@ struct ReleaseWriter: ~Copyable {
 
   init(url: String) { writer = Writer(url: url, seed: 0) }
 
-  mutating func append(_ message: Archive.Refused) throws -> Ended {
+  mutating func append(_ message: StoredData.Refused) throws -> Ended {
     let role = Array(message.role.utf8).withRawSpan { Role(text: $0) }
     let kind = Array(message.kind.utf8).withRawSpan { Kind(text: $0) }
     guard let role, let kind else {

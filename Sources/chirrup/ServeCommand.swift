@@ -4,7 +4,7 @@
 /// read the signing key; create the demo workspace; run the gateway until it has drained; stop the
 /// private PostgreSQL.
 import ArgumentParser
-import Cluster
+import EmbeddedPostgres
 import Gateway
 import Kernel
 import Logging
@@ -35,8 +35,8 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func serveWithDatabase(_ settings: Settings, _ logger: Logger) async throws {
     guard settings.databaseURL == nil else { return try await serve(settings, logger) }
-    Cluster.forgetClientSettings()
-    let cluster = Cluster(dataDirectory: settings.dataDirectory) { event in
+    PrivateCluster.forgetClientSettings()
+    let cluster = PrivateCluster(dataDirectory: settings.dataDirectory) { event in
       switch event {
       case .ended(let reason): logger.error("\(reason); restarting it")
       case .notStarted(let reason): logger.error("PostgreSQL has not restarted yet: \(reason)")

@@ -1,4 +1,4 @@
-import Cluster
+import EmbeddedPostgres
 import Foundation
 public import Postgres
 import Synchronization

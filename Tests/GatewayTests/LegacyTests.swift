@@ -1,4 +1,4 @@
-import Archive
+import DataRetention
 import Directory
 import Fixtures
 import Foundation
@@ -108,7 +108,7 @@ struct LegacyTests {
     #expect(empty.status == 200)
     #expect(empty.json["total"] as? Int == 0)
 
-    _ = try LineImport(Archive(connection), workspace: gateway.workspace).run()
+    _ = try LineImport(StoredData(connection), workspace: gateway.workspace).run()
     var cursor = ""
     var ids: [String] = []
     repeat {
@@ -152,14 +152,14 @@ struct LegacyTests {
       #"{"type":"send","ref":3,"session":"\#(visit.session)","id":"\#(RunningGateway.makeID())","#
         + #""body":"secret"}"#)
     _ = try client.hear(#""ack""#)
-    try Archive(connection).renewEpoch()
+    try StoredData(connection).renewEpoch()
     // The loops ask every five seconds.
     _ = try client.hear(#""resync""#)
     gateway.stop()
 
     let copy = try database.restored()
     let second = try BlockingConnection(copy.url)
-    #expect(try Archive.renewIfRestored(second))
+    #expect(try StoredData.renewIfRestored(second))
     let restored = try await RunningGateway(database: copy.url)
     defer { restored.stop() }
     let again = try SocketClient(port: restored.port)

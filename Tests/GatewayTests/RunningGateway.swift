@@ -1,5 +1,5 @@
-import Cluster
 import Directory
+import EmbeddedPostgres
 import Engine
 import Kernel
 import Logging

@@ -1,5 +1,5 @@
 import Chat
-import Cluster
+import EmbeddedPostgres
 import Fixtures
 import Migrator
 import Postgres

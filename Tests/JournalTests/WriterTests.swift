@@ -1,5 +1,5 @@
 import Chat
-import Cluster
+import EmbeddedPostgres
 import Glibc
 import Postgres
 import Primitives

@@ -1,4 +1,4 @@
-import Cluster
+import EmbeddedPostgres
 import Fixtures
 import Glibc
 import Migrator

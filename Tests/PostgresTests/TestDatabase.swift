@@ -1,4 +1,4 @@
-import Cluster
+import EmbeddedPostgres
 import Postgres
 import Synchronization
 

@@ -1,7 +1,7 @@
 import Chat
-import Cluster
 import Conversations
 import Directory
+import EmbeddedPostgres
 import Foundation
 import Kernel
 import Migrator

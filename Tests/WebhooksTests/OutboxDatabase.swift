@@ -1,4 +1,4 @@
-import Cluster
+import EmbeddedPostgres
 import Glibc
 import Migrator
 import Postgres

@@ -1,5 +1,5 @@
 /// Conducts a storm: calm, the cut, the return, and what the gateway used for it.
-import Cluster
+import EmbeddedPostgres
 import Foundation
 import Histogram
 import Kernel

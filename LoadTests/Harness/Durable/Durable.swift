@@ -1,7 +1,7 @@
 /// `chirrup-load durable`: what durability costs. Committed and acknowledged messages a second
 /// through the gateway, beside the same batches without one and beside one INSERT per message.
 import ArgumentParser
-import Cluster
+import EmbeddedPostgres
 import Foundation
 import Kernel
 import Primitives
@@ -73,7 +73,7 @@ struct Durable: ParsableCommand {
       var found = try measure()
       found.judge(direct: directRatio, insert: insertRatio, ackMilliseconds: ackMilliseconds)
       print(found)
-      record.meta.ask(chirrup: chirrup, database: try Cluster.attach(dataDirectory: dataDir))
+      record.meta.ask(chirrup: chirrup, database: try PrivateCluster.attach(dataDirectory: dataDir))
       found.fill(&record)
       if check, !found.missed.isEmpty {
         record.verdict = .failed

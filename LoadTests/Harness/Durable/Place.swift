@@ -1,6 +1,6 @@
 /// The gateway and its PostgreSQL as processes on this machine: what they have used, and what they
 /// say of themselves.
-import Cluster
+import EmbeddedPostgres
 import Foundation
 import Kernel
 import Postgres
@@ -48,7 +48,7 @@ final class Place {
 
   init(target: Target, dataDirectory: String) throws {
     self.target = target
-    database = try Cluster.attach(dataDirectory: dataDirectory)
+    database = try PrivateCluster.attach(dataDirectory: dataDirectory)
     sql = try BlockingConnection(database)
     guard let gateway = Place.process(in: dataDirectory + "/gateway.lock"),
       let postmaster = Place.process(in: dataDirectory + "/postgres/data/postmaster.pid")

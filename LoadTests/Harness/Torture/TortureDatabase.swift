@@ -1,6 +1,6 @@
 /// The PostgreSQL of a torture: a private one, which is stopped, frozen and robbed of its
 /// processes.
-import Cluster
+import EmbeddedPostgres
 import Foundation
 import Kernel
 import Postgres
@@ -25,7 +25,7 @@ final class TortureDatabase {
   let url: String
   /// Where the server listens.
   let socket: String
-  private let cluster: Cluster
+  private let cluster: PrivateCluster
   private let data: String
   /// What `freeze` has stopped.
   private var frozen: [Int32] = []
@@ -33,7 +33,7 @@ final class TortureDatabase {
   private static let endMilliseconds: Int64 = 30_000
 
   init(directory: String) throws {
-    cluster = Cluster(dataDirectory: directory, restartsByItself: false)
+    cluster = PrivateCluster(dataDirectory: directory, restartsByItself: false)
     try cluster.start()
     url = cluster.url
     data = directory + "/postgres/data"

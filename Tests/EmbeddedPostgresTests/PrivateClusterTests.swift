@@ -2,10 +2,10 @@ import Glibc
 import Postgres
 import Testing
 
-@testable import Cluster
+@testable import EmbeddedPostgres
 
 /// Each test has a data folder of its own under /tmp and takes it away again.
-@Suite(.serialized) struct ClusterTests {
+@Suite(.serialized) struct PrivateClusterTests {
   private func withFolder(_ name: String, _ body: (String) throws -> Void) throws {
     let folder = "/tmp/chirrup-cluster-test-\(getpid())-\(name)"
     defer { _ = try? remove(folder) }
@@ -13,8 +13,8 @@ import Testing
   }
 
   /// Does not wait for the disk.
-  private func quick(_ folder: String) -> Cluster {
-    Cluster(dataDirectory: folder, survivesPowerLoss: false)
+  private func quick(_ folder: String) -> PrivateCluster {
+    PrivateCluster(dataDirectory: folder, survivesPowerLoss: false)
   }
 
   private func remove(_ folder: String) throws {
@@ -24,7 +24,7 @@ import Testing
 
   @Test func `data outlives a stop`() throws {
     try withFolder("warm") { folder in
-      let first = Cluster(dataDirectory: folder)
+      let first = PrivateCluster(dataDirectory: folder)
       try first.start()
       let connection = try BlockingConnection(first.url)
       try connection.execute(script: "CREATE TABLE t (n int); INSERT INTO t VALUES (42)")
@@ -36,12 +36,12 @@ import Testing
       #expect(try connection.run(Query("SHOW wal_init_zero")).text(0, 0) == "off")
       first.stop()
       #expect(throws: ClusterFailure.notRunning(directory: folder)) {
-        try Cluster.attach(dataDirectory: folder)
+        try PrivateCluster.attach(dataDirectory: folder)
       }
 
-      let second = Cluster(dataDirectory: folder)
+      let second = PrivateCluster(dataDirectory: folder)
       try second.start()
-      let again = try BlockingConnection(Cluster.attach(dataDirectory: folder))
+      let again = try BlockingConnection(PrivateCluster.attach(dataDirectory: folder))
       #expect(try again.run(Query("SELECT n FROM t")).int(0, 0) == 42)
       second.stop()
     }
@@ -60,7 +60,7 @@ import Testing
       #expect(throws: ClusterFailure.inUse(directory: folder, process: getpid())) {
         try quick(folder).start()
       }
-      #expect(try Cluster.attach(dataDirectory: folder) == first.url)
+      #expect(try PrivateCluster.attach(dataDirectory: folder) == first.url)
       first.stop()
     }
   }
@@ -79,7 +79,9 @@ import Testing
     _ = unsafe system(
       "cd / && \(user ?? "") setsid '\(postgres)' -D '\(home)/data' -k '\(home)/run' "
         + "-c listen_addresses= > /dev/null 2>&1 &")
-    #expect(waitUntil(milliseconds: 60_000) { (try? Cluster.attach(dataDirectory: folder)) != nil })
+    #expect(
+      waitUntil(milliseconds: 60_000) { (try? PrivateCluster.attach(dataDirectory: folder)) != nil }
+    )
     return url
   }
 
@@ -136,7 +138,7 @@ import Testing
       let cluster = quick(folder + "/var")
       try cluster.start()
       #expect(cluster.notes.contains { $0.contains("/var/lib/chirrup/cluster-") })
-      #expect(try Cluster.attach(dataDirectory: folder + "/var") == cluster.url)
+      #expect(try PrivateCluster.attach(dataDirectory: folder + "/var") == cluster.url)
       cluster.stop()
       let again = quick(folder + "/var")
       try again.start()
@@ -155,7 +157,7 @@ import Testing
       try cluster.start()
       #expect(cluster.notes.contains { $0.contains("socket") })
       #expect(try BlockingConnection(cluster.url).run(Query("SELECT 1")).int(0, 0) == 1)
-      #expect(try Cluster.attach(dataDirectory: long) == cluster.url)
+      #expect(try PrivateCluster.attach(dataDirectory: long) == cluster.url)
       cluster.stop()
     }
   }

@@ -4,7 +4,7 @@ import Directory
 public import Postgres
 public import Primitives
 
-extension Archive {
+extension StoredData {
   /// The number of sessions and messages that erasing a visitor affects.
   public struct Erasure: Sendable, Equatable {
     public var sessions: Int64

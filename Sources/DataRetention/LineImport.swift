@@ -43,10 +43,10 @@ public struct LineImport {
   /// Users whose messages are imported in one transaction.
   static let usersPerBatch = 50
 
-  private let archive: Archive
+  private let archive: StoredData
   private let workspace: Identifier
 
-  public init(_ archive: Archive, workspace: Identifier) throws {
+  public init(_ archive: StoredData, workspace: Identifier) throws {
     self.archive = archive
     self.workspace = workspace
     let columns = try archive.number(

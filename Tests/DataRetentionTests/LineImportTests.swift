@@ -1,4 +1,4 @@
-import Archive
+import DataRetention
 import Fixtures
 import Migrator
 import Postgres
@@ -20,7 +20,7 @@ import Testing
   }
 
   private func line() throws -> LineImport {
-    try LineImport(Archive(connection), workspace: workspace)
+    try LineImport(StoredData(connection), workspace: workspace)
   }
 
   @Test func `repair has mended the database, and dropped and renamed nothing`() throws {
@@ -109,7 +109,7 @@ import Testing
     let rows = try connection.run(
       Query("SELECT user_id FROM chat_sessions WHERE user_id IS NOT NULL LIMIT 1"))
     let visitor = try #require(rows.uuid(0, 0))
-    _ = try Archive(connection).erase(visitor, workspace: workspace)
+    _ = try StoredData(connection).erase(visitor, workspace: workspace)
     #expect(try line().plan() == LineImport.Summary())
     #expect(try line().run() == LineImport.Summary())
     #expect(try connection.number("SELECT count(*) FROM visitors") == 199)
@@ -120,7 +120,7 @@ import Testing
     let other = try BlockingConnection(EmptyDatabase().url)
     try Migrator(other).up()
     #expect(throws: LineImport.NoLineTables.self) {
-      try LineImport(Archive(other), workspace: .zero)
+      try LineImport(StoredData(other), workspace: .zero)
     }
   }
 }

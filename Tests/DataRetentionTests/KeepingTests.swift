@@ -1,4 +1,4 @@
-import Archive
+import DataRetention
 import Fixtures
 import Migrator
 import Postgres
@@ -9,7 +9,7 @@ import Testing
 @Suite struct KeepingTests {
   private let database: EmptyDatabase
   private let connection: BlockingConnection
-  private let archive: Archive
+  private let archive: StoredData
   private static let shop = Identifier(high: 0x1000_0000_0000_4000, low: 0x8000_0000_0000_000A)
   private static let vera = Identifier(high: 0x2000_0000_0000_4000, low: 0x8000_0000_0000_000A)
 
@@ -17,7 +17,7 @@ import Testing
     database = try EmptyDatabase()
     connection = try BlockingConnection(database.url)
     try Migrator(connection).up()
-    archive = Archive(connection)
+    archive = StoredData(connection)
     // Twelve closed sessions of 1,000 messages in the shop, the first of Vera; one that is open.
     try connection.execute(
       script: """
@@ -91,7 +91,7 @@ import Testing
     #expect(try archive.export(KeepingTests.vera, workspace: KeepingTests.vera) == nil)
 
     let plan = try archive.erasure(of: KeepingTests.vera, workspace: KeepingTests.shop)
-    #expect(plan == Archive.Erasure(sessions: 1, messages: 1_000))
+    #expect(plan == StoredData.Erasure(sessions: 1, messages: 1_000))
     let before = try connection.texts("SELECT epoch FROM chat_sessions WHERE user_id IS NOT NULL")
     #expect(try archive.erase(KeepingTests.vera, workspace: KeepingTests.shop) == plan)
     #expect(try connection.number("SELECT count(*) FROM chats WHERE content = '[erased]'") == 1_000)
@@ -119,11 +119,11 @@ import Testing
 
   @Test func `a restored database is recognised, once`() throws {
     #expect(try archive.epoch().epoch == "")
-    #expect(try !Archive.renewIfRestored(connection))
+    #expect(try !StoredData.renewIfRestored(connection))
     let copy = try BlockingConnection(database.restored().url)
-    #expect(try Archive.renewIfRestored(copy))
-    #expect(try !Archive.renewIfRestored(copy))
-    let epoch = try Archive(copy).epoch().epoch
+    #expect(try StoredData.renewIfRestored(copy))
+    #expect(try !StoredData.renewIfRestored(copy))
+    let epoch = try StoredData(copy).epoch().epoch
     #expect(epoch.count == 9 && epoch.hasPrefix("-"))
     // A copy of the data folder looks the same as before: somebody has to say so.
     try archive.renewEpoch()

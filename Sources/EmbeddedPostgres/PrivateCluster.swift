@@ -13,7 +13,7 @@ import Kernel
 /// before it stops the server. `Keeper` restarts the server after any unexpected end. The server
 /// does not outlive the gateway: after a kill -9 of the gateway it shuts down in an orderly way.
 /// `start` and `stop` block, so they must not run on an event loop.
-public final class Cluster {
+public final class PrivateCluster {
   /// Messages for the administrator, for example that the data is in another directory.
   public private(set) var notes: [String] = []
   /// The connection URL for libpq; empty before `start`.
@@ -82,7 +82,7 @@ public final class Cluster {
       try keeper.begin(server)
       self.keeper = keeper
       try awaitReady(after: 0)
-      url = Cluster.url(socketFolder: server.socketFolder)
+      url = PrivateCluster.url(socketFolder: server.socketFolder)
     } catch {
       stop()
       throw error
@@ -115,11 +115,13 @@ public final class Cluster {
 
   private func awaitReady(after count: Int) throws(ClusterFailure) {
     guard let keeper else { return }
-    let isOver = waitUntil(milliseconds: Cluster.startMilliseconds) {
+    let isOver = waitUntil(milliseconds: PrivateCluster.startMilliseconds) {
       keeper.readyCount > count || keeper.hasEnded
     }
     if let failure = keeper.failure { throw failure }
-    if !isOver { throw .tooSlow(operation: "start", seconds: Cluster.startMilliseconds / 1_000) }
+    if !isOver {
+      throw .tooSlow(operation: "start", seconds: PrivateCluster.startMilliseconds / 1_000)
+    }
   }
 
   /// Removes libpq's variables (PGPORT, PGSERVICE, PGOPTIONS, …) from this process's environment:

@@ -18,10 +18,12 @@ public enum ScratchCluster {
 
   /// Starts a separate server, for a test that crashes it. The caller stops it and removes it with
   /// `discard`.
-  public static func separate() throws(ClusterFailure) -> (cluster: Cluster, directory: String) {
+  public static func separate() throws(ClusterFailure) -> (
+    cluster: PrivateCluster, directory: String
+  ) {
     _ = try url()
     let directory = try makeDirectory()
-    let cluster = Cluster(dataDirectory: directory, survivesPowerLoss: false)
+    let cluster = PrivateCluster(dataDirectory: directory, survivesPowerLoss: false)
     try cluster.start()
     return (cluster, directory)
   }
@@ -29,7 +31,7 @@ public enum ScratchCluster {
   public static func discard(_ directory: String) { remove(directory) }
 
   private struct State: ~Copyable {
-    var cluster: Cluster?
+    var cluster: PrivateCluster?
     var directory = ""
     var result: Result<String, ClusterFailure>?
   }
@@ -40,7 +42,7 @@ public enum ScratchCluster {
   private static func start(_ state: inout State) throws(ClusterFailure) -> String {
     clearLeftovers()
     let directory = try makeDirectory()
-    let cluster = Cluster(dataDirectory: directory, survivesPowerLoss: false)
+    let cluster = PrivateCluster(dataDirectory: directory, survivesPowerLoss: false)
     state.directory = directory
     try cluster.start()
     state.cluster = cluster
@@ -68,9 +70,11 @@ public enum ScratchCluster {
     for name in Folder.children(of: "/tmp") where name.hasPrefix(prefix) {
       let owner = name.dropFirst(prefix.count).prefix { $0.isNumber }
       guard let process = pid_t(owner), kill(process, 0) != 0, errno == ESRCH else { continue }
-      let left = Cluster(dataDirectory: "/tmp/" + name, survivesPowerLoss: false)
+      let left = PrivateCluster(dataDirectory: "/tmp/" + name, survivesPowerLoss: false)
       // Start takes over a server that still runs there, in order to stop it.
-      if (try? Cluster.attach(dataDirectory: "/tmp/" + name)) != nil, (try? left.start()) != nil {
+      if (try? PrivateCluster.attach(dataDirectory: "/tmp/" + name)) != nil,
+        (try? left.start()) != nil
+      {
         left.stop()
       }
       remove("/tmp/" + name)

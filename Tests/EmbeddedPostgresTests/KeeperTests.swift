@@ -3,7 +3,7 @@ import Postgres
 import Synchronization
 import Testing
 
-@testable import Cluster
+@testable import EmbeddedPostgres
 
 /// The private server is watched: whatever ends it, it comes back; when we end, it ends.
 @Suite(.serialized) struct KeeperTests {
@@ -18,11 +18,11 @@ import Testing
   }
 
   private func withCluster(
-    _ name: String, _ body: (Cluster, Record, _ data: String) throws -> Void
+    _ name: String, _ body: (PrivateCluster, Record, _ data: String) throws -> Void
   ) throws {
     let folder = "/tmp/chirrup-keeper-test-\(getpid())-\(name)"
     let record = Record()
-    let cluster = Cluster(dataDirectory: folder, survivesPowerLoss: false) { record.add($0) }
+    let cluster = PrivateCluster(dataDirectory: folder, survivesPowerLoss: false) { record.add($0) }
     defer {
       cluster.stop()
       // SAFETY: the text is copied into a C string for the call.
@@ -128,7 +128,8 @@ import Testing
 
   @Test func `one that is ended on purpose stays away until it is called`() throws {
     let folder = "/tmp/chirrup-keeper-test-\(getpid())-purpose"
-    let cluster = Cluster(dataDirectory: folder, survivesPowerLoss: false, restartsByItself: false)
+    let cluster = PrivateCluster(
+      dataDirectory: folder, survivesPowerLoss: false, restartsByItself: false)
     defer {
       cluster.stop()
       // SAFETY: the text is copied into a C string for the call.
@@ -183,7 +184,7 @@ import Testing
       _ = unsafe system("rm -rf -- '\(folder)'")
     }
     await #expect(processExitsWith: .signal(SIGKILL)) {
-      let cluster = Cluster(
+      let cluster = PrivateCluster(
         dataDirectory: "/tmp/chirrup-keeper-test-\(getppid())-parent", survivesPowerLoss: false)
       try cluster.start()
       // Something that would be inherited if it were let.

@@ -6,7 +6,7 @@ import Migrator
 public import Postgres
 public import Primitives
 
-public struct Archive {
+public struct StoredData {
   let connection: BlockingConnection
 
   public init(_ connection: BlockingConnection) { self.connection = connection }
@@ -40,7 +40,7 @@ public struct Archive {
 
 // MARK: The epoch
 
-extension Archive {
+extension StoredData {
   /// The database's part of every session's epoch, which changes when the database was restored.
   public struct Epoch: Sendable, Equatable {
     /// The suffix of every session's epoch; empty until the first change.
@@ -65,7 +65,7 @@ extension Archive {
   }
 
   public func renewEpoch() throws(QueryFailure) {
-    try connection.run(Archive.renewal(onlyIfRestored: false))
+    try connection.run(StoredData.renewal(onlyIfRestored: false))
   }
 
   private static func renewal(onlyIfRestored: Bool) -> Query {

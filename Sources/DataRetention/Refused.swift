@@ -3,7 +3,7 @@
 public import Postgres
 public import Primitives
 
-extension Archive {
+extension StoredData {
   /// A refused message and the reason. Its bytes may be invalid UTF-8.
   public struct Refused: Sendable, Equatable {
     public var workspace: Identifier
@@ -40,7 +40,7 @@ extension Archive {
           AND ($2::uuid IS NULL OR q.message_id = $2::uuid)
         ORDER BY q.refused_at DESC, q.message_id LIMIT $3
         """, [.uuid(workspace), .uuid(id), .int(Int64(limit))]))
-    return (0..<rows.count).compactMap { Archive.decodeRefused(rows, $0) }
+    return (0..<rows.count).compactMap { StoredData.decodeRefused(rows, $0) }
   }
 
   private static func decodeRefused(_ rows: Rows, _ row: Int) -> Refused? {

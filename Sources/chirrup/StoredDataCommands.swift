@@ -1,18 +1,19 @@
+import ArgumentParser
 /// `chirrup import`, `retention`, `visitor` and `epoch`: the administration of conversations. A
 /// command that cannot be undone only prints what it would do, unless `--yes` is given.
-import Archive
-import ArgumentParser
+import DataRetention
 import Directory
 import Postgres
 import Primitives
 
 extension AdministrationOptions {
   /// Like `run`, but fails if migrations are pending.
-  func runOnSchema(_ body: (Archive, BlockingConnection, CommandOutput) throws -> Void) async throws
+  func runOnSchema(_ body: (StoredData, BlockingConnection, CommandOutput) throws -> Void)
+    async throws
   {
     try await run { connection, output in
       try Database.checkSchema(connection)
-      try body(Archive(connection), connection, output)
+      try body(StoredData(connection), connection, output)
     }
   }
 }

@@ -4,7 +4,7 @@ public import Migrator
 public import Postgres
 public import Primitives
 
-extension Archive {
+extension StoredData {
   /// The expired sessions of one workspace, with the number of their messages.
   public struct Expired: Sendable, Equatable {
     public var workspace: Identifier
@@ -63,7 +63,8 @@ extension Archive {
         report(progress)
       }
       try connection.transaction { _ in
-        let visitors = try number(Archive.visitorsSQL, [.uuid(item.workspace), .int(Int64(days))])
+        let visitors = try number(
+          StoredData.visitorsSQL, [.uuid(item.workspace), .int(Int64(days))])
         try audit(
           "sessions.expired", workspace: item.workspace, target: nil,
           details: [
@@ -83,8 +84,8 @@ extension Archive {
   ) throws(QueryFailure) -> (sessions: Int64, messages: Int64) {
     let rows = try connection.run(
       Query(
-        Archive.batchSQL,
-        [.uuid(workspace), .int(Int64(days)), .int(Archive.messagesPerBatch)]))
+        StoredData.batchSQL,
+        [.uuid(workspace), .int(Int64(days)), .int(StoredData.messagesPerBatch)]))
     return (rows.int(0, 0) ?? 0, rows.int(0, 1) ?? 0)
   }
 
