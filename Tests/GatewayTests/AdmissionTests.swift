@@ -13,8 +13,8 @@ private func address(_ text: String) throws -> IPAddress { try #require(IPAddres
 struct AdmissionTests {
   private func make(_ change: (inout Settings) -> Void = { _ in }) -> Admission {
     var settings = Settings()
-    settings.connectionsPerAddressMax = 2
-    settings.connectsPerAddress = 0
+    settings.limits.connectionsPerAddress = 2
+    settings.limits.connectsPerAddress = 0
     change(&settings)
     return Admission(settings)
   }
@@ -26,7 +26,7 @@ struct AdmissionTests {
 
   @Test("all sockets together have a limit, and what leaves makes room")
   func total() {
-    let admission = make { $0.connectionsMax = 2 }
+    let admission = make { $0.limits.connections = 2 }
     #expect((0..<3).map { _ in admission.enter() } == [.admitted, .admitted, .full])
     admission.leave(Admission.Place())
     #expect(admission.enter() == .admitted)
@@ -49,8 +49,8 @@ struct AdmissionTests {
   @Test("TLS handshakes have a limit in all, one for each address, and what ends makes room")
   func handshakes() throws {
     let admission = make {
-      $0.handshakesMax = 3
-      $0.handshakesPerAddressMax = 2
+      $0.limits.handshakes = 3
+      $0.limits.handshakesPerAddress = 2
     }
     func begin(_ text: String) throws -> Admission.HandshakeVerdict {
       admission.beginHandshake(try address(text))
@@ -91,15 +91,15 @@ struct AdmissionTests {
     for peer in ["127.0.0.1", "::1", "10.1.1.1"] {
       for _ in 0..<9 { #expect(try enter(admission, peer) == .admitted) }
     }
-    let strict = make { $0.exemptAddresses = [] }
+    let strict = make { $0.limits.exemptAddresses = [] }
     #expect(try (0..<3).map { _ in try enter(strict, "127.0.0.1") }.last == .tooManyFromAddress)
   }
 
   @Test("new connections have a rate, which is told in seconds and comes back with time")
   func connects() throws {
     let admission = make {
-      $0.connectionsPerAddressMax = 0
-      $0.connectsPerAddress = 30
+      $0.limits.connectionsPerAddress = 0
+      $0.limits.connectsPerAddress = 30
     }
     for _ in 0..<30 { #expect(try enter(admission, "203.0.113.1") == .admitted) }
     #expect(try enter(admission, "203.0.113.1") == .tooFast(seconds: 2))
@@ -111,7 +111,7 @@ struct AdmissionTests {
 
   @Test("hellos have a rate of their own")
   func hellos() throws {
-    let admission = make { $0.hellosPerAddress = 3 }
+    let admission = make { $0.limits.hellosPerAddress = 3 }
     let peer = try address("2001:db8::1")
     #expect(
       (0..<4).map { _ in admission.mayVerify(peer, now: .zero) } == [true, true, true, false])
@@ -121,8 +121,8 @@ struct AdmissionTests {
   @Test("a visitor and a workspace have limits; both are given back")
   func people() throws {
     let admission = make {
-      $0.connectionsPerVisitorMax = 1
-      $0.connectionsPerWorkspaceMax = 2
+      $0.limits.connectionsPerVisitor = 1
+      $0.limits.connectionsPerWorkspace = 2
     }
     let (shop, other) = (Identifier(high: 1, low: 0), Identifier(high: 2, low: 0))
     var places = (0..<4).map { _ in Admission.Place() }

@@ -31,7 +31,7 @@ struct HandshakeTests {
     let files = CertificateFiles()
     let gateway = try await RunningGateway {
       files.use(&$0)
-      $0.exemptAddresses = []
+      $0.limits.exemptAddresses = []
       change(&$0)
     }
     return (gateway, try files.client())
@@ -39,7 +39,7 @@ struct HandshakeTests {
 
   @Test("a hello that is not whole has no place among the handshakes, and no OpenSSL object")
   func halfOpen() async throws {
-    let (gateway, context) = try await start { $0.handshakesMax = 1 }
+    let (gateway, context) = try await start { $0.limits.handshakes = 1 }
     defer { gateway.stop() }
     // Nothing, a part of a header, a header, all but the last byte.
     var clients: [RawClient] = []
@@ -86,7 +86,7 @@ struct HandshakeTests {
     arguments: [true, false])
   func waiting(perAddress: Bool) async throws {
     let (gateway, context) = try await start {
-      if perAddress { $0.handshakesPerAddressMax = 2 } else { $0.handshakesMax = 2 }
+      if perAddress { $0.limits.handshakesPerAddress = 2 } else { $0.limits.handshakes = 2 }
     }
     defer { gateway.stop() }
     var (most, hasWaited) = (0, false)
@@ -110,7 +110,7 @@ struct HandshakeTests {
 
   @Test("while others wait, who does not answer loses the place before the time is up")
   func patience() async throws {
-    let (gateway, context) = try await start { $0.handshakesMax = 1 }
+    let (gateway, context) = try await start { $0.limits.handshakes = 1 }
     defer { gateway.stop() }
     for _ in 0..<Self.attempts {
       let holder = try stalled(gateway, context)
@@ -128,7 +128,7 @@ struct HandshakeTests {
 
   @Test("a handshake that fails, ends or is cut gives its place back")
   func places() async throws {
-    let (gateway, context) = try await start { $0.handshakesMax = 1 }
+    let (gateway, context) = try await start { $0.limits.handshakes = 1 }
     defer { gateway.stop() }
     let wrong = try TLSContext(clientVerifying: false, protocols: ["h2"])
     for _ in 0..<3 {

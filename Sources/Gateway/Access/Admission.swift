@@ -24,7 +24,7 @@ final class Admission: Sendable {
     fileprivate var workspace = TallyKey.none
   }
 
-  private let limits: Settings
+  private let limits: LimitSettings
   /// Whom the limits for one address do not concern: proxies, this machine.
   private let exempt: [AddressRange]
   private let total = Atomic<Int>(0)
@@ -36,12 +36,16 @@ final class Admission: Sendable {
   private let hellos: Mutex<RateTable<IPAddress>>
 
   init(_ settings: Settings) {
-    limits = settings
-    exempt = (settings.exemptAddresses + settings.trustedProxies).compactMap { AddressRange($0) }
+    limits = settings.limits
+    exempt = (settings.limits.exemptAddresses + settings.trustedProxies).compactMap {
+      AddressRange($0)
+    }
     connects = Mutex(
-      RateTable(burst: settings.connectsPerAddress, perMinute: settings.connectsPerAddress))
+      RateTable(
+        burst: settings.limits.connectsPerAddress, perMinute: settings.limits.connectsPerAddress))
     hellos = Mutex(
-      RateTable(burst: settings.hellosPerAddress, perMinute: settings.hellosPerAddress))
+      RateTable(
+        burst: settings.limits.hellosPerAddress, perMinute: settings.limits.hellosPerAddress))
   }
 
   func isExempt(_ address: IPAddress) -> Bool { exempt.contains(address) }
@@ -49,7 +53,7 @@ final class Admission: Sendable {
   /// A new socket, whoever it is for.
   func enter() -> Verdict {
     let count = total.add(1, ordering: .relaxed).newValue
-    guard count > limits.connectionsMax else { return .admitted }
+    guard count > limits.connections else { return .admitted }
     total.subtract(1, ordering: .relaxed)
     return .full
   }
@@ -60,7 +64,7 @@ final class Admission: Sendable {
     let key = address.limitKey
     let seconds = connects.withLock { $0.take(key, atMilliseconds: now.milliseconds) }
     guard seconds == 0 else { return .tooFast(seconds: seconds) }
-    let most = limits.connectionsPerAddressMax
+    let most = limits.connectionsPerAddress
     guard most > 0 else { return .admitted }
     let counted = TallyKey(key)
     guard addresses.withLock({ $0.add(counted, most: most) }) else { return .tooManyFromAddress }
@@ -80,8 +84,8 @@ final class Admission: Sendable {
   func beginHandshake(_ address: IPAddress) -> HandshakeVerdict {
     let key = handshakeKey(address)
     return handshakes.withLock { handshakes in
-      guard handshakes.count < limits.handshakesMax else { return .full }
-      if let key, !handshakes.addresses.add(key, most: limits.handshakesPerAddressMax) {
+      guard handshakes.count < limits.handshakes else { return .full }
+      if let key, !handshakes.addresses.add(key, most: limits.handshakesPerAddress) {
         return .tooManyFromAddress
       }
       handshakes.count += 1
@@ -99,7 +103,7 @@ final class Admission: Sendable {
 
   /// The same for an address each time, so that no socket has to keep it.
   private func handshakeKey(_ address: IPAddress) -> TallyKey? {
-    limits.handshakesPerAddressMax == 0 || isExempt(address) ? nil : TallyKey(address.limitKey)
+    limits.handshakesPerAddress == 0 || isExempt(address) ? nil : TallyKey(address.limitKey)
   }
 
   /// Whether this address may have one more token verified.
@@ -116,14 +120,14 @@ final class Admission: Sendable {
     visitor: Identifier, workspace: Identifier, _ place: inout Place
   ) -> VisitorVerdict {
     guard place.visitor == .none, place.workspace == .none else { return .admitted }
-    if limits.connectionsPerVisitorMax > 0 {
-      let most = limits.connectionsPerVisitorMax
+    if limits.connectionsPerVisitor > 0 {
+      let most = limits.connectionsPerVisitor
       let key = TallyKey(visitor)
       guard visitors.withLock({ $0.add(key, most: most) }) else { return .tooManyOfVisitor }
       place.visitor = key
     }
-    if limits.connectionsPerWorkspaceMax > 0 {
-      let most = limits.connectionsPerWorkspaceMax
+    if limits.connectionsPerWorkspace > 0 {
+      let most = limits.connectionsPerWorkspace
       let key = TallyKey(workspace)
       guard workspaces.withLock({ $0.add(key, most: most) }) else { return .tooManyOfWorkspace }
       place.workspace = key

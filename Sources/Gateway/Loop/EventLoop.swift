@@ -66,7 +66,7 @@ struct EventLoop: ~Copyable {
     self.logger = logger
     // How many there are in all is counted by `Admission`; one loop may have any share of them, and
     // those on their way from another loop besides.
-    let connectionsMax = 2 * context.settings.connectionsMax
+    let connectionsMax = 2 * context.settings.limits.connections
     sockets = SocketTable(limit: connectionsMax, logger: logger)
     acceptor = Acceptor(context, listeners, logger)
     tls = TLSDriver(context.certificates?.first, context.admission)
@@ -74,8 +74,9 @@ struct EventLoop: ~Copyable {
     engine = Engine(
       loop: index, loopCount: context.loopCount,
       configuration: Engine.Configuration(
-        connectionsMax: connectionsMax, sessionsMax: context.settings.warmSessionsMax,
-        recentBytesMax: context.settings.recentMebibytesMax << 20 / context.loopCount, node: "1",
+        connectionsMax: connectionsMax, sessionsMax: context.settings.limits.warmSessions,
+        recentBytesMax: context.settings.limits.recentMebibytes << 20 / context.loopCount,
+        node: "1",
         compression: context.settings.compression.options),
       now: turn.now, wall: turn.wall)
     store = StoreDriver(
