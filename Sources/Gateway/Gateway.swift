@@ -97,7 +97,7 @@ public enum Gateway {
   ) throws {
     let epoll = try Epoll()
     var events = Events(capacity: 1)
-    while !context.board.hasEnded {
+    while !context.metrics.hasEnded {
       guard SystemClock.now() < limit else {
         context.logger.error(
           "stopped without loops that did not end in the drain's time",
@@ -283,7 +283,7 @@ public enum Gateway {
         nextRotation = SystemClock.now().advanced(byMilliseconds: rotation)
         context.certificates?.tickets.rotate()
       }
-      if isDraining, context.board.hasEnded || SystemClock.now() >= deadline { return deadline }
+      if isDraining, context.metrics.hasEnded || SystemClock.now() >= deadline { return deadline }
     }
   }
 }

@@ -26,7 +26,7 @@ final class GatewayContext: Sendable {
   let hosts: Hosts
   /// Nil without TLS.
   let certificates: Certificates?
-  let board: MetricsBoard
+  let metrics: MetricsRegistry
   /// One for each loop.
   let pulses: [LoopPulse]
   let databaseURL: String
@@ -89,7 +89,7 @@ final class GatewayContext: Sendable {
     admission = Admission(settings)
     proxies = Proxies(settings)
     hosts = Hosts(settings)
-    board = MetricsBoard(loopCount: loopCount)
+    metrics = MetricsRegistry(loopCount: loopCount)
     databaseURL = options.databaseURL
     self.logger = logger
   }

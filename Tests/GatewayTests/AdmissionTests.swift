@@ -19,8 +19,9 @@ struct AdmissionTests {
     return Admission(settings)
   }
 
-  private func enter(_ admission: Admission, _ text: String) throws -> Admission.Verdict {
-    var place = Admission.Place()
+  private func enter(_ admission: Admission, _ text: String) throws -> Admission.ConnectionDecision
+  {
+    var place = Admission.Permit()
     return admission.enter(try address(text), &place, now: .zero)
   }
 
@@ -28,7 +29,7 @@ struct AdmissionTests {
   func total() {
     let admission = make { $0.limits.connections = 2 }
     #expect((0..<3).map { _ in admission.enter() } == [.admitted, .admitted, .full])
-    admission.leave(Admission.Place())
+    admission.leave(Admission.Permit())
     #expect(admission.enter() == .admitted)
     #expect(admission.count == 2)
   }
@@ -52,7 +53,7 @@ struct AdmissionTests {
       $0.limits.handshakes = 3
       $0.limits.handshakesPerAddress = 2
     }
-    func begin(_ text: String) throws -> Admission.HandshakeVerdict {
+    func begin(_ text: String) throws -> Admission.HandshakeDecision {
       admission.beginHandshake(try address(text))
     }
     #expect(try begin("2001:db8::1") == .admitted)
@@ -75,7 +76,7 @@ struct AdmissionTests {
   @Test("a place is given back once, and not counted twice")
   func places() throws {
     let admission = make()
-    var place = Admission.Place()
+    var place = Admission.Permit()
     let peer = try address("203.0.113.1")
     for _ in 0..<3 { #expect(admission.enter(peer, &place, now: .zero) == .admitted) }
     #expect(try enter(admission, "203.0.113.1") == .admitted)
@@ -104,7 +105,7 @@ struct AdmissionTests {
     for _ in 0..<30 { #expect(try enter(admission, "203.0.113.1") == .admitted) }
     #expect(try enter(admission, "203.0.113.1") == .tooFast(seconds: 2))
     #expect(try enter(admission, "203.0.113.2") == .admitted)
-    var place = Admission.Place()
+    var place = Admission.Permit()
     let later = Instant.zero.advanced(byMilliseconds: 2_000)
     #expect(admission.enter(try address("203.0.113.1"), &place, now: later) == .admitted)
   }
@@ -125,7 +126,7 @@ struct AdmissionTests {
       $0.limits.connectionsPerWorkspace = 2
     }
     let (shop, other) = (Identifier(high: 1, low: 0), Identifier(high: 2, low: 0))
-    var places = (0..<4).map { _ in Admission.Place() }
+    var places = (0..<4).map { _ in Admission.Permit() }
     func visitor(_ number: UInt64) -> Identifier { Identifier(high: 9, low: number) }
     #expect(admission.enter(visitor: visitor(1), workspace: shop, &places[0]) == .admitted)
     #expect(admission.enter(visitor: visitor(1), workspace: shop, &places[0]) == .admitted)
@@ -138,7 +139,7 @@ struct AdmissionTests {
       _ = admission.enter()
       admission.leave(place)
     }
-    var again = Admission.Place()
+    var again = Admission.Permit()
     #expect(admission.enter(visitor: visitor(3), workspace: shop, &again) == .admitted)
   }
 }

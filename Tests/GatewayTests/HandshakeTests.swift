@@ -67,11 +67,11 @@ struct HandshakeTests {
       return bytes
     }
     try client.send(Array(hello.dropLast()))
-    try await until { gateway.context.board.read()[0].sockets > 0 }
+    try await until { gateway.context.metrics.read()[0].sockets > 0 }
     // What is peeked at stays readable; a loop that turned for it would turn some 100,000 times.
-    let before = gateway.context.board.read()[0].iterations
+    let before = gateway.context.metrics.read()[0].iterations
     try await Task.sleep(for: .milliseconds(1_500))
-    #expect(gateway.context.board.read()[0].iterations - before < 10_000)
+    #expect(gateway.context.metrics.read()[0].iterations - before < 10_000)
     try client.send([hello[hello.count - 1]])
     while client.heard.isEmpty, !client.hasEnded { try client.readMore() }
     #expect(client.heard.first == 22)
@@ -94,7 +94,7 @@ struct HandshakeTests {
       let crowd = try (0..<20).map { _ in try stalled(gateway, context) }
       for _ in 0..<500 where !hasWaited {
         most = max(most, gateway.context.admission.handshakeCount)
-        hasWaited = gateway.context.board.read()[0].handshakesWaiting > 0
+        hasWaited = gateway.context.metrics.read()[0].handshakes.waiting > 0
         try await Task.sleep(for: .milliseconds(10))
       }
       withExtendedLifetime(crowd) {}

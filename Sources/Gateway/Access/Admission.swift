@@ -7,7 +7,7 @@ import Synchronization
 /// one workspace. The loops share it; its locks are taken when a connection comes, says hello and
 /// goes, never for a message.
 final class Admission: Sendable {
-  enum Verdict: Equatable {
+  enum ConnectionDecision: Equatable {
     case admitted
     /// The gateway holds as many connections as it may.
     case full
@@ -18,7 +18,7 @@ final class Admission: Sendable {
 
   /// What is counted for one connection, to be given back when it ends. It travels with the
   /// connection from loop to loop.
-  struct Place: Sendable {
+  struct Permit: Sendable {
     fileprivate var address = TallyKey.none
     fileprivate var visitor = TallyKey.none
     fileprivate var workspace = TallyKey.none
@@ -51,7 +51,7 @@ final class Admission: Sendable {
   func isExempt(_ address: IPAddress) -> Bool { exempt.contains(address) }
 
   /// A new socket, whoever it is for.
-  func enter() -> Verdict {
+  func enter() -> ConnectionDecision {
     let count = total.add(1, ordering: .relaxed).newValue
     guard count > limits.connections else { return .admitted }
     total.subtract(1, ordering: .relaxed)
@@ -59,8 +59,8 @@ final class Admission: Sendable {
   }
 
   /// Counts a connection for the address of its client, once that is known.
-  func enter(_ address: IPAddress, _ place: inout Place, now: Instant) -> Verdict {
-    guard place.address == .none, !isExempt(address) else { return .admitted }
+  func enter(_ address: IPAddress, _ permit: inout Permit, now: Instant) -> ConnectionDecision {
+    guard permit.address == .none, !isExempt(address) else { return .admitted }
     let key = address.limitKey
     let seconds = connects.withLock { $0.take(key, atMilliseconds: now.milliseconds) }
     guard seconds == 0 else { return .tooFast(seconds: seconds) }
@@ -68,7 +68,7 @@ final class Admission: Sendable {
     guard most > 0 else { return .admitted }
     let counted = TallyKey(key)
     guard addresses.withLock({ $0.add(counted, most: most) }) else { return .tooManyFromAddress }
-    place.address = counted
+    permit.address = counted
     return .admitted
   }
 
@@ -78,10 +78,10 @@ final class Admission: Sendable {
     var addresses = Tally()
   }
 
-  enum HandshakeVerdict { case admitted, full, tooManyFromAddress }
+  enum HandshakeDecision { case admitted, full, tooManyFromAddress }
 
   /// Counts a handshake whose ClientHello is there whole; `endHandshake` gives it back.
-  func beginHandshake(_ address: IPAddress) -> HandshakeVerdict {
+  func beginHandshake(_ address: IPAddress) -> HandshakeDecision {
     let key = handshakeKey(address)
     return handshakes.withLock { handshakes in
       guard handshakes.count < limits.handshakes else { return .full }
@@ -113,34 +113,34 @@ final class Admission: Sendable {
     return hellos.withLock { $0.take(key, atMilliseconds: now.milliseconds) } == 0
   }
 
-  enum VisitorVerdict { case admitted, tooManyOfVisitor, tooManyOfWorkspace }
+  enum VisitorDecision { case admitted, tooManyOfVisitor, tooManyOfWorkspace }
 
   /// Counts a visitor's connection after its hello.
   func enter(
-    visitor: Identifier, workspace: Identifier, _ place: inout Place
-  ) -> VisitorVerdict {
-    guard place.visitor == .none, place.workspace == .none else { return .admitted }
+    visitor: Identifier, workspace: Identifier, _ permit: inout Permit
+  ) -> VisitorDecision {
+    guard permit.visitor == .none, permit.workspace == .none else { return .admitted }
     if limits.connectionsPerVisitor > 0 {
       let most = limits.connectionsPerVisitor
       let key = TallyKey(visitor)
       guard visitors.withLock({ $0.add(key, most: most) }) else { return .tooManyOfVisitor }
-      place.visitor = key
+      permit.visitor = key
     }
     if limits.connectionsPerWorkspace > 0 {
       let most = limits.connectionsPerWorkspace
       let key = TallyKey(workspace)
       guard workspaces.withLock({ $0.add(key, most: most) }) else { return .tooManyOfWorkspace }
-      place.workspace = key
+      permit.workspace = key
     }
     return .admitted
   }
 
   /// Gives back whatever was counted.
-  func leave(_ place: Place) {
+  func leave(_ permit: Permit) {
     total.subtract(1, ordering: .relaxed)
-    if place.address != .none { addresses.withLock { $0.remove(place.address) } }
-    if place.visitor != .none { visitors.withLock { $0.remove(place.visitor) } }
-    if place.workspace != .none { workspaces.withLock { $0.remove(place.workspace) } }
+    if permit.address != .none { addresses.withLock { $0.remove(permit.address) } }
+    if permit.visitor != .none { visitors.withLock { $0.remove(permit.visitor) } }
+    if permit.workspace != .none { workspaces.withLock { $0.remove(permit.workspace) } }
   }
 
   /// Sockets that are counted now.
