@@ -300,7 +300,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     }
     // Of two that were given one name the document would keep one.
     for route in API.routes {
-      for schema in [route.body, route.answer].compactMap({ $0 }) {
+      for schema in [route.body, route.response].compactMap({ $0 }) {
         guard let name = schema.name else { continue }
         #expect(API.components[name]?.definition == schema.definition, "\(name)")
       }
