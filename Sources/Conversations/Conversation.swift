@@ -1,6 +1,7 @@
 import JSON
 public import Postgres
 public import Primitives
+import SharedSQL
 
 /// A row of the operators' list: a session with what its list and head show. The REST API and the
 /// `inbox` events of the socket give the same JSON.
@@ -44,29 +45,31 @@ public func conversationQuery(_ id: Identifier, of workspace: Identifier) -> Que
 
 /// Those of these conversations that the workspace has, in any order.
 public func conversationsQuery(_ ids: [Identifier], of workspace: Identifier) -> Query {
-  Query(
-    """
-    SELECT s.id, s.workspace_id, s.title, s.status, s.user_id,
-      (SELECT v.name FROM visitors v WHERE v.id = s.user_id AND v.workspace_id = $2::uuid),
-      s.assigned_operator_id, s.operator_name, s.last_seq, s.last_message_preview,
-      s.last_message_role, s.last_message_at,
-      (SELECT max(m.read_seq) FROM read_marks m
-        WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'operator'),
-      (SELECT max(m.read_seq) FROM read_marks m
-        WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'),
-      s.created_at, s.updated_at, s.waiting_since, s.claimed_at, s.closed_at, s.context::text,
-      (SELECT string_agg(t.tag, E'\\n' ORDER BY t.tag) FROM session_tags t
-        WHERE t.workspace_id = $2::uuid AND t.session_id = s.id),
-      CASE WHEN s.status = 'waiting' AND s.waiting_since IS NOT NULL THEN nullif((
-        SELECT count(*) FROM (SELECT FROM chat_sessions w
-          WHERE w.workspace_id = $2::uuid AND w.status = 'waiting' AND w.deleted_at IS NULL
-            AND (w.waiting_since, w.id) <= (s.waiting_since, s.id) LIMIT 1001) AS line), 1001) END,
-      r.rating, left(r.comment, 160)
-    FROM chat_sessions s
-    LEFT JOIN csat_responses r ON r.workspace_id = $2::uuid AND r.session_id = s.id
-    WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
-    """, [.uuids(ids), .uuid(workspace)])
+  Query(conversationsSQL, [.uuids(ids), .uuid(workspace)])
 }
+
+private let conversationsSQL: SQL = """
+  SELECT s.id, s.workspace_id, s.title, s.status, s.user_id,
+    (SELECT v.name FROM visitors v WHERE v.id = s.user_id AND v.workspace_id = $2::uuid),
+    s.assigned_operator_id, s.operator_name, s.last_seq, s.last_message_preview,
+    s.last_message_role, s.last_message_at,
+    (SELECT max(m.read_seq) FROM read_marks m
+      WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'operator'),
+    (SELECT max(m.read_seq) FROM read_marks m
+      WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'),
+    s.created_at, s.updated_at, s.\(ConversationQueue.entryTime), s.claimed_at, s.closed_at,
+    s.context::text,
+    (SELECT string_agg(t.tag, E'\\n' ORDER BY t.tag) FROM session_tags t
+      WHERE t.workspace_id = $2::uuid AND t.session_id = s.id),
+    CASE WHEN \(ConversationQueue.contains("s")) THEN nullif((
+      SELECT count(*) FROM (SELECT FROM chat_sessions w
+        WHERE w.workspace_id = $2::uuid AND \(ConversationQueue.reaches("s", from: "w"))
+        LIMIT 1001) AS line), 1001) END,
+    r.rating, left(r.comment, 160)
+  FROM chat_sessions s
+  LEFT JOIN csat_responses r ON r.workspace_id = $2::uuid AND r.session_id = s.id
+  WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
+  """
 
 /// One row of the answer to these queries; nil when there is none.
 public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {

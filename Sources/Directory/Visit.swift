@@ -1,5 +1,6 @@
 import Postgres
 public import Primitives
+import SharedSQL
 
 /// A visitor at one of their conversations: what a visitor's token is made of.
 public struct Visit: Sendable, Equatable {
@@ -61,10 +62,11 @@ extension Visit {
           RETURNING id, name
         ), followed AS (
           INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
-          SELECT $2::uuid, id, 'widget', 'follow', $7::timestamptz FROM visitor
+          SELECT $2::uuid, id, \(Visitor.channel), 'follow', $7::timestamptz FROM visitor
         ), opened AS (
-          INSERT INTO chat_sessions (id, workspace_id, user_id, context, waiting_since)
-          SELECT $4::uuid, $2::uuid, id, $5::jsonb, NULL FROM visitor
+          INSERT INTO chat_sessions
+            (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
+          SELECT $4::uuid, $2::uuid, id, $5::jsonb, \(ConversationQueue.outside) FROM visitor
           RETURNING id, status
         ), issued AS (
           INSERT INTO refresh_tokens
@@ -110,7 +112,7 @@ extension Visit {
     }
   }
 
-  private static let resumeSQL: StaticString = """
+  private static let resumeSQL: SQL = """
     WITH presented AS (
       SELECT token_hash, family, visitor_id, rotated_at, expires_at
       FROM refresh_tokens
@@ -143,7 +145,7 @@ extension Visit {
       RETURNING v.id, v.name
     ), refollowed AS (
       INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
-      SELECT $2::uuid, k.id, 'widget', 'refollow', $3::timestamptz FROM known k
+      SELECT $2::uuid, k.id, \(Visitor.channel), 'refollow', $3::timestamptz FROM known k
       WHERE k.last_seen_at <= $3::timestamptz - interval '30 days' OR 'unblock' = (
         SELECT e.event FROM friend_events e
         WHERE e.workspace_id = $2::uuid AND e.visitor_id = k.id
@@ -154,8 +156,8 @@ extension Visit {
       WHERE s.workspace_id = $2::uuid AND s.deleted_at IS NULL AND NOT $6::boolean
       ORDER BY s.id = $5::uuid DESC NULLS LAST, s.created_at DESC, s.id DESC LIMIT 1
     ), opened AS (
-      INSERT INTO chat_sessions (id, workspace_id, user_id, context, waiting_since)
-      SELECT $7::uuid, $2::uuid, v.id, $8::jsonb, NULL FROM visitor v
+      INSERT INTO chat_sessions (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
+      SELECT $7::uuid, $2::uuid, v.id, $8::jsonb, \(ConversationQueue.outside) FROM visitor v
       WHERE NOT EXISTS (SELECT FROM found)
       RETURNING id, status
     ), moved AS (

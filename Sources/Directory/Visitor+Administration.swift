@@ -48,29 +48,6 @@ extension Visitor {
     }
   }
 
-  /// Blocks or unblocks a visitor, with an event in `friend_events`. No effect if it is so already.
-  public static func setBlocked(
-    _ id: Identifier, _ isBlocked: Bool, by actor: AuditActor
-  ) -> Statement<Void> {
-    Statement(
-      Query(
-        """
-        WITH changed AS (
-          UPDATE visitors SET banned_at = CASE WHEN $5::boolean THEN now() END
-          WHERE workspace_id = $1::uuid AND id = $4::uuid
-            AND (banned_at IS NOT NULL) <> $5::boolean RETURNING id
-        ), known AS (
-          INSERT INTO friend_events (workspace_id, visitor_id, channel, event)
-          SELECT $1::uuid, id, 'web', CASE WHEN $5::boolean THEN 'block' ELSE 'unblock' END
-          FROM changed
-        )
-        INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
-        SELECT $1::uuid, $2::uuid, $3::text,
-          CASE WHEN $5::boolean THEN 'visitor.blocked' ELSE 'visitor.unblocked' END, id
-        FROM changed
-        """, actor.parameters + [.uuid(id), .bool(isBlocked)]))
-  }
-
   /// Records in the audit log that a visitor's data was exported.
   public static func noteExport(_ id: Identifier, by actor: AuditActor) -> Statement<Void> {
     Statement(

@@ -7,6 +7,7 @@
 /// can be erased again.
 import Postgres
 public import Primitives
+import SharedSQL
 
 public enum VisitorData {
   /// First of all the way back into the conversation ends, and the audit log says who began it.
@@ -49,7 +50,8 @@ public enum VisitorData {
             epoch = left(md5(random()::text), 8),
             last_message_preview =
               CASE WHEN last_message_preview IS NOT NULL THEN '[erased]' END,
-            status = 'closed', closed_at = coalesce(closed_at, now()), waiting_since = NULL
+            status = 'closed', closed_at = coalesce(closed_at, now()),
+            \(ConversationQueue.entryTime) = \(ConversationQueue.outside)
           WHERE workspace_id = $1::uuid AND id = $2::uuid RETURNING id
         ), erased AS (
           UPDATE chats c SET content = '[erased]', payload = NULL, user_id = NULL,

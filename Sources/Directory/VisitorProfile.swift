@@ -1,5 +1,6 @@
 import Postgres
 public import Primitives
+import SharedSQL
 
 /// What is known of a visitor besides the name.
 public struct VisitorProfile: Sendable, Equatable {
@@ -113,7 +114,7 @@ extension Visit {
 
   /// The update makes a second visit of the same moment wait for the first and find its visitor. A
   /// row that was inserted has no other writer: its `xmax` is 0.
-  private static let identifiedSQL: StaticString = """
+  private static let identifiedSQL: SQL = """
     WITH before AS (
       SELECT id, last_seen_at FROM visitors
       WHERE workspace_id = $2::uuid AND external_id = $3::text
@@ -129,8 +130,8 @@ extension Visit {
       SELECT id, name, is_new FROM visitor WHERE banned_at IS NULL
     ), recorded AS (
       INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
-      SELECT $2::uuid, w.id, 'widget', CASE WHEN w.is_new THEN 'follow' ELSE 'refollow' END,
-        $11::timestamptz
+      SELECT $2::uuid, w.id, \(Visitor.channel),
+        CASE WHEN w.is_new THEN 'follow' ELSE 'refollow' END, $11::timestamptz
       FROM welcome w LEFT JOIN before b ON b.id = w.id
       WHERE w.is_new OR b.last_seen_at <= $11::timestamptz - interval '30 days' OR 'unblock' = (
         SELECT e.event FROM friend_events e
@@ -141,8 +142,8 @@ extension Visit {
       WHERE s.workspace_id = $2::uuid AND s.deleted_at IS NULL AND NOT $6::boolean
       ORDER BY s.created_at DESC, s.id DESC LIMIT 1
     ), opened AS (
-      INSERT INTO chat_sessions (id, workspace_id, user_id, context)
-      SELECT $7::uuid, $2::uuid, w.id, $8::jsonb FROM welcome w
+      INSERT INTO chat_sessions (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
+      SELECT $7::uuid, $2::uuid, w.id, $8::jsonb, \(ConversationQueue.outside) FROM welcome w
       WHERE NOT EXISTS (SELECT FROM found)
       RETURNING id, status
     ), session AS (

@@ -1,5 +1,6 @@
 import Postgres
 public import Primitives
+import SharedSQL
 
 /// A conversation as its visitor's token names it.
 public struct VisitorSession: Sendable, Equatable {
@@ -22,8 +23,10 @@ extension VisitorSession {
     Statement(
       Query(
         """
-        INSERT INTO chat_sessions (id, workspace_id, user_id, title, context, waiting_since)
-        SELECT $1::uuid, v.workspace_id, v.id, coalesce($4::text, ''), $5::jsonb, NULL
+        INSERT INTO chat_sessions (id, workspace_id, user_id, title, context,
+          \(ConversationQueue.entryTime))
+        SELECT $1::uuid, v.workspace_id, v.id, coalesce($4::text, ''), $5::jsonb,
+          \(ConversationQueue.outside)
         FROM visitors v WHERE v.id = $3::uuid AND v.workspace_id = $2::uuid
         RETURNING id, status
         """,

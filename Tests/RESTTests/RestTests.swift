@@ -102,7 +102,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     }
     let rows = try await world.database.run(
       Query(
-        "SELECT event FROM friend_events WHERE workspace_id = $1 ORDER BY created_at, id",
+        "SELECT event FROM friend_events WHERE workspace_id = $1 ORDER BY created_at, event",
         [.uuid(world.workspace.id)]))
     #expect((0..<rows.count).compactMap { rows.text($0, 0) } == ["block", "unblock"])
     #expect(

@@ -150,7 +150,8 @@ struct VisitorWorld {
     let workspace = test.world.workspace.id
     #expect(
       try await test.world.database.ask(
-        Visitor.setBlocked(id, true, workspace: workspace, now: World.now)) == true)
+        Visitor.setBlocked(
+          id, true, by: test.world.actor, now: World.now)) == true)
     #expect(await test.token(ada).problem == "banned")
   }
 }
@@ -181,7 +182,7 @@ struct VisitorWorld {
     func setBlocked(_ isBlocked: Bool, _ seconds: Int64) async throws -> Bool? {
       try await test.world.database.ask(
         Visitor.setBlocked(
-          id, isBlocked, workspace: test.world.workspace.id, now: test.after(0, seconds: seconds)))
+          id, isBlocked, by: test.world.actor, now: test.after(0, seconds: seconds)))
     }
     #expect(try await setBlocked(true, 1) == true)
     #expect(try await setBlocked(true, 2) == false)
@@ -190,7 +191,8 @@ struct VisitorWorld {
     let foreign = try await World()
     #expect(
       try await test.world.database.ask(
-        Visitor.setBlocked(id, true, workspace: foreign.workspace.id, now: World.now)) == nil)
+        Visitor.setBlocked(
+          id, true, by: foreign.actor, now: World.now)) == nil)
     let refresh = #","refresh":"\#(visit.string("refresh") ?? "")""#
     let back = await test.token(refresh, now: test.after(0, seconds: 10))
     #expect(back.status == 200)

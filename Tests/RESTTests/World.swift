@@ -117,6 +117,10 @@ struct World {
           workspace: workspace.id, membership: "agent")))
   }
 
+  var actor: AuditActor {
+    AuditActor(workspace: workspace.id, id: mika.id, kind: "operator")
+  }
+
   func bearer(_ member: Operator, now: WallTime = World.now) throws -> String {
     let principal = Principal.operator(
       id: member.id, workspace: member.workspace, name: member.name, role: member.membership)

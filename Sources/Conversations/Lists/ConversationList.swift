@@ -1,6 +1,7 @@
 public import Directory
 import Postgres
 public import Primitives
+import SharedSQL
 
 /// Which conversations are listed, in which order, from where on.
 ///
@@ -61,7 +62,7 @@ public struct ConversationList: Sendable {
   }
 
   private func positions(
-    _ sql: StaticString, _ parameters: [Parameter]
+    _ sql: SQL, _ parameters: [Parameter]
   ) -> Statement<[Position]> {
     Statement(Query(sql, parameters).plannedAnew()) { rows in
       (0..<rows.count).compactMap { row in
@@ -73,7 +74,7 @@ public struct ConversationList: Sendable {
 
   /// Where many rows are searched, the visitors of that name are found once, and not the name of
   /// each row's visitor.
-  private static let newest: StaticString = """
+  private static let newest: SQL = """
     SELECT s.updated_at AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
@@ -90,7 +91,7 @@ public struct ConversationList: Sendable {
     """
 
   /// Few: their visitors' names are looked up one by one.
-  private static let open: StaticString = """
+  private static let open: SQL = """
     SELECT s.updated_at AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
@@ -108,8 +109,8 @@ public struct ConversationList: Sendable {
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
     """
 
-  private static let oldest: StaticString = """
-    SELECT coalesce(s.waiting_since, s.created_at) AS at, s.id
+  private static let oldest: SQL = """
+    SELECT \(ConversationQueue.listTime("s")) AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
       AND s.status = ANY (string_to_array($2::text, ','))
@@ -122,12 +123,12 @@ public struct ConversationList: Sendable {
       AND ($10::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $10::text))
       AND ($6::timestamptz IS NULL
-        OR (coalesce(s.waiting_since, s.created_at), s.id) > ($6::timestamptz, $7::uuid))
+        OR (\(ConversationQueue.listTime("s")), s.id) > ($6::timestamptz, $7::uuid))
     ORDER BY at, s.id LIMIT $8::bigint
     """
 
   /// Latest closed first, as `chat_sessions_closed_at` has them.
-  private static let closed: StaticString = """
+  private static let closed: SQL = """
     SELECT coalesce(s.closed_at, s.created_at) AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
@@ -145,7 +146,7 @@ public struct ConversationList: Sendable {
 
   /// Of many rows those with a tag, closed ones or all. Row security hides from the planner how
   /// many rows it joins, so the tag's are read once; else it would look for the tag of each.
-  private static let tagged: StaticString = """
+  private static let tagged: SQL = """
     WITH tagged AS MATERIALIZED (
       SELECT t.session_id FROM session_tags t
       WHERE t.workspace_id = $1::uuid AND t.tag = $10::text

@@ -1,5 +1,6 @@
 public import Postgres
 public import Primitives
+import SharedSQL
 
 /// Conversations that are given to operators without anybody asking, where the workspace wants it
 /// (`assign` = `least_busy`): the longest waiting one to the available operator with the fewest,
@@ -28,8 +29,8 @@ public enum Assignment {
     Query(
       """
       SELECT q.is_automatic AND EXISTS (SELECT FROM chat_sessions s
-        WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
-          AND s.waiting_since IS NOT NULL)
+        WHERE s.workspace_id = $1::uuid
+          AND \(ConversationQueue.contains("s")))
       FROM chirrup_queue($1::uuid) AS q
       """, [.uuid(workspace)])
   }
@@ -70,8 +71,8 @@ public enum Assignment {
       SELECT w.workspace_id FROM system_settings w
       WHERE w.key = 'queue' AND w.value LIKE '%least_busy%' AND w.workspace_id > $1::uuid
         AND (EXISTS (SELECT FROM chat_sessions s
-            WHERE s.workspace_id = w.workspace_id AND s.status = 'waiting'
-              AND s.deleted_at IS NULL AND s.waiting_since IS NOT NULL)
+            WHERE s.workspace_id = w.workspace_id
+              AND \(ConversationQueue.contains("s")))
           OR EXISTS (SELECT FROM operator_presence p JOIN chat_sessions s
             ON s.workspace_id = p.workspace_id AND s.assigned_operator_id = p.operator_id
               AND s.status = 'active' AND s.deleted_at IS NULL
@@ -81,7 +82,7 @@ public enum Assignment {
       """, [.uuid(last), .int(limit)])
   }
 
-  private static let giveSQL: StaticString = """
+  private static let giveSQL: SQL = """
     WITH free AS MATERIALIZED (
       SELECT o.id, o.name, l.load, p.given_at
       FROM chirrup_queue($1::uuid) AS q
@@ -93,22 +94,22 @@ public enum Assignment {
       WHERE q.is_automatic AND p.is_available AND chirrup_is_present(p.seen_at)
         AND o.disabled_at IS NULL AND l.load < q.capacity
     ), front AS MATERIALIZED (
-      SELECT s.id, s.waiting_since, s.returned_by
+      SELECT s.id, s.\(ConversationQueue.entryTime), s.returned_by
       FROM chat_sessions s
-      WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
-        AND s.waiting_since IS NOT NULL AND s.assigned_operator_id IS NULL
-      ORDER BY s.waiting_since, s.id LIMIT 100
+      WHERE s.workspace_id = $1::uuid AND \(ConversationQueue.contains("s"))
+        AND s.assigned_operator_id IS NULL
+      ORDER BY \(ConversationQueue.order("s")) LIMIT 100
     ), choice AS MATERIALIZED (
       SELECT f.id AS session, c.id AS receiver, c.name
       FROM front f CROSS JOIN LATERAL (SELECT free.id, free.name FROM free
         WHERE free.id IS DISTINCT FROM f.returned_by
         ORDER BY free.load, free.given_at NULLS FIRST, free.id LIMIT 1) AS c
-      ORDER BY f.waiting_since, f.id LIMIT 1
+      ORDER BY \(ConversationQueue.order("f")) LIMIT 1
     ), target AS (
       SELECT s.id, c.receiver, c.name
       FROM choice c JOIN chat_sessions s ON s.id = c.session
-      WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
-        AND s.assigned_operator_id IS NULL
+      WHERE s.workspace_id = $1::uuid
+        AND \(ConversationQueue.isUnclaimed("s"))
       FOR UPDATE OF s
     ), noted AS (
       UPDATE operator_presence p SET given_at = clock_timestamp()
@@ -122,7 +123,7 @@ public enum Assignment {
     """
 
   /// In the order of the ids, as a batch of messages locks them.
-  private static let takeBackSQL: StaticString = """
+  private static let takeBackSQL: SQL = """
     WITH gone AS MATERIALIZED (
       SELECT p.operator_id, o.name, now() - q.reassign_after AS since
       FROM chirrup_queue($1::uuid) AS q

@@ -2,6 +2,7 @@ public import Directory
 import JSON
 import Postgres
 public import Primitives
+import SharedSQL
 
 /// An operator takes a conversation: one that was chosen, or the one that has waited longest.
 ///
@@ -73,7 +74,7 @@ public struct Claim: Sendable {
     }
   }
 
-  private static let chosen: StaticString = """
+  private static let chosen: SQL = """
     WITH target AS (
       SELECT id, status, assigned_operator_id, operator_name
       FROM chat_sessions
@@ -100,13 +101,13 @@ public struct Claim: Sendable {
 
   /// The front of the line may be claimed by its id while this waits for its row: then the row's
   /// newest version does not match any more, and the next one is taken.
-  private static let next: StaticString = """
+  private static let next: SQL = """
     WITH target AS (
-      SELECT id
-      FROM chat_sessions
-      WHERE workspace_id = $1::uuid AND status = 'waiting' AND deleted_at IS NULL
-        AND assigned_operator_id IS NULL
-      ORDER BY waiting_since, id LIMIT 1
+      SELECT s.id
+      FROM chat_sessions s
+      WHERE s.workspace_id = $1::uuid
+        AND \(ConversationQueue.isUnclaimed("s"))
+      ORDER BY \(ConversationQueue.order("s")) LIMIT 1
       FOR UPDATE
     ), decided AS MATERIALIZED (
       SELECT t.*, q.capacity, CASE

@@ -81,30 +81,18 @@ public struct MemberChange: Sendable {
           WHEN $7::boolean THEN coalesce(o.disabled_at, now()) END
       FROM verdict v WHERE v.word = 'done' AND NOT $10::boolean AND o.id = v.id
     ), held AS (
-      SELECT s.id, s.last_seq, v.id AS member, o.name, clock_timestamp() AS at
+      SELECT s.id, v.id AS member, o.name
       FROM verdict v JOIN operators o ON o.id = v.id
         JOIN chat_sessions s ON s.assigned_operator_id = v.id
       WHERE v.word = 'done' AND v.leaves AND s.workspace_id = $1::uuid AND s.status = 'active'
         AND s.deleted_at IS NULL
       ORDER BY s.id FOR UPDATE OF s
-    ), lines AS (
-      SELECT h.*, h.name || ' is gone; the conversation waits for the next operator' AS content,
+    ), freed AS MATERIALIZED (
+      SELECT h.id FROM held h WHERE chirrup_change(
+        $1::uuid, h.id, 'unassigned', NULL, NULL, NULL, NULL, gen_random_uuid(),
+        h.name || ' is gone; the conversation waits for the next operator',
         jsonb_build_object('event', 'unassigned', 'reason', 'operator_gone',
-          'from', jsonb_build_object('id', h.member, 'name', h.name)) AS payload
-      FROM held h
-    ), written AS (
-      INSERT INTO chats
-        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
-      SELECT gen_random_uuid(), $1::uuid, l.id, l.last_seq + 1, 'system', 'event', l.content,
-        l.payload, sha256(convert_to('event' || E'\\n' || l.payload::text || E'\\n' || l.content,
-          'UTF8')), l.at
-      FROM lines l
-    ), freed AS (
-      UPDATE chat_sessions s SET last_seq = h.last_seq + 1, status = 'waiting',
-        assigned_operator_id = NULL, operator_name = NULL, queued_at = NULL,
-        returned_by = h.member,
-        waiting_since = CASE WHEN s.last_seq > 0 THEN coalesce(s.queued_at, h.at) END
-      FROM held h WHERE s.workspace_id = $1::uuid AND s.id = h.id RETURNING s.id
+          'from', jsonb_build_object('id', h.member, 'name', h.name)))
     ), ended AS (
       DELETE FROM operator_sessions s USING verdict v
       WHERE v.word = 'done' AND s.operator_id = v.id AND ($7::boolean OR $8::text IS NOT NULL

@@ -27,7 +27,8 @@ extension VisitorRoutes {
 
   private func setBlocked(_ call: Call, _ isBlocked: Bool) async throws(Problem) -> APIResponse {
     _ = try call.request.jsonObject()
-    try await api.database.run(Visitor.setBlocked(call.id, isBlocked, by: call.actor))
+    _ = try await api.database.run(
+      Visitor.setBlocked(call.id, isBlocked, by: call.actor, now: call.request.now))
     return try await showVisitor(call)
   }
 
