@@ -142,6 +142,12 @@ let package = Package(
     .target(
       name: "Fixtures", dependencies: ["Postgres", "EmbeddedPostgres"], path: "Tests/Fixtures",
       exclude: ["legacy"], swiftSettings: strict),
+    .target(
+      name: "DomainFixtures",
+      dependencies: [
+        "Conversations", "Directory", "SharedSQL", "Chat", "Migrator", "Postgres",
+        "EmbeddedPostgres", "OpenSSL", "Kernel", "Primitives",
+      ], path: "Tests/DomainFixtures", swiftSettings: strict),
 
     suite("PrimitivesTests", ["Primitives"]),
     suite("WireTests", ["Wire", "Primitives"]),
@@ -168,12 +174,25 @@ let package = Package(
         "OpenSSL",
         "Kernel", "Primitives",
       ]),
+    suite(
+      "DirectoryTests",
+      [
+        "DomainFixtures", "Conversations", "Directory", "Postgres", "OpenSSL", "Chat", "JSON",
+        "Primitives",
+      ]),
     suite("AutomationTests", ["Automation", "Directory", "JSON", "Primitives"]),
+    suite(
+      "ConversationsTests",
+      [
+        "DomainFixtures", "Conversations", "Directory", "Postgres", "Kernel", "Chat", "JSON",
+        "Primitives",
+      ]),
     suite(
       "RESTTests",
       [
-        "REST", "Conversations", "Automation", "Webhooks", "Directory", "Tokens", "Postgres",
-        "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres", "Primitives",
+        "REST", "DomainFixtures", "Conversations", "Automation", "Webhooks", "Directory", "Tokens",
+        "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres",
+        "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),
     suite(

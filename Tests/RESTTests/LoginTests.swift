@@ -1,4 +1,5 @@
 import Directory
+import DomainFixtures
 import Foundation
 import Kernel
 import Postgres

@@ -1,6 +1,7 @@
 import Chat
 import Conversations
 import Directory
+import DomainFixtures
 import Foundation
 import OpenSSL
 import Postgres

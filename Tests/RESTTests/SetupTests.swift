@@ -1,5 +1,6 @@
 import Automation
 import Directory
+import DomainFixtures
 import Postgres
 import Primitives
 import Synchronization

@@ -1,5 +1,6 @@
 import Chat
 import Directory
+import DomainFixtures
 import Foundation
 import JSON
 import OpenSSL
@@ -316,7 +317,7 @@ struct VisitorWorld {
     func say(_ role: String, _ kind: String, _ name: String, _ body: String, _ payload: String?)
       async
     {
-      _ = await World.store(
+      _ = await test.world.database.store(
         session: session, workspace: workspace, id: World.identifier(), role: role, kind: kind,
         sender: role == "visitor" ? visitor : test.world.mika.id, name: name,
         body: Array(body.utf8), payload: payload.map { Array($0.utf8) })
@@ -350,7 +351,7 @@ struct VisitorWorld {
     // A line feed becomes a line with its indent.
     let body = Array(repeating: UInt8(ascii: "\n"), count: Limits.bodyBytes)
     for _ in 0..<20 {
-      _ = await World.store(
+      _ = await test.world.database.store(
         session: session, workspace: test.world.workspace.id, id: World.identifier(),
         role: "visitor", kind: "text", sender: visitor, name: "", body: body, payload: nil)
     }

@@ -1,62 +1,59 @@
 import Chat
 import Conversations
 import Directory
-import Foundation
+import DomainFixtures
 import JSON
+import Kernel
 import Postgres
 import Primitives
 import Synchronization
 import Testing
 
-@testable import REST
-
 /// A workspace whose bot knows something.
-private struct BotWorld {
-  let world: World
+private struct BotWorkplace {
+  let place: Workplace
   let bots: Bots
 
   init(_ settings: [(WorkspaceSettings.Key, String)] = []) async throws {
-    world = try await World()
+    place = try await Workplace()
     bots = Bots(
-      database: world.database, sessions: world.sessions, settings: world.api.cachedSettings,
-      patterns: world.api.patterns, log: { _ in })
+      database: place.database, sessions: place.sessions,
+      settings: CachedSettings(place.database), patterns: JobThread(name: "patterns"),
+      log: { _ in })
     for (key, json) in settings {
-      _ = try await world.database.ask(
+      _ = try await place.database.ask(
         WorkspaceSettings.store(
-          key, try #require(JSONValue(json)), workspace: world.workspace.id))
+          key, try #require(JSONValue(json)), workspace: place.id))
     }
   }
 
   func intent(
     _ name: String, _ keyword: String, _ kind: String, _ replies: String, position: Int64 = 0
   ) async throws {
-    _ = try await world.database.run(
+    _ = try await place.database.run(
       Query(
         """
         INSERT INTO intents (workspace_id, name, keyword, match_kind, replies, position)
         VALUES ($1::uuid, $2::text, $3::text, $4::text, $5::jsonb, $6::bigint)
         """,
         [
-          .uuid(world.workspace.id), .text(name), .text(keyword), .text(kind),
+          .uuid(place.id), .text(name), .text(keyword), .text(kind),
           .json(Array(replies.utf8)), .int(position),
         ]))
   }
 
   @discardableResult
   func say(_ body: String, in session: Identifier, payload: String? = nil) async -> Outcome {
-    await World.store(
-      session: session, workspace: world.workspace.id, id: World.identifier(), role: "visitor",
-      kind: "text", sender: nil, name: "", body: Array(body.utf8),
-      payload: payload.map { Array($0.utf8) })
+    await place.say(body, in: session, payload: payload)
   }
 
   func answer(_ session: Identifier) async {
-    await bots.answer([session], of: world.workspace.id, now: World.now)
+    await bots.answer([session], of: place.id, now: Workplace.now)
   }
 
   /// The log as `role kind text`.
   func log(_ session: Identifier) async throws -> [String] {
-    let rows = try await world.database.run(
+    let rows = try await place.database.run(
       Query(
         """
         SELECT role || ' ' || kind || ' ' || content FROM chats WHERE session_id = $1::uuid
@@ -66,12 +63,12 @@ private struct BotWorld {
   }
 
   func attend() async throws {
-    _ = try await world.database.run(
+    _ = try await place.database.run(
       Query(
         """
         INSERT INTO operator_presence (workspace_id, operator_id, seen_at)
         VALUES ($1::uuid, $2::uuid, now() + interval '10 minutes')
-        """, [.uuid(world.workspace.id), .uuid(world.mika.id)]))
+        """, [.uuid(place.id), .uuid(place.mika.id)]))
   }
 }
 
@@ -85,10 +82,10 @@ private struct BotWorld {
 
   @Test("the first intent that fits answers, once for each message, whatever is run again")
   func intents() async throws {
-    let test = try await BotWorld([Self.greeting])
+    let test = try await BotWorkplace([Self.greeting])
     try await test.intent("b", "price", "contains", #"[{"text":"10 €"},{"text":"A month"}]"#)
     try await test.intent("a", "price", "contains", #"["second"]"#, position: 1)
-    let session = try await test.world.conversation()
+    let session = try await test.place.conversation()
     await test.say("Your PRICES?", in: session)
     await test.answer(session)
     let expected = [
@@ -97,7 +94,7 @@ private struct BotWorld {
     #expect(try await test.log(session) == expected)
     // Again; after a crash before it was noted; and by several at once.
     await test.answer(session)
-    _ = try await test.world.database.run(
+    _ = try await test.place.database.run(
       Query("DELETE FROM bot_progress WHERE session_id = $1::uuid", [.uuid(session)]))
     await withTaskGroup { group in
       for _ in 1...3 { group.addTask { await test.answer(session) } }
@@ -117,19 +114,19 @@ private struct BotWorld {
 
   @Test("reply objects, a button's value, and a pattern that runs away among those that do not")
   func objects() async throws {
-    let test = try await BotWorld()
-    _ = try await test.world.database.run(
+    let test = try await BotWorkplace()
+    _ = try await test.place.database.run(
       Query(
         """
         INSERT INTO reply_objects (workspace_id, object_id, object_type, payload, alt_text) VALUES
           ($1::uuid, 'menu', 'buttons',
            '{"text":"Choose","buttons":[{"label":"A","type":"reply","value":"opt-a"}]}', 'Pick one')
-        """, [.uuid(test.world.workspace.id)]))
+        """, [.uuid(test.place.id)]))
     try await test.intent("0", "^(a+)+$", "regex", #"["never"]"#, position: -2)
     try await test.intent("broken", "(", "regex", #"["never"]"#, position: -1)
     try await test.intent("menu", "menu", "exact", #"[{"object":"menu"},{"object":"gone"}]"#)
     try await test.intent("choice", "opt-a", "exact", #"["You chose A"]"#)
-    let session = try await test.world.conversation()
+    let session = try await test.place.conversation()
     await test.say("menu", in: session)
     await test.answer(session)
     await test.say("A", in: session, payload: #"{"reply":{"to":"x","value":"opt-a"}}"#)
@@ -140,7 +137,7 @@ private struct BotWorld {
     try #require(log.count == 5, "\(log.map { $0.prefix(40) })")
     #expect(log[1] == "bot buttons Pick one")
     #expect(log[3] == "bot text You chose A")
-    let rows = try await test.world.database.run(
+    let rows = try await test.place.database.run(
       Query(
         """
         SELECT payload ->> 'text' FROM chats WHERE session_id = $1::uuid AND kind = 'buttons'
@@ -150,20 +147,21 @@ private struct BotWorld {
 
   @Test("where an operator has the conversation, or it is closed, no bot speaks")
   func silent() async throws {
-    let test = try await BotWorld([Self.greeting])
+    let test = try await BotWorkplace([Self.greeting])
     try await test.intent("x", "hello", "contains", #"["Hi"]"#)
     for state in ["claim", "close"] {
-      let session = try await test.world.conversation()
+      let session = try await test.place.conversation()
       await test.say("hello", in: session)
-      let changed = try await test.world.call(
-        "POST", "\(conversations)/\(session)/\(state)", json: "{}")
-      #expect(changed.status == 200)
+      switch state {
+      case "claim": #expect(try await test.place.claim(session)?.verdict == .applied)
+      default: #expect(try await test.place.change(.closed, session)?.isApplied == true)
+      }
       await test.answer(session)
       #expect(try await test.log(session).allSatisfy { !$0.hasPrefix("bot") }, "\(state)")
     }
     // Of another workspace, by a wrong call.
-    let other = try await BotWorld()
-    let foreign = try await other.world.conversation()
+    let other = try await BotWorkplace()
+    let foreign = try await other.place.conversation()
     await other.say("hello", in: foreign)
     await test.answer(foreign)
     #expect(try await other.log(foreign).count == 1)
@@ -171,14 +169,14 @@ private struct BotWorld {
 
   @Test("a person is asked for by the menu or by an intent; then no bot speaks any more")
   func handover() async throws {
-    let test = try await BotWorld()
+    let test = try await BotWorkplace()
     try await test.intent(
       "person", "human", "contains", #"[{"text":"One moment"},{"handover":true}]"#)
     try await test.intent("x", "hello", "contains", #"["Hi"]"#)
     for (body, payload) in [("a human please", nil), ("Agent", #"{"handover":true}"#)]
       as [(String, String?)]
     {
-      let session = try await test.world.conversation()
+      let session = try await test.place.conversation()
       await test.say(body, in: session, payload: payload)
       await withTaskGroup { group in
         for _ in 1...3 { group.addTask { await test.answer(session) } }
@@ -189,10 +187,9 @@ private struct BotWorld {
       #expect(log.filter { $0 == "system event The visitor asks for a person" }.count == 1)
       #expect(log.filter { $0.hasPrefix("bot") }.count == (payload == nil ? 1 : 0))
       #expect(log.last == "visitor text hello")
-      let shown = try await test.world.call("GET", "\(conversations)/\(session)")
-      #expect(shown.string("conversation.status") == "waiting")
-      #expect(shown.string("conversation.waiting_since") != nil)
-      #expect(test.world.sessions.hints.withLock { $0.contains(session) })
+      let shown = try await test.place.read(session)
+      #expect(shown.status == "waiting" && shown.waitingSince != nil)
+      #expect(test.place.sessions.hints.withLock { $0.contains(session) })
     }
   }
 
@@ -205,9 +202,9 @@ private struct BotWorld {
       ([Self.greeting, Self.away, closed], true, "Nobody is here"),
       ([Self.greeting, closed], true, "Welcome"), ([Self.away], true, nil), ([], false, nil),
     ] as [([(WorkspaceSettings.Key, String)], Bool, String?)] {
-      let test = try await BotWorld(settings)
+      let test = try await BotWorkplace(settings)
       if isAttended { try await test.attend() }
-      let session = try await test.world.conversation()
+      let session = try await test.place.conversation()
       await test.say("hello", in: session)
       await test.answer(session)
       #expect(try await test.log(session).dropFirst().first == said.map { "bot text \($0)" })
@@ -219,17 +216,17 @@ private struct BotWorld {
 
   @Test("what nobody answered is found again, until it was looked at")
   func unanswered() async throws {
-    let test = try await BotWorld()
-    let workspace = test.world.workspace.id
+    let test = try await BotWorkplace()
+    let workspace = test.place.id
     try await test.intent("x", "hello", "contains", #"["Hi"]"#)
-    let session = try await test.world.conversation()
+    let session = try await test.place.conversation()
     await test.say("hello", in: session)
-    _ = try await test.world.database.run(
+    _ = try await test.place.database.run(
       Query(
         "UPDATE chat_sessions SET last_message_at = now() + interval '1 hour' WHERE id = $1::uuid",
         [.uuid(session)]))
     #expect(await test.bots.unanswered(in: workspace) == [], "of this moment: others are at it")
-    _ = try await test.world.database.run(
+    _ = try await test.place.database.run(
       Query(
         """
         UPDATE chat_sessions SET last_message_at = now() - interval '5 seconds'
@@ -243,14 +240,14 @@ private struct BotWorld {
 
   @Test("what the store does not take now is answered by the next run")
   func unavailable() async throws {
-    let test = try await BotWorld()
+    let test = try await BotWorkplace()
     try await test.intent("x", "hello", "contains", #"["Hi"]"#)
-    let session = try await test.world.conversation()
+    let session = try await test.place.conversation()
     await test.say("hello", in: session)
-    test.world.sessions.scripted.withLock { $0 = Outcome(verdict: .unavailable) }
+    test.place.sessions.scripted.withLock { $0 = Outcome(verdict: .unavailable) }
     await test.answer(session)
     #expect(try await test.log(session).count == 1)
-    test.world.sessions.scripted.withLock { $0 = nil }
+    test.place.sessions.scripted.withLock { $0 = nil }
     await test.answer(session)
     #expect(try await test.log(session).last == "bot text Hi")
   }

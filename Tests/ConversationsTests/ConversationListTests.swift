@@ -1,13 +1,13 @@
 /// The list with every combination of its filters, against the same rows filtered and sorted here.
+import Conversations
 import Directory
+import DomainFixtures
 import Foundation
 import Postgres
 import Primitives
 import Testing
 
-@testable import REST
-
-@Suite struct ListFilterTests {
+@Suite struct ConversationListTests {
   private struct Row {
     var id: Identifier
     var status: String
@@ -25,53 +25,51 @@ import Testing
 
   /// Two and two of the same moment. A third waits, is active, is closed (two of these are of
   /// nobody), and tags, visitors and texts come in other rhythms.
-  private func rows(of world: World) async throws -> [Row] {
-    _ = try await world.database.run(
+  private func rows(of place: Workplace) async throws -> [Row] {
+    _ = try await place.database.run(
       Query(
         """
         INSERT INTO tags (workspace_id, name) VALUES ($1::uuid, 'vip'), ($1::uuid, 'late')
-        """, [.uuid(world.workspace.id)]))
+        """, [.uuid(place.id)]))
     var people: [Identifier] = []
     for name in Self.visitors {
-      people.append(World.identifier())
-      _ = try await world.database.run(
+      people.append(Workplace.identifier())
+      _ = try await place.database.run(
         Query(
           "INSERT INTO visitors (id, workspace_id, name) VALUES ($1::uuid, $2::uuid, $3::text)",
-          [.uuid(people.last), .uuid(world.workspace.id), .text(name)]))
+          [.uuid(people.last), .uuid(place.id), .text(name)]))
     }
-    let dana = try await World.addOperator("Dana", to: world.workspace, world.database)
+    let dana = try await Workplace.addOperator("Dana", to: place.workspace, place.database)
     var rows: [Row] = []
     for number in 0..<Self.count {
       let status = ["waiting", "active", "closed"][number % 3]
       let title = number % 4 < 2 ? "Order \(number)" : ""
       let preview = number % 7 == 0 ? "an order of 50%" : "hello"
       var row = Row(
-        id: World.identifier(), status: status, visitor: people[number / 2 % 4], assignee: nil,
+        id: Workplace.identifier(), status: status, visitor: people[number / 2 % 4], assignee: nil,
         tags: [], texts: [title, preview, Self.visitors[number / 2 % 4]],
         order: [
           "waiting": number / 2, "closed": 100 - number * 7 % Self.count / 2,
           "newest": 200 + number * 5 % Self.count / 2,
         ])
       if status != "waiting", number % 4 != 0 {
-        row.assignee = number % 2 == 0 ? world.mika.id : dana.id
+        row.assignee = number % 2 == 0 ? place.mika.id : dana.id
       }
       if number % 2 == 0 { row.tags.insert("vip") }
       if number % 5 == 0 { row.tags.insert("late") }
-      try await store(row, title, preview, in: world)
+      try await store(row, title, preview, in: place)
       rows.append(row)
     }
     return rows
   }
 
   private func store(
-    _ row: Row, _ title: String, _ preview: String, in world: World
+    _ row: Row, _ title: String, _ preview: String, in place: Workplace
   ) async throws {
     func time(_ order: String) -> Parameter {
-      .time(
-        WallTime(
-          microseconds: World.now.microseconds + Int64(row.order[order] ?? 0) * 1_000_000))
+      .time(Workplace.after(Int64(row.order[order] ?? 0)))
     }
-    _ = try await world.database.run(
+    _ = try await place.database.run(
       Query(
         """
         WITH one AS (
@@ -86,7 +84,7 @@ import Testing
         FROM unnest(string_to_array(nullif($11::text, ''), ',')) AS tag
         """,
         [
-          .uuid(row.id), .uuid(world.workspace.id), .uuid(row.visitor), .text(title),
+          .uuid(row.id), .uuid(place.id), .uuid(row.visitor), .text(title),
           .text(preview), .text(row.status), .uuid(row.assignee), time("waiting"), time("closed"),
           time("newest"), .text(row.tags.joined(separator: ",")),
         ]))
@@ -94,59 +92,85 @@ import Testing
 
   @Test(
     "each combination of filters has its rows, each once, in order, over all pages",
-    arguments: ["", "all", "open", "waiting", "active", "closed"])
-  func combinations(status: String) async throws {
-    let world = try await World()
-    let rows = try await rows(of: world)
+    arguments: [nil, "open", "waiting", "active", "closed"])
+  func combinations(status: String?) async throws {
+    let place = try await Workplace()
+    let rows = try await rows(of: place)
     let statuses =
       switch status {
-      case "", "all": ["waiting", "active", "closed"]
+      case nil: ["waiting", "active", "closed"]
       case "open": ["waiting", "active"]
-      default: [status]
+      case let status?: [status]
       }
     for tag in [nil, "vip", "late", "none"] {
       for visitor in [nil, rows[0].visitor] {
         for assignee in [nil, "me", "none"] {
           for text in [nil, "oRDer", "ada", "50%"] {
-            var query = status.isEmpty ? "" : "status=\(status)&"
-            if let tag { query += "tag=\(tag)&" }
-            if let visitor { query += "visitor=\(visitor)&" }
-            if let assignee { query += "assignee=\(assignee)&" }
-            if let text { query += "q=\(text.replacing("%", with: "%25"))&" }
+            var list = ConversationList(limit: 5)
+            list.status = status
+            list.tag = tag
+            list.visitor = visitor
+            list.assignee = assignee == "me" ? place.mika.id : nil
+            list.isUnassigned = assignee == "none"
+            list.search = text
             let expected = rows.filter { row in
               statuses.contains(row.status) && tag.map { row.tags.contains($0) } != false
                 && (visitor == nil || row.visitor == visitor)
-                && (assignee == nil || row.assignee == (assignee == "me" ? world.mika.id : nil))
+                && (assignee == nil || row.assignee == list.assignee)
                 && text.map { text in
                   row.texts.contains { $0.range(of: text, options: .caseInsensitive) != nil }
                 } != false
             }
-            try await expect(sorted(expected, by: status), of: query, in: world)
+            try await expect(sorted(expected, by: status ?? ""), of: list, in: place)
           }
         }
       }
     }
   }
 
-  private func sorted(_ rows: [Row], by status: String) -> [String] {
+  private func sorted(_ rows: [Row], by status: String) -> [Identifier] {
     let order = ["waiting", "closed"].contains(status) ? status : "newest"
     let ascending = rows.sorted {
       ($0.order[order] ?? 0, $0.id.description) < ($1.order[order] ?? 0, $1.id.description)
     }
-    return (order == "waiting" ? ascending : ascending.reversed()).map(\.id.description)
+    return (order == "waiting" ? ascending : ascending.reversed()).map(\.id)
   }
 
-  private func expect(_ expected: [String], of query: String, in world: World) async throws {
-    var seen: [String] = []
-    var cursor: String?
-    repeat {
-      let page = cursor.map { "&cursor=\($0)" } ?? ""
-      let answer = try await world.call("GET", "\(conversations)?\(query)limit=5\(page)")
-      #expect(answer.status == 200, "\(query)")
-      #expect(answer.int("total") == expected.count, "\(query)")
-      seen += answer.objects("conversations").compactMap { $0["id"] as? String }
-      cursor = answer.string("next_cursor")
-    } while cursor != nil && seen.count <= Self.count
-    #expect(seen == expected, "\(query)")
+  private func expect(
+    _ expected: [Identifier], of list: ConversationList, in place: Workplace
+  ) async throws {
+    var list = list
+    var seen: [Identifier] = []
+    var hasMore = true
+    while hasMore, seen.count <= Self.count {
+      let page = try await place.database.ask(list.page(of: place.id))
+      hasMore = page.count > list.limit
+      seen += page.prefix(list.limit).map(\.id)
+      list.position = page.prefix(list.limit).last
+    }
+    #expect(seen == expected, "\(list)")
+    let counts = try await place.database.ask(ConversationCounts.of(place.id, me: place.mika.id))
+    let counted = try await place.database.ask(list.countMatches(in: place.id))
+    #expect(counted == Int64(expected.count), "\(list)")
+    if let total = list.total(counts) { #expect(total == counted, "\(list)") }
+  }
+
+  @Test("two rows of the same time are on one page each", arguments: [nil, "waiting"])
+  func ties(status: String?) async throws {
+    let place = try await Workplace()
+    for _ in 1...5 { _ = try await place.conversation() }
+    _ = try await place.database.run(
+      Query(
+        """
+        UPDATE chat_sessions SET created_at = now(), waiting_since = now()
+        WHERE workspace_id = $1::uuid
+        """, [.uuid(place.id)]))
+    var list = ConversationList(limit: 2)
+    list.status = status
+    let first = try await place.database.ask(list.page(of: place.id)).prefix(2)
+    list.position = first.last
+    list.limit = 10
+    let second = try await place.database.ask(list.page(of: place.id))
+    #expect(Set(first.map(\.id) + second.map(\.id)).count == 5)
   }
 }
