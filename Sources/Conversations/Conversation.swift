@@ -3,8 +3,8 @@ public import Postgres
 public import Primitives
 import SharedSQL
 
-/// A row of the operators' list: a session with what its list and head show. The REST API and the
-/// `inbox` events of the socket give the same JSON.
+/// A conversation as the operators' list shows it. The REST API and the `inbox` events of the
+/// WebSocket use the same JSON.
 public struct Conversation: Sendable, Equatable {
   public var id: Identifier
   public var workspace: Identifier
@@ -30,11 +30,11 @@ public struct Conversation: Sendable, Equatable {
   /// A JSON object as text.
   public var context: [UInt8]
   public var tags: [String]
-  /// From 1 to 5; nil as long as the visitor has not rated it.
+  /// From 1 to 5; nil without a rating.
   public var rating: Int64?
-  /// The beginning of the comment with it.
+  /// The first 160 characters of the rating's comment.
   public var ratingComment: String?
-  /// 1 is next; nil for who does not stand in line, or behind a thousand others.
+  /// The position in the queue, 1 for the next; nil outside the queue and after position 1,000.
   public var queuePosition: Int64?
 }
 
@@ -43,7 +43,7 @@ public func conversationQuery(_ id: Identifier, of workspace: Identifier) -> Que
   conversationsQuery([id], of: workspace)
 }
 
-/// Those of these conversations that the workspace has, in any order.
+/// The conversations with these ids that the workspace has, in no particular order.
 public func conversationsQuery(_ ids: [Identifier], of workspace: Identifier) -> Query {
   Query(conversationsSQL, [.uuids(ids), .uuid(workspace)])
 }
@@ -71,7 +71,7 @@ private let conversationsSQL: SQL = """
   WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
   """
 
-/// One row of the answer to these queries; nil when there is none.
+/// Decodes one row of the result of these queries; nil if there is no such row.
 public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
   guard row < rows.count, let id = rows.uuid(row, 0), let workspace = rows.uuid(row, 1),
     let status = rows.text(row, 3), let createdAt = rows.time(row, 14),
@@ -91,11 +91,13 @@ public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
     queuePosition: rows.int(row, 21))
 }
 
-/// - Parameter person: what stands as the visitor, as JSON; nil: id and name.
+/// Appends a conversation as a JSON object.
+///
+/// - Parameter person: the JSON value of `visitor`; nil: an object with id and name.
 public func appendConversationJSON(
   _ conversation: Conversation, visitor person: [UInt8]? = nil, to json: inout [UInt8]
 ) {
-  // `append` instead of `appendObject`: the object may stand as an element or after a key.
+  // `append` instead of `appendObject`: the object may be an element or follow a key.
   json.append(
     contentsOf: [UInt8].object { json in
       json.appendMember("id", conversation.id)

@@ -76,7 +76,7 @@ final class GatewayContext: Sendable {
     let botJob = BotJob(
       Bots(
         database: services, sessions: services, settings: api.cachedSettings,
-        patterns: api.patterns, goesOn: apiOptions.onResume, log: apiOptions.report))
+        patterns: api.patterns, onResume: apiOptions.onResume, log: apiOptions.report))
     jobs = BackgroundJobs(
       [botJob, QueueJob(services: services, mailboxes: mailboxes) { logger.error("\($0)") }],
       executors: executors)

@@ -11,9 +11,7 @@ import Testing
     _ change: MemberChange, _ member: Operator, in place: Workplace, reach: String = "agent admin"
   ) async throws -> (word: String, freed: [Identifier])? {
     try await place.database.ask(
-      change.statement(
-        of: member.id, reachedRoles: reach,
-        by: [.uuid(place.id), .uuid(place.mika.id), .text("operator")]))
+      change.statement(of: member.id, reachedRoles: reach, by: place.actor))
   }
 
   @Test(

@@ -96,7 +96,7 @@ import Testing
     for isBlocked in [true, false] {
       let changed = try await place.database.ask(
         Visitor.setBlocked(
-          id, isBlocked, workspace: place.id, by: .command, now: Workplace.now))
+          id, isBlocked, by: place.actor, now: Workplace.now))
       #expect(changed == true)
       #expect(try await isShutOut(subject, place) == isBlocked)
     }
@@ -117,7 +117,7 @@ import Testing
     let blocked = Workplace.identifier()
     _ = try await place.database.ask(Visitor.create(id: blocked, workspace: place.id, name: ""))
     _ = try await place.database.ask(
-      Visitor.setBlocked(blocked, true, workspace: place.id, by: .command, now: Workplace.now))
+      Visitor.setBlocked(blocked, true, by: place.actor, now: Workplace.now))
     let bad = Standing.Subject.visitor(blocked, workspace: place.id)
     let subjects = [strange] + visitors + [bad, login(place)]
     #expect(try await place.database.ask(Standing.shutOut(of: subjects)) == [strange, bad])

@@ -92,7 +92,7 @@ import Testing
     func block(_ isBlocked: Bool, at seconds: Int64) async throws {
       _ = try await place.database.ask(
         Visitor.setBlocked(
-          visit.visitor.id, isBlocked, workspace: place.id, by: .command,
+          visit.visitor.id, isBlocked, by: place.actor,
           now: Workplace.after(seconds)))
     }
     try await block(true, at: 1)
@@ -140,17 +140,14 @@ import Testing
     let place = try await Workplace()
     let visit = try await begin(place, Secret())
     let id = visit.visitor.id
-    let actor = VisitorData.Actor(kind: "operator", id: place.mika.id)
-    func block(_ isBlocked: Bool, at seconds: Int64, in workspace: Identifier) async throws -> Bool?
-    {
+    func block(_ isBlocked: Bool, at seconds: Int64, in place: Workplace) async throws -> Bool? {
       try await place.database.ask(
-        Visitor.setBlocked(
-          id, isBlocked, workspace: workspace, by: actor, now: Workplace.after(seconds)))
+        Visitor.setBlocked(id, isBlocked, by: place.actor, now: Workplace.after(seconds)))
     }
     for (isBlocked, changes) in [(true, true), (true, false), (false, true), (false, false)] {
-      #expect(try await block(isBlocked, at: isBlocked ? 1 : 2, in: place.id) == changes)
+      #expect(try await block(isBlocked, at: isBlocked ? 1 : 2, in: place) == changes)
     }
-    #expect(try await block(true, at: 3, in: try await Workplace().id) == nil)
+    #expect(try await block(true, at: 3, in: try await Workplace()) == nil)
     let events = try await place.database.ask(Visitor.friendEvents(of: id, workspace: place.id))
     #expect(events.map(\.event) == ["follow", "block", "unblock"])
     #expect(events.allSatisfy { $0.channel == "widget" })

@@ -77,7 +77,7 @@ import Testing
     let place = try await Workplace()
     let id = try await visitor(place)
     _ = try await place.database.ask(
-      Visitor.setBlocked(id, true, workspace: place.id, by: .command, now: Workplace.now))
+      Visitor.setBlocked(id, true, by: place.actor, now: Workplace.now))
     #expect(try await update(id, place, name: "Eve") == nil)
     #expect(try await adopt(id, "user-1", place) == nil)
   }

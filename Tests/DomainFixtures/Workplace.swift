@@ -20,6 +20,9 @@ public struct Workplace: Sendable {
   public let mika: Operator
   public var id: Identifier { workspace.id }
 
+  /// Mika as the author of a change.
+  public var actor: AuditActor { AuditActor(workspace: id, id: mika.id, kind: "operator") }
+
   public init() async throws {
     database = try Workers.shared.get()
     sessions = RecordingSessions(database)

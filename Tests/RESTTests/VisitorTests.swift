@@ -148,7 +148,6 @@ struct VisitorWorld {
     let ada = #","identity":"\#(test.identity(#""sub":"b""#))""#
     let first = await test.token(ada)
     let id = try #require(first.string("visitor.id").flatMap { Identifier($0) })
-    let workspace = test.world.workspace.id
     #expect(
       try await test.world.database.ask(
         Visitor.setBlocked(

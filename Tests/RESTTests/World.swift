@@ -41,9 +41,7 @@ struct World {
     try await Workplace.addOperator(name, to: workspace, database)
   }
 
-  var actor: AuditActor {
-    AuditActor(workspace: workspace.id, id: mika.id, kind: "operator")
-  }
+  var actor: AuditActor { place.actor }
 
   func bearer(_ member: Operator, now: WallTime = World.now) throws -> String {
     let principal = Principal.operator(

@@ -2,29 +2,29 @@ public import Postgres
 public import Primitives
 import SharedSQL
 
-/// Conversations that are given to operators without anybody asking, where the workspace wants it
-/// (`assign` = `least_busy`): the longest waiting one to the available operator with the fewest,
-/// below what one may have. And those of an operator who is gone go back to their places in line.
+/// Automatic assignment, if the workspace's setting `assign` is `least_busy`: the next conversation
+/// of the queue goes to the available operator with the fewest open ones, below the capacity.
+/// Conversations of an absent operator return to their positions in the queue.
 ///
-/// Under the same locks as `Claim`, so that neither a claim at the same moment nor another gateway
-/// gives one twice, or too many to one.
+/// It takes the same locks as `Claim`, so that concurrent claims and other gateways neither assign
+/// a conversation twice nor exceed the capacity.
 public enum Assignment {
-  /// A conversation that has changed hands.
-  public struct Given: Sendable, Equatable {
+  /// An assigned conversation.
+  public struct Assigned: Sendable, Equatable {
     public var session: Identifier
     public var operatorName: String
   }
 
-  /// What one attempt to give a conversation came to.
+  /// The result of one attempt to assign a conversation.
   public enum Attempt: Sendable, Equatable {
-    case given(Given)
-    /// Somebody else took it while this waited.
+    case assigned(Assigned)
+    /// An operator claimed it while this attempt waited for the lock.
     case lost
-    /// Nobody waits, nobody is free, or the workspace does not want it.
+    /// The queue is empty, no operator is free, or automatic assignment is off.
     case nothing
   }
 
-  /// Whether there may be something to give: without a lock.
+  /// Whether the setting is on and a conversation waits; without a lock.
   public static func isDue(in workspace: Identifier) -> Query {
     Query(
       """
@@ -35,36 +35,38 @@ public enum Assignment {
       """, [.uuid(workspace)])
   }
 
-  /// Gives one conversation. Whoever gave one back to the queue does not get it again by itself;
-  /// those behind it go on.
-  public static func giveNext(in workspace: Identifier) -> Query {
-    Query(giveSQL, [.uuid(workspace)]).after(.line(of: workspace), .present(in: workspace))
+  /// Assigns one conversation. The operator who returned a conversation to the queue is not chosen
+  /// for it again; then a later conversation of the queue is taken. Decoded by `decodeAttempt`.
+  public static func assignNext(in workspace: Identifier) -> Query {
+    Query(assignSQL, [.uuid(workspace)]).after(.queue(of: workspace), .present(in: workspace))
   }
 
   public static func decodeAttempt(_ rows: Rows) -> Attempt {
     guard !rows.isEmpty else { return .nothing }
     guard let session = rows.uuid(0, 0) else { return .lost }
-    return .given(Given(session: session, operatorName: rows.text(0, 1) ?? ""))
+    return .assigned(Assigned(session: session, operatorName: rows.text(0, 1) ?? ""))
   }
 
-  /// Takes conversations from operators who were not seen for as long as the workspace waits.
+  /// Returns conversations of absent operators to the queue, after the setting
+  /// `reassign_after_seconds`. Decoded by `decodeIdentifiers`.
   ///
   /// - Parameters:
-  ///   - steadySeconds: for how long this gateway could write who is there. Nobody is gone for
-  ///     longer than that: after an outage of the database, or a restart, all were unseen.
+  ///   - steadySeconds: how long this gateway has written presence without interruption. A longer
+  ///     absence does not count: after a restart or an outage of the database all operators seem
+  ///     absent.
   ///   - limit: conversations of one transaction.
-  public static func takeBack(
+  public static func release(
     in workspace: Identifier, steadySeconds: Int64, limit: Int64
   ) -> Query {
-    Query(takeBackSQL, [.uuid(workspace), .int(steadySeconds), .int(limit)])
+    Query(releaseSQL, [.uuid(workspace), .int(steadySeconds), .int(limit)])
   }
 
-  public static func decodeTaken(_ rows: Rows) -> [Identifier] {
+  public static func decodeIdentifiers(_ rows: Rows) -> [Identifier] {
     (0..<rows.count).compactMap { rows.uuid($0, 0) }
   }
 
-  /// Workspaces that want automatic assignment and in which there may be something to do, behind
-  /// `last` in the order of their ids.
+  /// The workspaces after `last`, in the order of their ids, in which automatic assignment is on
+  /// and a conversation waits or has an absent operator. Decoded by `decodeIdentifiers`.
   public static func workspaces(after last: Identifier, limit: Int64) -> Query {
     Query(
       """
@@ -82,7 +84,7 @@ public enum Assignment {
       """, [.uuid(last), .int(limit)])
   }
 
-  private static let giveSQL: SQL = """
+  private static let assignSQL: SQL = """
     WITH free AS MATERIALIZED (
       SELECT o.id, o.name, l.load, p.given_at
       FROM chirrup_queue($1::uuid) AS q
@@ -122,8 +124,8 @@ public enum Assignment {
     FROM choice c LEFT JOIN target t ON true
     """
 
-  /// In the order of the ids, as a batch of messages locks them.
-  private static let takeBackSQL: SQL = """
+  /// Locks the rows in the order of their ids, as a batch of messages does.
+  private static let releaseSQL: SQL = """
     WITH gone AS MATERIALIZED (
       SELECT p.operator_id, o.name, now() - q.reassign_after AS since
       FROM chirrup_queue($1::uuid) AS q

@@ -1,11 +1,11 @@
-/// What changes of a member, or that one leaves: then the conversations of that member go back to
-/// the queue in the same transaction.
 public import Directory
-public import Postgres
+import Postgres
 public import Primitives
 
+/// A change or the removal of a member. If the member is removed or disabled, their conversations
+/// return to the queue in the same transaction.
 public struct MemberChange: Sendable {
-  // Nil stays as it is.
+  // Nil: no change.
   var name: String?
   var role: String?
   var isDisabled: Bool?
@@ -23,19 +23,18 @@ public struct MemberChange: Sendable {
     self.isRemoval = isRemoval
   }
 
-  /// `word` is `done`, or why nothing was done: `beyond_reach`, `last_owner`, `shared`; `freed` are
-  /// the conversations that wait again. Nil when the workspace has no such member.
+  /// The answer is nil if the workspace has no such member. `word` is `done`, or the refusal:
+  /// `beyond_reach` (a role outside `reachedRoles`), `last_owner` or `shared` (the account belongs
+  /// to another workspace too). `freed` are the conversations that returned to the queue.
   ///
-  /// - Parameters:
-  ///   - reachedRoles: the roles that the author may give and change, with blanks between.
-  ///   - author: the workspace, and who does it as the audit log has it.
+  /// - Parameter reachedRoles: the roles that the author may assign and change, separated by spaces.
   public func statement(
-    of member: Identifier, reachedRoles: String, by author: [Parameter]
+    of member: Identifier, reachedRoles: String, by author: AuditActor
   ) -> Statement<(word: String, freed: [Identifier])?> {
     Statement(
       Query(
         MemberChange.sql,
-        author + [
+        author.parameters + [
           .uuid(member), .text(name), .text(role), isDisabled.map { .bool($0) } ?? .null,
           .text(passwordHash), .text(reachedRoles), .bool(isRemoval),
         ])
@@ -46,9 +45,7 @@ public struct MemberChange: Sendable {
     }
   }
 
-  /// Who is the last owner is decided under a lock on all owners, so that two of them cannot lower
-  /// each other at the same time. The conversations of who is removed or disabled go back to the
-  /// queue, and their logs say so.
+  /// The lock on all owners keeps two of them from demoting each other at the same time.
   private static let sql: StaticString = """
     WITH owners AS (
       SELECT m.operator_id FROM memberships m JOIN operators o ON o.id = m.operator_id

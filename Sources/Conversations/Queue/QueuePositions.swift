@@ -2,17 +2,17 @@ public import Postgres
 public import Primitives
 import SharedSQL
 
-/// Who waits in a workspace, in order, and how quickly it has moved of late: one statement for all
-/// who are told their place.
+/// The positions of waiting conversations and the pace of the queue, which visitors see. One
+/// statement reads them for a whole workspace.
 public enum QueuePositions {
-  /// Those behind are told nothing.
+  /// Conversations after this position get none.
   public static let positionsMax: Int64 = 2_000
 
   public struct Order: Sendable, Equatable {
-    /// The sessions, the next one first; empty where the workspace does not tell positions.
+    /// The sessions, the next one first; empty if the workspace's setting hides positions.
     public var sessions: [Identifier] = []
-    /// Time between two that are taken, from the last twenty within two hours; nil while there are
-    /// fewer than three. A line that stands still makes it longer.
+    /// The mean time between two claims: from the oldest of the last 20 claims within two hours
+    /// until now. Nil with fewer than three claims.
     public var placeMilliseconds: Int64?
   }
 

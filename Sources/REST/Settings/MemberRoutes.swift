@@ -86,7 +86,7 @@ struct MemberRoutes: RouteGroup {
   private func apply(_ change: MemberChange, _ call: Call) async throws(Problem) {
     let outcome = try await api.database.run(
       change.statement(
-        of: call.id, reachedRoles: call.caller.reachedRoles, by: call.actor.parameters))
+        of: call.id, reachedRoles: call.caller.reachedRoles, by: call.actor))
     switch outcome?.word {
     case "done": break
     case "beyond_reach": throw call.caller.beyondReach
