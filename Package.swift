@@ -74,18 +74,23 @@ let package = Package(
     layer("OpenSSL", ["COpenSSL", "Primitives"]),
     layer("Postgres", ["CLibpq", "Primitives"]),
     layer("EmbeddedPostgres", ["Kernel"]),
-    layer("Journal", ["Postgres", "Chat", "Primitives"]),
+    layer("SharedSQL", ["Postgres"]),
+    layer("Journal", ["SharedSQL", "Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
     layer("Tokens", ["Primitives", "JSON", "OpenSSL"]),
-    layer("Directory", ["Postgres", "OpenSSL", "JSON", "Primitives"]),
-    layer("DataRetention", ["Migrator", "Directory", "Postgres", "Primitives"]),
+    layer("Directory", ["SharedSQL", "Postgres", "OpenSSL", "JSON", "Primitives"]),
+    layer("DataRetention", ["Migrator", "Directory", "SharedSQL", "Postgres", "Primitives"]),
     layer("HTTPClient", ["CCurl", "Kernel"]),
     layer(
       "Webhooks", ["HTTPClient", "Directory", "Postgres", "OpenSSL", "Kernel", "Primitives"]),
-    layer("Automation", ["Directory", "Chat", "JSON", "Postgres", "OpenSSL", "Primitives"]),
+    layer(
+      "Automation",
+      ["Directory", "SharedSQL", "Chat", "JSON", "Postgres", "OpenSSL", "Primitives"]),
     layer(
       "Conversations",
-      ["Automation", "Directory", "Chat", "Postgres", "Kernel", "JSON", "Primitives"]),
+      [
+        "Automation", "Directory", "SharedSQL", "Chat", "Postgres", "Kernel", "JSON", "Primitives",
+      ]),
     layer(
       "REST",
       [
@@ -106,8 +111,8 @@ let package = Package(
       name: "chirrup",
       dependencies: [
         "Gateway", "Migrator", "DataRetention", "EmbeddedPostgres", "Settings", "Tokens",
-        "Directory", "Postgres",
-        "OpenSSL", "Kernel", "Wire", "Journal", "Chat", "Primitives",
+        "Directory", "SharedSQL", "Postgres", "OpenSSL", "Kernel", "Wire", "Journal", "Chat",
+        "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -137,6 +142,12 @@ let package = Package(
     .target(
       name: "Fixtures", dependencies: ["Postgres", "EmbeddedPostgres"], path: "Tests/Fixtures",
       exclude: ["legacy"], swiftSettings: strict),
+    .target(
+      name: "DomainFixtures",
+      dependencies: [
+        "Conversations", "Directory", "SharedSQL", "Chat", "Migrator", "Postgres",
+        "EmbeddedPostgres", "OpenSSL", "Kernel", "Primitives",
+      ], path: "Tests/DomainFixtures", swiftSettings: strict),
 
     suite("PrimitivesTests", ["Primitives"]),
     suite("WireTests", ["Wire", "Primitives"]),
@@ -163,12 +174,25 @@ let package = Package(
         "OpenSSL",
         "Kernel", "Primitives",
       ]),
+    suite(
+      "DirectoryTests",
+      [
+        "DomainFixtures", "Conversations", "Directory", "Postgres", "OpenSSL", "Chat", "JSON",
+        "Primitives",
+      ]),
     suite("AutomationTests", ["Automation", "Directory", "JSON", "Primitives"]),
+    suite(
+      "ConversationsTests",
+      [
+        "DomainFixtures", "Conversations", "Directory", "Postgres", "Kernel", "Chat", "JSON",
+        "Primitives",
+      ]),
     suite(
       "RESTTests",
       [
-        "REST", "Conversations", "Automation", "Webhooks", "Directory", "Tokens", "Postgres",
-        "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres", "Primitives",
+        "REST", "DomainFixtures", "Conversations", "Automation", "Webhooks", "Directory", "Tokens",
+        "Postgres", "OpenSSL", "Kernel", "Chat", "JSON", "Migrator", "EmbeddedPostgres",
+        "Primitives",
       ]),
     suite("SettingsTests", ["Settings"]),
     suite(

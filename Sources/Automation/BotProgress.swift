@@ -4,6 +4,7 @@ public import Directory
 import JSON
 import Postgres
 public import Primitives
+import SharedSQL
 
 public enum BotProgress {
   /// An unanswered message of a visitor.
@@ -43,8 +44,8 @@ public enum BotProgress {
           WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'
             AND m.seq > coalesce(p.answered_seq, 0)
           ORDER BY m.seq LIMIT $3::bigint) AS c ON true
-        WHERE s.id = $1::uuid AND s.workspace_id = $2::uuid AND s.deleted_at IS NULL
-          AND s.status = 'waiting' AND s.assigned_operator_id IS NULL
+        WHERE s.id = $1::uuid AND s.workspace_id = $2::uuid
+          AND \(ConversationQueue.isUnclaimed("s"))
           AND p.handed_over_at IS NULL
         ORDER BY c.seq
         """, [.uuid(session), .uuid(workspace), .int(Int64(limit))])
@@ -98,7 +99,7 @@ public enum BotProgress {
           FROM target t, handed h
         ), queued AS (
           UPDATE chat_sessions s SET last_seq = t.last_seq + 1,
-            waiting_since = coalesce(s.waiting_since, h.at)
+            \(ConversationQueue.enter("s", at: "h.at"))
           FROM target t, handed h WHERE s.id = t.id AND s.workspace_id = $2::uuid
         )
         SELECT EXISTS (SELECT FROM handed)
@@ -118,10 +119,9 @@ public enum BotProgress {
       Query(
         """
         SELECT s.id FROM (
-          SELECT id, last_seq, last_message_role, last_message_at FROM chat_sessions
-          WHERE workspace_id = $1::uuid AND status = 'waiting' AND deleted_at IS NULL
-            AND waiting_since IS NOT NULL
-          ORDER BY waiting_since DESC, id DESC LIMIT 1000) AS s
+          SELECT w.id, w.last_seq, w.last_message_role, w.last_message_at FROM chat_sessions w
+          WHERE w.workspace_id = $1::uuid AND \(ConversationQueue.contains("w"))
+          ORDER BY \(ConversationQueue.reverseOrder("w")) LIMIT 1000) AS s
         LEFT JOIN bot_progress p ON p.workspace_id = $1::uuid AND p.session_id = s.id
         WHERE s.last_message_role = 'visitor'
           AND s.last_message_at BETWEEN now() - interval '10 minutes'

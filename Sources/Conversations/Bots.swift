@@ -1,11 +1,10 @@
-/// The bots: what a workspace has set up answers a visitor while no operator has the conversation.
+/// The bots: automatic replies to visitors while no operator is assigned.
 ///
-/// Nothing of it is on the path of a message: the visitor's message is committed and shown before
-/// anybody here hears of it. An answer is a message like any other, appended by the loop that owns
-/// the session, under an id that follows from the visitor's message and the place among its
-/// answers. So what a crash interrupts is simply done again (`unanswered` finds it), and two
-/// gateways that do it at once store one answer. How far a conversation has been answered stands in
-/// `bot_progress`, which is written last.
+/// Bots are not on the path of a message: the visitor's message is committed and delivered first. A
+/// reply is a message like any other, appended by the loop that owns the session. Its id is derived
+/// from the id of the visitor's message and the ordinal of the reply, so a repeated run stores
+/// nothing twice. `bot_progress` is written last; after a crash, `unanswered` finds the
+/// conversation and the run is repeated.
 import Automation
 import Chat
 public import Directory
@@ -15,52 +14,52 @@ public import Primitives
 import Synchronization
 
 public final class Bots: Sendable {
-  /// Why a bot says nothing now.
+  /// Why a bot cannot reply now.
   private enum Failure: Error {
     case query(QueryFailure)
-    /// The thread of the patterns has no room.
+    /// The queue of the pattern thread is full.
     case tooBusy
   }
 
   private let database: any Database
   private let sessions: any Sessions
   private let settings: CachedSettings
-  /// For work that is too long for a loop: patterns and what is compiled from rows.
+  /// Matches and compiles patterns, which takes too long for an event loop.
   private let patterns: JobThread
-  /// Called after work on another thread, where this goes on.
-  private let goesOn: @Sendable () -> Void
+  private let onResume: @Sendable () -> Void
   private let log: @Sendable (String) -> Void
   private let scripts = Mutex<[Identifier: (script: BotScript, at: WallTime)]>([:])
   private let reported = Mutex<[Identifier: [String]]>([:])
 
-  /// Workspaces whose intents are kept in memory, and for how long.
+  /// Cached scripts: their number and lifetime.
   static let scriptsMax = 256
   static let scriptSeconds: Int64 = 2
-  /// Workspaces whose broken intents are remembered, and names of them in a line of the log.
+  /// Workspaces whose invalid intents were logged; names in one log line.
   static let reportedMax = 1_024
   static let namesMax = 5
-  /// Conversations of one workspace that are answered at the same time.
+  /// Conversations of one workspace that are answered concurrently.
   static let lanes = 8
-  /// Visitors' messages that one run answers in one conversation.
+  /// Messages of one conversation that one run answers.
   static let messagesMax = 20
 
   /// - Parameters:
-  ///   - goesOn: called after work on another thread.
-  ///   - log: told about failures that are ours, and about intents that cannot be used.
+  ///   - patterns: the thread that matches patterns.
+  ///   - onResume: called on the caller's executor after each job of `patterns`.
+  ///   - log: receives a line for each failure of the gateway and for invalid intents.
   public init(
     database: any Database, sessions: any Sessions, settings: CachedSettings, patterns: JobThread,
-    goesOn: @escaping @Sendable () -> Void = {}, log: @escaping @Sendable (String) -> Void
+    onResume: @escaping @Sendable () -> Void = {}, log: @escaping @Sendable (String) -> Void
   ) {
     self.database = database
     self.sessions = sessions
     self.settings = settings
     self.patterns = patterns
-    self.goesOn = goesOn
+    self.onResume = onResume
     self.log = log
   }
 
-  /// Answers what visitors have written in these conversations. Never throws: what fails now is
-  /// done by the next run.
+  /// Replies to the unanswered messages of these conversations. After a failure the next run
+  /// repeats them.
   public func answer(_ sessions: [Identifier], of workspace: Identifier, now: WallTime) async {
     let script: BotScript
     do throws(Failure) {
@@ -83,7 +82,7 @@ public final class Bots: Sendable {
     }
   }
 
-  /// While PostgreSQL is away, or busy, the next run does it.
+  /// An unavailable or overloaded PostgreSQL is not logged here.
   private func report(_ failure: Failure) {
     switch failure {
     case .tooBusy: log("a bot could not answer now: too many patterns wait to be matched")
@@ -101,13 +100,13 @@ public final class Bots: Sendable {
     }
   }
 
-  /// Runs what takes too long for a loop on the thread of its own, where workspaces take turns.
-  private func aside<Result: Sendable>(
+  /// Runs a job on the pattern thread, where workspaces take turns.
+  private func offLoop<Result: Sendable>(
     for workspace: Identifier, _ body: @escaping @Sendable () -> Result
   ) async throws(Failure) -> Result {
     do throws(JobThread.Refused) {
       let result = try await patterns.run(for: workspace, body)
-      goesOn()
+      onResume()
       return result
     } catch {
       throw .tooBusy
@@ -124,8 +123,7 @@ public final class Bots: Sendable {
     }
   }
 
-  /// Conversations of this workspace in which a visitor's last words have waited for an answer for
-  /// a while: after a crash, or of another gateway that has died.
+  /// Conversations of this workspace that a crashed gateway left unanswered. Empty after a failure.
   public func unanswered(in workspace: Identifier) async -> [Identifier] {
     do throws(Failure) {
       return try await run(BotProgress.unanswered(in: workspace))
@@ -145,7 +143,7 @@ public final class Bots: Sendable {
     }
     let statement = BotScript.load(workspace)
     let rows = try await run(Statement(statement.query) { $0 })
-    let script = try await aside(for: workspace) { statement.answer(rows) }
+    let script = try await offLoop(for: workspace) { statement.answer(rows) }
     reportBroken(script.broken, in: workspace)
     scripts.withLock {
       if $0.count >= Bots.scriptsMax { $0.removeAll(keepingCapacity: true) }
@@ -154,7 +152,7 @@ public final class Bots: Sendable {
     return script
   }
 
-  /// Once for each list of broken intents, not with each reading.
+  /// Logs each list of invalid intents once.
   private func reportBroken(_ names: [String], in workspace: Identifier) {
     let isNews = reported.withLock { reported in
       let before = reported[workspace] ?? []
@@ -184,7 +182,7 @@ public final class Bots: Sendable {
       }
       let (replies, handsOver) = try await replies(to: message, workspace, script, now)
       for (ordinal, reply) in replies {
-        guard try await say(reply, in: session, workspace, answering: message.id, ordinal, now)
+        guard try await send(reply, in: session, workspace, answering: message.id, ordinal, now)
         else { return }
       }
       if handsOver {
@@ -195,7 +193,7 @@ public final class Bots: Sendable {
     try await run(BotProgress.note(session, workspace: workspace, answered: last.seq))
   }
 
-  /// With their places among the answers: the greeting has place 0.
+  /// The replies with their ordinals; 0 is the greeting.
   private func replies(
     to message: BotProgress.Message, _ workspace: Identifier, _ script: BotScript, _ now: WallTime
   ) async throws(Failure) -> (replies: [(Int, ReplyObject)], handsOver: Bool) {
@@ -205,8 +203,8 @@ public final class Bots: Sendable {
     }
     let intents = script.intents
     let text = message.choice ?? message.body
-    // Its limit is some 20 ms, which is much for a loop.
-    let (intent, undecided) = try await aside(for: workspace) {
+    // Matching may take about 20 ms.
+    let (intent, undecided) = try await offLoop(for: workspace) {
       intents.first(matching: text)
     }
     if !undecided.isEmpty {
@@ -225,7 +223,8 @@ public final class Bots: Sendable {
     return (replies, handsOver)
   }
 
-  /// What is said after the first message: that nobody is there, or else the greeting.
+  /// The reply to the first message: the away message outside business hours or without an
+  /// available operator, otherwise the greeting.
   private func greeting(
     _ workspace: Identifier, _ now: WallTime
   ) async throws(Failure) -> String? {
@@ -239,8 +238,8 @@ public final class Bots: Sendable {
     return greeting.isEnabled && !greeting.text.isEmpty ? greeting.text : nil
   }
 
-  /// False when the store does not take it now: the rest waits for the next run.
-  private func say(
+  /// False if the store is unavailable: the next run sends the remaining replies.
+  private func send(
     _ reply: ReplyObject, in session: Identifier, _ workspace: Identifier,
     answering message: Identifier, _ ordinal: Int, _ now: WallTime
   ) async throws(Failure) -> Bool {
@@ -250,7 +249,7 @@ public final class Bots: Sendable {
       role: .bot, kind: reply.messageKind, sender: nil, senderName: Array(name.utf8),
       body: Array(reply.body.utf8), payload: reply.payload)
     switch outcome.verdict {
-    // A conflict: it was answered before, and the answer was changed since.
+    // A conflict: an earlier run sent this reply, and its text was edited since.
     case .stored, .duplicate, .conflict, .rejected: return true
     case .unavailable, .closed, .noSuchSession: return false
     }

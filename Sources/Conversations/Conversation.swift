@@ -1,9 +1,10 @@
 import JSON
 public import Postgres
 public import Primitives
+import SharedSQL
 
-/// A row of the operators' list: a session with what its list and head show. The REST API and the
-/// `inbox` events of the socket give the same JSON.
+/// A conversation as the operators' list shows it. The REST API and the `inbox` events of the
+/// WebSocket use the same JSON.
 public struct Conversation: Sendable, Equatable {
   public var id: Identifier
   public var workspace: Identifier
@@ -29,11 +30,11 @@ public struct Conversation: Sendable, Equatable {
   /// A JSON object as text.
   public var context: [UInt8]
   public var tags: [String]
-  /// From 1 to 5; nil as long as the visitor has not rated it.
+  /// From 1 to 5; nil without a rating.
   public var rating: Int64?
-  /// The beginning of the comment with it.
+  /// The first 160 characters of the rating's comment.
   public var ratingComment: String?
-  /// 1 is next; nil for who does not stand in line, or behind a thousand others.
+  /// The position in the queue, 1 for the next; nil outside the queue and after position 1,000.
   public var queuePosition: Int64?
 }
 
@@ -42,33 +43,35 @@ public func conversationQuery(_ id: Identifier, of workspace: Identifier) -> Que
   conversationsQuery([id], of: workspace)
 }
 
-/// Those of these conversations that the workspace has, in any order.
+/// The conversations with these ids that the workspace has, in no particular order.
 public func conversationsQuery(_ ids: [Identifier], of workspace: Identifier) -> Query {
-  Query(
-    """
-    SELECT s.id, s.workspace_id, s.title, s.status, s.user_id,
-      (SELECT v.name FROM visitors v WHERE v.id = s.user_id AND v.workspace_id = $2::uuid),
-      s.assigned_operator_id, s.operator_name, s.last_seq, s.last_message_preview,
-      s.last_message_role, s.last_message_at,
-      (SELECT max(m.read_seq) FROM read_marks m
-        WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'operator'),
-      (SELECT max(m.read_seq) FROM read_marks m
-        WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'),
-      s.created_at, s.updated_at, s.waiting_since, s.claimed_at, s.closed_at, s.context::text,
-      (SELECT string_agg(t.tag, E'\\n' ORDER BY t.tag) FROM session_tags t
-        WHERE t.workspace_id = $2::uuid AND t.session_id = s.id),
-      CASE WHEN s.status = 'waiting' AND s.waiting_since IS NOT NULL THEN nullif((
-        SELECT count(*) FROM (SELECT FROM chat_sessions w
-          WHERE w.workspace_id = $2::uuid AND w.status = 'waiting' AND w.deleted_at IS NULL
-            AND (w.waiting_since, w.id) <= (s.waiting_since, s.id) LIMIT 1001) AS line), 1001) END,
-      r.rating, left(r.comment, 160)
-    FROM chat_sessions s
-    LEFT JOIN csat_responses r ON r.workspace_id = $2::uuid AND r.session_id = s.id
-    WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
-    """, [.uuids(ids), .uuid(workspace)])
+  Query(conversationsSQL, [.uuids(ids), .uuid(workspace)])
 }
 
-/// One row of the answer to these queries; nil when there is none.
+private let conversationsSQL: SQL = """
+  SELECT s.id, s.workspace_id, s.title, s.status, s.user_id,
+    (SELECT v.name FROM visitors v WHERE v.id = s.user_id AND v.workspace_id = $2::uuid),
+    s.assigned_operator_id, s.operator_name, s.last_seq, s.last_message_preview,
+    s.last_message_role, s.last_message_at,
+    (SELECT max(m.read_seq) FROM read_marks m
+      WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'operator'),
+    (SELECT max(m.read_seq) FROM read_marks m
+      WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'),
+    s.created_at, s.updated_at, s.\(ConversationQueue.entryTime), s.claimed_at, s.closed_at,
+    s.context::text,
+    (SELECT string_agg(t.tag, E'\\n' ORDER BY t.tag) FROM session_tags t
+      WHERE t.workspace_id = $2::uuid AND t.session_id = s.id),
+    CASE WHEN \(ConversationQueue.contains("s")) THEN nullif((
+      SELECT count(*) FROM (SELECT FROM chat_sessions w
+        WHERE w.workspace_id = $2::uuid AND \(ConversationQueue.reaches("s", from: "w"))
+        LIMIT 1001) AS line), 1001) END,
+    r.rating, left(r.comment, 160)
+  FROM chat_sessions s
+  LEFT JOIN csat_responses r ON r.workspace_id = $2::uuid AND r.session_id = s.id
+  WHERE s.workspace_id = $2::uuid AND s.id = ANY ($1::uuid[]) AND s.deleted_at IS NULL
+  """
+
+/// Decodes one row of the result of these queries; nil if there is no such row.
 public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
   guard row < rows.count, let id = rows.uuid(row, 0), let workspace = rows.uuid(row, 1),
     let status = rows.text(row, 3), let createdAt = rows.time(row, 14),
@@ -88,11 +91,13 @@ public func decodeConversation(_ rows: Rows, row: Int = 0) -> Conversation? {
     queuePosition: rows.int(row, 21))
 }
 
-/// - Parameter person: what stands as the visitor, as JSON; nil: id and name.
+/// Appends a conversation as a JSON object.
+///
+/// - Parameter person: the JSON value of `visitor`; nil: an object with id and name.
 public func appendConversationJSON(
   _ conversation: Conversation, visitor person: [UInt8]? = nil, to json: inout [UInt8]
 ) {
-  // `append` instead of `appendObject`: the object may stand as an element or after a key.
+  // `append` instead of `appendObject`: the object may be an element or follow a key.
   json.append(
     contentsOf: [UInt8].object { json in
       json.appendMember("id", conversation.id)

@@ -1,11 +1,12 @@
-/// The words that stand at a conversation.
+/// The tags of a conversation.
 public import Directory
 import Postgres
 public import Primitives
 
 public enum ConversationTags {
-  /// Sets which tags a conversation has. Those that the workspace does not know yet are made, up to
-  /// `tagsMax` in all: false when there is no room. Nil when there is no such conversation.
+  /// Replaces the tags of a conversation and creates missing ones in the workspace. Returns false,
+  /// without a change, if the workspace would have more than `tagsMax` tags; nil if there is no such
+  /// conversation.
   public static func set(
     _ names: [String], of session: Identifier, in workspace: Identifier, tagsMax: Int64
   ) -> Statement<Bool?> {
@@ -16,7 +17,7 @@ public enum ConversationTags {
     ) { rows in rows.isEmpty ? nil : (rows.bool(0, 0) ?? false) }
   }
 
-  /// The session's row is locked first, so that of two who tag at once the last one counts whole.
+  /// Locks the session's row first, so that concurrent calls replace each other's tags as a whole.
   private static let sql: StaticString = """
     WITH target AS (
       SELECT id FROM chat_sessions

@@ -3,14 +3,14 @@ import JSON
 import Postgres
 public import Primitives
 
-/// How a visitor found a conversation: one rating for each, the last one counts.
+/// A visitor's rating of a conversation. A later rating replaces an earlier one.
 public struct Rating: Sendable {
   var session: Identifier
   var workspace: Identifier
   var visitor: Identifier
   var rating: Int64
   var comment: String?
-  /// The id of the line in the log.
+  /// The id of the event in the log.
   var line: Identifier
 
   public init(
@@ -25,9 +25,9 @@ public struct Rating: Sendable {
     self.line = line
   }
 
-  /// One transaction under the lock of the session's row, like every line of a log. The same rating
-  /// once more changes nothing. The line has the comment as it was then, so that operators read it
-  /// at its place. Answers whether it was news; nil when the visitor has no such conversation.
+  /// Stores the rating and adds an event with rating and comment to the log, under the lock of the
+  /// session's row. Returns false if the same rating was stored before, which changes nothing; nil
+  /// if the visitor has no such conversation.
   public var statement: Statement<Bool?> {
     let payload = [UInt8].object { json in
       json.appendMember("event", "rated")

@@ -1,26 +1,26 @@
-/// What the gateway lends to those who work on conversations outside the path of a message.
+/// The sessions of the gateway's loops, for code outside the path of a message.
 public import Chat
 public import Kernel
 public import Primitives
 
-/// The loops that own the conversations.
+/// Access to the loops that own the sessions.
 public protocol Sessions: Sendable {
-  /// Appends an entry to a session's log, like a `send` of the socket: committed when it answers
-  /// `stored`.
+  /// Appends an entry to a session's log, like `send` of the WebSocket. The entry is committed if
+  /// the outcome is `stored`.
   func append(
     session: Identifier, workspace: Identifier, id: Identifier, role: Role, kind: Kind,
     sender: Identifier?, senderName: [UInt8], body: [UInt8], payload: [UInt8]
   ) async -> Outcome
 
-  /// A hint that the database holds something new for this session: its owner reads the state and
-  /// the new entries, and shows them to subscribers and inboxes.
+  /// Notifies the session's owner of a change in the database: it reads the state and the new
+  /// entries and sends them to subscribers and inboxes.
   func changed(session: Identifier)
 
-  /// Something of which work follows that nobody waits for: see `WorkspaceNews`.
+  /// Starts background work: see `WorkspaceNews`.
   func happened(_ news: WorkspaceNews)
 
-  /// Ends the connections of people who may not come in any more, as the database says, once their
-  /// calls have ended. False: that could not be confirmed in time.
+  /// Closes the connections of people whose access was revoked in the database, after their calls
+  /// in flight. False: no confirmation in time.
   func shutOut(_ ids: Set<Identifier>, after calls: Countdown) async -> Bool
 }
 

@@ -8,6 +8,7 @@
 public import Migrator
 import Postgres
 public import Primitives
+import SharedSQL
 
 public struct LineImport {
   /// The number of rows to import, or imported.
@@ -146,7 +147,7 @@ public struct LineImport {
   }
 
   private func importUsers(after first: String, upTo last: String) throws -> Summary {
-    func run(_ sql: StaticString) throws -> Int64 {
+    func run(_ sql: SQL) throws -> Int64 {
       let query = Query(sql, [.uuid(workspace), .text(first), .text(last)])
       return Int64(try archive.connection.run(query).affected)
     }
@@ -184,7 +185,7 @@ extension LineImport {
     """
 
   /// An erased visitor is not imported again.
-  private static let visitors: StaticString = """
+  private static let visitors: SQL = """
     INSERT INTO visitors (id, workspace_id, external_id, name, attributes, created_at, last_seen_at)
     SELECT pg_temp.derived($1, 'user:' || line_user_id), $1, line_user_id,
       coalesce(display_name, ''),
@@ -199,12 +200,12 @@ extension LineImport {
     ON CONFLICT DO NOTHING
     """
 
-  private static let sessions: StaticString = """
+  private static let sessions: SQL = """
     INSERT INTO chat_sessions (id, workspace_id, user_id, status, created_at, closed_at,
-      waiting_since, channel)
+      \(ConversationQueue.entryTime), channel)
     SELECT pg_temp.derived($1, 'session:' || line_user_id), $1,
       pg_temp.derived($1, 'user:' || line_user_id), 'closed', min(created_at), max(created_at),
-      NULL, 'line'
+      \(ConversationQueue.outside), 'line'
     FROM messages
     WHERE line_user_id::text COLLATE "C" > $2 AND line_user_id::text COLLATE "C" <= $3
       AND NOT pg_temp.is_event(message_type)
@@ -214,7 +215,7 @@ extension LineImport {
 
   /// Numbers continue after the session's last one; the row lock orders them with concurrent
   /// writers.
-  private static let messages: StaticString = """
+  private static let messages: SQL = """
     WITH session AS MATERIALIZED (
       SELECT s.id, s.last_seq, v.external_id, v.id AS visitor
       FROM chat_sessions s JOIN visitors v ON v.workspace_id = $1 AND v.id = s.user_id
@@ -262,7 +263,7 @@ extension LineImport {
     FROM fresh
     """
 
-  private static let friendEvents: StaticString = """
+  private static let friendEvents: SQL = """
     INSERT INTO friend_events (workspace_id, id, visitor_id, channel, event, created_at)
     SELECT $1, pg_temp.derived($1, 'message:' || m.id), v.id, 'line', m.message_type, m.created_at
     FROM messages m JOIN visitors v

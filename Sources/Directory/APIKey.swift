@@ -1,7 +1,7 @@
 import Postgres
 public import Primitives
 
-/// A key with which a server calls the REST API: known to the database by its hash only.
+/// A key of the REST API for another server. The database has only its hash.
 public struct APIKey: Sendable, Equatable {
   public var id: Identifier
   public var workspace: Identifier
@@ -17,8 +17,8 @@ public struct APIKey: Sendable, Equatable {
 }
 
 extension APIKey {
-  /// The key with this hash, unless it was revoked or has ended. Notes that it was used, at most
-  /// once a minute, so that a busy key is not a busy row.
+  /// The key with this hash; nil if it was revoked or has expired. Updates the time of the last use
+  /// at most once a minute, so that a busy key does not mean a busy row.
   public static func find(tokenHash: [UInt8], now: WallTime) -> Statement<APIKey?> {
     Statement(
       Query(

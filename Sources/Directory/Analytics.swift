@@ -1,33 +1,32 @@
 import Postgres
 public import Primitives
 
-/// What was counted of a workspace (`chat_analytics`), day by day in its time zone. How it is
-/// counted, and why it never takes a scan, says the migration 20261124_count_analytics.
+/// The analytics of a workspace (`chat_analytics`) by day in its time zone. The migration
+/// 20261124_count_analytics explains how they are maintained without a scan.
 public enum Analytics {
-  /// The figures of some conversations: of a day, of an operator, or of all days together.
+  /// The figures of a day, of an operator, or of a whole range.
   public struct Figures: Sendable, Equatable {
     public var sessions: Int64
     public var messages: Int64
     public var ratings: Int64
     /// The sum of ratings from 1 to 5.
     public var rated: Int64
-    /// P50 and P90 of waiting, first response and resolution, in milliseconds; nil where nothing
-    /// was measured.
+    /// P50 and P90 of waiting, first response and resolution, in milliseconds; nil without data.
     public var times: [Int64?]
 
     static let timeColumns = 6
   }
 
-  /// Counts what has happened and was not counted yet, at most so many conversations. Answers how
-  /// many there were; nil while another gateway is at it.
+  /// Counts pending changes of at most `limit` conversations. Returns their number; nil while
+  /// another gateway counts.
   public static func count(limit: Int) -> Statement<Int64?> {
     Statement(Query("SELECT chirrup_count($1::bigint::integer)", [.int(Int64(limit))])) {
       $0.isEmpty ? nil : $0.int(0, 0)
     }
   }
 
-  /// Counts everything anew; answers the number of conversations. What waited to be counted when
-  /// this began need not wait any longer; it goes last, under the lock of the counting.
+  /// Recomputes all figures of a workspace; returns the number of conversations. Pending changes
+  /// are deleted afterwards, under the lock of the counting.
   public static func recompute(_ workspace: Identifier) -> Statement<Int64> {
     Statement(
       Query(
@@ -40,7 +39,7 @@ public enum Analytics {
     ) { $0.isEmpty ? 0 : $0.int(0, 0) ?? 0 }
   }
 
-  /// Which days are meant: without any the last thirty, until today.
+  /// Resolves a range of days; by default the last 30 days until today.
   public static func range(
     _ workspace: Identifier, from: String?, to: String?, now: WallTime
   ) -> Statement<(from: String, to: String, days: Int64, timeZone: String)?> {
@@ -64,7 +63,8 @@ public enum Analytics {
     }
   }
 
-  /// Every day of the range, also one without conversations, and last all of them together.
+  /// Every day of the range, including days without conversations; the last row (`day` is nil) is
+  /// the whole range.
   public static func days(
     _ workspace: Identifier, from: String, to: String
   ) -> Statement<[(day: String?, figures: Figures)]> {
@@ -93,7 +93,7 @@ public enum Analytics {
     ) { rows in (0..<rows.count).map { (rows.text($0, 0), Figures(rows, $0, from: 1)) } }
   }
 
-  /// Conversations that began, from Monday to Sunday, in the hours of each.
+  /// The number of new conversations by weekday (Monday first) and hour.
   public static func hours(
     _ workspace: Identifier, from: String, to: String
   ) -> Statement<[[Int64]]> {
@@ -120,7 +120,7 @@ public enum Analytics {
 
   public typealias OperatorFigures = (id: Identifier, name: String, figures: Figures)
 
-  /// Those who had a conversation in these days, the busiest first.
+  /// Operators with a conversation in the range, the busiest first.
   public static func operators(
     _ workspace: Identifier, from: String, to: String, limit: Int
   ) -> Statement<[OperatorFigures]> {
@@ -168,7 +168,7 @@ public enum Analytics {
 }
 
 extension Analytics.Figures {
-  /// Columns: sessions, messages, ratings, their sum, six times.
+  /// Columns: sessions, messages, ratings, sum of ratings, the six times.
   init(_ rows: Rows, _ row: Int, from column: Int) {
     sessions = rows.int(row, column) ?? 0
     messages = rows.int(row, column + 1) ?? 0

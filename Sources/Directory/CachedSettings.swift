@@ -2,8 +2,7 @@ public import Postgres
 public import Primitives
 import Synchronization
 
-/// The settings of workspaces as everybody on this node reads them: from memory if they were read a
-/// moment ago.
+/// The settings of workspaces, read through the cache of this gateway.
 public final class CachedSettings: Sendable {
   private let database: any Database
   private let cache = Mutex(SettingsCache())
@@ -22,8 +21,8 @@ public final class CachedSettings: Sendable {
     return entry
   }
 
-  /// Whoever writes a setting says so, or this node answers by the old one for a moment, as the
-  /// others do (`SettingsCache.secondsMax`).
+  /// Call after writing a setting: this gateway uses it at once, the others after
+  /// `SettingsCache.secondsMax`.
   public func forget(_ workspace: Identifier) {
     cache.withLock { $0.forget(workspace) }
   }
@@ -37,7 +36,7 @@ public final class CachedSettings: Sendable {
     } catch {
       guard case .refused(let state, _) = error, state.errorClass == "22" else { throw error }
     }
-    // A zone that PostgreSQL does not know, in a table that somebody filled by hand.
+    // An unknown time zone, in a table that was filled by hand.
     var plain = hours
     plain.timeZone = "UTC"
     return try await database.run(Schedule.statement(plain, at: now))

@@ -1,7 +1,7 @@
 public import Postgres
 
-/// Runs one statement as a transaction of its own, without blocking: on the gateway's loops the
-/// connection of the loop that the caller runs on.
+/// Runs each statement as a transaction of its own, without blocking a thread. On the gateway's
+/// loops it uses the connection of the caller's loop.
 public protocol Database: Sendable {
   func run(_ query: Query) async throws(QueryFailure) -> Rows
 }

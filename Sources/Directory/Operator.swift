@@ -1,7 +1,7 @@
 import Postgres
 public import Primitives
 
-/// Somebody who answers visitors, as a member of one workspace.
+/// An operator as a member of one workspace.
 public struct Operator: Sendable, Equatable {
   public var id: Identifier
   public var email: String
@@ -9,10 +9,10 @@ public struct Operator: Sendable, Equatable {
   /// `owner`, `admin` or `agent`.
   public var membership: String
   public var workspace: Identifier
-  /// Changes with the password: the beginning of the digest of its hash. Nil where it was not asked
-  /// for.
+  /// The first 16 hexadecimal digits of the SHA-256 of the password's hash: it changes with the
+  /// password. Nil if the statement does not select it.
   public var credential: String?
-  /// Somebody else has given the password: nothing but changing it is allowed.
+  /// The password was set by another person: the only permitted action is to change it.
   public var mustChangePassword: Bool
 
   public init(
@@ -30,11 +30,11 @@ public struct Operator: Sendable, Equatable {
 }
 
 extension Operator {
-  /// The role in the token of somebody whose password somebody else has given. No membership has
-  /// it, so that such a token is good for nothing, also where nobody thinks of it.
+  /// The role in the token of an operator who must change their password. No membership has it, so
+  /// that every check of a role refuses such a token.
   public static let roleBeforeOwnPassword = "password_change_required"
 
-  /// What a login needs: the account, its hash, and the workspace it opens.
+  /// The data of a login: the account, its password hash, and the workspace.
   public struct Account: Sendable {
     public var member: Operator
     public var passwordHash: String
@@ -42,8 +42,8 @@ extension Operator {
     public var workspacePublicKey: String
   }
 
-  /// An e-mail address is one account whatever its case. Without a workspace's name the oldest
-  /// membership is taken. Disabled accounts are not found.
+  /// Finds an account by e-mail address, ignoring case, with the oldest membership unless
+  /// `workspace` names one. Nil for disabled accounts.
   public static func account(email: String, workspace: String?) -> Statement<Account?> {
     Statement(
       Query(
@@ -68,8 +68,8 @@ extension Operator {
     }
   }
 
-  /// The member behind a token: nil when the account was disabled, left the workspace, logged out
-  /// or has another password or role since.
+  /// The member of a token; nil if they were disabled, left the workspace or logged out, or if
+  /// their password or role has changed.
   public static func member(_ login: OperatorLogin) -> Statement<Operator?> {
     Statement(
       Query(
@@ -94,7 +94,7 @@ extension Operator {
     }
   }
 
-  /// The operator with this e-mail address, member of a workspace or not.
+  /// The operator with this e-mail address, with or without a membership.
   public static func withEmail(_ email: String) -> Statement<(id: Identifier, name: String)?> {
     Statement(
       Query(
@@ -105,7 +105,7 @@ extension Operator {
     }
   }
 
-  /// Whether a workspace has a member already.
+  /// Whether a workspace has any member.
   public static func isAnybody(in workspace: Identifier) -> Statement<Bool> {
     Statement(
       Query(
@@ -114,7 +114,7 @@ extension Operator {
     ) { rows in rows.isEmpty ? false : rows.bool(0, 0) ?? false }
   }
 
-  /// The first members of a workspace, oldest first: whom `chirrup token operator` may speak for.
+  /// The first members of a workspace, oldest first, for `chirrup token operator`.
   public static func members(of workspace: Identifier, limit: Int) -> Statement<[Operator]> {
     Statement(
       Query(
@@ -127,8 +127,7 @@ extension Operator {
     ) { rows in (0..<rows.count).compactMap { Operator(rows, row: $0) } }
   }
 
-  /// Makes the account and its membership in one transaction. Answers nil when the address is
-  /// taken.
+  /// Creates an account with its membership. Nil if the e-mail address is taken.
   public static func create(
     id: Identifier, email: String, name: String, passwordHash: String, workspace: Identifier,
     membership: String, mustChangePassword: Bool = false
@@ -168,7 +167,7 @@ extension Operator {
         """, [.uuid(workspace), .uuid(id), .text(membership)]))
   }
 
-  /// Gives the account a new password, and ends every login that it has.
+  /// Sets the password of an account and ends all its logins.
   public static func setPassword(
     _ id: Identifier, hash: String, mustChange: Bool = false
   ) -> Statement<Void> {
@@ -181,7 +180,7 @@ extension Operator {
         """, [.uuid(id), .text(hash), .bool(mustChange)]))
   }
 
-  /// Shuts the account out, or lets it in again; its logins end.
+  /// Disables or enables an account; its logins end.
   public static func setDisabled(_ id: Identifier, _ isDisabled: Bool) -> Statement<Void> {
     Statement(
       Query(
@@ -192,8 +191,8 @@ extension Operator {
         """, [.uuid(id), .bool(isDisabled)]))
   }
 
-  /// Columns: id, email, name, role, workspace, and perhaps the credential and whether the password
-  /// must be changed.
+  /// Columns: id, e-mail address, name, role, workspace; optionally the credential and whether the
+  /// password must be changed.
   init?(_ rows: Rows, row: Int = 0) {
     guard row < rows.count, let id = rows.uuid(row, 0), let email = rows.text(row, 1),
       let name = rows.text(row, 2), let membership = rows.text(row, 3),

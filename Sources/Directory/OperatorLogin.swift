@@ -1,15 +1,15 @@
 import Postgres
 public import Primitives
 
-/// What an operator's token stands for: a membership with its role, and, for one who logged in, the
-/// login and the password at that time. When any of it is gone, so is the token's worth.
+/// The claims of an operator's token: a membership with its role and, after a login, the login and
+/// the password of that time. The token is valid as long as all of them are.
 public struct OperatorLogin: Sendable, Hashable {
   public var id: Identifier
   public var workspace: Identifier
   public var role: String
-  /// The hash of the login's cookie, in hexadecimal; nil for a token of the command line.
+  /// The hash of the login's cookie in hexadecimal; nil for a token of the command line.
   public var session: String?
-  /// See `Operator.credential`; nil likewise.
+  /// See `Operator.credential`; nil for a token of the command line.
   public var credential: String?
 
   public init(

@@ -1,23 +1,23 @@
 import Postgres
 public import Primitives
 
-/// Which operators are there, on any gateway: each gateway writes every few seconds whose inbox is
-/// open (`beat`), and who was seen a moment ago is online. So nobody has to be told when a gateway
-/// dies, and an operator who reconnects is never gone in between.
+/// The presence of operators on all gateways. Every few seconds each gateway writes which operators
+/// have an open inbox (`beat`); who was seen within 15 seconds is online. So a crashed gateway needs
+/// no cleanup, and a reconnect causes no absence.
 public struct OperatorPresence: Sendable, Equatable {
   public var isOnline = false
-  /// Online, and takes new conversations.
+  /// Online and accepts new conversations.
   public var isAvailable = false
-  /// Open conversations that the operator has.
+  /// The operator's open conversations.
   public var load: Int64 = 0
 }
 
 extension OperatorPresence {
-  /// Time between two beats; three may be missed.
+  /// The interval of beats. The 15 seconds of `chirrup_is_present` tolerate two missed beats.
   public static let beatMilliseconds: Int64 = 5_000
 
-  /// These operators, by workspace, are here now. Answers the workspaces in which somebody came.
-  /// After an hour of absence an operator takes conversations again, whatever he said before.
+  /// Marks these operators as present. Returns the workspaces in which an operator came online.
+  /// After an hour of absence an operator is available again.
   public static func beat(
     _ here: [(workspace: Identifier, operator: Identifier)]
   ) -> Statement<[Identifier]> {
@@ -42,7 +42,7 @@ extension OperatorPresence {
     ) { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } }
   }
 
-  /// Whether the operator takes new conversations, on whichever gateway he is.
+  /// Sets whether the operator accepts new conversations, for all gateways.
   public static func setAvailable(
     _ id: Identifier, of workspace: Identifier, _ isAvailable: Bool
   ) -> Statement<Void> {
@@ -56,7 +56,7 @@ extension OperatorPresence {
         """, [.uuid(id), .uuid(workspace), .bool(isAvailable)]))
   }
 
-  /// Of every member of a workspace.
+  /// The presence of every member of a workspace.
   public static func members(
     of workspace: Identifier
   ) -> Statement<[Identifier: OperatorPresence]> {

@@ -1,11 +1,10 @@
 import Postgres
 public import Primitives
 
-/// A login in a browser: the cookie's secret is known to the database only by its hash.
+/// A login in a browser. The database has only the hash of the cookie's secret.
 public enum OperatorSession {
-  /// For an account that still has this password hash and is not disabled: answers false when the
-  /// password was changed while it was checked. A change that commits later makes the login
-  /// worthless, because it carries the credential of its password.
+  /// Creates a login, if the account still has this password hash and is not disabled; otherwise
+  /// returns false. If the password changes later, `find` refuses the login by its credential.
   public static func create(
     tokenHash: [UInt8], operator id: Identifier, workspace: Identifier, passwordHash: String,
     expiresAt: WallTime
@@ -28,7 +27,8 @@ public enum OperatorSession {
     ) { !$0.isEmpty }
   }
 
-  /// The member who logged in, unless the login ended, or the account was disabled or left since.
+  /// The member of a login; nil if it has expired, or if the account was disabled, left the
+  /// workspace or changed its password.
   public static func find(tokenHash: [UInt8], now: WallTime) -> Statement<Operator?> {
     Statement(
       Query(
@@ -46,8 +46,8 @@ public enum OperatorSession {
     ) { Operator($0) }
   }
 
-  /// Ends this login, and forgets those of the same operator that ended by themselves. Answers
-  /// whose it was.
+  /// Ends a login and deletes expired ones of the same operator. Returns the operator; nil if there
+  /// is no such login.
   public static func end(tokenHash: [UInt8], now: WallTime) -> Statement<Identifier?> {
     Statement(
       Query(

@@ -1,9 +1,9 @@
 import Postgres
 public import Primitives
 
-/// Visitors' refresh secrets outside of a visit: `Visit` hands them out and exchanges them.
+/// Visitors' refresh secrets outside a visit. `Visit` issues and exchanges them.
 public enum RefreshToken {
-  /// A secret for a visitor who came by another way, the first of a new family.
+  /// Issues the first secret of a new family.
   public static func issue(
     _ refresh: Visit.Refresh, family: Identifier, visitor: Identifier, workspace: Identifier,
     session: Identifier, now: WallTime
@@ -21,7 +21,7 @@ public enum RefreshToken {
         ]))
   }
 
-  /// Removes up to `limit` expired secrets, of visitors who never came back; answers how many.
+  /// Deletes up to `limit` expired secrets; returns their number.
   public static func forgetExpired(now: WallTime, limit: Int) -> Statement<Int> {
     Statement(
       Query(

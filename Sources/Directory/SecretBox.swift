@@ -1,12 +1,11 @@
 import OpenSSL
 
-/// What encrypts the secrets that have to be read again: those of other services (`credentials`)
-/// and of webhooks. AES-256-GCM under a key that is not in the database.
+/// Encrypts secrets that must be readable again, of other services (`credentials`) and of webhooks:
+/// AES-256-GCM with a key from the configuration.
 ///
-/// Without a key in the configuration one is derived from the key that signs tokens, so that a
-/// gateway starts without any; but that one lies in the same database, so it protects only what
-/// leaves it without it. Secrets name the key that sealed them: a configured key can be set, and
-/// exchanged, without losing what older ones have sealed.
+/// Without a configured key it derives one from the key that signs tokens, so that a gateway starts
+/// without configuration. That key is in the same database: it protects only data that leaves the
+/// database without it. A sealed secret has the id of its key, so configured keys can be rotated.
 public struct SecretBox: Sendable {
   public struct Sealed: Sendable, Equatable {
     public var keyID: String
@@ -24,27 +23,27 @@ public struct SecretBox: Sendable {
     var bytes: [UInt8]
   }
 
-  /// The first one seals, all of them open.
+  /// The first key seals; all keys open.
   private let keys: [Key]
 
-  /// - Parameter configured: the texts of `credentials_key`, the newest first.
+  /// - Parameter configured: the values of the setting `credentials_key`, newest first.
   public init(configured: [String], signingKey: [UInt8]) {
     let derived = HMACSHA256.code(for: Array("chirrup credentials".utf8), key: signingKey)
     keys =
       configured.map { SecretBox.key(of: Array($0.utf8)) } + [Key(id: "signing", bytes: derived)]
   }
 
-  /// Also hides how long the text is; its name tells nothing of it.
+  /// The id does not reveal the text.
   private static func key(of text: [UInt8]) -> Key {
     let bytes = HMACSHA256.code(for: Array("chirrup credentials".utf8), key: text)
     let name = HMACSHA256.code(for: Array("name".utf8), key: bytes)
     return Key(id: "key-" + Base64.url.encode(Array(name.prefix(6))), bytes: bytes)
   }
 
-  /// A digest by which a text is recognised and not guessed, though it may hold a password.
+  /// A keyed digest of a text that may hold a password: recognisable, but not open to guessing.
   public func digest(of text: [UInt8]) -> [UInt8] { SecretBox.digest(of: text, keys[0]) }
 
-  /// Whether one of the keys made this digest of the text.
+  /// Whether this is the digest of the text under one of the keys.
   public func recognises(_ text: [UInt8], by digest: [UInt8]) -> Bool {
     keys.contains { SecretBox.digest(of: text, $0) == digest }
   }
@@ -54,14 +53,15 @@ public struct SecretBox: Sendable {
     return HMACSHA256.code(for: text, key: own)
   }
 
-  /// `place` says where it is kept, for example `webhook:` and its id: it opens only there.
+  /// - Parameter place: where the secret is stored, such as `webhook:` and an id. It opens only with
+  ///   the same place (authenticated data of the cipher).
   public func seal(_ secret: [UInt8], place: String) -> Sealed {
     Sealed(
       keyID: keys[0].id,
       bytes: AES256GCM.seal(secret, key: keys[0].bytes, context: Array(place.utf8)))
   }
 
-  /// Nil when its key is not configured any more, or it was changed.
+  /// Nil if the key is not configured any longer, or if secret or place do not match.
   public func open(_ sealed: Sealed, place: String) -> [UInt8]? {
     guard let key = keys.first(where: { $0.id == sealed.keyID }) else { return nil }
     return AES256GCM.open(sealed.bytes, key: key.bytes, context: Array(place.utf8))

@@ -1,17 +1,16 @@
-/// Reads the members of one setting. What is wrong keeps its default, so that a table that somebody
-/// filled by hand can never stop a workspace; `fault` says what was wrong first, for a writer who
-/// is to be told.
+/// Reads the members of one setting. An invalid member counts as its default, so that a table that
+/// was filled by hand cannot stop a workspace; `fault` describes the first invalid one, for the API.
 import JSON
 
 struct SettingReader {
   private let members: [String: JSONValue]
   private var unread: Set<String>
-  /// Stands before the names in a fault: `days[2].`.
+  /// The prefix of names in a fault, such as `days[2].`.
   private let prefix: String
   private var found: String?
   let isObject: Bool
 
-  /// A sentence about what was wrong first; nil if nothing was.
+  /// A sentence about the first invalid member; nil if all are valid.
   var fault: String? {
     if let found { return found }
     return unread.min().map { "The member “\(prefix)\($0)” is unknown." }
@@ -31,7 +30,7 @@ struct SettingReader {
     if found == nil { found = "The member “\(prefix)\(name)” must be \(expected)." }
   }
 
-  /// Nil when it is missing or null.
+  /// Nil if the member is missing or null.
   mutating func value(_ name: String) -> JSONValue? {
     unread.remove(name)
     guard let value = members[name], value != .null else { return nil }
@@ -74,7 +73,7 @@ struct SettingReader {
     return text
   }
 
-  /// At most `max` elements, each read by `read`; those that are wrong are left out.
+  /// A list of at most `max` elements; invalid elements are left out.
   mutating func list<Element>(
     _ name: String, max: Int, _ read: (JSONValue, String) -> (Element?, fault: String?)
   ) -> [Element]? {
@@ -90,7 +89,7 @@ struct SettingReader {
     }
   }
 
-  /// An object inside; nil when it is missing or null.
+  /// The reader of a nested object; nil if the member is missing or null.
   mutating func nested(_ name: String) -> SettingReader? {
     value(name).map { SettingReader($0, prefix: "\(prefix)\(name).") }
   }

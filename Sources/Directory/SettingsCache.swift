@@ -1,7 +1,7 @@
 public import Primitives
 
-/// The settings of the workspaces that were asked for lately, each for a moment: a change made on
-/// another node counts after `secondsMax` at the latest, one made on this node at once (`forget`).
+/// A cache of workspaces' settings. A change on another gateway takes effect after `secondsMax` at
+/// the latest, a change on this one at once (`forget`).
 public struct SettingsCache: Sendable {
   public struct Entry: Sendable {
     public var settings: WorkspaceSettings
@@ -14,11 +14,11 @@ public struct SettingsCache: Sendable {
   }
 
   public static let secondsMax: Int64 = 2
-  /// Workspaces that are remembered: a few kilobytes each.
+  /// Cached workspaces: a few kilobytes each.
   public static let entriesMax = 1_024
 
   private var entries: [Identifier: (entry: Entry, at: WallTime)] = [:]
-  /// Changes that were made here. What was read before one may be from before it.
+  /// The number of changes on this gateway. Settings that were read before a change may be stale.
   public private(set) var changes: UInt64 = 0
 
   public init() {}
@@ -30,7 +30,7 @@ public struct SettingsCache: Sendable {
     return found.entry
   }
 
-  /// - Parameter changes: as they were before it was read.
+  /// - Parameter changes: the value of `changes` before the entry was read.
   public mutating func keep(
     _ entry: Entry, of workspace: Identifier, now: WallTime, asOf changes: UInt64
   ) {
@@ -47,7 +47,7 @@ public struct SettingsCache: Sendable {
     changes &+= 1
   }
 
-  /// A clock that was set back makes nothing fresh for longer.
+  /// An entry from the future (the clock was set back) is not fresh.
   private func isFresh(_ at: WallTime, _ now: WallTime) -> Bool {
     (0..<SettingsCache.secondsMax * 1_000_000).contains(now.microseconds - at.microseconds)
   }

@@ -1,13 +1,11 @@
 import Postgres
 
-/// The secret that signs the tokens of one installation, shared by all its gateways through the
-/// database.
+/// The secret that signs the tokens of an installation. All gateways share it through the database.
 public enum SigningKey {
-  /// Stores `candidate` unless a key of this name exists already, and answers the stored one: two
-  /// gateways that start at once end up with the same key.
+  /// Stores `candidate` unless a key with this id exists, and returns the stored key: gateways that
+  /// start at the same time get the same one.
   ///
-  /// The update that changes nothing makes the losing insert wait for, and return, the winner's
-  /// row.
+  /// The update changes nothing; it makes the losing insert wait for the winner's row and return it.
   public static func getOrCreate(id: String, candidate: [UInt8]) -> Statement<[UInt8]?> {
     Statement(
       Query(

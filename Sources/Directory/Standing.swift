@@ -1,11 +1,11 @@
-/// Whether what a token says is still true: asked before a connection is welcomed, and again when
-/// something was revoked. The rows of the people decide; `revocations` says whom to check again,
-/// and which visitors have no row because they were erased.
+/// Whether the claims of a token still hold. The gateway checks them before it accepts a
+/// connection, and again after a revocation. The rows of operators and visitors decide;
+/// `revocations` names the subjects to check again, and the visitors who were erased.
 public import Postgres
 public import Primitives
 
 public enum Standing {
-  /// Whom a token speaks for, with all that must still hold.
+  /// The subject of a token, with the claims to check.
   public enum Subject: Sendable, Hashable {
     case login(OperatorLogin)
     case visitor(Identifier, workspace: Identifier)
@@ -21,7 +21,7 @@ public enum Standing {
   /// Subjects of one statement.
   public static let checkedMax = 512
 
-  /// Which of these subjects are shut out.
+  /// Those of the first `checkedMax` subjects whose claims do not hold any longer.
   public static func shutOut(of subjects: [Subject]) -> Statement<Set<Subject>> {
     let subjects = Array(subjects.prefix(checkedMax))
     var visitors: [(id: Identifier, workspace: Identifier, place: Int)] = []
@@ -51,7 +51,7 @@ public enum Standing {
     for (place, subject) in subjects.enumerated() {
       guard case .login(let login) = subject else { continue }
       if json.count > 1 { json.append(UInt8(ascii: ",")) }
-      // Identifiers and hexadecimal digits of our own, and a role: nothing that needs escapes.
+      // Identifiers, hexadecimal digits and a role: no character that needs an escape.
       let fields = [
         ("operator", login.id.description), ("workspace", login.workspace.description),
         ("role", login.role), ("session", login.session ?? ""),
@@ -64,8 +64,8 @@ public enum Standing {
     return json
   }
 
-  /// Each subquery is one look into an index: written as `EXISTS`, a plan could read the tables
-  /// whole. The owner of a conversation that came from another system has no row in `visitors`.
+  /// `LIMIT 1` makes each subquery one index lookup; `EXISTS` lets the planner read whole tables.
+  /// The owner of a conversation from another system has no row in `visitors`.
   private static let shutOutSQL: StaticString = """
     SELECT false, l.place::bigint
     FROM jsonb_to_recordset($1::jsonb) AS l (
@@ -88,17 +88,15 @@ public enum Standing {
       (SELECT true FROM revocations r WHERE r.subject_id = v.id LIMIT 1), false)
     """
 
-  /// Revocations of one read; if there are more, everybody is checked again.
+  /// Revocations of one read; if there are more, all connections are checked again.
   public static let revokedMax = 1_000
 
-  /// `subjects` is nil when they are more than `revokedMax`.
+  /// `subjects` is nil if there are more than `revokedMax`.
   public typealias Revoked = (horizon: String?, subjects: Set<Identifier>?)
 
-  /// Who was shut out by a transaction that had not ended when an earlier read answered `horizon`;
-  /// nobody without one.
-  public static func revoked(
-    since horizon: String?
-  ) -> Statement<Revoked> {
+  /// The subjects revoked by transactions that were not committed at an earlier read. Pass the
+  /// `horizon` of that read; the first read, without one, returns no subjects.
+  public static func revoked(since horizon: String?) -> Statement<Revoked> {
     Statement(
       Query(
         """
@@ -114,7 +112,8 @@ public enum Standing {
     }
   }
 
-  /// Removes up to `limit` revocations that no token can outlive: the longest lives a day.
+  /// Deletes up to `limit` revocations older than every valid token: 25 hours, as tokens live at
+  /// most a day.
   public static func forgetRevocations(limit: Int) -> Query {
     Query(
       """

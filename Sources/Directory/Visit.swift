@@ -1,11 +1,12 @@
 import Postgres
 public import Primitives
+import SharedSQL
 
-/// A visitor at one of their conversations: what a visitor's token is made of.
+/// A visitor with one of their conversations: the content of a visitor's token.
 public struct Visit: Sendable, Equatable {
   public var visitor: Visitor
   public var session: VisitorSession
-  /// Operators should be told: the conversation is new, or its context changed.
+  /// The conversation is new, or its context changed: operators are notified.
   public var isNews: Bool
 
   public init(visitor: Visitor, session: VisitorSession, isNews: Bool) {
@@ -15,16 +16,16 @@ public struct Visit: Sendable, Equatable {
   }
 }
 
-/// What a refresh secret brought.
+/// The result of presenting a refresh secret.
 public enum Resumption: Sendable, Equatable {
   case resumed(Visit)
   case banned
-  /// Unknown, expired, revoked, or used again too late.
+  /// Unknown, expired, revoked, or replayed.
   case refused
 }
 
 extension Visit {
-  /// The refresh secret that is handed out, by its hash, and until when it may be used.
+  /// A new refresh secret: its hash and its expiry.
   public struct Refresh: Sendable {
     public var hash: [UInt8]
     public var expiresAt: WallTime
@@ -35,11 +36,10 @@ extension Visit {
     }
   }
 
-  /// The conversation to open if there is none, or a new one is wanted. It stands in line from its
-  /// first message on.
+  /// The conversation to open if the visitor has none or wants a new one.
   public struct Opening: Sendable {
     public var id: Identifier
-    /// A JSON object: the page the visitor is on, the referrer, the locale, …
+    /// A JSON object: the visitor's page, the referrer, the locale, …
     public var context: [UInt8]
 
     public init(id: Identifier, context: [UInt8]) {
@@ -48,7 +48,7 @@ extension Visit {
     }
   }
 
-  /// A visitor nobody knows yet, with a first conversation and the first secret of a new family.
+  /// Creates a visitor with a first conversation and the first secret of a new family.
   public static func begin(
     visitor: Visitor, workspace: Identifier, opening: Opening, refresh: Refresh, now: WallTime
   ) -> Statement<Visit?> {
@@ -61,10 +61,11 @@ extension Visit {
           RETURNING id, name
         ), followed AS (
           INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
-          SELECT $2::uuid, id, 'widget', 'follow', $7::timestamptz FROM visitor
+          SELECT $2::uuid, id, \(Visitor.channel), 'follow', $7::timestamptz FROM visitor
         ), opened AS (
-          INSERT INTO chat_sessions (id, workspace_id, user_id, context, waiting_since)
-          SELECT $4::uuid, $2::uuid, id, $5::jsonb, NULL FROM visitor
+          INSERT INTO chat_sessions
+            (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
+          SELECT $4::uuid, $2::uuid, id, $5::jsonb, \(ConversationQueue.outside) FROM visitor
           RETURNING id, status
         ), issued AS (
           INSERT INTO refresh_tokens
@@ -85,14 +86,14 @@ extension Visit {
   /// Exchanges a refresh secret for the next one of its family, and finds or opens the
   /// conversation.
   ///
-  /// A secret that was exchanged may be used again for a minute (two tabs, a lost answer). Later it
-  /// can only be a copy in other hands: one revoked row ends its family, also for a secret that
-  /// another transaction issues at this moment and this statement cannot see. Exchanged secrets are
-  /// remembered for a week, revoked ones longer than any of their family can live.
+  /// An exchanged secret may be used again for 60 seconds (two tabs, a lost response). Later use is
+  /// a replay and revokes the family: one revoked row is enough, so secrets that a concurrent
+  /// transaction issues are revoked too. Exchanged secrets are kept for a week, revoked ones longer
+  /// than any secret of their family is valid.
   ///
   /// - Parameters:
-  ///   - wanted: a conversation of this visitor; the newest is taken if it is not theirs.
-  ///   - isNewWanted: opens a conversation in any case.
+  ///   - wanted: a conversation of this visitor; the newest one is used if it is not theirs.
+  ///   - isNewWanted: opens a new conversation in any case.
   public static func resume(
     presented hash: [UInt8], workspace: Identifier, wanted: Identifier?, isNewWanted: Bool,
     opening: Opening, refresh: Refresh, now: WallTime
@@ -110,7 +111,7 @@ extension Visit {
     }
   }
 
-  private static let resumeSQL: StaticString = """
+  private static let resumeSQL: SQL = """
     WITH presented AS (
       SELECT token_hash, family, visitor_id, rotated_at, expires_at
       FROM refresh_tokens
@@ -143,7 +144,7 @@ extension Visit {
       RETURNING v.id, v.name
     ), refollowed AS (
       INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
-      SELECT $2::uuid, k.id, 'widget', 'refollow', $3::timestamptz FROM known k
+      SELECT $2::uuid, k.id, \(Visitor.channel), 'refollow', $3::timestamptz FROM known k
       WHERE k.last_seen_at <= $3::timestamptz - interval '30 days' OR 'unblock' = (
         SELECT e.event FROM friend_events e
         WHERE e.workspace_id = $2::uuid AND e.visitor_id = k.id
@@ -154,8 +155,8 @@ extension Visit {
       WHERE s.workspace_id = $2::uuid AND s.deleted_at IS NULL AND NOT $6::boolean
       ORDER BY s.id = $5::uuid DESC NULLS LAST, s.created_at DESC, s.id DESC LIMIT 1
     ), opened AS (
-      INSERT INTO chat_sessions (id, workspace_id, user_id, context, waiting_since)
-      SELECT $7::uuid, $2::uuid, v.id, $8::jsonb, NULL FROM visitor v
+      INSERT INTO chat_sessions (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
+      SELECT $7::uuid, $2::uuid, v.id, $8::jsonb, \(ConversationQueue.outside) FROM visitor v
       WHERE NOT EXISTS (SELECT FROM found)
       RETURNING id, status
     ), moved AS (
@@ -175,7 +176,7 @@ extension Visit {
     FROM judged j LEFT JOIN visitor v ON true LEFT JOIN session s ON true
     """
 
-  /// Columns: visitor, name, session, status, news.
+  /// Columns: visitor, name, session, status, whether it is news.
   init?(_ rows: Rows, from column: Int) {
     guard !rows.isEmpty, let visitor = rows.uuid(0, column), let session = rows.uuid(0, column + 2),
       let status = rows.text(0, column + 3)
@@ -188,7 +189,7 @@ extension Visit {
 }
 
 extension Rows {
-  /// The text of a column of the first row; nil when there is no row.
+  /// The text of a column; nil if there is no such row.
   fileprivate func text(_ row: Int, orNil column: Int) -> String? {
     row < count ? text(row, column) : nil
   }

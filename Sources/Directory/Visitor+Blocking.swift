@@ -1,36 +1,45 @@
 import Postgres
 public import Primitives
 
-/// Whether a visitor may write, and what is recorded of a contact's following, as messengers have
-/// it: the widget's visitors follow with their first visit (`Visit`), and again when they come back
-/// after a month or after they were unblocked.
+/// Blocking of visitors, and the events of a contact (`friend_events`) in the terms of messengers.
+/// A visitor of the widget follows with the first visit (`Visit`), and again after a month of
+/// absence or after being unblocked.
 extension Visitor {
-  /// Shuts a visitor out, or lets them in again, and records it; what is so already is recorded
-  /// once. Answers whether it changed; nil when the workspace has no such visitor.
+  /// The value of `friend_events.channel` for visitors of the widget.
+  static let channel: SQL = "'widget'"
+
+  /// Blocks or unblocks a visitor, with an event and an entry of the audit log. Returns whether
+  /// this changed anything; nil if the workspace has no such visitor. A blocked visitor gets no
+  /// token; the caller ends open connections.
   public static func setBlocked(
-    _ id: Identifier, _ isBlocked: Bool, workspace: Identifier, now: WallTime
+    _ id: Identifier, _ isBlocked: Bool, by actor: AuditActor, now: WallTime
   ) -> Statement<Bool?> {
     Statement(
       Query(
         """
         WITH known AS (
-          SELECT id, banned_at FROM visitors WHERE id = $1::uuid AND workspace_id = $2::uuid
+          SELECT id, banned_at FROM visitors WHERE workspace_id = $1::uuid AND id = $4::uuid
           FOR UPDATE
         ), changed AS (
-          UPDATE visitors v SET banned_at = CASE WHEN $3::boolean THEN $4::timestamptz END
-          FROM known k WHERE v.id = k.id AND (k.banned_at IS NULL) = $3::boolean
+          UPDATE visitors v SET banned_at = CASE WHEN $5::boolean THEN $6::timestamptz END
+          FROM known k WHERE v.id = k.id AND (k.banned_at IS NULL) = $5::boolean
           RETURNING v.id
         ), recorded AS (
           INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
-          SELECT $2::uuid, id, 'widget',
-            CASE WHEN $3::boolean THEN 'block' ELSE 'unblock' END, $4::timestamptz FROM changed
+          SELECT $1::uuid, id, \(channel),
+            CASE WHEN $5::boolean THEN 'block' ELSE 'unblock' END, $6::timestamptz FROM changed
+        ), noted AS (
+          INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)
+          SELECT $1::uuid, $2::uuid, $3::text,
+            CASE WHEN $5::boolean THEN 'visitor.blocked' ELSE 'visitor.unblocked' END, id
+          FROM changed
         )
         SELECT EXISTS (SELECT FROM changed) FROM known
-        """, [.uuid(id), .uuid(workspace), .bool(isBlocked), .time(now)])
+        """, actor.parameters + [.uuid(id), .bool(isBlocked), .time(now)])
     ) { rows in rows.isEmpty ? nil : rows.bool(0, 0) }
   }
 
-  /// What happened to a contact, oldest first.
+  /// The events of a visitor, oldest first, at most 1,000.
   public static func friendEvents(
     of id: Identifier, workspace: Identifier
   ) -> Statement<[(event: String, channel: String, at: WallTime)]> {

@@ -1,7 +1,7 @@
 import Postgres
 public import Primitives
 
-/// Somebody who writes from a website's widget.
+/// A person who writes from a website's widget.
 public struct Visitor: Sendable, Equatable {
   public var id: Identifier
   public var name: String
@@ -25,7 +25,7 @@ extension Visitor {
     ) { Visitor($0) }
   }
 
-  /// A visitor of this workspace; a foreign one is not found.
+  /// A visitor of this workspace.
   public static func find(_ id: Identifier, workspace: Identifier) -> Statement<Visitor?> {
     Statement(
       Query(
@@ -34,7 +34,7 @@ extension Visitor {
     ) { Visitor($0) }
   }
 
-  /// Nil when the workspace has no such visitor (any more).
+  /// Nil if the workspace has no such visitor.
   public static func isBanned(_ id: Identifier, workspace: Identifier) -> Statement<Bool?> {
     Statement(
       Query(

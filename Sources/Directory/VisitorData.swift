@@ -1,16 +1,17 @@
-/// One person's right to be forgotten, and to a copy of what is kept: the statements that the
-/// command line and the REST API share.
+/// Export and erasure of a visitor's data (GDPR, articles 15 and 17), for the command line and the
+/// REST API.
 ///
-/// Erased messages keep their place and number, so that no log has a hole: what they said becomes
-/// `[erased]`. Their sessions get a new epoch, so that clients and gateways drop their copies. It
-/// takes a statement for each session and one for the rest; what interrupts it leaves a visitor who
-/// can be erased again.
+/// An erased message keeps its row and number, so that the log has no gap; its text becomes
+/// `[erased]`. The sessions get a new epoch, so that clients and gateways drop their copies. The
+/// order is `lockOut`, `eraseSession` for each session, `eraseRest`; an interrupted erasure can be
+/// repeated from the beginning.
 import Postgres
 public import Primitives
+import SharedSQL
 
 public enum VisitorData {
-  /// First of all the way back into the conversation ends, and the audit log says who began it.
-  /// Answers the visitor's sessions; nil when the workspace has no such visitor.
+  /// The first step: blocks the visitor, deletes their refresh secrets and records the author.
+  /// Returns the visitor's sessions; nil if the workspace has no such visitor.
   public static func lockOut(
     _ visitor: Identifier, workspace: Identifier, by actor: Actor
   ) -> Statement<[Identifier]?> {
@@ -37,7 +38,8 @@ public enum VisitorData {
     }
   }
 
-  /// Answers how many messages it erased. The hash of what was said would tell whoever guesses it.
+  /// Erases the messages of one session and closes it. Returns the number of messages. The content
+  /// hashes are replaced too: they would confirm a guessed text.
   public static func eraseSession(
     _ session: Identifier, workspace: Identifier
   ) -> Statement<Int64> {
@@ -49,7 +51,8 @@ public enum VisitorData {
             epoch = left(md5(random()::text), 8),
             last_message_preview =
               CASE WHEN last_message_preview IS NOT NULL THEN '[erased]' END,
-            status = 'closed', closed_at = coalesce(closed_at, now()), waiting_since = NULL
+            status = 'closed', closed_at = coalesce(closed_at, now()),
+            \(ConversationQueue.entryTime) = \(ConversationQueue.outside)
           WHERE workspace_id = $1::uuid AND id = $2::uuid RETURNING id
         ), erased AS (
           UPDATE chats c SET content = '[erased]', payload = NULL, user_id = NULL,
@@ -68,7 +71,7 @@ public enum VisitorData {
     ) { $0.isEmpty ? 0 : $0.int(0, 0) ?? 0 }
   }
 
-  /// Who erases, for the audit log: `command`, or an operator or API key by its id.
+  /// The author of a change, for the audit log: `command`, or an operator or API key with its id.
   public struct Actor: Sendable {
     public var kind: String
     public var id: Identifier?
@@ -81,9 +84,9 @@ public enum VisitorData {
     public static let command = Actor(kind: "command", id: nil)
   }
 
-  /// What is left behind the sessions, the visitor last. Messages in conversations of others have
-  /// moved there from another system. Gateways that run read the sessions in their memory again.
-  /// Answers how many more messages it erased.
+  /// The last step: erases everything outside the visitor's sessions, then the visitor. Messages in
+  /// sessions of others exist after a move from another system. Running gateways reload the sessions
+  /// in their memory. Returns the number of further messages.
   public static func eraseRest(
     _ visitor: Identifier, workspace: Identifier, by actor: Actor, sessions: Int64, messages: Int64
   ) -> Statement<Int64> {
@@ -117,7 +120,7 @@ public enum VisitorData {
       DELETE FROM webhook_deliveries
       WHERE workspace_id = $1::uuid AND payload::text LIKE '%' || $2::uuid::text || '%'
     ), answers AS (
-      -- Sealed, so nobody can tell in which of them the visitor is named.
+      -- They are encrypted: any of them may name the visitor.
       DELETE FROM idempotency_keys WHERE workspace_id = $1::uuid AND status IS NOT NULL
     ), freed AS (
       UPDATE chat_sessions SET user_id = NULL
@@ -134,10 +137,10 @@ public enum VisitorData {
     SELECT count(*) FROM elsewhere
     """
 
-  // MARK: A copy
+  // MARK: Export
 
-  /// Everything that is kept about a visitor, as one JSON object; nil when there is none.
-  /// Notes are what operators wrote to each other, and no part of it.
+  /// All data of a visitor as one JSON object; nil if the workspace has no such visitor. Notes are
+  /// left out: operators wrote them for each other.
   public static func export(
     _ visitor: Identifier, workspace: Identifier
   ) -> Statement<String?> {

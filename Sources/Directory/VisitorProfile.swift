@@ -1,7 +1,8 @@
 import Postgres
 public import Primitives
+import SharedSQL
 
-/// What is known of a visitor besides the name.
+/// The profile of a visitor.
 public struct VisitorProfile: Sendable, Equatable {
   public var id: Identifier
   public var name: String
@@ -11,11 +12,11 @@ public struct VisitorProfile: Sendable, Equatable {
   /// The host site's id, from a signed identity.
   public var externalID: String?
 
-  /// Attributes of one visitor.
+  /// The maximum number of attributes of a visitor.
   public static let attributesMax = 32
 }
 
-/// What a host site has signed about a visitor.
+/// The identity of a visitor, signed by the host site.
 public struct SignedIdentity: Sendable, Equatable {
   public var externalID: String
   public var name: String?
@@ -29,11 +30,10 @@ public struct SignedIdentity: Sendable, Equatable {
 }
 
 extension VisitorProfile {
-  /// Takes over what a visitor says about themselves. Name and e-mail address of somebody whom the
-  /// host site has signed are the host site's to say. Attributes are added to those that are there;
-  /// they stay as they were if there would be too many.
+  /// Updates a profile by the visitor's own data. Name and e-mail address of a signed identity do
+  /// not change. Attributes are merged, unless there would be more than `attributesMax`.
   ///
-  /// - Returns: nil when the workspace has no such visitor, or they are banned.
+  /// - Returns: nil if the workspace has no such visitor, or if they are blocked.
   public static func update(
     _ id: Identifier, workspace: Identifier, name: String?, email: String?, attributes: [UInt8]?
   ) -> Statement<VisitorProfile?> {
@@ -58,8 +58,8 @@ extension VisitorProfile {
     ) { VisitorProfile($0) }
   }
 
-  /// Makes an anonymous visitor the one whom the host site has signed, or brings the one who is it
-  /// already up to date. Nil when they are somebody else, or somebody else is that one.
+  /// Attaches a signed identity to an anonymous visitor, or updates the visitor who has it. Nil if
+  /// the visitor has another identity, or if another visitor has this one.
   public static func adopt(
     _ id: Identifier, _ identity: SignedIdentity, workspace: Identifier
   ) -> Statement<VisitorProfile?> {
@@ -80,7 +80,7 @@ extension VisitorProfile {
     ) { VisitorProfile($0) }
   }
 
-  /// Columns: id, name, e-mail, attributes, external id.
+  /// Columns: id, name, e-mail address, attributes, external id.
   init?(_ rows: Rows) {
     guard !rows.isEmpty, let id = rows.uuid(0, 0) else { return nil }
     self.init(
@@ -90,9 +90,8 @@ extension VisitorProfile {
 }
 
 extension Visit {
-  /// The visit of somebody whom the host site has signed, on a device that nobody knows yet: the
-  /// visitor is found or made, with the newest conversation or a first one, and gets the first
-  /// secret of a new family.
+  /// A visit with a signed identity on a new device: finds or creates the visitor and the newest
+  /// conversation, and issues the first secret of a new family.
   public static func identified(
     _ identity: SignedIdentity, visitor: Identifier, workspace: Identifier, isNewWanted: Bool,
     opening: Opening, refresh: Refresh, family: Identifier, now: WallTime
@@ -111,9 +110,9 @@ extension Visit {
     }
   }
 
-  /// The update makes a second visit of the same moment wait for the first and find its visitor. A
-  /// row that was inserted has no other writer: its `xmax` is 0.
-  private static let identifiedSQL: StaticString = """
+  /// ON CONFLICT makes a concurrent visit wait for the first one and find its visitor. The `xmax` of
+  /// an inserted row is 0, that of an updated row is not.
+  private static let identifiedSQL: SQL = """
     WITH before AS (
       SELECT id, last_seen_at FROM visitors
       WHERE workspace_id = $2::uuid AND external_id = $3::text
@@ -129,8 +128,8 @@ extension Visit {
       SELECT id, name, is_new FROM visitor WHERE banned_at IS NULL
     ), recorded AS (
       INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
-      SELECT $2::uuid, w.id, 'widget', CASE WHEN w.is_new THEN 'follow' ELSE 'refollow' END,
-        $11::timestamptz
+      SELECT $2::uuid, w.id, \(Visitor.channel),
+        CASE WHEN w.is_new THEN 'follow' ELSE 'refollow' END, $11::timestamptz
       FROM welcome w LEFT JOIN before b ON b.id = w.id
       WHERE w.is_new OR b.last_seen_at <= $11::timestamptz - interval '30 days' OR 'unblock' = (
         SELECT e.event FROM friend_events e
@@ -141,8 +140,8 @@ extension Visit {
       WHERE s.workspace_id = $2::uuid AND s.deleted_at IS NULL AND NOT $6::boolean
       ORDER BY s.created_at DESC, s.id DESC LIMIT 1
     ), opened AS (
-      INSERT INTO chat_sessions (id, workspace_id, user_id, context)
-      SELECT $7::uuid, $2::uuid, w.id, $8::jsonb FROM welcome w
+      INSERT INTO chat_sessions (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
+      SELECT $7::uuid, $2::uuid, w.id, $8::jsonb, \(ConversationQueue.outside) FROM welcome w
       WHERE NOT EXISTS (SELECT FROM found)
       RETURNING id, status
     ), session AS (
@@ -160,7 +159,7 @@ extension Visit {
 }
 
 extension Workspace {
-  /// The secret by which the host site signs its visitors' identities; nil without a workspace.
+  /// The secret with which the host site signs identities; nil if there is no such workspace.
   public static func identitySecret(_ id: Identifier) -> Statement<String?> {
     Statement(
       Query("SELECT identity_secret FROM workspaces WHERE id = $1::uuid", [.uuid(id)])

@@ -1,7 +1,8 @@
 import Postgres
 public import Primitives
+import SharedSQL
 
-/// A conversation as its visitor's token names it.
+/// A conversation of a visitor's token.
 public struct VisitorSession: Sendable, Equatable {
   public var id: Identifier
   /// `waiting`, `active` or `closed`.
@@ -14,7 +15,9 @@ public struct VisitorSession: Sendable, Equatable {
 }
 
 extension VisitorSession {
-  /// `context` is a JSON object: the page the visitor came from, the referrer, the locale, …
+  /// Opens a conversation. Nil if the workspace has no such visitor.
+  ///
+  /// - Parameter context: a JSON object: the visitor's page, the referrer, the locale, …
   public static func create(
     id: Identifier, workspace: Identifier, visitor: Identifier, context: [UInt8],
     title: String? = nil
@@ -22,8 +25,10 @@ extension VisitorSession {
     Statement(
       Query(
         """
-        INSERT INTO chat_sessions (id, workspace_id, user_id, title, context, waiting_since)
-        SELECT $1::uuid, v.workspace_id, v.id, coalesce($4::text, ''), $5::jsonb, NULL
+        INSERT INTO chat_sessions (id, workspace_id, user_id, title, context,
+          \(ConversationQueue.entryTime))
+        SELECT $1::uuid, v.workspace_id, v.id, coalesce($4::text, ''), $5::jsonb,
+          \(ConversationQueue.outside)
         FROM visitors v WHERE v.id = $3::uuid AND v.workspace_id = $2::uuid
         RETURNING id, status
         """,
@@ -31,7 +36,7 @@ extension VisitorSession {
     ) { VisitorSession($0) }
   }
 
-  /// The visitor's newest conversation, even a closed one.
+  /// The visitor's newest conversation, open or closed.
   public static func latest(
     visitor: Identifier, workspace: Identifier
   ) -> Statement<VisitorSession?> {
@@ -45,7 +50,7 @@ extension VisitorSession {
     ) { VisitorSession($0) }
   }
 
-  /// A conversation of this visitor; anybody else's is not found.
+  /// A conversation of this visitor; nil for one of another visitor.
   public static func find(
     _ id: Identifier, visitor: Identifier, workspace: Identifier
   ) -> Statement<VisitorSession?> {

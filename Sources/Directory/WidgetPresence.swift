@@ -1,13 +1,13 @@
 import Postgres
 public import Primitives
 
-/// What the widget shows of a workspace at this moment, besides its settings.
+/// The current state of a workspace that the widget shows besides the settings.
 public struct WidgetPresence: Sendable, Equatable {
-  /// An operator takes new conversations.
+  /// An operator is online and accepts new conversations.
   public var isSomebodyAvailable: Bool
   public var menu: Menu?
 
-  /// The published menu bar.
+  /// The published menu of the widget.
   public struct Menu: Sendable, Equatable {
     public var id: Identifier
     /// A JSON array as text.

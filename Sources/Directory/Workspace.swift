@@ -1,15 +1,15 @@
 import Postgres
 public import Primitives
 
-/// A tenant: everything else belongs to exactly one.
+/// A tenant. All other data belongs to exactly one workspace.
 public struct Workspace: Sendable, Equatable {
   public var id: Identifier
   public var name: String
-  /// What a website's snippet names; not a secret.
+  /// The key in a website's snippet. Not a secret.
   public var publicKey: String
-  /// Origins whose pages may open the widget; nil when any may.
+  /// The origins whose pages may open the widget; nil: all origins.
   public var allowedOrigins: [String]?
-  /// Appearance of the widget and other settings: a JSON object as text.
+  /// The appearance of the widget: a JSON object as text.
   public var settings: [UInt8]
 
   public init(
@@ -24,6 +24,7 @@ public struct Workspace: Sendable, Equatable {
 }
 
 extension Workspace {
+  /// The oldest workspace with this name.
   public static func named(_ name: String) -> Statement<Workspace?> {
     Statement(
       Query(
@@ -54,9 +55,9 @@ extension Workspace {
     ) { Workspace($0) }
   }
 
-  /// Answers nil when the name is taken. Names are not unique in the schema (an adopted table may
-  /// hold twins), so two commands at the same instant could both succeed; `named` then means the
-  /// older one.
+  /// Creates a workspace. Nil if the name is taken. The schema has no unique constraint on names (an
+  /// adopted table may hold duplicates), so two concurrent calls may both succeed; `named` then
+  /// finds the older one.
   public static func create(
     id: Identifier, name: String, publicKey: String, settings: String = "{}"
   ) -> Statement<Workspace?> {
@@ -71,7 +72,7 @@ extension Workspace {
     ) { Workspace($0) }
   }
 
-  /// Sets the list of origins whose pages may open the widget; nil is any of the settings'.
+  /// Sets the origins whose pages may open the widget; nil: those of the configuration.
   public static func setOrigins(_ id: Identifier, _ origins: [String]?) -> Statement<Void> {
     Statement(
       Query(
@@ -81,8 +82,8 @@ extension Workspace {
         """, [.uuid(id), .text(origins?.joined(separator: "\n"))]))
   }
 
-  /// The lists of all workspaces together, and whether some workspace has none (or there is no
-  /// workspace yet).
+  /// The origins of all workspaces, at most `limit`, and whether a workspace has no list of its own
+  /// (true without any workspace).
   public static func allOrigins(
     limit: Int
   ) -> Statement<(origins: [String], hasOpenWorkspace: Bool)> {
@@ -100,7 +101,7 @@ extension Workspace {
     }
   }
 
-  /// All there are, by name: for the command line.
+  /// All workspaces by name, for the command line.
   public static func all() -> Statement<[(id: Identifier, name: String)]> {
     Statement(Query("SELECT id, name FROM workspaces ORDER BY name, id")) { rows in
       (0..<rows.count).compactMap { row in

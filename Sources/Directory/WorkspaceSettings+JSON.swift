@@ -1,7 +1,7 @@
 public import JSON
 
 extension WorkspaceSettings {
-  /// The setting in full, defaults included, as the REST API shows it.
+  /// The setting with its defaults, as the REST API shows it.
   public func value(_ key: Key) -> JSONValue {
     switch key {
     case .widget: widget.value

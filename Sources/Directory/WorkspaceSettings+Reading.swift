@@ -2,13 +2,13 @@ public import JSON
 import Primitives
 
 extension WorkspaceSettings {
-  /// What is wrong with a value for this key; nil when it may be stored.
+  /// A sentence about the first invalid member of a value; nil if the value may be stored.
   public static func check(_ key: Key, _ value: JSONValue) -> String? {
     var settings = WorkspaceSettings()
     return settings.read(key, value)
   }
 
-  /// Takes what is right in a value, and answers what was wrong first.
+  /// Reads the valid members of a value. Returns a sentence about the first invalid one.
   @discardableResult
   public mutating func read(_ key: Key, _ value: JSONValue) -> String? {
     var reader = SettingReader(value)
@@ -155,7 +155,7 @@ private func isZoneByte(_ byte: UInt8) -> Bool {
   isLetterOrDigit(byte) || "/_+-".utf8.contains(byte)
 }
 
-/// Minutes since midnight of `09:30`; `24:00` is the end of a day.
+/// The minutes from midnight to `09:30`; `24:00` is the end of a day.
 private func minutes(_ text: String) -> Int? {
   let parts = text.split(separator: ":", omittingEmptySubsequences: false)
   guard text.utf8.count == 5, parts.count == 2, let hour = UInt8(parts[0]),
@@ -164,7 +164,7 @@ private func minutes(_ text: String) -> Int? {
   return Int(hour) * 60 + Int(minute)
 }
 
-/// A day of the calendar, `2026-12-25`.
+/// Whether a text is a date such as `2026-12-25`.
 public func isDate(_ text: String) -> Bool {
   let parts = text.split(separator: "-", omittingEmptySubsequences: false)
   guard text.utf8.count == 10, parts.count == 3, parts[0].utf8.count == 4,

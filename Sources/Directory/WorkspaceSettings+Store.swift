@@ -3,7 +3,8 @@ import Postgres
 public import Primitives
 
 extension WorkspaceSettings {
-  /// The settings of a workspace. One without a `widget` looks as its row in `workspaces` says.
+  /// Loads the settings of a workspace. Without a setting `widget`, the column
+  /// `workspaces.settings` counts.
   public static func load(_ workspace: Identifier) -> Statement<WorkspaceSettings> {
     Statement(
       Query(
@@ -28,7 +29,7 @@ extension WorkspaceSettings {
     }
   }
 
-  /// Stores one setting whole. The caller has checked it.
+  /// Replaces one setting. The caller has checked it (`check`).
   public static func store(
     _ key: Key, _ value: JSONValue, workspace: Identifier
   ) -> Statement<Void> {
@@ -42,7 +43,7 @@ extension WorkspaceSettings {
   }
 }
 
-/// When somebody is there: the spans of the next days, as points in time.
+/// The business hours of the next days as points in time.
 public struct Schedule: Sendable, Equatable {
   public struct Span: Sendable, Equatable {
     public var opensAt: WallTime
@@ -55,7 +56,7 @@ public struct Schedule: Sendable, Equatable {
   }
 
   public var isAlwaysOpen: Bool
-  /// In the order of their beginnings.
+  /// Sorted by opening time.
   public var spans: [Span]
 
   public init(isAlwaysOpen: Bool, spans: [Span] = []) {
@@ -67,16 +68,16 @@ public struct Schedule: Sendable, Equatable {
     isAlwaysOpen || spans.contains { $0.opensAt <= now && now < $0.closesAt }
   }
 
-  /// The next opening; nil while it is open, and where none is in sight.
+  /// The next opening; nil while open, or if there is none within `days`.
   public func opensAt(from now: WallTime) -> WallTime? {
     isOpen(at: now) ? nil : spans.first { $0.opensAt > now }?.opensAt
   }
 
-  /// Days that are looked ahead.
+  /// The days of a schedule after today. It begins yesterday, whose hours may pass midnight.
   static let days = 15
 
-  /// The time zone is PostgreSQL's to know, with all its changes of the clock. Of a zone that it
-  /// does not know it refuses the statement (22023).
+  /// Computes the schedule from `now` on. PostgreSQL knows time zones and their changes of the
+  /// clock; it refuses an unknown zone (SQLSTATE 22023).
   public static func statement(
     _ hours: WorkspaceSettings.Hours, at now: WallTime
   ) -> Statement<Schedule> {

@@ -1,15 +1,15 @@
-/// What a workspace has set (the table `system_settings`, one JSON object for each key), with the
-/// defaults of what it has not. Reading never fails: of a wrong member the default counts. Writing
-/// is strict: `check` says what is wrong with a value before it is stored.
+/// The settings of a workspace with their defaults (the table `system_settings`: one JSON value for
+/// each key). Reading never fails: an invalid member counts as its default. Writing is strict:
+/// `check` describes what is invalid before a value is stored.
 public struct WorkspaceSettings: Sendable, Equatable {
   public var widget = Widget()
   public var hours = Hours()
-  /// What a bot says after a visitor's first message of a conversation.
+  /// The bot's reply to the first message of a conversation.
   public var greetingMessage = BotMessage()
-  /// What it says instead outside hours, or when nobody is available.
+  /// The reply instead, outside business hours or without an available operator.
   public var awayMessage = BotMessage()
   public var prechat = Prechat()
-  /// A form instead of a chat, outside hours.
+  /// A contact form instead of the chat, outside business hours.
   public var offline = BotMessage()
   public var queue = Queue()
   public var rating = Rating()
@@ -23,18 +23,18 @@ public struct WorkspaceSettings: Sendable, Equatable {
     case prechat, offline, queue, rating
   }
 
-  /// How the widget looks.
+  /// The appearance of the widget.
   public struct Widget: Sendable, Equatable {
     /// Nil: the workspace's own name.
     public var name: String?
-    /// `#rrggbb`; nil: the widget's own.
+    /// `#rrggbb`; nil: the widget's default.
     public var accent: String?
-    /// A language tag, or `auto`: the page's.
+    /// A language tag, or `auto`: the language of the page.
     public var locale = "auto"
     public var theme = "auto"
     public var position = "right"
     public var greeting: Greeting?
-    /// Operators see what the visitor is typing.
+    /// Operators see a preview of the visitor's typing.
     public var preview = true
     public var sound = true
     public var teaser = true
@@ -50,12 +50,12 @@ public struct WorkspaceSettings: Sendable, Equatable {
     /// A name that PostgreSQL knows, such as `Europe/Berlin`.
     public var timeZone = "UTC"
     public var days: [Opening] = []
-    /// Days on which nobody is there, `2026-12-25`.
+    /// Closed days, such as `2026-12-25`.
     public var holidays: [String] = []
   }
 
-  /// A span of a weekday in the workspace's time zone. One that ends before it begins ends on the
-  /// next day.
+  /// The business hours of a weekday in the workspace's time zone. If `to` is before `from`, they
+  /// end on the next day.
   public struct Opening: Sendable, Equatable {
     /// 1 is Monday (ISO 8601).
     public var day: Int
@@ -69,13 +69,13 @@ public struct WorkspaceSettings: Sendable, Equatable {
     public var text = ""
   }
 
-  /// What the widget asks before the first message.
+  /// The form before the first message.
   public struct Prechat: Sendable, Equatable {
     public var isEnabled = false
     public var fields: [Field] = []
 
     public struct Field: Sendable, Equatable {
-      /// `name`, `email`, or an attribute's name.
+      /// `name`, `email`, or the name of an attribute.
       public var key: String
       public var label: String
       /// `text`, `email` or `select`.
@@ -87,24 +87,24 @@ public struct WorkspaceSettings: Sendable, Equatable {
   }
 
   public struct Queue: Sendable, Equatable {
-    /// Conversations that one operator may have at once.
+    /// The maximum number of open conversations of an operator.
     public var capacity = 5
-    /// `off`, or `least_busy`.
+    /// Automatic assignment: `off` or `least_busy`.
     public var assign = "off"
-    /// How long an operator may be gone before the conversations go back to the queue; 0: for ever.
+    /// The absence after which an operator's conversations return to the queue; 0: never.
     public var reassignAfterSeconds = 60
-    /// The visitor is told the place in the queue.
+    /// The widget shows the position in the queue.
     public var showsPosition = true
   }
 
   public struct Rating: Sendable, Equatable {
     public var isEnabled = true
-    /// Nil: the widget's own question.
+    /// Nil: the widget's default question.
     public var question: String?
   }
 }
 
-/// The bounds of what may be set.
+/// The limits of settings.
 public enum SettingLimits {
   public static let nameBytes = 200
   public static let localeBytes = 35
@@ -117,6 +117,6 @@ public enum SettingLimits {
   public static let fieldKeyBytes = 64
   public static let labelBytes = 200
   public static let options = 50
-  /// Bytes of one stored setting that are looked at.
+  /// Bytes of one stored setting; a longer one counts as missing.
   public static let valueBytes = 65_536
 }

@@ -49,7 +49,7 @@ final class GatewayContext: Sendable {
     self.pulses = pulses
     let services = LoopServices(mailboxes: mailboxes, pulses: pulses)
     var apiOptions = APIOptions()
-    apiOptions.goesOn = { services.resumed() }
+    apiOptions.onResume = { services.resumed() }
     apiOptions.publicURL = settings.publicURL
     apiOptions.allowedOrigins = settings.allowedOrigins
     apiOptions.visitorTokenSeconds = settings.tokens.visitorSeconds
@@ -76,7 +76,7 @@ final class GatewayContext: Sendable {
     let botJob = BotJob(
       Bots(
         database: services, sessions: services, settings: api.cachedSettings,
-        patterns: api.patterns, goesOn: apiOptions.goesOn, log: apiOptions.report))
+        patterns: api.patterns, onResume: apiOptions.onResume, log: apiOptions.report))
     jobs = BackgroundJobs(
       [botJob, QueueJob(services: services, mailboxes: mailboxes) { logger.error("\($0)") }],
       executors: executors)

@@ -1,6 +1,7 @@
 import Chat
 import Postgres
 import Primitives
+import SharedSQL
 
 /// The statements of one batch, and the rows of a batch as their parameters.
 ///
@@ -10,7 +11,7 @@ import Primitives
 /// test reads the plan. Left free, the planner made batches of 10 rows 3.5 times as dear.
 enum AppendStatement {
   /// With `$1` they end with the transaction: through a pooler a session is nobody's own.
-  static let settings: StaticString = """
+  static let settings: SQL = """
     SELECT set_config('enable_seqscan', 'off', $1), set_config('enable_hashjoin', 'off', $1),
       set_config('enable_mergejoin', 'off', $1), set_config('enable_material', 'off', $1),
       set_config('enable_hashagg', 'off', $1), set_config('jit', 'off', $1),
@@ -22,7 +23,7 @@ enum AppendStatement {
         ELSE current_setting('synchronous_commit') END, $1)
     """
 
-  static let lock: StaticString = """
+  static let lock: SQL = """
     SELECT count(*) FROM (
       SELECT FROM unnest($1, $2) AS t (workspace_id, id)
       JOIN chat_sessions AS s ON s.workspace_id = t.workspace_id AND s.id = t.id
@@ -31,7 +32,7 @@ enum AppendStatement {
   static let lockTypes: [UInt32] = [ParameterBuffer.TypeID.uuidArray, .uuidArray].map(\.rawValue)
 
   /// Before the rows, where operators write: their messages claim what waits.
-  static let claim: StaticString = "SELECT chirrup_claim_by_reply($1, $2, $3, $4, $5)"
+  static let claim: SQL = "SELECT chirrup_claim_by_reply($1, $2, $3, $4, $5)"
   static let claimTypes: [UInt32] = [
     ParameterBuffer.TypeID.uuidArray, .uuidArray, .uuidArray, .uuidArray, .textArray,
   ].map(\.rawValue)
@@ -39,7 +40,7 @@ enum AppendStatement {
   /// One row for each parameter row, in their order: verdict (as `verdict` below), seq, time. The
   /// row called `last` speaks for its session: the last one that is shown, or else the last one
   /// that is stored.
-  static let append: StaticString = """
+  static let append: SQL = """
     WITH judged AS MATERIALIZED (
       SELECT r.*, s.last_seq, c.seq AS known_seq, c.created_at AS known_at,
         CASE
@@ -92,8 +93,7 @@ enum AppendStatement {
         last_message_role = CASE WHEN n.shown THEN n.role ELSE s.last_message_role END,
         first_response_at = CASE WHEN n.responses > 0
           THEN coalesce(s.first_response_at, statement_timestamp()) ELSE s.first_response_at END,
-        waiting_since = CASE WHEN s.waiting_since IS NULL AND s.status = 'waiting'
-          THEN statement_timestamp() ELSE s.waiting_since END,
+        \(ConversationQueue.enter("s", at: "statement_timestamp()")),
         updated_at = statement_timestamp()
       FROM numbered AS n
       WHERE s.id = n.session_id AND s.workspace_id = n.workspace_id AND n.ordinal = n.last
@@ -110,7 +110,7 @@ enum AppendStatement {
 
   /// Takes 128 KiB on the disk of the tables until the end of the transaction, where that is
   /// allowed: a table of its own is the only one that never has room left over.
-  static let spill: StaticString = """
+  static let spill: SQL = """
     DO $$ BEGIN
       IF has_database_privilege(current_database(), 'TEMPORARY') THEN
         PERFORM set_config('temp_tablespaces', '', true);

@@ -179,8 +179,8 @@ import Glibc
 
   // MARK: Sending: into libpq's buffer, which `flush` empties
 
-  package func prepare(_ name: String, _ sql: StaticString, types: [UInt32]) -> Bool {
-    // SAFETY: a StaticString ends with NUL; libpq copies everything before it returns.
+  package func prepare(_ name: String, _ sql: SQL, types: [UInt32]) -> Bool {
+    // SAFETY: the text ends with NUL; libpq copies everything before it returns.
     unsafe sql.withCText { text in
       unsafe PQsendPrepare(handle, name, text, Int32(types.count), types) == 1
     }
@@ -205,7 +205,7 @@ import Glibc
   }
 
   /// Without preparing it for later.
-  package func execute(text: StaticString, _ parameters: ParameterBuffer) -> Bool {
+  package func execute(text: SQL, _ parameters: ParameterBuffer) -> Bool {
     // SAFETY: the arrays have `count` elements; libpq copies everything before it returns.
     unsafe parameters.withPointers { count, values, lengths, formats in
       unsafe text.withCText {
@@ -215,8 +215,8 @@ import Glibc
     }
   }
 
-  package func execute(text: StaticString) -> Bool {
-    // SAFETY: a StaticString ends with NUL; libpq copies it.
+  package func execute(text: SQL) -> Bool {
+    // SAFETY: the text ends with NUL; libpq copies it.
     unsafe text.withCText { unsafe PQsendQueryParams(handle, $0, 0, nil, nil, nil, nil, 1) == 1 }
   }
 
@@ -266,7 +266,7 @@ import Glibc
 
   // MARK: Waiting (command line, migrations and tests)
 
-  func runWaiting(_ sql: StaticString, _ parameters: ParameterBuffer) -> Answer? {
+  func runWaiting(_ sql: SQL, _ parameters: ParameterBuffer) -> Answer? {
     // SAFETY: the arrays have `count` elements, and the text ends with NUL.
     let result = unsafe parameters.withPointers { count, values, lengths, formats in
       unsafe sql.withCText {
@@ -326,7 +326,7 @@ final class NoticeCollector {
 }
 
 extension StaticString {
-  fileprivate func withCText<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+  func withCText<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
     // SAFETY: a StaticString's UTF-8 ends with NUL and lives for ever; CChar has the layout of
     // UInt8.
     unsafe utf8Start.withMemoryRebound(to: CChar.self, capacity: utf8CodeUnitCount + 1) {

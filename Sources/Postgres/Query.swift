@@ -1,9 +1,9 @@
 public import Primitives
 
-/// One statement with its parameters. `sql` is a constant of the source, so each text is prepared
-/// once per connection and no value can ever become part of it.
+/// One statement with its parameters. `sql` consists of constants of the source, so each text is
+/// prepared once per connection and no value can ever become part of it.
 public struct Query: Sendable {
-  public var sql: StaticString
+  public var sql: SQL
   public var parameters: [Parameter]
   /// Binds the statement to one workspace by row security; nil: it runs as the tables' owner.
   public var scope: Scope?
@@ -15,18 +15,24 @@ public struct Query: Sendable {
   /// values are a thousand times as frequent as others, a plan for all of them suits none.
   public var isPlannedAnew = false
 
-  public init(_ sql: StaticString, _ parameters: [Parameter] = []) {
+  public init(_ sql: SQL, _ parameters: [Parameter] = []) {
     self.sql = sql
     self.parameters = parameters
+  }
+
+  /// Disfavoured, since a literal could be both.
+  @_disfavoredOverload
+  public init(_ sql: StaticString, _ parameters: [Parameter] = []) {
+    self.init(SQL(sql), parameters)
   }
 }
 
 /// A statement of which only its locks are of interest.
 public struct Lock: Sendable {
-  public var sql: StaticString
+  public var sql: SQL
   public var parameters: [Parameter]
 
-  public init(_ sql: StaticString, _ parameters: [Parameter]) {
+  public init(_ sql: SQL, _ parameters: [Parameter]) {
     self.sql = sql
     self.parameters = parameters
   }
@@ -47,7 +53,7 @@ public struct Scope: Sendable, Equatable {
   }
 
   /// Both settings end with the transaction.
-  static let enter: StaticString = """
+  static let enter: SQL = """
     SELECT set_config('role', 'chirrup_reader', true),
       set_config('chirrup.workspace_id', $1::uuid::text, true),
       set_config('chirrup.user_id', coalesce($2::uuid::text, ''), true)
@@ -55,7 +61,7 @@ public struct Scope: Sendable, Equatable {
   var parameters: [Parameter] { [.uuid(workspace), .uuid(user)] }
 
   /// Whether the connection's user may become that role.
-  static let isPossible: StaticString = """
+  static let isPossible: SQL = """
     SELECT coalesce(pg_has_role(current_user, to_regrole('chirrup_reader'), 'MEMBER'), false)
     """
 }

@@ -267,7 +267,7 @@ public struct QueryConnection: ~Copyable {
   /// With `$1` they end with the transaction. A plan that was made while a table was empty is kept
   /// after it has grown, so none may read a table whole where there is an index; the cost by which
   /// PostgreSQL discourages that must not start its compiler either.
-  package static let settings: StaticString = """
+  package static let settings: SQL = """
     SELECT set_config('enable_seqscan', 'off', $1), set_config('jit', 'off', $1),
       set_config('statement_timeout', '10000', $1),
       set_config('idle_in_transaction_session_timeout', '10000', $1)
@@ -433,7 +433,7 @@ public struct QueryConnection: ~Copyable {
 
   private mutating func beginToListen(_ now: Instant) -> Bool {
     guard let listen else { return true }
-    guard pq?.execute(text: listen) ?? false, pq?.sync() ?? false else { return false }
+    guard pq?.execute(text: SQL(listen)) ?? false, pq?.sync() ?? false else { return false }
     sent.append(Sent(ticket: nil, isListen: true, at: now))
     return true
   }
@@ -442,12 +442,5 @@ public struct QueryConnection: ~Copyable {
     while phase == .ready, !isPooled || sent.isEmpty, let next = waiting.popFirst() {
       send(next.query, ticket: next.ticket, now: now)
     }
-  }
-}
-
-extension StaticString {
-  fileprivate var address: UInt {
-    // SAFETY: the address is only compared, never read.
-    unsafe UInt(bitPattern: utf8Start)
   }
 }

@@ -4,7 +4,7 @@
 package enum StoreIdentity {
   /// One row: the name, whether statements can be bound to a workspace (see `Scope`), and the
   /// process that answers: see `PQConnection.isPooled`.
-  package static let query: StaticString = """
+  package static let query: SQL = """
     SELECT CASE WHEN pg_is_in_recovery() THEN 'standby'
         ELSE left(md5(concat_ws('.', c.system_identifier,
           left(pg_walfile_name(pg_current_wal_lsn()), 8), d.oid)), 8) END,

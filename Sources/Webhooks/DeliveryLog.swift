@@ -1,5 +1,5 @@
 public import Directory
-public import Postgres
+import Postgres
 public import Primitives
 
 /// A delivery in a webhook's log, for administrators.
@@ -20,11 +20,10 @@ extension DeliveryRecord {
   ///
   /// - Parameters:
   ///   - status: only deliveries of this status; nil: all.
-  ///   - after: the creation time of the last delivery of the previous page; NULL: the first page.
-  ///   - id: the id of that delivery.
+  ///   - last: the last delivery of the previous page; nil: the first page.
   public static func page(
-    of webhook: Identifier, workspace: Identifier, status: String?, after: Parameter,
-    id: Parameter, limit: Int
+    of webhook: Identifier, workspace: Identifier, status: String?,
+    after last: ListPosition?, limit: Int
   ) -> Statement<[DeliveryRecord]> {
     Statement(
       Query(
@@ -38,7 +37,7 @@ extension DeliveryRecord {
         ORDER BY created_at DESC, id DESC LIMIT $6::bigint
         """,
         [
-          .uuid(workspace), .uuid(webhook), .text(status), after, id,
+          .uuid(workspace), .uuid(webhook), .text(status), .time(last?.at), .uuid(last?.id),
           .int(Int64(limit)),
         ])
     ) { rows in (0..<rows.count).compactMap { DeliveryRecord(rows, $0) } }

@@ -15,17 +15,6 @@ public struct Webhook: Sendable, Equatable {
   public var failingSince: WallTime?
 }
 
-/// The actor of a change, as the columns `actor_id` and `actor` of `audit_log`.
-public struct WebhookActor: Sendable {
-  public var id: Identifier
-  public var kind: String
-
-  public init(id: Identifier, kind: String) {
-    self.id = id
-    self.kind = kind
-  }
-}
-
 extension Webhook {
   /// The most webhooks of one workspace.
   public static let countMax = 32
@@ -54,8 +43,8 @@ extension Webhook {
 
   /// Nil if the workspace already has `countMax` webhooks.
   public static func create(
-    _ id: Identifier, of workspace: Identifier, url: String, events: [String], isEnabled: Bool,
-    secret: SecretBox.Sealed, by actor: WebhookActor
+    _ id: Identifier, url: String, events: [String], isEnabled: Bool, secret: SecretBox.Sealed,
+    by actor: AuditActor
   ) -> Statement<Webhook?> {
     Statement(
       Query(
@@ -77,7 +66,7 @@ extension Webhook {
           failing_since FROM made
         """,
         [
-          .uuid(workspace), .uuid(id), .text(url), .text(events.joined(separator: " ")),
+          .uuid(actor.workspace), .uuid(id), .text(url), .text(events.joined(separator: " ")),
           .bool(isEnabled), .bytes(secret.bytes), .text(secret.keyID), .int(Int64(countMax)),
           .uuid(actor.id), .text(actor.kind),
         ])
@@ -87,14 +76,13 @@ extension Webhook {
   /// Changes the arguments that are not nil. Enabling a webhook resets its failures; disabling it
   /// fails its pending deliveries.
   public static func change(
-    _ id: Identifier, of workspace: Identifier, url: String?, events: [String]?,
-    isEnabled: Bool?, by actor: WebhookActor
+    _ id: Identifier, url: String?, events: [String]?, isEnabled: Bool?, by actor: AuditActor
   ) -> Statement<Webhook?> {
     Statement(
       Query(
         changeSQL,
         [
-          .uuid(workspace), .uuid(id), .text(url), .text(events?.joined(separator: " ")),
+          .uuid(actor.workspace), .uuid(id), .text(url), .text(events?.joined(separator: " ")),
           isEnabled.map { .bool($0) } ?? .null, .uuid(actor.id), .text(actor.kind),
         ])
     ) { Webhook($0, 0) }
@@ -127,7 +115,7 @@ extension Webhook {
 
   /// Deletes a webhook and its deliveries; false if it does not exist.
   public static func delete(
-    _ id: Identifier, of workspace: Identifier, by actor: WebhookActor
+    _ id: Identifier, by actor: AuditActor
   ) -> Statement<Bool> {
     Statement(
       Query(
@@ -143,7 +131,7 @@ extension Webhook {
             jsonb_build_object('host', substring(url FROM '^[^/]*//([^/?]*)')) FROM gone
         )
         SELECT id FROM gone
-        """, [.uuid(workspace), .uuid(id), .uuid(actor.id), .text(actor.kind)])
+        """, [.uuid(actor.workspace), .uuid(id), .uuid(actor.id), .text(actor.kind)])
     ) { !$0.isEmpty }
   }
 

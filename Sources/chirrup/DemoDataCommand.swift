@@ -5,6 +5,7 @@ import Directory
 import Kernel
 import Postgres
 import Primitives
+import SharedSQL
 
 struct DemoDataCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -158,7 +159,7 @@ struct DemoDataCommand: AsyncParsableCommand {
     ) AS s
     """
 
-  private static let writing: [StaticString] = [
+  private static let writing: [SQL] = [
     """
     INSERT INTO visitors (id, workspace_id, name, email, attributes, created_at, last_seen_at)
     SELECT r.visitor, $1::uuid, r.name,
@@ -171,8 +172,8 @@ struct DemoDataCommand: AsyncParsableCommand {
     """
     INSERT INTO chat_sessions (id, workspace_id, user_id, status, created_at, updated_at,
       assigned_operator_id, operator_name, last_seq, last_message_at, last_message_preview,
-      last_message_role, message_count, waiting_since, claimed_at, first_response_at, closed_at,
-      closed_by, context)
+      last_message_role, message_count, \(ConversationQueue.entryTime), claimed_at, first_response_at,
+      closed_at, closed_by, context)
     SELECT r.id, $1::uuid, r.visitor, r.status, r.created_at,
       CASE r.status WHEN 'closed' THEN r.closed_at WHEN 'waiting' THEN r.created_at
         ELSE r.replied_at + (r.shown - 2) * interval '50 seconds' END,

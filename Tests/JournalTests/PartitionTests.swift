@@ -85,7 +85,7 @@ import Testing
   @Test func `every statement of the writer and the readers carries the workspace`() {
     let id = freshIdentifier()
     let person = Person(role: .visitor, id: id, name: [])
-    let statements: [StaticString] = [
+    let statements: [SQL] = [
       AppendStatement.lock, AppendStatement.append,
       History.sessionQuery(id, of: id).sql,
       History.entriesQuery(id, of: id, after: 0, limit: 1, bytes: 1).sql,

@@ -1,6 +1,7 @@
 import Chat
 import Conversations
 import Directory
+import DomainFixtures
 import OpenSSL
 import Postgres
 import Primitives

@@ -1,6 +1,7 @@
 import Chat
 import Conversations
 import Directory
+import DomainFixtures
 import Postgres
 import Primitives
 import Synchronization

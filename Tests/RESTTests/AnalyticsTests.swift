@@ -1,6 +1,7 @@
 import Chat
 import Conversations
 import Directory
+import DomainFixtures
 import Foundation
 import JSON
 import Postgres
@@ -78,7 +79,7 @@ private struct Play {
     default:
       let role = ["visitor", "operator", "bot"].randomElement(using: &random) ?? "bot"
       let kind = ["text", "text", "card", "note"].randomElement(using: &random) ?? "text"
-      let outcome = await World.store(
+      let outcome = await world.database.store(
         session: session, workspace: world.workspace.id, id: World.identifier(), role: role,
         kind: kind, sender: nil, name: "x", body: Array("words".utf8), payload: nil)
       #expect(outcome.verdict == .stored)

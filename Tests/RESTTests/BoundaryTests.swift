@@ -1,5 +1,6 @@
 import Conversations
 import Directory
+import DomainFixtures
 import Foundation
 import JSON
 import Postgres

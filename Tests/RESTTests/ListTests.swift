@@ -1,4 +1,5 @@
 import Directory
+import DomainFixtures
 import Foundation
 import Postgres
 import Primitives
@@ -93,7 +94,7 @@ import Testing
     _ = try await world.call("POST", "\(conversations)/\(closed)/close")
     _ = try await world.call("POST", "\(conversations)/\(mine)/claim")
     // The oldest one wakes up: first by activity, and still the first to have waited.
-    _ = await World.store(
+    _ = await world.database.store(
       session: old, workspace: world.workspace.id, id: World.identifier(), role: "visitor",
       kind: "text", sender: nil, name: "", body: Array("still there?".utf8), payload: nil)
 

@@ -1,4 +1,5 @@
 import Directory
+import DomainFixtures
 import Foundation
 import Kernel
 import Postgres
@@ -143,22 +144,22 @@ import Tokens
     let (api, gate) = (world.api, Semaphore())
     let most = APILimits.passwordThreads + APILimits.passwordsWaiting
     async let held: Void = withTaskGroup { group in
-      for _ in 0..<most { group.addTask { _ = await api.passwords.run { gate.wait() } } }
+      for _ in 0..<most { group.addTask { _ = await api.passwords.threads.run { gate.wait() } } }
     }
-    while api.passwords.count < most { try await Task.sleep(for: .milliseconds(2)) }
+    while api.passwords.threads.count < most { try await Task.sleep(for: .milliseconds(2)) }
     let refused = await login(world)
     #expect(refused.status == 429)
     #expect(refused.header("Retry-After") == "1")
     // One has gone, so that there is room.
     gate.signal()
-    while api.passwords.count == most { try await Task.sleep(for: .milliseconds(2)) }
+    while api.passwords.threads.count == most { try await Task.sleep(for: .milliseconds(2)) }
     async let admitted = login(world)
-    while api.passwords.count < most { try await Task.sleep(for: .milliseconds(2)) }
+    while api.passwords.threads.count < most { try await Task.sleep(for: .milliseconds(2)) }
     for _ in 1..<most { gate.signal() }
     await held
     #expect(await admitted.status == 200)
     #expect(await login(world, password: "wrong").status == 401)
-    #expect(api.passwords.count == 0)
+    #expect(api.passwords.threads.count == 0)
   }
 
   @Test(
@@ -235,13 +236,13 @@ import Tokens
     func enter(_ secret: String) async throws -> Bool {
       try await world.database.ask(
         OperatorSession.create(
-          tokenHash: world.api.hash(secret), operator: world.mika.id,
+          tokenHash: secretHash(secret), operator: world.mika.id,
           workspace: world.workspace.id, passwordHash: World.passwordHash,
           expiresAt: WallTime(microseconds: World.now.microseconds + 60_000_000)))
     }
     func find(_ secret: String) async throws -> Operator? {
       try await world.database.ask(
-        OperatorSession.find(tokenHash: world.api.hash(secret), now: World.now))
+        OperatorSession.find(tokenHash: secretHash(secret), now: World.now))
     }
     #expect(try await enter("a"))
     #expect(try await find("a") != nil)
@@ -266,7 +267,7 @@ import Tokens
 
   @Test("a call that is under way counts until it ends, or is somebody else's")
   func underWay() async throws {
-    let calls = CallsUnderWay()
+    let calls = CallsInFlight()
     let (ada, eve) = (World.identifier(), World.identifier())
     let (first, second, third) = (calls.begin(), calls.begin(), calls.begin())
     calls.identify(first, as: ada)
@@ -295,7 +296,7 @@ import Tokens
         "SELECT token_hash FROM operator_sessions WHERE operator_id = $1::uuid",
         [.uuid(world.mika.id)]))
     #expect(rows.count == 1)
-    #expect(rows.bytes(0, 0) == world.api.hash(secret))
+    #expect(rows.bytes(0, 0) == secretHash(secret))
   }
 
   @Test(

@@ -1,6 +1,7 @@
 import Chat
 import Conversations
 import Directory
+import DomainFixtures
 import Foundation
 import Primitives
 import Synchronization
@@ -210,7 +211,7 @@ import Testing
     let world = try await World()
     let session = try await world.conversation()
     for role in ["user", "assistant", "bot"] {
-      _ = await World.store(
+      _ = await world.database.store(
         session: session, workspace: world.workspace.id, id: World.identifier(), role: role,
         kind: "text", sender: nil, name: "", body: Array(role.utf8), payload: nil)
     }

@@ -16,7 +16,7 @@ enum Promises {
     guard let route = API.routes.first(where: { $0.method == sought && $0.match(parts) != nil })
     else { return nil }
     let isSuccess = answer.status == route.status || answer.status == 200 && route.status == 201
-    guard isSuccess || route.failures.contains(answer.status) else {
+    guard isSuccess || route.errorStatuses.contains(answer.status) else {
       return "the status \(answer.status) is not declared"
     }
     if answer.status == 204 {
@@ -32,7 +32,7 @@ enum Promises {
     // The document itself has more members than any object that `JSONValue` reads.
     guard type != "text/plain", !route.path.hasSuffix("/openapi.json") else { return nil }
     guard let value = JSONValue(answer.body) else { return "the body is no JSON" }
-    let schema = isSuccess ? route.answer : .problem
+    let schema = isSuccess ? route.response : .problem
     return schema.flatMap { fault(value, $0.json, "answer") }
   }
 

@@ -1,5 +1,6 @@
 import Conversations
 import Directory
+import DomainFixtures
 import Foundation
 import JSON
 import Postgres
@@ -116,39 +117,5 @@ import Testing
   func numbers(text: String) throws {
     let query = try QueryString("n=" + text)
     #expect(throws: Problem.self) { try query.int("n", in: 1...200) }
-  }
-}
-
-/// What the administrator's page promises: data can be spread over machines by workspace.
-@Suite struct DistributionTests {
-  @Test("every statement of the readers names the workspace at each table of a session's data")
-  func keys() throws {
-    let id = World.identifier()
-    let member = Operator(
-      id: id, email: "", name: "", membership: "agent", workspace: id)
-    let list = try ConversationList(QueryString("q=x"), me: member.id, workspace: member.workspace)
-    let waiting = try ConversationList(
-      QueryString("status=waiting"), me: member.id, workspace: member.workspace)
-    let lines = StateChange.Lines(event: id, note: id)
-    let queries = [
-      conversationQuery(id, of: id), list.page(of: id).query, waiting.page(of: id).query,
-      try ConversationList(QueryString("status=closed"), me: id, workspace: id).page(of: id).query,
-      try ConversationList(QueryString("status=open"), me: id, workspace: id).page(of: id).query,
-      try ConversationList(QueryString("visitor=\(id)"), me: id, workspace: id).page(of: id).query,
-      list.countMatches(in: id).query, ConversationCounts.of(id, me: id).query,
-      MessageRange.after(1).page(of: id, workspace: id, limit: 1).query,
-      MessageRange.before(1).page(of: id, workspace: id, limit: 1).query,
-      StateChange.closed.statement(session: id, by: member, lines).query,
-      Claim(session: id, member: member, line: id).statement.query,
-      Claim(session: nil, member: member, line: id).statement.query,
-      Transfer(session: id, member: member, to: id, reason: nil, lines: lines).statement.query,
-    ]
-    for query in queries {
-      let text = "\(query.sql)"
-      let tables = text.matches(
-        of: /(?:FROM|JOIN|UPDATE|INTO) (chats|chat_sessions|visitors|read_marks)\b/)
-      let keys = text.matches(of: /workspace_id = \$|\(id, workspace_id/)
-      #expect(!tables.isEmpty && keys.count >= tables.count, "\(text)")
-    }
   }
 }

@@ -1,4 +1,5 @@
 import Directory
+import DomainFixtures
 import Foundation
 import Postgres
 import Primitives
@@ -10,36 +11,6 @@ import Testing
 let nextInLine = "/api/v1/admin/live-chat/next"
 
 extension World {
-  func operators(_ count: Int) async throws -> [Operator] {
-    var all: [Operator] = []
-    for number in 1...count {
-      all.append(try await World.addOperator("Operator \(number)", to: workspace, database))
-    }
-    return all
-  }
-
-  func set(queue value: String) async throws {
-    _ = try await database.run(
-      Query(
-        """
-        INSERT INTO system_settings (workspace_id, key, value) VALUES ($1::uuid, 'queue', $2::text)
-        ON CONFLICT (workspace_id, key) DO UPDATE SET value = excluded.value
-        """, [.uuid(workspace.id), .text(value)]))
-  }
-
-  /// How many open conversations each operator has.
-  func loads() async throws -> [Identifier: Int64] {
-    let rows = try await database.run(
-      Query(
-        """
-        SELECT assigned_operator_id, count(*) FROM chat_sessions
-        WHERE workspace_id = $1::uuid AND status = 'active' GROUP BY 1
-        """, [.uuid(workspace.id)]))
-    return (0..<rows.count).reduce(into: [:]) { loads, row in
-      if let id = rows.uuid(row, 0) { loads[id] = rows.int(row, 1) }
-    }
-  }
-
   func events(_ session: Identifier) async throws -> [[String: Any]] {
     try await call("GET", "\(conversations)/\(session)/messages").objects("messages")
       .compactMap { $0["payload"] as? [String: Any] }.filter { $0["event"] != nil }
@@ -69,68 +40,10 @@ extension World {
     #expect(world.sessions.hints.withLock { $0 } == waiting + [silent])
   }
 
-  @Test(
-    "of twenty who ask at once each gets another conversation, the longest waiting ones go first",
-    arguments: 1...5)
-  func race(round: Int) async throws {
-    let world = try await World()
-    let operators = try await world.operators(10)
-    try await world.set(queue: #"{"capacity":1}"#)
-    var waiting: [Identifier] = []
-    for number in 1...12 {
-      waiting.append(try await world.conversation(messages: ["hello \(number)"]))
-    }
-    // Twice as many requests as may succeed: two of each operator, who may have one.
-    let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-      for member in operators + operators {
-        group.addTask { try await world.call("POST", nextInLine, as: member) }
-      }
-      return try await group.reduce(into: []) { $0.append($1) }
-    }
-    let taken = answers.compactMap { $0.string("conversation.id") }
-    #expect(taken.count == 10)
-    #expect(Set(taken) == Set(waiting.prefix(10).map(\.description)))
-    #expect(answers.filter { $0.problem == "at_capacity" && $0.int("capacity") == 1 }.count == 10)
-    #expect(
-      try await world.loads() == Dictionary(uniqueKeysWithValues: operators.map { ($0.id, 1) }))
-    for session in waiting.prefix(10) {
-      #expect(try await world.events(session).count == 1)
-    }
-  }
-
-  @Test(
-    "claims by name and from the line at once: one owner each, and nobody has more than allowed",
-    arguments: 1...5)
-  func mixedRace(round: Int) async throws {
-    let world = try await World()
-    let operators = try await world.operators(4)
-    try await world.set(queue: #"{"capacity":2}"#)
-    var waiting: [Identifier] = []
-    for number in 1...12 {
-      waiting.append(try await world.conversation(messages: ["hello \(number)"]))
-    }
-    let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-      for number in 0..<20 {
-        let member = operators[number % 4]
-        let session = waiting[number % 12]
-        group.addTask {
-          try await world.call(
-            "POST", number % 2 == 0 ? nextInLine : "\(conversations)/\(session)/claim", as: member)
-        }
-      }
-      return try await group.reduce(into: []) { $0.append($1) }
-    }
-    for answer in answers { #expect([200, 409].contains(answer.status)) }
-    let loads = try await world.loads()
-    #expect(loads.values.allSatisfy { $0 <= 2 })
-    #expect(loads.values.reduce(0, +) == 8)
-    for session in waiting { #expect(try await world.events(session).count <= 1) }
-  }
-
   @Test("who has as many as the workspace allows may take no other one, but keeps what is there")
   func capacity() async throws {
     let world = try await World()
-    try await world.set(queue: #"{"capacity":1}"#)
+    try await world.place.set(queue: #"{"capacity":1}"#)
     let first = try await world.conversation(messages: ["one"])
     let second = try await world.conversation(messages: ["two"])
     #expect(try await world.call("POST", "\(conversations)/\(first)/claim").status == 200)
@@ -143,22 +56,6 @@ extension World {
     #expect(try await world.call("POST", "\(conversations)/\(first)/claim").status == 200)
     _ = try await world.call("POST", "\(conversations)/\(first)/close")
     #expect(try await world.call("POST", nextInLine).status == 200)
-  }
-
-  @Test("a setting that is not what it should be counts as its default")
-  func strangeSettings() async throws {
-    let world = try await World()
-    let waiting = try await world.conversation(messages: ["one"])
-    for (value, capacity) in [
-      ("not JSON", 5), ("[]", 5), (#"{"capacity":"many"}"#, 5), (#"{"capacity":0}"#, 5),
-      (#"{"capacity":17}"#, 17),
-    ] {
-      try await world.set(queue: value)
-      let rows = try await world.database.run(
-        Query("SELECT capacity::bigint FROM chirrup_queue($1::uuid)", [.uuid(world.workspace.id)]))
-      #expect(rows.int(0, 0) == Int64(capacity))
-    }
-    #expect(try await world.call("POST", "\(conversations)/\(waiting)/claim").status == 200)
   }
 
   @Test("a transfer changes the operator, says so in the log, and its reason is a note")

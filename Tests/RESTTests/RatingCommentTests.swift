@@ -1,5 +1,6 @@
 import Conversations
 import Directory
+import DomainFixtures
 import Foundation
 import Postgres
 import Primitives

@@ -1,6 +1,7 @@
 import Chat
 import Conversations
 import Directory
+import DomainFixtures
 import Foundation
 import OpenSSL
 import Postgres
@@ -102,7 +103,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     }
     let rows = try await world.database.run(
       Query(
-        "SELECT event FROM friend_events WHERE workspace_id = $1 ORDER BY created_at, id",
+        "SELECT event FROM friend_events WHERE workspace_id = $1 ORDER BY created_at, event",
         [.uuid(world.workspace.id)]))
     #expect((0..<rows.count).compactMap { rows.text($0, 0) } == ["block", "unblock"])
     #expect(
@@ -300,7 +301,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     }
     // Of two that were given one name the document would keep one.
     for route in API.routes {
-      for schema in [route.body, route.answer].compactMap({ $0 }) {
+      for schema in [route.body, route.response].compactMap({ $0 }) {
         guard let name = schema.name else { continue }
         #expect(API.components[name]?.definition == schema.definition, "\(name)")
       }

@@ -1,4 +1,6 @@
+import Automation
 import Directory
+import DomainFixtures
 import Postgres
 import Primitives
 import Synchronization
@@ -121,8 +123,8 @@ private let admin = "/api/v1/admin"
         FROM generate_series(1, $4::bigint) n
         """,
         [
-          .uuid(world.workspace.id), .int(APILimits.intents), .int(APILimits.menus),
-          .int(APILimits.credentials),
+          .uuid(world.workspace.id), .int(Intents.countMax), .int(RichMenus.countMax),
+          .int(Credentials.countMax),
         ]))
     for (method, path, json, status) in [
       ("POST", "intents", #"{"name":"new","keyword":"k"}"#, 409),

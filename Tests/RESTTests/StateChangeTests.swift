@@ -1,5 +1,6 @@
 import Conversations
 import Directory
+import DomainFixtures
 import Foundation
 import Postgres
 import Primitives
@@ -57,70 +58,6 @@ import Testing
     #expect(answer.string("winner.id") == ivo.id.description)
     #expect(answer.string("winner.name") == "Ivo")
     #expect(answer.string("detail")?.contains("Ivo") == true)
-  }
-
-  @Test(
-    "of three operators who claim at once one wins, and the others learn who", arguments: 1...10)
-  func race(round: Int) async throws {
-    let world = try await World()
-    var operators = [world.mika]
-    for name in ["Ivo", "Lin"] {
-      operators.append(try await World.addOperator(name, to: world.workspace, world.database))
-    }
-    let session = try await world.conversation(messages: ["hello"])
-    let path = "\(conversations)/\(session)/claim"
-    let answers = try await withThrowingTaskGroup(of: (Operator, Answer).self) { group in
-      for member in operators {
-        group.addTask { (member, try await world.call("POST", path, as: member)) }
-      }
-      return try await group.reduce(into: []) { $0.append($1) }
-    }
-    let winners = answers.filter { $0.1.status == 200 }
-    #expect(winners.count == 1)
-    let winner = try #require(winners.first?.0)
-    let losers = answers.filter { $0.1.status == 409 }
-    #expect(losers.count == 2)
-    for (_, answer) in losers {
-      #expect(answer.string("winner.id") == winner.id.description)
-      #expect(answer.string("winner.name") == winner.name)
-    }
-    let lines = try await log(world, session)
-    #expect(lines.compactMap { $0["seq"] as? Int } == [1, 2])
-    #expect(lines.last?["body"] as? String == "\(winner.name) joined")
-    #expect(world.sessions.hints.withLock { $0 } == [session])
-  }
-
-  @Test("three statements that wait for one lock decide on what they find then")
-  func waitingRace() async throws {
-    let world = try await World()
-    let ivo = try await World.addOperator("Ivo", to: world.workspace, world.database)
-    let session = try await world.conversation()
-    // Somebody holds the row while all of them arrive; their snapshots are older than each other's
-    // changes.
-    async let holder: Void = world.database.perform { connection in
-      try? connection.execute(
-        script: """
-          BEGIN; SELECT FROM chat_sessions WHERE id = '\(session)' FOR UPDATE; SELECT pg_sleep(0.4);
-          UPDATE chat_sessions SET title = 'held' WHERE id = '\(session)'; COMMIT
-          """)
-    }
-    try await Task.sleep(for: .milliseconds(100))
-    let path = "\(conversations)/\(session)"
-    async let first = world.call("POST", path + "/claim")
-    async let second = world.call("POST", path + "/claim", as: ivo)
-    async let third = world.call("POST", path + "/close", as: ivo)
-    let answers = try await [first, second, third]
-    await holder
-    let lines = try await log(world, session)
-    #expect(lines.compactMap { $0["seq"] as? Int } == Array(1...lines.count))
-    let claims = lines.filter { ($0["body"] as? String)?.hasSuffix("joined") == true }
-    #expect(claims.count == answers.prefix(2).filter { $0.status == 200 }.count)
-    #expect(claims.count <= 1)
-    #expect(answers[2].status == 200)
-    let closed = try await world.call("GET", path)
-    #expect(closed.string("conversation.status") == "closed")
-    #expect(closed.string("conversation.title") == "held")
-    #expect(closed.int("conversation.last_seq") == lines.count)
   }
 
   @Test("close once, reopen once: the second time changes nothing")

@@ -1,5 +1,6 @@
 import Chat
 import Directory
+import DomainFixtures
 import Postgres
 import Primitives
 import Testing

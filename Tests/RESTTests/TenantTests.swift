@@ -1,5 +1,6 @@
 import Conversations
 import Directory
+import DomainFixtures
 import Postgres
 import Primitives
 import Testing

@@ -1,5 +1,6 @@
 import Chat
 import Directory
+import DomainFixtures
 import Foundation
 import JSON
 import OpenSSL
@@ -147,10 +148,10 @@ struct VisitorWorld {
     let ada = #","identity":"\#(test.identity(#""sub":"b""#))""#
     let first = await test.token(ada)
     let id = try #require(first.string("visitor.id").flatMap { Identifier($0) })
-    let workspace = test.world.workspace.id
     #expect(
       try await test.world.database.ask(
-        Visitor.setBlocked(id, true, workspace: workspace, now: World.now)) == true)
+        Visitor.setBlocked(
+          id, true, by: test.world.actor, now: World.now)) == true)
     #expect(await test.token(ada).problem == "banned")
   }
 }
@@ -181,7 +182,7 @@ struct VisitorWorld {
     func setBlocked(_ isBlocked: Bool, _ seconds: Int64) async throws -> Bool? {
       try await test.world.database.ask(
         Visitor.setBlocked(
-          id, isBlocked, workspace: test.world.workspace.id, now: test.after(0, seconds: seconds)))
+          id, isBlocked, by: test.world.actor, now: test.after(0, seconds: seconds)))
     }
     #expect(try await setBlocked(true, 1) == true)
     #expect(try await setBlocked(true, 2) == false)
@@ -190,7 +191,8 @@ struct VisitorWorld {
     let foreign = try await World()
     #expect(
       try await test.world.database.ask(
-        Visitor.setBlocked(id, true, workspace: foreign.workspace.id, now: World.now)) == nil)
+        Visitor.setBlocked(
+          id, true, by: foreign.actor, now: World.now)) == nil)
     let refresh = #","refresh":"\#(visit.string("refresh") ?? "")""#
     let back = await test.token(refresh, now: test.after(0, seconds: 10))
     #expect(back.status == 200)
@@ -314,7 +316,7 @@ struct VisitorWorld {
     func say(_ role: String, _ kind: String, _ name: String, _ body: String, _ payload: String?)
       async
     {
-      _ = await World.store(
+      _ = await test.world.database.store(
         session: session, workspace: workspace, id: World.identifier(), role: role, kind: kind,
         sender: role == "visitor" ? visitor : test.world.mika.id, name: name,
         body: Array(body.utf8), payload: payload.map { Array($0.utf8) })
@@ -348,7 +350,7 @@ struct VisitorWorld {
     // A line feed becomes a line with its indent.
     let body = Array(repeating: UInt8(ascii: "\n"), count: Limits.bodyBytes)
     for _ in 0..<20 {
-      _ = await World.store(
+      _ = await test.world.database.store(
         session: session, workspace: test.world.workspace.id, id: World.identifier(),
         role: "visitor", kind: "text", sender: visitor, name: "", body: body, payload: nil)
     }

@@ -1,4 +1,5 @@
 import Directory
+import DomainFixtures
 import Postgres
 import Primitives
 import Testing

@@ -1,4 +1,5 @@
 import Directory
+import DomainFixtures
 import Foundation
 import Postgres
 import Primitives

@@ -135,12 +135,12 @@ private final class Peer {
 
   static let answerMilliseconds: Int64 = 30_000
 
-  private static let insertText: StaticString = """
+  private static let insertText: SQL = """
     INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, user_id,
       content_hash, created_at)
     VALUES ($1, $2, $3, $4, 'visitor', 'text', $5, $6, '', now())
     """
-  private static let touchText: StaticString = """
+  private static let touchText: SQL = """
     UPDATE chat_sessions SET last_seq = $2, message_count = message_count + 1,
       last_message_at = now(), last_message_preview = left($3, 120),
       last_message_role = 'visitor', updated_at = now()

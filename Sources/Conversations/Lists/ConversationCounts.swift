@@ -1,5 +1,5 @@
-/// How many conversations there are. Only open ones are ever counted row by row: how many are
-/// closed is kept by triggers (`closed_counts`), so an inbox with 100,000 of them costs the same.
+/// The number of conversations by status. Only open ones are counted row by row; triggers maintain
+/// the number of closed ones (`closed_counts`), so the cost does not grow with the history.
 public import Directory
 import Postgres
 public import Primitives
@@ -8,7 +8,7 @@ public struct ConversationCounts: Sendable {
   public var waiting: Int64
   public var active: Int64
   public var closed: Int64
-  /// Open ones of the operator who asks.
+  /// Open conversations of the calling operator.
   public var mine: Int64
 
   public static func of(_ workspace: Identifier, me: Identifier) -> Statement<ConversationCounts> {
@@ -34,7 +34,7 @@ public struct ConversationCounts: Sendable {
 }
 
 extension ConversationList {
-  /// The length of this list where the counts of the workspace say it.
+  /// The length of this list, if it follows from the workspace's counts; nil: see `countMatches`.
   public func total(_ counts: ConversationCounts) -> Int64? {
     guard assignee == nil, !isUnassigned, search == nil, tag == nil, visitor == nil else {
       return nil
@@ -48,7 +48,7 @@ extension ConversationList {
     }
   }
 
-  /// Where it must be counted: what the filters leave.
+  /// Counts the conversations that match the filters.
   public func countMatches(in workspace: Identifier) -> Statement<Int64> {
     let parameters: [Parameter] = [
       .uuid(workspace), .text(statuses), .uuid(assignee), .bool(isUnassigned), .text(pattern),

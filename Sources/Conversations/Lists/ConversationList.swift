@@ -1,13 +1,13 @@
 public import Directory
 import Postgres
 public import Primitives
+import SharedSQL
 
-/// Which conversations are listed, in which order, from where on.
+/// The filters of a list of conversations, and the position of a page in it.
 ///
-/// A page begins after a cursor, the position of the last row before it (its time and id), so that
-/// a row that moves meanwhile is neither a duplicate nor a hole of the others. Newest activity
-/// comes first; of the waiting ones, who has waited longest; of the closed ones, the last to be
-/// closed.
+/// The latest activity comes first; among waiting conversations the longest waiting, among closed
+/// ones the last closed. A page continues after the time and id of the row before it, so that a row
+/// that moves between two pages neither hides nor repeats another one.
 public struct ConversationList: Sendable {
   public var status: String?
   public var assignee: Identifier?
@@ -19,8 +19,8 @@ public struct ConversationList: Sendable {
   public var position: Position?
 
   public struct Position: Equatable, Sendable {
-    /// Of the last change (`updated_at`, by which clients sort too), since when it waits, or when
-    /// it was closed.
+    /// The time of the last change (`updated_at`, by which clients sort too), of the entry into
+    /// the queue, or of the close.
     public var at: WallTime
     public var id: Identifier
 
@@ -33,7 +33,7 @@ public struct ConversationList: Sendable {
   /// - Parameter limit: rows of a page.
   public init(limit: Int) { self.limit = limit }
 
-  /// The statuses that `status` means, as they stand in the statements.
+  /// The statuses that `status` selects, separated by commas.
   var statuses: String {
     switch status {
     case nil: "waiting,active,closed"
@@ -42,10 +42,9 @@ public struct ConversationList: Sendable {
     }
   }
 
-  /// One position more than `limit`, which says whether a page follows. The orders are texts of
-  /// their own, so that the planner knows what it sorts, and each is planned for its filters: who
-  /// waits and what is open is found by the index of statuses, a visitor's by theirs, and the
-  /// closed ones come sorted out of their own.
+  /// The positions of a page, and one more if another page follows. Each order is a statement of
+  /// its own, planned for its parameters: open conversations are found by the index of statuses, a
+  /// visitor's by the index of visitors, and closed ones come sorted from their own index.
   public func page(of workspace: Identifier) -> Statement<[Position]> {
     let parameters: [Parameter] = [
       .uuid(workspace), .text(statuses), .uuid(assignee), .bool(isUnassigned), .text(pattern),
@@ -61,7 +60,7 @@ public struct ConversationList: Sendable {
   }
 
   private func positions(
-    _ sql: StaticString, _ parameters: [Parameter]
+    _ sql: SQL, _ parameters: [Parameter]
   ) -> Statement<[Position]> {
     Statement(Query(sql, parameters).plannedAnew()) { rows in
       (0..<rows.count).compactMap { row in
@@ -71,9 +70,8 @@ public struct ConversationList: Sendable {
     }
   }
 
-  /// Where many rows are searched, the visitors of that name are found once, and not the name of
-  /// each row's visitor.
-  private static let newest: StaticString = """
+  /// The visitors whose name matches are looked up once, not for each of many rows.
+  private static let newest: SQL = """
     SELECT s.updated_at AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
@@ -89,8 +87,8 @@ public struct ConversationList: Sendable {
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
     """
 
-  /// Few: their visitors' names are looked up one by one.
-  private static let open: StaticString = """
+  /// Open conversations are few: the visitor's name is looked up for each row.
+  private static let open: SQL = """
     SELECT s.updated_at AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
@@ -108,8 +106,8 @@ public struct ConversationList: Sendable {
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
     """
 
-  private static let oldest: StaticString = """
-    SELECT coalesce(s.waiting_since, s.created_at) AS at, s.id
+  private static let oldest: SQL = """
+    SELECT \(ConversationQueue.listTime("s")) AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
       AND s.status = ANY (string_to_array($2::text, ','))
@@ -122,12 +120,12 @@ public struct ConversationList: Sendable {
       AND ($10::text IS NULL OR EXISTS (SELECT FROM session_tags t
         WHERE t.workspace_id = $1::uuid AND t.session_id = s.id AND t.tag = $10::text))
       AND ($6::timestamptz IS NULL
-        OR (coalesce(s.waiting_since, s.created_at), s.id) > ($6::timestamptz, $7::uuid))
+        OR (\(ConversationQueue.listTime("s")), s.id) > ($6::timestamptz, $7::uuid))
     ORDER BY at, s.id LIMIT $8::bigint
     """
 
-  /// Latest closed first, as `chat_sessions_closed_at` has them.
-  private static let closed: StaticString = """
+  /// The order of the index `chat_sessions_closed_at`.
+  private static let closed: SQL = """
     SELECT coalesce(s.closed_at, s.created_at) AS at, s.id
     FROM chat_sessions s
     WHERE s.workspace_id = $1::uuid AND s.deleted_at IS NULL
@@ -143,9 +141,9 @@ public struct ConversationList: Sendable {
     ORDER BY at DESC, s.id DESC LIMIT $8::bigint
     """
 
-  /// Of many rows those with a tag, closed ones or all. Row security hides from the planner how
-  /// many rows it joins, so the tag's are read once; else it would look for the tag of each.
-  private static let tagged: StaticString = """
+  /// Closed or all conversations with a tag. Row security hides the number of rows from the
+  /// planner, which would look up the tag of each row; the CTE reads the tag's rows once instead.
+  private static let tagged: SQL = """
     WITH tagged AS MATERIALIZED (
       SELECT t.session_id FROM session_tags t
       WHERE t.workspace_id = $1::uuid AND t.tag = $10::text
@@ -170,7 +168,7 @@ public struct ConversationList: Sendable {
   var pattern: String? { search.map { likePattern($0) } }
 }
 
-/// A search text as a pattern of `ILIKE`, in which it means itself.
+/// The `ILIKE` pattern that finds a text literally.
 func likePattern(_ text: String) -> String {
   var pattern = "%"
   for character in text.unicodeScalars {

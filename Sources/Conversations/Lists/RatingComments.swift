@@ -1,18 +1,18 @@
-/// What visitors wrote with their ratings, newest first.
+/// The comments of ratings, newest first.
 public import Postgres
 public import Primitives
 
 public enum RatingComments {
-  /// Ratings that are read for one page. Most have no comment, and no index tells which have; a
-  /// page may thus be short, or empty, although another one follows.
+  /// Ratings read for one page. Most have no comment, and no index finds those that have one: a
+  /// page may be short or empty although another one follows.
   public static let scannedMax = 2_000
 
-  /// Columns: session, rating, comment, the visitor's and the operator's name, time; then the place
-  /// behind which the next page begins, as microseconds and id.
+  /// Columns: session, rating, comment, names of visitor and operator, time; then the position
+  /// after which the next page begins, as microseconds and id.
   ///
   /// - Parameters:
-  ///   - from, to: days as `2026-11-22`, both included.
-  ///   - after: time and session where the page before ended; NULL for the first page.
+  ///   - from, to: days as `2026-11-22`, both included, in the workspace's time zone.
+  ///   - after: time and session at the end of the previous page; null for the first page.
   public static func query(
     in workspace: Identifier, from: String, to: String, after: [Parameter], limit: Int
   ) -> Query {
@@ -23,9 +23,9 @@ public enum RatingComments {
       ])
   }
 
-  /// The conversation of each comment is looked up by itself: joined, the planner may read all of
-  /// the workspace's. The days are those of the workspace's time zone. Behind the comments stands,
-  /// without any, the last rating that was read, if there may be more behind it.
+  /// A subquery looks up the conversation of each comment; for a join, the planner may read all of
+  /// the workspace. If `scannedMax` was reached, the last rating read follows as a row without
+  /// values.
   private static let sql: StaticString = """
     WITH scanned AS MATERIALIZED (
       SELECT r.session_id, r.rating, r.comment, r.visitor_id, r.operator_id, r.created_at

@@ -3,27 +3,26 @@ public import Directory
 import Postgres
 public import Primitives
 
-/// A part of a log: ascending, with what a reader needs to go on.
+/// A page of a session's log, in ascending order.
 public struct MessagePage: Sendable {
   public var entries: [Entry]
   public var head: Int64
   public var epoch: String
-  /// More entries follow in the direction that was asked for.
+  /// More entries follow in the direction of the page.
   public var hasMore: Bool
 }
 
-/// Which part: behind a seq, or before one (the end of the log when nothing is said).
+/// The part of a log to read: after a seq, or before one.
 public enum MessageRange: Sendable {
   case after(Int64)
   case before(Int64)
 
-  /// Bytes of bodies and payloads in one page of messages, as for the socket's `history`; the first
-  /// entry always is in it.
+  /// Bytes of bodies and payloads in one page, as for `history` of the WebSocket. A page always has
+  /// its first entry.
   public static let pageBytes = Limits.historyBytes
 
-  /// At most `limit` entries, and fewer where they are long: see `pageBytes`. Answers nil
-  /// when the workspace has no such session. The session's head and the entries are of
-  /// one moment, since one statement sees one state of the database.
+  /// Reads at most `limit` entries and `pageBytes` bytes, together with the session's head, from
+  /// one snapshot. Nil if the workspace has no such session.
   public func page(
     of session: Identifier, workspace: Identifier, limit: Int
   ) -> Statement<MessagePage?> {
@@ -94,13 +93,13 @@ public enum MessageRange: Sendable {
   }
 }
 
-/// Nil for the row of a session without entries.
+/// Nil for a session without entries.
 private func entry(_ rows: Rows, _ row: Int) -> Entry? {
   guard let seq = rows.int(row, 2), let id = rows.uuid(row, 3), let role = rows.bytes(row, 4),
     let kind = rows.bytes(row, 5), let at = rows.time(row, 10)
   else { return nil }
   return Entry(
-    // A kind or role that an older system invented is shown as the plainest one.
+    // Rows of older systems may have other kinds and roles.
     seq: seq, id: id, role: role.withRawSpan { Role(text: $0) } ?? .system,
     kind: kind.withRawSpan { Kind(text: $0) } ?? .text, sender: rows.uuid(row, 6),
     senderName: rows.bytes(row, 7) ?? [], body: rows.bytes(row, 8) ?? [],

@@ -1,22 +1,22 @@
-/// Finding what was said.
+/// Search in the text of messages.
 ///
-/// There is no index for it: one of trigrams takes six times the time of an insert (measured with
-/// 500,000 messages: 92 µs a row for 16 µs) and more room than the messages themselves. Instead a
-/// request looks through a bounded number of conversations, the newest first, by the indexes that
-/// are there, and its cursor says where the next one goes on, also when nothing was found so far.
+/// There is no index for it: a trigram index makes an insert six times as expensive (500,000
+/// messages: 92 µs instead of 16 µs a row) and is larger than the messages. Instead a request scans
+/// a bounded number of conversations, newest first; the next request continues at the cursor, with
+/// or without hits so far.
 public import Postgres
 public import Primitives
 
 public enum MessageSearch {
-  /// Conversations that one request looks through.
+  /// Conversations that one request scans.
   public static let conversationsMax: Int64 = 2_000
 
-  /// Columns: how many conversations were looked through, time and id of the last of them; then of
-  /// a hit, if there is any, session, seq, id, time, role, sender, the sender's name, text, and the
-  /// conversation's title, time and status.
+  /// Columns: the number of conversations scanned, time and id of the last one; then, for a hit,
+  /// session, seq, id, time, role, sender, the sender's name, text, and the conversation's title,
+  /// time and status. Without hits there is one row.
   ///
-  /// - Parameter after: time and id of a conversation, and a seq in it, where the page before
-  ///   ended; NULL for the first page.
+  /// - Parameter after: time and id of a conversation, and a seq in it, at the end of the previous
+  ///   page; null for the first page.
   public static func query(
     _ text: String, in workspace: Identifier, after: [Parameter], limit: Int
   ) -> Query {
@@ -27,7 +27,7 @@ public enum MessageSearch {
       ])
   }
 
-  /// Behind the cursor: the rest of its conversation, then the older ones.
+  /// After the cursor come the rest of its conversation, then older conversations.
   private static let sql: StaticString = """
     WITH looked AS (
       SELECT id, title, status, created_at FROM chat_sessions
@@ -44,7 +44,7 @@ public enum MessageSearch {
         SELECT * FROM chats e WHERE e.workspace_id = $1::uuid AND e.session_id = s.id
           AND e.kind <> 'event' AND e.content ILIKE $2::text
           AND ($4::uuid IS NULL OR s.id <> $4::uuid OR e.seq < $5::bigint)
-        -- Keeps it a step for each conversation: joined, all messages there are would be read.
+        -- Keeps one index scan for each conversation; a join would read all messages.
         OFFSET 0
       ) c
       ORDER BY s.created_at DESC, s.id DESC, c.seq DESC LIMIT $6::bigint

@@ -1,11 +1,11 @@
-/// How far an operator has read a conversation.
+/// The last message of a conversation that an operator has read.
 public import Directory
 import Postgres
 public import Primitives
 
 public enum ReadMark {
-  /// Moves the mark forward, never back, and never beyond what there is. Answers where it is then;
-  /// nil when the workspace has no such conversation.
+  /// Moves the mark forward to `seq`, at most to the last message. Returns the mark; nil if the
+  /// workspace has no such conversation.
   public static func advance(
     to seq: Int64, of member: Identifier, name: String, in session: Identifier,
     workspace: Identifier

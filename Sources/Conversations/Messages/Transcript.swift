@@ -2,10 +2,9 @@ public import Chat
 import JSON
 import Primitives
 
-/// A conversation as a text that its visitor keeps: what both sides said and the lines that say who
-/// came and went, without the operators' notes.
+/// A conversation as plain text for its visitor: messages and events, without operators' notes.
 public enum Transcript {
-  /// Lines of the log that are the operators' own affair.
+  /// Events that only operators see.
   private static let hiddenEvents: Set<String> = ["assigned", "unassigned", "rated"]
 
   public static func shows(_ entry: Entry) -> Bool {
@@ -16,8 +15,8 @@ public enum Transcript {
     }
   }
 
-  /// `2026-11-21 14:03 UTC  Mika: text`; further lines of a text are indented, so that no text can
-  /// look like somebody else's.
+  /// Appends `2026-11-21 14:03 UTC  Mika: text`. Further lines of a text are indented, so that a
+  /// text cannot imitate another entry.
   public static func append(_ entry: Entry, to text: inout [UInt8]) {
     let at = Array(entry.at.description.utf8)
     text += at[0..<10]

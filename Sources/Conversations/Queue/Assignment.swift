@@ -1,77 +1,80 @@
 public import Postgres
 public import Primitives
+import SharedSQL
 
-/// Conversations that are given to operators without anybody asking, where the workspace wants it
-/// (`assign` = `least_busy`): the longest waiting one to the available operator with the fewest,
-/// below what one may have. And those of an operator who is gone go back to their places in line.
+/// Automatic assignment, if the workspace's setting `assign` is `least_busy`: the next conversation
+/// of the queue goes to the available operator with the fewest open ones, below the capacity.
+/// Conversations of an absent operator return to their positions in the queue.
 ///
-/// Under the same locks as `Claim`, so that neither a claim at the same moment nor another gateway
-/// gives one twice, or too many to one.
+/// It takes the same locks as `Claim`, so that concurrent claims and other gateways neither assign
+/// a conversation twice nor exceed the capacity.
 public enum Assignment {
-  /// A conversation that has changed hands.
-  public struct Given: Sendable, Equatable {
+  /// An assigned conversation.
+  public struct Assigned: Sendable, Equatable {
     public var session: Identifier
     public var operatorName: String
   }
 
-  /// What one attempt to give a conversation came to.
+  /// The result of one attempt to assign a conversation.
   public enum Attempt: Sendable, Equatable {
-    case given(Given)
-    /// Somebody else took it while this waited.
+    case assigned(Assigned)
+    /// An operator claimed it while this attempt waited for the lock.
     case lost
-    /// Nobody waits, nobody is free, or the workspace does not want it.
+    /// The queue is empty, no operator is free, or automatic assignment is off.
     case nothing
   }
 
-  /// Whether there may be something to give: without a lock.
+  /// Whether the setting is on and a conversation waits; without a lock.
   public static func isDue(in workspace: Identifier) -> Query {
     Query(
       """
       SELECT q.is_automatic AND EXISTS (SELECT FROM chat_sessions s
-        WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
-          AND s.waiting_since IS NOT NULL)
+        WHERE s.workspace_id = $1::uuid
+          AND \(ConversationQueue.contains("s")))
       FROM chirrup_queue($1::uuid) AS q
       """, [.uuid(workspace)])
   }
 
-  /// Gives one conversation. Whoever gave one back to the queue does not get it again by itself;
-  /// those behind it go on.
-  public static func giveNext(in workspace: Identifier) -> Query {
-    Query(giveSQL, [.uuid(workspace)]).after(.line(of: workspace), .present(in: workspace))
+  /// Assigns one conversation. The operator who returned a conversation to the queue is not chosen
+  /// for it again; then a later conversation of the queue is taken. Decoded by `decodeAttempt`.
+  public static func assignNext(in workspace: Identifier) -> Query {
+    Query(assignSQL, [.uuid(workspace)]).after(.queue(of: workspace), .present(in: workspace))
   }
 
   public static func decodeAttempt(_ rows: Rows) -> Attempt {
     guard !rows.isEmpty else { return .nothing }
     guard let session = rows.uuid(0, 0) else { return .lost }
-    return .given(Given(session: session, operatorName: rows.text(0, 1) ?? ""))
+    return .assigned(Assigned(session: session, operatorName: rows.text(0, 1) ?? ""))
   }
 
-  /// Takes conversations from operators who were not seen for as long as the workspace waits.
+  /// Returns conversations of absent operators to the queue, after the setting
+  /// `reassign_after_seconds`. Decoded by `decodeIdentifiers`.
   ///
   /// - Parameters:
-  ///   - steadySeconds: for how long this gateway could write who is there. Nobody is gone for
-  ///     longer than that: after an outage of the database, or a restart, all were unseen.
+  ///   - steadySeconds: how long this gateway has written presence without interruption. A longer
+  ///     absence does not count: after a restart or an outage of the database all operators seem
+  ///     absent.
   ///   - limit: conversations of one transaction.
-  public static func takeBack(
+  public static func release(
     in workspace: Identifier, steadySeconds: Int64, limit: Int64
   ) -> Query {
-    Query(takeBackSQL, [.uuid(workspace), .int(steadySeconds), .int(limit)])
+    Query(releaseSQL, [.uuid(workspace), .int(steadySeconds), .int(limit)])
   }
 
-  public static func decodeTaken(_ rows: Rows) -> [Identifier] {
+  public static func decodeIdentifiers(_ rows: Rows) -> [Identifier] {
     (0..<rows.count).compactMap { rows.uuid($0, 0) }
   }
 
-  /// Workspaces that want automatic assignment and in which there may be something to do, behind
-  /// `last` in the order of their ids.
+  /// The workspaces after `last`, in the order of their ids, in which automatic assignment is on
+  /// and a conversation waits or has an absent operator. Decoded by `decodeIdentifiers`.
   public static func workspaces(after last: Identifier, limit: Int64) -> Query {
     Query(
       """
       SELECT w.workspace_id FROM system_settings w
       WHERE w.key = 'queue' AND w.value LIKE '%least_busy%' AND w.workspace_id > $1::uuid
         AND (EXISTS (SELECT FROM chat_sessions s
-            WHERE s.workspace_id = w.workspace_id AND s.status = 'waiting'
-              AND s.deleted_at IS NULL AND s.waiting_since IS NOT NULL)
+            WHERE s.workspace_id = w.workspace_id
+              AND \(ConversationQueue.contains("s")))
           OR EXISTS (SELECT FROM operator_presence p JOIN chat_sessions s
             ON s.workspace_id = p.workspace_id AND s.assigned_operator_id = p.operator_id
               AND s.status = 'active' AND s.deleted_at IS NULL
@@ -81,7 +84,7 @@ public enum Assignment {
       """, [.uuid(last), .int(limit)])
   }
 
-  private static let giveSQL: StaticString = """
+  private static let assignSQL: SQL = """
     WITH free AS MATERIALIZED (
       SELECT o.id, o.name, l.load, p.given_at
       FROM chirrup_queue($1::uuid) AS q
@@ -93,22 +96,22 @@ public enum Assignment {
       WHERE q.is_automatic AND p.is_available AND chirrup_is_present(p.seen_at)
         AND o.disabled_at IS NULL AND l.load < q.capacity
     ), front AS MATERIALIZED (
-      SELECT s.id, s.waiting_since, s.returned_by
+      SELECT s.id, s.\(ConversationQueue.entryTime), s.returned_by
       FROM chat_sessions s
-      WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
-        AND s.waiting_since IS NOT NULL AND s.assigned_operator_id IS NULL
-      ORDER BY s.waiting_since, s.id LIMIT 100
+      WHERE s.workspace_id = $1::uuid AND \(ConversationQueue.contains("s"))
+        AND s.assigned_operator_id IS NULL
+      ORDER BY \(ConversationQueue.order("s")) LIMIT 100
     ), choice AS MATERIALIZED (
       SELECT f.id AS session, c.id AS receiver, c.name
       FROM front f CROSS JOIN LATERAL (SELECT free.id, free.name FROM free
         WHERE free.id IS DISTINCT FROM f.returned_by
         ORDER BY free.load, free.given_at NULLS FIRST, free.id LIMIT 1) AS c
-      ORDER BY f.waiting_since, f.id LIMIT 1
+      ORDER BY \(ConversationQueue.order("f")) LIMIT 1
     ), target AS (
       SELECT s.id, c.receiver, c.name
       FROM choice c JOIN chat_sessions s ON s.id = c.session
-      WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
-        AND s.assigned_operator_id IS NULL
+      WHERE s.workspace_id = $1::uuid
+        AND \(ConversationQueue.isUnclaimed("s"))
       FOR UPDATE OF s
     ), noted AS (
       UPDATE operator_presence p SET given_at = clock_timestamp()
@@ -121,8 +124,8 @@ public enum Assignment {
     FROM choice c LEFT JOIN target t ON true
     """
 
-  /// In the order of the ids, as a batch of messages locks them.
-  private static let takeBackSQL: StaticString = """
+  /// Locks the rows in the order of their ids, as a batch of messages does.
+  private static let releaseSQL: SQL = """
     WITH gone AS MATERIALIZED (
       SELECT p.operator_id, o.name, now() - q.reassign_after AS since
       FROM chirrup_queue($1::uuid) AS q

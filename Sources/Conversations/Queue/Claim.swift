@@ -2,19 +2,20 @@ public import Directory
 import JSON
 import Postgres
 public import Primitives
+import SharedSQL
 
-/// An operator takes a conversation: one that was chosen, or the one that has waited longest.
+/// An operator claims a conversation: a chosen one, or the next one of the queue.
 ///
-/// One transaction of two steps. First the locks: on the operator's membership, so that nobody
-/// takes more than the workspace allows, and for the longest waiting one on the workspace's line,
-/// so that those who ask at once are served one after the other, first in, first out. Then one
-/// statement that sees everything committed up to then, locks the conversation's row as a batch of
-/// messages does, decides, and has `chirrup_change` write the row and the line of the log.
+/// One transaction of two steps. First it takes the locks: on the operator's membership, so that no
+/// operator exceeds the capacity, and, for the next conversation, on the workspace's queue, so that
+/// concurrent claims are served in order. Then one statement, which sees everything committed until
+/// then, locks the conversation's row as a batch of messages does, decides, and calls
+/// `chirrup_change` for the row and the event.
 public struct Claim: Sendable {
-  /// Nil: the one that has waited longest; behind all others those in which nobody has written.
+  /// Nil: the next one of the queue, then those behind the queue (`ConversationQueue.order`).
   public var session: Identifier?
   public var member: Operator
-  /// The id of the line in the log.
+  /// The id of the event in the log.
   public var line: Identifier
 
   public init(session: Identifier?, member: Operator, line: Identifier) {
@@ -27,10 +28,10 @@ public struct Claim: Sendable {
     case applied
     /// The operator has it already.
     case held
-    /// Somebody else has it.
+    /// Another operator has it.
     case claimed
     case closed
-    /// The operator has as many as one may have.
+    /// The operator is at the capacity.
     case full
   }
 
@@ -42,7 +43,7 @@ public struct Claim: Sendable {
     public var capacity: Int64
   }
 
-  /// Nil inside: there is no such conversation, or nobody waits.
+  /// The answer is nil if there is no such conversation, or if none waits.
   public var statement: Statement<Result?> {
     let payload = [UInt8].object { json in
       json.appendMember("event", "claimed")
@@ -61,7 +62,9 @@ public struct Claim: Sendable {
       query.parameters.append(.uuid(session))
       query.locks = [.membership(of: member.id, in: member.workspace)]
     } else {
-      query.locks = [.line(of: member.workspace), .membership(of: member.id, in: member.workspace)]
+      query.locks = [
+        .queue(of: member.workspace), .membership(of: member.id, in: member.workspace),
+      ]
     }
     return Statement(query) { rows in
       guard !rows.isEmpty, let verdict = rows.text(0, 0).flatMap({ Verdict(rawValue: $0) }),
@@ -73,7 +76,7 @@ public struct Claim: Sendable {
     }
   }
 
-  private static let chosen: StaticString = """
+  private static let chosen: SQL = """
     WITH target AS (
       SELECT id, status, assigned_operator_id, operator_name
       FROM chat_sessions
@@ -98,15 +101,15 @@ public struct Claim: Sendable {
     FROM decided d
     """
 
-  /// The front of the line may be claimed by its id while this waits for its row: then the row's
-  /// newest version does not match any more, and the next one is taken.
-  private static let next: StaticString = """
+  /// While this waits for the row's lock, a claim by id may take the conversation. PostgreSQL then
+  /// checks the condition against the newest version of the row and continues with the next one.
+  private static let next: SQL = """
     WITH target AS (
-      SELECT id
-      FROM chat_sessions
-      WHERE workspace_id = $1::uuid AND status = 'waiting' AND deleted_at IS NULL
-        AND assigned_operator_id IS NULL
-      ORDER BY waiting_since, id LIMIT 1
+      SELECT s.id
+      FROM chat_sessions s
+      WHERE s.workspace_id = $1::uuid
+        AND \(ConversationQueue.isUnclaimed("s"))
+      ORDER BY \(ConversationQueue.order("s")) LIMIT 1
       FOR UPDATE
     ), decided AS MATERIALIZED (
       SELECT t.*, q.capacity, CASE

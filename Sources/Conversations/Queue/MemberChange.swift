@@ -1,11 +1,11 @@
-/// What changes of a member, or that one leaves: then the conversations of that member go back to
-/// the queue in the same transaction.
 public import Directory
-public import Postgres
+import Postgres
 public import Primitives
 
+/// A change or the removal of a member. If the member is removed or disabled, their conversations
+/// return to the queue in the same transaction.
 public struct MemberChange: Sendable {
-  // Nil stays as it is.
+  // Nil: no change.
   var name: String?
   var role: String?
   var isDisabled: Bool?
@@ -23,19 +23,18 @@ public struct MemberChange: Sendable {
     self.isRemoval = isRemoval
   }
 
-  /// `word` is `done`, or why nothing was done: `beyond_reach`, `last_owner`, `shared`; `freed` are
-  /// the conversations that wait again. Nil when the workspace has no such member.
+  /// The answer is nil if the workspace has no such member. `word` is `done`, or the refusal:
+  /// `beyond_reach` (a role outside `reachedRoles`), `last_owner` or `shared` (the account belongs
+  /// to another workspace too). `freed` are the conversations that returned to the queue.
   ///
-  /// - Parameters:
-  ///   - reachedRoles: the roles that the author may give and change, with blanks between.
-  ///   - author: the workspace, and who does it as the audit log has it.
+  /// - Parameter reachedRoles: the roles that the author may assign and change, separated by spaces.
   public func statement(
-    of member: Identifier, reachedRoles: String, by author: [Parameter]
+    of member: Identifier, reachedRoles: String, by author: AuditActor
   ) -> Statement<(word: String, freed: [Identifier])?> {
     Statement(
       Query(
         MemberChange.sql,
-        author + [
+        author.parameters + [
           .uuid(member), .text(name), .text(role), isDisabled.map { .bool($0) } ?? .null,
           .text(passwordHash), .text(reachedRoles), .bool(isRemoval),
         ])
@@ -46,9 +45,7 @@ public struct MemberChange: Sendable {
     }
   }
 
-  /// Who is the last owner is decided under a lock on all owners, so that two of them cannot lower
-  /// each other at the same time. The conversations of who is removed or disabled go back to the
-  /// queue, and their logs say so.
+  /// The lock on all owners keeps two of them from demoting each other at the same time.
   private static let sql: StaticString = """
     WITH owners AS (
       SELECT m.operator_id FROM memberships m JOIN operators o ON o.id = m.operator_id
@@ -81,30 +78,18 @@ public struct MemberChange: Sendable {
           WHEN $7::boolean THEN coalesce(o.disabled_at, now()) END
       FROM verdict v WHERE v.word = 'done' AND NOT $10::boolean AND o.id = v.id
     ), held AS (
-      SELECT s.id, s.last_seq, v.id AS member, o.name, clock_timestamp() AS at
+      SELECT s.id, v.id AS member, o.name
       FROM verdict v JOIN operators o ON o.id = v.id
         JOIN chat_sessions s ON s.assigned_operator_id = v.id
       WHERE v.word = 'done' AND v.leaves AND s.workspace_id = $1::uuid AND s.status = 'active'
         AND s.deleted_at IS NULL
       ORDER BY s.id FOR UPDATE OF s
-    ), lines AS (
-      SELECT h.*, h.name || ' is gone; the conversation waits for the next operator' AS content,
+    ), freed AS MATERIALIZED (
+      SELECT h.id FROM held h WHERE chirrup_change(
+        $1::uuid, h.id, 'unassigned', NULL, NULL, NULL, NULL, gen_random_uuid(),
+        h.name || ' is gone; the conversation waits for the next operator',
         jsonb_build_object('event', 'unassigned', 'reason', 'operator_gone',
-          'from', jsonb_build_object('id', h.member, 'name', h.name)) AS payload
-      FROM held h
-    ), written AS (
-      INSERT INTO chats
-        (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash, created_at)
-      SELECT gen_random_uuid(), $1::uuid, l.id, l.last_seq + 1, 'system', 'event', l.content,
-        l.payload, sha256(convert_to('event' || E'\\n' || l.payload::text || E'\\n' || l.content,
-          'UTF8')), l.at
-      FROM lines l
-    ), freed AS (
-      UPDATE chat_sessions s SET last_seq = h.last_seq + 1, status = 'waiting',
-        assigned_operator_id = NULL, operator_name = NULL, queued_at = NULL,
-        returned_by = h.member,
-        waiting_since = CASE WHEN s.last_seq > 0 THEN coalesce(s.queued_at, h.at) END
-      FROM held h WHERE s.workspace_id = $1::uuid AND s.id = h.id RETURNING s.id
+          'from', jsonb_build_object('id', h.member, 'name', h.name)))
     ), ended AS (
       DELETE FROM operator_sessions s USING verdict v
       WHERE v.word = 'done' AND s.operator_id = v.id AND ($7::boolean OR $8::text IS NOT NULL

@@ -1,11 +1,9 @@
-/// Which rows whoever moves a conversation locks, in this order: the line, memberships, then the
-/// rows of conversations.
+/// The locks of a change of operator, in this order: the queue, memberships, rows of conversations.
 import Postgres
 import Primitives
 
 extension Lock {
-  /// Whoever takes a conversation for this operator, or gives one, does it under this lock: the
-  /// count of those that the operator has stays true until it is over.
+  /// Keeps the number of the operator's conversations constant until the transaction ends.
   static func membership(of member: Identifier, in workspace: Identifier) -> Lock {
     Lock(
       """
@@ -14,15 +12,14 @@ extension Lock {
       """, [.uuid(workspace), .uuid(member)])
   }
 
-  /// Whoever takes from the front of the line. It ends with the transaction, and comes before
-  /// memberships and rows of conversations.
-  static func line(of workspace: Identifier) -> Lock {
+  /// Serialises transactions that take the next conversation of the queue.
+  static func queue(of workspace: Identifier) -> Lock {
     Lock(
       "SELECT pg_advisory_xact_lock(hashtextextended('chirrup line ' || $1::uuid::text, 0))",
       [.uuid(workspace)])
   }
 
-  /// The memberships of all who may be given something, in the order of their ids.
+  /// The memberships of all available operators, in the order of their ids.
   static func present(in workspace: Identifier) -> Lock {
     Lock(
       """

@@ -1,34 +1,23 @@
 public import Postgres
 public import Primitives
+import SharedSQL
 
-/// Who waits in a workspace, in order, and how quickly it has moved of late: one statement for all
-/// who are told their place.
+/// The positions of waiting conversations and the pace of the queue, which visitors see. One
+/// statement reads them for a whole workspace.
 public enum QueuePositions {
-  /// Those behind are told nothing.
+  /// Conversations after this position get none.
   public static let positionsMax: Int64 = 2_000
 
   public struct Order: Sendable, Equatable {
-    /// The sessions, the next one first; empty where the workspace does not tell positions.
+    /// The sessions, the next one first; empty if the workspace's setting hides positions.
     public var sessions: [Identifier] = []
-    /// Time between two that are taken, from the last twenty within two hours; nil while there are
-    /// fewer than three. A line that stands still makes it longer.
+    /// The mean time between two claims: from the oldest of the last 20 claims within two hours
+    /// until now. Nil with fewer than three claims.
     public var placeMilliseconds: Int64?
   }
 
   public static func query(of workspace: Identifier) -> Query {
-    Query(
-      """
-      SELECT s.id, (
-        SELECT CASE WHEN count(*) >= 3 THEN (extract(epoch FROM clock_timestamp()
-          - min(c.claimed_at)) * 1000 / count(*))::bigint END
-        FROM (SELECT claimed_at FROM chat_sessions
-          WHERE workspace_id = $1::uuid AND claimed_at > now() - interval '2 hours'
-          ORDER BY claimed_at DESC LIMIT 20) AS c)
-      FROM chirrup_queue($1::uuid) AS q JOIN chat_sessions s ON q.shows_position
-      WHERE s.workspace_id = $1::uuid AND s.status = 'waiting' AND s.deleted_at IS NULL
-        AND s.waiting_since IS NOT NULL
-      ORDER BY s.waiting_since, s.id LIMIT $2::bigint
-      """, [.uuid(workspace), .int(positionsMax)])
+    Query(sql, [.uuid(workspace), .int(positionsMax)])
   }
 
   public static func decode(_ rows: Rows) -> Order {
@@ -36,4 +25,16 @@ public enum QueuePositions {
       sessions: (0..<rows.count).compactMap { rows.uuid($0, 0) },
       placeMilliseconds: rows.isEmpty ? nil : rows.int(0, 1))
   }
+
+  private static let sql: SQL = """
+    SELECT s.id, (
+      SELECT CASE WHEN count(*) >= 3 THEN (extract(epoch FROM clock_timestamp()
+        - min(c.claimed_at)) * 1000 / count(*))::bigint END
+      FROM (SELECT claimed_at FROM chat_sessions
+        WHERE workspace_id = $1::uuid AND claimed_at > now() - interval '2 hours'
+        ORDER BY claimed_at DESC LIMIT 20) AS c)
+    FROM chirrup_queue($1::uuid) AS q JOIN chat_sessions s ON q.shows_position
+    WHERE s.workspace_id = $1::uuid AND \(ConversationQueue.contains("s"))
+    ORDER BY \(ConversationQueue.order("s")) LIMIT $2::bigint
+    """
 }

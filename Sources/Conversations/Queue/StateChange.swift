@@ -3,22 +3,21 @@ import JSON
 import Postgres
 public import Primitives
 
-/// The end of a conversation, and its return. One statement and so one transaction: it locks the
-/// session's row, as a batch of messages does, decides, changes the row, and writes the line of the
-/// log that everybody reads. Raced by several operators it happens once, and everybody learns who
-/// it was. See `Claim` and `Transfer` for the others.
+/// Closes or reopens a conversation. One statement locks the session's row, as a batch of messages
+/// does, decides, changes the row and adds the event. Concurrent calls of several operators apply
+/// it once. See also `Claim` and `Transfer`.
 public enum StateChange: String, Sendable {
   case closed, reopened
 
   public struct Result: Sendable {
-    /// False: it was so already.
+    /// False: the conversation had this state already.
     public var isApplied: Bool
     public var status: String
     public var assignee: Identifier?
     public var assigneeName: String
   }
 
-  /// The ids of the line in the log, and of the note with the reason.
+  /// The ids of the event in the log and of the note with the reason.
   public struct Lines: Sendable {
     public var event: Identifier
     public var note: Identifier
@@ -29,7 +28,9 @@ public enum StateChange: String, Sendable {
     }
   }
 
-  /// - Parameter reason: for the other operators; it becomes a note, which visitors never see.
+  /// The answer is nil if there is no such conversation.
+  ///
+  /// - Parameter reason: becomes a note, which visitors do not see.
   public func statement(
     session: Identifier, by member: Operator, reason: String? = nil, _ lines: Lines
   ) -> Statement<Result?> {
@@ -67,9 +68,9 @@ public enum StateChange: String, Sendable {
     }
   }
 
-  /// A reopened conversation goes back to its operator, or to the end of the line if it had none
-  /// (to its place there, if it was closed for some seconds only: the close was a slip).
-  /// The row that the lock returns is the newest one, also when this statement had to wait for it.
+  /// A reopened conversation returns to its operator. Without one it enters the queue at the end, or
+  /// at its old position if it was closed by mistake, for seconds only (`chirrup_keep_place`).
+  /// After a wait for the lock, PostgreSQL returns the newest version of the row.
   private static let sql: StaticString = """
     WITH target AS (
       SELECT id, status, assigned_operator_id, operator_name, closed_at

@@ -2,13 +2,12 @@ public import Directory
 import Postgres
 public import Primitives
 
-/// A conversation changes hands: to another operator, or back to the line, where it gets the place
-/// it had before. One statement with its line in the log, as in `StateChange`. What the workspace
-/// allows an operator to have is no limit here: a person has decided.
+/// Transfers a conversation to another operator, or back to its position in the queue. One
+/// statement with its event, as in `StateChange`. The capacity does not apply: a person has decided.
 public struct Transfer: Sendable {
   var session: Identifier
   var member: Operator
-  /// Nil: whoever is next takes it.
+  /// Nil: back to the queue.
   var to: Identifier?
   var reason: String?
   var lines: StateChange.Lines
@@ -26,14 +25,14 @@ public struct Transfer: Sendable {
 
   public enum Verdict: String, Sendable {
     case applied
-    /// It is so already.
+    /// The receiver has it already, or it is in the queue already.
     case held
     case closed
-    /// No member of this workspace, or shut out.
+    /// The receiver is disabled or not a member of this workspace.
     case nobody
   }
 
-  /// Nil inside: there is no such conversation.
+  /// The answer is nil if there is no such conversation.
   public var statement: Statement<Verdict?> {
     Statement(
       Query(
@@ -48,7 +47,7 @@ public struct Transfer: Sendable {
     }
   }
 
-  /// The one who had it may be known by name only, when the account is gone.
+  /// The previous operator may be known by name only, after the account was removed.
   private static let sql: StaticString = """
     WITH receiver AS (
       SELECT o.id, o.name FROM memberships m JOIN operators o ON o.id = m.operator_id

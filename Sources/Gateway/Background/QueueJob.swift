@@ -22,7 +22,7 @@ final class QueueJob: BackgroundJob {
 
   private struct Sweep {
     var last = Identifier.zero
-    /// Since when every sweep has reached the database: see `Assignment.takeBack`.
+    /// Since when every sweep has reached the database: see `Assignment.release`.
     var steadySince: Instant?
   }
 
@@ -86,9 +86,9 @@ final class QueueJob: BackgroundJob {
     var hasGiven = false
     defer { if hasGiven { services.lineMoved(in: workspace) } }
     for _ in 0..<QueueJob.givenMax {
-      let rows = try await services.run(Assignment.giveNext(in: workspace))
+      let rows = try await services.run(Assignment.assignNext(in: workspace))
       switch Assignment.decodeAttempt(rows) {
-      case .given(let given):
+      case .assigned(let given):
         hasGiven = true
         services.changed(session: given.session)
       case .lost: continue
@@ -101,9 +101,9 @@ final class QueueJob: BackgroundJob {
     guard let since = sweeping.withLock({ $0.steadySince }) else { return }
     let steady = SystemClock.now().milliseconds(since: since) / 1_000
     let rows = try await services.run(
-      Assignment.takeBack(
+      Assignment.release(
         in: workspace, steadySeconds: steady, limit: QueueJob.takenMax))
-    let taken = Assignment.decodeTaken(rows)
+    let taken = Assignment.decodeIdentifiers(rows)
     for session in taken { services.changed(session: session) }
     if !taken.isEmpty { services.lineMoved(in: workspace) }
   }
@@ -115,7 +115,7 @@ final class QueueJob: BackgroundJob {
     do throws(QueryFailure) {
       let rows = try await services.run(
         Assignment.workspaces(after: last, limit: QueueJob.sweptMax))
-      let due = Assignment.decodeTaken(rows)
+      let due = Assignment.decodeIdentifiers(rows)
       let now = SystemClock.now()
       sweeping.withLock { sweeping in
         sweeping.last = Int64(due.count) < QueueJob.sweptMax ? .zero : due.last ?? .zero

@@ -1,18 +1,19 @@
-/// What has been counted.
+/// Analytics of conversations.
 extension API {
   static let analyticsRoutes: [Route] = [
     Route(
       "GET", "\(analytics)", .member(.agent, .analyticsRead, AnalyticsRoutes.showAnalytics),
-      "The figures of each day, and of all together", query: .days, answer: .analytics),
+      "Get the figures of each day, and their total", query: .days, response: .analytics),
     Route(
       "GET", "\(analytics)/operators",
       .member(.agent, .analyticsRead, AnalyticsRoutes.showOperatorAnalytics),
-      "The figures of each operator", query: .days, answer: .operatorAnalytics),
+      "Get the figures of each operator, most conversations first", query: .days,
+      response: .operatorAnalytics),
     Route(
       "GET", "\(analytics)/comments",
       .member(.agent, .analyticsRead, AnalyticsRoutes.listRatingComments),
-      "What visitors wrote with their ratings, newest first", query: .days + .page,
-      answer: .ratingComments),
+      "List the comments of ratings, newest first", query: .days + .page,
+      response: .ratingComments),
   ]
 
   private static let analytics = "\(admin)/live-chat/analytics"

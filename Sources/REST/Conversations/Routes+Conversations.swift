@@ -1,39 +1,38 @@
-/// Conversations and what is said in them.
+/// Conversations and their messages.
 extension API {
   static let conversationRoutes: [Route] = [
     Route(
       "GET", "\(conversations)",
       .member(.agent, .conversationsRead, ConversationRoutes.listConversations),
-      "Lists conversations, newest activity first; those that wait, longest first",
-      query: .conversationFilters, answer: .conversations),
+      "List conversations, last activity first; waiting ones by their waiting time, longest first",
+      query: .conversationFilters, response: .conversations),
     Route(
       "GET", "\(conversations)/{id}",
-      .member(.agent, .conversationsRead, ConversationRoutes.showConversation), "One conversation",
-      answer: .oneConversation),
+      .member(.agent, .conversationsRead, ConversationRoutes.showConversation),
+      "Get a conversation", response: .oneConversation),
     Route(
       "GET", "\(conversations)/{id}/messages",
       .member(.agent, .conversationsRead, ConversationRoutes.listMessages),
-      "A page of its messages",
-      query: .messageRange, answer: .messages),
+      "List messages of a conversation in the order of their seq", query: .messageRange,
+      response: .messages),
     Route(
       "GET", "\(admin)/live-chat/messages/search",
       .member(.agent, .conversationsRead, ConversationRoutes.searchMessages),
-      "Finds messages, newest first",
-      query: .messageSearch, answer: .hits),
+      "Search messages, newest conversation first", query: .messageSearch, response: .hits),
     Route(
       "POST", "\(conversations)/{id}/messages",
-      .member(.agent, .conversationsWrite, ConversationRoutes.postMessage), "Writes a message",
-      body: .newMessage, status: 201, answer: .stored),
+      .member(.agent, .conversationsWrite, ConversationRoutes.postMessage), "Send a message",
+      body: .newMessage, status: 201, response: .stored),
     Route(
       "POST", "\(conversations)/{id}/notes",
       .member(.agent, .conversationsWrite, ConversationRoutes.postNote),
-      "Writes a note that only operators see", body: .newNote, status: 201, answer: .stored),
+      "Add a note, which only operators see", body: .newNote, status: 201, response: .stored),
     Route(
       "PUT", "\(conversations)/{id}/tags",
-      .member(.agent, .conversationsWrite, ConversationRoutes.tagConversation), "Sets its tags",
-      body: .conversationTags, answer: .oneConversation),
+      .member(.agent, .conversationsWrite, ConversationRoutes.tagConversation),
+      "Replace the tags of a conversation", body: .conversationTags, response: .oneConversation),
     Route(
       "POST", "\(conversations)/{id}/read", .member(.agent, nil, ConversationRoutes.markRead),
-      "Notes how far the caller has read", body: .readMark, answer: .readSeq),
+      "Move the caller's read mark forward", body: .readMark, response: .readSeq),
   ]
 }

@@ -1,22 +1,22 @@
-/// Who takes which conversation.
+/// The queue: which operator has which conversation.
 extension API {
   static let queueRoutes: [Route] = [
     Route(
       "POST", "\(conversations)/{id}/claim", .member(.agent, nil, QueueRoutes.claim),
-      "Makes the conversation the caller's", body: .nothing, answer: .oneConversation),
+      "Claim a conversation", body: .nothing, response: .oneConversation),
     Route(
       "POST", "\(admin)/live-chat/next", .member(.agent, nil, QueueRoutes.claimNext),
-      "Makes the conversation that has waited longest the caller's", body: .nothing,
-      answer: .oneConversation, problems: [404]),
+      "Claim the conversation that has waited longest", body: .nothing,
+      response: .oneConversation, problems: [404]),
     Route(
       "POST", "\(conversations)/{id}/transfer", .member(.agent, nil, QueueRoutes.transfer),
-      "Gives the conversation to another operator, or back to the queue", body: .transfer,
-      answer: .oneConversation),
+      "Transfer a conversation to another operator, or back to the queue", body: .transfer,
+      response: .oneConversation),
     Route(
       "POST", "\(conversations)/{id}/close", .member(.agent, nil, QueueRoutes.close),
-      "Closes the conversation", body: .close, answer: .oneConversation),
+      "Close a conversation", body: .close, response: .oneConversation),
     Route(
       "POST", "\(conversations)/{id}/reopen", .member(.agent, nil, QueueRoutes.reopen),
-      "Opens a closed conversation again", body: .nothing, answer: .oneConversation),
+      "Reopen a closed conversation", body: .nothing, response: .oneConversation),
   ]
 }

@@ -1,11 +1,11 @@
-/// The OpenAPI document (3.1), made from the table of routes: what is not in the table is not in
-/// the document, and the other way round. The schemas stand beside it, one file for each area.
+/// The OpenAPI document (3.1). It is generated from the table of routes, so that the two cannot
+/// differ. Each area has a file with its schemas.
 import Directory
 import JSON
 import Primitives
 
 struct DocumentRoutes: RouteGroup {
-  let rest: API
+  let api: API
 
   func show(_ request: APIRequest) async throws(Problem) -> APIResponse {
     .json(API.document)
@@ -13,7 +13,6 @@ struct DocumentRoutes: RouteGroup {
 }
 
 extension API {
-  /// Made once.
   static let document: [UInt8] = {
     var paths: [String: JSONValue] = [:]
     for route in routes {
@@ -35,11 +34,11 @@ extension API {
   }()
 
   private static let introduction = """
-    The REST API of a Chirrup gateway. Errors are problem documents (RFC 9457). Lists have a \
-    cursor and a limit. A write may carry an Idempotency-Key, which makes it happen once within \
-    24 hours; a secret that is shown once (an API key, a webhook's) is in the first answer and \
-    not in a repetition: delete what was made and make another. Where a schema bounds a text, the \
-    bound counts bytes of UTF-8, and U+0000 is refused everywhere.
+    The REST API of a Chirrup gateway. Errors are problem documents (RFC 9457). Lists are paged \
+    with a cursor and a limit. A write with an Idempotency-Key takes effect once within 24 hours, \
+    however often it is sent. Secrets that are returned once (of an API key or a webhook) are in \
+    the first response and not in a repeated one; if you lose one, delete the key or webhook and \
+    create another. Limits of texts count bytes of UTF-8. U+0000 is refused in all texts.
     """
 
   private static let logins: [String: JSONValue] = [
@@ -50,34 +49,34 @@ extension API {
     "console": .object([
       "type": .string("apiKey"), "in": .string("cookie"), "name": .string(cookieName),
       "description": .string(
-        "The console's cookie. A write with it also needs the browser's proof that a page of the "
-          + "gateway sent it: Sec-Fetch-Site, or Origin."),
+        "The console's cookie. A write also requires the header Sec-Fetch-Site or Origin, with "
+          + "which the browser shows that a page of the gateway sent it."),
     ]),
     "visitor": .object([
       "type": .string("http"), "scheme": .string("bearer"),
-      "description": .string("The token of a visitor's widget."),
+      "description": .string("A visitor's token (POST /api/v1/widget/token)."),
     ]),
   ]
 
-  /// Every schema with a name that a route leads to.
+  /// The named schemas that routes refer to.
   static let components: [String: Schema] = {
     var found: [String: Schema] = [:]
-    func look(_ schema: Schema) {
+    func collect(_ schema: Schema) {
       if let name = schema.name {
         guard found[name] == nil else { return }
         found[name] = schema
       }
-      for part in schema.parts { look(part) }
+      for part in schema.parts { collect(part) }
     }
-    look(.problem)
+    collect(.problem)
     for route in routes {
-      for schema in [route.body, route.answer, route.texts] { if let schema { look(schema) } }
-      for parameter in route.query { look(parameter.schema) }
+      for schema in [route.body, route.response, route.texts] { if let schema { collect(schema) } }
+      for parameter in route.query { collect(parameter.schema) }
     }
     return found
   }()
 
-  // MARK: One operation
+  // MARK: Operations
 
   private static func operation(_ route: Route) -> JSONValue {
     var operation: [String: JSONValue] = [
@@ -100,7 +99,7 @@ extension API {
     return .object(operation)
   }
 
-  /// One of them is enough; none: nobody is asked.
+  /// The alternatives; empty: the operation requires no login.
   private static func logins(of route: Route) -> [String] {
     switch route.handler {
     case .forWidgets: []
@@ -110,7 +109,7 @@ extension API {
     }
   }
 
-  /// `PATCH /api/v1/admin/members/{id}` is `patch_admin_members_id`.
+  /// `patch_admin_members_id` for `PATCH /api/v1/admin/members/{id}`.
   private static func operationID(_ route: Route) -> String {
     let words = route.path.split(separator: "/").dropFirst(2)
       .map { $0.filter { $0 != "{" && $0 != "}" }.replacing("-", with: "_") }
@@ -119,8 +118,8 @@ extension API {
 
   private static func area(_ route: Route) -> String {
     let words = route.path.split(separator: "/").dropFirst(2).map { String($0) }
-    let rest = words.first == "admin" ? Array(words.dropFirst()) : words
-    return rest.first == "live-chat" && rest.count > 1 ? rest[1] : rest.first ?? ""
+    let names = words.first == "admin" ? Array(words.dropFirst()) : words
+    return names.first == "live-chat" && names.count > 1 ? names[1] : names.first ?? ""
   }
 
   private static func parameters(_ route: Route) -> [JSONValue] {
@@ -135,11 +134,11 @@ extension API {
     for item in route.query {
       found.append(parameter(item.name, "query", item.schema, isRequired: item.isRequired))
     }
-    if route.isOnce {
+    if route.isIdempotent {
       found.append(parameter("Idempotency-Key", "header", .idempotencyKey, isRequired: false))
     }
     if route.allowsConditionalCreate {
-      found.append(parameter("If-None-Match", "header", .onlyNew, isRequired: false))
+      found.append(parameter("If-None-Match", "header", .createOnly, isRequired: false))
     }
     return found
   }
@@ -153,13 +152,13 @@ extension API {
     ])
   }
 
-  // MARK: What is answered
+  // MARK: Responses
 
   private static func responses(_ route: Route) -> [String: JSONValue] {
     var responses: [String: JSONValue] = ["\(route.status)": success(route)]
-    // What was sent before under the same id is there already.
+    // The id was sent before.
     if route.status == 201 { responses["200"] = success(route) }
-    for status in route.failures {
+    for status in route.errorStatuses {
       responses["\(status)"] = .object(["$ref": .string("#/components/responses/\(status)")])
     }
     return responses
@@ -167,14 +166,14 @@ extension API {
 
   private static func success(_ route: Route) -> JSONValue {
     var response: [String: JSONValue] = ["description": .string(route.summary + ".")]
-    if route.isOnce {
+    if route.isIdempotent {
       response["headers"] = .object([
         "Idempotency-Replayed": header(
-          .word(["true"]), "It was done before, under the same Idempotency-Key.")
+          .word(["true"]), "The response of the first request with this Idempotency-Key.")
       ])
     }
     if route.status != 204 {
-      let schema = route.answer ?? .text
+      let schema = route.response ?? .text
       response["content"] = .object([route.type: .object(["schema": schema.json])])
     }
     return .object(response)
@@ -188,21 +187,23 @@ extension API {
     ])
   }
 
-  /// Each failure once, by its status.
+  /// The error responses, by status.
   private static let failures: [String: JSONValue] = {
     let titles = [
-      400: "The request is wrong: `detail` says where.",
-      401: "Nobody is logged in, or not any more.",
+      400: "The request is invalid; `detail` tells where.",
+      401: "The request has no valid login, or the login has expired.",
       403: "The caller may not do this, or not from this page.",
-      404: "There is no such thing in the caller's workspace.",
-      409: "It conflicts with what is there; or the same write is still running (Retry-After).",
-      412: "It is there already, and If-None-Match was sent.",
+      404: "The caller's workspace does not have this resource.",
+      409: "The request conflicts with the current state, or the first request with this "
+        + "Idempotency-Key is still running (Retry-After).",
+      412: "The resource exists, and the request has If-None-Match: *.",
       413: "A text or the body is too long.",
-      414: "The address of the request is too long.",
+      414: "The URL is too long.",
       415: "The body is not declared as application/json.",
-      422: "It cannot be stored; or the Idempotency-Key belongs to another request.",
-      429: "Too many requests; Retry-After says when to come again.",
-      503: "The database does not answer, or too much waits; Retry-After says when to come again.",
+      422: "A value cannot be stored, or the Idempotency-Key belongs to a different request.",
+      429: "Too many requests; Retry-After tells when to try again.",
+      503: "The database does not respond, or the gateway is overloaded; Retry-After tells when to "
+        + "try again.",
     ]
     return Dictionary(
       uniqueKeysWithValues: titles.map { status, title in
@@ -213,10 +214,11 @@ extension API {
           ]),
         ]
         let wait = header(
-          .int(1...86_400), "Seconds to wait.", isRequired: status == 429 || status == 503)
+          .int(1...86_400), "The seconds to wait.", isRequired: status == 429 || status == 503)
         switch status {
         case 401:
-          let challenge = header(.text, "RFC 9110 §11.6.1.", isRequired: true)
+          let challenge = header(
+            .text, "The authentication scheme (RFC 9110 §11.6.1).", isRequired: true)
           response["headers"] = .object(["WWW-Authenticate": challenge])
         case 409, 429, 503: response["headers"] = .object(["Retry-After": wait])
         default: break
@@ -227,9 +229,11 @@ extension API {
 }
 
 extension Schema {
-  static let onlyNew = word(["*"]).saying("Makes it, and changes nothing that is there already.")
+  static let createOnly = word(["*"]).described(
+    "Creates the resource; an existing one remains unchanged (412).")
 
   static let idempotencyKey = string(
     1...APILimits.idempotencyKeyBytes, pattern: "^[!-~]+$"
-  ).saying("Of the caller's choice; the same key and request within 24 hours happen once.")
+  ).described(
+    "A text of your choice. Requests with the same key take effect once within 24 hours.")
 }

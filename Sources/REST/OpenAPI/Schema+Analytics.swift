@@ -1,4 +1,4 @@
-/// What has been counted.
+/// Schemas of analytics.
 extension Schema {
   private static let figures: [String: Schema] = {
     var members = ["sessions": count, "messages": count, "csat_count": count]
@@ -12,7 +12,8 @@ extension Schema {
     range.merging([
       "days": array(of: object(figures.merging(["day": date]) { first, _ in first })),
       "total": object([:], sometimes: figures),
-      "by_hour": array(of: array(of: count)).saying("Rows are weekdays from Monday on."),
+      "by_hour": array(of: array(of: count)).described(
+        "Conversations by weekday (Monday first) and hour."),
     ]) { first, _ in first }
   ).named("Analytics")
 

@@ -1,10 +1,10 @@
-/// Replies, intents and menus: what may be set up, by its kind.
+/// Schemas of reply objects, intents and menus.
 import Automation
 
 extension Schema {
   private static let label = string(1...ReplyPayload.labelBytes)
   private static let value = string(1...ReplyPayload.valueBytes)
-  private static let saying = string(1...ReplyPayload.textBytes)
+  private static let replyText = string(1...ReplyPayload.textBytes)
 
   private static let button = any(of: [
     input(["label": label, "value": value], optional: ["type": word(["reply"])]),
@@ -15,7 +15,7 @@ extension Schema {
     ["title": string(1...ReplyPayload.labelBytes)],
     optional: [
       "text": string(0...ReplyPayload.textBytes), "image_url": link,
-      "buttons": array(of: button, 0...ReplyPayload.buttons),
+      "buttons": array(of: button, 0...ReplyPayload.buttonsMax),
     ]
   ).named("Card")
 
@@ -27,20 +27,22 @@ extension Schema {
     reply(
       [
         "payload": input(
-          ["text": saying],
+          ["text": replyText],
           optional: [
             "quick_replies": array(
-              of: input(["label": label, "value": value]), 0...ReplyPayload.quickReplies)
+              of: input(["label": label, "value": value]), 0...ReplyPayload.quickRepliesMax)
           ])
       ], optional: ["object_type": word(["text"])]),
     reply([
       "object_type": word(["buttons"]),
-      "payload": input(["text": saying, "buttons": array(of: button, 1...ReplyPayload.buttons)]),
+      "payload": input([
+        "text": replyText, "buttons": array(of: button, 1...ReplyPayload.buttonsMax),
+      ]),
     ]),
     reply(["object_type": word(["card"]), "payload": card]),
     reply([
       "object_type": word(["carousel"]),
-      "payload": input(["cards": array(of: card, 1...ReplyPayload.cards)]),
+      "payload": input(["cards": array(of: card, 1...ReplyPayload.cardsMax)]),
     ]),
   ]).named("ReplyObjectChange")
 
@@ -73,18 +75,18 @@ extension Schema {
   ).named("IntentChange")
 
   private static let keyword = string(1...APILimits.keywordBytes, format: "keyword")
-    .saying("With at least one character that shows.")
+    .described("With at least one visible character.")
   private static let pattern = string(1...APILimits.keywordBytes, format: "intent-pattern")
-    .saying(
-      "A regular expression: literals, classes, groups, |, ?, *, +, {m,n}, ^, $, \\b, \\d, \\w, "
-        + "\\s; of the other kinds a text.")
+    .described(
+      "For regex a regular expression of literals, classes, groups, |, ?, *, +, {m,n}, ^, $, \\b, "
+        + "\\d, \\w, \\s; for the other kinds a text.")
 
   private static func intentMembers(kinds: [String]?) -> [String: Schema] {
     var members = [
       "replies": array(
         of: any(of: [
-          input(["text": saying]), input(["object": string(1...APILimits.tagBytes)]),
-          input(["handover": yes]),
+          input(["text": replyText]), input(["object": string(1...APILimits.tagBytes)]),
+          input(["handover": constantTrue]),
         ]), 0...APILimits.replies),
       "position": int(0...1_000_000), "is_enabled": bool,
     ]
@@ -110,6 +112,6 @@ extension Schema {
           ["label": label, "type": word(["operator"])],
           optional: ["value": string(0...ReplyPayload.valueBytes)]),
       ]), 0...APILimits.menuActions),
-    "status": word(MenuRoutes.menuStates),
+    "status": word(RichMenus.statuses),
   ]
 }

@@ -1,4 +1,4 @@
-/// Conversations, what is said in them, and what moves them through the queue.
+/// Schemas of conversations, messages and the queue.
 import Chat
 import Postgres
 import Primitives
@@ -6,13 +6,13 @@ import Primitives
 extension Schema {
   static let visitor = VisitorRoutes.visitor.schema.named("Visitor")
 
-  /// A row of the list, as the events of the inbox have it too.
+  /// A conversation in a list; the socket's `inbox` events contain the same.
   static let listedConversation = conversation(visitor: named.orNull).named("ListedConversation")
   static let conversations = object([
     "conversations": array(of: listedConversation), "total": count, "waiting_count": count,
     "active_count": count, "mine_count": count, "closed_count": count, "next_cursor": nextCursor,
   ]).named("Conversations")
-  /// One by itself, with all that is known about the visitor.
+  /// A conversation with its visitor's profile.
   static let oneConversation = object([
     "conversation": conversation(visitor: visitor.orNull)
   ]).named("Conversation")
@@ -22,15 +22,17 @@ extension Schema {
       "id": id, "title": text, "status": word(["waiting", "active", "closed"]),
       "visitor": visitor, "assignee": named.orNull, "last_seq": seq,
       "last_message": object(["preview": text, "role": text, "at": time]).orNull,
-      "read_seq": seq.saying("The highest seq that any operator has read."),
+      "read_seq": seq.described("The highest seq that any operator has read."),
       "visitor_read_seq": seq, "created_at": time, "updated_at": time,
       "waiting_since": time.orNull,
-      "queue_position": count.orNull.saying("1 is next; null beyond a thousand."),
+      "queue_position": count.orNull.described(
+        "1 is next; null if it does not wait, or 1,000 are ahead of it."),
       "claimed_at": time.orNull, "closed_at": time.orNull,
-      "context": object.saying("Page, referrer, browser and the like."),
+      "context": object.described("Page, referrer, browser and so on, as the widget sent them."),
       "tags": array(of: text),
-      "rating": int(1...5).orNull.saying("The visitor's, from 1 to 5."),
-      "rating_comment": string(0...160).orNull.saying("The beginning of the comment with it."),
+      "rating": int(1...5).orNull.described("The visitor's rating."),
+      "rating_comment": string(0...160).orNull.described(
+        "The first 160 characters of the comment."),
     ])
   }
 
@@ -76,9 +78,9 @@ extension Schema {
   static let readSeq = object(["read_seq": seq]).named("ReadSeq")
 
   private static let reason = string(0...APILimits.reasonBytes)
-    .saying("Why, in a person's words; it becomes a note.")
+    .described("The reason, which is added as a note.")
   static let transfer = input(optional: [
-    "to": id.saying("An operator; without one it goes back to the queue."), "reason": reason,
+    "to": id.described("The id of an operator; without it, back to the queue."), "reason": reason,
   ]).named("Transfer")
   static let close = input(optional: ["reason": reason]).named("Close")
 }
@@ -89,14 +91,14 @@ extension [QueryParameter] {
       name: "status", schema: .word(["waiting", "active", "closed", "open", "all"])),
     QueryParameter(
       name: "assignee",
-      schema: .any(of: [.word(["me", "none"]), .id.saying("An operator's.")])),
+      schema: .any(of: [.word(["me", "none"]), .id.described("The id of an operator.")])),
     QueryParameter(name: "tag", schema: .line),
     QueryParameter(name: "visitor", schema: .id),
     QueryParameter(name: "q", schema: .search(0)),
     .cursor, .limit(APILimits.conversations),
   ]
 
-  /// At most one of the first three.
+  /// At most one of `after`, `before` and `around`.
   static let messageRange: [QueryParameter] = [
     QueryParameter(name: "after", schema: .seq), QueryParameter(name: "before", schema: .seq),
     QueryParameter(name: "around", schema: .seq), .limit(Limits.pageEntries),
@@ -107,7 +109,7 @@ extension [QueryParameter] {
     .cursor, .limit,
   ]
 
-  /// At most `AnalyticsRoutes.analyticsDaysMax` days; without them the last thirty.
+  /// At most `AnalyticsRoutes.daysMax` days; without them the last 30.
   static let days: [QueryParameter] = [
     QueryParameter(name: "from", schema: .date), QueryParameter(name: "to", schema: .date),
   ]

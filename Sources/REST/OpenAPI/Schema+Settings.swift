@@ -1,5 +1,5 @@
-/// What a workspace has set: as it is answered, in full, and as it may be changed. The reader of
-/// the settings (`WorkspaceSettings+Reading`) refuses members that it does not know.
+/// Schemas of a workspace's settings: all of them in responses, some in a change.
+/// `WorkspaceSettings+Reading` refuses unknown members.
 import Directory
 
 extension Schema {
@@ -37,8 +37,8 @@ extension Schema {
   ])
 
   private static let fieldTypes = ["text", "email", "select"]
-  private static let said = string(0...SettingLimits.textBytes)
-  private static let botMessageInput = closed(optional: ["enabled": bool, "text": said])
+  private static let longText = string(0...SettingLimits.textBytes)
+  private static let botMessageInput = closed(optional: ["enabled": bool, "text": longText])
 
   static let settingsPatch = input(optional: [
     "settings": closed(optional: [
@@ -48,11 +48,12 @@ extension Schema {
         "capacity": int(1...1_000), "assign": word(["off", "least_busy"]),
         "reassign_after_seconds": int(0...86_400), "show_position": bool,
       ]),
-      "rating": closed(optional: ["enabled": bool, "question": said]),
+      "rating": closed(optional: ["enabled": bool, "question": longText]),
     ]),
     "allowed_origins": array(
       of: string(0...APILimits.originBytes, format: "origin"), 0...APILimits.origins
-    ).saying("Origins as https://www.example.com; null: as the gateway's settings say."),
+    ).described(
+      "Origins such as https://www.example.com; null: those of the gateway's configuration."),
   ]).named("SettingsPatch")
 
   private static let widgetInput = closed(optional: [
@@ -61,7 +62,7 @@ extension Schema {
     "locale": string(1...SettingLimits.localeBytes, pattern: "^[A-Za-z0-9-]+$"),
     "theme": word(["auto", "light", "dark"]), "position": word(["right", "left"]),
     "greeting": closed(optional: [
-      "title": string(0...SettingLimits.greetingTitleBytes), "text": said,
+      "title": string(0...SettingLimits.greetingTitleBytes), "text": longText,
     ]),
     "preview": bool, "sound": bool, "teaser": bool,
   ])
@@ -70,13 +71,13 @@ extension Schema {
     "always": bool,
     "time_zone": string(
       1...SettingLimits.zoneBytes, pattern: "^[A-Za-z0-9/_+-]+$", format: "time-zone"
-    ).saying("A name that PostgreSQL knows, such as Europe/Berlin."),
+    ).described("A name of the IANA time zone database, such as Europe/Berlin."),
     "days": array(
       of: closed([
-        "day": int(1...7).saying("1 is Monday."),
+        "day": int(1...7).described("1 is Monday."),
         "from": string(pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$"),
         "to": string(pattern: "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$")
-          .saying("Not the same as “from”; an earlier time is on the next day."),
+          .described("Differs from “from”; an earlier time is on the next day."),
       ]), 0...SettingLimits.openings),
     "holidays": array(of: date, 0...SettingLimits.holidays),
   ])

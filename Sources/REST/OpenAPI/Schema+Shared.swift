@@ -1,4 +1,4 @@
-/// What several areas of the document have in common.
+/// Schemas that several areas share.
 import Chat
 import Postgres
 import Primitives
@@ -7,23 +7,24 @@ extension Schema {
   static let problem = Schema.object(
     [
       "type": string(pattern: "^urn:chirrup:problem:[a-z_]+$")
-        .saying("A stable name for programs."),
+        .described("A stable name for programs."),
       "title": text, "status": int(400...599),
-      "detail": text.saying("What happened and what to do, for a person."),
+      "detail": text.described("What happened, why, and what to do."),
     ],
     sometimes: [
-      "winner": named.saying("Who was faster (409 already_claimed)."),
-      "capacity": count.saying("How many conversations an operator may have (409 at_capacity)."),
+      "winner": named.described(
+        "The operator who has claimed the conversation (409 already_claimed)."),
+      "capacity": count.described("The most open conversations of an operator (409 at_capacity)."),
     ]
   ).named("Problem")
 
-  /// Somebody, by id and name.
+  /// A person or workspace.
   static let named = object(["id": id, "name": text])
 
-  /// A write that needs no words; an object is taken, and what is in it ignored.
+  /// The body of a write without members; members of an object are ignored.
   static let nothing = input().named("Nothing")
 
-  /// In a query: no target of a request holds control characters, percent-encoded or not.
+  /// A text in a query: no request target contains control characters, percent-encoded or not.
   static let line = string(pattern: linePattern)
   private static let linePattern = #"^[^\x00-\x1f\x7f]*$"#
 
@@ -32,21 +33,21 @@ extension Schema {
   static func search(_ least: Int) -> Schema { line(least...APILimits.searchBytes) }
 
   static let cursor = string(0...APILimits.cursorBytes, format: "cursor")
-    .saying("What `next_cursor` of the page before says, under the same filters.")
-  static let nextCursor = text.orNull.saying("Null on the last page.")
+    .described("`next_cursor` of the previous page, with the same filters.")
+  static let nextCursor = text.orNull.described("Null on the last page.")
   static let seq = int(0...CommandDecoder.integerMax)
 
   static let role = word(Membership.allCases.map(\.rawValue))
   static let colour = string(pattern: "^#[0-9a-f]{6}$")
-  /// What `JSONObject.isTime` takes; the calendar is PostgreSQL's to check.
+  /// As `JSONObject.time` accepts it; PostgreSQL checks the calendar.
   static let moment = string(0...40, format: "date-time")
   static let name = string(1...APILimits.nameBytes)
   static let password = string(APILimits.passwordCharactersMin...APILimits.passwordBytes)
   static let link = string(0...ReplyPayload.valueBytes, pattern: #"^https?://[^\x00-\x20\x7f]*$"#)
-  /// Of a member: it must be there.
+  /// See `isEmailAddress`.
   static let email = string(
-    0...APILimits.emailBytes, pattern: #"^[^@\x00-\x20\x7f]+@[^@\x00-\x20\x7f]+$"#)
-  /// Of a visitor: empty takes it away.
+    0...APILimits.emailBytes, pattern: #"^[^@\s\x00-\x20\x7f]+@[^@\s\x00-\x20\x7f]+$"#)
+  /// See `JSONObject.visitorEmail`.
   static let visitorEmail = string(
     0...APILimits.emailBytes,
     pattern: #"^[ \t]*([^@\s\x00-\x20\x7f]+@[^@\s\x00-\x20\x7f]+)?[ \t]*$"#)
@@ -57,7 +58,7 @@ extension Schema {
   }
 }
 
-/// A parameter of the query.
+/// A parameter of a query.
 struct QueryParameter: Sendable {
   var name: String
   var schema: Schema
@@ -69,6 +70,6 @@ struct QueryParameter: Sendable {
     QueryParameter(name: "limit", schema: .int(1...Int64(most)))
   }
 
-  /// Of most lists.
+  /// The limit of most lists.
   static let limit = limit(APILimits.list)
 }

@@ -1,13 +1,14 @@
-/// What the widget asks for, and what operators see and change of visitors.
+/// Schemas of the widget and of visitors.
 import Chat
 import Directory
 import Tokens
 
 extension Schema {
   private static let workspaceKey = string(1...APILimits.secretBytes)
-    .saying("The workspace's public key, from the snippet.")
-  private static let context = object.saying(
-    "Texts: page, referrer, title, locale, timezone, user_agent, screen. Others are ignored.")
+    .described("The workspace's public key, from the snippet.")
+  private static let context = object.described(
+    "Strings page, referrer, title, locale, timezone, user_agent, screen; other members are ignored."
+  )
   private static let attributes = map(
     of: any(of: [string(0...APILimits.attributeTextBytes), number, bool]),
     nameLength: 1...APILimits.attributeNameBytes, countMax: VisitorProfile.attributesMax)
@@ -35,7 +36,7 @@ extension Schema {
       "token": text, "refresh": text, "session": id, "visitor": named, "expires_at": time,
       "status": word(["waiting", "active", "closed"]),
     ],
-    sometimes: ["fresh": bool.saying("The refresh secret was of no use; forget what you kept.")]
+    sometimes: ["fresh": bool.described("The sent refresh secret was invalid; delete stored data.")]
   ).named("VisitorToken")
 
   static let visitorProfile = input(optional: [

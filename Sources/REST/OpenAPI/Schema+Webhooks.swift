@@ -1,10 +1,11 @@
-/// Webhooks and what they were told.
+/// Schemas of webhooks and their deliveries.
 import Webhooks
 
 extension Schema {
   private static let event = word(WebhookEvent.allCases.map(\.rawValue))
   private static let webhookMembers: [String: Schema] = [
-    "id": id, "url": text, "events": array(of: event).saying("None: all of them."),
+    "id": id, "url": text,
+    "events": array(of: event).described("The events to deliver; empty: all."),
     "is_enabled": bool, "created_at": time, "failures": count, "failing_since": time.orNull,
   ]
   private static let webhook = object(webhookMembers).named("Webhook")
@@ -16,12 +17,14 @@ extension Schema {
   static let madeWebhook = object([
     "webhook": object(
       webhookMembers,
-      sometimes: ["secret": text.saying("What signs the deliveries, in the first answer only.")])
+      sometimes: [
+        "secret": text.described("The secret that signs deliveries; only in the first response.")
+      ])
   ]).named("MadeWebhook")
 
   private static let webhookURL = string(
     0...WebhookAddress.bytesMax, pattern: #"^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$"#, format: "webhook"
-  ).saying("https:// or http://, a public host, no user, no fragment.")
+  ).described("https:// or http://, a public host, no user, no fragment.")
   private static let webhookChanges = [
     "events": array(of: event), "is_enabled": bool,
   ]

@@ -1,4 +1,4 @@
-/// Members, tags, credentials, keys, the audit log and the caller's own account.
+/// Schemas of members, tags, credentials, API keys, the audit log and the caller's account.
 extension Schema {
   private static let member = MemberRoutes.member.schema.named("Member")
   static let members = page("members", of: member).named("Members")
@@ -7,19 +7,20 @@ extension Schema {
     ["email": email, "name": name],
     optional: [
       "role": role,
-      "password": password.saying(
-        "To be changed at the first login, which needs one. An API key gives none: 403."
+      "password": password.described(
+        "Must be changed at the first login. Without one the member cannot log in. An API key "
+          + "cannot set it (403)."
       ),
     ]
   ).named("NewMember")
   static let memberPatch = input(optional: [
     "name": name, "role": role, "disabled": bool,
-    "password": password.saying(
-      "To be changed at the next login. One's own, or from an API key: 403."
+    "password": password.described(
+      "Must be changed at the next login. Not your own, and not with an API key (403)."
     ),
   ]).named("MemberPatch")
 
-  /// 1 to 50 characters, no blank at the ends, nothing that a path cannot hold.
+  /// See `tagName`.
   static let tagName = string(
     1...APILimits.tagBytes,
     pattern: #"^[^\x00-\x20/\\\x7f]([^\x00-\x1f/\\\x7f]{0,48}[^\x00-\x20/\\\x7f])?$"#)
@@ -41,7 +42,7 @@ extension Schema {
   static let apiKeys = page("api_keys", of: apiKey).named("Keys")
   static let madeKey = object(
     ["api_key": apiKey],
-    sometimes: ["key": string(pattern: "^ck_").saying("The key itself, in the first answer only.")]
+    sometimes: ["key": string(pattern: "^ck_").described("The key; only in the first response.")]
   ).named("KeyAnswer")
   static let newKey = input(
     [
@@ -62,7 +63,8 @@ extension Schema {
   static let login = object(
     account.merging([
       "token": text, "expires_at": time,
-      "must_change_password": bool.saying("Until then every other call is refused."),
+      "must_change_password": bool.described(
+        "If true, other requests are refused until it is changed."),
     ]) { first, _ in first }
   ).named("Login")
   static let credentialsOfLogin = input(

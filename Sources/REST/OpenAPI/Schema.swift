@@ -1,17 +1,16 @@
-/// A JSON Schema (2020-12): what a body, an answer or a parameter holds, as the OpenAPI document
-/// says it. Each is written once, beside the routes that use it, and is a component of the document
-/// when it has a name.
+/// A JSON Schema (2020-12) of a body, a response or a parameter. A schema with a name is a
+/// component of the OpenAPI document.
 ///
-/// `maxLength` counts characters and the handlers count bytes of UTF-8: a text that is too long for
-/// the schema is too long for the handler, but not the other way round.
+/// `maxLength` counts characters, the handlers count bytes of UTF-8. So a handler may refuse a text
+/// that the schema allows; it accepts no longer ones.
 import Directory
 import JSON
 
 struct Schema: Sendable {
-  /// Under which it stands among the components; nil: it stands where it is used.
+  /// The name of the component; nil: the schema is written where it is used.
   private(set) var name: String?
   private var keywords: [String: JSONValue]
-  /// What it is made of, so that the document finds its components.
+  /// The schemas that it refers to.
   private(set) var parts: [Schema]
 
   private init(_ keywords: [String: JSONValue], _ parts: [Schema] = []) {
@@ -19,14 +18,14 @@ struct Schema: Sendable {
     self.parts = parts
   }
 
-  /// As it stands where it is used.
+  /// The definition, or a reference to the component.
   var json: JSONValue {
     name.map { .object(["$ref": .string("#/components/schemas/\($0)")]) } ?? definition
   }
 
   var definition: JSONValue { .object(keywords) }
 
-  /// Whether a body may be left out: nothing in it has to be there.
+  /// Whether a body may be omitted, because no member is required.
   var isOptional: Bool {
     keywords["required"] == nil && keywords["anyOf"] == nil && keywords["oneOf"] == nil
   }
@@ -37,7 +36,7 @@ struct Schema: Sendable {
     return schema
   }
 
-  func saying(_ description: String) -> Schema { with("description", .string(description)) }
+  func described(_ description: String) -> Schema { with("description", .string(description)) }
 
   private func with(_ keyword: String, _ value: JSONValue) -> Schema {
     var schema = self
@@ -45,7 +44,7 @@ struct Schema: Sendable {
     return schema
   }
 
-  /// The same, or null.
+  /// This schema, or null.
   var orNull: Schema {
     guard name == nil, keywords["format"] == nil, case .string(let type)? = keywords["type"] else {
       return .any(of: [self, Schema(["type": .string("null")])])
@@ -60,13 +59,12 @@ struct Schema: Sendable {
 
 extension Schema {
   static let bool = Schema(["type": .string("boolean")])
-  /// Nothing but true.
-  static let yes = Schema(["type": .string("boolean"), "const": .bool(true)])
+  static let constantTrue = Schema(["type": .string("boolean"), "const": .bool(true)])
   static let id = string(format: "uuid")
   static let time = string(format: "date-time")
   static let date = string(format: "date")
   static let text = string()
-  /// Any members.
+  /// An object with any members.
   static let object = Schema(["type": .string("object")])
 
   static func int(_ range: ClosedRange<Int64>) -> Schema {
@@ -76,7 +74,7 @@ extension Schema {
     ])
   }
 
-  /// 0, 1, 2, …
+  /// A non-negative integer.
   static let count = Schema(["type": .string("integer"), "minimum": .int(0)])
   static let number = Schema(["type": .string("number")])
 
@@ -93,7 +91,7 @@ extension Schema {
     return Schema(keywords)
   }
 
-  /// One of a few words.
+  /// One of the words.
   static func word(_ words: [String]) -> Schema {
     Schema(["type": .string("string"), "enum": .array(words.map { .string($0) })])
   }
@@ -107,21 +105,21 @@ extension Schema {
     return Schema(keywords, [element])
   }
 
-  /// What is answered: these members, and sometimes some more.
+  /// A response with these members. Those of `sometimes` are optional.
   static func object(
     _ members: [String: Schema], sometimes: [String: Schema] = [:]
   ) -> Schema {
     object(members, others: sometimes)
   }
 
-  /// What comes: members that have to be there, and others, for which null means that they are not.
+  /// A request's object. An optional member may be null, which has the same meaning as missing.
   static func input(
     _ members: [String: Schema] = [:], optional: [String: Schema] = [:]
   ) -> Schema {
     object(members, others: optional.mapValues(\.orNull))
   }
 
-  /// An input that refuses members which it does not know.
+  /// A request's object without other members.
   static func closed(
     _ members: [String: Schema] = [:], optional: [String: Schema] = [:]
   ) -> Schema {
@@ -139,7 +137,7 @@ extension Schema {
     return Schema(keywords, Array(all.values))
   }
 
-  /// Members of any name, each of which is one of these.
+  /// An object with members of any name.
   static func map(of value: Schema, nameLength: ClosedRange<Int>, countMax: Int) -> Schema {
     Schema(
       [
@@ -148,7 +146,7 @@ extension Schema {
       ], [value])
   }
 
-  /// At least one of these.
+  /// At least one of the schemas.
   static func any(of schemas: [Schema]) -> Schema {
     Schema(["anyOf": .array(schemas.map(\.json))], schemas)
   }

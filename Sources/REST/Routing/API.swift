@@ -1,74 +1,78 @@
-/// The REST API (`/api/v1`): one function from a request to its answer, without sockets.
+/// The REST API (`/api/v1`): a function from a request to its response, without sockets.
 ///
-/// Every handler reads like straight code: check, ask the database, answer; what goes wrong is a
-/// thrown `Problem`. Every statement names the workspace of the caller, so a foreign conversation
-/// is simply not found.
+/// A handler is straight code: it checks the request, calls the owner of the data and renders the
+/// response. An error is a thrown `Problem`. Every statement names the workspace of the caller, so
+/// that the data of other workspaces is not found.
 public import Conversations
 public import Directory
-import JSON
 public import Kernel
 import Postgres
 import Primitives
-import Synchronization
 public import Tokens
 
 public final class API: Sendable {
-  let database: any Database
+  let database: APIDatabase
   let sessions: any Sessions
-  let tokens: TokenAuthority
   let options: APIOptions
-  /// For work that is too long for a loop: patterns and what is compiled from rows.
-  public let patterns = JobThread(name: "patterns")
-  let loginsByAddress: Mutex<RateTable<String>>
-  let loginsByEmail: Mutex<RateTable<String>>
-  let widgetTokens: Mutex<RateTable<String>>
-  let widgetConfigs: Mutex<RateTable<String>>
-  let passwords = WorkerThreads(
-    name: "passwords", threads: APILimits.passwordThreads, waitingMax: APILimits.passwordsWaiting)
-  let calls = CallsUnderWay()
+  let origins: OriginPolicy
+  let authenticator: Authenticator
+  let idempotency: IdempotentWrites
+  let passwords: PasswordHasher
+  let loginsByAddress: RateLimiter
+  let loginsByEmail: RateLimiter
+  let widgetTokens: RateLimiter
+  let widgetConfigs: RateLimiter
+  let callsInFlight = CallsInFlight()
   public let cachedSettings: CachedSettings
+  /// A thread for work that would block a loop: compiling patterns, and matching them.
+  public let patterns = JobThread(name: "patterns")
 
   public init(
     database: any Database, sessions: any Sessions, tokens: TokenAuthority,
     options: APIOptions = APIOptions()
   ) {
-    self.database = database
-    cachedSettings = CachedSettings(database)
+    self.database = APIDatabase(database, report: options.report)
     self.sessions = sessions
-    self.tokens = tokens
     self.options = options
-    loginsByAddress = Mutex(options.rates.loginsByAddress.table)
-    loginsByEmail = Mutex(options.rates.loginsByEmail.table)
-    widgetTokens = Mutex(options.rates.widgetTokens.table)
-    widgetConfigs = Mutex(options.rates.widgetConfigs.table)
+    origins = OriginPolicy(publicURL: options.publicURL, allowed: options.allowedOrigins)
+    authenticator = Authenticator(
+      database: self.database, tokens: tokens, origins: origins, report: options.report)
+    idempotency = IdempotentWrites(
+      database: self.database, secrets: options.secrets, report: options.report)
+    passwords = PasswordHasher(report: options.report)
+    loginsByAddress = RateLimiter(options.rates.loginsByAddress)
+    loginsByEmail = RateLimiter(options.rates.loginsByEmail)
+    widgetTokens = RateLimiter(options.rates.widgetTokens)
+    widgetConfigs = RateLimiter(options.rates.widgetConfigs)
+    cachedSettings = CachedSettings(database)
   }
 
-  /// The route whose handler runs in this task, as its index in the table.
+  /// The route of the handler that runs in this task, as an index into the table of routes.
   @TaskLocal public static var currentRoute: Int?
 
-  /// Makes what is made once for all requests, so that it holds no loop.
+  /// Builds what all requests share, before the first request, so that building it blocks no loop.
   public static func prepare() { _ = (routes.count, document.count) }
 
-  /// The method and the pattern of a route, for the log.
+  /// Method and pattern of a route, for the log.
   public static func routeName(_ index: Int) -> String {
-    guard routes.indices.contains(index) else { return "a route that is not there" }
+    guard routes.indices.contains(index) else { return "an unknown route" }
     return "\(routes[index].method) \(routes[index].path)"
   }
 
-  /// Answers a request whose path begins with `/api/v1/`.
-  public func handle(_ given: APIRequest) async -> APIResponse {
-    var request = given
-    // RFC 9110 §9.3.2: HEAD is answered as GET; the gateway leaves the body out.
+  /// Responds to a request whose path begins with `/api/v1/`.
+  public func handle(_ original: APIRequest) async -> APIResponse {
+    var request = original
+    // RFC 9110 §9.3.2: HEAD is handled as GET; the gateway omits the body.
     if request.method == "HEAD" { request.method = "GET" }
     var response: APIResponse
     let (route, parameters, allowed, isWidget) = find(request)
     if let route {
       let request = request
       response = await API.$currentRoute.withValue(route) {
-        await answer(API.routes[route], request, parameters)
+        await respond(API.routes[route], request, parameters)
       }
     } else if isWidget && request.method == "OPTIONS" {
-      response = preflight(request, allowed: allowed)
+      response = origins.preflight(allowed: allowed)
     } else if !allowed.isEmpty {
       response = Problem.wrongMethod(allowed: allowed).response()
     } else {
@@ -76,14 +80,14 @@ public final class API: Sendable {
     }
     response.headers.append(("Cache-Control", "no-store"))
     response.headers.append(("X-Content-Type-Options", "nosniff"))
-    if isWidget { addCORS(to: &response, request) }
+    if isWidget { origins.addCORS(to: &response, request) }
     return response
   }
 
-  private func answer(
+  private func respond(
     _ route: Route, _ request: APIRequest, _ parameters: PathParameters
   ) async -> APIResponse {
-    options.goesOn()
+    options.onResume()
     do throws(Problem) {
       return try await run(route, request, parameters)
     } catch {
@@ -91,7 +95,8 @@ public final class API: Sendable {
     }
   }
 
-  /// The route's index, what its path names, and for a wrong method the methods this path has.
+  /// The route and the parameters of its path. If the path has other methods only, `route` is nil
+  /// and `allowed` lists them.
   private func find(
     _ request: APIRequest
   ) -> (route: Int?, parameters: PathParameters, allowed: [String], isWidget: Bool) {
@@ -119,47 +124,38 @@ public final class API: Sendable {
     case .forWidgets(let handler): return try await handler(self, request)
     case .forAnybody(let handler): return try await handler(self, request)
     case .forVisitors(let handler):
-      let number = calls.begin()
-      defer { calls.end(number) }
-      let call = try await visitorCall(request, parameters)
-      calls.identify(number, as: call.visitor)
+      let number = callsInFlight.begin()
+      defer { callsInFlight.end(number) }
+      let call = try await authenticator.visitor(request, parameters)
+      callsInFlight.identify(number, as: call.visitor)
       return try await handler(self, call)
     case .forMembers(let least, let scope, let handler):
-      let number = calls.begin()
-      defer { calls.end(number) }
-      let caller = try await authenticate(request)
+      let number = callsInFlight.begin()
+      defer { callsInFlight.end(number) }
+      let caller = try await authenticator.caller(request)
       try caller.checkOwnPassword(route)
-      calls.identify(number, as: caller.id)
-      try admit(caller, from: least, scope)
+      callsInFlight.identify(number, as: caller.id)
+      try caller.checkAccess(from: least, scope)
       let call = Call(request: request, caller: caller, parameters: parameters)
       guard route.method != "GET" else { return try await handler(self, call) }
-      let response = try await once(call) { () async throws(Problem) in
+      let response = try await idempotency.once(call) { () async throws(Problem) in
         try await handler(self, call)
       }
-      guard let shutsOut = route.shutsOut else { return response }
-      // Two calls that shut each other out must not wait for each other.
-      calls.end(number)
-      try await shutOut(shutsOut == .caller ? caller.id : parameters.id("id"))
+      guard let disconnects = route.disconnects else { return response }
+      // Two calls that disconnect each other's callers must not wait for each other.
+      callsInFlight.end(number)
+      try await disconnect(disconnects == .caller ? caller.id : call.id)
       return response
     }
   }
 
-  /// Runs a statement; its failure becomes the problem that the client reads.
-  func run<Answer>(_ statement: Statement<Answer>) async throws(Problem) -> Answer {
-    do throws(QueryFailure) {
-      return try await database.run(statement)
-    } catch {
-      throw problem(for: error)
-    }
-  }
-
-  /// Runs what takes too long for a loop on the thread of its own, where workspaces take turns.
-  func aside<Result: Sendable>(
-    for workspace: Identifier, _ body: @escaping @Sendable () -> Result
+  /// Runs work that would block a loop on the thread for patterns, where workspaces take turns.
+  func runOnPatternThread<Result: Sendable>(
+    for workspace: Identifier, _ work: @escaping @Sendable () -> Result
   ) async throws(Problem) -> Result {
     do throws(JobThread.Refused) {
-      let result = try await patterns.run(for: workspace, body)
-      options.goesOn()
+      let result = try await patterns.run(for: workspace, work)
+      options.onResume()
       return result
     } catch {
       throw .tooBusy
@@ -172,41 +168,7 @@ public final class API: Sendable {
     do throws(QueryFailure) {
       return try await cachedSettings.of(workspace, now: now)
     } catch {
-      throw problem(for: error)
+      throw database.problem(for: error)
     }
   }
-
-  func problem(for failure: QueryFailure) -> Problem {
-    let problem = Problem.database(failure)
-    if case .refused(let state, let message) = failure, problem.status == 500 {
-      options.report("the database refused a statement: \(state.code) \(message)")
-    }
-    return problem
-  }
-
-  /// The JSON object in the body; an empty body is an empty object.
-  func object(_ request: APIRequest) throws(Problem) -> JSONObject {
-    do throws(JSONObject.Fault) {
-      return try JSONObject(request.body.isEmpty ? Array("{}".utf8) : request.body)
-    } catch {
-      throw .json(error)
-    }
-  }
-
-  /// As `object`, where only JSON may come: a page of another site can send `text/plain` without
-  /// asking first.
-  func declaredObject(_ request: APIRequest) throws(Problem) -> JSONObject {
-    let type = request.header("Content-Type")?.split(separator: ";").first.map { trimmed($0) }
-    guard request.body.isEmpty || equalIgnoringCase(type ?? "", "application/json") else {
-      throw .unsupportedMediaType
-    }
-    return try object(request)
-  }
-}
-
-func trimmed(_ text: Substring) -> String {
-  var rest = text
-  while rest.first == " " || rest.first == "\t" { rest = rest.dropFirst() }
-  while rest.last == " " || rest.last == "\t" { rest = rest.dropLast() }
-  return String(rest)
 }

@@ -1,4 +1,4 @@
-/// What an administrator may choose about the REST API, and the bounds that nobody chooses.
+/// The configuration of the REST API, and its fixed limits.
 import Chat
 public import Directory
 import OpenSSL
@@ -7,33 +7,32 @@ public import Webhooks
 
 public struct APIOptions: Sendable {
   /// The origin under which browsers reach the gateway, for example `https://chat.example.com`;
-  /// nil: as the Host header says.
+  /// nil: that of the Host header.
   public var publicURL: String?
-  /// Origins for a workspace that lists none of its own; `*` is any.
+  /// The allowed origins of workspaces that list none; `*` allows any.
   public var allowedOrigins = ["*"]
   public var visitorTokenSeconds = 15 * 60
   public var operatorTokenSeconds = 60 * 60
-  /// How long a login in a browser lasts.
+  /// The lifetime of a login in a browser.
   public var loginSeconds: Int64 = 7 * 86_400
-  /// How long a visitor may stay away and still find the own conversation.
+  /// The lifetime of a refresh secret: how long after a visit a visitor can return to the
+  /// conversation.
   public var refreshSeconds: Int64 = 90 * 86_400
   public var rates = Rates()
-  /// Encrypts secrets of other services and of webhooks. Until a gateway sets its own, with a key
-  /// that nobody has.
+  /// Encrypts credentials and the secrets of webhooks. The default has a random key, so the
+  /// gateway must set its own.
   public var secrets = SecretBox(configured: [], signingKey: SecureRandom.bytes(32))
-  /// Where webhooks may lead.
+  /// Restricts the addresses of webhooks.
   public var webhookGuard = AddressGuard()
-  /// Told about failures that are ours, for the log. Never about a peer's mistakes, never with
-  /// their texts.
+  /// Receives failures of ours for the log: no errors of clients, and no contents.
   public var report: @Sendable (String) -> Void = { _ in }
-
-  /// Called where a handler begins, and goes on after work on another thread; `API.currentRoute` is
-  /// set.
-  public var goesOn: @Sendable () -> Void = {}
+  /// Called when a handler begins, and when it continues after work on another thread.
+  /// `API.currentRoute` is set.
+  public var onResume: @Sendable () -> Void = {}
 
   public init() {}
 
-  /// So many at once and so many a minute, each for one address (or account); 0 is no limit.
+  /// A rate limit per address or account: `burst` at once and `perMinute` on average; 0: no limit.
   public struct Rate: Sendable {
     public var burst: Int
     public var perMinute: Int
@@ -42,8 +41,6 @@ public struct APIOptions: Sendable {
       self.burst = burst
       self.perMinute = perMinute
     }
-
-    var table: RateTable<String> { RateTable(burst: burst, perMinute: perMinute) }
   }
 
   public struct Rates: Sendable {
@@ -59,11 +56,11 @@ public struct APIOptions: Sendable {
 enum APILimits {
   /// Bytes of a request's body.
   static let bodyBytes = 65_536
-  /// Bytes of a request's path, decoded: a name of 50 characters of 4 bytes fits.
+  /// Bytes of a request's decoded path: a name of 50 characters of 4 bytes fits.
   static let pathBytes = 512
-  /// Passwords that are checked at the same time; each takes 32 MiB and a core for some 250 ms.
+  /// Passwords that are hashed at the same time; each takes 32 MiB and a core for about 250 ms.
   static let passwordThreads = 4
-  /// Passwords that wait for one of these; whoever comes then is told to come again.
+  /// Passwords that wait for a thread; further requests get 429.
   static let passwordsWaiting = 12
   /// Rows of one page of conversations.
   static let conversations = 100
@@ -73,22 +70,21 @@ enum APILimits {
   static let list = 200
   static let listDefault = 100
   static let cursorBytes = 1_024
-  /// Bytes of a search text.
   static let searchBytes = 200
   static let emailBytes = 320
   static let passwordBytes = 1_024
   static let nameBytes = 200
   static let secretBytes = 128
   static let originBytes = 255
-  /// Why a conversation was transferred or closed.
+  /// Bytes of the reason of a transfer or of closing.
   static let reasonBytes = 1_000
-  /// Bytes of one text of a visitor's context, as it is kept.
+  /// Bytes of one stored text of a visitor's context; longer texts are cut.
   static let contextTextBytes = 2_048
-  /// Bytes of a visitor's attributes in one request, of a name and of a text among them.
+  /// Bytes of the attributes in one request, of the name of one, and of its text.
   static let attributesBytes = 8_192
   static let attributeNameBytes = 64
   static let attributeTextBytes = 512
-  /// Characters of the comment with a rating, as the widget's field and the table count them.
+  /// Unicode scalars of the comment with a rating, as the widget's field and the table count them.
   static let commentCharacters = 2_000
   static let commentBytes = 4 * commentCharacters
   /// Bytes of a transcript from which on it takes no further page.

@@ -1,21 +1,23 @@
-/// A request and its answer as values: the API knows no sockets, and the gateway no routes.
+/// A request and its response as values: REST has no sockets, and the gateway has no routes.
+import JSON
 public import Primitives
 
 public struct APIRequest: Sendable {
   /// As in the request line: `GET`, `POST`, …
   public var method: String
-  /// The path as it came, without the query.
+  /// The path as received, without the query.
   public var path: String
-  /// What follows the `?`, as it came; empty when there is none.
+  /// The text after `?`, as received; empty if there is none.
   public var query: String
   public var headers: [(name: String, value: String)]
   public var body: [UInt8]
-  /// The peer's address, as rates are counted: for IPv6 its /64 prefix is enough.
+  /// The client's address as rate limits count it: of IPv6 addresses the /64 prefix.
   public var peer: String
   public var now: WallTime
-  /// Whether the client spoke TLS, to us or to the proxy we trust.
+  /// Whether the client used TLS, to the gateway or to a trusted proxy.
   public var isSecure: Bool
-  /// The peer stands for many (a proxy, this machine): the widget's rates do not concern it.
+  /// The address stands for many clients (a proxy, this machine), so the widget's rate limits do
+  /// not apply.
   public var isExempt: Bool
 
   public init(
@@ -33,10 +35,33 @@ public struct APIRequest: Sendable {
     self.isSecure = isSecure
     self.isExempt = isExempt
   }
+}
 
-  /// The value of the first header of this name, in any case (RFC 9110 §5.1).
-  func header(_ name: String) -> String? {
-    headers.first { equalIgnoringCase($0.name, name) }?.value
+extension APIRequest {
+  /// The value of the first header with this name (RFC 9110 §5.1).
+  func header(_ name: String) -> String? { headerValues(name).first }
+
+  func headerValues(_ name: String) -> [String] {
+    headers.filter { equalIgnoringCase($0.name, name) }.map(\.value)
+  }
+
+  /// The JSON object of the body; an empty body is an empty object. The body must be declared as
+  /// JSON: a page of another site can send `text/plain` without a preflight (Fetch §4.8).
+  func jsonObject() throws(Problem) -> JSONObject {
+    let type = header("Content-Type")?.split(separator: ";").first.map { trimmed($0) }
+    guard body.isEmpty || equalIgnoringCase(type ?? "", "application/json") else {
+      throw .unsupportedMediaType
+    }
+    return try undeclaredJSONObject()
+  }
+
+  /// The JSON object of a body of any declared type.
+  func undeclaredJSONObject() throws(Problem) -> JSONObject {
+    do throws(JSONObject.Fault) {
+      return try JSONObject(body.isEmpty ? Array("{}".utf8) : body)
+    } catch {
+      throw .json(error)
+    }
   }
 }
 
@@ -44,7 +69,8 @@ public struct APIResponse: Sendable {
   public var status: Int
   public var headers: [(name: String, value: String)]
   public var body: [UInt8]
-  /// The body without what is shown only once, for a repetition; nil: there is nothing of the kind.
+  /// The body to return if the request is repeated under its `Idempotency-Key`: without secrets
+  /// that are shown once. Nil: the same body.
   var repeatable: [UInt8]?
 
   public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
@@ -58,21 +84,8 @@ public struct APIResponse: Sendable {
   }
 
   func addingCookies(_ cookies: [String]) -> APIResponse {
-    cookies.reduce(self) { $0.adding("Set-Cookie", $1) }
-  }
-
-  func adding(_ name: String, _ value: String) -> APIResponse {
     var response = self
-    response.headers.append((name, value))
+    response.headers += cookies.map { ("Set-Cookie", $0) }
     return response
   }
-}
-
-/// Compares ASCII names; other bytes must be equal.
-func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
-  left.utf8.elementsEqual(right.utf8) { lowercaseASCII($0) == lowercaseASCII($1) }
-}
-
-func lowercaseASCII(_ byte: UInt8) -> UInt8 {
-  0x41...0x5A ~= byte ? byte | 0x20 : byte
 }

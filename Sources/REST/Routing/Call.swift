@@ -1,9 +1,9 @@
-/// A request together with who calls: what the route and the authentication found out.
+/// A request with its identified caller and the parameters of its path.
 import Chat
 import Directory
 import Primitives
 
-/// Who may do what in a workspace; each role may do what those below may.
+/// The role of a member. Each role may do what the roles before it may.
 enum Membership: String, CaseIterable, Comparable, Sendable {
   case agent, admin, owner
 
@@ -18,7 +18,7 @@ enum Membership: String, CaseIterable, Comparable, Sendable {
   }
 }
 
-/// What an API key may be allowed.
+/// A permission of an API key.
 enum KeyScope: String, CaseIterable, Sendable {
   case conversationsRead = "conversations:read"
   case conversationsWrite = "conversations:write"
@@ -35,7 +35,7 @@ enum KeyScope: String, CaseIterable, Sendable {
   case auditRead = "audit:read"
 }
 
-/// A member of a workspace, or a server with a key of it.
+/// A member of a workspace, or a server with an API key of the workspace.
 enum Caller: Sendable {
   case member(Operator)
   case key(APIKey)
@@ -61,24 +61,25 @@ enum Caller: Sendable {
     }
   }
 
-  /// In whose part it writes: a server speaks as a bot that has the key's name.
-  var role: Role {
+  /// The role in which the caller writes messages: a server writes as a bot with the key's name.
+  var senderRole: Role {
     switch self {
     case .member: .operator_
     case .key: .bot
     }
   }
 
-  /// As `audit_log.actor` has it.
-  var actor: String {
+  /// The author of changes in the audit log.
+  var actor: AuditActor {
     switch self {
-    case .member: "operator"
-    case .key: "api_key"
+    case .member(let member):
+      AuditActor(workspace: member.workspace, id: member.id, kind: "operator")
+    case .key(let key): AuditActor(workspace: key.workspace, id: key.id, kind: "api_key")
     }
   }
 
-  /// A key does what administrators do, within its scopes, and never what takes an owner; it
-  /// reaches fewer members (`reach`).
+  /// A key may do what administrators may, within its scopes, and nothing that requires an owner.
+  /// `reach` limits it further.
   var membership: Membership {
     switch self {
     case .member(let member): Membership(rawValue: member.membership) ?? .agent
@@ -87,7 +88,7 @@ enum Caller: Sendable {
   }
 }
 
-/// A request of a member or an API key, who may call the route.
+/// A request of a member or an API key that may use the route.
 struct Call: Sendable {
   var request: APIRequest
   var caller: Caller
@@ -95,24 +96,29 @@ struct Call: Sendable {
 
   var workspace: Identifier { caller.workspace }
 
-  /// The `{id}` of the path.
-  var session: Identifier { parameters.id("id") }
+  var actor: AuditActor { caller.actor }
 
-  /// The operator who calls. Routes without a scope are called by nobody else.
+  /// The `{id}` of the path.
+  var id: Identifier { parameters.id("id") }
+
+  /// The operator who sends the request. Routes without a scope have no other callers.
   var member: Operator {
     get throws(Problem) {
       guard case .member(let member) = caller else { throw .operatorsOnly }
       return member
     }
   }
+
+  /// A new id of the current time.
+  func newID() -> Identifier { .random(at: request.now) }
 }
 
-/// A request of a visitor by the token of the widget.
+/// A request of a visitor with the widget's token.
 struct VisitorCall: Sendable {
   var request: APIRequest
   var visitor: Identifier
   var workspace: Identifier
-  /// The conversations that the token opens.
+  /// The conversations to which the token gives access.
   var sessions: [Identifier]
   var name: String
   var parameters: PathParameters

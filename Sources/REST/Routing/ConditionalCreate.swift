@@ -1,37 +1,38 @@
-/// Making what a path names, and not changing what is there already (`If-None-Match: *`, RFC 9110
-/// §13.1.2). The statement that writes decides, so that of two who make the same at once one does.
+/// Creating the resource that the path names without changing an existing one (`If-None-Match: *`,
+/// RFC 9110 §13.1.2). The statement that writes decides, so that one of two simultaneous requests
+/// succeeds.
 import Directory
-import Postgres
 import Primitives
 
 extension Call {
-  /// Whether only something new is to be written.
-  var isConditionalCreate: Bool {
+  /// Whether an existing resource must stay as it is.
+  var isCreateOnly: Bool {
     get throws(Problem) {
-      let values = request.headers.filter { equalIgnoringCase($0.name, "If-None-Match") }
-      guard let value = values.first?.value else { return false }
-      guard values.count == 1, value == "*" else { throw .wrongCondition }
+      let values = request.headerValues("If-None-Match")
+      guard let value = values.first else { return false }
+      guard values.count == 1, value == "*" else { throw .unsupportedCondition }
       return true
     }
   }
 }
 
 extension API {
-  /// Why a statement wrote nothing: it should have made what `taken` finds, or there is no room.
-  func unwritten(
-    _ taken: Query, isConditionalCreate: Bool, orElse full: Problem
+  /// The problem after a statement that wrote nothing: either the resource exists, which
+  /// `If-None-Match: *` forbids, or the workspace has too many.
+  func notWritten(
+    _ exists: Statement<Bool>, isCreateOnly: Bool, orElse tooMany: Problem
   ) async throws(Problem) -> Problem {
-    guard isConditionalCreate, try await run(Statement(taken) { !$0.isEmpty }) else { return full }
-    return .isThere
+    guard isCreateOnly, try await database.run(exists) else { return tooMany }
+    return .alreadyExists
   }
 }
 
 extension Problem {
-  static let isThere = Problem(
-    status: 412, type: "precondition_failed", title: "It is there already",
-    detail: "Something of this name is there; choose another name, or change that one.")
+  static let alreadyExists = Problem(
+    status: 412, type: "precondition_failed", title: "Already exists",
+    detail: "The workspace already has this name, and “If-None-Match: *” allows creating only. "
+      + "Choose another name, or omit the header to change the existing one.")
 
-  /// Nothing that can be written has an entity tag.
-  static let wrongCondition = Problem.invalid(
-    "If-None-Match may only be *, which writes only what is not there yet.")
+  static let unsupportedCondition = Problem.invalid(
+    "The header If-None-Match must be *; entity tags are not supported.")
 }

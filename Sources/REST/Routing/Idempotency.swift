@@ -1,29 +1,32 @@
-/// Writes that are done once, however often they are sent (`Idempotency-Key`).
+/// Writes that take effect once, however often they are sent (`Idempotency-Key`).
 ///
-/// The key is claimed before the handler runs, so that of two twins at the same time one runs and
-/// the other is told to come again (409). A repetition within a day gets the first one's answer;
-/// the same key with another request is refused (422). A secret that is shown once is shown to the
-/// first one only: its answer is kept without it, and what holds one of a person's words is kept
-/// encrypted. What fails on our side (5xx) or by a limit (429) is forgotten,
-/// so that it can be tried again.
+/// The key is claimed before the handler runs: of two requests at the same time one runs, and the
+/// other receives 409. A repetition within 24 hours receives the first response; the same key with
+/// another request is refused (422). Stored responses are encrypted and lack secrets that are shown
+/// once. Responses to failures of ours (5xx) and to rate limits (429) are not stored, so that the
+/// request can be repeated.
 import Directory
 import Postgres
 import Primitives
 
-extension API {
+struct IdempotentWrites: Sendable {
+  let database: APIDatabase
+  let secrets: SecretBox
+  let report: @Sendable (String) -> Void
+
   func once(
     _ call: Call, _ run: () async throws(Problem) -> APIResponse
   ) async throws(Problem) -> APIResponse {
-    let keys = call.request.headers.filter { equalIgnoringCase($0.name, "Idempotency-Key") }
-    guard let key = keys.first?.value else { return try await run() }
+    let keys = call.request.headerValues("Idempotency-Key")
+    guard let key = keys.first else { return try await run() }
     guard keys.count == 1, 1...APILimits.idempotencyKeyBytes ~= key.utf8.count,
       key.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
     else { throw .wrongIdempotencyKey }
     switch try await claim(key, call) {
-    case .answered(let response): return response
+    case .completed(let response): return response
     case .running: throw .idempotencyRunning
     case .differs: throw .idempotencyConflict
-    case .full: throw .rateLimited(afterSeconds: 3_600)
+    case .tooManyKeys: throw .rateLimited(afterSeconds: 3_600)
     case .claimed: break
     }
     let response: APIResponse
@@ -37,40 +40,45 @@ extension API {
     return response
   }
 
-  private enum Claim {
-    case claimed, running, differs, full
-    case answered(APIResponse)
+  private enum ClaimOutcome {
+    /// The handler must run.
+    case claimed
+    /// The first request with this key has not ended.
+    case running
+    /// The key belongs to a different request.
+    case differs
+    /// The caller has `APILimits.idempotencyKeys` remembered keys.
+    case tooManyKeys
+    case completed(APIResponse)
   }
 
-  private func claim(_ key: String, _ call: Call) async throws(Problem) -> Claim {
+  private func claim(_ key: String, _ call: Call) async throws(Problem) -> ClaimOutcome {
     let text = requestText(call.request)
-    let digest = options.secrets.digest(of: text)
-    let rows = try await run(
-      Statement(
-        Query(
-          API.claimKeySQL,
-          [
-            .uuid(call.workspace), .uuid(call.caller.id), .text(key), .bytes(digest),
-            .int(APILimits.idempotencyKeys),
-          ])
-      ) { $0 })
-    guard !rows.isEmpty else { return .full }
+    let digest = secrets.digest(of: text)
+    let rows = try await database.rows(
+      Query(
+        IdempotentWrites.claimSQL,
+        [
+          .uuid(call.workspace), .uuid(call.caller.id), .text(key), .bytes(digest),
+          .int(APILimits.idempotencyKeys),
+        ]))
+    guard !rows.isEmpty else { return .tooManyKeys }
     if rows.bool(0, 0) == true { return .claimed }
-    // Claimed by a twin after this statement began: it cannot be seen yet.
+    // The other request claimed the key after this statement's snapshot.
     guard let known = rows.bytes(0, 1) else { return .running }
-    guard known == digest || options.secrets.recognises(text, by: known) else { return .differs }
+    guard known == digest || secrets.recognises(text, by: known) else { return .differs }
     guard let status = rows.int(0, 2) else { return .running }
     let sealed = SecretBox.Sealed(keyID: rows.text(0, 4) ?? "", bytes: rows.bytes(0, 5) ?? [])
-    guard let body = options.secrets.open(sealed, place: place(key, call)) else { return .running }
+    guard let body = secrets.open(sealed, place: place(key, call)) else { return .running }
     var response = APIResponse(
       status: Int(status), headers: [("Idempotency-Replayed", "true")], body: body)
     if let type = rows.text(0, 3) { response.headers.append(("Content-Type", type)) }
-    return .answered(response)
+    return .completed(response)
   }
 
-  /// A claim whose gateway died is taken over after a minute, and one of yesterday at once. Each
-  /// claim sweeps some of those that are over.
-  private static let claimKeySQL: StaticString = """
+  /// A claim that has no response after a minute is taken over, because its gateway has crashed;
+  /// so is an expired one. Each claim deletes some expired keys.
+  private static let claimSQL: StaticString = """
     WITH swept AS (
       DELETE FROM idempotency_keys WHERE ctid IN (
         SELECT ctid FROM idempotency_keys
@@ -96,33 +104,34 @@ extension API {
     WHERE EXISTS (SELECT FROM room) OR k.key IS NOT NULL
     """
 
-  /// The handler has done its work, so what goes wrong here is only reported.
+  /// Stores the response, or releases the key. The handler has taken effect, so a failure is only
+  /// reported.
   private func keep(_ response: APIResponse, _ key: String, _ call: Call) async {
     var parameters: [Parameter] = [.uuid(call.workspace), .uuid(call.caller.id), .text(key)]
     let isFinal = response.status < 500 && response.status != 429
     do throws(QueryFailure) {
       let body = response.repeatable ?? response.body
       guard isFinal, body.count <= APILimits.idempotencyBodyBytes else {
-        _ = try await database.run(Query(API.releaseKeySQL, parameters))
+        try await database.attempt(Statement(Query(IdempotentWrites.releaseSQL, parameters)))
         return
       }
-      let sealed = options.secrets.seal(body, place: place(key, call))
+      let sealed = secrets.seal(body, place: place(key, call))
       let type = response.headers.first { equalIgnoringCase($0.name, "Content-Type") }?.value
       parameters += [
         .int(Int64(response.status)), .text(type), .text(sealed.keyID), .bytes(sealed.bytes),
       ]
-      _ = try await database.run(Query(API.keepAnswerSQL, parameters))
+      try await database.attempt(Statement(Query(IdempotentWrites.keepSQL, parameters)))
     } catch {
-      options.report("an answer could not be kept for its Idempotency-Key: \(error)")
+      report("the response to an Idempotency-Key could not be stored: \(error)")
     }
   }
 
-  private static let releaseKeySQL: StaticString = """
+  private static let releaseSQL: StaticString = """
     DELETE FROM idempotency_keys
     WHERE workspace_id = $1::uuid AND caller_id = $2::uuid AND key = $3::text
     """
 
-  private static let keepAnswerSQL: StaticString = """
+  private static let keepSQL: StaticString = """
     UPDATE idempotency_keys
     SET status = $4::bigint, content_type = $5::text, key_id = $6::text, body = $7::bytea
     WHERE workspace_id = $1::uuid AND caller_id = $2::uuid AND key = $3::text
@@ -139,14 +148,17 @@ extension API {
 
 extension Problem {
   static let wrongIdempotencyKey = Problem.invalid(
-    "An Idempotency-Key has 1 to \(APILimits.idempotencyKeyBytes) visible characters of ASCII.")
+    "The header Idempotency-Key must occur once and have 1 to \(APILimits.idempotencyKeyBytes) "
+      + "visible ASCII characters.")
 
   static let idempotencyConflict = Problem(
-    status: 422, type: "idempotency_conflict", title: "Another request",
-    detail: "This Idempotency-Key belongs to another request; send this one under a new key.")
+    status: 422, type: "idempotency_conflict", title: "Idempotency-Key in use",
+    detail: "This Idempotency-Key was sent with a different request within the last 24 hours. "
+      + "Send this request with a new key.")
 
   static let idempotencyRunning = Problem(
     status: 409, type: "idempotency_running", title: "Still running",
-    detail: "The request with this Idempotency-Key is still running; ask again in a moment."
+    detail: "The first request with this Idempotency-Key is still running. Repeat this one in a "
+      + "second."
   ).retry(afterSeconds: 1)
 }

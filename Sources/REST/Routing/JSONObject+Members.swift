@@ -1,12 +1,13 @@
-/// The members of a request's body as values, or as the problem that names the member.
+/// The members of a request's body as values, or a problem that names the member. A member that is
+/// null counts as missing.
 import JSON
 import Primitives
 
 extension JSONObject {
-  /// A string; nil when the member is missing or null.
+  /// A string; nil if it is missing.
   func string(_ name: String, bytesMax: Int) throws(Problem) -> String? {
     guard let token = member(name) else { return nil }
-    guard token.kind == .string else { throw .wrongType(name, "a string") }
+    guard token.kind == .string else { throw .invalidMember(name, "a string") }
     let value: String
     do throws(JSONText.Fault) {
       value = try string(token)
@@ -18,47 +19,74 @@ extension JSONObject {
     return value
   }
 
+  /// A string that is not empty.
+  func requiredString(_ name: String, bytesMax: Int) throws(Problem) -> String {
+    guard let value = try string(name, bytesMax: bytesMax) else { throw .missing(name) }
+    guard !value.isEmpty else { throw .invalidMember(name, "a string that is not empty") }
+    return value
+  }
+
+  /// A string that is not empty; nil if it is missing.
+  func nonEmptyString(_ name: String, bytesMax: Int) throws(Problem) -> String? {
+    let value = try string(name, bytesMax: bytesMax)
+    if value?.isEmpty == true { throw .invalidMember(name, "a string that is not empty") }
+    return value
+  }
+
+  /// One of the words; nil if it is missing.
+  func word(_ name: String, of words: [String]) throws(Problem) -> String? {
+    guard let value = try string(name, bytesMax: 64) else { return nil }
+    guard words.contains(value) else {
+      throw .invalidMember(name, "one of " + words.joined(separator: ", "))
+    }
+    return value
+  }
+
+  /// A UUID; nil if it is missing.
   func identifier(_ name: String) throws(Problem) -> Identifier? {
     guard let token = member(name) else { return nil }
     guard token.kind == .string,
       let id = text.withRawSpan({ Identifier(text: $0.extracting(token.range)) })
-    else { throw .wrongType(name, "a UUID") }
+    else { throw .invalidMember(name, "a UUID") }
     return id
   }
 
+  /// A boolean; nil if it is missing.
   func bool(_ name: String) throws(Problem) -> Bool? {
     guard let token = member(name) else { return nil }
     switch token.kind {
     case .true_: return true
     case .false_: return false
-    default: throw .wrongType(name, "true or false")
+    default: throw .invalidMember(name, "true or false")
     }
   }
 
-  /// A whole number; nil when the member is missing or null.
+  /// An integer; nil if it is missing.
   func int(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
     guard let token = member(name) else { return nil }
     guard token.kind == .number,
       let value = JSONValue.whole(String(decoding: text[token.range], as: UTF8.self)[...]),
       range.contains(value)
-    else { throw .wrongType(name, "a whole number, \(range.lowerBound) to \(range.upperBound)") }
+    else {
+      throw .invalidMember(name, "an integer from \(range.lowerBound) to \(range.upperBound)")
+    }
     return value
   }
 
-  /// An object as the text that came, ready for `jsonb`; nil when the member is missing or null.
+  /// An object as the received text, for a `jsonb` parameter; nil if it is missing.
   func object(_ name: String, bytesMax: Int) throws(Problem) -> [UInt8]? {
     guard let token = member(name) else { return nil }
-    guard token.kind == .object else { throw .wrongType(name, "an object") }
+    guard token.kind == .object else { throw .invalidMember(name, "an object") }
     guard token.range.count <= bytesMax else { throw .tooLong(name, bytesMax: bytesMax) }
     let value = Array(text[token.range])
     guard JSONObject.isStorable(value) else { throw .unstorable(name) }
     return value
   }
 
-  /// An object to read; nil when the member is missing or null.
+  /// An object whose members can be read; nil if it is missing.
   func nested(_ name: String) throws(Problem) -> JSONObject? {
     guard let token = member(name) else { return nil }
-    guard token.kind == .object else { throw .wrongType(name, "an object") }
+    guard token.kind == .object else { throw .invalidMember(name, "an object") }
     do throws(Fault) {
       return try JSONObject(Array(text[token.range]))
     } catch {
@@ -66,30 +94,16 @@ extension JSONObject {
     }
   }
 
-  /// Whether the member is there, be it null.
+  /// Whether the member exists, even if it is null.
   func has(_ name: String) -> Bool { members[name] != nil }
 
-  /// A text that must be there, and not be empty.
-  func requiredString(_ name: String, bytesMax: Int) throws(Problem) -> String {
-    guard let value = try string(name, bytesMax: bytesMax) else { throw .missing(name) }
-    guard !value.isEmpty else { throw .wrongType(name, "a string that is not empty") }
-    return value
-  }
-
-  /// One of a few words.
-  func word(_ name: String, of words: [String]) throws(Problem) -> String? {
-    guard let value = try string(name, bytesMax: 64) else { return nil }
-    guard words.contains(value) else {
-      throw .wrongType(name, "one of " + words.joined(separator: ", "))
-    }
-    return value
-  }
-
-  /// A moment as PostgreSQL will read it: the form is checked here (RFC 3339 §5.6), the calendar
-  /// there.
+  /// A time for PostgreSQL, which checks the calendar; the format is checked here (RFC 3339 §5.6).
+  /// Nil if it is missing.
   func time(_ name: String) throws(Problem) -> String? {
     guard let value = try string(name, bytesMax: 40) else { return nil }
-    guard JSONObject.isTime(value) else { throw .wrongType(name, "a time as 2026-11-22T14:00:00Z") }
+    guard JSONObject.isTime(value) else {
+      throw .invalidMember(name, "a time such as 2026-11-22T14:00:00Z")
+    }
     return value
   }
 
@@ -117,35 +131,47 @@ extension JSONObject {
     }
   }
 
-  /// The elements of an array, each as an object whose one member has the array's name; nil when
-  /// the member is missing or null.
+  /// The elements of an array, each as an object with one member that has the array's name; nil if
+  /// the array is missing.
   func elements(_ name: String, countMax: Int) throws(Problem) -> [JSONObject]? {
     guard let token = member(name) else { return nil }
-    guard token.kind == .array else { throw .wrongType(name, "an array") }
+    guard token.kind == .array else { throw .invalidMember(name, "an array") }
     let found = elements(of: token)
     guard found.count <= countMax else {
-      throw .wrongType(name, "an array of at most \(countMax) elements")
+      throw .invalidMember(name, "an array of at most \(countMax) elements")
     }
     return found.map { JSONObject(text: text, members: [name: $0]) }
   }
 
-  /// Texts without repetition; nil when the member is missing or null.
+  /// The objects of an array; none if the array is missing.
+  func objects(_ name: String, countMax: Int) throws(Problem) -> [JSONObject] {
+    var found: [JSONObject] = []
+    for element in try elements(name, countMax: countMax) ?? [] {
+      guard let object = try element.nested(name) else {
+        throw .invalidMember(name, "an array of objects")
+      }
+      found.append(object)
+    }
+    return found
+  }
+
+  /// The strings of an array without duplicates; nil if the array is missing.
   func strings(_ name: String, countMax: Int, bytesMax: Int) throws(Problem) -> [String]? {
     guard let elements = try elements(name, countMax: countMax) else { return nil }
     var found: [String] = []
     for element in elements {
       guard let text = try element.string(name, bytesMax: bytesMax) else {
-        throw .wrongType(name, "an array of strings")
+        throw .invalidMember(name, "an array of strings")
       }
       if !found.contains(text) { found.append(text) }
     }
     return found
   }
 
-  /// An array as the text that came, ready for `jsonb`.
+  /// An array as the received text, for a `jsonb` parameter; nil if it is missing.
   func array(_ name: String) throws(Problem) -> [UInt8]? {
     guard let token = member(name) else { return nil }
-    guard token.kind == .array else { throw .wrongType(name, "an array") }
+    guard token.kind == .array else { throw .invalidMember(name, "an array") }
     let value = Array(text[token.range])
     guard JSONObject.isStorable(value) else { throw .unstorable(name) }
     return value

@@ -1,8 +1,7 @@
-/// An error as its reader gets it (RFC 9457, `application/problem+json`): what happened, and what
-/// to do.
+/// An error response (RFC 9457, `application/problem+json`).
 ///
-/// `type` is a stable name for programs, `title` its constant text, `detail` a sentence for a
-/// person.
+/// `type` is a stable name for programs, `title` its constant text. `detail` is for a person: what
+/// happened, why, and what to do. The console shows it.
 import Automation
 import Chat
 import JSON
@@ -15,9 +14,9 @@ struct Problem: Error {
   var title: String
   var detail: String
   var headers: [(name: String, value: String)] = []
-  /// The operator who was faster.
+  /// The operator who has claimed the conversation.
   var winner: (id: Identifier, name: String)?
-  /// How many conversations an operator may have.
+  /// The most open conversations of an operator.
   var capacity: Int64?
 
   func response() -> APIResponse {
@@ -45,18 +44,64 @@ struct Problem: Error {
   }
 }
 
+// MARK: 400, 413, 415, 422: the request
+
 extension Problem {
   static func invalid(_ detail: String) -> Problem {
     Problem(status: 400, type: "invalid_request", title: "Invalid request", detail: detail)
   }
 
-  /// `JobThread` has no room.
-  static let tooBusy = Problem(
-    status: 503, type: "too_busy", title: "Too busy",
-    detail: "Too many patterns wait to be compiled or matched; try again in a moment.",
-    headers: [("Retry-After", "1")])
+  /// - Parameter expected: what follows “must be”.
+  static func invalidParameter(_ name: String, _ expected: String) -> Problem {
+    .invalid("The parameter “\(name)” must be \(expected).")
+  }
 
-  /// 422: the text is understood, and cannot be kept.
+  /// - Parameter expected: what follows “must be”.
+  static func invalidMember(_ name: String, _ expected: String) -> Problem {
+    .invalid("The member “\(name)” must be \(expected).")
+  }
+
+  static func missing(_ name: String) -> Problem {
+    .invalid("The member “\(name)” is missing or empty. Send it in the JSON body.")
+  }
+
+  static func json(_ fault: JSONObject.Fault) -> Problem {
+    switch fault {
+    case .malformed: .invalid("The body is not valid JSON in UTF-8. Check its syntax.")
+    case .notAnObject: .invalid("The body must be a JSON object.")
+    case .tooDeep:
+      .invalid("The JSON of the body is nested deeper than \(JSONScanner.depthMax) levels.")
+    case .tooManyKeys:
+      .invalid("An object in the body has more than \(JSONScanner.keysMax) members.")
+    }
+  }
+
+  static func tooLong(_ name: String, bytesMax: Int) -> Problem {
+    Problem(
+      status: 413, type: "too_large", title: "Too large",
+      detail: "The member “\(name)” exceeds \(bytesMax) bytes. Shorten it.")
+  }
+
+  static let bodyTooLarge = Problem(
+    status: 413, type: "too_large", title: "Too large",
+    detail: "The body exceeds \(APILimits.bodyBytes) bytes. Shorten it.")
+
+  static let unsupportedMediaType = Problem(
+    status: 415, type: "unsupported_media_type", title: "Not JSON",
+    detail: "The body is not declared as JSON. Send the header “Content-Type: application/json”.")
+
+  static func unstorable(_ name: String) -> Problem {
+    Problem(
+      status: 422, type: "rejected", title: "Rejected",
+      detail: "The member “\(name)” contains U+0000 or a lone surrogate, which cannot be stored. "
+        + "Remove it.")
+  }
+
+  static let refusedValue = Problem(
+    status: 422, type: "rejected", title: "Rejected",
+    detail: "The database cannot store a value of this request. Change it before you try again.")
+
+  /// 422 for limits: the pattern is valid, but too large to store.
   static func pattern(_ fault: PatternFault) -> Problem {
     switch fault.reason {
     case .syntax: .invalid("keyword: \(fault.sentence)")
@@ -66,71 +111,80 @@ extension Problem {
         detail: "keyword: \(fault.sentence)")
     }
   }
+}
 
-  static func wrongType(_ name: String, _ expected: String) -> Problem {
-    .invalid("The member “\(name)” must be \(expected).")
-  }
+// MARK: 401, 403, 429: the caller
 
-  static func tooLong(_ name: String, bytesMax: Int) -> Problem {
-    Problem(
-      status: 413, type: "too_large", title: "Too large",
-      detail: "The member “\(name)” may have at most \(bytesMax) bytes; shorten it.")
-  }
-
-  static func missing(_ name: String) -> Problem {
-    .invalid("The member “\(name)” is missing; send it in the JSON body.")
-  }
+extension Problem {
+  static let unauthenticated = Problem(
+    status: 401, type: "unauthenticated", title: "Not logged in",
+    detail: "The request has no valid token, API key or cookie, or it has expired. Log in, or send "
+      + "“Authorization: Bearer” with a current token.",
+    headers: [("WWW-Authenticate", "Bearer realm=\"chirrup\"")])
 
   static func forbidden(_ type: String, _ detail: String) -> Problem {
     Problem(status: 403, type: type, title: "Forbidden", detail: detail)
+  }
+
+  static func rateLimited(afterSeconds seconds: Int) -> Problem {
+    let wait = max(1, seconds)
+    return Problem(
+      status: 429, type: "rate_limited", title: "Too many requests",
+      detail: "Too many requests were sent from your address or for this account. Try again in "
+        + "\(wait) s."
+    ).retry(afterSeconds: wait)
+  }
+}
+
+// MARK: 404, 405, 409: the resource
+
+extension Problem {
+  static let notFound = Problem(
+    status: 404, type: "not_found", title: "Not found",
+    detail: "The API has no such path, or an id in it is malformed. Check the path.")
+
+  /// The same whether it does not exist or belongs to another workspace.
+  static let noSuchSession = Problem(
+    status: 404, type: "no_such_session", title: "No such conversation",
+    detail: "Your workspace has no conversation with this id. It may have been deleted.")
+
+  static func wrongMethod(allowed: [String]) -> Problem {
+    let list = allowed.joined(separator: ", ")
+    return Problem(
+      status: 405, type: "method_not_allowed", title: "Method not allowed",
+      detail: "This path does not support the method of the request. Use \(list).",
+      headers: [("Allow", list)])
   }
 
   static func conflict(_ detail: String) -> Problem {
     Problem(status: 409, type: "conflict", title: "Conflict", detail: detail)
   }
 
-  /// A workspace has as many of these as it may.
-  static func tooMany(_ what: String, _ most: Int64) -> Problem {
+  /// - Parameter items: what the workspace has `countMax` of.
+  static func tooMany(_ items: String, _ countMax: Int64) -> Problem {
     Problem(
       status: 409, type: "too_many", title: "Too many",
-      detail: "A workspace may have at most \(most) \(what); delete some first.")
+      detail: "The workspace has \(countMax) \(items), the most it may have. Delete some first.")
   }
+}
 
-  static let refusedValue = Problem(
-    status: 422, type: "rejected", title: "Rejected",
-    detail: "The database cannot store a value of this request; change it before trying again.")
+// MARK: 500, 503: the gateway
 
-  static let notFound = Problem(
-    status: 404, type: "not_found", title: "Not found",
-    detail: "There is nothing at this address; check the path.")
-
-  /// The same for a conversation that does not exist and for one of somebody else.
-  static let noSuchSession = Problem(
-    status: 404, type: "no_such_session", title: "No such conversation",
-    detail: "There is no conversation with this id in your workspace; it may have been deleted.")
-
-  static let unauthenticated = Problem(
-    status: 401, type: "unauthenticated", title: "Not logged in",
-    detail:
-      "Log in, or send “Authorization: Bearer” with an operator's token that has not expired.",
-    headers: [("WWW-Authenticate", "Bearer realm=\"chirrup\"")])
-
-  static func rateLimited(afterSeconds seconds: Int) -> Problem {
-    let wait = max(1, seconds)
-    return Problem(
-      status: 429, type: "rate_limited", title: "Too many requests",
-      detail: "Too many requests came from here; try again in \(wait) s."
-    ).retry(afterSeconds: wait)
-  }
+extension Problem {
+  static let internalError = Problem(
+    status: 500, type: "internal", title: "Internal error",
+    detail: "The gateway failed to process the request. Its log tells why.")
 
   static let unavailable = Problem(
     status: 503, type: "unavailable", title: "Temporarily unavailable",
-    detail: "The database does not answer at the moment; try again shortly."
+    detail: "The database does not respond. Try again in a few seconds."
   ).retry(afterSeconds: 2)
 
-  static let internalError = Problem(
-    status: 500, type: "internal", title: "Internal error",
-    detail: "The gateway failed to answer this request; its log says why.")
+  /// The queue of `API.patterns` is full.
+  static let tooBusy = Problem(
+    status: 503, type: "too_busy", title: "Too busy",
+    detail: "Too many patterns are waiting to be compiled or matched. Try again in a second.",
+    headers: [("Retry-After", "1")])
 
   static func database(_ failure: QueryFailure) -> Problem {
     switch failure {
@@ -138,52 +192,18 @@ extension Problem {
     case .refused(let state, _):
       if state.isTransient { return .unavailable }
       switch state.errorClass {
-      // Data that PostgreSQL will never take.
-      case "22":
-        return .refusedValue
-      // What the tables refuse and no reader of the body has: somebody else was faster, or a value
-      // that a constraint forbids.
+      // Data exception: PostgreSQL never accepts the value.
+      case "22": return .refusedValue
+      // Constraint violation that no check of the body can find: a simultaneous request, or a
+      // value that a constraint forbids.
       case "23":
         return state.code == "23505" || state.code == "23503"
-          ? .conflict("Something of this name exists already, or is gone by now; look again.")
+          ? .conflict(
+            "Another request has created or deleted something with this name. Read the current "
+              + "state, then try again.")
           : .refusedValue
       default: return .internalError
       }
     }
-  }
-
-  static func json(_ fault: JSONObject.Fault) -> Problem {
-    switch fault {
-    case .malformed: .invalid("The body is not valid JSON in UTF-8; check its syntax.")
-    case .notAnObject: .invalid("The body must be a JSON object.")
-    case .tooDeep:
-      .invalid("The body's JSON is nested deeper than \(JSONScanner.depthMax) levels; flatten it.")
-    case .tooManyKeys:
-      .invalid("An object of the body has more than \(JSONScanner.keysMax) members; send fewer.")
-    }
-  }
-
-  static func unstorable(_ name: String) -> Problem {
-    Problem(
-      status: 422, type: "rejected", title: "Rejected",
-      detail: "The member “\(name)” holds U+0000 or half of a surrogate pair; remove it.")
-  }
-}
-
-extension Problem {
-  static let bodyTooLarge = Problem(
-    status: 413, type: "too_large", title: "Too large",
-    detail: "The body may have at most \(APILimits.bodyBytes) bytes; send less.")
-
-  static let unsupportedMediaType = Problem(
-    status: 415, type: "unsupported_media_type", title: "Not JSON",
-    detail: "Send the body as JSON, with “Content-Type: application/json”.")
-
-  static func wrongMethod(allowed: [String]) -> Problem {
-    let list = allowed.joined(separator: ", ")
-    return Problem(
-      status: 405, type: "method_not_allowed", title: "Method not allowed",
-      detail: "This address does not know the method of this request; use \(list).",
-      headers: [("Allow", list)])
   }
 }

@@ -1,9 +1,8 @@
 import Primitives
 
-/// The parameters of a URL's query, `application/x-www-form-urlencoded` (WHATWG URL §5.1), strict:
-/// a broken escape or text that is not UTF-8 is an error, not a guess.
+/// The parameters of a URL's query, `application/x-www-form-urlencoded` (WHATWG URL §5.1). Strict:
+/// a malformed escape or text that is not UTF-8 is an error.
 struct QueryString {
-  /// Bytes of a query that is looked at, and parameters in it.
   static let bytesMax = 4_096
   static let parametersMax = 32
 
@@ -11,40 +10,52 @@ struct QueryString {
 
   init(_ text: String) throws(Problem) {
     guard text.utf8.count <= QueryString.bytesMax else {
-      throw .invalid("The query of the URL is longer than \(QueryString.bytesMax) bytes.")
+      throw .invalid("The query of the URL exceeds \(QueryString.bytesMax) bytes. Shorten it.")
     }
     let parts = text.utf8.split(separator: UInt8(ascii: "&"))
     guard parts.count <= QueryString.parametersMax else {
-      throw .invalid("The URL has more than \(QueryString.parametersMax) parameters.")
+      throw .invalid(
+        "The query of the URL exceeds \(QueryString.parametersMax) parameters. Send fewer.")
     }
     for part in parts {
       let halves = part.split(
         separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
       guard let name = QueryString.decode(halves[0]),
         let value = halves.count == 2 ? QueryString.decode(halves[1]) : ""
-      else { throw .invalid("The query of the URL is not percent-encoded UTF-8.") }
+      else {
+        throw .invalid(
+          "The query of the URL is not percent-encoded UTF-8, or contains U+0000. Encode it again.")
+      }
       values[name] = value
     }
   }
 
-  /// A parameter that has a form: an empty one has not.
-  func formed(_ name: String) -> String? { values[name] }
+  /// A parameter that has a format, which an empty one violates; nil if it is missing.
+  func formatted(_ name: String) -> String? { values[name] }
 
-  /// A text; nil when it is missing or empty.
+  /// A text; nil if it is missing or empty.
   subscript(_ name: String) -> String? {
     guard let value = values[name], !value.isEmpty else { return nil }
     return value
   }
 
-  /// A whole number; values outside `range` are refused, not clamped, so that nobody is surprised.
+  /// An integer. Values outside the range are refused rather than clamped.
   func int(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
-    guard let text = formed(name) else { return nil }
+    guard let text = formatted(name) else { return nil }
     guard let value = Int64(text), range.contains(value) else {
-      throw .invalid(
-        "The parameter “\(name)” must be a number, \(range.lowerBound) to \(range.upperBound)."
-      )
+      throw .invalidParameter(
+        name, "an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return value
+  }
+
+  /// A text of at most `APILimits.searchBytes` bytes.
+  func search(_ name: String) throws(Problem) -> String? {
+    let text = self[name]
+    guard (text?.utf8.count ?? 0) <= APILimits.searchBytes else {
+      throw .invalidParameter(name, "a text of at most \(APILimits.searchBytes) bytes")
+    }
+    return text
   }
 
   private static func decode(_ text: Substring.UTF8View) -> String? {

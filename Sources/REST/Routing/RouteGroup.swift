@@ -1,40 +1,40 @@
-/// Handlers that belong together. A group holds nothing of its own: it is made for each request,
-/// and what it needs it takes from the API.
+/// Handlers of one area. A group has no state of its own: it is created for each request and uses
+/// the components of the API.
 protocol RouteGroup: Sendable {
-  var rest: API { get }
+  var api: API { get }
 
-  init(rest: API)
+  init(api: API)
 }
 
 extension RouteGroup {
-  init(_ rest: API) { self.init(rest: rest) }
+  init(_ api: API) { self.init(api: api) }
 }
 
 extension Route.Handler {
   static func widget<Group: RouteGroup>(
     _ handle: @escaping @Sendable (Group) -> (APIRequest) async throws(Problem) -> APIResponse
   ) -> Self {
-    .forWidgets { (rest, request) async throws(Problem) in try await handle(Group(rest))(request) }
+    .forWidgets { (api, request) async throws(Problem) in try await handle(Group(api))(request) }
   }
 
   static func visitor<Group: RouteGroup>(
     _ handle: @escaping @Sendable (Group) -> (VisitorCall) async throws(Problem) -> APIResponse
   ) -> Self {
-    .forVisitors { (rest, call) async throws(Problem) in try await handle(Group(rest))(call) }
+    .forVisitors { (api, call) async throws(Problem) in try await handle(Group(api))(call) }
   }
 
   static func open<Group: RouteGroup>(
     _ handle: @escaping @Sendable (Group) -> (APIRequest) async throws(Problem) -> APIResponse
   ) -> Self {
-    .forAnybody { (rest, request) async throws(Problem) in try await handle(Group(rest))(request) }
+    .forAnybody { (api, request) async throws(Problem) in try await handle(Group(api))(request) }
   }
 
   static func member<Group: RouteGroup>(
     _ least: Membership, _ scope: KeyScope?,
     _ handle: @escaping @Sendable (Group) -> (Call) async throws(Problem) -> APIResponse
   ) -> Self {
-    .forMembers(least, scope) { (rest, call) async throws(Problem) in
-      try await handle(Group(rest))(call)
+    .forMembers(least, scope) { (api, call) async throws(Problem) in
+      try await handle(Group(api))(call)
     }
   }
 }

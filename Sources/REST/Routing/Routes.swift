@@ -1,67 +1,67 @@
-/// The table of the REST API: which method and path means which handler, who may call it, and what
-/// the OpenAPI document says about it. The lines stand in one file for each area
-/// (`Routes+Conversations.swift`, …).
+/// The table of routes: method, path, handler, required role or scope, and the content of the
+/// OpenAPI document. Each area has a file of its own (`Routes+Conversations.swift`, …).
 ///
-/// Who may call is decided here and in `API.admit`, nowhere else: a handler of `.member` runs only
-/// for a member of at least that role, or for an API key with that scope.
+/// The table and `Caller.checkAccess` alone decide who may use a route: a handler of `.member` runs
+/// only for a member of at least that role, or for an API key with that scope.
 import Directory
 import Primitives
 
 struct Route: Sendable {
-  /// A part of a path: a fixed word, an id (`{id}`), or any text (`{name:text}`).
+  /// A segment of a path: a fixed word, an id (`{id}`), or any text (`{name:text}`).
   enum Part: Sendable, Equatable {
     case word(String)
     case id(String)
     case text(String)
   }
 
-  /// What answers, by who may call it. Made by the functions of the same names below, from a method
-  /// of a group of routes.
+  /// The handler, by who may use it. `widget`, `visitor`, `open` and `member` (RouteGroup.swift)
+  /// create it from a method of a group.
   enum Handler: Sendable {
-    /// Pages of foreign sites may call it: their Origin is echoed (Fetch §3.3), without
+    /// Pages of other websites may use it: their Origin is echoed (Fetch §3.3), without
     /// credentials.
     case forWidgets(@Sendable (API, APIRequest) async throws(Problem) -> APIResponse)
-    /// The same, for a visitor by bearer token.
+    /// The same for a visitor with a bearer token.
     case forVisitors(@Sendable (API, VisitorCall) async throws(Problem) -> APIResponse)
-    /// Anybody; the handler checks who it is.
+    /// No caller is required; the handler checks the request.
     case forAnybody(@Sendable (API, APIRequest) async throws(Problem) -> APIResponse)
-    /// Members of a workspace from this role on, and API keys with this scope; without a scope no
-    /// key may call it.
+    /// Members with at least this role, and API keys with this scope; nil: no API key.
     case forMembers(
       Membership, KeyScope?, @Sendable (API, Call) async throws(Problem) -> APIResponse)
   }
 
   var method: String
-  /// As the OpenAPI document writes it: `/api/v1/admin/tags/{name}`.
+  /// As in the OpenAPI document: `/api/v1/admin/tags/{name}`.
   var path: String
   var parts: [Part]
   var handler: Handler
-  /// What it does, in a few words.
+  /// The summary in the OpenAPI document: an imperative without a full stop.
   var summary: String
   var query: [QueryParameter]
-  /// What a body holds; nil: it takes none.
+  /// The request's body; nil: none.
   var body: Schema?
+  /// The status of success.
   var status: Int
-  /// What a successful answer holds; nil: nothing (204), or what `type` says.
-  var answer: Schema?
+  /// The body of a successful response; nil: none (204), or text of the media type `type`.
+  var response: Schema?
   var type: String
-  /// Statuses of failure besides those that follow from what the route takes: see `failures`.
+  /// Error statuses besides those that `errorStatuses` derives.
   var problems: Set<Int>
-  /// Of an open route: what it needs is the console's cookie.
+  /// Whether an open route requires the console's cookie.
   var needsCookie: Bool
-  /// Whether it takes `If-None-Match: *`.
+  /// Whether it supports `If-None-Match: *`.
   var allowsConditionalCreate: Bool
-  /// What the texts in the path may be.
+  /// The schema of the texts in the path.
   var texts: Schema
-  var shutsOut: ShutOut?
+  /// The person whose access it revokes.
+  var disconnects: Disconnection?
 
   init(
     _ method: String, _ pattern: String, _ handler: Handler, _ summary: String,
     query: [QueryParameter] = [], body: Schema? = nil, status: Int = 200,
-    answer: Schema? = nil, type: String = "application/json", problems: Set<Int> = [],
+    response: Schema? = nil, type: String = "application/json", problems: Set<Int> = [],
     needsCookie: Bool = false, allowsConditionalCreate: Bool = false,
     texts: Schema = .string(1...200),
-    shutsOut: ShutOut? = nil
+    disconnects: Disconnection? = nil
   ) {
     self.method = method
     path = pattern.replacing(":text}", with: "}")
@@ -71,36 +71,36 @@ struct Route: Sendable {
     self.query = query
     self.body = body
     self.status = status
-    self.answer = answer
+    self.response = response
     self.type = type
     self.problems = problems
     self.needsCookie = needsCookie
     self.allowsConditionalCreate = allowsConditionalCreate
     self.texts = texts
-    self.shutsOut = shutsOut
+    self.disconnects = disconnects
   }
 
   var isWrite: Bool { method != "GET" }
 
-  /// Whether an `Idempotency-Key` makes it happen once.
-  var isOnce: Bool {
+  /// Whether it supports `Idempotency-Key`.
+  var isIdempotent: Bool {
     guard case .forMembers = handler else { return false }
     return isWrite
   }
 
-  /// With which statuses it may fail. That the database is away (503) any route may meet.
-  var failures: Set<Int> {
+  /// The statuses of its error responses. Any route may respond 503 (the database is unavailable).
+  var errorStatuses: Set<Int> {
     var statuses = problems.union([503])
-    if body != nil || !query.isEmpty || isOnce { statuses.insert(400) }
+    if body != nil || !query.isEmpty || isIdempotent { statuses.insert(400) }
     if isWrite { statuses.insert(413) }
     if !query.isEmpty || parts.contains(where: \.isNamed) { statuses.insert(414) }
     if allowsConditionalCreate { statuses.insert(412) }
-    if isOnce { statuses.formUnion([409, 422, 429]) }
+    if isIdempotent { statuses.formUnion([409, 422, 429]) }
     if body != nil { statuses.formUnion([415, 422]) }
     switch handler {
     case .forMembers, .forVisitors:
       statuses.formUnion([401, 403])
-      // What no target may hold is refused before the route is looked for.
+      // A target with forbidden characters is refused before the route is found.
       if parts.contains(where: \.isNamed) { statuses.formUnion([400, 404]) }
     case .forWidgets: statuses.formUnion([403, 404, 429])
     case .forAnybody: break
@@ -115,7 +115,7 @@ struct Route: Sendable {
     }
   }
 
-  /// What the parameters of the path are; nil when the path does not fit.
+  /// The parameters of a path; nil if the path does not match.
   func match(_ path: [Substring]) -> PathParameters? {
     guard path.count == parts.count else { return nil }
     var found = PathParameters()
@@ -150,7 +150,7 @@ extension Route.Part {
   }
 }
 
-/// What a path names.
+/// The ids and texts in a path, by the names in the route's pattern.
 struct PathParameters: Sendable, Equatable {
   var ids: [String: Identifier] = [:]
   var texts: [String: String] = [:]
@@ -174,17 +174,10 @@ extension API {
     + workspaceRoutes + automationRoutes + visitorRoutes + webhookRoutes
     + [
       Route(
-        "GET", "/api/v1/openapi.json", .open(DocumentRoutes.show), "This document", answer: .object)
+        "GET", "/api/v1/openapi.json", .open(DocumentRoutes.show), "Get this document",
+        response: .object)
     ]
 
   static let admin = "/api/v1/admin"
   static let conversations = "/api/v1/admin/live-chat/conversations"
-}
-
-/// Whether a path can name it: no target of a request holds the others, escaped or not.
-func isPathName(_ text: String) -> Bool {
-  text != "." && text != ".."
-    && text.unicodeScalars.allSatisfy {
-      $0.value >= 0x20 && $0 != "/" && $0 != "\\" && $0 != "\u{7F}"
-    }
 }

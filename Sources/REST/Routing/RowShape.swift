@@ -3,34 +3,35 @@ import JSON
 import Postgres
 import Primitives
 
-/// Which JSON a row becomes: an object with a member for each column, in their order. So a resource
-/// says once what it shows, to the handlers and to the OpenAPI document, and no type stands between
-/// PostgreSQL and the answer.
+/// The JSON object of a row, with one member for each column in order. A resource declares its
+/// members once, for the handlers and for the OpenAPI document, and needs no type between
+/// PostgreSQL and the response.
 struct RowShape: Sendable {
-  enum Kind: Sendable {
+  enum ColumnType: Sendable {
     case id, text, int, bool, time
     /// A text that is one of these.
     case word([String])
-    /// `json` or `jsonb` as text.
+    /// The text of `json` or `jsonb`.
     case json(Schema)
-    /// Texts joined by line feeds; NULL is null, an empty text an empty array.
+    /// An array of texts, which the column joins by line feeds. NULL is null, an empty text an
+    /// empty array.
     case texts
-    indirect case optional(Kind)
+    indirect case optional(ColumnType)
   }
 
-  private let columns: [(name: StaticString, kind: Kind)]
+  private let columns: [(name: StaticString, type: ColumnType)]
 
-  init(_ columns: [(StaticString, Kind)]) { self.columns = columns }
+  init(_ columns: [(StaticString, ColumnType)]) { self.columns = columns }
 
+  /// The number of columns.
   var count: Int { columns.count }
 
   var schema: Schema {
     .object(
       Dictionary(
-        uniqueKeysWithValues: columns.map { (String(describing: $0.name), $0.kind.schema) }))
+        uniqueKeysWithValues: columns.map { (String(describing: $0.name), $0.type.schema) }))
   }
 
-  /// Appends the object of a row.
   func append(_ rows: Rows, _ row: Int, to json: inout [UInt8]) {
     json.append(UInt8(ascii: "{"))
     for (index, column) in columns.enumerated() {
@@ -39,15 +40,15 @@ struct RowShape: Sendable {
         json.append("null" as StaticString)
         continue
       }
-      append(rows, row, index, column.kind, to: &json)
+      append(rows, row, index, column.type, to: &json)
     }
     json.append(UInt8(ascii: "}"))
   }
 
   private func append(
-    _ rows: Rows, _ row: Int, _ index: Int, _ kind: Kind, to json: inout [UInt8]
+    _ rows: Rows, _ row: Int, _ index: Int, _ type: ColumnType, to json: inout [UInt8]
   ) {
-    switch kind {
+    switch type {
     case .id: JSONText.append(quoted: text(rows.uuid(row, index)), to: &json)
     case .text, .word: JSONText.append(quoted: rows.bytes(row, index) ?? [], to: &json)
     case .int: json.append(decimal: rows.int(row, index) ?? 0)
@@ -61,7 +62,7 @@ struct RowShape: Sendable {
         JSONText.append(quoted: Array(text), to: &json)
       }
       json.append(UInt8(ascii: "]"))
-    case .optional(let kind): append(rows, row, index, kind, to: &json)
+    case .optional(let type): append(rows, row, index, type, to: &json)
     }
   }
 
@@ -70,7 +71,7 @@ struct RowShape: Sendable {
   }
 }
 
-extension RowShape.Kind {
+extension RowShape.ColumnType {
   fileprivate var schema: Schema {
     switch self {
     case .id: .id
@@ -81,7 +82,7 @@ extension RowShape.Kind {
     case .word(let words): .word(words)
     case .json(let schema): schema
     case .texts: .array(of: .text)
-    case .optional(let kind): kind.schema.orNull
+    case .optional(let type): type.schema.orNull
     }
   }
 }

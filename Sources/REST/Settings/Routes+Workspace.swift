@@ -1,65 +1,62 @@
-/// What a workspace has set up: its settings, members and keys.
+/// The configuration of a workspace: settings, members, tags, credentials, API keys, audit log.
 extension API {
   static let workspaceRoutes: [Route] = [
     Route(
       "GET", "\(admin)/settings", .member(.agent, .settingsRead, SettingsRoutes.showSettings),
-      "What the workspace has set, defaults included", answer: .settings),
+      "Get the settings, including defaults", response: .settings),
     Route(
       "PATCH", "\(admin)/settings", .member(.admin, .settingsWrite, SettingsRoutes.changeSettings),
-      "Changes settings; null brings a default back", body: .settingsPatch,
-      answer: .settings),
+      "Change settings; null restores a default", body: .settingsPatch, response: .settings),
     Route(
       "GET", "\(admin)/members", .member(.agent, .membersRead, MemberRoutes.listMembers),
-      "Lists the members, oldest first", query: .page, answer: .members),
+      "List the members, oldest first", query: .page, response: .members),
     Route(
       "POST", "\(admin)/members", .member(.admin, .membersInvite, MemberRoutes.addMember),
-      "Makes an account for a new member; an API key: for an agent", body: .newMember, status: 201,
-      answer: .oneMember),
+      "Add a member with a new account; an API key can add agents only", body: .newMember,
+      status: 201, response: .oneMember),
     Route(
       "PATCH", "\(admin)/members/{id}", .member(.admin, .membersManage, MemberRoutes.changeMember),
-      "Changes a member; an API key: an agent", body: .memberPatch, answer: .oneMember,
-      shutsOut: .named),
+      "Change a member; an API key can change agents only", body: .memberPatch,
+      response: .oneMember, disconnects: .target),
     Route(
       "DELETE", "\(admin)/members/{id}", .member(.admin, .membersManage, MemberRoutes.removeMember),
-      "Removes a member; an API key: an agent", status: 204, shutsOut: .named),
+      "Remove a member; an API key can remove agents only", status: 204, disconnects: .target),
     Route(
       "GET", "\(admin)/tags", .member(.agent, .conversationsRead, TagRoutes.listTags),
-      "Lists the tags",
-      query: .page, answer: .tags),
+      "List the tags in the order of their names", query: .page, response: .tags),
     Route(
       "PUT", "\(admin)/tags/{name:text}", .member(.agent, .conversationsWrite, TagRoutes.putTag),
-      "Makes or changes a tag", body: .tagChange, answer: .oneTag, allowsConditionalCreate: true,
+      "Create or replace a tag", body: .tagChange, response: .oneTag, allowsConditionalCreate: true,
       texts: .tagName),
     Route(
       "DELETE", "\(admin)/tags/{name:text}",
       .member(.admin, .conversationsWrite, TagRoutes.deleteTag),
-      "Deletes a tag, also from its conversations", status: 204, texts: .tagName),
+      "Delete a tag, also from its conversations", status: 204, texts: .tagName),
     Route(
       "GET", "\(admin)/credentials",
       .member(.agent, .settingsRead, CredentialRoutes.listCredentials),
-      "Lists the credentials without their secrets", query: .page, answer: .credentials),
+      "List the credentials, without their secrets", query: .page, response: .credentials),
     Route(
       "PUT", "\(admin)/credentials/{provider:text}",
       .member(.admin, .settingsWrite, CredentialRoutes.putCredential),
-      "Writes a secret of another service",
-      body: .credentialChange, answer: .oneCredential, allowsConditionalCreate: true,
-      texts: .provider),
+      "Create or replace a credential", body: .credentialChange, response: .oneCredential,
+      allowsConditionalCreate: true, texts: .provider),
     Route(
       "DELETE", "\(admin)/credentials/{provider:text}",
-      .member(.admin, .settingsWrite, CredentialRoutes.deleteCredential), "Deletes a secret",
+      .member(.admin, .settingsWrite, CredentialRoutes.deleteCredential), "Delete a credential",
       query: [QueryParameter(name: "name", schema: .line)],
       status: 204, texts: .provider),
     Route(
       "GET", "\(admin)/api-keys", .member(.admin, nil, APIKeyRoutes.listKeys),
-      "Lists the API keys, newest first", query: .page, answer: .apiKeys),
+      "List the API keys, newest first", query: .page, response: .apiKeys),
     Route(
       "POST", "\(admin)/api-keys", .member(.admin, nil, APIKeyRoutes.addKey),
-      "Makes an API key, which is shown once", body: .newKey, status: 201, answer: .madeKey),
+      "Create an API key, which is returned once", body: .newKey, status: 201, response: .madeKey),
     Route(
       "DELETE", "\(admin)/api-keys/{id}", .member(.admin, nil, APIKeyRoutes.revokeKey),
-      "Revokes an API key", status: 204, shutsOut: .named),
+      "Revoke an API key", status: 204, disconnects: .target),
     Route(
       "GET", "\(admin)/audit-log", .member(.admin, .auditRead, SettingsRoutes.listAudit),
-      "Who did what, newest first", query: .page, answer: .auditLog),
+      "List the changes in the workspace, newest first", query: .page, response: .auditLog),
   ]
 }

@@ -1,25 +1,25 @@
-/// What the widget calls from customers' pages.
+/// The routes of the widget, which pages of other websites call.
 extension API {
   static let widgetRoutes: [Route] = [
     Route(
       "GET", "/api/v1/widget/config", .widget(WidgetRoutes.widgetConfig),
-      "How the widget of a workspace looks", query: .workspace, answer: .widgetConfig),
+      "Get the widget's configuration", query: .workspace, response: .widgetConfig),
     Route(
-      "POST", "/api/v1/widget/token", .widget(WidgetRoutes.widgetToken), "A token for a visitor",
-      body: .visitorTokenRequest, answer: .visitorToken),
+      "POST", "/api/v1/widget/token", .widget(WidgetRoutes.widgetToken),
+      "Get a visitor's token and conversation", body: .visitorTokenRequest,
+      response: .visitorToken),
     Route(
       "PUT", "/api/v1/widget/profile", .visitor(WidgetRoutes.updateProfile),
-      "What a visitor says about themselves", body: .visitorProfile, answer: .profileAnswer),
+      "Change the visitor's own profile", body: .visitorProfile, response: .profileAnswer),
     Route(
       "POST", "/api/v1/widget/offline", .widget(WidgetRoutes.leaveMessage),
-      "Leaves a message for when somebody is there", body: .offlineMessage, status: 201,
-      answer: .openedSession),
+      "Leave a message with the offline form", body: .offlineMessage, status: 201,
+      response: .openedSession),
     Route(
       "PUT", "/api/v1/widget/sessions/{id}/rating", .visitor(WidgetRoutes.rate),
-      "Rates a conversation",
-      body: .ratingInput, status: 204),
+      "Rate a conversation", body: .ratingInput, status: 204),
     Route(
       "GET", "/api/v1/widget/sessions/{id}/transcript", .visitor(WidgetRoutes.transcript),
-      "A conversation as plain text", type: "text/plain"),
+      "Get a conversation as plain text", type: "text/plain"),
   ]
 }

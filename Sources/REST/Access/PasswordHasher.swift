@@ -1,0 +1,43 @@
+/// Checks and hashes passwords on threads of its own: scrypt is slow by design.
+import Kernel
+import OpenSSL
+
+struct PasswordHasher: Sendable {
+  let threads = WorkerThreads(
+    name: "passwords", threads: APILimits.passwordThreads, waitingMax: APILimits.passwordsWaiting)
+  private let report: @Sendable (String) -> Void
+
+  init(report: @escaping @Sendable (String) -> Void) { self.report = report }
+
+  /// Whether the password matches the hash. Without a hash the result is false after the same time.
+  func verify(_ password: String, against hash: String?) async throws(Problem) -> Bool {
+    try await derive { () throws(CryptoFault) in
+      if let hash { return try Password.verify(password, against: hash) }
+      try Password.verifyNothing(password)
+      return false
+    }
+  }
+
+  func hash(_ password: String) async throws(Problem) -> String {
+    try await derive { () throws(CryptoFault) in try Password.hash(password) }
+  }
+
+  private func derive<Answer: Sendable>(
+    _ work: @escaping @Sendable () throws(CryptoFault) -> Answer
+  ) async throws(Problem) -> Answer {
+    let result = await threads.run { () -> Result<Answer, CryptoFault> in
+      do throws(CryptoFault) {
+        return .success(try work())
+      } catch {
+        return .failure(error)
+      }
+    }
+    guard let result else { throw .rateLimited(afterSeconds: 1) }
+    switch result {
+    case .success(let answer): return answer
+    case .failure(let fault):
+      report("a password could not be checked: \(fault)")
+      throw .unavailable
+    }
+  }
+}

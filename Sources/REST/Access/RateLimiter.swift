@@ -1,0 +1,17 @@
+/// Limits how often one address or account may send a request.
+import Primitives
+import Synchronization
+
+struct RateLimiter: ~Copyable, Sendable {
+  private let table: Mutex<RateTable<String>>
+
+  init(_ rate: APIOptions.Rate) {
+    table = Mutex(RateTable(burst: rate.burst, perMinute: rate.perMinute))
+  }
+
+  /// Counts one request under the key; throws 429 if it exceeds the limit.
+  func take(_ key: String, _ now: WallTime) throws(Problem) {
+    let seconds = table.withLock { $0.take(key, atMilliseconds: now.microseconds / 1000) }
+    if seconds > 0 { throw .rateLimited(afterSeconds: seconds) }
+  }
+}

@@ -1,0 +1,114 @@
+/// The log of a conversation, read and written by operators and API keys.
+import Chat
+import Conversations
+import Directory
+import JSON
+import Primitives
+
+extension ConversationRoutes {
+  func listMessages(_ call: Call) async throws(Problem) -> APIResponse {
+    let query = try QueryString(call.request.query)
+    let after = try query.int("after", in: 0...CommandDecoder.integerMax)
+    let before = try query.int("before", in: 0...CommandDecoder.integerMax)
+    let around = try query.int("around", in: 0...CommandDecoder.integerMax)
+    guard [after, before, around].compactMap({ $0 }).count <= 1 else {
+      throw .invalid("The parameters “after”, “before” and “around” exclude each other. Send one.")
+    }
+    let limit = Int(
+      try query.int("limit", in: 1...Int64(Limits.pageEntries))
+        ?? Int64(APILimits.messagesDefault))
+    let range = after.map { MessageRange.after($0) } ?? .before(before ?? around ?? .max)
+    var page = try await messages(range, around == nil ? limit : max(1, limit / 2), call)
+    if let around {
+      // The earlier messages are followed by those from `around` on; `more` tells of later ones.
+      let remaining = max(1, limit - page.entries.count)
+      page.entries += try await messages(.after(around - 1), remaining, call).entries
+    }
+    return .json(
+      [UInt8].object { json in
+        json.appendArray("messages", page.entries) { appendMessage($0, session: call.id, to: &$1) }
+        json.appendMember("more", page.hasMore)
+        json.appendMember("head", page.head)
+        json.appendMember("epoch", page.epoch)
+      })
+  }
+
+  private func messages(
+    _ range: MessageRange, _ limit: Int, _ call: Call
+  ) async throws(Problem) -> MessagePage {
+    let page = try await api.database.run(
+      range.page(of: call.id, workspace: call.workspace, limit: limit)
+        .scoped(to: call.workspace))
+    guard let page else { throw .noSuchSession }
+    return page
+  }
+
+  /// A message as on the socket, without its `type`.
+  private func appendMessage(_ entry: Entry, session: Identifier, to json: inout [UInt8]) {
+    json.append(UInt8(ascii: "{"))
+    json.appendMember("session", session)
+    json.appendMember("seq", entry.seq)
+    json.appendMember("id", entry.id)
+    json.appendKey("sender")
+    entry.senderName.withRawSpan {
+      EventEncoder.person(role: entry.role, id: entry.sender, name: $0, to: &json)
+    }
+    json.appendMember("kind", String(describing: entry.kind.text))
+    json.appendMember("body", utf8: entry.body)
+    if !entry.payload.isEmpty { json.appendMember("payload", json: entry.payload) }
+    json.appendMember("at", entry.at)
+    json.append(UInt8(ascii: "}"))
+  }
+
+  func postMessage(_ call: Call) async throws(Problem) -> APIResponse {
+    let object = try call.request.jsonObject()
+    let id = try object.identifier("id") ?? call.newID()
+    let body = try object.string("body", bytesMax: Limits.bodyBytes) ?? ""
+    let payload = try object.object("payload", bytesMax: Limits.payloadBytes) ?? []
+    guard !body.isEmpty || !payload.isEmpty else { throw .missing("body") }
+    let kind: Kind
+    switch try object.string("kind", bytesMax: 16) ?? "text" {
+    case "text": kind = .text
+    case "note": kind = .note
+    default: throw .invalidMember("kind", "text or note")
+    }
+    return try await append(kind, id: id, body: body, payload: payload, to: call)
+  }
+
+  /// Appends an entry to the log. Returns after the commit.
+  func append(
+    _ kind: Kind, id: Identifier, body: String, payload: [UInt8], to call: Call
+  ) async throws(Problem) -> APIResponse {
+    // Only a session of the caller's workspace may reach the loop that owns it.
+    _ = try await showConversation(call)
+    let outcome = await api.sessions.append(
+      session: call.id, workspace: call.workspace, id: id, role: call.caller.senderRole,
+      kind: kind, sender: call.caller.id, senderName: Array(call.caller.name.utf8),
+      body: Array(body.utf8), payload: payload)
+    let status =
+      switch outcome.verdict {
+      case .stored: 201
+      case .duplicate: 200
+      case .conflict: throw Problem.idConflict
+      case .noSuchSession: throw Problem.noSuchSession
+      case .closed: throw Problem.closed
+      case .rejected: throw Problem.rejected
+      case .unavailable: throw Problem.unavailable
+      }
+    let json = [UInt8].object { json in
+      json.appendMember("id", id)
+      json.appendMember("seq", outcome.seq)
+      json.appendMember("at", outcome.at)
+    }
+    return .json(json, status: status)
+  }
+}
+
+extension Problem {
+  static let idConflict = Problem(
+    status: 409, type: "id_conflict", title: "Id in use",
+    detail: "Another message has this id. Send this one with a new id.")
+  static let rejected = Problem(
+    status: 422, type: "rejected", title: "Rejected",
+    detail: "The database cannot store this message. Change it before you send it again.")
+}

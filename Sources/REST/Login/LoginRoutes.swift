@@ -1,0 +1,103 @@
+/// Login and logout of operators. An unknown address and a wrong password get the same response
+/// after the same time, and both count against the client's address and the account.
+import Directory
+import JSON
+import OpenSSL
+import Primitives
+import Tokens
+
+struct LoginRoutes: RouteGroup {
+  let api: API
+
+  func login(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    try api.origins.checkNotForeignPage(request)
+    try api.loginsByAddress.take(request.peer, request.now)
+    let object = try request.jsonObject()
+    guard let email = try object.string("email", bytesMax: APILimits.emailBytes) else {
+      throw .missing("email")
+    }
+    guard let password = try object.string("password", bytesMax: APILimits.passwordBytes) else {
+      throw .missing("password")
+    }
+    let workspace = try object.string("workspace", bytesMax: APILimits.nameBytes)
+    try api.loginsByEmail.take(email.lowercased(), request.now)
+
+    let account = try await api.database.run(Operator.account(email: email, workspace: workspace))
+    guard try await api.passwords.verify(password, against: account?.passwordHash), let account
+    else { throw .wrongCredentials }
+    let secret = SecureRandom.token()
+    let isCreated = try await api.database.run(
+      OperatorSession.create(
+        tokenHash: secretHash(secret), operator: account.member.id,
+        workspace: account.member.workspace,
+        passwordHash: account.passwordHash,
+        expiresAt: request.now.advanced(bySeconds: api.options.loginSeconds)))
+    // The password was changed or the account disabled during the check.
+    guard isCreated else { throw .wrongCredentials }
+    return try operatorToken(
+      account.member, login: secret, workspaceName: account.workspaceName,
+      publicKey: account.workspacePublicKey, request
+    ).addingCookies(cookies(secret, seconds: api.options.loginSeconds, request))
+  }
+
+  /// A new token for the WebSocket, by the console's cookie.
+  func renewToken(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    guard let secret = LoginCookie.secret(in: request) else { throw .unauthenticated }
+    guard api.origins.isSameOrigin(request) else { throw .crossSite }
+    guard let member = try await api.authenticator.memberByCookie(request),
+      let workspace = try await api.database.run(Workspace.withID(member.workspace))
+    else { throw .unauthenticated }
+    return try operatorToken(
+      member, login: secret, workspaceName: workspace.name, publicKey: workspace.publicKey,
+      request)
+  }
+
+  /// Ends the login of the cookie and that of the bearer token.
+  func logout(_ request: APIRequest) async throws(Problem) -> APIResponse {
+    var logins: [[UInt8]] = []
+    if let secret = LoginCookie.secret(in: request) {
+      guard api.origins.isSameOrigin(request) else { throw .crossSite }
+      logins.append(secretHash(secret))
+    }
+    if let login = try api.authenticator.loginOfBearer(request) { logins.append(login) }
+    for login in logins {
+      let owner = try await api.database.run(
+        OperatorSession.end(tokenHash: login, now: request.now))
+      guard let owner else { continue }
+      try await api.disconnect(owner)
+    }
+    return APIResponse(status: 204).addingCookies(cookies("", seconds: 0, request))
+  }
+
+  private func cookies(_ secret: String, seconds: Int64, _ request: APIRequest) -> [String] {
+    LoginCookie.headers(secret, seconds: seconds, isSecure: api.origins.isSecure(request))
+  }
+
+  private func operatorToken(
+    _ member: Operator, login secret: String, workspaceName: String, publicKey: String,
+    _ request: APIRequest
+  ) throws(Problem) -> APIResponse {
+    let (token, expiresAt) = try api.authenticator.issueToken(
+      .operator(
+        id: member.id, workspace: member.workspace, name: member.name,
+        role: member.mustChangePassword ? Operator.roleBeforeOwnPassword : member.membership),
+      TokenBinding(
+        session: secretHash(secret).hexadecimal, credential: member.credential),
+      seconds: api.options.operatorTokenSeconds, now: request.now)
+    return .json(
+      [UInt8].object { json in
+        json.appendMember("token", token)
+        json.appendMember("expires_at", expiresAt)
+        json.appendMember("must_change_password", member.mustChangePassword)
+        appendAccount(member, workspaceName: workspaceName, publicKey: publicKey, to: &json)
+      })
+  }
+}
+
+extension Problem {
+  static let wrongCredentials = Problem(
+    status: 401, type: "wrong_credentials", title: "Login failed",
+    detail: "The e-mail address or the password is wrong, or the account is not a member of this "
+      + "workspace.",
+    headers: unauthenticated.headers)
+}

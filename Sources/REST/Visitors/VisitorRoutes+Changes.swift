@@ -1,0 +1,68 @@
+/// Changes of visitors by operators: name and address, blocking, export and erasure.
+import Conversations
+import Directory
+import JSON
+import Primitives
+
+extension VisitorRoutes {
+  func changeVisitor(_ call: Call) async throws(Problem) -> APIResponse {
+    let object = try call.request.jsonObject()
+    let sessions = try await api.database.run(
+      Visitor.change(
+        call.id, name: try object.string("name", bytesMax: APILimits.nameBytes),
+        email: try object.visitorEmail(), changesEmail: object.has("email"), by: call.actor))
+    guard let sessions else { throw .noSuchResource }
+    for session in sessions { api.sessions.changed(session: session) }
+    return try await showVisitor(call)
+  }
+
+  /// A blocked visitor gets no token. Open sockets are closed (4302) before the response.
+  func blockVisitor(_ call: Call) async throws(Problem) -> APIResponse {
+    try await setBlocked(call, true)
+  }
+
+  func unblockVisitor(_ call: Call) async throws(Problem) -> APIResponse {
+    try await setBlocked(call, false)
+  }
+
+  private func setBlocked(_ call: Call, _ isBlocked: Bool) async throws(Problem) -> APIResponse {
+    _ = try call.request.jsonObject()
+    _ = try await api.database.run(
+      Visitor.setBlocked(call.id, isBlocked, by: call.actor, now: call.request.now))
+    return try await showVisitor(call)
+  }
+
+  /// All stored data of a visitor, as a file.
+  func exportVisitor(_ call: Call) async throws(Problem) -> APIResponse {
+    let copy = try await api.database.run(VisitorData.export(call.id, workspace: call.workspace))
+    guard let copy else { throw .noSuchResource }
+    try await api.database.run(Visitor.noteExport(call.id, by: call.actor))
+    return APIResponse(
+      status: 200,
+      headers: [
+        ("Content-Type", "application/json"),
+        ("Content-Disposition", "attachment; filename=\"visitor-\(call.id).json\""),
+      ], body: Array(copy.utf8))
+  }
+
+  /// Revokes the visitor's access, then erases the messages, then the visitor: see `VisitorData`.
+  func eraseVisitor(_ call: Call) async throws(Problem) -> APIResponse {
+    let actor = VisitorData.Actor(kind: call.actor.kind, id: call.actor.id)
+    let sessions = try await api.database.run(
+      VisitorData.lockOut(call.id, workspace: call.workspace, by: actor))
+    guard let sessions else { throw .noSuchResource }
+    // Messages that are committed before the last connection ends are erased too.
+    try await api.disconnect(call.id)
+    var messages: Int64 = 0
+    for session in sessions {
+      messages += try await api.database.run(
+        VisitorData.eraseSession(session, workspace: call.workspace))
+    }
+    _ = try await api.database.run(
+      VisitorData.eraseRest(
+        call.id, workspace: call.workspace, by: actor, sessions: Int64(sessions.count),
+        messages: messages))
+    for session in sessions { api.sessions.changed(session: session) }
+    return APIResponse(status: 204)
+  }
+}

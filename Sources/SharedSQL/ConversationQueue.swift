@@ -1,0 +1,58 @@
+public import Postgres
+
+/// The queue of a workspace: conversations without an operator, first in, first out.
+///
+/// This is the only Swift file that names the queue's column (TidyTests/QueueTests), so that every
+/// statement agrees on membership, order and entry. The migrations have the transitions between
+/// operator and queue: `chirrup_change`, `chirrup_claim_by_reply` and `chirrup_keep_place`.
+///
+/// A conversation enters the queue with its first message. Until then it waits behind the queue:
+/// an operator can claim it, but it has no position and is not assigned automatically.
+///
+/// In each function, `s` is the alias of a row of `chat_sessions` in the statement.
+public enum ConversationQueue {
+  /// The column with the time of entry, by which the queue is ordered; null outside the queue.
+  public static let entryTime: SQL = "waiting_since"
+  /// The entry time of a conversation outside the queue.
+  public static let outside: SQL = "NULL"
+
+  /// Condition: the conversation is in the queue.
+  public static func contains(_ s: SQL) -> SQL {
+    "\(s).status = 'waiting' AND \(s).deleted_at IS NULL AND \(s).\(entryTime) IS NOT NULL"
+  }
+
+  /// Condition: an operator may claim the conversation. It is in the queue or behind it.
+  public static func isUnclaimed(_ s: SQL) -> SQL {
+    """
+    \(s).status = 'waiting' AND \(s).deleted_at IS NULL AND \(s).assigned_operator_id IS NULL
+    """
+  }
+
+  /// Sort keys: the next conversation first, those behind the queue last. The index
+  /// `idx_chat_sessions_line` has this order for each workspace.
+  public static func order(_ s: SQL) -> SQL { "\(s).\(entryTime), \(s).id" }
+
+  /// Sort keys: the last conversation of the queue first.
+  public static func reverseOrder(_ s: SQL) -> SQL { "\(s).\(entryTime) DESC, \(s).id DESC" }
+
+  /// Condition: `other` is in the queue at the position of `s` or before it.
+  public static func reaches(_ s: SQL, from other: SQL) -> SQL {
+    """
+    \(other).status = 'waiting' AND \(other).deleted_at IS NULL
+      AND (\(other).\(entryTime), \(other).id) <= (\(s).\(entryTime), \(s).id)
+    """
+  }
+
+  /// Assignment of an UPDATE: the conversation enters the queue at `time`, unless it is in the
+  /// queue already or is not waiting.
+  public static func enter(_ s: SQL, at time: SQL) -> SQL {
+    """
+    \(entryTime) = CASE WHEN \(s).\(entryTime) IS NULL AND \(s).status = 'waiting'
+      THEN \(time) ELSE \(s).\(entryTime) END
+    """
+  }
+
+  /// The time by which the list of waiting conversations is sorted: the entry, or the beginning of
+  /// a conversation behind the queue.
+  public static func listTime(_ s: SQL) -> SQL { "coalesce(\(s).\(entryTime), \(s).created_at)" }
+}

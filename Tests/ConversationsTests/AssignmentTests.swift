@@ -1,0 +1,220 @@
+import Directory
+import DomainFixtures
+import JSON
+import Postgres
+import Primitives
+import Testing
+
+@testable import Conversations
+
+extension Workplace {
+  func assignNext() async throws -> Assignment.Attempt {
+    Assignment.decodeAttempt(try await database.run(Assignment.assignNext(in: id)))
+  }
+
+  func release(steadySeconds: Int64 = 1_000) async throws -> [Identifier] {
+    Assignment.decodeIdentifiers(
+      try await database.run(Assignment.release(in: id, steadySeconds: steadySeconds, limit: 50)))
+  }
+
+  func isAssignmentDue() async throws -> Bool {
+    try await database.run(Assignment.isDue(in: id)).bool(0, 0) == true
+  }
+
+  /// The queue as visitors' positions have it.
+  func positions() async throws -> [Identifier] {
+    QueuePositions.decode(try await database.run(QueuePositions.query(of: id))).sessions
+  }
+}
+
+@Suite struct AssignmentTests {
+  @Test(
+    "without the setting nothing is given; with it, whoever has fewest gets the longest waiting")
+  func leastBusy() async throws {
+    let place = try await Workplace()
+    let operators = try await place.operators(2)
+    try await place.present(operators)
+    var waiting: [Identifier] = []
+    for number in 1...3 {
+      waiting.append(try await place.conversation(messages: ["hello \(number)"]))
+    }
+    #expect(try await place.isAssignmentDue() == false)
+    #expect(try await place.assignNext() == .nothing)
+    try await place.set(queue: #"{"assign":"least_busy","capacity":2}"#)
+    #expect(try await place.isAssignmentDue())
+    // The first one is busy already.
+    let own = try await place.conversation(messages: ["mine"])
+    _ = try await place.claim(own, as: operators[0])
+    #expect(
+      try await place.assignNext()
+        == .assigned(Assignment.Assigned(session: waiting[0], operatorName: operators[1].name)))
+    let event = try #require(try await place.events(waiting[0]).last.flatMap { JSONValue($0) })
+    #expect(event["event"]?.string == "assigned")
+    #expect(event["operator"]?["id"]?.string == operators[1].id.description)
+    // As busy as the other one, who was given nothing lately.
+    #expect(
+      try await place.assignNext()
+        == .assigned(Assignment.Assigned(session: waiting[1], operatorName: operators[0].name)))
+    _ = try await place.assignNext()
+    #expect(try await place.loads() == [operators[0].id: 2, operators[1].id: 2])
+    let late = try await place.conversation(messages: ["late"])
+    #expect(try await place.assignNext() == .nothing)
+    try await place.change(.closed, waiting[0], as: operators[1])
+    #expect(
+      try await place.assignNext()
+        == .assigned(Assignment.Assigned(session: late, operatorName: operators[1].name)))
+  }
+
+  @Test(
+    "twenty attempts at once, beside claims: one owner each, oldest first, nobody has too many",
+    arguments: 1...3)
+  func race(round: Int) async throws {
+    let place = try await Workplace()
+    let operators = try await place.operators(4)
+    try await place.present(operators)
+    try await place.set(queue: #"{"assign":"least_busy","capacity":2}"#)
+    var waiting: [Identifier] = []
+    for number in 1...12 {
+      waiting.append(try await place.conversation(messages: ["hello \(number)"]))
+    }
+    await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<20 {
+        let member = operators[number % 4]
+        let last = waiting[11 - number % 4]
+        group.addTask {
+          switch number % 4 {
+          case 0: _ = try await place.claim(as: member)
+          case 1: _ = try await place.claim(last, as: member)
+          default: _ = try await place.assignNext()
+          }
+        }
+      }
+    }
+    let loads = try await place.loads()
+    #expect(loads.values.allSatisfy { $0 == 2 } && loads.count == 4)
+    var taken: [Int] = []
+    for (number, session) in waiting.enumerated() {
+      let events = try await place.events(session)
+      #expect(events.count <= 1)
+      if !events.isEmpty { taken.append(number) }
+    }
+    #expect(taken.count == 8)
+    // Apart from those that were claimed by name, they went in order.
+    let inOrder = taken.filter { $0 < 8 }
+    #expect(inOrder == Array(0..<inOrder.count))
+  }
+
+  @Test("who is away, disabled, or not there gets nothing; who gave it back does not get it again")
+  func unavailable() async throws {
+    let place = try await Workplace()
+    let operators = try await place.operators(3)
+    try await place.set(queue: #"{"assign":"least_busy"}"#)
+    let session = try await place.conversation(messages: ["hello"])
+    #expect(try await place.assignNext() == .nothing)
+    try await place.present(operators)
+    _ = try await place.database.ask(
+      OperatorPresence.setAvailable(operators[0].id, of: place.id, false))
+    _ = try await place.database.ask(Operator.setDisabled(operators[1].id, true))
+    try await place.present([operators[2]], secondsAgo: 20)
+    #expect(try await place.assignNext() == .nothing)
+    let found = try await place.database.ask(OperatorPresence.members(of: place.id))
+    #expect(found[operators[0].id]?.isOnline == true)
+    #expect(found[operators[0].id]?.isAvailable == false)
+    #expect(found[operators[2].id]?.isOnline == false)
+    #expect(found[place.mika.id]?.isOnline == false)
+
+    try await place.present([operators[2]])
+    #expect(
+      try await place.assignNext()
+        == .assigned(Assignment.Assigned(session: session, operatorName: operators[2].name)))
+    try await place.transfer(session, to: nil, as: operators[2])
+    #expect(try await place.assignNext() == .nothing)
+    let behind = try await place.conversation(messages: ["behind it"])
+    #expect(
+      try await place.assignNext()
+        == .assigned(Assignment.Assigned(session: behind, operatorName: operators[2].name)))
+    _ = try await place.database.ask(
+      OperatorPresence.setAvailable(operators[0].id, of: place.id, true))
+    #expect(
+      try await place.assignNext()
+        == .assigned(Assignment.Assigned(session: session, operatorName: operators[0].name)))
+  }
+
+  @Test("what an operator had who is gone waits again at its old place; reconnecting is not gone")
+  func gone() async throws {
+    let place = try await Workplace()
+    let operators = try await place.operators(2)
+    try await place.set(queue: #"{"assign":"least_busy","reassign_after_seconds":60}"#)
+    try await place.present([operators[0]])
+    let first = try await place.conversation(messages: ["one"])
+    let second = try await place.conversation(messages: ["two"])
+    let since = try await place.read(first).waitingSince
+    _ = try await place.assignNext()
+    // Claimed a moment ago, so nobody has been waited for long enough.
+    try await place.present([operators[0]], secondsAgo: 300)
+    #expect(try await place.release().isEmpty)
+    _ = try await place.database.run(
+      Query(
+        "UPDATE chat_sessions SET claimed_at = now() - interval '1 hour' WHERE id = $1::uuid",
+        [.uuid(first)]))
+    try await place.present([operators[0]], secondsAgo: 50)
+    #expect(try await place.release().isEmpty)
+    try await place.present([operators[0]], secondsAgo: 300)
+    // After an outage or a restart everybody was unseen.
+    #expect(try await place.release(steadySeconds: 30).isEmpty)
+    for off in [#"{"assign":"off"}"#, #"{"assign":"least_busy","reassign_after_seconds":0}"#] {
+      try await place.set(queue: off)
+      #expect(try await place.release().isEmpty)
+    }
+    try await place.set(queue: #"{"assign":"least_busy","reassign_after_seconds":60}"#)
+    let due = try await place.database.run(Assignment.workspaces(after: .zero, limit: 1_000))
+    #expect(Assignment.decodeIdentifiers(due).contains(place.id))
+    #expect(try await place.release() == [first])
+    #expect(try await place.release().isEmpty)
+    let back = try await place.read(first)
+    #expect(back.status == "waiting" && back.assignee == nil)
+    #expect(back.waitingSince == since)
+    let event = try #require(try await place.events(first).last.flatMap { JSONValue($0) })
+    #expect(event["event"]?.string == "unassigned")
+    #expect(event["reason"]?.string == "operator_gone")
+    try await place.present([operators[1]])
+    for session in [first, second] {
+      #expect(
+        try await place.assignNext()
+          == .assigned(Assignment.Assigned(session: session, operatorName: operators[1].name)))
+    }
+  }
+
+  @Test("the line in order, its positions in the conversations, and how quickly it moves")
+  func line() async throws {
+    let place = try await Workplace()
+    var waiting: [Identifier] = []
+    for number in 1...5 {
+      waiting.append(try await place.conversation(messages: ["hello \(number)"]))
+    }
+    let silent = try await place.conversation()
+    func order() async throws -> QueuePositions.Order {
+      QueuePositions.decode(
+        try await place.database.run(QueuePositions.query(of: place.id)))
+    }
+    #expect(try await order() == QueuePositions.Order(sessions: waiting, placeMilliseconds: nil))
+    for (number, session) in waiting.enumerated() {
+      #expect(try await place.read(session).queuePosition == Int64(number + 1))
+    }
+    #expect(try await place.read(silent).queuePosition == nil)
+    for _ in 1...3 { _ = try await place.claim() }
+    _ = try await place.database.run(
+      Query(
+        """
+        UPDATE chat_sessions SET claimed_at = now() - interval '1 minute'
+        WHERE workspace_id = $1::uuid AND claimed_at IS NOT NULL
+        """, [.uuid(place.id)]))
+    let moved = try await order()
+    #expect(moved.sessions == Array(waiting[3...]))
+    #expect((20_000..<30_000).contains(moved.placeMilliseconds ?? 0))
+    #expect(try await place.read(waiting[0]).queuePosition == nil)
+    #expect(try await place.read(waiting[3]).queuePosition == 1)
+    try await place.set(queue: #"{"show_position":false}"#)
+    #expect(try await order().sessions.isEmpty)
+  }
+}

@@ -1,0 +1,254 @@
+import Chat
+import Conversations
+import Directory
+import DomainFixtures
+import JSON
+import Kernel
+import Postgres
+import Primitives
+import Synchronization
+import Testing
+
+/// A workspace whose bot knows something.
+private struct BotWorkplace {
+  let place: Workplace
+  let bots: Bots
+
+  init(_ settings: [(WorkspaceSettings.Key, String)] = []) async throws {
+    place = try await Workplace()
+    bots = Bots(
+      database: place.database, sessions: place.sessions,
+      settings: CachedSettings(place.database), patterns: JobThread(name: "patterns"),
+      log: { _ in })
+    for (key, json) in settings {
+      _ = try await place.database.ask(
+        WorkspaceSettings.store(
+          key, try #require(JSONValue(json)), workspace: place.id))
+    }
+  }
+
+  func intent(
+    _ name: String, _ keyword: String, _ kind: String, _ replies: String, position: Int64 = 0
+  ) async throws {
+    _ = try await place.database.run(
+      Query(
+        """
+        INSERT INTO intents (workspace_id, name, keyword, match_kind, replies, position)
+        VALUES ($1::uuid, $2::text, $3::text, $4::text, $5::jsonb, $6::bigint)
+        """,
+        [
+          .uuid(place.id), .text(name), .text(keyword), .text(kind),
+          .json(Array(replies.utf8)), .int(position),
+        ]))
+  }
+
+  @discardableResult
+  func say(_ body: String, in session: Identifier, payload: String? = nil) async -> Outcome {
+    await place.say(body, in: session, payload: payload)
+  }
+
+  func answer(_ session: Identifier) async {
+    await bots.answer([session], of: place.id, now: Workplace.now)
+  }
+
+  /// The log as `role kind text`.
+  func log(_ session: Identifier) async throws -> [String] {
+    let rows = try await place.database.run(
+      Query(
+        """
+        SELECT role || ' ' || kind || ' ' || content FROM chats WHERE session_id = $1::uuid
+        ORDER BY seq
+        """, [.uuid(session)]))
+    return (0..<rows.count).compactMap { rows.text($0, 0) }
+  }
+
+  func attend() async throws {
+    _ = try await place.database.run(
+      Query(
+        """
+        INSERT INTO operator_presence (workspace_id, operator_id, seen_at)
+        VALUES ($1::uuid, $2::uuid, now() + interval '10 minutes')
+        """, [.uuid(place.id), .uuid(place.mika.id)]))
+  }
+}
+
+@Suite struct BotTests {
+  private static let greeting: (WorkspaceSettings.Key, String) = (
+    .greetingMessage, #"{"enabled":true,"text":"Welcome"}"#
+  )
+  private static let away: (WorkspaceSettings.Key, String) = (
+    .awayMessage, #"{"enabled":true,"text":"Nobody is here"}"#
+  )
+
+  @Test("the first intent that fits answers, once for each message, whatever is run again")
+  func intents() async throws {
+    let test = try await BotWorkplace([Self.greeting])
+    try await test.intent("b", "price", "contains", #"[{"text":"10 €"},{"text":"A month"}]"#)
+    try await test.intent("a", "price", "contains", #"["second"]"#, position: 1)
+    let session = try await test.place.conversation()
+    await test.say("Your PRICES?", in: session)
+    await test.answer(session)
+    let expected = [
+      "visitor text Your PRICES?", "bot text Welcome", "bot text 10 €", "bot text A month",
+    ]
+    #expect(try await test.log(session) == expected)
+    // Again; after a crash before it was noted; and by several at once.
+    await test.answer(session)
+    _ = try await test.place.database.run(
+      Query("DELETE FROM bot_progress WHERE session_id = $1::uuid", [.uuid(session)]))
+    await withTaskGroup { group in
+      for _ in 1...3 { group.addTask { await test.answer(session) } }
+    }
+    #expect(try await test.log(session) == expected)
+    // A second message is no first one, and what fits nothing gets nothing.
+    await test.say("thanks", in: session)
+    await test.answer(session)
+    await test.say("price", in: session)
+    await test.answer(session)
+    #expect(
+      try await test.log(session)
+        == expected + [
+          "visitor text thanks", "visitor text price", "bot text 10 €", "bot text A month",
+        ])
+  }
+
+  @Test("reply objects, a button's value, and a pattern that runs away among those that do not")
+  func objects() async throws {
+    let test = try await BotWorkplace()
+    _ = try await test.place.database.run(
+      Query(
+        """
+        INSERT INTO reply_objects (workspace_id, object_id, object_type, payload, alt_text) VALUES
+          ($1::uuid, 'menu', 'buttons',
+           '{"text":"Choose","buttons":[{"label":"A","type":"reply","value":"opt-a"}]}', 'Pick one')
+        """, [.uuid(test.place.id)]))
+    try await test.intent("0", "^(a+)+$", "regex", #"["never"]"#, position: -2)
+    try await test.intent("broken", "(", "regex", #"["never"]"#, position: -1)
+    try await test.intent("menu", "menu", "exact", #"[{"object":"menu"},{"object":"gone"}]"#)
+    try await test.intent("choice", "opt-a", "exact", #"["You chose A"]"#)
+    let session = try await test.place.conversation()
+    await test.say("menu", in: session)
+    await test.answer(session)
+    await test.say("A", in: session, payload: #"{"reply":{"to":"x","value":"opt-a"}}"#)
+    await test.answer(session)
+    await test.say(String(repeating: "a", count: 3_000) + "!", in: session)
+    await test.answer(session)
+    let log = try await test.log(session)
+    try #require(log.count == 5, "\(log.map { $0.prefix(40) })")
+    #expect(log[1] == "bot buttons Pick one")
+    #expect(log[3] == "bot text You chose A")
+    let rows = try await test.place.database.run(
+      Query(
+        """
+        SELECT payload ->> 'text' FROM chats WHERE session_id = $1::uuid AND kind = 'buttons'
+        """, [.uuid(session)]))
+    #expect(rows.text(0, 0) == "Choose")
+  }
+
+  @Test("where an operator has the conversation, or it is closed, no bot speaks")
+  func silent() async throws {
+    let test = try await BotWorkplace([Self.greeting])
+    try await test.intent("x", "hello", "contains", #"["Hi"]"#)
+    for state in ["claim", "close"] {
+      let session = try await test.place.conversation()
+      await test.say("hello", in: session)
+      switch state {
+      case "claim": #expect(try await test.place.claim(session)?.verdict == .applied)
+      default: #expect(try await test.place.change(.closed, session)?.isApplied == true)
+      }
+      await test.answer(session)
+      #expect(try await test.log(session).allSatisfy { !$0.hasPrefix("bot") }, "\(state)")
+    }
+    // Of another workspace, by a wrong call.
+    let other = try await BotWorkplace()
+    let foreign = try await other.place.conversation()
+    await other.say("hello", in: foreign)
+    await test.answer(foreign)
+    #expect(try await other.log(foreign).count == 1)
+  }
+
+  @Test("a person is asked for by the menu or by an intent; then no bot speaks any more")
+  func handover() async throws {
+    let test = try await BotWorkplace()
+    try await test.intent(
+      "person", "human", "contains", #"[{"text":"One moment"},{"handover":true}]"#)
+    try await test.intent("x", "hello", "contains", #"["Hi"]"#)
+    for (body, payload) in [("a human please", nil), ("Agent", #"{"handover":true}"#)]
+      as [(String, String?)]
+    {
+      let session = try await test.place.conversation()
+      await test.say(body, in: session, payload: payload)
+      await withTaskGroup { group in
+        for _ in 1...3 { group.addTask { await test.answer(session) } }
+      }
+      await test.say("hello", in: session)
+      await test.answer(session)
+      let log = try await test.log(session)
+      #expect(log.filter { $0 == "system event The visitor asks for a person" }.count == 1)
+      #expect(log.filter { $0.hasPrefix("bot") }.count == (payload == nil ? 1 : 0))
+      #expect(log.last == "visitor text hello")
+      let shown = try await test.place.read(session)
+      #expect(shown.status == "waiting" && shown.waitingSince != nil)
+      #expect(test.place.sessions.hints.withLock { $0.contains(session) })
+    }
+  }
+
+  @Test("outside hours, or when nobody is there, the visitor is told so instead of greeted")
+  func away() async throws {
+    let closed: (WorkspaceSettings.Key, String) = (.hours, #"{"always":false,"days":[]}"#)
+    for (settings, isAttended, said) in [
+      ([Self.greeting, Self.away], true, "Welcome"),
+      ([Self.greeting, Self.away], false, "Nobody is here"),
+      ([Self.greeting, Self.away, closed], true, "Nobody is here"),
+      ([Self.greeting, closed], true, "Welcome"), ([Self.away], true, nil), ([], false, nil),
+    ] as [([(WorkspaceSettings.Key, String)], Bool, String?)] {
+      let test = try await BotWorkplace(settings)
+      if isAttended { try await test.attend() }
+      let session = try await test.place.conversation()
+      await test.say("hello", in: session)
+      await test.answer(session)
+      #expect(try await test.log(session).dropFirst().first == said.map { "bot text \($0)" })
+      await test.say("hello again", in: session)
+      await test.answer(session)
+      #expect(try await test.log(session).count == (said == nil ? 2 : 3))
+    }
+  }
+
+  @Test("what nobody answered is found again, until it was looked at")
+  func unanswered() async throws {
+    let test = try await BotWorkplace()
+    let workspace = test.place.id
+    try await test.intent("x", "hello", "contains", #"["Hi"]"#)
+    let session = try await test.place.conversation()
+    await test.say("hello", in: session)
+    _ = try await test.place.database.run(
+      Query(
+        "UPDATE chat_sessions SET last_message_at = now() + interval '1 hour' WHERE id = $1::uuid",
+        [.uuid(session)]))
+    #expect(await test.bots.unanswered(in: workspace) == [], "of this moment: others are at it")
+    _ = try await test.place.database.run(
+      Query(
+        """
+        UPDATE chat_sessions SET last_message_at = now() - interval '5 seconds'
+        WHERE id = $1::uuid
+        """, [.uuid(session)]))
+    #expect(await test.bots.unanswered(in: workspace) == [session])
+    await test.answer(session)
+    #expect(await test.bots.unanswered(in: workspace) == [])
+    #expect(try await test.log(session).last == "bot text Hi")
+  }
+
+  @Test("what the store does not take now is answered by the next run")
+  func unavailable() async throws {
+    let test = try await BotWorkplace()
+    try await test.intent("x", "hello", "contains", #"["Hi"]"#)
+    let session = try await test.place.conversation()
+    await test.say("hello", in: session)
+    test.place.sessions.scripted.withLock { $0 = Outcome(verdict: .unavailable) }
+    await test.answer(session)
+    #expect(try await test.log(session).count == 1)
+    test.place.sessions.scripted.withLock { $0 = nil }
+    await test.answer(session)
+    #expect(try await test.log(session).last == "bot text Hi")
+  }
+}

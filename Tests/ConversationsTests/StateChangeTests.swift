@@ -1,0 +1,60 @@
+import Chat
+import Conversations
+import Directory
+import DomainFixtures
+import JSON
+import Postgres
+import Primitives
+import Testing
+
+@Suite struct StateChangeTests {
+  @Test("close and reopen are applied once each; a reopened conversation keeps its operator")
+  func closeAndReopen() async throws {
+    let place = try await Workplace()
+    let session = try await place.conversation(messages: ["hello"])
+    _ = try await place.claim(session)
+    for isApplied in [true, false] {
+      #expect(try await place.change(.closed, session)?.isApplied == isApplied)
+    }
+    let closed = try await place.read(session)
+    #expect(closed.status == "closed" && closed.closedAt != nil)
+    for isApplied in [true, false] {
+      #expect(try await place.change(.reopened, session)?.isApplied == isApplied)
+    }
+    let open = try await place.read(session)
+    #expect(open.status == "active" && open.assignee == place.mika.id)
+    #expect(open.closedAt == nil && open.waitingSince == nil)
+    let events = try await place.events(session).map { JSONValue($0)?["event"]?.string }
+    #expect(events == ["claimed", "closed", "reopened"])
+  }
+
+  @Test("reopened within seconds, a waiting conversation has its position again; later the last")
+  func position() async throws {
+    let place = try await Workplace()
+    let first = try await place.conversation(messages: ["one"])
+    let second = try await place.conversation(messages: ["two"])
+    try await place.change(.closed, first)
+    #expect(try await place.read(second).queuePosition == 1)
+    try await place.change(.reopened, first)
+    #expect(try await place.read(first).queuePosition == 1)
+    try await place.change(.closed, first)
+    _ = try await place.database.run(
+      Query(
+        "UPDATE chat_sessions SET closed_at = now() - interval '1 minute' WHERE id = $1::uuid",
+        [.uuid(first)]))
+    try await place.change(.reopened, first)
+    #expect(try await place.read(first).queuePosition == 2)
+  }
+
+  @Test("the reason of a close is a note; a conversation of another workspace is not found")
+  func reason() async throws {
+    let place = try await Workplace()
+    let session = try await place.conversation(messages: ["hello"])
+    let other = try await Workplace()
+    #expect(try await other.change(.closed, session) == nil)
+    try await place.change(.closed, session, reason: "spam")
+    let log = try await place.log(session)
+    #expect(log.map(\.kind) == [.text, .event, .note])
+    #expect(log.last?.body == Array("spam".utf8))
+  }
+}

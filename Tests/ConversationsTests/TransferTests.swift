@@ -1,0 +1,69 @@
+import Chat
+import Conversations
+import Directory
+import DomainFixtures
+import JSON
+import Postgres
+import Primitives
+import Testing
+
+@Suite struct TransferTests {
+  @Test("a transfer changes the operator once and adds an event; its reason is a note")
+  func transfer() async throws {
+    let place = try await Workplace()
+    let ivo = try await Workplace.addOperator("Ivo", to: place.workspace, place.database)
+    let session = try await place.conversation(messages: ["hello"])
+    _ = try await place.claim(session)
+    #expect(try await place.transfer(session, to: ivo.id, reason: "knows bikes") == .applied)
+    #expect(try await place.transfer(session, to: ivo.id) == .held)
+    let row = try await place.read(session)
+    #expect(row.assignee == ivo.id && row.status == "active" && row.lastSeq == 4)
+    let event = try #require(try await place.events(session).last.flatMap { JSONValue($0) })
+    #expect(event["event"]?.string == "transferred")
+    #expect(event["from"]?["name"]?.string == "Mika")
+    #expect(event["to"]?["id"]?.string == ivo.id.description)
+    #expect(event["reason"] == nil)
+    let note = try #require(try await place.log(session).last)
+    #expect(note.kind == .note && note.body == Array("knows bikes".utf8))
+    #expect(note.senderName == Array("Mika".utf8))
+    let rows = try await place.database.run(
+      Query(
+        "SELECT transfer_count::bigint FROM chat_sessions WHERE id = $1::uuid", [.uuid(session)]))
+    #expect(rows.int(0, 0) == 1)
+  }
+
+  @Test("a conversation that returns to the queue has its old position")
+  func returned() async throws {
+    let place = try await Workplace()
+    let ivo = try await Workplace.addOperator("Ivo", to: place.workspace, place.database)
+    let first = try await place.conversation(messages: ["one"])
+    let second = try await place.conversation(messages: ["two"])
+    let since = try await place.read(first).waitingSince
+    _ = try await place.claim()
+    #expect(try await place.transfer(first, to: nil) == .applied)
+    let back = try await place.read(first)
+    #expect(back.status == "waiting" && back.assignee == nil && back.claimedAt == nil)
+    #expect(back.waitingSince == since)
+    #expect(back.queuePosition == 1)
+    for session in [first, second] {
+      #expect(try await place.claim(as: ivo)?.session == session)
+    }
+  }
+
+  @Test("a transfer to an operator who is no member or is disabled, or when closed, is refused")
+  func refusals() async throws {
+    let place = try await Workplace()
+    let other = try await Workplace()
+    let ivo = try await Workplace.addOperator("Ivo", to: place.workspace, place.database)
+    let session = try await place.conversation(messages: ["hello"])
+    #expect(try await place.transfer(session, to: Workplace.identifier()) == .nobody)
+    #expect(try await place.transfer(session, to: other.mika.id) == .nobody)
+    try await place.database.ask(Operator.setDisabled(ivo.id, true))
+    #expect(try await place.transfer(session, to: ivo.id) == .nobody)
+    #expect(try await other.transfer(session, to: other.mika.id) == nil)
+    #expect(try await place.transfer(session, to: nil) == .held)
+    try await place.change(.closed, session)
+    #expect(try await place.transfer(session, to: place.mika.id) == .closed)
+    #expect(try await place.log(session).count == 2)
+  }
+}

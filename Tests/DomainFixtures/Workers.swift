@@ -1,0 +1,70 @@
+/// Real connections: statements run on threads of their own, several at a time, as they do beside
+/// the gateway's loops. The tests' own tasks never wait in libpq.
+public import Directory
+import EmbeddedPostgres
+import Foundation
+import Migrator
+public import Postgres
+
+extension Workers {
+  /// The migrated database of this process, on the server that its suites share.
+  public static let shared = Result<Workers, any Error> {
+    let server = try ScratchCluster.url()
+    let name = "domain_\(getpid())"
+    try BlockingConnection(server).execute(script: "CREATE DATABASE \(name)")
+    let url = server.replacing("/chirrup?", with: "/\(name)?")
+    try Migrator(BlockingConnection(url)).up()
+    return Workers(url: url, count: 6)
+  }
+
+  public func ask<Answer>(_ statement: Directory.Statement<Answer>) async throws -> Answer {
+    statement.answer(try await run(statement.query))
+  }
+}
+
+// SAFETY: `jobs` is touched only while `condition` is locked; each connection stays on its own
+// thread.
+public final class Workers: Database, @unchecked Sendable {
+  private typealias Job = @Sendable (BlockingConnection) -> Void
+
+  private let condition = NSCondition()
+  private var jobs: [Job] = []
+
+  init(url: String, count: Int) {
+    for _ in 0..<count {
+      Thread.detachNewThread { [self] in
+        guard let connection = try? BlockingConnection(url) else { return }
+        while true { next()(connection) }
+      }
+    }
+  }
+
+  private func next() -> Job {
+    condition.withLock {
+      while jobs.isEmpty { condition.wait() }
+      return jobs.removeFirst()
+    }
+  }
+
+  public func perform<Answer: Sendable>(
+    _ body: @escaping @Sendable (BlockingConnection) -> Answer
+  ) async -> Answer {
+    await withCheckedContinuation { continuation in
+      condition.withLock {
+        jobs.append { continuation.resume(returning: body($0)) }
+        condition.signal()
+      }
+    }
+  }
+
+  public func run(_ query: Query) async throws(QueryFailure) -> Rows {
+    let result = await perform { connection -> Result<Rows, QueryFailure> in
+      do throws(QueryFailure) {
+        return .success(try connection.run(query))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+}
