@@ -30,9 +30,9 @@ public struct Record: Sendable {
 public struct Origin: Sendable, Equatable {
   /// Index of the loop that holds the connection.
   public var loop: UInt16
-  /// Slot of the connection in that loop's slab, or the number of a REST request.
-  public var slot: UInt32
-  /// Generation of the slot: an answer for a connection that has gone finds another generation.
+  /// The connection's index in that loop's table, or the number of a REST request.
+  public var index: UInt32
+  /// The generation of the index; it differs once the connection has gone.
   public var generation: UInt32
   public var isRequest: Bool
   /// The client's `ref`, kept as it came: at most 34 bytes of JSON (a string of 32 or an integer).
@@ -41,11 +41,11 @@ public struct Origin: Sendable, Equatable {
   public var ordinal: UInt32
 
   public init(
-    loop: UInt16, slot: UInt32, generation: UInt32, isRequest: Bool, ref: Reference,
+    loop: UInt16, index: UInt32, generation: UInt32, isRequest: Bool, ref: Reference,
     ordinal: UInt32 = 0
   ) {
     self.loop = loop
-    self.slot = slot
+    self.index = index
     self.generation = generation
     self.isRequest = isRequest
     self.ref = ref

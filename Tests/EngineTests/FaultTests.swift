@@ -213,7 +213,7 @@ struct FaultTests {
       #expect(heard.map { field("type", of: $0) } == ["unsubscribed"])
       #expect(heard.map { field("code", of: $0) } == ["no_such_session"])
     }
-    #expect(world.loops.map { $0.engine.sessionCount } == [0, 0])
+    #expect(world.loops.map { $0.engine.sessions.count } == [0, 0])
   }
 
   @Test("no hello in 10 s closes with 4201")

@@ -118,7 +118,7 @@ struct LoopsTests {
       mika.say(#"{"type":"pong"}"#)
       world.settle()
     }
-    #expect(world.loops.map { $0.engine.sessionCount } == [0, 0])
+    #expect(world.loops.map { $0.engine.sessions.count } == [0, 0])
     _ = mika.texts()
     mika.say(#"{"type":"subscribe","ref":2,"session":"\#(session)","after":0}"#)
     world.settle()

@@ -65,7 +65,7 @@ struct OutputTests {
     var output: [UInt8] = []
     for round in 0..<1_000 {
       let name = Identifier(high: 0, low: UInt64(round))
-      let accepted = engine.accept(name: name, isEcho: true)
+      let accepted = engine.connections.accept(name: name, isEcho: true, now: engine.now)
       let slot = try #require(accepted).index
       engine.connections.preface(slot, Array(repeating: 1, count: 129))
       output.removeAll(keepingCapacity: true)

@@ -109,6 +109,6 @@ import Testing
     world.advance(milliseconds: 600)
     world.settle()
     #expect(mika.types() == ["inbox"])
-    #expect(world.loops[0].engine.sessionCount == 0)
+    #expect(world.loops[0].engine.sessions.count == 0)
   }
 }

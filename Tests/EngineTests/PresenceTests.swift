@@ -173,7 +173,7 @@ struct PresenceTests {
     let session = world.makeSession()
     world.loops[0].engine.listeners = [world.workspace]
     func write(_ role: Role) {
-      let origin = Origin(loop: 0, slot: 0, generation: 0, isRequest: true, ref: .none)
+      let origin = Origin(loop: 0, index: 0, generation: 0, isRequest: true, ref: .none)
       let record = Record(
         workspace: world.workspace, session: session, id: world.makeID(), role: role, kind: .text,
         sender: world.visitor.id, origin: origin)
@@ -187,7 +187,7 @@ struct PresenceTests {
     #expect(news(world, 0).map(\.kind) == [.wrote(seq: 2)])
     write(.bot)
     #expect(news(world, 0).isEmpty)
-    #expect(world.loops[0].engine.sessionCount == 0)
+    #expect(world.loops[0].engine.sessions.count == 0)
   }
 
   @Test(
@@ -196,14 +196,16 @@ struct PresenceTests {
     let world = World()
     colleague(world)
     let mika = world.member("operator")
-    func here() -> [Identifier] { world.loops[0].engine.operatorsHere().map(\.operator) }
+    func here() -> [Identifier] {
+      world.loops[0].engine.inbox.operators(world.loops[0].engine.connections).map(\.operator)
+    }
     #expect(here() == [])
     for _ in 1...2 {
       world.member("operator").say(#"{"type":"watch","ref":1,"inbox":true}"#)
     }
     #expect(here() == [world.clerk.id])
-    let hasCome = world.loops[0].engine.takeNewOperators()
-    let hasComeAgain = world.loops[0].engine.takeNewOperators()
+    let hasCome = world.loops[0].engine.inbox.takeNewOperators()
+    let hasComeAgain = world.loops[0].engine.inbox.takeNewOperators()
     #expect(hasCome && !hasComeAgain)
 
     mika.say(#"{"type":"available","ref":7,"available":false}"#)

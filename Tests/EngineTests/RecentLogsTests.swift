@@ -34,8 +34,8 @@ struct RecentLogsTests {
       world.settle()
       world.advance(milliseconds: 2_000)
       #expect(world.loops[0].engine.inconsistency() == nil)
-      #expect(world.loops[0].engine.recentByteCount <= RecentLogsTests.budget)
-      largest = max(largest, world.loops[0].engine.recentByteCount)
+      #expect(world.loops[0].engine.sessions.recentByteCount <= RecentLogsTests.budget)
+      largest = max(largest, world.loops[0].engine.sessions.recentByteCount)
       #expect(bodies(desk).count == sessions.count)
     }
     // It is used, and something had to leave.

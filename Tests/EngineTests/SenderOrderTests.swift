@@ -113,7 +113,7 @@ extension World {
             workspace: visitor.id, session: session, id: makeID(), role: .visitor, kind: .text,
             sender: visitor.id,
             origin: Origin(
-              loop: UInt16(loop), slot: 0, generation: 0, isRequest: true, ref: .none)),
+              loop: UInt16(loop), index: 0, generation: 0, isRequest: true, ref: .none)),
           senderName: [], body: Array("x".utf8), payload: []))
     }
   }

@@ -9,7 +9,7 @@ import Wire
 @Suite("Sessions in memory")
 struct WarmSessionsTests {
   private func isWarm(_ world: World, _ session: Identifier, loop: Int = 0) -> Bool {
-    world.loops[loop].engine.workspace(of: session) != nil
+    world.loops[loop].engine.sessions.workspace(of: session) != nil
   }
 
   private func visit(_ world: World, _ client: Client, _ session: Identifier) {

@@ -60,7 +60,7 @@ final class World {
   /// A session with so many messages of the visitor, and a token `visitor` that may use it.
   func makeSession(entries count: Int = 0, ownedBy loop: Int = 0) -> Identifier {
     var id = makeID()
-    while loops[0].engine.owner(of: id) != loop { id = makeID() }
+    while loops[0].engine.effects.owner(of: id) != loop { id = makeID() }
     var stored = Stored(
       snapshot: SessionSnapshot(
         id: id, workspace: workspace, visitor: visitor, epoch: Array("e1".utf8),
@@ -87,7 +87,8 @@ final class World {
     loop: Int = 0, isEcho: Bool = false, deflate: DeflateAgreement? = nil
   ) -> Client {
     guard
-      let id = loops[loop].engine.accept(name: makeID(), isEcho: isEcho, deflate: deflate)
+      let id = loops[loop].engine.connections.accept(
+        name: makeID(), isEcho: isEcho, deflate: deflate, now: loops[loop].engine.now)
     else { preconditionFailure("the test's engine is full") }
     return Client(world: self, loop: loop, slot: id, deflate: deflate)
   }
@@ -149,7 +150,8 @@ final class World {
     for (slot, target) in loop.engine.effects.takeDepartures() {
       didWork = true
       guard let departure = loop.engine.connections.depart(slot),
-        let arrived = loops[target].engine.adopt(departure)
+        let arrived = loops[target].engine.connections.adopt(
+          departure, now: loops[target].engine.now)
       else { continue }
       for client in clients where client.loop == index && client.slot == slot {
         client.loop = target
@@ -209,10 +211,10 @@ final class World {
     case .storeMark(_, let session, _, let mark):
       let isStored = isStoreUp && !failsMarks
       if isStored { storedMarks.append((session, mark)) }
-      loop.engine.markStored(read, isStored: isStored)
+      loop.engine.stored(read, isStored: isStored)
     case .storeAvailability(_, _, let member, _, let isAvailable):
       if isStoreUp { availability[member] = isAvailable }
-      loop.engine.availabilityStored(read, isStored: isStoreUp)
+      loop.engine.stored(read, isStored: isStoreUp)
     }
   }
 

@@ -120,7 +120,9 @@ final class GatewayLoop {
   /// A client whose upgrade is done; nil when the engine is full.
   func accept(_ socket: Socket) -> Bool {
     let name = random.identifier()
-    guard let slot = engine.accept(name: name, isEcho: false) else { return false }
+    guard let slot = engine.connections.accept(name: name, isEcho: false, now: engine.now) else {
+      return false
+    }
     sockets[slot.index] = socket
     socket.loop = self
     socket.slot = slot
@@ -149,7 +151,7 @@ final class GatewayLoop {
     flush()
     closeDoomed()
     run.checker.audit(self)
-    let deadline = min(nextSweep, engine.nextInboxRead, writer.nextDeadline)
+    let deadline = min(nextSweep, engine.inbox.nextRead, writer.nextDeadline)
     let wait = max(
       0, deadline.nanoseconds / 1000 - min(deadline, run.agenda.now).nanoseconds / 1000)
     let isBusy =
@@ -159,7 +161,7 @@ final class GatewayLoop {
   }
 
   private func forgetFollower() {
-    guard engine.sessionCount == run.warmSessionsMax, run.dice.onceIn(20) else { return }
+    guard engine.sessions.count == run.warmSessionsMax, run.dice.onceIn(20) else { return }
     let session = run.sessions[run.dice.below(run.sessions.count)]
     for other in node?.loops ?? [] where other !== self {
       engine.deliver(.unfollow(session: session, loop: other.index))
@@ -173,7 +175,8 @@ final class GatewayLoop {
       switch letter {
       case .mail(let mail): engine.deliver(mail)
       case .arrival(let departure, let socket):
-        guard !socket.isClosed, let slot = engine.adopt(departure) else {
+        guard !socket.isClosed, let slot = engine.connections.adopt(departure, now: engine.now)
+        else {
           socket.close()
           continue
         }

@@ -41,9 +41,9 @@ enum Reader {
       return { $0.conversationLoaded(session, workspace, .success(json)) }
     case .storeMark(_, let session, _, let mark):
       if isAnswered, run.bug != .loseMark { postgres.store(mark, session) }
-      return { $0.markStored(request, isStored: isAnswered) }
+      return { $0.stored(request, isStored: isAnswered) }
     case .storeAvailability:
-      return { $0.availabilityStored(request, isStored: isAnswered) }
+      return { $0.stored(request, isStored: isAnswered) }
     }
   }
 

@@ -104,7 +104,8 @@ extension EventLoop {
         verification.token, of: &sockets[socket].caller, context, turn)
       {
       case .failure(let refusal): engine.verified(connection, .failure(refusal))
-      case .success((let member, _)) where engine.leaves(connection, as: member):
+      case .success((let member, _))
+      where engine.connections.moves(connection, as: member, engine.effects):
         engine.verified(connection, .success(member))
       case .success((let member, let subject)):
         revocations.add(
@@ -133,7 +134,7 @@ extension EventLoop {
   private mutating func arrive(_ departure: Departure, _ socket: consuming ClientSocket) {
     socket.interest = .read
     guard let id = acceptor.insert(socket, &sockets, poller.epoll) else { return }
-    guard let connection = engine.adopt(departure) else {
+    guard let connection = engine.connections.adopt(departure, now: engine.now) else {
       remove(id.index)
       return
     }
