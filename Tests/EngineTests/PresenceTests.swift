@@ -112,7 +112,7 @@ struct PresenceTests {
     let visitor = world.member("visitor", session)
     #expect(
       news(world, 1) == [
-        WorkspaceNews(workspace: world.workspace, session: session, kind: .audience(true))
+        WorkspaceNews(workspace: world.workspace, session: session, kind: .positionSubscribers(true))
       ])
     func tell(_ position: Int64?, place: Int64? = 20_000) -> [String] {
       world.loops[1].engine.deliver(
@@ -138,14 +138,14 @@ struct PresenceTests {
     world.settle()
     #expect(tell(nil).map { field("position", of: $0) } == ["0"])
     // Nobody is left, so the driver need not ask any more.
-    #expect(news(world, 1).map(\.kind) == [.audience(false)])
+    #expect(news(world, 1).map(\.kind) == [.positionSubscribers(false)])
 
     stored.snapshot.status = .waiting
     stored.snapshot.assignee = nil
     world.database[session] = stored
     world.loops[1].engine.changed(session)
     world.settle()
-    #expect(news(world, 1).map(\.kind) == [.audience(true)])
+    #expect(news(world, 1).map(\.kind) == [.positionSubscribers(true)])
     #expect(tell(1).map { field("position", of: $0) } == ["1"])
   }
 

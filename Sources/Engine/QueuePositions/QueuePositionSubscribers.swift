@@ -24,7 +24,7 @@ struct QueuePositionSubscribers {
       sessionsByWorkspace[workspace, default: []].append(sessions.loadedID(at: session))
     }
     sessions[session].queuePosition = Session.noPositionSent
-    effects.report(workspace, sessions[session].id, .audience(true))
+    effects.report(workspace, sessions[session].id, .positionSubscribers(true))
   }
 
   /// Sends the positions that changed, and removes sessions that no longer wait or whose visitor
@@ -58,7 +58,7 @@ struct QueuePositionSubscribers {
       kept += 1
     }
     if kept == 0 {
-      effects.report(queue.workspace, nil, .audience(false))
+      effects.report(queue.workspace, nil, .positionSubscribers(false))
     } else {
       members.removeLast(members.count - kept)
       sessionsByWorkspace[queue.workspace] = members

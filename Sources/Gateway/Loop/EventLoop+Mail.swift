@@ -88,7 +88,7 @@ extension EventLoop {
     pass(news)
     switch news.kind {
     case .waits, .taken, .closed: peers.noteQueueMoved(in: news.workspace, engine)
-    case .wrote, .operators, .audience, .line, .sweep: break
+    case .wrote, .operators, .positionSubscribers, .queueMoved, .sweep: break
     }
   }
 
