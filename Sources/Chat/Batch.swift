@@ -1,15 +1,15 @@
 public import Primitives
 
-/// One row to append, without its bytes: those lie in the batch's arena.
+/// One entry to commit, without its texts, which are in the batch's arena.
 public struct Record: Sendable {
-  /// The sender's, and so the session's: the key by which data are spread over machines.
+  /// The workspace of the sender and the session, by which data are distributed over databases.
   public var workspace: Identifier
   public var session: Identifier
   public var id: Identifier
   public var role: Role
   public var kind: Kind
   public var sender: Identifier?
-  /// Whom to answer: opaque to the journal, made and read by the engine.
+  /// The receiver of the outcome; opaque to the journal.
   public var origin: Origin
 
   public init(
@@ -26,26 +26,26 @@ public struct Record: Sendable {
   }
 }
 
-/// The connection (or REST request) that waits for the outcome of a record.
+/// The connection or REST request that waits for the outcome of a record.
 public struct Origin: Sendable, Equatable {
-  /// Index of the loop that holds the connection.
+  /// The number of the loop that has the connection.
   public var loop: UInt16
-  /// Slot of the connection in that loop's slab, or the number of a REST request.
-  public var slot: UInt32
-  /// Generation of the slot: an answer for a connection that has gone finds another generation.
+  /// The connection's index in that loop's table, or the number of a REST request.
+  public var index: UInt32
+  /// The generation of the index; it differs once the connection has gone.
   public var generation: UInt32
   public var isRequest: Bool
-  /// The client's `ref`, kept as it came: at most 34 bytes of JSON (a string of 32 or an integer).
+  /// The `ref` of the client's command.
   public var ref: Reference
   /// The number of the send among those of its connection; it wraps.
   public var ordinal: UInt32
 
   public init(
-    loop: UInt16, slot: UInt32, generation: UInt32, isRequest: Bool, ref: Reference,
+    loop: UInt16, index: UInt32, generation: UInt32, isRequest: Bool, ref: Reference,
     ordinal: UInt32 = 0
   ) {
     self.loop = loop
-    self.slot = slot
+    self.index = index
     self.generation = generation
     self.isRequest = isRequest
     self.ref = ref
@@ -53,26 +53,28 @@ public struct Origin: Sendable, Equatable {
   }
 }
 
-/// What became of one record. `at` is the time PostgreSQL stored with it.
+/// The result of committing one record.
 public struct Outcome: Sendable, Equatable {
+  /// Some verdicts are an error to the client, named after the case.
   public enum Verdict: UInt8, Sendable {
-    /// Committed now, under `seq`.
+    /// Committed now as entry `seq`.
     case stored
-    /// The same id with the same content was committed before, under `seq`.
+    /// The same id with the same content was committed before as entry `seq`.
     case duplicate
-    /// The id was committed before with other content, or in another session: `id_conflict`.
+    /// The id was committed before with different content or in another session: `id_conflict`.
     case conflict
-    /// No such session (or it was deleted): `no_such_session`.
+    /// The session does not exist or was deleted: `no_such_session`.
     case noSuchSession
-    /// The session is closed and the sender may not write into closed sessions: `session_closed`.
+    /// The session is closed, and the sender may not write into closed sessions: `session_closed`.
     case closed
-    /// PostgreSQL will never accept this row: `rejected`.
+    /// PostgreSQL will never accept this entry: `rejected`.
     case rejected
-    /// Not stored; the same id may be sent again: `unavailable`.
+    /// Not known to be committed; the client must repeat the same id: `unavailable`.
     case unavailable
   }
   public var verdict: Verdict
   public var seq: Int64
+  /// The time that PostgreSQL stored with the entry.
   public var at: WallTime
 
   public init(verdict: Verdict, seq: Int64 = 0, at: WallTime = WallTime(microseconds: 0)) {
@@ -82,12 +84,13 @@ public struct Outcome: Sendable, Equatable {
   }
 }
 
-/// The records that one transaction will append, in the order they came. Filled by the engine while
-/// the previous batch is in flight, laid out by the journal as arrays of parameters.
+/// The records that one transaction commits, in order of arrival. The engine fills it while the
+/// previous batch is in flight; the journal binds it as array parameters.
 ///
-/// Bounded by `Limits.batchRecords` and `Limits.batchBytes`. The storage is kept when the batch is
-/// emptied, so a warm batch takes a record without allocating.
+/// Bounded by `Limits.batchRecords` and `Limits.batchBytes`. `removeAll` keeps the storage, so a
+/// reused batch does not allocate.
 public struct Batch: ~Copyable {
+  /// Where the texts of a record end in the arena; each begins at the end of the one before.
   private struct Extent {
     var nameEnd: Int
     var bodyEnd: Int
@@ -123,7 +126,7 @@ public struct Batch: ~Copyable {
     arena.removeAll(keepingCapacity: true)
   }
 
-  /// A reader of one field copies only that.
+  /// Inlinable, so that a caller which reads one field copies only that.
   @inlinable
   public func record(_ index: Int) -> Record { records[index] }
 

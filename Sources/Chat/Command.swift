@@ -1,7 +1,7 @@
 public import JSON
 public import Primitives
 
-/// What a client asks for.
+/// The `type` of a client's command.
 public enum CommandType: UInt8, Sendable, Named {
   case hello, authenticate, subscribe, unsubscribe, send, history, read, delivered, typing, watch
   case viewing, available, pong
@@ -26,7 +26,7 @@ public enum CommandType: UInt8, Sendable, Named {
 }
 
 extension CommandType {
-  /// Whether it is about a session that the connection follows.
+  /// Whether the connection must be subscribed to the command's session.
   public var needsSubscription: Bool {
     switch self {
     case .send, .history, .read, .delivered, .typing, .viewing, .unsubscribe: true
@@ -35,9 +35,8 @@ extension CommandType {
   }
 }
 
-/// One command as it lies in the message: numbers and ids are read, texts are ranges of the
-/// message's bytes. The fields of all types stand side by side, since `type` may come last in the
-/// object.
+/// One decoded command. Texts are ranges of the message's bytes. It has the fields of all types,
+/// since `type` may be the last member of the object.
 public struct Command: Sendable {
   public typealias Token = JSONScanner.Token
 
@@ -51,7 +50,7 @@ public struct Command: Sendable {
   public var token: Token?
   public var preview: Token?
   public var epoch: Token?
-  /// The array of `hello`.
+  /// The array `subscribe` of `hello`.
   public var subscriptions: Token?
   public var after: Int64?
   public var before: Int64?
@@ -65,11 +64,11 @@ public struct Command: Sendable {
   public init() {}
 }
 
-/// Why a message could not be read as commands.
+/// Why a command could not be decoded.
 public enum CommandFault: Error, Equatable {
   case json(JSONScanner.Fault)
   case notAnObject
-  /// The field has a value of the wrong type or out of its range.
+  /// The value of the field has the wrong type or is out of range.
   case field(Field)
 
   public enum Field: UInt8, Sendable, Equatable {

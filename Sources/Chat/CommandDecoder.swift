@@ -1,17 +1,17 @@
 public import JSON
 import Primitives
 
-/// Reads the commands of one text message: one or more JSON objects, separated by line feeds.
+/// Decodes the commands of one text message: one or more JSON objects, separated by line feeds.
 ///
-/// Of equal keys the last one counts. Unknown keys are skipped. Integers are exact and at most 2^53
-/// − 1, so that a JavaScript client and the gateway always mean the same number. After a fault in
-/// one object the next line can still be read: `skipLine` finds it.
+/// The last of several equal keys counts; unknown keys are skipped. Integers are at most 2^53 − 1,
+/// which JavaScript represents exactly. After a fault in one object, `skipLine` continues with the
+/// next line.
 public struct CommandDecoder {
   private var scanner = JSONScanner()
-  /// The `ref` of the object that was being read, so that even a faulty command can be answered.
+  /// The `ref` of the last object, if it could be read, for the answer to a faulty command.
   public private(set) var ref = Reference.none
 
-  /// Where the last command stands in the message.
+  /// The range of the last command in the message.
   public private(set) var range = 0..<0
 
   public static let integerMax: Int64 = 9_007_199_254_740_991
@@ -34,13 +34,14 @@ public struct CommandDecoder {
     }
     ref = command.ref
     range = start..<scanner.offset
-    // Objects are separated by a line feed; anything else behind one is junk.
+    // Only white space may follow an object in its line.
     try endLine(text)
     if let fault { throw fault }
     return command
   }
 
-  /// One element of the array of `hello.subscribe`, read with the same rules; nil at the end.
+  /// Decodes the elements of the array `subscribe` of `hello` by the same rules, each with a
+  /// session.
   public static func subscriptions(
     of array: JSONScanner.Token, in text: RawSpan, _ body: (Command) -> Void
   ) throws(CommandFault) {
@@ -70,7 +71,7 @@ public struct CommandDecoder {
     }
   }
 
-  /// Leaves a faulty object behind: continues after the next line feed.
+  /// Continues after the next line feed.
   public mutating func skipLine(_ text: RawSpan) {
     var offset = scanner.offset
     while offset < text.byteCount, text.byte(at: offset) != 0x0A { offset += 1 }
@@ -88,8 +89,8 @@ public struct CommandDecoder {
     }
   }
 
-  /// Reads up to and including the closing brace. A field of a wrong type is remembered, not
-  /// thrown, so that the rest of the object is still read and `ref` is known wherever it stands.
+  /// Reads up to and including the closing brace. The first faulty field is returned in `fault` and
+  /// not thrown, so that a later `ref` is still read.
   private mutating func readFields(
     _ text: RawSpan, into command: inout Command, fault: inout CommandFault?
   ) throws(JSONScanner.Fault) {
@@ -175,7 +176,7 @@ public struct CommandDecoder {
     return id
   }
 
-  /// A whole number from 0 to 2^53 − 1, without fraction, exponent or sign.
+  /// An integer from 0 to 2^53 − 1 without fraction, exponent or sign.
   private func integer(
     _ value: JSONScanner.Token, _ text: RawSpan, _ field: CommandFault.Field
   ) throws(CommandFault) -> Int64? {

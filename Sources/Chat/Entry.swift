@@ -1,7 +1,7 @@
 public import Primitives
 
-/// Who wrote an entry of a session's log, as stored in `chats.role`. The gateway writes the first
-/// four; `user` and `assistant` stay valid for the rows of older systems that moved in.
+/// The role of an entry's author, as stored in `chats.role`. The gateway writes the first four;
+/// `user` and `assistant` occur in rows imported from older systems.
 public enum Role: UInt8, Sendable, Named {
   case visitor, operator_, bot, system, user, assistant
 
@@ -17,8 +17,8 @@ public enum Role: UInt8, Sendable, Named {
   }
 }
 
-/// What an entry is, as stored in `chats.kind`. A note is shown to operators only; an event is a
-/// line of the log that people read but nobody wrote (“Mika joined”).
+/// The type of an entry, as stored in `chats.kind`. Only operators see a note. An event is a line
+/// of the log without an author (“Mika joined”).
 public enum Kind: UInt8, Sendable, Named {
   case text, note, card, event, buttons, carousel
 
@@ -40,7 +40,7 @@ public struct Entry: Sendable, Equatable {
   public var id: Identifier
   public var role: Role
   public var kind: Kind
-  /// The visitor or operator who wrote it; nil for system lines and rows of unknown origin.
+  /// The visitor or operator who wrote it; nil for system entries and rows of unknown origin.
   public var sender: Identifier?
   public var senderName: [UInt8]
   /// Valid UTF-8 without U+0000.
@@ -68,7 +68,7 @@ public struct Entry: Sendable, Equatable {
 /// A part of a session's log, in ascending order.
 public struct LogPage: Sendable, Equatable {
   public var entries: [Entry]
-  /// It ended at one of its bounds, so that more entries may follow in its direction.
+  /// The page reached one of its limits, so more entries may follow in its direction.
   public var isFull: Bool
 
   public init(entries: [Entry], isFull: Bool) {

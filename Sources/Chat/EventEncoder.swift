@@ -1,8 +1,8 @@
 import JSON
 public import Primitives
 
-/// Writes the events of chirrup.v1 as JSON. Each function appends one object; nothing is kept.
-/// The names of the fields are the contract of the wire protocol.
+/// Encodes the events of chirrup.v1 as JSON. Each function appends one object. The field names are
+/// part of the protocol (Sources/PROTOCOL.md).
 public enum EventEncoder {
   public static func message(_ entry: Entry, session: Identifier, to json: inout [UInt8]) {
     entry.senderName.withRawSpan { name in
@@ -52,7 +52,7 @@ public enum EventEncoder {
     json.append(text)
   }
 
-  /// A person up to the opening quote of the name.
+  /// Appends a person up to the opening quote of the name.
   @inline(__always)
   private static func begin(role: Role, id: Identifier?, _ text: inout ShortText) {
     text.append("{\"kind\":\"")
@@ -66,8 +66,8 @@ public enum EventEncoder {
     }
   }
 
-  /// What a visitor gets in the place of a note: the number without the content, so that nothing is
-  /// missing.
+  /// The placeholder that a visitor receives for a note: its seq without its content, so that the
+  /// sequence has no gap.
   public static func hidden(session: Identifier, seq: Int64, to json: inout [UInt8]) {
     json.append("{\"type\":\"message\",\"session\":\"")
     session.appendText(to: &json)
@@ -105,8 +105,7 @@ public enum EventEncoder {
     json.append(UInt8(ascii: "}"))
   }
 
-  /// `"type":NAME,"ref":REF,` with the opening brace; the ref is left out when the client gave
-  /// none.
+  /// Appends `{"type":TYPE,"ref":REF`, without the ref when the client sent none.
   private static func open(_ type: StaticString, _ ref: Reference, to json: inout [UInt8]) {
     json.append("{\"type\":\"")
     json.append(type)
@@ -250,7 +249,7 @@ public enum EventEncoder {
     json.append(decimal: mark.delivered)
   }
 
-  /// The backlog is finished.
+  /// The backlog was sent.
   public static func live(session: Identifier, seq: Int64, to json: inout [UInt8]) {
     open("live", .none, to: &json)
     field(",\"session\":\"", session, to: &json)
@@ -283,7 +282,7 @@ public enum EventEncoder {
     json.append(UInt8(ascii: "}"))
   }
 
-  /// `preview` empty: none is shown.
+  /// - Parameter preview: empty for none.
   public static func typing(
     session: Identifier, who: Person, isActive: Bool, preview: [UInt8], to json: inout [UInt8]
   ) {
@@ -299,7 +298,9 @@ public enum EventEncoder {
     json.append(UInt8(ascii: "}"))
   }
 
-  /// What is left out is not said.
+  /// - Parameters:
+  ///   - isOnline: for a visitor, else nil.
+  ///   - isViewing: for an operator, else nil.
   public static func presence(
     session: Identifier, who: Person, isOnline: Bool?, isViewing: Bool?, to json: inout [UInt8]
   ) {
@@ -312,7 +313,7 @@ public enum EventEncoder {
     json.append(UInt8(ascii: "}"))
   }
 
-  /// A visitor's place in line: 1 is next, 0 waits no longer.
+  /// A visitor's position in the queue: 1 is next, 0 is no longer waiting.
   public static func queue(
     session: Identifier, position: Int64, waitMilliseconds: Int64?, to json: inout [UInt8]
   ) {
@@ -337,8 +338,8 @@ public enum EventEncoder {
     json.append(UInt8(ascii: "}"))
   }
 
-  /// A row of the operators' list; `conversation` is JSON as the REST API gives it, nil when it
-  /// left the list.
+  /// A row of the inbox.
+  /// - Parameter conversation: JSON in the format of the REST API; nil when the row was removed.
   public static func inbox(
     session: Identifier, conversation: [UInt8]?, to json: inout [UInt8]
   ) {
@@ -363,10 +364,9 @@ public enum EventEncoder {
     json.append(refusal.isRetriable ? "\",\"retry\":true}" : "\",\"retry\":false}")
   }
 
-  /// The answer to `history`: entries ascending by seq, notes hidden from visitors.
+  /// The answer to `history`: entries in ascending order, notes hidden from visitors.
   public static func history(
-    ref: Reference, session: Identifier, _ entries: [Entry], hasMore: Bool,
-    isOperator: Bool,
+    ref: Reference, session: Identifier, _ entries: [Entry], hasMore: Bool, isOperator: Bool,
     to json: inout [UInt8]
   ) {
     open("ok", ref, to: &json)

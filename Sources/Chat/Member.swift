@@ -1,14 +1,14 @@
 public import Primitives
 
-/// Who is on the other end of a connection, after the token was verified.
+/// The verified identity of a connection.
 public struct Member: Sendable, Equatable {
   public var person: Person
   public var workspace: Identifier
-  /// The sessions a visitor's token names; an operator may use every session of the workspace.
+  /// The sessions in a visitor's token. An operator may use every session of the workspace.
   public var sessions: [Identifier] {
     session == .zero ? others : [session] + others
   }
-  /// Nearly every visitor has one: it needs no array. Zero where there is none.
+  /// Nearly every visitor has exactly one, for which no array is allocated. Zero for none.
   private var session: Identifier
   private var others: [Identifier]
   public var expiresAt: WallTime
@@ -23,14 +23,14 @@ public struct Member: Sendable, Equatable {
 
   public var isOperator: Bool { person.role == .operator_ }
 
-  /// Whether this member may use a session. The answer for a foreign session is the same as for a
-  /// missing one (faults A08, A09).
+  /// Whether the member may use a session. If not, the client gets the same error as for a missing
+  /// session (faults A08, A09).
   public func mayUse(_ snapshot: SessionSnapshot) -> Bool {
     guard snapshot.workspace == workspace else { return false }
     return mayName(snapshot.id)
   }
 
-  /// The same as far as the token alone says.
+  /// Whether the token admits a session, whose workspace is not known yet.
   public func mayName(_ id: Identifier) -> Bool {
     isOperator || id == session && id != .zero || others.contains(id)
   }

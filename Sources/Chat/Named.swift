@@ -1,6 +1,6 @@
 import Primitives
 
-/// A closed set of names, as they stand on the wire and in the database.
+/// A closed set of names, as in the protocol and in the database.
 public protocol Named: CaseIterable {
   var text: StaticString { get }
 }

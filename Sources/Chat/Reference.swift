@@ -1,7 +1,7 @@
 import Primitives
 
-/// A client's request id (`ref`), kept exactly as the JSON token that came: a string of at most 32
-/// bytes or an integer. Held inline, so that remembering whom to answer allocates nothing.
+/// A client's request id (`ref`), kept as the JSON token that was received: a string of at most 32
+/// bytes or an integer. Stored inline, without an allocation.
 public struct Reference: Sendable, Equatable {
   /// Two quotes and 32 bytes.
   public static let byteCountMax = 34
@@ -16,6 +16,7 @@ public struct Reference: Sendable, Equatable {
     length = 0
   }
 
+  /// Nil when the token is longer than `byteCountMax`.
   public init?(token: RawSpan) {
     guard token.byteCount <= Reference.byteCountMax else { return nil }
     self.init()

@@ -1,5 +1,5 @@
-/// Why a command was not carried out: the error codes of chirrup.v1. The one table that says which
-/// of them a client may try again with the same id.
+/// Why a command was refused: the error codes of chirrup.v1, and which of them a client may retry
+/// with the same id.
 public enum Refusal: UInt8, Error, Sendable, CaseIterable {
   case badFrame, unknownType, notSubscribed, unauthenticated, forbidden, noSuchSession
   case sessionClosed, tokenExpired, idConflict, tooLarge, rejected, rateLimited, unavailable
@@ -31,7 +31,7 @@ public enum Refusal: UInt8, Error, Sendable, CaseIterable {
     }
   }
 
-  /// What happened and what to do, where the place that refuses has nothing more exact to say.
+  /// The default text of the error: what happened, and what to do.
   public var sentence: StaticString {
     switch self {
     case .badFrame: "The message is not a JSON object of chirrup.v1."
@@ -44,10 +44,10 @@ public enum Refusal: UInt8, Error, Sendable, CaseIterable {
     case .tokenExpired: "The token has expired. Get a new one and authenticate."
     case .idConflict: "This id belongs to another message. Send this one under a new id."
     case .tooLarge: "The message is larger than limits.body_bytes or limits.payload_bytes."
-    case .rejected: "The store will never accept this message."
+    case .rejected: "This message cannot be stored."
     case .rateLimited: "Too many commands. Send again after retry_after_ms."
-    case .unavailable: "The store cannot be reached. Send again under the same id."
-    case .internal_: "The gateway could not finish this. Try again."
+    case .unavailable: "The message store is unreachable. Send again under the same id."
+    case .internal_: "Internal error. Try again."
     }
   }
 }

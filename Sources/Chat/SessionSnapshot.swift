@@ -1,6 +1,6 @@
 public import Primitives
 
-/// Where a conversation stands, as stored in `chat_sessions.status`.
+/// The status of a conversation, as stored in `chat_sessions.status`.
 public enum Status: UInt8, Sendable, Named {
   case waiting, active, closed
 
@@ -13,7 +13,7 @@ public enum Status: UInt8, Sendable, Named {
   }
 }
 
-/// Who a visitor or an operator is, where others see it.
+/// The public identity of a visitor or an operator.
 public struct Person: Sendable, Equatable {
   public var role: Role
   public var id: Identifier
@@ -26,7 +26,7 @@ public struct Person: Sendable, Equatable {
   }
 }
 
-/// How far somebody has read and received a session. Cumulative: they only grow.
+/// The last entries of a session that a person has read and received, by seq. Marks only grow.
 public struct Mark: Sendable, Equatable {
   public var person: Person
   public var read: Int64
@@ -39,12 +39,12 @@ public struct Mark: Sendable, Equatable {
   }
 }
 
-/// Everything about a session that is not in its log: read from the database when the session
-/// becomes warm.
+/// The state of a session apart from its log, read from the database when the session is loaded.
 public struct SessionSnapshot: Sendable, Equatable {
   public var id: Identifier
   public var workspace: Identifier
   public var visitor: Person?
+  /// Names one history of the log: a restore that may have lost entries changes it.
   public var epoch: [UInt8]
   /// The highest committed seq; 0 when the log is empty.
   public var head: Int64

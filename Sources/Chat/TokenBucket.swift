@@ -1,10 +1,10 @@
 public import Primitives
 
-/// A rate limit: so many events a second, so many at once. Held in 8 bytes for each connection.
+/// A rate limiter: a number of events per second, and a number at once. It takes 8 bytes.
 public struct TokenBucket: Sendable {
-  /// Thousandths of an event that may still happen now.
+  /// Thousandths of an event that are allowed now; negative after `charge`.
   private var milliTokens: Int32
-  /// Milliseconds; they wrap, which may cost an idle client some tokens every 49 days.
+  /// In milliseconds. It wraps after 49 days, which may cost an idle client some tokens.
   private var filledAt: UInt32
 
   public init(burst: Int, now: Instant) {
@@ -12,7 +12,7 @@ public struct TokenBucket: Sendable {
     filledAt = UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000)
   }
 
-  /// Takes one event and returns 0, or the milliseconds after which one is free.
+  /// Takes one event. Returns 0, or the milliseconds until one is allowed.
   public mutating func take(perSecond: Int, burst: Int, now: Instant) -> Int64 {
     fill(perSecond: perSecond, burst: burst, now: now)
     if milliTokens >= 1000 {
@@ -22,8 +22,8 @@ public struct TokenBucket: Sendable {
     return (1000 - Int64(milliTokens) + Int64(perSecond) - 1) / Int64(perSecond)
   }
 
-  /// Takes so many events that have happened already; what is not there is owed, a burst at most.
-  /// False when something is owed.
+  /// Takes events that have happened already. Missing ones become a debt of at most one burst.
+  /// Returns false when there is a debt.
   public mutating func charge(_ count: Int, perSecond: Int, burst: Int, now: Instant) -> Bool {
     fill(perSecond: perSecond, burst: burst, now: now)
     milliTokens = max(Int32(-burst * 1000), milliTokens - Int32(min(count, burst)) * 1000)
@@ -32,7 +32,7 @@ public struct TokenBucket: Sendable {
 
   private mutating func fill(perSecond: Int, burst: Int, now: Instant) {
     let milliseconds = UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000)
-    // Negative where the clock stands behind: then nothing is due.
+    // Negative when the clock is behind `filledAt`.
     let elapsed = Int32(bitPattern: milliseconds &- filledAt)
     if elapsed > 0 {
       let filled = Int64(milliTokens) + Int64(elapsed) * Int64(perSecond)

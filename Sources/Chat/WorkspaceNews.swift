@@ -1,30 +1,29 @@
 public import Primitives
 
-/// What happened in a workspace, for those who do something about it later and for whom nobody
-/// waits: the line that moves up, conversations that are given to operators, bots.
+/// An event in a workspace for the background jobs: queue positions, assignment, bots.
 public struct WorkspaceNews: Sendable, Equatable {
   public enum Kind: Sendable, Equatable {
-    /// A conversation stands in line: its first message came, or it was given back.
+    /// A conversation entered the queue: with its first message, or because it was returned.
     case waits
-    /// An operator has it.
+    /// An operator took a conversation.
     case taken
     case closed
-    /// A visitor's message was committed while no operator had the conversation: told for
-    /// workspaces that listen only, see `Engine.listeners`.
+    /// A visitor's message was committed in a conversation without an operator. Only for the
+    /// workspaces in `Engine.listeners`.
     case wrote(seq: Int64)
-    /// An operator came, or takes conversations again.
+    /// An operator came, or became available again.
     case operators
-    /// A visitor has begun to look at a conversation that waits, on the loop that tells it; or
-    /// nobody does so there any more.
-    case audience(Bool)
-    /// Another gateway has moved the line.
-    case line
-    /// Nothing is known to have happened; what was missed is made up for.
+    /// Whether the reporting loop has subscribers of queue positions: reported for each new one,
+    /// and when none is left.
+    case positionSubscribers(Bool)
+    /// Another gateway reported a change of the queue.
+    case queueMoved
+    /// No event, but a regular check for missed ones.
     case sweep
   }
 
   public var workspace: Identifier
-  /// Nil where it is about no single one.
+  /// Nil when the event is not about one session.
   public var session: Identifier?
   public var kind: Kind
 

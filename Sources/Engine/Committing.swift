@@ -2,10 +2,10 @@ public import Chat
 import Primitives
 import Wire
 
-/// Messages on their way to the store, and what is shown once it has committed them.
+/// Messages before and after their commit.
 extension Engine {
-  /// Puts a record into the batch of the loop that owns its session. Also for REST requests and
-  /// bots.
+  /// Adds a record to the batch of the loop that owns its session. REST requests and bots use this
+  /// too.
   public mutating func append(_ item: AppendMail) {
     guard effects.owner(of: item.record.session) == loop else {
       effects.post(.append(item), toOwnerOf: item.record.session)
@@ -19,8 +19,8 @@ extension Engine {
     if let count = sending.submitBatch(submit) { counts.countBatch(count) }
   }
 
-  /// The journal's verdict on a batch, after COMMIT was received. Only now is anything acknowledged
-  /// or shown.
+  /// The outcomes of a batch, after the response to its COMMIT. Nothing is acknowledged or sent to
+  /// subscribers before.
   public mutating func committed(_ batch: borrowing Batch, _ outcomes: [Outcome]) {
     var postponed: Set<Identifier> = []
     for index in 0..<batch.count {
@@ -32,14 +32,13 @@ extension Engine {
         show(batch, index, record, outcome)
       case .duplicate:
         counts.duplicates += 1
-        // Above the head it is news: an earlier attempt had committed, and its answer was lost.
+        // Above the head it is new: an earlier attempt has committed, but its outcome was lost.
         if let session = sessions.index(of: record.session), outcome.seq > sessions[session].head {
           show(batch, index, record, outcome)
         }
       case .unavailable:
         postponed.insert(record.session)
-        // It may have been committed all the same: the session is read again when the store
-        // answers.
+        // It may have been committed nevertheless, so the session is read once the store answers.
         if let session = sessions.index(of: record.session) { sessions[session].isStale = true }
       case .conflict, .noSuchSession, .closed, .rejected: break
       }
@@ -48,21 +47,22 @@ extension Engine {
     sending.finishBatch(postponed: postponed, sessions, &connections, &effects, now: now)
   }
 
-  /// Encodes a committed entry once, at the end of its session's log.
+  /// Appends a committed entry to its session's log, encoded once.
   private mutating func show(
-    _ batch: borrowing Batch, _ position: Int, _ record: Record, _ outcome: Outcome
+    _ batch: borrowing Batch, _ recordIndex: Int, _ record: Record, _ outcome: Outcome
   ) {
-    if record.role == .visitor, outcome.seq == 1 || !listeners.isEmpty {
-      reportVisitorMessage(record, seq: outcome.seq)
+    if record.role == .visitor, outcome.seq == 1 || !effects.listeners.isEmpty {
+      effects.reportVisitorMessage(record, seq: outcome.seq, sessions)
     }
-    if hasPeers { effects.noteChange(record.session, record.workspace) }
+    if effects.hasPeers { effects.noteChange(record.session, record.workspace) }
     guard let index = sessions.index(of: record.session) else {
       touchInbox(ofUnloaded: record.session, of: record.workspace)
       if record.role == .operator_ { effects.report(record.workspace, record.session, .taken) }
       return
     }
     guard sessions[index].phase == .ready, outcome.seq == sessions[index].head + 1 else {
-      // A reply has claimed the conversation: the entry before it says so, and is read with it.
+      // An operator's reply has also claimed the conversation. The entry about the claim has the
+      // seq before it, and is read with it.
       if record.role == .operator_ { effects.report(record.workspace, record.session, .taken) }
       if sessions[index].phase == .loading {
         sessions[index].isStale = true
@@ -73,9 +73,9 @@ extension Engine {
     }
     let session = record.session
     sessions[index].log.append(isNote: record.kind == .note) { json in
-      batch.withSenderName(position) { name in
-        batch.withBody(position) { body in
-          batch.withPayload(position) { payload in
+      batch.withSenderName(recordIndex) { name in
+        batch.withBody(recordIndex) { body in
+          batch.withPayload(recordIndex) { payload in
             EventEncoder.message(
               session: session, seq: outcome.seq, id: record.id, role: record.role,
               kind: record.kind, sender: record.sender, senderName: name, body: body,
@@ -88,32 +88,18 @@ extension Engine {
     touch(index)
   }
 
-  /// News of a visitor's message: of a conversation's first one, and where bots listen, so it stays
-  /// out of the path of the others. Of a session that is not in memory (nobody follows it: it was
-  /// written over REST) nothing is known, so the receivers ask the database.
-  @inline(never)
-  private mutating func reportVisitorMessage(_ record: Record, seq: Int64) {
-    if let index = sessions.ready(record.session), sessions[index].snapshot.status != .waiting {
-      return
-    }
-    if seq == 1 { effects.report(record.workspace, record.session, .waits) }
-    if !listeners.isEmpty, listeners.contains(record.workspace) {
-      effects.report(record.workspace, record.session, .wrote(seq: seq))
-    }
-  }
-
-  /// The session has something new for its subscribers, followers and the operators' lists.
+  /// Records that a session has something new for its subscribers, following loops and the inbox.
   mutating func touch(_ index: SessionIndex) {
     sessions.markDirty(index)
     inbox.touch(index, &sessions, now: now)
   }
 
-  /// Nobody follows the session, but operators' lists show it: its workspace is known from the
-  /// sender of the message, or once it has loaded.
+  /// Records a change of a session that is not in memory, for the inbox. Without a known workspace,
+  /// the session is loaded.
   mutating func touchInbox(ofUnloaded session: Identifier, of workspace: Identifier?) {
     guard inbox.hasWatchers else { return }
     if let workspace { return inbox.touch(session, workspace, now: now) }
-    guard let index = load(session, of: nil) else { return }
+    guard let index = sessions.load(session, of: nil, &presence, &effects, now: now) else { return }
     sessions[index].isInboxPending = true
   }
 }

@@ -1,7 +1,7 @@
-/// What must hold between the components of an engine, for the simulator and the fuzzer: walked
-/// after every step there, never in the gateway.
+/// Invariants between the components, for the simulator and the fuzzer. The gateway never checks
+/// them.
 extension Engine {
-  /// What is wrong, or nil.
+  /// The first invariant that does not hold, or nil.
   package func inconsistency() -> String? {
     connections.inconsistency(sessions) ?? sessions.inconsistency()
       ?? queuePositions.inconsistency(sessions)

@@ -1,7 +1,7 @@
 import Chat
 public import Primitives
 
-/// What the metrics show of an engine. Only its own loop writes it.
+/// An engine's counters for the metrics.
 public struct Counters: Sendable {
   public var framesReceived: UInt64 = 0
   public var commandsReceived: UInt64 = 0
@@ -10,22 +10,22 @@ public struct Counters: Sendable {
   public var duplicates: UInt64 = 0
   public var delivered: UInt64 = 0
   public var refused: [UInt64] = Array(repeating: 0, count: Refusal.allCases.count)
-  /// Connections closed for what the peer did.
+  /// Connections closed because of the peer's input.
   public var faults = FaultCounts()
   public var slowConsumers: UInt64 = 0
-  /// Texts that were deflated: once for each fan-out, however many get it.
+  /// Deflated texts; one that many connections share counts once.
   public var deflated: UInt64 = 0
   public var batches: UInt64 = 0
   public var batchMessages: UInt64 = 0
-  /// By size: element n counts batches of 2ⁿ to 2ⁿ⁺¹ - 1 messages, the last one larger ones too.
+  /// Batches by size: element n counts those of 2ⁿ to 2ⁿ⁺¹ − 1 messages, the last also larger ones.
   public var batchSizes: [UInt64] = Array(repeating: 0, count: Counters.batchSizeCount)
-  /// Sessions that were read into memory, and that left it because others needed the room.
+  /// Sessions read into memory, and sessions evicted to make room for others.
   public var sessionLoads: UInt64 = 0
   public var sessionEvictions: UInt64 = 0
-  /// Recent messages of a session that left memory because others needed the room.
+  /// Sessions whose recent entries were dropped to make room for others.
   public var recentDrops: UInt64 = 0
 
-  /// Enough for `Limits.batchRecords`.
+  /// Covers `Limits.batchRecords`.
   public static let batchSizeCount = 11
 
   public init() {}

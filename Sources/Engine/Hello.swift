@@ -3,11 +3,11 @@ import JSON
 import Primitives
 import Wire
 
-/// From an unknown connection to a member: hello, verification, the move to the session's loop,
-/// renewal.
+/// How a connection becomes a member's: hello, verification of the token, the move to the session's
+/// loop, welcome.
 extension Engine {
-  /// The first message: its first command must be `hello` with a token. The whole message is kept
-  /// while the token is verified, and read again afterwards.
+  /// The first message, whose first command must be `hello` with a token. The message is kept while
+  /// the token is verified, and decoded again in `welcome`.
   mutating func receiveHello(_ connection: ConnectionIndex, _ text: RawSpan) {
     var decoder = CommandDecoder()
     let command: Command?
@@ -33,7 +33,7 @@ extension Engine {
     connections.setPaused(connection, true)
   }
 
-  /// The answer to a `Verification`.
+  /// The result of a `Verification`.
   public mutating func verified(_ id: ConnectionID, _ result: Result<Member, TokenRefusal>) {
     guard connections.contains(id) else { return }
     let connection = id.index
@@ -46,22 +46,18 @@ extension Engine {
     }
   }
 
-  /// A visitor's connection moves to the loop that owns its session, once; everybody else is
-  /// welcome here.
+  /// Accepts a member: moves the connection to another loop, or welcomes it.
   private mutating func admit(_ connection: ConnectionIndex, _ member: Member) {
     if wall >= member.expiresAt {
       rejectHello(connection, .expired)
       return
     }
     connections[connection].member = member
-    if !member.isOperator, let session = member.sessions.first {
-      let target = effects.owner(of: session)
-      if target != loop {
-        effects.depart(connections.id(at: connection), to: target)
-        return
-      }
+    if let target = effects.loopToMove(member) {
+      effects.depart(connections.id(at: connection), to: target)
+    } else {
+      welcome(connection)
     }
-    welcome(connection)
   }
 
   private mutating func rejectHello(_ connection: ConnectionIndex, _ refusal: TokenRefusal) {
@@ -73,36 +69,7 @@ extension Engine {
     close(connection, refusal.closeCode, refusal.reason)
   }
 
-  /// Whether a verified hello moves the connection to another loop, where it is welcomed.
-  public func leaves(_ id: ConnectionID, as member: Member) -> Bool {
-    guard connections.contains(id), connections[id.index].phase == .authenticating,
-      !member.isOperator, let session = member.sessions.first
-    else { return false }
-    return effects.owner(of: session) != loop
-  }
-
-  /// Takes a connection that another loop has verified; nil when this loop is full. Call `settle`
-  /// once the driver has recorded the connection.
-  public mutating func adopt(_ departure: Departure) -> ConnectionID? {
-    guard let id = accept(name: departure.name, isEcho: false, deflate: departure.deflate) else {
-      return nil
-    }
-    let connection = id.index
-    // The hello may be what the next message refers to.
-    connections[connection].contexts = departure.contexts
-    connections[connection].member = departure.member
-    connections[connection].hello = departure.hello
-    if !departure.held.isEmpty { connections[connection].held = departure.held }
-    if !departure.outbox.isEmpty {
-      connections[outbox: connection].append(contentsOf: departure.outbox)
-    }
-    connections[connection].openedAt = departure.openedAt
-    connections[connection].phase = .authenticating
-    connections.setPaused(connection, true)
-    return id
-  }
-
-  /// Welcomes an adopted connection.
+  /// Welcomes a connection that `ConnectionTable.adopt` has added.
   public mutating func settle(_ id: ConnectionID) {
     guard connections.contains(id), connections[id.index].phase == .authenticating else {
       return
@@ -110,14 +77,14 @@ extension Engine {
     welcome(id.index)
   }
 
-  /// Answers the hello and carries out whatever came with and behind it.
+  /// Answers the hello, and processes the commands and the input that followed it.
   private mutating func welcome(_ connection: ConnectionIndex) {
     guard let member = connections[connection].member else { return }
     let hello = connections[connection].hello
     var held = connections[connection].held
-    connections[connection].endPassing()
+    connections[connection].endHandshake()
     connections[connection].phase = .open
-    // Until now a message could have `Limits.helloBytes` only.
+    // Until now messages were limited to `Limits.helloBytes`.
     connections[connection].decoder.limits.messageBytes = Limits.messageBytes
     connections[connection].applyExpiry(of: member, now: now, wall: wall)
     connections.setPaused(connection, false)
@@ -160,8 +127,8 @@ extension Engine {
 }
 
 extension Array where Element == UInt8 {
-  /// The bytes of a string token inside an array token of `text`; without its escapes decoded,
-  /// which an epoch never has.
+  /// The bytes of a string token inside an array token of `text`. Escapes are not decoded; an epoch
+  /// has none.
   init(copying text: RawSpan, of array: JSONScanner.Token, _ token: JSONScanner.Token) {
     self = []
     let list = text.extracting(array.range)

@@ -1,27 +1,14 @@
 import Chat
 import Compression
-public import Primitives
-public import Wire
+import Primitives
+import Wire
 
-/// From bytes to commands.
+/// Input: from bytes to messages to commands.
 extension Engine {
-  /// Takes a connection whose upgrade was answered; nil when the loop is full.
-  /// `name` is a random id, which the engine cannot make itself.
-  public mutating func accept(
-    name: Identifier, isEcho: Bool, deflate: DeflateAgreement? = nil
-  ) -> ConnectionID? {
-    let limits =
-      isEcho
-      ? MessageLimits(messageBytes: EchoLimits.messageBytes, fragments: EchoLimits.fragments)
-      : MessageLimits(messageBytes: Limits.helloBytes, fragments: Limits.messageFragments)
-    return connections.insert(
-      Connection(
-        name: name, purpose: isEcho ? .echo : .chat, limits: limits, deflate: deflate, now: now))
-  }
-
-  /// Takes what the socket gave. The buffer is unmasked in place and may be reused afterwards.
+  /// Processes bytes from the socket. The buffer is unmasked in place; the caller may reuse it
+  /// afterwards.
   public mutating func receive(_ connection: ConnectionIndex, _ buffer: inout MutableRawSpan) {
-    connections[connection].lastHeard = now
+    connections[connection].timing.lastReceivedAt = now
     if connections[connection].phase == .authenticating {
       connections[connection].held.append(buffer.bytes)
       return
@@ -64,7 +51,6 @@ extension Engine {
     }
   }
 
-  /// Inflates a message and hands it on.
   private mutating func receiveDeflated(
     _ connection: ConnectionIndex, _ opcode: Opcode, _ payload: RawSpan
   ) {
@@ -84,7 +70,7 @@ extension Engine {
     {
       close(connection, .rateAbuse, "too many bytes in compressed messages")
     } else if opcode == .text, !inflated.withRawSpan({ UTF8Validator.isValid($0) }) {
-      // RFC 6455 §8.1 speaks of the text, not of the bytes that carried it.
+      // RFC 6455 §8.1 requires UTF-8 of the text, not of the compressed bytes.
       fail(connection, .deflate, .invalidPayload, "inflated text is not UTF-8")
     } else {
       inflated.withRawSpan { message(connection, opcode, $0, isDeflated: true) }
@@ -120,7 +106,8 @@ extension Engine {
     }
   }
 
-  /// Carries out the commands of one message, one a line. The text stays where it lies.
+  /// Performs the commands of one message, one in each line. Tokens are ranges of `text`, which is
+  /// not copied.
   mutating func process(
     _ connection: ConnectionIndex, _ text: RawSpan, skippingFirst: Bool = false
   ) {
@@ -143,9 +130,9 @@ extension Engine {
     if isEmpty { badCommand(connection, .notAnObject, ref: .none) }
   }
 
-  /// A command that cannot be read gets an error and costs one of `Limits.badFrames`.
+  /// Refuses an unreadable command. After `Limits.badFrames` of them the connection is closed.
   mutating func badCommand(_ connection: ConnectionIndex, _ fault: CommandFault, ref: Reference) {
-    connections[connection].badFrames += 1
+    connections[connection].rates.badFrames += 1
     if case .field(let field) = fault {
       connections.refuse(
         connection, ref, .badFrame, sentence: "A field has a value of the wrong type or range.",
@@ -153,7 +140,7 @@ extension Engine {
     } else {
       connections.refuse(connection, ref, .badFrame)
     }
-    if connections[connection].badFrames >= Limits.badFrames {
+    if connections[connection].rates.badFrames >= Limits.badFrames {
       close(connection, .rateAbuse, "too many commands that cannot be read")
     }
   }
@@ -161,7 +148,7 @@ extension Engine {
   private mutating func perform(
     _ connection: ConnectionIndex, _ command: Command, _ text: RawSpan, _ range: Range<Int>
   ) {
-    let wait = connections[connection].commandBucket.take(
+    let wait = connections[connection].rates.commands.take(
       perSecond: Limits.commandsPerSecond, burst: Limits.commandsBurst, now: now)
     if wait > 0 {
       overRate(connection, command, wait)
@@ -179,7 +166,7 @@ extension Engine {
     switch type {
     case .hello:
       connections.refuse(
-        connection, command.ref, .badFrame, sentence: "Hello was said already.")
+        connection, command.ref, .badFrame, sentence: "The connection has sent hello already.")
     case .authenticate: connections.authenticate(connection, command, text, &effects)
     case .subscribe: subscribe(connection, command, text)
     case .unsubscribe: unsubscribe(connection, command)
@@ -188,9 +175,11 @@ extension Engine {
         connection, command, text, sessions, &connections, &effects, now: now)
       if isAccepted { counts.sendsAccepted += 1 }
     case .history: fanOut.history(connection, command, sessions, &connections, &effects)
-    case .read: mark(connection, command, isRead: true)
-    case .delivered: mark(connection, command, isRead: false)
-    case .typing: typing(connection, command, text)
+    case .read, .delivered:
+      fanOut.mark(
+        connection, command, isRead: type == .read, &sessions, &connections, &inbox, &effects,
+        now: now)
+    case .typing: fanOut.typing(connection, command, text, sessions, &connections, &effects)
     case .watch: inbox.watch(connection, command, &connections, &effects)
     case .viewing: presence.view(connection, command, sessions, &connections, &effects)
     case .available: inbox.setAvailable(connection, command, &connections, &effects)
@@ -198,13 +187,13 @@ extension Engine {
     }
   }
 
-  /// Ephemeral commands over the rate are dropped in silence; the others are refused with the time
-  /// to come again.
+  /// Refuses a command that exceeds the rate, with a retry delay. Ephemeral commands are dropped
+  /// without an error.
   private mutating func overRate(
     _ connection: ConnectionIndex, _ command: Command, _ wait: Int64
   ) {
-    connections[connection].overRate += 1
-    if connections[connection].overRate > Limits.overRate {
+    connections[connection].rates.excess += 1
+    if connections[connection].rates.excess > Limits.overRate {
       close(connection, .rateAbuse, "too many commands")
       return
     }
@@ -212,22 +201,14 @@ extension Engine {
     case .typing, .viewing, .read, .delivered, .pong: return
     case .send:
       if let session = command.session, let id = command.id {
-        let place = sessions.index(of: session).flatMap {
+        let subscription = sessions.index(of: session).flatMap {
           connections.subscription(connection, of: $0, sessions)
         }
-        let ordinal = connections[connection].ordinal(place, id)
-        connections.suspend(connection, session, behind: id, ordinal: ordinal, sessions)
+        let ordinal = connections[connection].ordinal(subscription, id)
+        sending.suspend(connection, session, behind: id, ordinal: ordinal, sessions, &connections)
       }
     default: break
     }
     connections.refuse(connection, command.ref, .rateLimited, retryAfter: wait)
   }
-}
-
-/// The bounds of the echo that `--debug-echo` offers: the same transport and framing with another
-/// handler.
-public enum EchoLimits {
-  public static let messageBytes = 16 * 1_048_576
-  /// 65,536 with payload and the empty final one that some senders add.
-  public static let fragments = 65_537
 }

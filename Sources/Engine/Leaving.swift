@@ -2,7 +2,7 @@ import Chat
 import Primitives
 public import Wire
 
-/// The end of a connection: it leaves everything that it follows.
+/// The end of a connection, which first ends its subscriptions and its watching.
 extension Engine {
   /// Sends a close frame and waits for the peer's.
   mutating func close(_ connection: ConnectionIndex, _ code: CloseCode, _ reason: StaticString) {
@@ -11,7 +11,7 @@ extension Engine {
     leaveEverything(connection)
   }
 
-  /// Ends a connection whose peer broke the protocol.
+  /// Ends a connection whose peer violated the protocol.
   mutating func fail(
     _ connection: ConnectionIndex, _ stage: FaultCounts.Stage, _ code: CloseCode,
     _ reason: StaticString
@@ -21,11 +21,11 @@ extension Engine {
     leaveEverything(connection)
   }
 
-  /// Ends a connection whose login has ended, or whose visitor is blocked. Unread output is
-  /// dropped; half a frame may be in the way of a close frame then.
+  /// Ends a connection whose token is no longer valid. If output is waiting, it is discarded
+  /// without a close frame, since it may end within a frame.
   public mutating func revoke(_ connection: ConnectionIndex, _ reason: TokenRefusal) {
     guard connections.isOccupied(connection) else { return }
-    if connections[connection].isBlocked {
+    if connections[connection].socket.isBlocked {
       connections.dropOutbox(connection)
       connections[connection].closeCode = reason.closeCode
       leaveEverything(connection)
@@ -37,7 +37,7 @@ extension Engine {
     close(connection, reason.closeCode, reason.reason)
   }
 
-  /// Closes every connection: the gateway stops.
+  /// Closes every connection, since the gateway stops.
   public mutating func closeAll() {
     for connection in connections.indices where connections.isOccupied(connection) {
       close(
@@ -46,18 +46,18 @@ extension Engine {
     }
   }
 
-  /// Removes the connection of a closed socket and returns the close code for the log.
+  /// Removes the connection of a closed socket. Returns its close code, for the log.
   public mutating func release(_ connection: ConnectionIndex) -> CloseCode? {
     guard connections.isOccupied(connection) else { return nil }
     leaveEverything(connection)
     connections.dropOutbox(connection)
-    let gone = connections.remove(connection)
-    return gone.closeCode
+    let removed = connections.remove(connection)
+    return removed.closeCode
   }
 
   private mutating func leaveEverything(_ connection: ConnectionIndex) {
-    while !connections[connection].subscriptions.isEmpty {
-      leave(connection, connections[connection].subscriptions.count - 1)
+    while let subscription = connections[connection].subscriptions.indices.last {
+      leave(connection, subscription)
     }
     inbox.stopWatching(connection, &connections, &effects)
   }

@@ -2,13 +2,12 @@ import Chat
 import Primitives
 import Wire
 
-/// The database is not the one that was there before: a standby was promoted, or a backup restored.
-/// The log may have gone back behind what this gateway and its clients have seen.
+/// The database is another one than before: a standby was promoted, or a backup restored. It may
+/// lack entries that this gateway and its clients have seen.
 ///
-/// Nothing in memory may have happened, so nothing of it is kept: the sessions are forgotten and
-/// their connections closed. A client that comes back finds another epoch and is sent `resync`. The
-/// same path as after a crash of the gateway, which is tried more often than one of its own would
-/// be.
+/// So nothing in memory is kept: the sessions are removed and their connections closed. A client
+/// that reconnects finds another epoch and receives `resync`. This is the path that clients also
+/// take after a crash of the gateway, and not a rarely used one of its own.
 extension Engine {
   /// This loop's writer has reached another database.
   public mutating func storeReplaced() {
@@ -16,10 +15,11 @@ extension Engine {
     forgetSessions(ofLoop: nil)
   }
 
-  /// A follower shows the owner's head and its own reader's pages: they must come from the same
-  /// database. Two loops learn of another one at different moments; until both have, nothing is
-  /// shown. What comes later is in order: the owner says so before it shows anything new, and this
-  /// loop forgets all it follows.
+  /// On a following loop: the owner's response to `Mail.follow`. This loop combines the owner's
+  /// head with pages that it reads itself, so both must come from the same database. Two loops
+  /// notice a new database at different times; until both have, the session is unavailable. Later
+  /// mail is in order: the owner posts `storeReplaced`, on which this loop forgets the session,
+  /// before anything new.
   mutating func followed(
     _ session: Identifier, _ result: Result<SessionSnapshot, LoadFault>, from store: String
   ) {
@@ -31,8 +31,8 @@ extension Engine {
     sessionLoaded(session, .failure(.unavailable))
   }
 
-  /// - Parameter owner: the loop whose writer has reached another database; nil for this one, whose
-  ///   sessions are all forgotten.
+  /// - Parameter owner: the loop whose writer has reached another database; nil for this loop,
+  ///   which forgets all sessions.
   mutating func forgetSessions(ofLoop owner: Int?) {
     for index in sessions.indices
     where sessions.isOccupied(index)
@@ -41,7 +41,7 @@ extension Engine {
       while let subscriber = sessions[index].subscribers.last {
         close(subscriber.connection, .rebalance, "the database has changed")
       }
-      let session = forget(index)
+      let session = sessions.remove(index, &presence)
       for item in session.waiting where connections.contains(item.connection) {
         close(item.connection.index, .rebalance, "the database has changed")
       }

@@ -3,8 +3,9 @@ import JSON
 import Primitives
 import Wire
 
-/// Subscriptions: a session is loaded for the first one, and stays in memory while it has any.
+/// Subscriptions. The first one loads the session, which stays in memory while it has any.
 extension Engine {
+  /// The command `subscribe`.
   mutating func subscribe(_ connection: ConnectionIndex, _ command: Command, _ text: RawSpan) {
     guard let session = command.session else {
       connections.refuse(
@@ -22,8 +23,7 @@ extension Engine {
 
   mutating func subscribe(_ connection: ConnectionIndex, _ request: SubscribeRequest) {
     guard let member = connections[connection].member else { return }
-    // A visitor learns nothing about a session that its token does not name, not even whether it
-    // exists.
+    // A visitor cannot find out whether a session exists that the token does not name.
     guard member.mayName(request.session) else {
       connections.refuse(connection, request.ref, .noSuchSession)
       return
@@ -38,7 +38,10 @@ extension Engine {
       )
       return
     }
-    guard let index = loadAnew(request.session, of: member.workspace) else {
+    guard
+      let index = sessions.loadCurrent(
+        request.session, of: member.workspace, &presence, &effects, now: now)
+    else {
       connections.refuse(connection, request.ref, .unavailable, retryAfter: 1000)
       return
     }
@@ -52,7 +55,8 @@ extension Engine {
     }
   }
 
-  /// - Parameter isFresh: the database has just been asked, after the client had.
+  /// Answers a `subscribe` whose session has loaded.
+  /// - Parameter isFresh: the session was read from the database after the command arrived.
   mutating func finishSubscribe(
     _ connection: ConnectionIndex, _ index: SessionIndex, _ request: SubscribeRequest,
     isFresh: Bool = false
@@ -65,7 +69,7 @@ extension Engine {
       return
     }
     if let visitor = snapshot.visitor, visitor == connections[connection].member?.person {
-      // One copy of the name for both.
+      // Both share one copy of the name.
       connections[connection].member?.person.name = visitor.name
     }
     let head = snapshot.head
@@ -73,7 +77,8 @@ extension Engine {
     var from = request.after.map { $0 + 1 } ?? max(1, head - tail + 1)
     let isOtherEpoch = !request.epoch.isEmpty && request.epoch != snapshot.epoch
     if !isOtherEpoch, from > head + 1,
-      isBehind(index) || !isFresh && sessions.mayBeBehind(index, from, &effects)
+      !isStoreReachable || sessions.isBehind(index)
+        || !isFresh && sessions.mayBeBehind(index, from, &effects)
     {
       connections.refuse(
         connection, request.ref, .unavailable,
@@ -82,7 +87,7 @@ extension Engine {
       return
     }
     if isOtherEpoch || from > head + 1 {
-      // The log went back behind what the client holds: it drops its copy and starts from the tail.
+      // The log has gone back: the client must drop its copy and start from the tail.
       FrameEncoder.appendFrame(.text, to: &connections[outbox: connection]) {
         EventEncoder.resync(
           ref: .none, session: request.session, epoch: snapshot.epoch, head: head,
@@ -103,13 +108,7 @@ extension Engine {
     queuePositions.add(index, &sessions, &effects)
   }
 
-  /// More may be committed than this loop knows: the answer to a commit was lost, or the
-  /// store cannot be asked. Another loop may have read and shown it meanwhile, so that a client is
-  /// ahead of this one without a sign that the log went back.
-  private func isBehind(_ index: SessionIndex) -> Bool {
-    !isStoreReachable || sessions[index].isStale || sessions[index].isReading
-  }
-
+  /// The command `unsubscribe`.
   mutating func unsubscribe(_ connection: ConnectionIndex, _ command: Command) {
     guard let id = command.session, let index = sessions.index(of: id),
       let subscription = connections.subscription(connection, of: index, sessions)
@@ -122,14 +121,14 @@ extension Engine {
   }
 
   /// Ends one subscription.
-  mutating func leave(_ connection: ConnectionIndex, _ subscription: Int) {
-    let gone = connections.unsubscribe(connection, subscription, &sessions)
-    sessions[gone.session].idleSince = now
-    presence.end(connection, gone, sessions, &connections, &effects)
-    sessions.followersChanged(gone.session)
+  mutating func leave(_ connection: ConnectionIndex, _ subscription: SubscriptionIndex) {
+    let ended = connections.unsubscribe(connection, subscription, &sessions)
+    sessions[ended.session].idleSince = now
+    presence.end(connection, ended, sessions, &connections, &effects)
+    sessions.followersChanged(ended.session)
   }
 
-  /// When a client may try again what could not be done now, in milliseconds.
+  /// The delay before a client should retry, in milliseconds.
   func retryAfter(_ connection: ConnectionIndex) -> Int64 {
     sending.retryAfter(salt: connections[connection].salt, now: now)
   }

@@ -2,22 +2,23 @@ import Chat
 import Primitives
 import Wire
 
-/// Everything that happens because time passed. One sweep over all connections, twice a second,
-/// instead of a timer for each: nothing has to be kept in order. Of an idle connection the sweep
-/// reads one word (`ConnectionTable.isCheckDue`): 20,000 of them in some microseconds, where their
-/// records would have to come from memory, line by line.
+/// What the passing of time causes. One sweep over all connections, twice a second, replaces a
+/// timer for each, and no order has to be kept. The sweep reads one word of an idle connection
+/// (`CheckSchedule`), so 20,000 of them take some microseconds; their records would have to be
+/// fetched from memory line by line.
 extension Engine {
   public static let sweepMilliseconds: Int64 = 500
 
   public mutating func sweep() {
     sweepChecks = 0
-    connections.prepareSweep()
-    for connection in connections.indices where connections.isCheckDue(connection, now) {
+    connections.checks.extend(to: connections.indices.upperBound)
+    for connection in connections.indices
+    where connections.checks.isDue(connection, now) && connections.isOccupied(connection) {
       sweepChecks += 1
       if let expiry = connections.check(connection, sessions, now: now) {
         close(connection, expiry.code, expiry.reason)
       }
-      connections.setNextCheck(connection, connections.nextCheck(connection, sessions))
+      connections.checks.set(connection, connections.nextCheck(connection, sessions))
     }
     for index in sessions.indices where sessions.isOccupied(index) { checkSession(index) }
     sending.expire(sessions, &connections, &effects, now: now)
@@ -34,6 +35,6 @@ extension Engine {
     guard sessions[index].isIdle, !sessions[index].isDirty,
       now.milliseconds(since: sessions[index].idleSince) >= Limits.sessionIdleMilliseconds
     else { return }
-    evict(index)
+    sessions.evict(index, &presence, &effects)
   }
 }

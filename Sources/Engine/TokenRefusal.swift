@@ -1,20 +1,21 @@
 import Chat
 import Wire
 
-/// Why a token does not open a connection, or keep it open, and what its client is told: the error
-/// for its command and the close code for the connection.
+/// Why a token does not open a connection or keep it open, with the error for the client's command
+/// and the close code.
 public enum TokenRefusal: Error, Sendable, CaseIterable {
   case expired
   case invalid
-  /// Too many hellos and renewals from its address.
+  /// Too many hellos and renewals from one address.
   case tooFast
   case tooManyConnections
   case workspaceFull
-  /// The token was issued for pages of another origin than the one that connects (faults A05).
+  /// The token was issued for pages of another origin (faults A05).
   case foreignOrigin
-  /// The operator was disabled, left, logged out, or has another password or role (faults A16).
+  /// The operator was disabled or removed, or has logged out, or the password or role was changed
+  /// (faults A16).
   case revoked
-  /// Somebody else has given the operator's password, and it has not been changed.
+  /// The operator still has the password that an administrator set.
   case passwordChangeRequired
   /// The visitor was blocked, or erased.
   case banned
@@ -37,8 +38,8 @@ public enum TokenRefusal: Error, Sendable, CaseIterable {
     case .workspaceFull: "The workspace has too many connections. Try again later."
     case .foreignOrigin: "The token was issued for another site."
     case .revoked: "The login has ended. Log in again."
-    case .passwordChangeRequired: "The password was given by somebody else. Change it first."
-    case .banned: "This visitor may not write here any more."
+    case .passwordChangeRequired: "An administrator set this password. Change it first."
+    case .banned: "This visitor is blocked."
     }
   }
 

@@ -1,8 +1,8 @@
 import Primitives
 
-/// A JSON object from a peer: checked once in full (RFC 8259, bounded in depth and keys), then read
-/// member by member. Numbers and nested objects stay the text that came, so nothing is rounded on
-/// the way to storage. Of members with the same name the last counts, as in PostgreSQL's `jsonb`.
+/// A JSON object from a client: validated once (RFC 8259, with limits on depth and keys), then read
+/// member by member. Numbers and nested values keep their text, so nothing is rounded before it is
+/// stored. Of members with the same name, the last counts, as in PostgreSQL's `jsonb`.
 public struct JSONObject: Sendable {
   public enum Fault: Error, Equatable {
     case malformed
@@ -14,10 +14,10 @@ public struct JSONObject: Sendable {
   public let text: [UInt8]
   public private(set) var members: [String: JSONScanner.Token] = [:]
 
-  /// Without members.
+  /// An object without members.
   public init() { text = [] }
 
-  /// Some values of a text that was checked.
+  /// An object whose members are tokens of a text that was validated before.
   public init(text: [UInt8], members: [String: JSONScanner.Token]) {
     self.text = text
     self.members = members
@@ -25,7 +25,7 @@ public struct JSONObject: Sendable {
 
   public init(_ text: [UInt8]) throws(Fault) {
     self.text = text
-    // The scanner expects UTF-8, which frames have been checked for, but bodies have not.
+    // The scanner requires UTF-8. Frames were validated, HTTP bodies were not.
     guard String(validating: text, as: UTF8.self) != nil else { throw .malformed }
     let found: [String: JSONScanner.Token]?
     do throws(JSONScanner.Fault) {
@@ -37,7 +37,7 @@ public struct JSONObject: Sendable {
     members = found
   }
 
-  /// The members of the whole text; nil when it is a sound value of another type.
+  /// The members of the whole text. Returns nil when it is a valid value of another type.
   private static func members(
     of text: RawSpan
   ) throws(JSONScanner.Fault) -> [String: JSONScanner.Token]? {
@@ -52,7 +52,7 @@ public struct JSONObject: Sendable {
     while !scanner.accept(UInt8(ascii: "}"), text) {
       let key = try scanner.key(text)
       let token = try scanner.value(text, depth: 1)
-      // A name that cannot be stored is none that is asked for.
+      // No member with an undecodable name is ever read.
       if let name = try? decoded(key, in: text) { members[name] = token }
       scanner.skipSpace(text)
       _ = scanner.accept(UInt8(ascii: ","), text)
@@ -69,7 +69,7 @@ public struct JSONObject: Sendable {
     return String(decoding: characters, as: UTF8.self)
   }
 
-  /// Nil when the member is missing or null.
+  /// A member's value, or nil when it is missing or null.
   public func member(_ name: String) -> JSONScanner.Token? {
     guard let token = members[name], token.kind != .null else { return nil }
     return token
@@ -82,7 +82,7 @@ public struct JSONObject: Sendable {
     }
   }
 
-  /// The values of an array token of this object, which was checked as a whole before.
+  /// The elements of an array token of this object.
   public func elements(of array: JSONScanner.Token) -> [JSONScanner.Token] {
     text.withRawSpan { text in
       var elements: [JSONScanner.Token] = []
@@ -99,9 +99,8 @@ public struct JSONObject: Sendable {
     }
   }
 
-  /// Whether `jsonb` takes every string of this valid JSON: it has no U+0000 and no half surrogate
-  /// pairs. In valid JSON a backslash stands only inside a string, so its escapes can be found
-  /// without a parser.
+  /// Whether `jsonb` accepts every string of this valid JSON text: none has U+0000 or an unpaired
+  /// surrogate. In valid JSON a backslash occurs only inside strings, so no parser is needed.
   public static func isStorable(_ json: [UInt8]) -> Bool {
     var rest = json[...]
     var isHighPending = false

@@ -1,10 +1,10 @@
 public import Primitives
 
-/// Reads JSON (RFC 8259) in place: tokens are ranges of the text, nothing is copied or allocated.
+/// Reads JSON (RFC 8259) in place: tokens are ranges of the text, and nothing is allocated.
 ///
-/// Bounded: nesting by `depthMax`, the keys of each object by `keysMax`. The caller has checked
-/// that the bytes are valid UTF-8. Invariant: `offset` never decreases and never exceeds the end of
-/// the text. It is on the path of every command: the decoder of another module compiles it in.
+/// Nesting is limited by `depthMax`, the keys of each object by `keysMax`. The caller has validated
+/// the text as UTF-8. Invariant: `offset` never decreases and never exceeds the end of the text.
+/// Inlinable, since every command passes through it.
 public struct JSONScanner {
   /// Levels of nested arrays and objects.
   @inlinable public static var depthMax: Int { 16 }
@@ -21,11 +21,11 @@ public struct JSONScanner {
     case string, number, true_, false_, null, object, array
   }
 
-  /// One value. A string's range is without its quotes.
+  /// The type of a value and its range in the text, which excludes the quotes of a string.
   public struct Token: Sendable, Equatable {
     public var kind: TokenKind
     public var range: Range<Int>
-    /// A string that contains a backslash, and so must be decoded before use.
+    /// Whether a string contains a backslash and must be decoded before use.
     public var hasEscapes: Bool
 
     @inlinable
@@ -36,6 +36,7 @@ public struct JSONScanner {
     }
   }
 
+  /// The next byte to read.
   public var offset: Int
 
   @inlinable
@@ -54,7 +55,7 @@ public struct JSONScanner {
   @inlinable
   public func isAtEnd(_ text: RawSpan) -> Bool { offset >= text.byteCount }
 
-  /// Consumes `byte` if it is next.
+  /// Consumes `byte` if it is the next one, and returns whether it is.
   @inlinable
   public mutating func accept(_ byte: UInt8, _ text: RawSpan) -> Bool {
     guard offset < text.byteCount, text.byte(at: offset) == byte else { return false }
@@ -62,7 +63,8 @@ public struct JSONScanner {
     return true
   }
 
-  /// Reads one whole value. `depth` is the number of containers around it.
+  /// Reads and validates one value.
+  /// - Parameter depth: the number of containers around it.
   @inlinable
   public mutating func value(_ text: RawSpan, depth: Int) throws(Fault) -> Token {
     skipSpace(text)
@@ -81,7 +83,7 @@ public struct JSONScanner {
     }
   }
 
-  /// Reads `"key" :` of an object, up to the value.
+  /// Reads `"key":` of an object and returns the key.
   @inlinable
   public mutating func key(_ text: RawSpan) throws(Fault) -> Token {
     skipSpace(text)
@@ -167,7 +169,7 @@ public struct JSONScanner {
     return Token(kind: .number, range: start..<offset, hasEscapes: false)
   }
 
-  /// Skips one object or array and checks it. Recursion is bounded by `depthMax`.
+  /// Reads and validates one object or array. `depthMax` bounds the recursion.
   @inlinable
   mutating func container(_ text: RawSpan, depth: Int) throws(Fault) {
     guard depth < JSONScanner.depthMax else { throw .tooDeep }

@@ -1,25 +1,23 @@
 public import Primitives
 
-/// The text of JSON strings: decoding what came, and quoting what goes out (RFC 8259 §7).
+/// Decodes and encodes the text of JSON strings (RFC 8259 §7).
 public enum JSONText {
   public enum Fault: Error, Equatable {
-    /// U+0000: PostgreSQL cannot store it.
+    /// U+0000, which PostgreSQL cannot store.
     case null
-    /// A surrogate without its partner: no character, so nothing that could be given back
-    /// unchanged.
+    /// An unpaired surrogate, which is not a character and has no form in UTF-8.
     case loneSurrogate
   }
 
-  /// Where the run of bytes ends that stand for themselves in a JSON string, at the latest at the
-  /// range's end: before a quote, a backslash or a control character. Eight bytes a step: of those
-  /// the lowest that is marked is one for certain, and the text is little-endian in the word.
+  /// The offset of the first quote, backslash or control character in the range, or the range's
+  /// end. A step marks the special bytes among eight. A borrow may mark a wrong one, but only above
+  /// a right one, so the lowest mark is exact. In a little-endian word that is the first byte.
   @inlinable @inline(__always)
   static func plainEnd(_ text: RawSpan, _ range: Range<Int>) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let tops: UInt64 = 0x8080_8080_8080_8080
     var offset = range.lowerBound
-    // What people write is longer than names are, and mostly plain: 32 bytes at a time. Whether one
-    // is marked is all that is asked of them.
+    // Message bodies are long and mostly plain, so 32 bytes are tested at once for any mark.
     while offset &+ 32 <= range.upperBound {
       let block = text.block(at: offset)
       let quotes = block ^ ones &* 0x22
@@ -49,7 +47,7 @@ public enum JSONText {
     return offset
   }
 
-  /// Appends the decoded text of a string token that `JSONScanner` has checked.
+  /// Appends the decoded text of a string token from `JSONScanner`.
   public static func decode(
     _ token: JSONScanner.Token, in text: RawSpan, to output: inout [UInt8]
   ) throws(Fault) {
@@ -86,7 +84,7 @@ public enum JSONText {
     return value
   }
 
-  /// Decodes the `\uXXXX` (or pair of them) at `offset` and returns the offset behind it.
+  /// Decodes the `\uXXXX`, or the surrogate pair, at `offset`. Returns the offset after it.
   private static func decodeUnicode(
     at offset: Int, _ token: JSONScanner.Token, in text: RawSpan, to output: inout [UInt8]
   ) throws(Fault) -> Int {
@@ -109,7 +107,7 @@ public enum JSONText {
     }
   }
 
-  /// UTF-8 (RFC 3629 §3).
+  /// Encodes as UTF-8 (RFC 3629 §3).
   private static func appendScalar(_ scalar: UInt32, to output: inout [UInt8]) {
     func byte(_ value: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: value) }
     switch scalar {
@@ -129,8 +127,8 @@ public enum JSONText {
     }
   }
 
-  /// Appends a checked JSON value without the space between its tokens, so that it holds no line
-  /// feed and may stand in a line of events. Refuses the strings that `jsonb` refuses.
+  /// Appends a valid JSON value without white space between its tokens. So it has no line feed,
+  /// which separates events. Throws for strings that `jsonb` does not accept.
   public static func appendCompact(
     _ value: RawSpan, to output: inout [UInt8]
   ) throws(Fault) {
@@ -147,7 +145,7 @@ public enum JSONText {
     }
   }
 
-  /// Copies the string that begins at `start` as it is and returns the offset behind it.
+  /// Copies the string at `start` unchanged. Returns the offset after it.
   private static func copyString(
     _ value: RawSpan, at start: Int, to output: inout [UInt8]
   ) throws(Fault) -> Int {
@@ -177,8 +175,7 @@ public enum JSONText {
     return offset + 1
   }
 
-  /// Appends `text` as a JSON string with its quotes. Runs without a special character are copied
-  /// whole.
+  /// Appends `text` as a JSON string with quotes.
   @inlinable
   public static func append(quoted text: RawSpan, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))
@@ -186,7 +183,7 @@ public enum JSONText {
     output.append(UInt8(ascii: "\""))
   }
 
-  /// The same without the quotes.
+  /// Appends `text` as the content of a JSON string, without quotes.
   @inlinable
   public static func append(escaped text: RawSpan, to output: inout [UInt8]) {
     var copied = 0

@@ -1,18 +1,18 @@
-/// A JSON value as a tree, for what is small, rarely read and of many shapes: settings, replies,
-/// menus. Bounded like everything that `JSONScanner` reads. Of equal names the last one counts, as
-/// in PostgreSQL's `jsonb`.
 import Primitives
 
+/// A JSON value as a tree, for small values of many shapes: settings, replies, menus. The limits
+/// are those of `JSONScanner`. Of members with the same name, the last counts, as in PostgreSQL's
+/// `jsonb`.
 public indirect enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
-  /// The digits as they came, so that nothing is rounded.
+  /// The text of the number, so that nothing is rounded.
   case number(String)
   case string(String)
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// Nil for what is not one sound value in UTF-8.
+  /// Nil unless the text is one valid value in UTF-8 that PostgreSQL can store.
   public init?(_ json: [UInt8]) {
     guard String(validating: json, as: UTF8.self) != nil,
       let value = json.withRawSpan({ JSONValue.whole($0) })
@@ -27,7 +27,7 @@ public indirect enum JSONValue: Sendable, Equatable {
 
   private static func whole(_ text: RawSpan) -> JSONValue? {
     var scanner = JSONScanner()
-    // Read once in full, so that everything below is known to be sound.
+    // Validates the whole text, which the functions below rely on.
     guard let token = try? scanner.value(text, depth: 0) else { return nil }
     scanner.skipSpace(text)
     return scanner.isAtEnd(text) ? value(token, text) : nil
@@ -45,7 +45,7 @@ public indirect enum JSONValue: Sendable, Equatable {
     }
   }
 
-  /// Nil for half a surrogate pair and for U+0000, which PostgreSQL cannot store.
+  /// Nil for an unpaired surrogate and for U+0000, which PostgreSQL cannot store.
   private static func decoded(_ token: JSONScanner.Token, _ text: RawSpan) -> String? {
     var bytes: [UInt8] = []
     guard (try? JSONText.decode(token, in: text, to: &bytes)) != nil, !bytes.contains(0) else {
@@ -88,7 +88,7 @@ public indirect enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue {
-  /// A member of an object; nil for null, for none, and for what is no object.
+  /// A member of an object. Nil when it is missing or null, and for other types.
   public subscript(_ name: String) -> JSONValue? {
     guard case .object(let members) = self, let value = members[name], value != .null else {
       return nil
@@ -108,7 +108,8 @@ extension JSONValue {
     if case .number(let digits) = self { JSONValue.whole(digits[...]).map { Int($0) } } else { nil }
   }
 
-  /// `5.0` is a whole number too (JSON Schema 2020-12, Validation §6.1.1); nil for others.
+  /// The value of an integer; `5.0` is one too (JSON Schema 2020-12, Validation §6.1.1). Nil for
+  /// other numbers.
   public static func whole(_ digits: Substring) -> Int64? {
     let halves = digits.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
     guard halves.count < 2 || halves[1].allSatisfy({ $0 == UInt8(ascii: "0") }) else { return nil }
@@ -123,7 +124,8 @@ extension JSONValue {
     if case .object(let members) = self { members } else { nil }
   }
 
-  /// The value as JSON text, members by name, so that equal values have equal texts.
+  /// Appends the value as JSON text, with members in the order of their names, so that equal values
+  /// have equal texts.
   public func append(to json: inout [UInt8]) {
     switch self {
     case .null: json.append("null" as StaticString)

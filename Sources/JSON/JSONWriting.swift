@@ -1,10 +1,9 @@
 public import Primitives
 
-/// Writing JSON objects (RFC 8259) into a byte array: an answer is built in one pass, without
-/// values between.
+/// Writes JSON objects (RFC 8259) into a byte array in one pass, without a tree of values.
 extension Array where Element == UInt8 {
-  /// Appends a comma unless nothing precedes the next member or element. Only a whole value or an
-  /// opening bracket can stand before it, so the last byte decides.
+  /// Appends a comma unless the next member or element is the first. Only a value or an opening
+  /// bracket can precede it, so the last byte decides.
   public mutating func appendComma() {
     guard let last, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") else { return }
     append(UInt8(ascii: ","))
@@ -21,13 +20,13 @@ extension Array where Element == UInt8 {
     appendMember(key, utf8: Array(value.utf8))
   }
 
-  /// The text is valid UTF-8, as everything is that PostgreSQL stored.
+  /// - Parameter value: valid UTF-8, as all text from PostgreSQL is.
   public mutating func appendMember(_ key: StaticString, utf8 value: [UInt8]) {
     appendKey(key)
     JSONText.append(quoted: value, to: &self)
   }
 
-  /// Leaves the member out when there is no text.
+  /// Omits the member when the text is nil.
   public mutating func appendMember(_ key: StaticString, ifAny value: String?) {
     if let value { appendMember(key, value) }
   }
@@ -56,7 +55,7 @@ extension Array where Element == UInt8 {
     append(UInt8(ascii: "\""))
   }
 
-  /// Appends JSON text that was checked or made before.
+  /// - Parameter value: valid JSON text.
   public mutating func appendMember(_ key: StaticString, json value: [UInt8]) {
     appendKey(key)
     append(contentsOf: value)
@@ -86,7 +85,7 @@ extension Array where Element == UInt8 {
     append(UInt8(ascii: "}"))
   }
 
-  /// `{…}` with the members that `members` appends.
+  /// Returns `{…}` with the members that `members` appends.
   public static func object(_ members: (inout [UInt8]) -> Void) -> [UInt8] {
     var json = Array("{".utf8)
     members(&json)

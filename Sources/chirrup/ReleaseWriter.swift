@@ -30,7 +30,7 @@ struct ReleaseWriter: ~Copyable {
     let record = Record(
       workspace: message.workspace, session: message.session, id: message.id, role: role,
       kind: kind, sender: message.sender,
-      origin: Origin(loop: 0, slot: 0, generation: 0, isRequest: true, ref: .none))
+      origin: Origin(loop: 0, index: 0, generation: 0, isRequest: true, ref: .none))
     var batch = Batch()
     message.senderName.withRawSpan { name in
       message.body.withRawSpan { body in

@@ -8,7 +8,7 @@ struct BatchTests {
     Record(
       workspace: Identifier(high: 3, low: 1), session: Identifier(high: 1, low: 1),
       id: Identifier(high: 2, low: number), role: .visitor, kind: .text, sender: nil,
-      origin: Origin(loop: 0, slot: 0, generation: 1, isRequest: false, ref: .none))
+      origin: Origin(loop: 0, index: 0, generation: 1, isRequest: false, ref: .none))
   }
 
   @Test("records keep their order and their bytes, and an emptied batch can be filled again")

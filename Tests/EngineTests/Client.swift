@@ -4,10 +4,10 @@ import Engine
 import Primitives
 import Wire
 
-/// The other end of one connection: what it says goes in as masked frames, what it hears comes out
-/// as frames.
+/// The peer of one connection. It sends masked frames to the engine and decodes the engine's
+/// output.
 final class Client {
-  enum Heard: Equatable {
+  enum Received: Equatable {
     case text(String)
     case binary(Int)
     case pong(String)
@@ -16,39 +16,39 @@ final class Client {
 
   unowned let world: World
   var loop: Int
-  var slot: ConnectionID
+  var connection: ConnectionID
   private var decoder: MessageDecoder
   private let deflate: DeflateAgreement?
   private var inflater: Inflater
   private var deflater: Deflater
-  /// How long each deflated message was on the wire, in the order in which they were heard.
+  /// The payload size of each deflated message, in the order of their receipt.
   private(set) var deflatedCounts: [Int] = []
 
-  init(world: World, loop: Int, slot: ConnectionID, deflate: DeflateAgreement? = nil) {
+  init(world: World, loop: Int, connection: ConnectionID, deflate: DeflateAgreement? = nil) {
     self.world = world
     self.loop = loop
-    self.slot = slot
+    self.connection = connection
     self.deflate = deflate
     decoder = MessageDecoder(
       role: .client, limits: MessageLimits(messageBytes: 1 << 24, fragments: 1 << 20),
       allowsDeflated: deflate != nil)
-    // Exactly the windows that were agreed: whoever uses more is found out.
+    // The negotiated windows, so that a larger one in use is an error.
     inflater = Inflater(windowBits: Int(deflate?.serverWindowBits ?? 15))
     deflater = Deflater(
       level: 6, windowBits: max(9, Int(deflate?.clientWindowBits ?? 15)), memoryLevel: 8)
     world.register(self)
   }
 
-  /// Says a text deflated, as one frame or in two.
-  func sayDeflated(_ text: String, opcode: Opcode = .text, isCut: Bool = false) {
+  /// Sends a deflated text in one frame, or in two.
+  func sendDeflated(_ text: String, opcode: Opcode = .text, isCut: Bool = false) {
     var payload: [UInt8] = []
     Array(text.utf8).withRawSpan {
       deflater.deflate($0, keepsContext: deflate?.clientForgets == false, to: &payload)
     }
-    sayDeflated(payload, opcode: opcode, isCut: isCut)
+    sendDeflated(payload, opcode: opcode, isCut: isCut)
   }
 
-  func sayDeflated(_ payload: [UInt8], opcode: Opcode = .text, isCut: Bool = false) {
+  func sendDeflated(_ payload: [UInt8], opcode: Opcode = .text, isCut: Bool = false) {
     var bytes: [UInt8] = []
     let middle = isCut ? payload.count / 2 : payload.count
     Array(payload[..<middle]).withRawSpan {
@@ -73,7 +73,7 @@ final class Client {
     return text
   }
 
-  func say(_ text: String, opcode: Opcode = .text) {
+  func send(_ text: String, opcode: Opcode = .text) {
     var bytes: [UInt8] = []
     Array(text.utf8).withRawSpan {
       FrameEncoder.appendMaskedFrame(opcode, payload: $0, maskKey: 0x1234_5678, to: &bytes)
@@ -81,33 +81,33 @@ final class Client {
     send(bytes)
   }
 
-  /// Says `send` under a new id, or under the given one. `body` is put in as it stands.
+  /// Sends the command `send`, by default with a new id. `body` is not escaped.
   func post(
     _ body: String, to session: Identifier, id: Identifier? = nil, kind: String? = nil, ref: Int = 1
   ) {
     let kind = kind.map { #","kind":"\#($0)""# } ?? ""
     let id = id ?? world.makeID()
-    say(
+    send(
       #"{"type":"send","ref":\#(ref),"session":"\#(session)","id":"\#(id)"\#(kind),"#
         + #""body":"\#(body)"}"#)
   }
 
   func send(_ bytes: [UInt8]) {
     var bytes = bytes
-    bytes.withMutableRawSpan { world.loops[loop].engine.receive(slot.index, &$0) }
+    bytes.withMutableRawSpan { world.loops[loop].engine.receive(connection.index, &$0) }
   }
 
-  /// Everything the connection may send now, decoded.
-  func hear() -> [Heard] {
+  /// Decodes all output of the connection.
+  func receive() -> [Received] {
     var output: [UInt8] = []
     for _ in 0..<100 {
       let before = output.count
       world.loops[loop].engine.settleSessions()
-      world.loops[loop].engine.collect(slot.index, into: &output)
+      world.loops[loop].engine.collect(connection.index, into: &output)
       world.settle()
       if output.count == before { break }
     }
-    var heard: [Heard] = []
+    var received: [Received] = []
     output.withMutableRawSpan { buffer in
       var offset = 0
       while offset < buffer.byteCount {
@@ -128,30 +128,30 @@ final class Client {
         }
         switch step {
         case .needMoreBytes: return
-        case .message(.text, let location): heard.append(.text(text(location)))
+        case .message(.text, let location): received.append(.text(text(location)))
         case .deflatedMessage(let opcode, let location):
           let whole = inflate(bytes(location))
-          heard.append(
+          received.append(
             opcode == .text ? .text(String(decoding: whole, as: UTF8.self)) : .binary(whole.count))
-        case .message(_, let location): heard.append(.binary(text(location).utf8.count))
+        case .message(_, let location): received.append(.binary(text(location).utf8.count))
         case .ping: continue
-        case .pong(let location): heard.append(.pong(text(location)))
-        case .close(let code, _): heard.append(.close(code?.rawValue))
+        case .pong(let location): received.append(.pong(text(location)))
+        case .close(let code, _): received.append(.close(code?.rawValue))
         }
       }
     }
-    return heard
+    return received
   }
 
-  /// The texts only, each shortened to its type and the fields named.
+  /// The types of the received texts.
   func texts() -> [String] {
-    hear().compactMap { if case .text(let text) = $0 { text } else { nil } }
+    receive().compactMap { if case .text(let text) = $0 { text } else { nil } }
   }
 
   func types() -> [String] { texts().map { field("type", of: $0) } }
 }
 
-/// The value of a field of flat JSON, as it stands there; empty when it is missing.
+/// The text of a field's value in flat JSON; empty when it is missing.
 func field(_ name: String, of json: String) -> String {
   guard let start = json.firstRange(of: "\"\(name)\":") else { return "" }
   let rest = json[start.upperBound...]

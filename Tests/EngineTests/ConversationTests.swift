@@ -6,7 +6,7 @@ import Wire
 
 @Suite("A conversation through one loop")
 struct ConversationTests {
-  @Test("hello with a good token is answered by welcome, under the same ref")
+  @Test("hello with a valid token is answered by welcome with the same ref")
   func hello() {
     let world = World()
     _ = world.makeSession()
@@ -16,39 +16,39 @@ struct ConversationTests {
     #expect(field("ref", of: texts[0]) == "h")
   }
 
-  @Test("a bad token is refused with unauthenticated and close code 4203")
+  @Test("an invalid token is refused with unauthenticated and close code 4203")
   func badToken() {
     let world = World()
     let client = world.connect()
-    client.say(#"{"type":"hello","token":"nonsense"}"#)
+    client.send(#"{"type":"hello","token":"nonsense"}"#)
     world.settle()
-    let heard = client.hear()
-    #expect(heard.count == 2)
-    if case .text(let text) = heard[0] { #expect(field("code", of: text) == "unauthenticated") }
-    #expect(heard[1] == .close(4203))
+    let received = client.receive()
+    #expect(received.count == 2)
+    if case .text(let text) = received[0] { #expect(field("code", of: text) == "unauthenticated") }
+    #expect(received[1] == .close(4203))
   }
 
   @Test("a command before hello closes with 4203")
   func commandBeforeHello() {
     let world = World()
     let client = world.connect()
-    client.say(#"{"type":"typing","session":"x"}"#)
-    let heard = client.hear()
-    #expect(heard.last != nil)
-    client.say(#"{"type":"watch","ref":1,"inbox":true}"#)
-    #expect(client.hear().last == .close(4203))
+    client.send(#"{"type":"typing","session":"x"}"#)
+    let received = client.receive()
+    #expect(received.last != nil)
+    client.send(#"{"type":"watch","ref":1,"inbox":true}"#)
+    #expect(client.receive().last == .close(4203))
   }
 
-  @Test("commands pipelined behind hello are carried out after it, in order")
+  @Test("commands pipelined after hello are performed after it, in order")
   func pipelined() {
     let world = World()
     let session = world.makeSession(entries: 2)
     let client = world.connect()
-    client.say(
+    client.send(
       #"{"type":"hello","ref":1,"token":"visitor","#
         + #""subscribe":[{"session":"\#(session)","after":1}]}"# + "\n"
         + #"{"type":"read","session":"\#(session)","seq":1}"#)
-    client.say(#"{"type":"nonsense","ref":2}"#)
+    client.send(#"{"type":"nonsense","ref":2}"#)
     world.settle()
     let types = client.types()
     #expect(types.first == "welcome")
@@ -57,27 +57,27 @@ struct ConversationTests {
     #expect(types.contains("error"))
   }
 
-  @Test("a send behind its own subscribe to a cold session waits for it to load")
+  @Test("a send after its own subscribe waits until the session has loaded")
   func sendBehindSubscribe() {
     let world = World()
     let session = world.makeSession(entries: 1)
     let ada = world.member("visitor")
     _ = ada.texts()
-    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(session)","after":0}"#)
+    ada.send(#"{"type":"subscribe","ref":1,"session":"\#(session)","after":0}"#)
     for number in 0..<(Limits.inFlight + 1) { ada.post("\(number)", to: session, ref: number) }
     world.settle()
     world.commit()
-    let heard = ada.texts()
-    #expect(heard.filter { field("type", of: $0) == "ack" }.count == Limits.inFlight)
-    #expect(heard.filter { field("code", of: $0) == "rate_limited" }.count == 1)
+    let received = ada.texts()
+    #expect(received.filter { field("type", of: $0) == "ack" }.count == Limits.inFlight)
+    #expect(received.filter { field("code", of: $0) == "rate_limited" }.count == 1)
     #expect(
-      heard.filter { field("type", of: $0) == "message" }.map { field("seq", of: $0) }
+      received.filter { field("type", of: $0) == "message" }.map { field("seq", of: $0) }
         == (1...Limits.inFlight + 1).map { "\($0)" })
-    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(world.makeID())"}"#)
+    ada.send(#"{"type":"subscribe","ref":1,"session":"\#(world.makeID())"}"#)
     #expect(ada.texts().map { field("code", of: $0) } == ["no_such_session"])
   }
 
-  @Test("an ack and the message come only after the commit, and once each")
+  @Test("an ack and the message are sent once, after the commit")
   func ackAfterCommit() {
     let world = World()
     let session = world.makeSession()
@@ -91,26 +91,26 @@ struct ConversationTests {
     #expect(ada.texts().isEmpty)
     #expect(mika.texts().isEmpty)
     world.commit()
-    let heard = ada.texts()
-    #expect(heard.map { field("type", of: $0) } == ["ack", "message"])
-    #expect(field("seq", of: heard[0]) == "1")
-    #expect(field("ref", of: heard[0]) == "7")
+    let received = ada.texts()
+    #expect(received.map { field("type", of: $0) } == ["ack", "message"])
+    #expect(field("seq", of: received[0]) == "1")
+    #expect(field("ref", of: received[0]) == "7")
     let shown = mika.texts()
     #expect(shown.map { field("body", of: $0) } == ["hello"])
     #expect(ada.texts().isEmpty)
   }
 
-  @Test("the same id again is acked as a duplicate with the old seq and shown to nobody")
+  @Test("a repeated id is acked as a duplicate with its seq and not sent to subscribers")
   func duplicate() {
     let world = World()
     let session = world.makeSession()
     let ada = world.member("visitor", session)
     let id = world.makeID()
     let send = #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(id)","body":"once"}"#
-    ada.say(send)
+    ada.send(send)
     world.commit()
     _ = ada.texts()
-    ada.say(send)
+    ada.send(send)
     world.commit()
     let again = ada.texts()
     #expect(again.count == 1)
@@ -121,7 +121,7 @@ struct ConversationTests {
     #expect(ada.texts().map { field("code", of: $0) } == ["id_conflict"])
   }
 
-  @Test("subscribe after n brings n+1 … head once and then live, from the database and from memory")
+  @Test("subscribe after n sends n+1 … head once and then live, from the database and from memory")
   func resume() {
     let world = World()
     let session = world.makeSession(entries: 350)
@@ -140,23 +140,23 @@ struct ConversationTests {
   }
 
   @Test(
-    "a client whose epoch is another, or who is ahead, is told to resync and starts from the tail")
+    "a client with another epoch or ahead of the log gets resync and starts from the tail")
   func resync() {
     let world = World()
     let session = world.makeSession(entries: 60)
     let ada = world.member("visitor")
     _ = ada.texts()
-    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(session)","after":99}"#)
+    ada.send(#"{"type":"subscribe","ref":1,"session":"\#(session)","after":99}"#)
     world.settle()
     var texts = ada.texts()
     #expect(field("reason", of: texts.removeFirst()) == "ahead")
     #expect(field("from", of: texts.removeFirst()) == "11")
-    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(session)","after":60,"epoch":"e0"}"#)
+    ada.send(#"{"type":"subscribe","ref":1,"session":"\#(session)","after":60,"epoch":"e0"}"#)
     texts = ada.texts()
     #expect(field("reason", of: texts[0]) == "epoch")
   }
 
-  @Test("a note reaches a visitor as a place holder, so that no seq is missing")
+  @Test("a visitor receives a placeholder for a note, so that no seq is missing")
   func notes() {
     let world = World()
     let session = world.makeSession()
@@ -166,29 +166,29 @@ struct ConversationTests {
     mika.post("secret", to: session, kind: "note", ref: 1)
     world.commit()
     #expect(mika.texts().contains { $0.contains("secret") })
-    let heard = ada.texts()
-    #expect(heard.map { field("kind", of: $0) } == ["hidden"])
-    #expect(!heard[0].contains("secret"))
+    let received = ada.texts()
+    #expect(received.map { field("kind", of: $0) } == ["hidden"])
+    #expect(!received[0].contains("secret"))
     ada.post("x", to: session, kind: "note", ref: 1)
     #expect(ada.texts().map { field("code", of: $0) } == ["forbidden"])
   }
 
-  @Test("a session of another visitor answers like one that does not exist")
+  @Test("a foreign session is refused like one that does not exist")
   func foreign() {
     let world = World()
     let foreign = world.makeSession(entries: 1)
     _ = world.makeSession()
     let ada = world.member("visitor")
     _ = ada.texts()
-    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(foreign)"}"#)
-    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(world.makeID())"}"#)
+    ada.send(#"{"type":"subscribe","ref":1,"session":"\#(foreign)"}"#)
+    ada.send(#"{"type":"subscribe","ref":1,"session":"\#(world.makeID())"}"#)
     world.settle()
     let answers = ada.texts()
     #expect(answers.count == 2)
     #expect(answers[0] == answers[1])
   }
 
-  @Test("an operator of another workspace finds no session")
+  @Test("an operator cannot subscribe to a session of another workspace")
   func foreignWorkspace() {
     let world = World()
     let session = world.makeSession()
@@ -200,7 +200,7 @@ struct ConversationTests {
     #expect(stranger.texts().map { field("code", of: $0) } == ["", "no_such_session"])
   }
 
-  @Test("typing goes to the others, the preview to operators only")
+  @Test("typing is sent to the others, its preview only to operators")
   func typing() {
     let world = World()
     let session = world.makeSession()
@@ -208,22 +208,22 @@ struct ConversationTests {
     let tab = world.member("visitor", session)
     let mika = world.member("operator", session)
     _ = (ada.texts(), tab.texts(), mika.texts())
-    ada.say(#"{"type":"typing","session":"\#(session)","active":true,"preview":"I am"}"#)
+    ada.send(#"{"type":"typing","session":"\#(session)","active":true,"preview":"I am"}"#)
     #expect(ada.texts().isEmpty)
     #expect(tab.texts().map { field("preview", of: $0) } == [""])
     #expect(mika.texts().map { field("preview", of: $0) } == ["I am"])
   }
 
-  @Test("marks only grow, never pass the head, and are stored once a second")
+  @Test("marks only grow, never exceed the head, and are stored once a second")
   func marks() {
     let world = World()
     let session = world.makeSession(entries: 5)
     let ada = world.member("visitor", session)
     let mika = world.member("operator", session)
     _ = (ada.texts(), mika.texts())
-    mika.say(#"{"type":"read","session":"\#(session)","seq":3}"#)
-    mika.say(#"{"type":"read","session":"\#(session)","seq":2}"#)
-    mika.say(#"{"type":"read","session":"\#(session)","seq":99}"#)
+    mika.send(#"{"type":"read","session":"\#(session)","seq":3}"#)
+    mika.send(#"{"type":"read","session":"\#(session)","seq":2}"#)
+    mika.send(#"{"type":"read","session":"\#(session)","seq":99}"#)
     #expect(ada.texts().map { field("read", of: $0) } == ["3", "5"])
     world.advance(milliseconds: 1500)
     world.settle()

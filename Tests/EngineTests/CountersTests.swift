@@ -3,7 +3,7 @@ import Testing
 @testable import Engine
 
 @Suite struct CountersTests {
-  @Test func `batches are counted by powers of two, and the last bucket takes the rest`() {
+  @Test func `batches are counted by powers of two, larger ones in the last bucket`() {
     var counters = Counters()
     for size in [1, 2, 3, 4, 511, 512, 5_000] { counters.countBatch(size) }
     #expect(counters.batches == 7)

@@ -1,11 +1,11 @@
-/// permessage-deflate in the engine: what is compressed, how often, for whom, and what a peer
-/// cannot do with it.
 import Chat
 import Engine
 import Primitives
 import Testing
 import Wire
 
+/// permessage-deflate in the engine: which texts are compressed, how often and for whom, and its
+/// limits for a peer.
 @Suite struct DeflateTests {
   private static let long = String(
     repeating: "where is my parcel, and when will it come? ", count: 30)
@@ -23,19 +23,19 @@ import Wire
     return counts
   }
 
-  @Test("a conversation in compressed messages, whole and cut", arguments: [plain, keeping])
+  @Test("a conversation in compressed messages, whole and fragmented", arguments: [plain, keeping])
   func conversation(agreement: DeflateAgreement) {
     let world = World(loops: 2)
     let session = world.makeSession(entries: 1, ownedBy: 1)
     let client = world.connect(loop: 0, deflate: agreement)
-    client.sayDeflated(
+    client.sendDeflated(
       #"{"type":"hello","token":"visitor","subscribe":[{"session":"\#(session)"}]}"#)
     world.settle()
-    #expect(client.loop == 1, "it moved, and its context with it")
+    #expect(client.loop == 1, "the connection moved with its contexts")
     #expect(client.types() == ["welcome", "subscribed", "message", "live"])
     #expect(client.deflatedCounts.isEmpty, "secrets and short texts are not compressed")
     for (number, isCut) in [false, true, true, false].enumerated() {
-      client.sayDeflated(
+      client.sendDeflated(
         #"{"type":"send","session":"\#(session)","id":"\#(world.makeID())","#
           + #""body":"\#(Self.long)"}"#,
         isCut: isCut)
@@ -46,19 +46,21 @@ import Wire
       #expect(client.deflatedCounts.count == number + 1)
     }
     if !agreement.serverForgets {
-      #expect(client.deflatedCounts[3] < client.deflatedCounts[0] / 2, "it refers to the others")
+      #expect(
+        client.deflatedCounts[3] < client.deflatedCounts[0] / 2, "it refers to the earlier messages"
+      )
     }
     #expect(Self.faults(world).isEmpty)
   }
 
-  @Test("one deflated copy for all who follow, made when the first of them has compression")
+  @Test("subscribers share one deflated copy, made for the first one with compression")
   func sharedCopy() {
     let world = World()
     let session = world.makeSession()
     let writer = world.member("visitor", session)
     writer.post(Self.long, to: session)
     world.commit()
-    #expect(world.loops[0].engine.counters.deflated == 0, "nobody has compression yet")
+    #expect(world.loops[0].engine.counters.deflated == 0, "no subscriber has compression yet")
     let readers = (0..<5).map { _ in world.member("operator", session, deflate: Self.plain) }
     for reader in readers { #expect(reader.types().last == "live") }
     #expect(world.loops[0].engine.counters.deflated == 1)
@@ -74,36 +76,36 @@ import Wire
     #expect(writer.deflatedCounts.isEmpty)
   }
 
-  @Test("what comes out of messages counts against the rate, and a flood of it closes with 4103")
+  @Test("inflated bytes count against the rate, and too many close with 4103")
   func inflatedRate() {
     let world = World()
     let session = world.makeSession()
     let ada = world.member("visitor", session, deflate: Self.plain)
-    _ = ada.hear()
+    _ = ada.receive()
     let filler = String(repeating: "a", count: 60_000)
     let text = #"{"type":"typing","session":"\#(session)","text":"\#(filler)"}"#
     let charge = text.utf8.count / Limits.inflatedBytesOfCommand
-    // A burst, as much again that is owed, and what is over the rate.
+    // The burst, the same as debt, and the commands allowed over the rate.
     let most = (2 * Limits.commandsBurst + Limits.overRate) / charge + 1
     var count = 0
     while count < 10 * most {
-      ada.sayDeflated(text)
+      ada.sendDeflated(text)
       count += 1
-      if ada.hear().last == .close(4103) { break }
+      if ada.receive().last == .close(4103) { break }
     }
-    #expect(count > Limits.commandsBurst / (charge + 1), "the burst is everybody's")
+    #expect(count > Limits.commandsBurst / (charge + 1), "the burst is allowed")
     #expect(count <= most)
   }
 
-  @Test("the longest texts at the rate of sends are never over it, compressed or not")
+  @Test("the longest texts at the rate of sends never exceed it, compressed or not")
   func longTextsAtTheirRate() {
     let world = World()
     let session = world.makeSession()
     let ada = world.member("visitor", session, deflate: Self.plain)
-    _ = ada.hear()
+    _ = ada.receive()
     let text = String(repeating: "where is it? ", count: 1_250)
     for _ in 0..<200 {
-      ada.sayDeflated(
+      ada.sendDeflated(
         #"{"type":"send","session":"\#(session)","id":"\#(world.makeID())","body":"\#(text)"}"#)
       world.commit()
       #expect(!ada.types().contains("error"))
@@ -111,37 +113,37 @@ import Wire
     }
   }
 
-  @Test("the log forgets deflated entries with the others", arguments: [plain, keeping])
+  @Test("the log drops deflated entries with the others", arguments: [plain, keeping])
   func trimming(agreement: DeflateAgreement) {
     let world = World()
     let session = world.makeSession()
     let writer = world.member("visitor", session, deflate: agreement)
     let reader = world.member("operator", session, deflate: agreement)
-    _ = (writer.hear(), reader.hear())
+    _ = (writer.receive(), reader.receive())
     for number in 0..<600 {
       writer.post(number % 3 == 0 ? "\(number)" : "\(number) \(Self.long)", to: session)
       world.advance(milliseconds: 60)
       world.commit()
-      // The reader hears now and then, and once after its place was trimmed away.
+      // The reader receives rarely, once after its position was trimmed away.
       let bodies = writer.texts().map { field("body", of: $0) }
       #expect(bodies.contains { $0 == "\(number)" || $0.hasPrefix("\(number) ") })
       guard number % 50 == 49 || number == 599 else { continue }
-      reader.say(#"{"type":"pong"}"#)
+      reader.send(#"{"type":"pong"}"#)
       let late = reader.texts().filter { field("type", of: $0) == "message" }
       #expect(late.count == 50)
       #expect(field("seq", of: late.last ?? "") == "\(number + 1)")
     }
   }
 
-  @Test("a smaller window of the client is kept to, also by long messages", arguments: [9, 12])
+  @Test("a smaller window of the client is observed, also by long messages", arguments: [9, 12])
   func windows(bits: UInt8) {
     let world = World()
     let session = world.makeSession()
     var narrow = DeflateAgreement()
     narrow.serverWindowBits = bits
     let client = world.member("visitor", session, deflate: narrow)
-    _ = client.hear()
-    // Far repetitions, which a window of 15 bits would refer to.
+    _ = client.receive()
+    // Distant repetitions, within a window of 15 bits.
     let body = String(repeating: (0..<600).map { "\($0 * 7919)" }.joined(), count: 3)
     client.post(body, to: session)
     world.commit()
@@ -149,13 +151,13 @@ import Wire
     #expect(client.deflatedCounts.count == 1)
   }
 
-  @Test("secrets and answers are never compressed, nor notes beside a visitor's texts (faults D14)")
+  @Test("secrets and responses are never compressed, nor notes with a visitor's texts (faults D14)")
   func secrets() {
     let world = World()
     let session = world.makeSession(entries: 30)
     let clerk = world.member("operator", deflate: Self.plain)
-    clerk.say(#"{"type":"watch","inbox":true}"#)
-    clerk.say(#"{"type":"subscribe","session":"\#(session)"}"#)
+    clerk.send(#"{"type":"watch","inbox":true}"#)
+    clerk.send(#"{"type":"subscribe","session":"\#(session)"}"#)
     world.settle()
     clerk.post("a " + Self.long, to: session, kind: "note")
     world.commit()
@@ -164,17 +166,17 @@ import Wire
     let kinds = clerk.types()
     #expect(Set(kinds).isSuperset(of: ["welcome", "ok", "subscribed", "ack", "inbox"]))
     #expect(clerk.deflatedCounts.count == 1, "the note alone")
-    clerk.say(#"{"type":"history","ref":1,"session":"\#(session)"}"#)
+    clerk.send(#"{"type":"history","ref":1,"session":"\#(session)"}"#)
     world.settle()
     #expect(clerk.types() == ["ok"])
     #expect(clerk.deflatedCounts.count == 1, "the page holds a note")
-    clerk.say(#"{"type":"history","ref":1,"session":"\#(session)","before":31}"#)
+    clerk.send(#"{"type":"history","ref":1,"session":"\#(session)","before":31}"#)
     world.settle()
     #expect(clerk.types() == ["ok"])
     #expect(clerk.deflatedCounts.count == 2, "the page before the note")
   }
 
-  @Test("an operator's texts share no context, even where one was agreed (faults D14)")
+  @Test("an operator's texts share no context, even if one was negotiated (faults D14)")
   func operators() {
     let world = World()
     let session = world.makeSession()
@@ -190,48 +192,49 @@ import Wire
     #expect(visitor.deflatedCounts[2] < visitor.deflatedCounts[0] / 2)
   }
 
-  @Test("the echo answers deflated messages deflated, and others as they came")
+  @Test("the echo answers deflated messages deflated, and others uncompressed")
   func echo() {
     for agreement in [Self.plain, Self.keeping] {
       let world = World()
       let client = world.connect(isEcho: true, deflate: agreement)
       for text in ["", "x", Self.long, Self.long] {
-        client.sayDeflated(text, isCut: text.count > 9)
-        #expect(client.hear() == [.text(text)])
+        client.sendDeflated(text, isCut: text.count > 9)
+        #expect(client.receive() == [.text(text)])
       }
       #expect(client.deflatedCounts.count == 4)
-      client.sayDeflated(Self.long, opcode: .binary)
-      client.say("as it is")
-      #expect(client.hear() == [.binary(Self.long.utf8.count), .text("as it is")])
+      client.sendDeflated(Self.long, opcode: .binary)
+      client.send("as it is")
+      #expect(client.receive() == [.binary(Self.long.utf8.count), .text("as it is")])
       #expect(client.deflatedCounts.count == 5)
     }
   }
 
   @Test(
-    "deflated data that are wrong end the connection (faults D05, D07)",
+    "invalid deflated data end the connection (faults D05, D07)",
     arguments: [
       ([0x06, 0x00], 1007, "deflate: deflate block of a reserved type"),
       ([0xF2, 0x00, 0x11, 0x00, 0x00], 1007, "deflate: deflate distance too far back"),
       ([0xF2, 0x48], 1007, "deflate: deflated data cut short"),
       ([], 1007, "deflate: deflated data cut short"),
       ([0x00, 0x05, 0x00, 0x00, 0x00, 0x48], 1007, "deflate: deflated data corrupt"),
-      // A stored block with the byte FF.
+      // A stored block with the byte FF, which is not UTF-8.
       ([0x00, 0x01, 0x00, 0xFE, 0xFF, 0xFF, 0x00], 1007, "deflate: inflated text is not UTF-8"),
     ] as [([UInt8], UInt16, String)])
   func faults(payload: [UInt8], code: UInt16, reason: String) {
     let world = World()
     let client = world.connect(isEcho: true, deflate: Self.plain)
-    client.sayDeflated(payload)
-    client.sayDeflated("nothing is heard any more")
+    client.sendDeflated(payload)
+    client.sendDeflated("this is ignored")
     client.send([0x88, 0x80, 0, 0, 0, 0])
-    #expect(client.hear() == [.close(code)])
+    #expect(client.receive() == [.close(code)])
     #expect(Self.faults(world) == [reason: 1])
     let other = world.connect(isEcho: true, deflate: Self.plain)
-    other.sayDeflated("still here")
-    #expect(other.hear() == [.text("still here")])
+    other.sendDeflated("still here")
+    #expect(other.receive() == [.text("still here")])
   }
 
-  @Test("a message of exactly the limit passes, one byte more is 1009: before and after hello")
+  @Test(
+    "a message at the limit is accepted, one byte more closes with 1009, before and after hello")
   func limits() {
     let world = World()
     let session = world.makeSession()
@@ -240,25 +243,25 @@ import Wire
       return start + String(repeating: "x", count: count - start.utf8.count - 2) + "\"}"
     }
     let exact = world.connect(deflate: Self.plain)
-    exact.sayDeflated(hello(Limits.helloBytes))
+    exact.sendDeflated(hello(Limits.helloBytes))
     world.settle()
     #expect(exact.types() == ["welcome"])
     let over = world.connect(deflate: Self.plain)
-    over.sayDeflated(hello(Limits.helloBytes + 1))
-    #expect(over.hear() == [.close(1009)])
+    over.sendDeflated(hello(Limits.helloBytes + 1))
+    #expect(over.receive() == [.close(1009)])
 
     func filled(_ count: Int) -> String {
       let start = #"{"type":"read","ref":"r","session":"\#(session)","seq":1,"filler":""#
       return start + String(repeating: "x", count: count - start.utf8.count - 2) + "\"}"
     }
-    exact.sayDeflated(filled(Limits.messageBytes))
-    #expect(exact.types() == ["error"], "not subscribed: it was read")
-    exact.sayDeflated(filled(Limits.messageBytes + 1))
-    #expect(exact.hear() == [.close(1009)])
+    exact.sendDeflated(filled(Limits.messageBytes))
+    #expect(exact.types() == ["error"], "refused, since not subscribed, but decoded")
+    exact.sendDeflated(filled(Limits.messageBytes + 1))
+    #expect(exact.receive() == [.close(1009)])
     #expect(Self.faults(world) == ["deflate: inflated message too big": 2])
   }
 
-  @Test("text that deflating makes longer still passes at the limit")
+  @Test("a text at the limit that deflating makes longer is accepted")
   func incompressible() {
     let world = World()
     let client = world.connect(isEcho: true, deflate: Self.plain)
@@ -268,18 +271,18 @@ import Wire
         random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return Character(UnicodeScalar(UInt8(32 + random >> 33 % 95)))
       })
-    client.sayDeflated(text, isCut: true)
-    #expect(client.hear() == [.text(text)])
+    client.sendDeflated(text, isCut: true)
+    #expect(client.receive() == [.text(text)])
   }
 
-  @Test("a bomb before hello, whole and in two frames, costs the limit of hello (faults D08-D10)")
+  @Test("a bomb before hello, whole or fragmented, inflates to the limit at most (faults D08-D10)")
   func bomb() {
     let world = World()
     let zeros = String(repeating: "\0", count: 4 << 20)
     for isCut in [false, true] {
       let client = world.connect(deflate: Self.plain)
-      client.sayDeflated(zeros, isCut: isCut)
-      #expect(client.hear() == [.close(1009)])
+      client.sendDeflated(zeros, isCut: isCut)
+      #expect(client.receive() == [.close(1009)])
     }
     #expect(Self.faults(world) == ["deflate: inflated message too big": 2])
   }

@@ -4,13 +4,13 @@ import Primitives
 import Testing
 import Wire
 
-@Suite("When the store, the peer or the clock misbehaves")
+@Suite("Faults of the store and of peers, and timeouts")
 struct FaultTests {
   func send(_ world: World, _ client: Client, _ session: Identifier, _ id: Identifier) {
-    client.say(#"{"type":"send","ref":1,"session":"\#(session)","id":"\#(id)","body":"b \#(id)"}"#)
+    client.send(#"{"type":"send","ref":1,"session":"\#(session)","id":"\#(id)","body":"b \#(id)"}"#)
   }
 
-  @Test("a send that waits for the store longer than 5 s is unavailable, and so is all behind it")
+  @Test("a send that waits for the store longer than 5 s is unavailable, like all later ones")
   func storeDown() {
     let world = World()
     let session = world.makeSession()
@@ -27,7 +27,7 @@ struct FaultTests {
     let refused = ada.texts()
     #expect(refused.map { field("code", of: $0) } == ["unavailable", "unavailable"])
     #expect((Int(field("retry_after_ms", of: refused[0])) ?? 0) > 0)
-    // The store is back, but the third must not overtake the first.
+    // The store answers again, but the third send must not overtake the first.
     world.isStoreUp = true
     world.settle()
     send(world, ada, session, third)
@@ -39,7 +39,7 @@ struct FaultTests {
         == [first, second, third].map { "\($0)" })
   }
 
-  @Test("a session whose row is held by somebody fails alone, and keeps the order of its sender")
+  @Test("sends to a session with a locked row fail alone, and keep the order of their sender")
   func heldSession() {
     let world = World()
     let (held, free) = (world.makeSession(), world.makeSession())
@@ -50,7 +50,7 @@ struct FaultTests {
     send(world, mika, held, ids[0])
     var taken = Batch()
     world.loops[0].engine.submitBatch { swap(&taken, &$0) }
-    // These wait while the first is tried.
+    // These wait while the first batch is in flight.
     send(world, mika, held, ids[1])
     send(world, ada, free, ids[2])
     send(world, mika, held, ids[3])
@@ -69,7 +69,7 @@ struct FaultTests {
         == ["1", "2", "3"])
   }
 
-  @Test("the longer the store is away, the later its clients are told to come back")
+  @Test("the longer the store is unreachable, the longer the retry delay")
   func growingWait() {
     let world = World()
     let session = world.makeSession()
@@ -102,14 +102,14 @@ struct FaultTests {
     send(world, ada, session, id)
     world.commit()
     #expect(ada.texts().contains { field("type", of: $0) == "ack" })
-    // The next outage begins with a short wait again.
+    // The next outage begins with a short delay again.
     send(world, ada, session, world.makeID())
     world.commit(failing: true)
     let next = ada.texts().last { field("code", of: $0) == "unavailable" }
     #expect(next.flatMap { Int64(field("retry_after_ms", of: $0)) }.map { $0 < 1_000 } == true)
   }
 
-  @Test("a batch whose outcome is unknown is read again, so that nobody misses what was committed")
+  @Test("after a batch with an unknown outcome, its sessions are read from the database")
   func unknownOutcome() {
     let world = World()
     let session = world.makeSession()
@@ -119,7 +119,7 @@ struct FaultTests {
     send(world, ada, session, world.makeID())
     world.commit(failing: true)
     #expect(ada.texts().map { field("code", of: $0) } == ["unavailable"])
-    // It was committed all the same.
+    // It was committed nevertheless.
     world.database[session]?.entries.append(world.entry(1, "survivor"))
     world.database[session]?.snapshot.head = 1
     world.advance(milliseconds: 600)
@@ -127,7 +127,7 @@ struct FaultTests {
     #expect(mika.texts().map { field("body", of: $0) } == ["survivor"])
   }
 
-  @Test("who was shown more by another loop comes again, and does not begin anew (faults R18)")
+  @Test("a client ahead of this loop must retry, and gets no resync (faults R18)")
   func ahead() {
     let world = World()
     let session = world.makeSession()
@@ -135,37 +135,37 @@ struct FaultTests {
     _ = ada.texts()
     send(world, ada, session, world.makeID())
     world.commit(failing: true)
-    // It was committed all the same, and Mika has seen it elsewhere.
+    // It was committed nevertheless, and Mika received it from another loop.
     world.database[session]?.entries.append(world.entry(1, "survivor"))
     world.database[session]?.snapshot.head = 1
     let mika = world.member("operator", session, after: 1)
     #expect(mika.texts().last.map { field("code", of: $0) } == "unavailable")
     world.advance(milliseconds: 600)
     world.settle()
-    mika.say(#"{"type":"subscribe","ref":"again","session":"\#(session)","after":1}"#)
+    mika.send(#"{"type":"subscribe","ref":"again","session":"\#(session)","after":1}"#)
     world.settle()
     #expect(mika.types() == ["subscribed", "live"])
   }
 
-  @Test("the same while the batch is tried once more, and nobody knows of a failure (faults R18)")
+  @Test("the same while the writer retries the batch (faults R18)")
   func aheadOfRetry() {
     let world = World()
     let session = world.makeSession()
     let ada = world.member("visitor", session)
     _ = ada.texts()
     send(world, ada, session, world.makeID())
-    // It is committed, the answer was lost, and Mika has seen it elsewhere.
+    // It was committed, the response was lost, and Mika received it from another loop.
     world.database[session]?.entries.append(world.entry(1, "survivor"))
     world.database[session]?.snapshot.head = 1
     let mika = world.member("operator", session, after: 1)
     #expect(mika.texts().last.map { field("code", of: $0) } == "unavailable")
     #expect(ada.types() == ["message"])
-    mika.say(#"{"type":"subscribe","ref":"again","session":"\#(session)","after":1}"#)
+    mika.send(#"{"type":"subscribe","ref":"again","session":"\#(session)","after":1}"#)
     world.settle()
     #expect(mika.types() == ["subscribed", "live"])
   }
 
-  @Test("an entry that another node wrote is read from the database before the next one is shown")
+  @Test("an entry of another gateway is read from the database before the next one is sent")
   func gap() {
     let world = World()
     let session = world.makeSession()
@@ -182,7 +182,7 @@ struct FaultTests {
         == ["1", "2"])
   }
 
-  @Test("a log that went back makes everybody resync")
+  @Test("subscribers of a log that has gone back get resync")
   func epoch() {
     let world = World()
     let session = world.makeSession(entries: 4)
@@ -193,12 +193,12 @@ struct FaultTests {
     world.database[session]?.snapshot.epoch = Array("e2".utf8)
     world.loops[0].engine.changed(session)
     world.settle()
-    let heard = ada.texts()
-    #expect(heard.map { field("type", of: $0) } == ["resync"])
-    #expect(field("epoch", of: heard[0]) == "e2")
+    let received = ada.texts()
+    #expect(received.map { field("type", of: $0) } == ["resync"])
+    #expect(field("epoch", of: received[0]) == "e2")
   }
 
-  @Test("a session that is deleted dismisses its subscribers on every loop")
+  @Test("the deletion of a session ends its subscriptions on every loop")
   func deleted() {
     let world = World(loops: 2)
     let session = world.makeSession(entries: 1, ownedBy: 1)
@@ -209,11 +209,11 @@ struct FaultTests {
     world.loops[0].engine.changed(session)
     world.settle()
     for client in [ada, mika] {
-      let heard = client.texts()
-      #expect(heard.map { field("type", of: $0) } == ["unsubscribed"])
-      #expect(heard.map { field("code", of: $0) } == ["no_such_session"])
+      let received = client.texts()
+      #expect(received.map { field("type", of: $0) } == ["unsubscribed"])
+      #expect(received.map { field("code", of: $0) } == ["no_such_session"])
     }
-    #expect(world.loops.map { $0.engine.sessionCount } == [0, 0])
+    #expect(world.loops.map { $0.engine.sessions.count } == [0, 0])
   }
 
   @Test("no hello in 10 s closes with 4201")
@@ -221,12 +221,12 @@ struct FaultTests {
     let world = World()
     let client = world.connect()
     world.advance(milliseconds: 10_500)
-    #expect(client.hear() == [.close(4201)])
+    #expect(client.receive() == [.close(4201)])
     world.advance(milliseconds: 5_500)
     #expect(world.loops[0].engine.connections.takeDoomed().count == 1)
   }
 
-  @Test("25 s of silence bring a ping, 10 s more without an answer a close with 4102")
+  @Test("a ping is sent after 25 s of silence, and 10 s without an answer close with 4102")
   func heartbeat() {
     let world = World()
     let session = world.makeSession()
@@ -234,16 +234,17 @@ struct FaultTests {
     _ = ada.texts()
     world.advance(milliseconds: 25_500)
     #expect(ada.types() == ["ping"])
-    ada.say(#"{"type":"pong"}"#)
+    ada.send(#"{"type":"pong"}"#)
     world.advance(milliseconds: 10_500)
-    #expect(ada.hear().isEmpty)
+    #expect(ada.receive().isEmpty)
     world.advance(milliseconds: 15_000)
     #expect(ada.types() == ["ping"])
     world.advance(milliseconds: 10_500)
-    #expect(ada.hear() == [.close(4102)])
+    #expect(ada.receive() == [.close(4102)])
   }
 
-  @Test("a token is announced to expire, renewed by authenticate, and ends the connection if not")
+  @Test(
+    "a token's expiry is announced, authenticate renews it, and an expired token closes with 4202")
   func expiry() {
     let world = World()
     let session = world.makeSession()
@@ -251,45 +252,45 @@ struct FaultTests {
     _ = ada.texts()
     for _ in 0..<42 {
       world.advance(milliseconds: 20_000)
-      ada.say(#"{"type":"pong"}"#)
+      ada.send(#"{"type":"pong"}"#)
     }
     #expect(ada.types() == ["token_expiring"])
     world.members["renewed"] = Member(
       person: world.visitor, workspace: world.workspace, sessions: [session],
       expiresAt: WallTime(microseconds: world.wall.microseconds + 120_000_000))
-    ada.say(#"{"type":"authenticate","ref":"a","token":"renewed"}"#)
+    ada.send(#"{"type":"authenticate","ref":"a","token":"renewed"}"#)
     world.settle()
     #expect(ada.types() == ["ok"])
     for _ in 0..<8 {
       world.advance(milliseconds: 20_000)
-      ada.say(#"{"type":"pong"}"#)
+      ada.send(#"{"type":"pong"}"#)
     }
-    #expect(ada.hear().last == .close(4202))
+    #expect(ada.receive().last == .close(4202))
   }
 
-  @Test("commands that cannot be read get an error each, and the 16th closes with 4103")
+  @Test("each unreadable command gets an error, and the 16th closes with 4103")
   func badFrames() {
     let world = World()
     let ada = world.member("operator")
     _ = ada.texts()
     for text in ["", "null", "[]", "\"x\"", "1", "{", "{}x", "{\"type\":1}", "\u{FEFF}{}"] {
-      ada.say(text)
+      ada.send(text)
     }
     #expect(ada.texts().allSatisfy { field("code", of: $0) == "bad_frame" })
-    for _ in 0..<7 { ada.say("{") }
-    #expect(ada.hear().last == .close(4103))
+    for _ in 0..<7 { ada.send("{") }
+    #expect(ada.receive().last == .close(4103))
   }
 
-  @Test("a fault in one line leaves the other lines of the message alone")
+  @Test("a fault in one line does not affect the other lines of the message")
   func lines() {
     let world = World()
     let ada = world.member("operator")
     _ = ada.texts()
-    ada.say("{\"type\":\"watch\",\"ref\":1,\"inbox\":true}\n{bad\n{\"type\":\"x\",\"ref\":2}")
+    ada.send("{\"type\":\"watch\",\"ref\":1,\"inbox\":true}\n{bad\n{\"type\":\"x\",\"ref\":2}")
     #expect(ada.texts().map { field("code", of: $0) } == ["", "bad_frame", "unknown_type"])
   }
 
-  @Test("more than in_flight unacknowledged sends are refused for their rate")
+  @Test("more than in_flight unacknowledged sends are refused as rate_limited")
   func inFlight() {
     let world = World()
     let session = world.makeSession()
@@ -301,21 +302,21 @@ struct FaultTests {
     #expect(ada.texts().filter { field("type", of: $0) == "ack" }.count == Limits.inFlight)
   }
 
-  @Test("unknown commands count against the rate like all others, and their flood closes with 4103")
+  @Test("unknown commands count against the rate, and too many close with 4103")
   func unknownTypes() {
     let world = World()
     let ada = world.member("operator")
     _ = ada.texts()
     let lines = Array(repeating: "{}", count: Limits.commandsBurst + Limits.overRate)
-    ada.say(lines.joined(separator: "\n"))
+    ada.send(lines.joined(separator: "\n"))
     let codes = ada.texts().map { field("code", of: $0) }
     #expect(codes.filter { $0 == "unknown_type" }.count == Limits.commandsBurst)
     #expect(codes.filter { $0 == "rate_limited" }.count == Limits.overRate)
-    ada.say("{}")
-    #expect(ada.hear().last == .close(4103))
+    ada.send("{}")
+    #expect(ada.receive().last == .close(4103))
   }
 
-  @Test("a body at its limit is taken, one byte more is too_large, U+0000 is rejected")
+  @Test("a body at its limit is accepted, one byte more is too_large, U+0000 is rejected")
   func bodies() {
     let world = World()
     let session = world.makeSession()
@@ -334,38 +335,38 @@ struct FaultTests {
     #expect(ada.texts().contains { field("body", of: $0) == whole })
   }
 
-  @Test("a peer that reads nothing is closed with 4101 after 30 s, and memory stays bounded")
+  @Test("a peer that does not read is closed with 4101 after 30 s, and memory stays bounded")
   func slowConsumer() {
     let world = World()
     let session = world.makeSession()
     let slow = world.member("visitor", session)
     let mika = world.member("operator", session)
     _ = (slow.texts(), mika.texts())
-    let slot = slow.slot.index
+    let connection = slow.connection.index
     world.loops[0].engine.connections.blocked(
-      slot, rest: [1, 2, 3][...], now: world.loops[0].engine.now)
+      connection, rest: [1, 2, 3][...], now: world.loops[0].engine.now)
     for _ in 0..<40 {
       send(world, mika, session, world.makeID())
       world.commit()
       _ = mika.texts()
-      // The news made it dirty, so the driver flushes it, with nothing to write.
+      // The new message makes it dirty, so the driver flushes it without output.
       var output: [UInt8] = []
-      world.loops[0].engine.collect(slot, into: &output)
+      world.loops[0].engine.collect(connection, into: &output)
       #expect(output.isEmpty)
-      world.loops[0].engine.connections.flushed(slot, now: world.loops[0].engine.now)
+      world.loops[0].engine.connections.flushed(connection, now: world.loops[0].engine.now)
       world.advance(milliseconds: 1000)
     }
     #expect(world.loops[0].engine.counters.slowConsumers == 1)
   }
 
-  @Test("the echo answers text, binary and empty messages, and speaks only when spoken to")
+  @Test("the echo answers text, binary and empty messages, and sends nothing else")
   func echo() {
     let world = World()
     let client = world.connect(isEcho: true)
     world.advance(milliseconds: 60_000)
-    #expect(client.hear().isEmpty)
-    client.say("hé")
-    client.say("", opcode: .binary)
-    #expect(client.hear() == [.text("hé"), .binary(0)])
+    #expect(client.receive().isEmpty)
+    client.send("hé")
+    client.send("", opcode: .binary)
+    #expect(client.receive() == [.text("hé"), .binary(0)])
   }
 }

@@ -6,40 +6,40 @@ import Wire
 
 @Suite("Several loops")
 struct LoopsTests {
-  func say(_ client: Client, _ world: World, _ session: Identifier, _ body: String) {
+  func post(_ client: Client, _ world: World, _ session: Identifier, _ body: String) {
     client.post(body, to: session)
     world.settle()
   }
 
-  @Test("a visitor's connection moves to the loop that owns its session, with what it had said")
+  @Test("a visitor's connection moves with its input to the loop that owns its session")
   func move() {
     let world = World(loops: 3)
     let session = world.makeSession(entries: 1, ownedBy: 2)
     let ada = world.connect(loop: 0)
-    ada.say(#"{"type":"hello","ref":"h","token":"visitor"}"#)
-    ada.say(#"{"type":"subscribe","ref":"s","session":"\#(session)","after":0}"#)
+    ada.send(#"{"type":"hello","ref":"h","token":"visitor"}"#)
+    ada.send(#"{"type":"subscribe","ref":"s","session":"\#(session)","after":0}"#)
     world.settle()
     #expect(ada.loop == 2)
     #expect(ada.types() == ["welcome", "subscribed", "message", "live"])
     #expect(world.loops[0].engine.connections.count == 0)
   }
 
-  @Test("what a connection was still owed when it moves comes first, for example its 101")
+  @Test("output that waits when a connection moves is sent first")
   func moveWithOutput() {
     let world = World(loops: 3)
     _ = world.makeSession(ownedBy: 2)
     let ada = world.connect(loop: 0)
-    ada.say("early", opcode: .ping)
-    ada.say(#"{"type":"hello","ref":"h","token":"visitor"}"#)
+    ada.send("early", opcode: .ping)
+    ada.send(#"{"type":"hello","ref":"h","token":"visitor"}"#)
     world.settle()
     #expect(ada.loop == 2)
-    let heard = ada.hear()
-    #expect(heard.first == .pong("early"))
-    #expect(heard.count == 2)
+    let received = ada.receive()
+    #expect(received.first == .pong("early"))
+    #expect(received.count == 2)
   }
 
   @Test(
-    "an operator on another loop hears everything once and in order, and its own messages are acked"
+    "an operator on another loop receives everything once and in order, and gets acks"
   )
   func follower() {
     let world = World(loops: 2)
@@ -52,31 +52,31 @@ struct LoopsTests {
     #expect(
       mika.texts().map { field("seq", of: $0) } == ["", "", "1", "2", "3", "3"])
     for number in 1...5 {
-      say(ada, world, session, "visitor \(number)")
-      say(mika, world, session, "operator \(number)")
+      post(ada, world, session, "visitor \(number)")
+      post(mika, world, session, "operator \(number)")
       world.commit()
     }
-    let heard = mika.texts()
+    let received = mika.texts()
     #expect(
-      heard.filter { field("type", of: $0) == "message" }.map { field("seq", of: $0) }
+      received.filter { field("type", of: $0) == "message" }.map { field("seq", of: $0) }
         == (4...13).map { "\($0)" })
-    #expect(heard.filter { field("type", of: $0) == "ack" }.count == 5)
+    #expect(received.filter { field("type", of: $0) == "ack" }.count == 5)
     #expect(
       ada.texts().filter { field("type", of: $0) == "message" }.map { field("seq", of: $0) }
         == (4...13).map { "\($0)" })
   }
 
-  @Test("typing, marks and state cross loops")
+  @Test("typing, marks and state are sent across loops")
   func ephemeral() {
     let world = World(loops: 2)
     let session = world.makeSession(entries: 2, ownedBy: 1)
     let ada = world.member("visitor", session)
     let mika = world.member("operator", session, loop: 0)
     _ = (ada.texts(), mika.texts())
-    ada.say(#"{"type":"typing","session":"\#(session)","active":true,"preview":"hm"}"#)
+    ada.send(#"{"type":"typing","session":"\#(session)","active":true,"preview":"hm"}"#)
     world.settle()
     #expect(mika.texts().map { field("preview", of: $0) } == ["hm"])
-    mika.say(#"{"type":"read","session":"\#(session)","seq":2}"#)
+    mika.send(#"{"type":"read","session":"\#(session)","seq":2}"#)
     world.settle()
     #expect(ada.types() == ["mark"])
     #expect(mika.types() == ["mark"])
@@ -88,16 +88,16 @@ struct LoopsTests {
     #expect(mika.texts().map { field("status", of: $0) } == ["active"])
   }
 
-  @Test("a watcher on another loop gets the row of a session that changed, once for many changes")
+  @Test("a watcher on another loop receives a changed row, once for many changes")
   func inbox() {
     let world = World(loops: 2)
     let session = world.makeSession(ownedBy: 1)
     let ada = world.member("visitor", session)
     let mika = world.member("operator", loop: 0)
-    mika.say(#"{"type":"watch","ref":1,"inbox":true}"#)
+    mika.send(#"{"type":"watch","ref":1,"inbox":true}"#)
     world.settle()
     #expect(mika.types() == ["welcome", "ok"])
-    for number in 1...3 { say(ada, world, session, "\(number)") }
+    for number in 1...3 { post(ada, world, session, "\(number)") }
     world.commit()
     #expect(mika.texts().isEmpty)
     world.advance(milliseconds: 250)
@@ -105,27 +105,27 @@ struct LoopsTests {
     #expect(mika.types() == ["inbox"])
   }
 
-  @Test("a session nobody follows is forgotten on every loop, and loaded again when asked for")
+  @Test("a session without followers leaves memory on every loop, and is loaded again on demand")
   func eviction() {
     let world = World(loops: 2)
     let session = world.makeSession(entries: 2, ownedBy: 1)
     let mika = world.member("operator", session, loop: 0)
     _ = mika.texts()
-    mika.say(#"{"type":"unsubscribe","ref":1,"session":"\#(session)"}"#)
+    mika.send(#"{"type":"unsubscribe","ref":1,"session":"\#(session)"}"#)
     #expect(mika.types() == ["ok"])
     for _ in 0..<8 {
       world.advance(milliseconds: 20_000)
-      mika.say(#"{"type":"pong"}"#)
+      mika.send(#"{"type":"pong"}"#)
       world.settle()
     }
-    #expect(world.loops.map { $0.engine.sessionCount } == [0, 0])
+    #expect(world.loops.map { $0.engine.sessions.count } == [0, 0])
     _ = mika.texts()
-    mika.say(#"{"type":"subscribe","ref":2,"session":"\#(session)","after":0}"#)
+    mika.send(#"{"type":"subscribe","ref":2,"session":"\#(session)","after":0}"#)
     world.settle()
     #expect(mika.types() == ["subscribed", "message", "message", "live"])
   }
 
-  @Test("recent entries that nobody follows are forgotten, and come from the database")
+  @Test("recent entries without subscribers are dropped, and then read from the database")
   func forgotten() {
     let world = World()
     let session = world.makeSession()
@@ -133,10 +133,10 @@ struct LoopsTests {
     for number in 1...3 { ada.post("\(number)", to: session) }
     world.commit()
     _ = ada.texts()
-    ada.say(#"{"type":"unsubscribe","ref":1,"session":"\#(session)"}"#)
+    ada.send(#"{"type":"unsubscribe","ref":1,"session":"\#(session)"}"#)
     _ = ada.texts()
     world.advance(milliseconds: 6_000)
-    ada.say(#"{"type":"subscribe","ref":2,"session":"\#(session)","after":1}"#)
+    ada.send(#"{"type":"subscribe","ref":2,"session":"\#(session)","after":1}"#)
     world.settle()
     #expect(
       ada.texts().filter { field("type", of: $0) == "message" }.map { field("body", of: $0) }
@@ -146,7 +146,7 @@ struct LoopsTests {
     #expect(ada.texts().contains { field("body", of: $0) == "4" })
   }
 
-  @Test("drain tells everybody the window, then says goodbye with 4000")
+  @Test("drain is sent to all with its window, and closeAll closes with 4000")
   func drain() {
     let world = World()
     let session = world.makeSession()
@@ -155,6 +155,6 @@ struct LoopsTests {
     world.loops[0].engine.connections.announceDrain(windowMilliseconds: 5000)
     #expect(ada.texts().map { field("max_ms", of: $0) } == ["5000"])
     world.loops[0].engine.closeAll()
-    #expect(ada.hear() == [.close(4000)])
+    #expect(ada.receive() == [.close(4000)])
   }
 }

@@ -5,7 +5,7 @@ import Wire
 
 @testable import Engine
 
-/// What waits for a socket, and what is looked for to be sent.
+/// Output buffers, and the collection of output.
 @Suite("Output")
 struct OutputTests {
   private func connections(_ count: Int) -> ConnectionTable {
@@ -20,43 +20,44 @@ struct OutputTests {
     return connections
   }
 
-  @Test("an idle connection holds no buffer, and the ones kept for the next are bounded")
+  @Test("an idle connection holds no buffer, and spare buffers are bounded")
   func spare() {
     let count = 200
     let byteCount = Limits.spareOutputBytes / (count / 2)
     var connections = connections(count)
-    for slot in ConnectionIndex(0)..<ConnectionIndex(count) {
-      connections[outbox: slot].append(contentsOf: repeatElement(1, count: byteCount))
+    for connection in ConnectionIndex(0)..<ConnectionIndex(count) {
+      connections[outbox: connection].append(contentsOf: repeatElement(1, count: byteCount))
     }
     var output: [UInt8] = []
-    for slot in ConnectionIndex(0)..<ConnectionIndex(count) {
+    for connection in ConnectionIndex(0)..<ConnectionIndex(count) {
       output.removeAll(keepingCapacity: true)
-      connections.takeOutbox(slot, into: &output)
+      connections.takeOutbox(connection, into: &output)
       #expect(output.count == byteCount)
-      #expect(connections[slot].outbox.capacity == 0)
+      #expect(connections[connection].outbox.capacity == 0)
     }
     #expect(connections.spareByteCount <= Limits.spareOutputBytes)
     #expect(connections.spareByteCount > Limits.spareOutputBytes / 2)
   }
 
-  @Test("a buffer is lent again, and what was in it is gone")
+  @Test("a buffer is lent again, emptied")
   func lentAgain() {
     var connections = connections(2)
     var output: [UInt8] = []
     for round in 0..<1_000 {
-      let slot = ConnectionIndex(round % 2)
-      // Short output is copied, long output changes places with the loop's own buffer.
-      let count = slot.value == 0 ? 3 : Limits.copiedOutputBytes
-      connections[outbox: slot].append(contentsOf: repeatElement(UInt8(round & 255), count: count))
+      let connection = ConnectionIndex(round % 2)
+      // Short output is copied, long output is swapped with the loop's own buffer.
+      let count = connection.value == 0 ? 3 : Limits.copiedOutputBytes
+      connections[outbox: connection].append(
+        contentsOf: repeatElement(UInt8(round & 255), count: count))
       output.removeAll(keepingCapacity: true)
-      connections.takeOutbox(slot, into: &output)
+      connections.takeOutbox(connection, into: &output)
       #expect(output == Array(repeating: UInt8(round & 255), count: count))
     }
-    // One in use at a time, and the one that the loop had.
+    // One buffer in use at a time, and the loop's own one.
     #expect(connections.spareByteCount <= 4 * Limits.copiedOutputBytes)
   }
 
-  @Test("connections that come and go leave no more buffers than were in use at once")
+  @Test("closed connections leave no more buffers than were in use at once")
   func comeAndGo() throws {
     var engine = Engine(
       loop: 0, loopCount: 1,
@@ -65,21 +66,23 @@ struct OutputTests {
     var output: [UInt8] = []
     for round in 0..<1_000 {
       let name = Identifier(high: 0, low: UInt64(round))
-      let accepted = engine.accept(name: name, isEcho: true)
-      let slot = try #require(accepted).index
-      engine.connections.preface(slot, Array(repeating: 1, count: 129))
+      let accepted = engine.connections.accept(name: name, isEcho: true, now: engine.now)
+      let connection = try #require(accepted).index
+      engine.connections.preface(connection, Array(repeating: 1, count: 129))
       output.removeAll(keepingCapacity: true)
-      if round % 3 > 0 { engine.collect(slot, into: &output) }
-      if round % 3 > 1 { engine.connections.blocked(slot, rest: output[29...], now: engine.now) }
+      if round % 3 > 0 { engine.collect(connection, into: &output) }
+      if round % 3 > 1 {
+        engine.connections.blocked(connection, rest: output[29...], now: engine.now)
+      }
       #expect(output.count == (round % 3 > 0 ? 129 : 0))
-      #expect(engine.connections.outputByteCount(slot) == [129, 0, 100][round % 3])
-      _ = engine.release(slot)
+      #expect(engine.connections.outputByteCount(connection) == [129, 0, 100][round % 3])
+      _ = engine.release(connection)
     }
     #expect(engine.connections.spareByteCount > 0)
     #expect(engine.connections.spareByteCount < 2_048)
   }
 
-  @Test("what waits already comes before what is taken now")
+  @Test("the content of the output precedes the outbox appended to it")
   func order() {
     var connections = connections(1)
     connections[outbox: ConnectionIndex(0)].append(
@@ -90,26 +93,26 @@ struct OutputTests {
     #expect(output.count == 1 + Limits.copiedOutputBytes)
   }
 
-  @Test("an operator of many sessions gets the news of each once, whatever is left meanwhile")
+  @Test("an operator of many sessions receives each message once while unsubscribing from others")
   func news() {
     let world = World()
     let sessions = (0..<60).map { _ in world.makeSession() }
     let desk = world.member("operator")
     for session in sessions {
-      desk.say(#"{"type":"subscribe","ref":"s","session":"\#(session)"}"#)
+      desk.send(#"{"type":"subscribe","ref":"s","session":"\#(session)"}"#)
     }
     world.settle()
     _ = desk.texts()
     var expected: [String] = []
     for round in 0..<40 {
-      // Some have news; then another one is left, which moves a third to its place.
+      // Some sessions have news; then another is unsubscribed, which moves a third in the list.
       for index in stride(from: round % 7, to: 59 - round, by: 5) {
         desk.post("\(round) \(index)", to: sessions[index])
         expected.append("\(round) \(index)")
       }
       world.commit()
       if round % 3 == 0 { world.settle() }
-      desk.say(
+      desk.send(
         #"{"type":"unsubscribe","ref":"u","session":"\#(sessions[59 - round])"}"#)
       world.settle()
       world.advance(milliseconds: 2_000)

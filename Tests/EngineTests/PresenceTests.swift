@@ -3,13 +3,13 @@ import Engine
 import Primitives
 import Testing
 
-@Suite("Who is there, and who waits")
+@Suite("Presence and queue positions")
 struct PresenceTests {
   private func of(_ type: String, _ texts: [String]) -> [String] {
     texts.filter { field("type", of: $0) == type }
   }
 
-  /// Taken outside of an expectation, which would want to copy the engine.
+  /// A function, since `#expect` would copy the engine.
   private func news(_ world: World, _ loop: Int) -> [WorkspaceNews] {
     world.loops[loop].engine.effects.takeNews()
   }
@@ -21,72 +21,73 @@ struct PresenceTests {
       expiresAt: WallTime(microseconds: world.wall.microseconds + 3_600_000_000))
   }
 
-  @Test("operators who look at a conversation hear of each other, on whichever loops they are")
+  @Test("operators who view a session see each other across loops")
   func collision() {
     let world = World(loops: 3)
     colleague(world)
     let session = world.makeSession(ownedBy: 1)
     let mika = world.member("operator", session, loop: 0)
     let ivo = world.member("colleague", session, loop: 2)
-    mika.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    mika.send(#"{"type":"viewing","session":"\#(session)","active":true}"#)
     world.settle()
-    // Ivo has not said that he looks, so he hears nothing; Mika hears that the visitor is away.
+    // Ivo has not sent `viewing`, so they receive nothing. Mika receives that the visitor is
+    // offline.
     #expect(of("presence", ivo.texts()).isEmpty)
     #expect(of("presence", mika.texts()).map { field("online", of: $0) } == ["false"])
 
-    ivo.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    ivo.send(#"{"type":"viewing","session":"\#(session)","active":true}"#)
     world.settle()
     let found = of("presence", ivo.texts())
     #expect(found.map { field("name", of: $0) } == ["Ada", "Mika"])
     #expect(found.map { field("viewing", of: $0) } == ["", "true"])
-    let heard = of("presence", mika.texts())
-    #expect(heard.map { field("name", of: $0) } == ["Ivo"])
-    #expect(heard.map { field("viewing", of: $0) } == ["true"])
+    let received = of("presence", mika.texts())
+    #expect(received.map { field("name", of: $0) } == ["Ivo"])
+    #expect(received.map { field("viewing", of: $0) } == ["true"])
 
     ivo.send([0x88, 0x80, 0, 0, 0, 0])
-    world.loops[2].engine.connections.peerEnded(ivo.slot.index)
-    _ = world.loops[2].engine.release(ivo.slot.index)
+    world.loops[2].engine.connections.peerEnded(ivo.connection.index)
+    _ = world.loops[2].engine.release(ivo.connection.index)
     world.settle()
     #expect(of("presence", mika.texts()).map { field("viewing", of: $0) } == ["false"])
   }
 
-  @Test("in two windows an operator is one, and gone with the second one only")
+  @Test("an operator with two windows is one viewer until the second one leaves")
   func twoWindows() {
     let world = World()
     colleague(world)
     let session = world.makeSession()
     let mika = world.member("operator", session)
-    mika.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    mika.send(#"{"type":"viewing","session":"\#(session)","active":true}"#)
     let windows = [world.member("colleague", session), world.member("colleague", session)]
     for window in windows {
-      window.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+      window.send(#"{"type":"viewing","session":"\#(session)","active":true}"#)
     }
     _ = mika.texts()
-    windows[0].say(#"{"type":"viewing","session":"\#(session)","active":false}"#)
+    windows[0].send(#"{"type":"viewing","session":"\#(session)","active":false}"#)
     #expect(of("presence", mika.texts()).isEmpty)
-    windows[1].say(#"{"type":"viewing","session":"\#(session)","active":false}"#)
+    windows[1].send(#"{"type":"viewing","session":"\#(session)","active":false}"#)
     #expect(of("presence", mika.texts()).map { field("viewing", of: $0) } == ["false"])
   }
 
-  @Test("who looks at it hears when the visitor comes and goes; the visitor hears nothing")
+  @Test("a viewer receives whether the visitor is online; the visitor receives no presence")
   func online() {
     let world = World(loops: 2)
     let session = world.makeSession(ownedBy: 1)
     let mika = world.member("operator", session, loop: 0)
-    mika.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    mika.send(#"{"type":"viewing","session":"\#(session)","active":true}"#)
     world.settle()
     _ = mika.texts()
     let visitor = world.member("visitor", session)
     #expect(of("presence", mika.texts()).map { field("online", of: $0) } == ["true"])
     #expect(of("presence", visitor.texts()).isEmpty)
-    visitor.say(#"{"type":"viewing","ref":1,"session":"\#(session)","active":true}"#)
+    visitor.send(#"{"type":"viewing","ref":1,"session":"\#(session)","active":true}"#)
     #expect(visitor.texts().map { field("code", of: $0) } == ["forbidden"])
-    visitor.say(#"{"type":"unsubscribe","ref":2,"session":"\#(session)"}"#)
+    visitor.send(#"{"type":"unsubscribe","ref":2,"session":"\#(session)"}"#)
     world.settle()
     #expect(of("presence", mika.texts()).map { field("online", of: $0) } == ["false"])
   }
 
-  @Test("no more viewers of one conversation are known than the limit")
+  @Test("the viewers of a session are limited")
   func viewersMax() {
     let world = World()
     let session = world.makeSession()
@@ -97,24 +98,25 @@ struct PresenceTests {
         workspace: world.workspace, sessions: [],
         expiresAt: WallTime(microseconds: world.wall.microseconds + 3_600_000_000))
       world.member("o\(number)", session)
-        .say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+        .send(#"{"type":"viewing","session":"\#(session)","active":true}"#)
     }
     let last = world.member("operator", session)
-    last.say(#"{"type":"viewing","session":"\#(session)","active":true}"#)
+    last.send(#"{"type":"viewing","session":"\#(session)","active":true}"#)
     #expect(
       of("presence", last.texts()).count { field("viewing", of: $0) == "true" } == Limits.viewers)
   }
 
-  @Test("a visitor who waits hears the place when it changes, and when it is over")
-  func line() throws {
+  @Test("a waiting visitor receives each new position, and the end of the wait")
+  func queuePosition() throws {
     let world = World(loops: 2)
     let session = world.makeSession(ownedBy: 1)
     let visitor = world.member("visitor", session)
     #expect(
       news(world, 1) == [
-        WorkspaceNews(workspace: world.workspace, session: session, kind: .audience(true))
+        WorkspaceNews(
+          workspace: world.workspace, session: session, kind: .positionSubscribers(true))
       ])
-    func tell(_ position: Int64?, place: Int64? = 20_000) -> [String] {
+    func update(_ position: Int64?, place: Int64? = 20_000) -> [String] {
       world.loops[1].engine.deliver(
         .queue(
           QueueUpdate(
@@ -122,13 +124,13 @@ struct PresenceTests {
             placeMilliseconds: place)))
       return of("queue", visitor.texts())
     }
-    // Nothing is said before there is a place.
-    #expect(tell(nil).isEmpty)
-    let third = tell(3)
+    // No position is sent before the first one.
+    #expect(update(nil).isEmpty)
+    let third = update(3)
     #expect(third.map { field("position", of: $0) } == ["3"])
     #expect(third.map { field("wait_ms", of: $0) } == ["60000"])
-    #expect(tell(3).isEmpty)
-    #expect(tell(1, place: nil).map { field("wait_ms", of: $0) } == ["null"])
+    #expect(update(3).isEmpty)
+    #expect(update(1, place: nil).map { field("wait_ms", of: $0) } == ["null"])
 
     var stored = try #require(world.database[session])
     stored.snapshot.status = .active
@@ -136,20 +138,20 @@ struct PresenceTests {
     world.database[session] = stored
     world.loops[1].engine.changed(session)
     world.settle()
-    #expect(tell(nil).map { field("position", of: $0) } == ["0"])
-    // Nobody is left, so the driver need not ask any more.
-    #expect(news(world, 1).map(\.kind) == [.audience(false)])
+    #expect(update(nil).map { field("position", of: $0) } == ["0"])
+    // No subscriber is left, so this loop needs no updates.
+    #expect(news(world, 1).map(\.kind) == [.positionSubscribers(false)])
 
     stored.snapshot.status = .waiting
     stored.snapshot.assignee = nil
     world.database[session] = stored
     world.loops[1].engine.changed(session)
     world.settle()
-    #expect(news(world, 1).map(\.kind) == [.audience(true)])
-    #expect(tell(1).map { field("position", of: $0) } == ["1"])
+    #expect(news(world, 1).map(\.kind) == [.positionSubscribers(true)])
+    #expect(update(1).map { field("position", of: $0) } == ["1"])
   }
 
-  @Test("the first message of a conversation is news, the others are where somebody listens")
+  @Test("a conversation's first message is news, later ones only for listeners")
   func news() {
     let world = World()
     let session = world.makeSession()
@@ -167,13 +169,13 @@ struct PresenceTests {
     #expect(news(world, 0).map(\.kind) == [.wrote(seq: 3)])
   }
 
-  @Test("a visitor's message in a session that nobody follows is news at once")
-  func coldNews() {
+  @Test("a visitor's message to a session that is not in memory is news")
+  func unloadedNews() {
     let world = World()
     let session = world.makeSession()
     world.loops[0].engine.listeners = [world.workspace]
     func write(_ role: Role) {
-      let origin = Origin(loop: 0, slot: 0, generation: 0, isRequest: true, ref: .none)
+      let origin = Origin(loop: 0, index: 0, generation: 0, isRequest: true, ref: .none)
       let record = Record(
         workspace: world.workspace, session: session, id: world.makeID(), role: role, kind: .text,
         sender: world.visitor.id, origin: origin)
@@ -187,37 +189,39 @@ struct PresenceTests {
     #expect(news(world, 0).map(\.kind) == [.wrote(seq: 2)])
     write(.bot)
     #expect(news(world, 0).isEmpty)
-    #expect(world.loops[0].engine.sessionCount == 0)
+    #expect(world.loops[0].engine.sessions.count == 0)
   }
 
   @Test(
-    "operators with an open inbox are here; whether they are available is stored, then answered")
+    "operators who watch the inbox are present, and their availability is stored")
   func availability() {
     let world = World()
     colleague(world)
     let mika = world.member("operator")
-    func here() -> [Identifier] { world.loops[0].engine.operatorsHere().map(\.operator) }
+    func here() -> [Identifier] {
+      world.loops[0].engine.inbox.operators(world.loops[0].engine.connections).map(\.operator)
+    }
     #expect(here() == [])
     for _ in 1...2 {
-      world.member("operator").say(#"{"type":"watch","ref":1,"inbox":true}"#)
+      world.member("operator").send(#"{"type":"watch","ref":1,"inbox":true}"#)
     }
     #expect(here() == [world.clerk.id])
-    let hasCome = world.loops[0].engine.takeNewOperators()
-    let hasComeAgain = world.loops[0].engine.takeNewOperators()
+    let hasCome = world.loops[0].engine.inbox.takeNewOperators()
+    let hasComeAgain = world.loops[0].engine.inbox.takeNewOperators()
     #expect(hasCome && !hasComeAgain)
 
-    mika.say(#"{"type":"available","ref":7,"available":false}"#)
+    mika.send(#"{"type":"available","ref":7,"available":false}"#)
     world.settle()
     #expect(world.availability == [world.clerk.id: false])
     #expect(mika.texts().suffix(1).map { field("ref", of: $0) } == ["7"])
-    mika.say(#"{"type":"available","ref":8,"available":true}"#)
+    mika.send(#"{"type":"available","ref":8,"available":true}"#)
     world.settle()
     #expect(mika.types() == ["ok"])
     #expect(news(world, 0).map(\.kind) == [.operators])
-    mika.say(#"{"type":"available","ref":9}"#)
+    mika.send(#"{"type":"available","ref":9}"#)
     #expect(mika.texts().map { field("code", of: $0) } == ["bad_frame"])
     world.isStoreUp = false
-    mika.say(#"{"type":"available","ref":10,"available":true}"#)
+    mika.send(#"{"type":"available","ref":10,"available":true}"#)
     world.settle()
     #expect(mika.texts().map { field("code", of: $0) } == ["unavailable"])
   }

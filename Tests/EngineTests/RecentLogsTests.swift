@@ -4,8 +4,8 @@ import Testing
 
 @testable import Engine
 
-/// How much of the recent messages stays in memory.
-@Suite("Recent messages")
+/// The memory of recent entries.
+@Suite("Recent entries")
 struct RecentLogsTests {
   private static let budget = 200_000
 
@@ -13,13 +13,13 @@ struct RecentLogsTests {
     client.texts().filter { field("type", of: $0) == "message" }.map { field("body", of: $0) }
   }
 
-  @Test("all sessions together keep no more than they may, and nobody misses anything")
+  @Test("all sessions together keep to the limit, and subscribers miss nothing")
   func budget() {
     let world = World(recentBytesMax: RecentLogsTests.budget)
     let sessions = (0..<30).map { _ in world.makeSession() }
     let desk = world.member("operator")
     for session in sessions {
-      desk.say(#"{"type":"subscribe","ref":"s","session":"\#(session)"}"#)
+      desk.send(#"{"type":"subscribe","ref":"s","session":"\#(session)"}"#)
     }
     world.settle()
     _ = desk.texts()
@@ -28,20 +28,20 @@ struct RecentLogsTests {
     for round in 0..<20 {
       for (index, session) in sessions.enumerated() {
         desk.post("\(round) \(index) \(text)", to: session)
-        // No more in flight than one may have.
+        // Within `Limits.inFlight`.
         if index % 10 == 9 { world.commit() }
       }
       world.settle()
       world.advance(milliseconds: 2_000)
       #expect(world.loops[0].engine.inconsistency() == nil)
-      #expect(world.loops[0].engine.recentByteCount <= RecentLogsTests.budget)
-      largest = max(largest, world.loops[0].engine.recentByteCount)
+      #expect(world.loops[0].engine.sessions.recentByteCount <= RecentLogsTests.budget)
+      largest = max(largest, world.loops[0].engine.sessions.recentByteCount)
       #expect(bodies(desk).count == sessions.count)
     }
-    // It is used, and something had to leave.
+    // The limit was nearly reached, and entries were dropped.
     #expect(largest > RecentLogsTests.budget / 2)
     #expect(world.loops[0].engine.counters.recentDrops > 20)
-    // Who comes back is shown all of it, from the database where it is not in memory.
+    // A new subscriber receives everything, partly from the database.
     let before = world.entriesRead
     for (index, session) in sessions.enumerated() {
       let late = world.member("operator", session, after: 0)
@@ -51,14 +51,14 @@ struct RecentLogsTests {
     #expect(world.loops[0].engine.inconsistency() == nil)
   }
 
-  @Test("the busy keep theirs, and the quiet give theirs up")
+  @Test("busy sessions keep their entries, quiet ones lose theirs")
   func quietFirst() {
     let world = World(recentBytesMax: RecentLogsTests.budget)
     let (busy, quiet) = (world.makeSession(), world.makeSession())
     let others = (0..<80).map { _ in world.makeSession() }
     let desk = world.member("operator")
     for session in [busy, quiet] + others {
-      desk.say(#"{"type":"subscribe","ref":"s","session":"\#(session)"}"#)
+      desk.send(#"{"type":"subscribe","ref":"s","session":"\#(session)"}"#)
     }
     desk.post("once", to: quiet)
     let text = String(repeating: "x", count: 4_000)

@@ -4,19 +4,18 @@ import Primitives
 import Testing
 import Wire
 
-/// Found by chirrup-load: with PostgreSQL stopped under it, and with more messages than the queues
-/// take.
-@Suite("A sender's order survives every temporary refusal")
+/// Bugs found by chirrup-load with PostgreSQL stopped and with full queues.
+@Suite("The order of one sender after temporary refusals")
 struct SenderOrderTests {
   func send(_ client: Client, _ session: Identifier, _ id: Identifier) {
-    client.say(#"{"type":"send","ref":1,"session":"\#(session)","id":"\#(id)","body":"b \#(id)"}"#)
+    client.send(#"{"type":"send","ref":1,"session":"\#(session)","id":"\#(id)","body":"b \#(id)"}"#)
   }
 
   func acked(_ texts: [String]) -> [String] {
     texts.filter { field("type", of: $0) == "ack" }.map { field("id", of: $0) }
   }
 
-  @Test("a send refused for its rate does not get ahead of earlier ones that the store then failed")
+  @Test("a send refused for its rate does not overtake earlier ones that fail in the store")
   func rateThenStore() {
     let world = World()
     let session = world.makeSession()
@@ -36,7 +35,7 @@ struct SenderOrderTests {
     #expect(acked(ada.texts()) == ids.map { "\($0)" })
   }
 
-  @Test("an older send that fails later rules over a younger one that the full queue refused first")
+  @Test("an older send that fails later replaces a younger one refused by the full queue")
   func fullQueueThenStore() {
     let world = World()
     let filler = world.makeSession()
@@ -56,23 +55,24 @@ struct SenderOrderTests {
     #expect(acked(ada.texts()) == ["\(first)", "\(second)"])
   }
 
-  @Test("the time to send again runs only while the sender hears and is heard")
+  @Test("the deadline of a held send runs only while its sender can receive and send")
   func slowLink() {
     let world = World()
     let session = world.makeSession()
     let ada = world.member("visitor", session)
     _ = ada.texts()
-    let slot = ada.slot.index
+    let connection = ada.connection.index
     let (first, second) = (world.makeID(), world.makeID())
     send(ada, session, first)
     world.commit(failing: true)
     _ = ada.texts()
-    world.loops[0].engine.connections.flushed(slot, now: world.loops[0].engine.now)
-    world.loops[0].engine.connections.blocked(slot, rest: [][...], now: world.loops[0].engine.now)
+    world.loops[0].engine.connections.flushed(connection, now: world.loops[0].engine.now)
+    world.loops[0].engine.connections.blocked(
+      connection, rest: [][...], now: world.loops[0].engine.now)
     world.advance(milliseconds: 2 * Limits.suffixMilliseconds)
-    world.loops[0].engine.connections.writable(slot, now: world.loops[0].engine.now)
+    world.loops[0].engine.connections.writable(connection, now: world.loops[0].engine.now)
     _ = ada.texts()
-    world.loops[0].engine.connections.flushed(slot, now: world.loops[0].engine.now)
+    world.loops[0].engine.connections.flushed(connection, now: world.loops[0].engine.now)
     send(ada, session, second)
     #expect(ada.texts().map { field("code", of: $0) } == ["unavailable"])
     for id in [first, second] { send(ada, session, id) }
@@ -80,7 +80,7 @@ struct SenderOrderTests {
     #expect(acked(ada.texts()) == ["\(first)", "\(second)"])
   }
 
-  @Test("what is on its way to a session's other loop does not overtake a send refused there")
+  @Test("sends in flight to another loop do not overtake a send refused there")
   func otherLoop() {
     let world = World(loops: 2)
     let session = world.makeSession(ownedBy: 1)
@@ -90,7 +90,7 @@ struct SenderOrderTests {
     let (first, second) = (world.makeID(), world.makeID())
     world.fillQueue(of: 1, session: filler)
     send(mika, session, first)
-    // The second is sent before the first one's refusal is known, and arrives when there is room.
+    // The second is sent before the refusal of the first arrives, and reaches a queue with room.
     world.hand(from: 0, to: 1)
     world.drop(of: 1)
     send(mika, session, second)
@@ -104,7 +104,7 @@ struct SenderOrderTests {
 }
 
 extension World {
-  /// Fills a loop's queue to its last record, as a store that cannot keep up does.
+  /// Fills a loop's queue, as if the store could not keep up.
   fileprivate func fillQueue(of loop: Int, session: Identifier) {
     for _ in 0..<Limits.queuedRecords {
       loops[loop].engine.append(
@@ -113,19 +113,19 @@ extension World {
             workspace: visitor.id, session: session, id: makeID(), role: .visitor, kind: .text,
             sender: visitor.id,
             origin: Origin(
-              loop: UInt16(loop), slot: 0, generation: 0, isRequest: true, ref: .none)),
+              loop: UInt16(loop), index: 0, generation: 0, isRequest: true, ref: .none)),
           senderName: [], body: Array("x".utf8), payload: []))
     }
   }
 
-  /// Delivers the mail of one loop to another, and nothing else.
+  /// Delivers only the mail of one loop to another.
   fileprivate func hand(from source: Int, to target: Int) {
     for mail in loops[source].engine.effects.takeMail(for: target) {
       loops[target].engine.deliver(mail)
     }
   }
 
-  /// Takes the batches of a loop away as if they had been committed.
+  /// Removes the batches of a loop without outcomes.
   fileprivate func drop(of loop: Int) {
     while loops[loop].engine.hasBatch { loops[loop].engine.submitBatch { $0 = Batch() } }
   }

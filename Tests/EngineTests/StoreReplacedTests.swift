@@ -4,11 +4,11 @@ import Primitives
 import Testing
 import Wire
 
-/// Found by the simulator, with a standby that took over without the last moments.
-@Suite("A database that went back is never mixed with what was seen before")
+/// Bugs found by the simulator with a fail-over to a standby that lagged behind.
+@Suite("A database that has gone back is never mixed with earlier entries")
 struct StoreReplacedTests {
-  @Test("all connections of its sessions end on every loop, and come back to a resync")
-  func everybodyStartsAnew() {
+  @Test("the connections of its sessions are closed on every loop, and get resync when they return")
+  func reconnect() {
     let world = World(loops: 2)
     let session = world.makeSession(entries: 5, ownedBy: 1)
     let other = world.makeSession(entries: 1, ownedBy: 0)
@@ -21,31 +21,31 @@ struct StoreReplacedTests {
     world.database[session]?.snapshot.epoch = Array("e2".utf8)
     world.loops[1].engine.storeReplaced()
     world.settle()
-    #expect(mika.hear().last == .close(4001))
-    // The sessions of the other loop are its own writer's affair.
-    #expect(visitor.hear().isEmpty)
+    #expect(mika.receive().last == .close(4001))
+    // The other loop's writer has not reached the new database yet.
+    #expect(visitor.receive().isEmpty)
 
     let again = world.connect(loop: 0)
-    again.say(
+    again.send(
       #"{"type":"hello","ref":1,"token":"operator","subscribe":"#
         + #"[{"session":"\#(session)","after":5,"epoch":"e1"}]}"#)
     world.settle()
-    let heard = again.texts()
+    let received = again.texts()
     #expect(
-      heard.map { field("type", of: $0) }
+      received.map { field("type", of: $0) }
         == ["welcome", "resync", "subscribed", "message", "message", "live"])
-    #expect(field("epoch", of: heard[1]) == "e2")
+    #expect(field("epoch", of: received[1]) == "e2")
   }
 
-  @Test("a session whose owner still knows another database is not shown")
-  func ownersThatDoNotKnowYet() {
+  @Test("a session whose owner still uses another database is unavailable")
+  func outdatedOwner() {
     let world = World(loops: 2)
     let session = world.makeSession(entries: 3, ownedBy: 1)
     world.loops[0].engine.store = "new"
     world.loops[1].engine.store = "old"
     let mika = world.connect(loop: 0)
-    mika.say(#"{"type":"hello","ref":1,"token":"operator"}"#)
-    mika.say(#"{"type":"subscribe","ref":2,"session":"\#(session)","after":0}"#)
+    mika.send(#"{"type":"hello","ref":1,"token":"operator"}"#)
+    mika.send(#"{"type":"subscribe","ref":2,"session":"\#(session)","after":0}"#)
     world.settle()
     let refused = mika.texts()
     #expect(refused.map { field("type", of: $0) } == ["welcome", "error"])
@@ -54,37 +54,37 @@ struct StoreReplacedTests {
     world.loops[1].engine.store = "new"
     world.loops[1].engine.storeReplaced()
     world.settle()
-    mika.say(#"{"type":"subscribe","ref":3,"session":"\#(session)","after":0}"#)
+    mika.send(#"{"type":"subscribe","ref":3,"session":"\#(session)","after":0}"#)
     world.settle()
     #expect(
       mika.texts().map { field("type", of: $0) }
         == ["subscribed", "message", "message", "message", "live"])
   }
 
-  @Test("subscribes that wait for their session end too")
+  @Test("connections that wait for a session to load are closed too")
   func waiting() {
     let world = World()
     let session = world.makeSession()
     let ada = world.member("visitor")
     _ = ada.texts()
-    ada.say(#"{"type":"subscribe","ref":1,"session":"\#(session)"}"#)
+    ada.send(#"{"type":"subscribe","ref":1,"session":"\#(session)"}"#)
     world.loops[0].engine.storeReplaced()
     world.settle()
-    #expect(ada.hear() == [.close(4001)])
+    #expect(ada.receive() == [.close(4001)])
   }
 
-  @Test("a page that knows more than the loop ends at the loop's head, and so does `live`")
+  @Test("entries of a page above the loop's head are not sent, and `live` names the head")
   func pageAboveTheHead() {
     let world = World()
     let session = world.makeSession(entries: 3)
     world.database[session]?.entries.append(world.entry(4, "not announced yet"))
     let ada = world.member("visitor", session, after: 0)
-    let heard = ada.texts().dropFirst(2)
-    #expect(heard.map { field("seq", of: $0) } == ["1", "2", "3", "3"])
-    #expect(heard.last.map { field("type", of: $0) } == "live")
+    let received = ada.texts().dropFirst(2)
+    #expect(received.map { field("seq", of: $0) } == ["1", "2", "3", "3"])
+    #expect(received.last.map { field("type", of: $0) } == "live")
   }
 
-  @Test("a backlog of large messages is not read from the database many times over")
+  @Test("a backlog of large messages is read from the database about once")
   func largeBacklog() {
     let world = World()
     let session = world.makeSession(entries: 200)
@@ -101,7 +101,7 @@ struct StoreReplacedTests {
     #expect(world.entriesRead <= Limits.backlogPage + 2 * 200)
   }
 
-  @Test("a state that was read before the last commit is no sign that the log went back")
+  @Test("a state read before the last commit does not cause a resync")
   func lateRead() {
     let world = World()
     let session = world.makeSession(entries: 1)

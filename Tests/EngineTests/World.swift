@@ -4,8 +4,8 @@ import Primitives
 import Testing
 import Wire
 
-/// A gateway without I/O: engines, the mail between them, and a database that is a dictionary. Time
-/// moves only when a test moves it.
+/// A gateway without I/O: engines, the mail between them, and a dictionary as database. Time
+/// advances only in `advance`.
 final class World {
   final class Loop {
     var engine: Engine
@@ -19,17 +19,17 @@ final class World {
 
   var loops: [Loop] = []
   var database: [Identifier: Stored] = [:]
-  /// Entries that the database gave for backlogs and history.
+  /// Entries read from the database in pages.
   var entriesRead = 0
   var availability: [Identifier: Bool] = [:]
   var storedMarks: [(session: Identifier, mark: Mark)] = []
-  /// The database is there, but does not write marks.
+  /// Writes of marks fail, though the database answers.
   var failsMarks = false
-  /// The database answers reads and commits.
+  /// Whether the database answers.
   var isStoreUp = true
   var now = Instant(nanoseconds: 1_000_000_000)
   var wall = WallTime(microseconds: 1_795_000_000_000_000)
-  /// Tokens by their text.
+  /// The members of valid tokens.
   var members: [String: Member] = [:]
   private var lastID: UInt64 = 0
 
@@ -57,10 +57,10 @@ final class World {
     return Identifier(high: 0xD, low: lastID)
   }
 
-  /// A session with so many messages of the visitor, and a token `visitor` that may use it.
+  /// Adds a session with `count` messages of the visitor, and lets the token `visitor` use it.
   func makeSession(entries count: Int = 0, ownedBy loop: Int = 0) -> Identifier {
     var id = makeID()
-    while loops[0].engine.owner(of: id) != loop { id = makeID() }
+    while loops[0].engine.effects.owner(of: id) != loop { id = makeID() }
     var stored = Stored(
       snapshot: SessionSnapshot(
         id: id, workspace: workspace, visitor: visitor, epoch: Array("e1".utf8),
@@ -81,28 +81,28 @@ final class World {
       senderName: visitor.name, body: Array(body.utf8), payload: [], at: wall)
   }
 
-  /// A client on a loop, after its upgrade. Visitors move to the loop of their session by
-  /// themselves.
+  /// A client after its upgrade. With its hello, a visitor moves to the loop of its session.
   func connect(
     loop: Int = 0, isEcho: Bool = false, deflate: DeflateAgreement? = nil
   ) -> Client {
     guard
-      let id = loops[loop].engine.accept(name: makeID(), isEcho: isEcho, deflate: deflate)
+      let id = loops[loop].engine.connections.accept(
+        name: makeID(), isEcho: isEcho, deflate: deflate, now: loops[loop].engine.now)
     else { preconditionFailure("the test's engine is full") }
-    return Client(world: self, loop: loop, slot: id, deflate: deflate)
+    return Client(world: self, loop: loop, connection: id, deflate: deflate)
   }
 
-  /// A client that has said hello and is subscribed.
+  /// A client that has sent hello and, with `session`, is subscribed.
   func member(
     _ token: String, _ session: Identifier? = nil, after: Int64? = nil, loop: Int = 0,
     deflate: DeflateAgreement? = nil
   ) -> Client {
     let client = connect(loop: loop, deflate: deflate)
-    client.say(#"{"type":"hello","ref":"h","token":"\#(token)"}"#)
+    client.send(#"{"type":"hello","ref":"h","token":"\#(token)"}"#)
     settle()
     if let session {
       let position = after.map { #","after":\#($0)"# } ?? ""
-      client.say(#"{"type":"subscribe","ref":"s","session":"\#(session)"\#(position)}"#)
+      client.send(#"{"type":"subscribe","ref":"s","session":"\#(session)"\#(position)}"#)
       settle()
     }
     return client
@@ -119,14 +119,14 @@ final class World {
     }
   }
 
-  /// Everything but the batches: verifications, moves, reads and mail, until nothing is left to do.
+  /// Performs verifications, moves, reads and mail until none is left. Batches stay queued.
   func settle() {
     for _ in 0..<100 {
       var isQuiet = true
       for index in loops.indices where step(index) { isQuiet = false }
       if isQuiet { return }
     }
-    Issue.record("the engines do not come to rest")
+    Issue.record("the engines do not settle")
   }
 
   private var clients: [Client] = []
@@ -146,14 +146,15 @@ final class World {
         verification.connection,
         member.map { .success($0) } ?? .failure(.invalid))
     }
-    for (slot, target) in loop.engine.effects.takeDepartures() {
+    for (connection, target) in loop.engine.effects.takeDepartures() {
       didWork = true
-      guard let departure = loop.engine.connections.depart(slot),
-        let arrived = loops[target].engine.adopt(departure)
+      guard let departure = loop.engine.connections.depart(connection),
+        let arrived = loops[target].engine.connections.adopt(
+          departure, now: loops[target].engine.now)
       else { continue }
-      for client in clients where client.loop == index && client.slot == slot {
+      for client in clients where client.loop == index && client.connection == connection {
         client.loop = target
-        client.slot = arrived
+        client.connection = arrived
       }
       loops[target].engine.settle(arrived)
     }
@@ -172,7 +173,7 @@ final class World {
     return didWork
   }
 
-  /// As `History.entriesQuery` bounds it.
+  /// Limits a page like `History.entriesQuery`.
   private func page(of entries: [Entry], _ limit: Int, _ bytesMax: Int) -> LogPage {
     var page = LogPage(entries: [], isFull: false)
     var bytes = 0
@@ -209,14 +210,14 @@ final class World {
     case .storeMark(_, let session, _, let mark):
       let isStored = isStoreUp && !failsMarks
       if isStored { storedMarks.append((session, mark)) }
-      loop.engine.markStored(read, isStored: isStored)
+      loop.engine.stored(read, isStored: isStored)
     case .storeAvailability(_, _, let member, _, let isAvailable):
       if isStoreUp { availability[member] = isAvailable }
-      loop.engine.availabilityStored(read, isStored: isStoreUp)
+      loop.engine.stored(read, isStored: isStoreUp)
     }
   }
 
-  /// Commits the oldest batch of every loop, as PostgreSQL would; or fails it.
+  /// Commits all batches, or fails them.
   func commit(failing: Bool = false) {
     for loop in loops {
       while loop.engine.hasBatch {

@@ -129,8 +129,9 @@ final class World {
     names += 1
     let loop = choice & 1
     guard
-      let slot = loops[loop].engine.accept(
-        name: Identifier(high: 1, low: names), isEcho: choice & 2 != 0, deflate: agreement)
+      let slot = loops[loop].engine.connections.accept(
+        name: Identifier(high: 1, low: names), isEcho: choice & 2 != 0, deflate: agreement,
+        now: loops[loop].engine.now)
     else { return }
     peers.append(Peer(loop: loop, slot: slot, agreement: agreement))
   }
@@ -235,7 +236,10 @@ final class World {
     for (slot, target) in loops[index].engine.effects.takeDepartures() {
       guard let departure = loops[index].engine.connections.depart(slot) else { continue }
       let mover = peers.first { !$0.isGone && $0.loop == index && $0.slot == slot }
-      guard let arrived = loops[target].engine.adopt(departure) else {
+      guard
+        let arrived = loops[target].engine.connections.adopt(
+          departure, now: loops[target].engine.now)
+      else {
         mover?.isGone = true
         continue
       }
@@ -292,14 +296,15 @@ final class World {
       let subscriptions = loop.engine.connections[slot].subscriptions
       precondition(subscriptions.count <= Limits.subscriptions, "too many subscriptions")
       precondition(
-        (0...Limits.inFlight).contains(Int(loop.engine.connections[slot].inFlight)),
+        (0...Limits.inFlight).contains(Int(loop.engine.connections[slot].sends.inFlight)),
         "sends under way")
       precondition(loop.engine.connections[slot].held.count <= 65_536, "too much held")
       precondition(
         loop.engine.connections[slot].hello.count <= Limits.helloBytes, "a hello too long")
-      for (index, subscription) in subscriptions.enumerated() {
+      for index in subscriptions.indices {
+        let subscription = subscriptions[index]
         let subscriber = loop.engine.sessions[subscription.session].subscribers[
-          subscription.position]
+          subscription.subscriber]
         precondition(
           subscriber.connection == slot && subscriber.subscription == index, "the lists disagree")
       }
@@ -328,7 +333,7 @@ final class World {
     for _ in 0..<4 { iterate() }
     for loop in loops {
       precondition(loop.engine.connections.count == 0, "a connection is left")
-      precondition(loop.engine.sessionCount == 0, "a session is left")
+      precondition(loop.engine.sessions.count == 0, "a session is left")
       precondition(!loop.engine.hasBatch && loop.engine.queuedRecords == 0, "a record is left")
       precondition(loop.engine.inbox.isEmpty, "a watcher is left")
     }

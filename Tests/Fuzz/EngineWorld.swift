@@ -217,8 +217,8 @@ struct Store {
     case .conversation(let session, let workspace):
       engine.conversationLoaded(
         session, workspace, isUp ? .success(Array("{}".utf8)) : .failure(.unavailable))
-    case .storeMark: engine.markStored(read, isStored: isUp)
-    case .storeAvailability: engine.availabilityStored(read, isStored: isUp)
+    case .storeMark: engine.stored(read, isStored: isUp)
+    case .storeAvailability: engine.stored(read, isStored: isUp)
     }
   }
 

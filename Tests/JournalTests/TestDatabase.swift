@@ -161,7 +161,7 @@ extension Batch {
     kind: Kind = .text, sender: Identifier? = nil, name: String = "", body: [UInt8],
     payload: String = ""
   ) -> Identifier {
-    let origin = Origin(loop: 0, slot: 0, generation: 0, isRequest: false, ref: .none)
+    let origin = Origin(loop: 0, index: 0, generation: 0, isRequest: false, ref: .none)
     let record = Record(
       workspace: TestDatabase.workspace, session: session, id: id, role: role, kind: kind,
       sender: sender, origin: origin)

@@ -1,7 +1,7 @@
 import Primitives
 
-/// Virtual time: what is to happen, in the order of its time, and of its entry where times are
-/// equal. Nothing in a run knows another clock.
+/// Virtual time: the events of a run, in the order of their times, and of their entry at equal
+/// times. It is the only clock of a run.
 final class Agenda {
   private struct Item {
     var time: Int64
@@ -13,14 +13,14 @@ final class Agenda {
     }
   }
 
-  /// A binary heap, the earliest first.
+  /// A binary heap with the earliest event first.
   private var heap: [Item] = []
   private var lastNumber: UInt64 = 0
   /// Microseconds since the start of the run.
   private(set) var microseconds: Int64 = 0
   private(set) var steps = 0
 
-  /// Engines do not like the very first moment of a clock.
+  /// The engines' time at the start. Zero has a meaning of its own in them.
   private static let origin: Int64 = 1_000_000_000
 
   var now: Instant { Instant(nanoseconds: Agenda.origin + microseconds * 1000) }
@@ -37,7 +37,7 @@ final class Agenda {
     after(microseconds: delay * 1000, body)
   }
 
-  /// At a moment of the engines' clock, not before now.
+  /// Schedules an event by the engines' clock, now if the time has passed.
   func at(_ instant: Instant, _ body: @escaping () -> Void) {
     let target = instant.nanoseconds / 1000
     let current = Agenda.origin / 1000 + microseconds
@@ -46,7 +46,7 @@ final class Agenda {
 
   func removeAll() { heap = [] }
 
-  /// Does the next thing; false when there is none.
+  /// Runs the next event. Returns false when there is none.
   func step() -> Bool {
     guard let first = heap.first else { return false }
     let last = heap.removeLast()

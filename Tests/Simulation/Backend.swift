@@ -3,11 +3,11 @@ import Journal
 import Postgres
 import Primitives
 
-/// The server's side of one connection of a writer.
+/// The server's side of a writer's connection.
 final class Backend {
   private let postgres: SimulatedPostgres
   private let incarnation: Int
-  /// Told to the loop when there is something to read.
+  /// Wakes the loop when there is something to read.
   private let wake: () -> Void
   private(set) var events: [(event: AppendEvent, outcomes: [Outcome])] = []
   private var isLost = false
@@ -41,20 +41,20 @@ final class Backend {
   }
 
   private func answer(_ event: AppendEvent, _ outcomes: [Outcome]) {
-    run.tell("answer \(event)")
+    run.log("answer \(event)")
     guard !isLost else { return }
     events.append((event, outcomes))
     wake()
   }
 
-  /// The transaction is carried out a little later, whether or not anybody still waits for it, and
-  /// its answer comes later still, or never.
+  /// The transaction is executed some time later, even if the writer has gone by then. Its response
+  /// comes later still, or never.
   func send(_ items: [AppendItem]) {
-    run.tell("transaction \(items.map { String(decoding: $0.body.prefix(7), as: UTF8.self) })")
+    run.log("transaction \(items.map { String(decoding: $0.body.prefix(7), as: UTF8.self) })")
     guard !isLost else { return }
-    let weather = postgres.weather
-    if run.dice.percent(weather.cutsBefore) {
-      run.agenda.after(microseconds: run.dice.delay(typical: weather.latency)) { [weak self] in
+    let faultRates = postgres.faultRates
+    if run.dice.percent(faultRates.cutsBefore) {
+      run.agenda.after(microseconds: run.dice.delay(typical: faultRates.latency)) { [weak self] in
         self?.lose("server closed the connection unexpectedly")
       }
       return
@@ -68,20 +68,20 @@ final class Backend {
       }
       answer(.committed, outcomes)
     }
-    let isAnswerLost = run.dice.percent(weather.cutsAfter)
+    let isAnswerLost = run.dice.percent(faultRates.cutsAfter)
     let transaction = Transaction(
       postgres: postgres, incarnation: incarnation, items: items,
-      isConflict: run.dice.percent(weather.conflicts),
-      isRefused: run.dice.percent(weather.refusals))
-    run.agenda.after(microseconds: postgres.arrival(typical: weather.latency)) { [weak self] in
-      guard let (event, outcomes) = transaction.carryOut() else { return }
+      isConflict: run.dice.percent(faultRates.conflicts),
+      isRefused: run.dice.percent(faultRates.refusals))
+    run.agenda.after(microseconds: postgres.arrival(typical: faultRates.latency)) { [weak self] in
+      guard let (event, outcomes) = transaction.execute() else { return }
       guard let self else { return transaction.announce() }
       deliver(event, outcomes, isLost: isAnswerLost)
     }
   }
 
   private func deliver(_ event: AppendEvent, _ outcomes: [Outcome], isLost: Bool) {
-    run.agenda.after(microseconds: postgres.arrival(typical: postgres.weather.latency / 2)) {
+    run.agenda.after(microseconds: postgres.arrival(typical: postgres.faultRates.latency / 2)) {
       [weak self] in
       if isLost {
         self?.lose("server closed the connection unexpectedly")
@@ -92,7 +92,7 @@ final class Backend {
   }
 }
 
-/// What the server does at one moment, whoever still waits for it.
+/// A transaction on the server, independent of the connection that sent it.
 struct Transaction {
   let postgres: SimulatedPostgres
   let incarnation: Int
@@ -100,8 +100,8 @@ struct Transaction {
   let isConflict: Bool
   let isRefused: Bool
 
-  /// nil when the server it was sent to is no more.
-  func carryOut() -> (AppendEvent, [Outcome])? {
+  /// Returns nil when the server has stopped or restarted since it was sent.
+  func execute() -> (AppendEvent, [Outcome])? {
     guard postgres.isUp, postgres.incarnation == incarnation else { return nil }
     if isConflict {
       let states = ["40001", "40P01", "55P03", "57014"]
@@ -116,8 +116,9 @@ struct Transaction {
     }
   }
 
-  /// Nobody waits for it any more: its gateway was killed or has given it up. As a rule the senders
-  /// come again and find duplicates; where they do not, it is news from another node.
+  /// Reports the changed sessions when no writer waits for the response: its gateway was killed, or
+  /// has given the connection up. To the new gateway it is like a change by another node, unless
+  /// the senders repeat the messages first.
   func announce() {
     for session in Set(items.map(\.session)).sorted() { postgres.run.announce(session) }
   }
@@ -127,12 +128,12 @@ struct Transaction {
   }
 }
 
-/// The writer's side: what `PipelinedConnection` is over libpq.
+/// The writer's side, in place of `PipelinedConnection` over libpq.
 struct SimulatedConnection: ~Copyable, AppendConnection {
   private let backend: Backend
   private let bug: Bug?
   private(set) var outcomes: [Outcome] = []
-  private var forgotten: AppendItem?
+  private var dropped: AppendItem?
 
   init(_ backend: Backend, bug: Bug?) {
     self.backend = backend
@@ -152,8 +153,8 @@ struct SimulatedConnection: ~Copyable, AppendConnection {
         body: body, payload: batch.withPayload(row) { Array($0.string.utf8) },
         isPoison: body.starts(with: Body.poison))
     }
-    // The batch's last row is forgotten, and taken for stored.
-    if bug == .loseRecord, items.count > 1 { forgotten = items.removeLast() }
+    // The batch's last row is dropped, and reported as stored.
+    if bug == .loseRecord, items.count > 1 { dropped = items.removeLast() }
     if bug == .swapRecords, items.count > 1 { items.swapAt(items.count - 2, items.count - 1) }
     backend.send(items)
     return true
@@ -172,9 +173,9 @@ struct SimulatedConnection: ~Copyable, AppendConnection {
     if bug == .swapAnswers, outcomes.count > 1 {
       outcomes.swapAt(outcomes.count - 2, outcomes.count - 1)
     }
-    if case .committed = event, forgotten != nil, let last = outcomes.last {
+    if case .committed = event, dropped != nil, let last = outcomes.last {
       outcomes.append(Outcome(verdict: .stored, seq: last.seq + 1, at: last.at))
-      forgotten = nil
+      dropped = nil
     }
     return event
   }

@@ -1,36 +1,36 @@
-/// Faults planted on purpose: each breaks one promise at one seam, and a run with it must end in a
-/// violation, or the checkers are blind.
+/// Deliberate bugs. Each breaks one promise in one place; a run with it must end in a violation, or
+/// the checker misses that kind of bug.
 enum Bug: String, CaseIterable {
-  /// The engine hears “stored” before PostgreSQL has committed.
+  /// The engine gets the outcome `stored` before PostgreSQL has committed.
   case ackBeforeCommit
-  /// PostgreSQL stores an id again that it knows already.
+  /// PostgreSQL stores a known id again.
   case skipDedupe
   /// A mail between two loops is lost.
   case dropMail
-  /// Two mails between loops change places.
+  /// Two mails between loops are swapped.
   case swapMail
-  /// Two records of one session change places in a batch.
+  /// Two records of a batch are swapped.
   case swapRecords
   /// A backlog is read from one entry too late.
   case skipOnResume
-  /// A record is taken out of its batch and nobody is told.
+  /// A record is dropped from its batch and reported as stored.
   case loseRecord
-  /// The answers of two senders are exchanged.
+  /// The outcomes of two senders are swapped.
   case swapAnswers
-  /// Numbers are given outside the transaction, so that a refusal leaves a hole.
+  /// Seqs are assigned outside the transaction, so that a refusal leaves a gap.
   case holeOnRefusal
-  /// A read shows what is not committed yet.
+  /// A read returns an uncommitted entry.
   case dirtyRead
-  /// A visitor's token opens the session of another workspace.
+  /// A visitor's token admits a session of another workspace.
   case foreignSession
-  /// A write to a socket that took half of the bytes is said to have taken all.
+  /// A partial write to a socket is reported as complete.
   case cutOutput
-  /// The bytes of a socket are written twice.
+  /// Bytes are written to a socket twice.
   case doubleOutput
-  /// The owner of a session forgets that another loop follows it, and may let it leave memory.
+  /// The owner of a session forgets a following loop and may evict the session.
   case forgetFollower
-  /// PostgreSQL is said to have stored a mark that it has not.
+  /// A mark is reported as stored but is not.
   case loseMark
-  /// The gateway does not read again after a fail-over.
+  /// The gateway does not reset its state after a fail-over.
   case blindFailover
 }

@@ -3,7 +3,7 @@ import Engine
 import Primitives
 import Wire
 
-/// The promises of Sources/PROTOCOL.md, looked at after every step of a run.
+/// Checks the promises of Sources/PROTOCOL.md after every step of a run.
 final class Checker {
   unowned let run: Run
   private(set) var violation: String?
@@ -11,22 +11,22 @@ final class Checker {
   private(set) var ackedCount = 0
   private(set) var receivedCount = 0
 
-  /// Every commit of the present history, and the last number of each sender in each session.
+  /// The ids committed in the current history, and each sender's last number in each session.
   private var stored: Set<Identifier> = []
   private var lastOfSender: [Sender: Int] = [:]
   private var acked: [Identifier: (session: Identifier, seq: Int64)] = [:]
-  /// What was true in the epochs before a fail-over.
+  /// The rows of the epochs before a fail-over.
   private var lostHistories: [String: [Identifier: SimulatedPostgres.Row]] = [:]
-  /// Ids that a fail-over has forgotten, or that came while the session was closed, and whose
-  /// sender may not have heard of it: said again, they come out of order.
+  /// Ids lost in a fail-over or refused because the session was closed. The sender may not know, so
+  /// when repeated they may be out of order.
   private var forgotten: Set<Identifier> = []
-  private var resynced: Set<Reading> = []
+  private var resynced: Set<Subscription> = []
 
   private struct Sender: Hashable {
     var client: Int
     var session: Identifier
   }
-  private struct Reading: Hashable {
+  private struct Subscription: Hashable {
     var client: Int
     var session: Identifier
   }
@@ -42,7 +42,7 @@ final class Checker {
 
   func committed(_ item: AppendItem, seq: Int64) {
     committedCount += 1
-    run.tell(
+    run.log(
       "commit \(item.session) \(seq) \(String(decoding: item.body.prefix(12), as: UTF8.self))")
     if !stored.insert(item.id).inserted { fail("\(item.id) was stored twice") }
     guard !forgotten.contains(item.id), let (client, number) = Checker.origin(item.body) else {
@@ -50,15 +50,15 @@ final class Checker {
     }
     let sender = Sender(client: client, session: item.session)
     if let last = lastOfSender[sender], last >= number {
-      fail("client \(client): message #\(number) was stored behind #\(last)")
+      fail("client \(client): message #\(number) was stored after #\(last)")
     }
     lastOfSender[sender] = number
   }
 
-  /// The table refused it for good.
+  /// A message was refused because its session is closed.
   func closed(_ id: Identifier) { forgotten.insert(id) }
 
-  /// `c3 #17 …`: the client and the number of its message.
+  /// The client and the message's number, from `c3 #17 …`.
   private static func origin(_ body: [UInt8]) -> (Int, Int)? {
     let words = body.split(separator: UInt8(ascii: " "), maxSplits: 2)
     guard words.count >= 2, words[0].first == UInt8(ascii: "c"), words[1].first == 0x23,
@@ -68,7 +68,8 @@ final class Checker {
     return (client, number)
   }
 
-  /// Whatever the standby had not copied is gone, and everything is judged by what is left.
+  /// Entries that the standby had not copied are gone; later checks compare with the remaining
+  /// ones.
   func historyLost() {
     lostHistories["e\(run.postgres.epoch - 1)"] = run.lostRows
     forgotten.formUnion(stored)
@@ -85,16 +86,16 @@ final class Checker {
     acked = acked.filter { stored.contains($0.key) }
   }
 
-  // MARK: On the wire
+  // MARK: Output of the gateway
 
-  /// Bytes on their way out: nothing uncommitted may be among them.
+  /// Checks that output has no uncommitted entry.
   func leaving(_ bytes: [UInt8], _ socket: Socket) {
     var bytes = bytes
     bytes.withMutableRawSpan { buffer in
       var offset = 0
       while offset < buffer.byteCount {
         guard let step = try? socket.auditor.next(&buffer, offset: &offset) else {
-          fail("client \(socket.client.number): a broken frame leaves the gateway")
+          fail("client \(socket.client.number): the gateway sent an invalid frame")
           return
         }
         switch step {
@@ -110,7 +111,7 @@ final class Checker {
   }
 
   private func leaving(_ event: Event, _ socket: Socket) {
-    run.tell(
+    run.log(
       "loop \(socket.loop?.index ?? -1) to \(socket.client.number): \(event.text.prefix(120))"
     )
     guard let session = event.session, let seq = event.integer("seq") else { return }
@@ -126,7 +127,7 @@ final class Checker {
       if event.string("kind") == "hidden" { return }
       guard let id = event.id else { return fail("a message without id") }
       if run.postgres.entry(session, Int64(seq))?.id != id, !wasTrue(session, Int64(seq), id: id) {
-        fail("seq \(seq) leaves the gateway with \(id), which is not committed there")
+        fail("seq \(seq) was sent with \(id), which is not committed there")
       }
     default: break
     }
@@ -139,7 +140,7 @@ final class Checker {
     }
   }
 
-  // MARK: At the client
+  // MARK: Events at a client
 
   func acked(_ event: Event, _ client: Client) {
     guard let id = event.id, let session = event.session, let seq = event.integer("seq") else {
@@ -150,35 +151,35 @@ final class Checker {
   }
 
   func subscribed(_ event: Event, _ client: Client, after: Int64?, from: Int64, head: Int64) {
-    heard(event, client)
+    checkVisible(event, client)
     guard let session = event.session else { return }
-    let reading = Reading(client: client.number, session: session)
-    let isResynced = resynced.remove(reading) != nil
+    let subscription = Subscription(client: client.number, session: session)
+    let isResynced = resynced.remove(subscription) != nil
     if from < 1 || from > head + 1 {
       fail("client \(client.number): subscribed from \(from) with the head at \(head)")
     }
     if let after, !isResynced, from != after + 1 {
-      fail("client \(client.number): asked for what follows \(after), subscribed from \(from)")
+      fail("client \(client.number): requested entries after \(after), subscribed from \(from)")
     }
   }
 
   func resynced(_ event: Event, _ client: Client) {
     guard let session = event.session else { return }
-    resynced.insert(Reading(client: client.number, session: session))
+    resynced.insert(Subscription(client: client.number, session: session))
     if run.postgres.epoch == 1 {
-      fail("client \(client.number): resync (\(event.text)) although nothing was lost")
+      fail("client \(client.number): resync (\(event.text)) without a fail-over")
     }
   }
 
-  /// The next message of a view: the right number, the right content.
+  /// Checks that an entry is the next one of its view and equals the stored one.
   func received(_ event: Event, _ client: Client, _ view: View) {
-    heard(event, client)
+    checkVisible(event, client)
     receivedCount += 1
     guard let session = event.session, let seq = event.integer("seq").map({ Int64($0) }) else {
       return
     }
     guard seq == view.next else {
-      return fail("client \(client.number): seq \(seq) came where \(view.next) was due")
+      return fail("client \(client.number): received seq \(seq) instead of \(view.next)")
     }
     let rows = lostHistories[view.epoch] ?? run.postgres.sessions
     guard let row = rows[session], seq <= row.entries.count else {
@@ -190,7 +191,7 @@ final class Checker {
   private func compare(_ event: Event, _ entry: Entry, _ client: Client) {
     if event.string("kind") == "hidden" {
       if entry.kind != .note || client.isOperator {
-        fail("client \(client.number): seq \(entry.seq) is hidden without being a note")
+        fail("client \(client.number): seq \(entry.seq) is hidden but not a note")
       }
       return
     }
@@ -199,17 +200,18 @@ final class Checker {
     }
     let body = String(decoding: entry.body, as: UTF8.self)
     if event.id != entry.id || event.string("body") != body {
-      fail("client \(client.number): seq \(entry.seq) is not what the table holds there")
+      fail("client \(client.number): seq \(entry.seq) differs from the stored entry")
     }
   }
 
-  func unexpected(_ event: Event, _ client: Client) { heard(event, client) }
+  func unexpected(_ event: Event, _ client: Client) { checkVisible(event, client) }
 
-  /// Nobody hears of a session that is not his.
-  func heard(_ event: Event, _ client: Client) {
+  /// Checks that the event's session is visible to the client.
+  func checkVisible(_ event: Event, _ client: Client) {
     guard let session = event.session else { return }
-    if !client.reach.contains(session) {
-      fail("client \(client.number) hears of a foreign session: \(event.text.prefix(120))")
+    if !client.visibleSessions.contains(session) {
+      fail(
+        "client \(client.number) received an event of a foreign session: \(event.text.prefix(120))")
     }
   }
 
@@ -233,7 +235,7 @@ final class Checker {
     }
   }
 
-  // MARK: The engines
+  // MARK: State of the engines
 
   func audit(_ loop: GatewayLoop) {
     if loop.engine.queuedRecords > Limits.queuedRecords {
@@ -242,13 +244,13 @@ final class Checker {
     if let text = loop.engine.inconsistency() { fail("loop \(loop.index): \(text)") }
   }
 
-  /// What a client has read in the present epoch and PostgreSQL does not know.
+  /// A mark of the current epoch that is higher than the stored one, as text.
   func unstoredMark(of client: Client) -> String? {
     for (session, view) in client.views where view.read > 0 {
       let marks = run.postgres.sessions[session]?.snapshot.marks ?? []
       let stored = marks.first { $0.person.id == client.person }?.read ?? 0
       if stored < view.read {
-        return "client \(client.number) has read up to \(view.read), and \(stored) is stored"
+        return "client \(client.number) has read up to \(view.read), but \(stored) is stored"
       }
     }
     return nil
@@ -256,7 +258,8 @@ final class Checker {
 
   // MARK: The end
 
-  /// After quiet: everything acked is there once, numbers are 1 to n, everybody is at the head.
+  /// Checks the final state: seqs are 1 to n, every acked message is stored, every client is at the
+  /// head.
   func finish(_ clients: [Client]) {
     for (session, row) in run.postgres.sessions {
       if row.snapshot.head != Int64(row.entries.count) { fail("the head of \(session) is wrong") }
@@ -266,16 +269,18 @@ final class Checker {
     }
     for (id, place) in acked {
       guard let found = run.postgres.place(of: id) else {
-        fail("\(id) was acked and is not in the table")
+        fail("\(id) was acked but is not stored")
         continue
       }
       if found.session != place.session || found.seq != place.seq {
-        fail("\(id) was acked at \(place.seq) and is at \(found.seq)")
+        fail("\(id) was acked at \(place.seq) but is at \(found.seq)")
       }
     }
     for client in clients {
       if let text = unstoredMark(of: client) { fail(text) }
-      if !client.isCalm { fail("client \(client.number) still holds \(client.outbox.count)") }
+      if !client.isIdle {
+        fail("client \(client.number) still has \(client.outbox.count) messages to send")
+      }
       for session in client.own {
         let head = run.postgres.head(session)
         guard let view = client.views[session] else {
@@ -283,7 +288,7 @@ final class Checker {
           continue
         }
         if view.next != head + 1 || !view.isLive {
-          fail("client \(client.number) is before \(view.next), live \(view.isLive), head \(head)")
+          fail("client \(client.number) expects \(view.next), live \(view.isLive), head \(head)")
         }
       }
     }

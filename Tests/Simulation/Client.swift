@@ -2,29 +2,30 @@ import Chat
 import Primitives
 import Wire
 
-/// A widget or a console as Sources/PROTOCOL.md wants them: an outbox that sends again under the
-/// same ids in order, a counter for each session, reconnects. It also misbehaves within the rules:
-/// says things twice, stops reading, leaves without a word.
+/// A client that follows Sources/PROTOCOL.md like widget and console: its outbox repeats messages
+/// in order under the same ids, it counts the entries of each session, and it reconnects. Within
+/// the rules it also misbehaves: it sends duplicates, stops reading, and disconnects without a
+/// close.
 final class Client {
-  enum State { case offline, opening, open }
+  enum ConnectionState { case offline, opening, open }
 
   unowned let run: Run
   let number: Int
   let token: String
   let isOperator: Bool
   let workspace: Int
-  /// The sessions it follows.
+  /// The sessions that it follows all the time.
   let own: [Identifier]
-  /// The one that it looks into for a moment.
+  /// The session that an operator follows for a moment.
   private var visited: Identifier?
-  private(set) var state = State.offline
+  private(set) var state = ConnectionState.offline
   private(set) var socket: Socket?
   var outbox = Outbox()
   private(set) var views: [Identifier: View] = [:]
   private(set) var isReading = true
   private var decoder = MessageDecoder(role: .client, limits: Client.limits)
-  /// Subscribe commands that are not answered.
-  private var asked: [Int: (session: Identifier, after: Int64?)] = [:]
+  /// Subscribe commands without an answer, by ref.
+  private var subscribing: [Int: (session: Identifier, after: Int64?)] = [:]
   private var lastRef = 0
   private var sent = 0
   private var dice: Dice
@@ -42,17 +43,17 @@ final class Client {
     dice = Dice(seed: run.dice.next())
   }
 
-  var isCalm: Bool { outbox.isEmpty && visited == nil }
+  var isIdle: Bool { outbox.isEmpty && visited == nil }
 
   var person: Identifier { Identifier(high: 0xC, low: UInt64(number)) }
 
-  /// Sessions that it may hear of.
-  var reach: [Identifier] { isOperator ? own + run.quiet[workspace] : own }
+  /// The sessions whose events it may receive.
+  var visibleSessions: [Identifier] { isOperator ? own + run.quiet[workspace] : own }
 
-  // MARK: What it does by itself
+  // MARK: Actions
 
   func live() {
-    let pause = run.isHealing ? 100 + dice.below(200) : 1 + dice.below(400)
+    let pause = run.isRecovering ? 100 + dice.below(200) : 1 + dice.below(400)
     run.agenda.after(milliseconds: pause) { [weak self] in
       self?.act()
       self?.live()
@@ -65,10 +66,11 @@ final class Client {
     case .opening: break
     case .open:
       for session in own + (visited.map { [$0] } ?? [])
-      where views[session] == nil && !asked.values.contains(where: { $0.session == session }) {
+      where views[session] == nil && !subscribing.values.contains(where: { $0.session == session })
+      {
         subscribe(session, after: nil)
       }
-      if run.isHealing { readAll() } else { misbehave() }
+      if run.isRecovering { readAll() } else { misbehave() }
       endVisit()
       pump()
     }
@@ -79,20 +81,20 @@ final class Client {
     switch dice.below(40) {
     case 0..<16: for _ in 0...dice.below(4) { write(to: session) }
     case 16: for _ in 0..<40 { write(to: session) }
-    case 17: say(#"{"type":"typing","session":"\#(session)","active":true,"preview":"…"}"#)
+    case 17: send(#"{"type":"typing","session":"\#(session)","active":true,"preview":"…"}"#)
     case 18: read(session)
     case 19:
-      say(#"{"type":"history","ref":\#(newRef()),"session":"\#(session)","before":4,"limit":3}"#)
-    // Whoever unsubscribes with messages under way gives up their order.
-    case 20 where outbox.isEmpty && asked.isEmpty:
+      send(#"{"type":"history","ref":\#(newRef()),"session":"\#(session)","before":4,"limit":3}"#)
+    // With messages in flight, unsubscribing would give up their order.
+    case 20 where outbox.isEmpty && subscribing.isEmpty:
       views[session] = nil
-      say(#"{"type":"unsubscribe","ref":\#(newRef()),"session":"\#(session)"}"#)
+      send(#"{"type":"unsubscribe","ref":\#(newRef()),"session":"\#(session)"}"#)
     case 21, 22: leave()
     case 23: stopReading()
     case 24: probe()
     case 25: outbox.repeatLastAcked(in: own)
     case 26: subscribe(session, after: views[session].map { $0.next - 1 })
-    case 27: say(#"{"type":"watch","ref":\#(newRef()),"inbox":true}"#)
+    case 27: send(#"{"type":"watch","ref":\#(newRef()),"inbox":true}"#)
     case 28 where isOperator:
       run.postgresChange(session, dice.onceIn(3) ? .closed : .active, by: self)
     case 29...33 where isOperator && visited == nil: visit()
@@ -107,25 +109,25 @@ final class Client {
     if dice.onceIn(2) { write(to: session) }
   }
 
-  /// Leaves when everything it has said there is settled.
+  /// Unsubscribes from the visited session once all messages to it are settled.
   private func endVisit() {
     guard let session = visited, views[session]?.isSubscribed == true,
-      !outbox.holds(session), !asked.values.contains(where: { $0.session == session }),
-      run.isHealing || dice.onceIn(2)
+      !outbox.holds(session), !subscribing.values.contains(where: { $0.session == session }),
+      run.isRecovering || dice.onceIn(2)
     else { return }
     visited = nil
     views[session] = nil
-    say(#"{"type":"unsubscribe","ref":\#(newRef()),"session":"\#(session)"}"#)
+    send(#"{"type":"unsubscribe","ref":\#(newRef()),"session":"\#(session)"}"#)
   }
 
-  /// Marks are not answered, so what was read is said again after every reconnection.
+  /// Marks have no answer, so `subscribed` repeats them after every reconnection.
   private func read(_ session: Identifier) {
     guard let view = views[session], view.isSubscribed, view.next > 1 else { return }
     views[session]?.read = view.next - 1
-    say(#"{"type":"read","session":"\#(session)","seq":\#(view.next - 1)}"#)
+    send(#"{"type":"read","session":"\#(session)","seq":\#(view.next - 1)}"#)
   }
 
-  /// Now and then, until the end.
+  /// Repeats marks occasionally until the end.
   private func readAll() {
     for session in own where dice.onceIn(20) { read(session) }
   }
@@ -142,10 +144,11 @@ final class Client {
         kind: isOperator && dice.onceIn(6) ? "note" : "text", body: body))
   }
 
-  /// Asks for what belongs to others: the answer must not differ from one about nothing.
+  /// Subscribes to a session of another workspace. The answer must be the one for a missing
+  /// session.
   private func probe() {
     guard let foreign = run.foreignSession(of: workspace) else { return }
-    say(#"{"type":"subscribe","ref":\#(newRef()),"session":"\#(foreign)","after":0}"#)
+    send(#"{"type":"subscribe","ref":\#(newRef()),"session":"\#(foreign)","after":0}"#)
   }
 
   private func stopReading() {
@@ -167,24 +170,24 @@ final class Client {
     state = .opening
     decoder = MessageDecoder(role: .client, limits: Client.limits)
     outbox.connectionLost()
-    asked = [:]
+    subscribing = [:]
     for session in views.keys {
       views[session]?.isLive = false
       views[session]?.isSubscribed = false
     }
-    // Both ways of resuming: with the hello, and one by one.
+    // Resumes with the hello or with single commands.
     var list: [String] = []
     if dice.onceIn(2) {
       for (session, view) in views.sorted(by: { $0.key < $1.key }) {
         let ref = newRef()
-        asked[ref] = (session, view.next - 1)
+        subscribing[ref] = (session, view.next - 1)
         list.append(
           #"{"ref":\#(ref),"session":"\#(session)","after":\#(view.next - 1),"#
             + #""epoch":"\#(view.epoch)"}"#)
       }
     }
     let subscribe = list.isEmpty ? "" : #","subscribe":[\#(list.joined(separator: ","))]"#
-    say(#"{"type":"hello","ref":\#(newRef()),"token":"\#(token)"\#(subscribe)}"#)
+    send(#"{"type":"hello","ref":\#(newRef()),"token":"\#(token)"\#(subscribe)}"#)
     if list.isEmpty {
       for (session, view) in views.sorted(by: { $0.key < $1.key }) {
         self.subscribe(session, after: view.next - 1)
@@ -197,13 +200,13 @@ final class Client {
     let epoch = view.map { #","epoch":"\#($0.epoch)""# } ?? ""
     let place = after.map { #","after":\#($0)"# } ?? #","tail":\#(1 + dice.below(20))"#
     let ref = newRef()
-    asked[ref] = (session, after)
-    say(#"{"type":"subscribe","ref":\#(ref),"session":"\#(session)"\#(place)\#(epoch)}"#)
+    subscribing[ref] = (session, after)
+    send(#"{"type":"subscribe","ref":\#(ref),"session":"\#(session)"\#(place)\#(epoch)}"#)
   }
 
   func leave() {
     guard let socket else { return }
-    run.tell("client \(number) leaves")
+    run.log("client \(number) leaves")
     self.socket = nil
     state = .offline
     if dice.onceIn(2) { socket.reset() } else { socket.endFromClient() }
@@ -221,9 +224,9 @@ final class Client {
     return lastRef
   }
 
-  private func say(_ text: String) {
+  private func send(_ text: String) {
     guard let socket else { return }
-    run.tell("client \(number) says \(text.prefix(200))")
+    run.log("client \(number) sends \(text.prefix(200))")
     var bytes: [UInt8] = []
     Array(text.utf8).withRawSpan {
       FrameEncoder.appendMaskedFrame(
@@ -232,22 +235,22 @@ final class Client {
     socket.sendFromClient(bytes)
   }
 
-  /// Sends what may be sent: in order, and nothing past one of its session that waits.
+  /// Sends the messages that may be sent, in order for each session.
   func pump() {
     guard state == .open else { return }
-    let window = run.isHealing ? 8 : 20
-    // Not before `subscribed`: what is refused for want of it would come behind what follows.
+    let window = run.isRecovering ? 8 : 20
+    // Before `subscribed`, a send might be refused and a later one accepted.
     let open = Set(views.filter { $0.value.isSubscribed }.keys)
     while let pending = outbox.nextToSend(open, window: window, now: run.agenda.microseconds) {
       let ref = newRef()
       outbox.sent(pending.id, ref: ref)
-      say(
+      send(
         #"{"type":"send","ref":\#(ref),"session":"\#(pending.session)","id":"\#(pending.id)","#
           + #""kind":"\#(pending.kind)","body":"\#(pending.body)"}"#)
     }
   }
 
-  // MARK: What it hears
+  // MARK: Events
 
   func receive(_ bytes: [UInt8], _ socket: Socket) {
     guard socket === self.socket else { return }
@@ -261,7 +264,7 @@ final class Client {
         do throws(FrameFault) {
           step = try decoder.next(&buffer, offset: &offset)
         } catch {
-          run.checker.fail("client \(number): the gateway sent a broken frame: \(error)")
+          run.checker.fail("client \(number): the gateway sent an invalid frame: \(error)")
           return
         }
         switch step {
@@ -274,18 +277,18 @@ final class Client {
         }
       }
     }
-    for text in texts { hear(text) }
+    for text in texts { handle(text) }
     if hasEnded { leave() }
   }
 
-  private func hear(_ text: String) {
+  private func handle(_ text: String) {
     let event = Event(text)
-    run.tell("client \(number) hears \(text.prefix(200))")
+    run.log("client \(number) receives \(text.prefix(200))")
     switch event.type {
     case "welcome":
       state = .open
       attempts = 0
-    case "ping": say(#"{"type":"pong"}"#)
+    case "ping": send(#"{"type":"pong"}"#)
     case "ack":
       run.checker.acked(event, self)
       outbox.acked(event.integer("ref"))
@@ -298,7 +301,7 @@ final class Client {
       if let session = event.session { views[session] = nil }
       run.checker.resynced(event, self)
     case "ok" where event.text.contains(#""messages":"#): run.checker.history(event, self)
-    case "session", "typing", "mark", "inbox": run.checker.heard(event, self)
+    case "session", "typing", "mark", "inbox": run.checker.checkVisible(event, self)
     default: break
     }
   }
@@ -307,8 +310,8 @@ final class Client {
     guard let session = event.session, let from = event.integer("from"),
       let head = event.integer("head")
     else { return run.checker.fail("client \(number): subscribed without its fields") }
-    guard let ref = event.integer("ref"), let request = asked.removeValue(forKey: ref) else {
-      return run.checker.fail("client \(number): subscribed without having asked")
+    guard let ref = event.integer("ref"), let request = subscribing.removeValue(forKey: ref) else {
+      return run.checker.fail("client \(number): subscribed without a subscribe")
     }
     run.checker.subscribed(event, self, after: request.after, from: Int64(from), head: Int64(head))
     let old = views[session]
@@ -316,7 +319,7 @@ final class Client {
       next: Int64(from), epoch: event.string("epoch") ?? "", isSubscribed: true)
     guard let old, old.epoch == event.string("epoch"), old.read > 0 else { return }
     views[session]?.read = old.read
-    say(#"{"type":"read","session":"\#(session)","seq":\#(old.read)}"#)
+    send(#"{"type":"read","session":"\#(session)","seq":\#(old.read)}"#)
   }
 
   private func message(_ event: Event) {
@@ -324,7 +327,7 @@ final class Client {
       return run.checker.fail("client \(number): a message without session or seq")
     }
     guard var view = views[session] else {
-      // After `resync` a few may still be under way; anybody else must have subscribed.
+      // After `resync`, some entries may still be in flight.
       return run.checker.unexpected(event, self)
     }
     run.checker.received(event, self, view)
@@ -344,7 +347,7 @@ final class Client {
   private func refused(_ event: Event) {
     guard let ref = event.integer("ref") else { return }
     let isTemporary = event.text.contains(#""retry":true"#)
-    if let request = asked.removeValue(forKey: ref) {
+    if let request = subscribing.removeValue(forKey: ref) {
       guard isTemporary else { return run.checker.fail("client \(number): \(event.text)") }
       let wait = event.integer("retry_after_ms") ?? 100
       let socket = socket
@@ -375,15 +378,15 @@ final class Client {
   }
 }
 
-/// Where a client stands in one session.
+/// A client's position in one session.
 struct View {
-  /// The seq it expects.
+  /// The expected seq.
   var next: Int64
   var epoch: String
   var isLive = false
-  /// On the present connection.
+  /// On the current connection.
   var isSubscribed = false
-  /// What it has said that it has read.
+  /// The last read mark it has sent.
   var read: Int64 = 0
 }
 

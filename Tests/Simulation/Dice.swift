@@ -1,6 +1,6 @@
 import Primitives
 
-/// All randomness of a run, from its seed (SplitMix64; Steele, Lea, Flood 2014).
+/// The random numbers of a run, from its seed (SplitMix64; Steele, Lea, Flood 2014).
 struct Dice {
   private var state: UInt64
 
@@ -21,13 +21,13 @@ struct Dice {
     range.lowerBound + below(range.count)
   }
 
-  /// True once in so many.
+  /// True with probability 1 / `count`.
   mutating func onceIn(_ count: Int) -> Bool { below(count) == 0 }
 
-  /// True so many times in a hundred.
+  /// True with a probability in percent.
   mutating func percent(_ chance: Int) -> Bool { below(100) < chance }
 
-  /// Mostly short, sometimes long: microseconds around `typical`, once in 50 up to 40 times that.
+  /// A delay in microseconds: around `typical`, once in 50 up to 40 times that.
   mutating func delay(typical: Int) -> Int {
     onceIn(50) ? below(typical * 40) : typical / 2 + below(typical)
   }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The one thing a run takes from outside.
+/// The environment of the process.
 enum Environment {
   static var seed: String? {
     // SAFETY: the name is a constant; the text is copied before anything can change it.

@@ -1,7 +1,6 @@
 import Primitives
 
-/// An event of the gateway, read without a JSON parser: its fields are where the encoder puts them,
-/// and the bodies of a run hold no quotes.
+/// An event of the gateway. It needs no JSON parser, since the bodies of a run contain no quotes.
 struct Event {
   let text: String
   let type: String
@@ -18,7 +17,7 @@ struct Event {
 
   func integer(_ name: String) -> Int? { string(name).flatMap { Int($0) } }
 
-  /// The value of the first field of that name, without its quotes.
+  /// The value of the first field with this name, without its quotes.
   private static func field(_ name: String, _ text: String.UTF8View) -> String? {
     let key = Array("\"\(name)\":".utf8)
     let bytes = Array(text)

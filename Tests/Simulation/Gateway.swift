@@ -4,7 +4,7 @@ import Journal
 import Primitives
 import Wire
 
-/// One process: its loops share nothing but their mail.
+/// A gateway process. Its loops exchange only mail.
 final class GatewayNode {
   private(set) var loops: [GatewayLoop] = []
   private(set) var isAlive = true
@@ -16,17 +16,16 @@ final class GatewayNode {
     for loop in loops { loop.wake() }
   }
 
-  /// kill -9: nothing is said to anybody.
+  /// kill -9.
   func kill() {
     isAlive = false
     for loop in loops { loop.die() }
   }
 }
 
-/// The driver of one engine: what `Gateway/EventLoop` is over epoll and libpq, in the same order of
-/// an iteration.
+/// The driver of one engine, in place of `Gateway/EventLoop`, with the same order of an iteration.
 final class GatewayLoop {
-  private enum Letter {
+  private enum MailItem {
     case mail(Mail)
     case arrival(Departure, Socket)
 
@@ -50,12 +49,12 @@ final class GatewayLoop {
   private var sockets: [ConnectionIndex: Socket] = [:]
   private var readable: [Socket] = []
   private var writable: [Socket] = []
-  private var mailbox: [Letter] = []
-  /// Letters on their way keep the order of each pair of loops.
+  private var mailbox: [MailItem] = []
+  /// When the last mail to this loop arrives: mail keeps its order.
   private var lastMail: Int64 = 0
   private var answers: [(inout Engine) -> Void] = []
   private var readsInFlight = 0
-  /// The database that the writer has reached: what the reader hears of another one is no answer.
+  /// The database that the writer is connected to. A read from another one does not count.
   private var store = ""
   private var nextSweep: Instant
   private var wakeNumber = 0
@@ -71,7 +70,7 @@ final class GatewayLoop {
     engine = Engine(
       loop: index, loopCount: loopCount,
       configuration: Engine.Configuration(
-        connectionsMax: 10_000, sessionsMax: run.warmSessionsMax, node: "simulated"),
+        connectionsMax: 10_000, sessionsMax: run.loadedSessionsMax, node: "simulated"),
       now: run.agenda.now, wall: run.agenda.wall)
     nextSweep = run.agenda.now
     let relay = Relay()
@@ -117,13 +116,15 @@ final class GatewayLoop {
     wake()
   }
 
-  /// A client whose upgrade is done; nil when the engine is full.
+  /// Adds a client's upgraded connection. Returns false when the engine is full.
   func accept(_ socket: Socket) -> Bool {
     let name = random.identifier()
-    guard let slot = engine.accept(name: name, isEcho: false) else { return false }
-    sockets[slot.index] = socket
+    guard let id = engine.connections.accept(name: name, isEcho: false, now: engine.now) else {
+      return false
+    }
+    sockets[id.index] = socket
     socket.loop = self
-    socket.slot = slot
+    socket.id = id
     return true
   }
 
@@ -149,7 +150,7 @@ final class GatewayLoop {
     flush()
     closeDoomed()
     run.checker.audit(self)
-    let deadline = min(nextSweep, engine.nextInboxRead, writer.nextDeadline)
+    let deadline = min(nextSweep, engine.inbox.nextRead, writer.nextDeadline)
     let wait = max(
       0, deadline.nanoseconds / 1000 - min(deadline, run.agenda.now).nanoseconds / 1000)
     let isBusy =
@@ -159,7 +160,7 @@ final class GatewayLoop {
   }
 
   private func forgetFollower() {
-    guard engine.sessionCount == run.warmSessionsMax, run.dice.onceIn(20) else { return }
+    guard engine.sessions.count == run.loadedSessionsMax, run.dice.onceIn(20) else { return }
     let session = run.sessions[run.dice.below(run.sessions.count)]
     for other in node?.loops ?? [] where other !== self {
       engine.deliver(.unfollow(session: session, loop: other.index))
@@ -167,21 +168,22 @@ final class GatewayLoop {
   }
 
   private func takeMail() {
-    let letters = mailbox
+    let items = mailbox
     mailbox = []
-    for letter in letters {
-      switch letter {
+    for item in items {
+      switch item {
       case .mail(let mail): engine.deliver(mail)
       case .arrival(let departure, let socket):
-        guard !socket.isClosed, let slot = engine.adopt(departure) else {
+        guard !socket.isClosed, let id = engine.connections.adopt(departure, now: engine.now)
+        else {
           socket.close()
           continue
         }
-        sockets[slot.index] = socket
+        sockets[id.index] = socket
         socket.loop = self
-        socket.slot = slot
+        socket.id = id
         socket.isPaused = false
-        engine.settle(slot)
+        engine.settle(id)
       }
     }
   }
@@ -190,15 +192,15 @@ final class GatewayLoop {
     let ready = writable
     writable = []
     for socket in ready where !socket.isClosed && socket.loop === self {
-      if let slot = socket.slot { engine.connections.writable(slot.index, now: engine.now) }
+      if let id = socket.id { engine.connections.writable(id.index, now: engine.now) }
     }
-    for slot in sockets.keys.sorted() {
-      guard let socket = sockets[slot] else { continue }
+    for connection in sockets.keys.sorted() {
+      guard let socket = sockets[connection] else { continue }
       if !socket.incoming.isEmpty, !socket.isPaused {
         var bytes = socket.takeIncoming()
-        bytes.withMutableRawSpan { engine.receive(slot, &$0) }
+        bytes.withMutableRawSpan { engine.receive(connection, &$0) }
       } else if socket.hasPeerEnded {
-        engine.connections.peerEnded(slot)
+        engine.connections.peerEnded(connection)
       }
     }
   }
@@ -218,17 +220,17 @@ final class GatewayLoop {
       }
       sockets[id.index] = nil
       socket.loop = nil
-      socket.slot = nil
+      socket.id = nil
       node?.loops[target].post(.arrival(departure, socket))
     }
   }
 
-  private func post(_ letter: Letter) {
+  private func post(_ item: MailItem) {
     let arrival = max(lastMail, run.agenda.microseconds + Int64(run.dice.delay(typical: 60)))
     lastMail = arrival
     run.agenda.after(microseconds: Int(arrival - run.agenda.microseconds)) { [weak self] in
       guard let self, isAlive else { return }
-      mailbox.append(letter)
+      mailbox.append(item)
       wake()
     }
   }
@@ -238,7 +240,7 @@ final class GatewayLoop {
       var mail = engine.effects.takeMail(for: loop.index)
       if run.bug == .swapMail, mail.count > 1 { mail.swapAt(0, 1) }
       for item in mail {
-        run.tell("mail \(index) to \(loop.index): \(Letter.describe(item))")
+        run.log("mail \(index) to \(loop.index): \(MailItem.describe(item))")
         if run.bug == .dropMail, run.dice.onceIn(20) { continue }
         loop.post(.mail(item))
       }
@@ -262,10 +264,10 @@ final class GatewayLoop {
     let ready = answers
     answers = []
     for finish in ready { finish(&engine) }
-    while readsInFlight < 256, let request = engine.effects.nextRead() { ask(request) }
+    while readsInFlight < 256, let request = engine.effects.nextRead() { perform(request) }
   }
 
-  /// Before any outcome is told: the writer may have reached another database.
+  /// Call it before outcomes are delivered: the writer may have reached another database.
   private func noteStore() {
     guard writer.store != store else { return }
     let isFirst = store.isEmpty
@@ -280,17 +282,17 @@ final class GatewayLoop {
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {}
   }
 
-  private func ask(_ request: ReadRequest) {
+  private func perform(_ request: ReadRequest) {
     readsInFlight += 1
     let incarnation = run.postgres.incarnation
     let arrival = run.postgres.arrival(typical: 250)
-    // A reader that hears nothing gives up.
+    // The reader's timeout.
     let isLate = arrival > 5_000_000
     run.agenda.after(microseconds: min(arrival, 5_000_000)) { [weak self] in
       guard let self, isAlive else { return }
       let isAnswered =
         !isLate && run.postgres.isUp && run.postgres.incarnation == incarnation
-        && !run.dice.percent(run.postgres.weather.cutsBefore)
+        && !run.dice.percent(run.postgres.faultRates.cutsBefore)
       let readStore = "e\(run.postgres.epoch)"
       let finish = Reader.answer(request, run, isAnswered: isAnswered)
       run.agenda.after(microseconds: run.dice.delay(typical: 150)) { [weak self] in
@@ -304,7 +306,7 @@ final class GatewayLoop {
     }
   }
 
-  /// What a REST request does once it has changed a session.
+  /// The call of a REST request that has changed a session.
   func changed(_ session: Identifier) {
     engine.now = run.agenda.now
     engine.changed(session)
@@ -314,43 +316,43 @@ final class GatewayLoop {
   // MARK: Output
 
   private func applyPauses() {
-    for slot in engine.connections.takePauseChanges() {
-      sockets[slot]?.isPaused = engine.connections.isPaused(slot)
+    for connection in engine.connections.takePauseChanges() {
+      sockets[connection]?.isPaused = engine.connections.isPaused(connection)
     }
   }
 
   private func flush() {
     var dirty: [ConnectionIndex] = []
     engine.connections.takeDirty(into: &dirty)
-    for slot in dirty {
-      guard let socket = sockets[slot] else { continue }
+    for connection in dirty {
+      guard let socket = sockets[connection] else { continue }
       var output: [UInt8] = []
-      engine.collect(slot, into: &output)
+      engine.collect(connection, into: &output)
       guard !socket.isClosed else { continue }
       guard !output.isEmpty else {
-        engine.connections.flushed(slot, now: engine.now)
+        engine.connections.flushed(connection, now: engine.now)
         continue
       }
       let count = socket.send(output)
       run.checker.leaving(Array(output[..<count]), socket)
       if run.bug == .doubleOutput, run.dice.onceIn(40) { _ = socket.send(output) }
       if count == output.count || run.bug == .cutOutput {
-        engine.connections.flushed(slot, now: engine.now)
+        engine.connections.flushed(connection, now: engine.now)
       } else {
-        engine.connections.blocked(slot, rest: output[count...], now: engine.now)
+        engine.connections.blocked(connection, rest: output[count...], now: engine.now)
       }
     }
     applyPauses()
   }
 
   private func closeDoomed() {
-    for slot in engine.connections.takeDoomed() {
-      _ = engine.release(slot)
-      sockets.removeValue(forKey: slot)?.close()
+    for connection in engine.connections.takeDoomed() {
+      _ = engine.release(connection)
+      sockets.removeValue(forKey: connection)?.close()
     }
-    for slot in sockets.keys.sorted() {
-      guard let socket = sockets[slot], socket.isClosed else { continue }
-      engine.connections.peerEnded(slot)
+    for connection in sockets.keys.sorted() {
+      guard let socket = sockets[connection], socket.isClosed else { continue }
+      engine.connections.peerEnded(connection)
     }
   }
 }

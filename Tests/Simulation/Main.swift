@@ -1,71 +1,73 @@
 import ArgumentParser
 
-/// `chirrup-simulate`: the production engines, batches and failure table on a simulated PostgreSQL,
-/// network and clients, under one seed and virtual time.
+/// `chirrup-simulate`: the production engines, batches and failure handling with a simulated
+/// PostgreSQL, network and clients, in virtual time.
 @main
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "chirrup-simulate",
-    abstract: "Plays bad days by their seeds and looks for broken promises.",
+    abstract: "Simulates the gateway under faults and checks the promises of its protocol.",
     discussion: """
-      A violation prints its seed; the same seed plays the same day again. SEED=… in the \
+      A violation prints its seed, and the same seed repeats the same run: SEED=… in the \
       environment replays one.
       """)
 
   @Option(help: "The first seed.") var first: UInt64 = 1
-  @Option(help: "How many seeds.") var seeds: UInt64 = 500
-  @Option(help: "Plant one bug, by its name, and expect a violation.") var bug: String?
-  @Flag(help: "Plant every bug in turn; each must be found within the seeds.") var bugs = false
+  @Option(help: "The number of seeds.") var seeds: UInt64 = 500
+  @Option(help: "Insert the bug with this name, and expect a violation.") var bug: String?
+  @Flag(help: "Insert each bug in turn; each must be found within the seeds.") var bugs = false
 
-  @Flag(help: "With SEED: say everything that happens.") var tell = false
+  @Flag(help: "With SEED: log every event.") var log = false
 
   func run() throws {
     if let text = Environment.seed { return try replay(text) }
     if bugs { return try findBugs() }
-    let planted = try plantedBug()
+    let chosen = try chosenBug()
     var tally = Tally()
     for seed in first..<(first + seeds) {
-      let day = Run(seed: seed, bug: planted)
-      let violation = day.play()
-      tally.add(day)
+      let run = Run(seed: seed, bug: chosen)
+      let violation = run.play()
+      tally.add(run)
       if let violation {
         print("seed \(seed): \(violation)")
-        if planted != nil { return }
+        if chosen != nil { return }
         throw ExitCode.failure
       }
       if (seed - first + 1) % 1_000 == 0 { print("\(seed - first + 1) seeds: \(tally)") }
     }
     print("\(seeds) seeds, no violation: \(tally)")
-    if let planted {
-      print("the bug \(planted.rawValue) was not found")
+    if let chosen {
+      print("the bug \(chosen.rawValue) was not found")
       throw ExitCode.failure
     }
   }
 
-  private func plantedBug() throws -> Bug? {
+  private func chosenBug() throws -> Bug? {
     guard let bug else { return nil }
     guard let known = Bug(rawValue: bug) else {
       throw ValidationError(
-        "no such bug; there are \(Bug.allCases.map(\.rawValue).joined(separator: ", "))")
+        "unknown bug; the known ones are \(Bug.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return known
   }
 
   private func replay(_ text: String) throws {
-    guard let seed = UInt64(text) else { throw ValidationError("SEED is a number, not \(text)") }
-    let day = Run(seed: seed, bug: try plantedBug(), isTold: tell)
-    if let violation = day.play() {
+    guard let seed = UInt64(text) else {
+      throw ValidationError("SEED must be a number, not \(text)")
+    }
+    let run = Run(seed: seed, bug: try chosenBug(), isLogged: log)
+    if let violation = run.play() {
       print("seed \(seed): \(violation)")
       throw ExitCode.failure
     }
     var tally = Tally()
-    tally.add(day)
+    tally.add(run)
     print("seed \(seed): no violation: \(tally)")
   }
 
-  /// The checkers must bite.
+  /// Checks that every bug leads to a violation.
   private func findBugs() throws {
-    var blind: [String] = []
+    var missed: [String] = []
     for bug in Bug.allCases {
       var found: (seed: UInt64, violation: String)?
       for seed in first..<(first + seeds) {
@@ -78,14 +80,14 @@ struct Simulate: ParsableCommand {
         print("\(bug.rawValue): found by seed \(found.seed): \(found.violation.prefix(140))")
       } else {
         print("\(bug.rawValue): NOT FOUND in \(seeds) seeds")
-        blind.append(bug.rawValue)
+        missed.append(bug.rawValue)
       }
     }
-    if !blind.isEmpty { throw ExitCode.failure }
+    if !missed.isEmpty { throw ExitCode.failure }
   }
 }
 
-/// What was simulated, in all.
+/// The totals of all runs.
 struct Tally: CustomStringConvertible {
   private var committed = 0
   private var acked = 0

@@ -1,19 +1,19 @@
 import Primitives
 
-/// A message that its sender keeps until it is acked or refused for good.
+/// A message that its sender keeps until it is acked or finally refused.
 struct Pending {
   var session: Identifier
   var id: Identifier
   var kind: String
   var body: String
-  /// While it is under way.
+  /// The ref of the command while it is in flight.
   var ref: Int?
-  /// Not before this moment.
+  /// The earliest time to send it, in microseconds.
   var notBefore: Int64 = 0
 }
 
-/// The messages of one client, in their order. Each session is a queue of its own: nothing is sent
-/// past one that has to be sent again.
+/// The unsettled messages of one client, in order. Each session has its own queue, in which no
+/// message overtakes one that must be repeated.
 struct Outbox {
   private var items: [Pending] = []
   private var lastAcked: Pending?
@@ -25,7 +25,7 @@ struct Outbox {
 
   mutating func append(_ pending: Pending) { items.append(pending) }
 
-  /// As after a crash of the page that came before the ack was noted; each id once.
+  /// Repeats an acked message, as after a crash of the page before it has recorded the ack.
   mutating func repeatLastAcked(in sessions: [Identifier]) {
     guard let lastAcked, sessions.contains(lastAcked.session),
       !items.contains(where: { $0.id == lastAcked.id })
@@ -61,7 +61,7 @@ struct Outbox {
 
   mutating func dropped(_ ref: Int) { items.removeAll { $0.ref == ref } }
 
-  /// It and everything behind it in its session is sent again, in order.
+  /// Marks a message and all later ones of its session to be repeated in order.
   mutating func failed(_ ref: Int, until: Int64) {
     guard let index = items.firstIndex(where: { $0.ref == ref }) else { return }
     items[index].notBefore = until

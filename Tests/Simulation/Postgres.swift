@@ -2,40 +2,39 @@ import Chat
 import Postgres
 import Primitives
 
-/// PostgreSQL as the writer and the readers know it: rows, transactions that happen at one moment,
-/// answers that may be late or lost, refusals by SQLSTATE, restarts, and a fail-over to a standby
-/// that is behind.
+/// PostgreSQL as the writer and the readers see it: rows, atomic transactions, late and lost
+/// responses, errors by SQLSTATE, restarts, and a fail-over to a standby that lags behind.
 final class SimulatedPostgres {
   struct Row {
     var snapshot: SessionSnapshot
     var entries: [Entry] = []
   }
 
-  /// Which troubles come by chance now; all of them 0 when the run is to heal.
-  struct Weather {
-    /// Of a hundred transactions, so many are refused for a conflict.
+  /// The probability of random faults of a transaction, in percent.
+  struct FaultRates {
+    /// Refused with a conflict.
     var conflicts = 0
-    /// … for a store that cannot work (disk full, too many connections).
+    /// Refused because the store cannot work (disk full, too many connections).
     var refusals = 0
-    /// … end the connection before anything was done,
+    /// The connection ends before the transaction.
     var cutsBefore = 0
-    /// … or after the commit, so that its answer is lost.
+    /// The connection ends after the commit, so that the response is lost.
     var cutsAfter = 0
-    /// Typical microseconds from sending to commit, and from commit to the answer.
+    /// Typical microseconds from sending to commit.
     var latency = 300
   }
 
   private(set) var sessions: [Identifier: Row] = [:]
   private var places: [Identifier: (session: Identifier, seq: Int64)] = [:]
-  var weather = Weather()
-  /// No connection is possible, and those there were have broken.
+  var faultRates = FaultRates()
+  /// False while no connection is possible.
   private(set) var isUp = true
-  /// Nothing is answered (SIGSTOP, a frozen disk) until then.
+  /// The server hangs (SIGSTOP, a frozen disk) until this time.
   private(set) var stalledUntil: Int64 = 0
-  /// Rises with every restart: what was sent to an older server never happens.
+  /// Incremented by every restart. Transactions of earlier incarnations are not executed.
   private(set) var incarnation = 0
   private(set) var epoch = 1
-  /// What the standby has; a fail-over makes it the truth.
+  /// The rows that the standby has copied.
   private var standby: (sessions: [Identifier: Row], places: [Identifier: (Identifier, Int64)])?
 
   unowned let run: Run
@@ -43,7 +42,7 @@ final class SimulatedPostgres {
 
   init(run: Run) { self.run = run }
 
-  // MARK: What a test puts in and looks up
+  // MARK: Setup and queries
 
   func addSession(_ snapshot: SessionSnapshot) { sessions[snapshot.id] = Row(snapshot: snapshot) }
 
@@ -56,7 +55,7 @@ final class SimulatedPostgres {
 
   func head(_ session: Identifier) -> Int64 { sessions[session]?.snapshot.head ?? 0 }
 
-  // MARK: Troubles
+  // MARK: Faults
 
   func register(_ backend: Backend) {
     connections.removeAll { $0.backend == nil }
@@ -79,10 +78,10 @@ final class SimulatedPostgres {
 
   func endStall() { stalledUntil = 0 }
 
-  /// The standby copies everything up to now.
+  /// The standby copies all rows.
   func replicate() { standby = (sessions, places.mapValues { ($0.session, $0.seq) }) }
 
-  /// The standby takes over: what it had not copied never was.
+  /// The standby takes over. Rows that it had not copied are lost.
   func failOver() {
     guard let standby else { return }
     stop()
@@ -93,7 +92,7 @@ final class SimulatedPostgres {
     run.checker.historyLost()
   }
 
-  /// Where a statement that arrives now is carried out.
+  /// The delay after which a statement sent now is executed, in microseconds.
   func arrival(typical: Int) -> Int {
     let wait =
       stalledUntil > run.agenda.microseconds ? Int(stalledUntil - run.agenda.microseconds) : 0
@@ -102,13 +101,13 @@ final class SimulatedPostgres {
 
   // MARK: Statements
 
-  enum Verdict {
+  enum AppendResult {
     case committed([Outcome])
     case refused(ServerRefusal)
   }
 
-  /// One transaction of the writer, at this moment.
-  func append(_ items: [AppendItem]) -> Verdict {
+  /// Executes one transaction of the writer.
+  func append(_ items: [AppendItem]) -> AppendResult {
     let backup = (sessions, places)
     var outcomes: [Outcome] = []
     for item in items {
@@ -141,7 +140,8 @@ final class SimulatedPostgres {
     }
     guard var row = sessions[item.session] else { return Outcome(verdict: .noSuchSession) }
     if row.snapshot.status == .closed, item.role == .visitor { return Outcome(verdict: .closed) }
-    sessions[item.session] = nil  // the row's array is then changed in place
+    // Without this reference, the row's array is changed in place.
+    sessions[item.session] = nil
     row.snapshot.head += 1
     let seq = row.snapshot.head
     row.entries.append(
@@ -153,7 +153,7 @@ final class SimulatedPostgres {
     return Outcome(verdict: .stored, seq: seq, at: run.agenda.wall)
   }
 
-  /// What the REST API does: an event line and a new state, in a transaction of its own.
+  /// A transaction of the REST API: a new status and an event.
   func changeState(_ session: Identifier, _ status: Status, by person: Person?) {
     guard sessions[session] != nil else { return }
     sessions[session]?.snapshot.status = status
@@ -178,7 +178,7 @@ final class SimulatedPostgres {
   }
 }
 
-/// One row of a transaction, apart from the batch it came in.
+/// One row of a transaction.
 struct AppendItem {
   var session: Identifier
   var id: Identifier
@@ -188,7 +188,7 @@ struct AppendItem {
   var senderName: [UInt8]
   var body: [UInt8]
   var payload: [UInt8]
-  /// PostgreSQL will never take it.
+  /// PostgreSQL never accepts it.
   var isPoison: Bool
 }
 

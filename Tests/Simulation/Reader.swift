@@ -2,8 +2,8 @@ import Chat
 import Engine
 import Primitives
 
-/// What the reader's connection answers: the committed rows at the moment the question is carried
-/// out, or that the store is away.
+/// The responses of the reader's connection: the committed rows at the time of the query, or a
+/// failure.
 enum Reader {
   static func answer(
     _ request: ReadRequest, _ run: Run, isAnswered: Bool
@@ -41,9 +41,9 @@ enum Reader {
       return { $0.conversationLoaded(session, workspace, .success(json)) }
     case .storeMark(_, let session, _, let mark):
       if isAnswered, run.bug != .loseMark { postgres.store(mark, session) }
-      return { $0.markStored(request, isStored: isAnswered) }
+      return { $0.stored(request, isStored: isAnswered) }
     case .storeAvailability:
-      return { $0.availabilityStored(request, isStored: isAnswered) }
+      return { $0.stored(request, isStored: isAnswered) }
     }
   }
 

@@ -1,14 +1,14 @@
 import Chat
 import Primitives
 
-/// One seed: a small company on a bad day. Visitors and operators write while connections break,
-/// PostgreSQL refuses, restarts, freezes or loses its last moments, and the gateway is killed. Then
-/// the weather clears, and after quiet everything must be right.
+/// One run of the simulation, determined by its seed. Visitors and operators write while
+/// connections break, PostgreSQL refuses, restarts, hangs or loses its newest entries, and the
+/// gateway is killed. Then the faults end, and once all is settled the final state is checked.
 final class Run {
   let seed: UInt64
   let bug: Bug?
-  /// Says what happens, for a seed that is looked at.
-  let isTold: Bool
+  /// Whether events are printed.
+  let isLogged: Bool
   let agenda = Agenda()
   var dice: Dice
   private(set) lazy var postgres = SimulatedPostgres(run: self)
@@ -16,32 +16,32 @@ final class Run {
   private lazy var node = GatewayNode(run: self, loopCount: loopCount)
   private var clients: [Client] = []
   private var workspaces: [[Identifier]] = []
-  /// Sessions that operators look into for a moment, so that there are more than memory holds.
+  /// Sessions that operators follow for a moment, so that there are more than fit in memory.
   private(set) var quiet: [[Identifier]] = []
-  private(set) var isHealing = false
-  /// Sessions that left the memory of a loop for others.
+  private(set) var isRecovering = false
+  /// Sessions evicted from the memory of a loop.
   var evictions: UInt64 = 0
   private(set) var networkDelay = 200
   private let loopCount: Int
-  /// The rows as they were when a fail-over forgot some of them.
+  /// All rows before a fail-over that has lost some of them.
   private(set) var lostRows: [Identifier: SimulatedPostgres.Row] = [:]
 
-  init(seed: UInt64, bug: Bug? = nil, isTold: Bool = false) {
-    self.isTold = isTold
+  init(seed: UInt64, bug: Bug? = nil, isLogged: Bool = false) {
+    self.isLogged = isLogged
     self.seed = seed
     self.bug = bug
     dice = Dice(seed: seed)
     loopCount = dice.between(1...3)
     networkDelay = [50, 300, 5_000][dice.below(3)]
-    makeCast()
+    makeClients()
   }
 
-  /// The sessions that somebody follows all the time.
+  /// The sessions that clients follow all the time.
   var sessions: [Identifier] { Array(workspaces.joined()) }
 
-  /// What one loop may hold in memory: those that are followed, and hardly more, so that sessions
-  /// leave and are loaded again all day.
-  var warmSessionsMax: Int { sessions.count + 2 }
+  /// The sessions in the memory of one loop: hardly more than are followed, so that sessions are
+  /// evicted and loaded again all the time.
+  var loadedSessionsMax: Int { sessions.count + 2 }
 
   private func addSession(_ session: Identifier, _ workspace: Identifier) {
     postgres.addSession(
@@ -50,7 +50,7 @@ final class Run {
         status: .waiting, assignee: nil, title: [], marks: []))
   }
 
-  private func makeCast() {
+  private func makeClients() {
     for workspace in 0..<2 {
       let id = workspaceID(workspace)
       var sessions: [Identifier] = []
@@ -79,12 +79,12 @@ final class Run {
     Identifier(high: 0xA, low: UInt64(workspace) + 1)
   }
 
-  func tell(_ text: @autoclosure () -> String) {
-    guard isTold else { return }
+  func log(_ text: @autoclosure () -> String) {
+    guard isLogged else { return }
     print("\(Double(agenda.microseconds) / 1_000_000) \(text())")
   }
 
-  // MARK: What the others ask
+  // MARK: Services for the other parts
 
   func member(_ token: String) -> Member? {
     guard let client = clients.first(where: { $0.token == token }) else { return nil }
@@ -100,14 +100,14 @@ final class Run {
 
   func foreignSession(of workspace: Int) -> Identifier? { workspaces[1 - workspace].first }
 
-  /// A socket with its upgrade done; nil when nobody answers.
+  /// An upgraded socket, or nil when the gateway is down or full.
   func connect(_ client: Client) -> Socket? {
     guard node.isAlive else { return nil }
     let socket = Socket(run: self, client: client)
     return node.loops[dice.below(loopCount)].accept(socket) ? socket : nil
   }
 
-  /// An operator claims or closes by REST: written by another connection, then told to a loop.
+  /// An operator claims or closes a conversation over REST.
   func postgresChange(_ session: Identifier, _ status: Status, by client: Client) {
     guard postgres.isUp else { return }
     let person = Person(
@@ -117,31 +117,31 @@ final class Run {
     announce(session)
   }
 
-  /// Somebody else has written into a session.
+  /// Reports to a loop that another writer has changed a session.
   func announce(_ session: Identifier) {
     let loop = node.loops[dice.below(loopCount)]
     if node.isAlive { loop.changed(session) }
   }
 
-  // MARK: The day
+  // MARK: The run
 
-  private static let troubleMilliseconds = 12_000
-  private static let healMilliseconds = 90_000
+  private static let faultMilliseconds = 12_000
+  private static let recoveryMilliseconds = 90_000
 
   /// The first violation, or nil.
   func play() -> String? {
     for client in clients { client.live() }
-    scheduleTrouble()
-    let end = Int64(4_000 + dice.below(Run.troubleMilliseconds)) * 1000
+    scheduleFault()
+    let end = Int64(4_000 + dice.below(Run.faultMilliseconds)) * 1000
     while agenda.microseconds < end, checker.violation == nil, agenda.step() {}
-    heal()
-    let last = agenda.microseconds + Int64(Run.healMilliseconds) * 1000
+    recover()
+    let last = agenda.microseconds + Int64(Run.recoveryMilliseconds) * 1000
     while agenda.microseconds < last, checker.violation == nil, agenda.step() {
       if agenda.steps % 512 == 0, isQuiet { break }
     }
     if checker.violation == nil { checker.finish(clients) }
     for client in clients { client.leave() }
-    // Loops and sockets know each other, and what was to come knows everybody.
+    // Breaks the reference cycles through loops, sockets and scheduled events.
     node.kill()
     agenda.removeAll()
     return checker.violation
@@ -149,17 +149,17 @@ final class Run {
 
   private var isQuiet: Bool {
     clients.allSatisfy { client in
-      client.isCalm && checker.unstoredMark(of: client) == nil
+      client.isIdle && checker.unstoredMark(of: client) == nil
         && client.own.allSatisfy {
           client.views[$0]?.isLive == true && client.views[$0]?.next == postgres.head($0) + 1
         }
     }
   }
 
-  private func heal() {
-    isHealing = true
+  private func recover() {
+    isRecovering = true
     networkDelay = 300
-    postgres.weather = SimulatedPostgres.Weather()
+    postgres.faultRates = SimulatedPostgres.FaultRates()
     postgres.endStall()
     postgres.start()
     for session in workspaces.joined() {
@@ -174,20 +174,20 @@ final class Run {
 
   private func restart() { node = GatewayNode(run: self, loopCount: loopCount) }
 
-  private func scheduleTrouble() {
+  private func scheduleFault() {
     agenda.after(milliseconds: 50 + dice.below(1_500)) { [self] in
-      guard !isHealing else { return }
-      trouble()
-      scheduleTrouble()
+      guard !isRecovering else { return }
+      injectFault()
+      scheduleFault()
     }
   }
 
-  private func trouble() {
-    let kind = dice.below(12)
-    tell("trouble \(kind)")
-    switch kind {
+  private func injectFault() {
+    let fault = dice.below(12)
+    log("fault \(fault)")
+    switch fault {
     case 0, 1, 2, 3:
-      postgres.weather = SimulatedPostgres.Weather(
+      postgres.faultRates = SimulatedPostgres.FaultRates(
         conflicts: dice.onceIn(2) ? dice.below(40) : 0,
         refusals: dice.onceIn(3) ? dice.below(60) : 0,
         cutsBefore: dice.onceIn(3) ? dice.below(30) : 0,

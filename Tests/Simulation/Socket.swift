@@ -2,15 +2,15 @@ import Engine
 import Primitives
 import Wire
 
-/// One TCP connection between a client and the gateway: bytes arrive in order, late, in pieces of
-/// any size; each side may lose it at any moment; the gateway's side takes only so many unsent
-/// bytes.
+/// A TCP connection between a client and the gateway. Bytes arrive in order, with a delay, in
+/// pieces of any size. Each side may end it at any moment. The send buffer of the gateway's side is
+/// limited.
 final class Socket {
   unowned let run: Run
   let client: Client
-  /// The loop that has it, and its place there; nil while it moves or after it was closed.
+  /// The loop and its connection; nil while the connection moves and after it was closed.
   var loop: GatewayLoop?
-  var slot: ConnectionID?
+  var id: ConnectionID?
 
   // To the gateway.
   private(set) var incoming: [UInt8] = []
@@ -23,11 +23,11 @@ final class Socket {
   private var unsent = 0
   private var waitsForRoom = false
   private var lastDelivery: Int64 = 0
-  /// What the client has not read since it stopped reading.
+  /// Output that arrived since the client stopped reading.
   private var unread: [[UInt8]] = []
   private(set) var isClosed = false
 
-  /// Reads what leaves the engine, for the checker.
+  /// Decodes the gateway's output for the checker.
   var auditor = MessageDecoder(
     role: .client, limits: MessageLimits(messageBytes: 1 << 24, fragments: 1))
 
@@ -56,7 +56,7 @@ final class Socket {
     }
   }
 
-  /// Reads again what piled up.
+  /// Delivers the output that arrived while the client did not read.
   func resumeReading() {
     let pieces = unread
     unread = []
@@ -69,7 +69,7 @@ final class Socket {
     loop?.wake()
   }
 
-  /// FIFO: nothing overtakes what was sent before it.
+  /// Schedules an arrival after the last one in the same direction.
   private func schedule(_ last: inout Int64, _ body: @escaping (Socket) -> Void) {
     let arrival = max(
       last, run.agenda.microseconds + Int64(run.dice.delay(typical: run.networkDelay)))
@@ -79,7 +79,7 @@ final class Socket {
 
   // MARK: The gateway's side
 
-  /// At most so many bytes, as `recv` would give them.
+  /// A random number of bytes, as from `recv`.
   func takeIncoming() -> [UInt8] {
     let count = run.dice.onceIn(8) ? 1 + run.dice.below(incoming.count) : incoming.count
     let taken = Array(incoming.prefix(count))
@@ -87,7 +87,7 @@ final class Socket {
     return taken
   }
 
-  /// How many of the bytes the kernel took.
+  /// Returns how many of the bytes the kernel took.
   func send(_ bytes: [UInt8]) -> Int {
     let count = min(bytes.count, max(0, sendBytesMax - unsent))
     waitsForRoom = count < bytes.count
@@ -111,16 +111,16 @@ final class Socket {
     client.receive(piece, self)
   }
 
-  /// The gateway closes it: what it sent still arrives.
+  /// The gateway closes the socket. Its output still arrives.
   func close() {
     guard !isClosed else { return }
     isClosed = true
     loop = nil
-    slot = nil
+    id = nil
     schedule(&lastDelivery) { $0.client.ended($0) }
   }
 
-  /// The network or the gateway's death: what was under way is lost.
+  /// The connection breaks. Bytes in flight are lost.
   func reset() {
     guard !isClosed else { return }
     isClosed = true

@@ -35,7 +35,7 @@ struct Driver: ~Copyable {
   mutating func accept(isEcho: Bool) -> ConnectionIndex {
     lastID += 1
     let name = Identifier(high: 9, low: lastID)
-    guard let slot = engine.accept(name: name, isEcho: isEcho) else {
+    guard let slot = engine.connections.accept(name: name, isEcho: isEcho, now: engine.now) else {
       preconditionFailure("the workload's engine has room")
     }
     return slot.index

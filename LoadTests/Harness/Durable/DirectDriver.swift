@@ -217,7 +217,7 @@ private struct BatchSource {
         let record = Record(
           workspace: share.workspace, session: session, id: id, role: .visitor, kind: .text,
           sender: share.visitor,
-          origin: Origin(loop: 0, slot: 0, generation: 0, isRequest: false, ref: .none))
+          origin: Origin(loop: 0, index: 0, generation: 0, isRequest: false, ref: .none))
         name.withRawSpan { name in
           bodies[made & 63].withRawSpan { body in
             payload.withRawSpan { payload in

@@ -2,11 +2,10 @@ import Chat
 import Primitives
 import Wire
 
-/// The WebSocket side of a connection's end (RFC 6455 §7). The engine takes the connection out of
-/// everything that it follows.
+/// The WebSocket side of closing a connection (RFC 6455 §7). `Engine` ends its subscriptions.
 extension ConnectionTable {
-  /// Sends a close frame; the peer's is awaited, at most `Limits.closeTimeoutMilliseconds`. False
-  /// when the connection is closing already.
+  /// Sends a close frame and waits for the peer's, at most `Limits.closeTimeoutMilliseconds`.
+  /// Returns false when the connection is closing already.
   mutating func beginClosing(
     _ connection: ConnectionIndex, _ code: CloseCode, _ reason: StaticString, now: Instant
   ) -> Bool {
@@ -23,8 +22,8 @@ extension ConnectionTable {
     return true
   }
 
-  /// §7.1.7: after a fault nothing the peer sends counts any more, so its close frame is not
-  /// awaited. False when the connection has ended already.
+  /// §7.1.7: input after a protocol fault is ignored, so the peer's close frame is not awaited.
+  /// Returns false when the connection has ended already.
   mutating func fail(
     _ connection: ConnectionIndex, _ code: CloseCode, _ reason: StaticString
   ) -> Bool {
@@ -40,8 +39,7 @@ extension ConnectionTable {
     return true
   }
 
-  /// §5.5.1: the peer's close frame is answered with the same code; the server then closes the
-  /// connection.
+  /// §5.5.1: a close frame is answered with the same code, and the server closes the connection.
   mutating func answerClose(_ connection: ConnectionIndex, _ code: CloseCode?) {
     if self[connection].phase != .closing {
       self[connection].closeCode = code ?? .noStatus
@@ -51,8 +49,8 @@ extension ConnectionTable {
     markDirty(connection)
   }
 
-  /// §5.5.2: a ping is answered with its own payload. A peer that sends pings and reads nothing is
-  /// not read either while its answers wait (faults F27).
+  /// §5.5.2: a ping is answered with its own payload. While the answers wait for a full socket, the
+  /// connection is not read (faults F27).
   mutating func answerPing(_ connection: ConnectionIndex, _ payload: RawSpan) {
     guard self[connection].phase != .closing, self[connection].phase != .finished else { return }
     FrameEncoder.appendFrame(.pong, payload: payload, to: &self[outbox: connection])

@@ -2,15 +2,15 @@ import Chat
 import Primitives
 import Wire
 
-/// One WebSocket as the engine sees it: no descriptor, no clock. Nothing on the heap while it is
-/// idle, except its member and its subscriptions.
+/// The state of one WebSocket connection, without its descriptor. An idle one has nothing on the
+/// heap but its member and its subscriptions.
 struct Connection: ~Copyable {
   enum Purpose: UInt8 { case chat, echo }
 
   enum Phase: UInt8 {
     /// The first command must be `hello`.
     case awaitingHello
-    /// The token is being verified; input waits in `held`.
+    /// The token is being verified; input is kept in `held`.
     case authenticating
     case open
     /// A close frame was sent; the peer's is awaited until `closeDeadline`.
@@ -19,66 +19,38 @@ struct Connection: ~Copyable {
     case finished
   }
 
-  /// The random name by which the connection appears in `welcome` and in the log.
+  /// A random id, shown in `welcome` and in the log.
   var name: Identifier
   var purpose: Purpose
   var phase: Phase
   var decoder: MessageDecoder
+  /// Nil until the token is verified.
   var member: Member? {
     didSet {
       isOperator = member?.isOperator ?? false
       isVisitor = member != nil && !isOperator
     }
   }
-  /// Ephemeral events are not sent to a connection whose output waits.
-  var isBehind: Bool { isBlocked || outbox.count >= Limits.outputSoftBytes }
-  /// Spreads the times at which clients come again.
-  var salt: UInt64 { name.low }
-  /// Of the member, kept beside it: to ask it would copy it with all its references.
+  /// Copies of the member's role. Reading it from the member would retain everything in it.
   private(set) var isVisitor = false
   private(set) var isOperator = false
-  /// permessage-deflate as it was agreed, and the contexts where it is with takeover.
+  /// The negotiated permessage-deflate.
   var deflate: DeflateAgreement?
+  /// The contexts of both directions; nil without context takeover.
   var contexts: DeflateContexts?
 
   /// Bytes that the socket has not taken yet.
   var outbox: [UInt8] = []
-  /// The socket is full: the driver waits until it is writable.
-  var isBlocked = false
-  /// When the socket last took a byte, while it is blocked.
-  var blockedSince = Instant.zero
-  /// Stands in the engine's list of connections to flush.
-  var isDirty = false
-  /// Input is not read: a token is verified, or the peer does not read its answers.
-  var isPaused = false
-  /// What few connections have, and only for a moment.
-  private var passing = Aside<Passing>()
+  var socket = SocketState()
+  private var handshake = Aside<HandshakeState>()
 
-  var subscriptions: [Subscription] = []
-  /// The first of the subscriptions that have something to send; the others follow it by
-  /// `nextWithNews`. An operator follows hundreds of sessions, and few have news at once.
-  var firstWithNews = Subscription.noIndex
-  /// All subscriptions have to be looked at instead, and the list is void.
-  var mustPumpAll = false
+  var subscriptions = SubscriptionList()
+  /// The operator receives the inbox: see `Inbox`.
   var isWatching = false
-  var inFlight: Int32 = 0
-  /// Sends that came so far; it wraps.
-  var sendCount: UInt32 = 0
   var hasHistoryInFlight = false
-  /// A send of some subscription is held, and its refusal has not left yet.
-  var hasUntoldHold = false
-
-  var commandBucket: TokenBucket
-  var sendBucket: TokenBucket
-  var badFrames: Int32 = 0
-  /// Commands refused for their rate, less those accepted since.
-  var overRate: Int32 = 0
-
-  var openedAt: Instant
-  var lastHeard: Instant
-  var pingedAt = Instant.zero
-  var tokenExpires = Instant.never
-  var isTokenWarned = false
+  var sends = SendState()
+  var rates: RateState
+  var timing: Timing
   /// The code of the close frame that was sent or received, for the log.
   var closeCode: CloseCode?
 
@@ -94,17 +66,67 @@ struct Connection: ~Copyable {
     if let deflate, !deflate.serverForgets || !deflate.clientForgets {
       contexts = DeflateContexts()
     }
-    commandBucket = TokenBucket(burst: Limits.commandsBurst, now: now)
-    sendBucket = TokenBucket(burst: Limits.sendsBurst, now: now)
-    openedAt = now
-    lastHeard = now
+    rates = RateState(now: now)
+    timing = Timing(openedAt: now, lastReceivedAt: now)
+  }
+
+  /// Ephemeral events are not sent to a connection with this much waiting output.
+  var isBehind: Bool { socket.isBlocked || outbox.count >= Limits.outputSoftBytes }
+  /// Spreads the retries of clients over time.
+  var salt: UInt64 { name.low }
+}
+
+extension Connection {
+  /// The socket as the driver sees it.
+  struct SocketState {
+    /// When the socket last took a byte; valid while it is blocked.
+    var blockedSince = Instant.zero
+    /// The socket is full: the driver waits until it is writable.
+    var isBlocked = false
+    /// The connection is in the table's list of connections to flush.
+    var isDirty = false
+    /// The driver does not read the socket: a token is being verified, or output is waiting.
+    var isPaused = false
+  }
+
+  struct SendState {
+    /// Accepted sends without an outcome.
+    var inFlight: Int32 = 0
+    /// Sends received so far; it wraps.
+    var count: UInt32 = 0
+    /// A held send's deadline has not started, since its refusal is still in the outbox.
+    var hasUnstartedHold = false
+  }
+
+  struct RateState {
+    var commands: TokenBucket
+    var sends: TokenBucket
+    /// Unreadable commands so far.
+    var badFrames: Int32 = 0
+    /// Commands refused for their rate, less those accepted since.
+    var excess: Int32 = 0
+
+    init(now: Instant) {
+      commands = TokenBucket(burst: Limits.commandsBurst, now: now)
+      sends = TokenBucket(burst: Limits.sendsBurst, now: now)
+    }
+  }
+
+  struct Timing {
+    var openedAt: Instant
+    var lastReceivedAt: Instant
+    var pingedAt = Instant.zero
+    var tokenExpires = Instant.never
+    var isTokenWarned = false
   }
 }
 
-/// The parts of a connection that wait for an answer.
-private struct Passing {
-  /// The hello while its token is verified, and what came behind it.
+/// State that few connections have, and only while something is pending: a token's verification or
+/// the peer's close frame.
+private struct HandshakeState {
+  /// The message with the hello, while its token is being verified.
   var hello: [UInt8] = []
+  /// Input received after the hello.
   var held: [UInt8] = []
   /// The `ref` of an `authenticate` that is being verified.
   var renewal: Reference?
@@ -113,82 +135,42 @@ private struct Passing {
 
 extension Connection {
   var hello: [UInt8] {
-    get { passing.isEmpty ? [] : passing.value.hello }
+    get { handshake.isEmpty ? [] : handshake.value.hello }
     _modify {
-      if passing.isEmpty { beginPassing() }
-      yield &passing.value.hello
+      if handshake.isEmpty { beginHandshake() }
+      yield &handshake.value.hello
     }
   }
 
   var held: [UInt8] {
-    get { passing.isEmpty ? [] : passing.value.held }
+    get { handshake.isEmpty ? [] : handshake.value.held }
     _modify {
-      if passing.isEmpty { beginPassing() }
-      yield &passing.value.held
+      if handshake.isEmpty { beginHandshake() }
+      yield &handshake.value.held
     }
   }
 
   var renewal: Reference? {
-    get { passing.isEmpty ? nil : passing.value.renewal }
+    get { handshake.isEmpty ? nil : handshake.value.renewal }
     _modify {
-      if passing.isEmpty { beginPassing() }
-      yield &passing.value.renewal
+      if handshake.isEmpty { beginHandshake() }
+      yield &handshake.value.renewal
     }
   }
 
-  /// When a peer that was told to close is cut off.
+  /// When the socket is closed without the peer's close frame.
   var closeDeadline: Instant {
-    get { passing.isEmpty ? .never : passing.value.closeDeadline }
+    get { handshake.isEmpty ? .never : handshake.value.closeDeadline }
     _modify {
-      if passing.isEmpty { beginPassing() }
-      yield &passing.value.closeDeadline
+      if handshake.isEmpty { beginHandshake() }
+      yield &handshake.value.closeDeadline
     }
   }
 
-  /// Apart from the path of messages.
+  /// Not inlined, to keep the allocation out of the path of messages.
   @inline(never)
-  private mutating func beginPassing() { passing.put(Passing()) }
+  private mutating func beginHandshake() { handshake.put(HandshakeState()) }
 
-  /// The token is verified, and what waited for that is taken.
-  mutating func endPassing() { passing.remove() }
-}
-
-/// One connection's place in one session's log.
-///
-/// The only rule that sends: if the entry `next` is known, in memory or from the database, send it
-/// and increment. Whatever a subscriber missed is simply still ahead of its `next`.
-struct Subscription {
-  /// On this loop.
-  let session: SessionIndex
-  private var subscriberIndex: UInt32
-  var next: Int64
-  /// The next one in the connection's list of those with news.
-  var nextWithNews = Subscription.notListed
-  /// `live` was sent: the backlog is finished.
-  var isLive = false
-  var isPageInFlight = false
-  /// An operator looks at the session, and hears who else does: see Presence.
-  var isViewing = false
-  var hearsPresence = false
-  /// One at most; few have one.
-  private var held: [HeldSend] = []
-
-  init(session: SessionIndex, position: Int, next: Int64) {
-    self.session = session
-    subscriberIndex = UInt32(position)
-    self.next = next
-  }
-
-  /// Index in the session's list of subscribers.
-  var position: Int {
-    get { Int(subscriberIndex) }
-    set { subscriberIndex = UInt32(newValue) }
-  }
-  var heldSend: HeldSend? {
-    get { held.first }
-    @inline(never) set { held = newValue.map { [$0] } ?? [] }
-  }
-
-  static let noIndex: Int32 = -1
-  static let notListed: Int32 = -2
+  /// Frees the state once the token is verified and the held input was taken.
+  mutating func endHandshake() { handshake.remove() }
 }

@@ -2,35 +2,27 @@ public import Chat
 public import Primitives
 import Wire
 
-/// The connections of a loop, the buffers for their output, and the lists of those that need
-/// something from the driver: a flush, a pause of their reading, an end.
-///
-/// A buffer is lent for as long as something waits in it, usually one iteration, so that an idle
-/// connection holds none and a busy one allocates none.
+/// The connections of a loop, their waiting output, and the lists of those that the driver must
+/// flush, pause or close.
 public struct ConnectionTable: ~Copyable {
   private var slab: Slab<Connection>
-  /// Empty buffers, whose bytes are counted by their capacity.
-  private var spare: [[UInt8]] = []
-  private(set) var spareByteCount = 0
+  private var buffers = OutputBuffers()
   /// Connections to flush, in the order in which they became dirty.
   private var dirty: [ConnectionIndex] = []
   /// Connections whose sockets are closed at the end of the iteration.
   private var doomed: [ConnectionIndex] = []
   private var pauseChanges: [ConnectionIndex] = []
-  /// When time alone changes something for a connection next; see `nextCheck`. Apart from the
-  /// connections, so that a sweep over idle ones reads one word of each.
-  private var nextChecks: [Instant] = []
+  /// When the sweep has to check each connection: see `nextCheck`.
+  var checks = CheckSchedule()
   /// Errors sent, by refusal.
   private(set) var refused: [UInt64] = Array(repeating: 0, count: Refusal.allCases.count)
-  private(set) var slowConsumers: UInt64 = 0
-
-  /// The capacity of a new buffer: an ack, or a few short messages.
-  private static let freshByteCount = 512
+  /// Connections closed because their output was read too slowly.
+  var slowConsumers: UInt64 = 0
 
   init(limit: Int) { slab = Slab(limit: limit) }
 
-  /// Addressors, not coroutines: those copied the whole connection here and there, with two dozen
-  /// references, to read one field of it.
+  /// Addressors: with coroutines, the compiler at times copied the whole connection, with two dozen
+  /// references, to read one field.
   @inline(__always)
   subscript(connection: ConnectionIndex) -> Connection {
     // SAFETY: the slab keeps the element where it is while this access lasts.
@@ -38,11 +30,11 @@ public struct ConnectionTable: ~Copyable {
     unsafeMutableAddress { unsafe slab.address(of: connection.value) }
   }
 
-  // MARK: Who is there
+  // MARK: Membership
 
   public var count: Int { slab.count }
 
-  /// All places that were ever used; `isOccupied` says which are in use now.
+  /// Every index that was ever used; see `isOccupied`.
   var indices: Range<ConnectionIndex> { ConnectionIndex(0)..<ConnectionIndex(slab.endIndex) }
 
   @inline(__always)
@@ -58,10 +50,10 @@ public struct ConnectionTable: ~Copyable {
 
   func isOpen(_ connection: ConnectionIndex) -> Bool { self[connection].phase == .open }
 
-  /// Nil when the table is full.
+  /// Returns nil when the table is full.
   mutating func insert(_ connection: consuming Connection) -> ConnectionID? {
     guard let id = slab.insert(connection).map({ ConnectionID($0) }) else { return nil }
-    checkSoon(id.index)
+    checks.setDue(id.index)
     return id
   }
 
@@ -69,7 +61,7 @@ public struct ConnectionTable: ~Copyable {
     slab.remove(connection.value)
   }
 
-  /// The visitors who are connected, of all or of these.
+  /// The connected visitors, or those of them whose ids are in `ids`.
   public func visitors(
     in ids: Set<Identifier>?
   ) -> [(connection: ConnectionIndex, member: Member)] {
@@ -84,9 +76,8 @@ public struct ConnectionTable: ~Copyable {
 
   // MARK: Output
 
-  /// The bytes that wait for the socket, to append to: the only way to them, so that every buffer
-  /// is one of those that are lent. Others, given back, would be kept as well, one for each
-  /// connection that ever came.
+  /// The bytes that wait for the socket. All output is appended here, so that every buffer comes
+  /// from `buffers` and returns to it.
   @inline(__always)
   subscript(outbox connection: ConnectionIndex) -> [UInt8] {
     _read { yield slab[connection.value].outbox }
@@ -97,16 +88,14 @@ public struct ConnectionTable: ~Copyable {
   }
 
   private mutating func lendBuffer(_ connection: ConnectionIndex) {
-    if let buffer = spare.popLast() {
-      spareByteCount -= buffer.capacity
-      self[connection].outbox = buffer
-    } else {
-      self[connection].outbox.reserveCapacity(ConnectionTable.freshByteCount)
-    }
+    self[connection].outbox = buffers.lend()
   }
 
-  /// Moves the waiting bytes to the end of `output` and takes the buffer back. A long buffer for an
-  /// empty output is not copied: the two change places.
+  /// The capacity of the buffers that no connection uses now.
+  var spareByteCount: Int { buffers.byteCount }
+
+  /// Moves the waiting bytes to the end of `output`. A long buffer is not copied but swapped with
+  /// an empty `output`.
   mutating func takeOutbox(_ connection: ConnectionIndex, into output: inout [UInt8]) {
     var outbox: [UInt8] = []
     swap(&outbox, &self[connection].outbox)
@@ -115,32 +104,24 @@ public struct ConnectionTable: ~Copyable {
     } else {
       outbox.withRawSpan { output.append($0) }
     }
-    giveBack(outbox)
+    buffers.giveBack(outbox)
   }
 
-  /// Takes back the buffer of a connection whose output nobody will read.
+  /// Discards the output of a connection that ends.
   mutating func dropOutbox(_ connection: ConnectionIndex) {
     var outbox: [UInt8] = []
     swap(&outbox, &self[connection].outbox)
-    giveBack(outbox)
+    buffers.giveBack(outbox)
   }
 
-  private mutating func giveBack(_ buffer: consuming [UInt8]) {
-    let byteCount = buffer.capacity
-    guard byteCount > 0, byteCount <= Limits.spareOutputBytes - spareByteCount else { return }
-    buffer.removeAll(keepingCapacity: true)
-    spareByteCount += byteCount
-    spare.append(buffer)
-  }
-
-  /// Appends an event for this connection alone, uncompressed.
+  /// Appends an uncompressed event for this connection alone.
   @inline(__always)
   mutating func send(_ connection: ConnectionIndex, _ encode: (inout [UInt8]) -> Void) {
     FrameEncoder.appendFrame(.text, to: &self[outbox: connection], body: encode)
     markDirty(connection)
   }
 
-  /// Appends an encoded frame.
+  /// Appends a frame that is encoded already.
   mutating func send(_ connection: ConnectionIndex, frame: [UInt8]) {
     self[outbox: connection].append(contentsOf: frame)
     markDirty(connection)
@@ -168,129 +149,106 @@ public struct ConnectionTable: ~Copyable {
 
   @inline(__always)
   mutating func markDirty(_ connection: ConnectionIndex) {
-    if !self[connection].isDirty { becomeDirty(connection) }
+    if !self[connection].socket.isDirty { becomeDirty(connection) }
   }
 
   @inline(never)
   private mutating func becomeDirty(_ connection: ConnectionIndex) {
-    self[connection].isDirty = true
+    self[connection].socket.isDirty = true
     dirty.append(connection)
-    checkSoon(connection)
+    checks.setDue(connection)
   }
 
   var hasDirty: Bool { !dirty.isEmpty }
 
-  /// The connections to flush, in the order they became dirty.
+  /// Replaces the content of `taken` by the connections to flush, in the order in which they became
+  /// dirty.
   public mutating func takeDirty(into taken: inout [ConnectionIndex]) {
     taken.removeAll(keepingCapacity: true)
     swap(&taken, &dirty)
   }
 
   mutating func setPaused(_ connection: ConnectionIndex, _ isPaused: Bool) {
-    guard self[connection].isPaused != isPaused else { return }
-    self[connection].isPaused = isPaused
+    guard self[connection].socket.isPaused != isPaused else { return }
+    self[connection].socket.isPaused = isPaused
     pauseChanges.append(connection)
   }
 
   public func isPaused(_ connection: ConnectionIndex) -> Bool {
-    isOccupied(connection) && self[connection].isPaused
+    isOccupied(connection) && self[connection].socket.isPaused
   }
 
-  /// Asked before `takePauseChanges`, which hands out a reference even to an empty array.
+  /// Cheaper than `takePauseChanges`, which retains even an empty array.
   public var hasPauseChanges: Bool { !pauseChanges.isEmpty }
 
-  /// Connections whose reading has to be paused or resumed, see `isPaused`.
+  /// Connections whose reading must be paused or resumed, according to `isPaused`.
   public mutating func takePauseChanges() -> [ConnectionIndex] {
     guard !pauseChanges.isEmpty else { return [] }
     defer { pauseChanges = [] }
     return pauseChanges
   }
 
-  /// Gives up a connection whose socket is of no use any more.
+  /// Ends a connection whose socket is closed at the end of the iteration.
   mutating func doom(_ connection: ConnectionIndex) {
     self[connection].phase = .finished
     doomed.append(connection)
   }
 
-  /// Connections whose sockets are to be closed now, at the end of the iteration.
+  /// Connections whose sockets the driver must close, at the end of the iteration.
   public mutating func takeDoomed() -> [ConnectionIndex] {
     guard !doomed.isEmpty else { return [] }
     defer { doomed = [] }
     return doomed
   }
-
-  // MARK: The next check by the sweep
-
-  /// Something happened to the connection: the next sweep looks at it.
-  mutating func checkSoon(_ connection: ConnectionIndex) {
-    if connection.value < nextChecks.count { nextChecks[connection.value] = .zero }
-  }
-
-  /// Call it before a sweep.
-  mutating func prepareSweep() {
-    while nextChecks.count < slab.endIndex { nextChecks.append(.zero) }
-  }
-
-  @inline(__always)
-  func isCheckDue(_ connection: ConnectionIndex, _ now: Instant) -> Bool {
-    now >= nextChecks[connection.value] && isOccupied(connection)
-  }
-
-  mutating func setNextCheck(_ connection: ConnectionIndex, _ time: Instant) {
-    nextChecks[connection.value] = time
-  }
-
-  mutating func countSlowConsumer() { slowConsumers += 1 }
 }
 
-/// The driver's side of a flush.
+/// What the driver reports about sockets.
 extension ConnectionTable {
-  /// Bytes that wait for the socket, without those that `Engine.collect` adds from the logs.
+  /// Bytes that wait for the socket, without those that `Engine.collect` will add from the logs.
   public func outputByteCount(_ connection: ConnectionIndex) -> Int {
     self[connection].outbox.count
   }
 
-  /// Puts bytes in front of everything: the answer to the upgrade.
+  /// Puts bytes in front of all waiting output: the response to the upgrade.
   public mutating func preface(_ connection: ConnectionIndex, _ bytes: [UInt8]) {
     self[outbox: connection].insert(contentsOf: bytes, at: 0)
     markDirty(connection)
   }
 
-  /// The socket took everything that `collect` gave, which is nothing while it is full: then news
-  /// for a peer that does not read is no sign that it reads. A connection whose close frame was
-  /// the last one is closed once all is taken.
+  /// The socket took everything that `collect` gave. Without effect while the socket is full, since
+  /// `collect` then gives nothing. A finished connection is closed once its outbox is empty.
   public mutating func flushed(_ connection: ConnectionIndex, now: Instant) {
-    guard !self[connection].isBlocked else { return }
+    guard !self[connection].socket.isBlocked else { return }
     self[connection].startHolds(now: now)
-    if self[connection].isPaused && isOpen(connection) { setPaused(connection, false) }
+    if self[connection].socket.isPaused && isOpen(connection) { setPaused(connection, false) }
     if self[connection].phase == .finished && self[connection].outbox.isEmpty { doom(connection) }
   }
 
-  /// The socket is full; `rest` waits for `writable`. A peer that does not read is not read from
-  /// either.
+  /// The socket is full, and `rest` waits for `writable`. A connection whose output waits is not
+  /// read.
   public mutating func blocked(
     _ connection: ConnectionIndex, rest: ArraySlice<UInt8>, now: Instant
   ) {
     self[outbox: connection].removeAll(keepingCapacity: true)
     self[outbox: connection].append(contentsOf: rest)
-    if !self[connection].isBlocked {
+    if !self[connection].socket.isBlocked {
       self[connection].stopHolds()
-      self[connection].isBlocked = true
-      self[connection].blockedSince = now
+      self[connection].socket.isBlocked = true
+      self[connection].socket.blockedSince = now
     }
     if isOpen(connection) { setPaused(connection, true) }
   }
 
-  /// The socket takes bytes again: it is flushed in this iteration.
+  /// The socket takes bytes again. The connection is flushed in this iteration.
   public mutating func writable(_ connection: ConnectionIndex, now: Instant) {
-    guard isOccupied(connection), self[connection].isBlocked else { return }
-    self[connection].isBlocked = false
-    self[connection].blockedSince = now
-    self[connection].mustPumpAll = true
+    guard isOccupied(connection), self[connection].socket.isBlocked else { return }
+    self[connection].socket.isBlocked = false
+    self[connection].socket.blockedSince = now
+    self[connection].subscriptions.mustPumpAll = true
     markDirty(connection)
   }
 
-  /// The peer ended or broke the stream: nobody reads the output any more.
+  /// The peer ended the stream, or it broke: output is discarded.
   public mutating func peerEnded(_ connection: ConnectionIndex) {
     guard isOccupied(connection), self[connection].phase != .finished else { return }
     if self[connection].closeCode == nil { self[connection].closeCode = .abnormal }

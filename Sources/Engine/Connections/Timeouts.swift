@@ -2,25 +2,25 @@ import Chat
 import Primitives
 import Wire
 
-/// What time alone does to a connection: pings, warnings about its token, and its end.
+/// What the passing of time does to a connection: pings, token warnings, and timeouts.
 extension ConnectionTable {
-  /// Why a connection is to be closed.
+  /// The reason to close a connection.
   struct Expiry {
     var code: CloseCode
     var reason: StaticString
   }
 
-  /// Does what is due for a connection. Answers why it is to be closed, if it is.
+  /// Does what is due for a connection. Returns why it must be closed, or nil.
   mutating func check(
     _ connection: ConnectionIndex, _ sessions: borrowing SessionTable, now: Instant
   ) -> Expiry? {
-    let age = now.milliseconds(since: self[connection].openedAt)
+    let age = now.milliseconds(since: self[connection].timing.openedAt)
     switch self[connection].phase {
     case .awaitingHello:
       return age >= Limits.helloTimeoutMilliseconds
         ? Expiry(code: .helloTimeout, reason: "no hello in time") : nil
     case .authenticating:
-      // The token may be good although it could not be confirmed, so the client only backs off.
+      // The token may be valid, so the code makes the client back off and not discard it.
       return age >= Limits.helloTimeoutMilliseconds
         ? Expiry(code: .overloaded, reason: "the token could not be confirmed in time") : nil
     case .closing:
@@ -38,58 +38,60 @@ extension ConnectionTable {
   }
 
   private func isOutputOld(_ connection: ConnectionIndex, _ now: Instant) -> Bool {
-    self[connection].isBlocked
-      && now.milliseconds(since: self[connection].blockedSince) >= Limits.outputAgeMilliseconds
+    self[connection].socket.isBlocked
+      && now.milliseconds(since: self[connection].socket.blockedSince)
+        >= Limits.outputAgeMilliseconds
   }
 
-  /// Nothing durable is skipped for a slow peer: it is closed, and resumes from its last seq. The
-  /// rest of a frame may be in the way, so the close frame can only follow the queue; the deadline
-  /// cuts.
+  /// No durable event is skipped for a slow peer: its connection is closed, and the client resumes
+  /// from its last seq. The close frame follows the waiting output, which may end within a frame;
+  /// `closeDeadline` bounds the wait.
   private mutating func checkOutput(_ connection: ConnectionIndex, _ now: Instant) -> Expiry? {
     let isTooMuch =
       self[connection].purpose == .chat
       && self[connection].outbox.count > Limits.outputHardBytes
     guard isTooMuch || isOutputOld(connection, now) else { return nil }
-    countSlowConsumer()
+    slowConsumers += 1
     return Expiry(code: .tooSlow, reason: "output is read too slowly")
   }
 
   private mutating func checkHeartbeat(_ connection: ConnectionIndex, _ now: Instant) -> Expiry? {
-    // A connection whose input is not read is silent for that reason.
-    guard !self[connection].isPaused else { return nil }
-    let silence = now.milliseconds(since: self[connection].lastHeard)
+    // The gateway itself does not read a paused connection.
+    guard !self[connection].socket.isPaused else { return nil }
+    let silence = now.milliseconds(since: self[connection].timing.lastReceivedAt)
     guard silence >= Limits.heartbeatIntervalMilliseconds else { return nil }
-    if self[connection].pingedAt <= self[connection].lastHeard {
-      self[connection].pingedAt = now
+    if self[connection].timing.pingedAt <= self[connection].timing.lastReceivedAt {
+      self[connection].timing.pingedAt = now
       send(connection) { EventEncoder.ping(to: &$0) }
       return nil
     }
-    return now.milliseconds(since: self[connection].pingedAt)
+    return now.milliseconds(since: self[connection].timing.pingedAt)
       >= Limits.heartbeatTimeoutMilliseconds
       ? Expiry(code: .noPong, reason: "no answer to ping") : nil
   }
 
   private mutating func checkToken(_ connection: ConnectionIndex, _ now: Instant) -> Expiry? {
-    let left = -now.milliseconds(since: self[connection].tokenExpires)
+    let left = -now.milliseconds(since: self[connection].timing.tokenExpires)
     if left < -Limits.tokenGraceMilliseconds {
       refuse(connection, .none, .tokenExpired)
       return Expiry(code: .tokenExpired, reason: "the token has expired")
     }
-    if left <= Limits.tokenWarningMilliseconds, !self[connection].isTokenWarned,
+    if left <= Limits.tokenWarningMilliseconds, !self[connection].timing.isTokenWarned,
       let member = self[connection].member
     {
-      self[connection].isTokenWarned = true
+      self[connection].timing.isTokenWarned = true
       send(connection) { EventEncoder.tokenExpiring(at: member.expiresAt, to: &$0) }
     }
     return nil
   }
 
-  /// When time alone changes something for a connection next: the next ping, or the next word about
-  /// its token. Whatever could make that earlier sends something to the peer, and so makes the
-  /// connection dirty, which ends its rest; input from the peer only makes it later.
+  /// The time of the next ping or token event, zero while something else is pending. An earlier
+  /// cause always produces output, which makes the connection dirty and its check due; input from
+  /// the peer only delays the next ping.
   func nextCheck(_ connection: ConnectionIndex, _ sessions: borrowing SessionTable) -> Instant {
     guard self[connection].phase == .open, self[connection].purpose == .chat,
-      !self[connection].isDirty, !self[connection].isBlocked, !self[connection].isPaused,
+      !self[connection].socket.isDirty, !self[connection].socket.isBlocked,
+      !self[connection].socket.isPaused,
       self[connection].outbox.isEmpty
     else { return .zero }
     for subscription in self[connection].subscriptions
@@ -98,18 +100,19 @@ extension ConnectionTable {
     {
       return .zero
     }
-    let heard = self[connection].lastHeard
+    let heard = self[connection].timing.lastReceivedAt
     let ping =
-      self[connection].pingedAt <= heard
+      self[connection].timing.pingedAt <= heard
       ? heard.advanced(byMilliseconds: Limits.heartbeatIntervalMilliseconds)
-      : self[connection].pingedAt.advanced(byMilliseconds: Limits.heartbeatTimeoutMilliseconds)
-    let token = self[connection].tokenExpires.advanced(
-      byMilliseconds: self[connection].isTokenWarned
+      : self[connection].timing.pingedAt.advanced(
+        byMilliseconds: Limits.heartbeatTimeoutMilliseconds)
+    let token = self[connection].timing.tokenExpires.advanced(
+      byMilliseconds: self[connection].timing.isTokenWarned
         ? Limits.tokenGraceMilliseconds : -Limits.tokenWarningMilliseconds)
     return min(ping, token)
   }
 
-  /// Asks every client to come back at a random moment of the window.
+  /// Asks every client to reconnect at a random moment of the window.
   public mutating func announceDrain(windowMilliseconds: Int64) {
     for connection in indices
     where isOccupied(connection) && isOpen(connection) && self[connection].purpose == .chat {

@@ -3,9 +3,9 @@ import JSON
 import Primitives
 import Wire
 
-/// Tokens of connections: handed to the driver for verification, and renewed.
+/// Tokens of connections: the driver verifies them, and a client may renew its own.
 extension ConnectionTable {
-  /// Asks the driver to verify a token; false when it cannot be read.
+  /// Queues a token for verification. Returns false when it cannot be decoded.
   func verify(
     _ connection: ConnectionIndex, _ token: JSONScanner.Token, _ text: RawSpan,
     _ effects: inout Effects
@@ -20,7 +20,7 @@ extension ConnectionTable {
     return true
   }
 
-  /// The command `authenticate`: a new token for a living connection.
+  /// The command `authenticate`: a new token for an open connection.
   mutating func authenticate(
     _ connection: ConnectionIndex, _ command: Command, _ text: RawSpan, _ effects: inout Effects
   ) {
@@ -41,7 +41,8 @@ extension ConnectionTable {
     self[connection].renewal = command.ref
   }
 
-  /// The new token must name the same person; its sessions and its end replace the old ones.
+  /// The new token must name the same person, role and workspace. Its sessions and expiry replace
+  /// the old ones.
   mutating func finishRenewal(
     _ connection: ConnectionIndex, _ result: Result<Member, TokenRefusal>, now: Instant,
     wall: WallTime
@@ -67,21 +68,12 @@ extension ConnectionTable {
         retryAfter: refusal == .tooFast ? 1_000 : nil)
     }
   }
-
-  /// Removes a connection that moves, for `Engine.adopt` on the other loop.
-  public mutating func depart(_ id: ConnectionID) -> Departure? {
-    guard contains(id), let member = self[id.index].member else { return nil }
-    let gone = remove(id.index)
-    return Departure(
-      member: member, hello: gone.hello, held: gone.held, outbox: gone.outbox,
-      openedAt: gone.openedAt, name: gone.name, deflate: gone.deflate, contexts: gone.contexts)
-  }
 }
 
 extension Connection {
   mutating func applyExpiry(of member: Member, now: Instant, wall: WallTime) {
     let left = max(0, (member.expiresAt.microseconds - wall.microseconds) / 1000)
-    tokenExpires = now.advanced(byMilliseconds: left)
-    isTokenWarned = false
+    timing.tokenExpires = now.advanced(byMilliseconds: left)
+    timing.isTokenWarned = false
   }
 }

@@ -1,8 +1,8 @@
 public import Chat
 public import Primitives
 
-/// What the engine wants done outside itself: mail to other loops, reads of the database, answers
-/// to requests, news of workspaces. The driver takes it once an iteration.
+/// The engine's output other than bytes for sockets: mail to other loops, database requests,
+/// outcomes of REST requests, news of workspaces. The driver takes it once an iteration.
 public struct Effects {
   let loop: Int
   let loopCount: Int
@@ -14,9 +14,13 @@ public struct Effects {
   private var requestOutcomes: [OutcomeMail] = []
   private var news: [WorkspaceNews] = []
   private var changes: [SessionChange] = []
+  /// Workspaces whose news include every message of a visitor without an operator: those with bots.
+  var listeners: Set<Identifier> = []
+  /// Whether other gateways use the same database. Only then are changes recorded.
+  var hasPeers = false
 
   init(loop: Int, loopCount: Int) {
-    precondition(loopCount > 0 && loopCount <= 64, "followers are a set of 64 bits")
+    precondition(loopCount > 0 && loopCount <= LoopSet.countMax, "a set of loops has 64 bits")
     self.loop = loop
     self.loopCount = loopCount
     mail = Array(repeating: [], count: loopCount)
@@ -24,8 +28,17 @@ public struct Effects {
 
   // MARK: Mail
 
-  /// The loop that owns a session.
-  func owner(of session: Identifier) -> Int { Engine.owner(of: session, loopCount: loopCount) }
+  /// The loop that owns a session: on every loop the same, as long as the number of loops is.
+  public func owner(of session: Identifier) -> Int {
+    Engine.owner(of: session, loopCount: loopCount)
+  }
+
+  /// The loop that a member's connection moves to, or nil when it stays here.
+  func loopToMove(_ member: Member) -> Int? {
+    guard !member.isOperator, let session = member.sessions.first else { return nil }
+    let owner = owner(of: session)
+    return owner == loop ? nil : owner
+  }
 
   mutating func post(_ item: Mail, to loop: Int) {
     precondition(loop != self.loop, "a loop does not write mail to itself")
@@ -36,13 +49,9 @@ public struct Effects {
     post(item, to: owner(of: session))
   }
 
-  /// - Parameter loops: a set of bits, without this loop's.
-  mutating func post(_ item: Mail, toEach loops: UInt64) {
-    var rest = loops
-    while rest != 0 {
-      post(item, to: rest.trailingZeroBitCount)
-      rest &= rest - 1
-    }
+  /// - Parameter loops: without this one.
+  mutating func post(_ item: Mail, toEach loops: LoopSet) {
+    loops.forEach { post(item, to: $0) }
   }
 
   mutating func postToOthers(_ item: Mail) {
@@ -62,7 +71,7 @@ public struct Effects {
 
   public mutating func nextRead() -> ReadRequest? { reads.popFirst() }
 
-  /// Whether `nextRead` has something: also what a flush asked for, after the store was driven.
+  /// Whether `nextRead` returns a request. A flush may add some after the store was driven.
   public var hasReads: Bool { !reads.isEmpty }
 
   // MARK: Tokens and moves
@@ -103,15 +112,31 @@ public struct Effects {
     news.append(WorkspaceNews(workspace: workspace, session: session, kind: kind))
   }
 
-  /// News of workspaces, for the jobs that work in the background: the queue, assignment, bots.
+  /// News of workspaces for the background jobs: queue, assignment, bots.
   public mutating func takeNews() -> [WorkspaceNews] {
     guard !news.isEmpty else { return [] }
     defer { news = [] }
     return news
   }
 
-  /// For other gateways on the same database. Apart from the path of messages, where there are no
-  /// others.
+  /// Reports a visitor's message: the first of a conversation, and every one where bots listen. A
+  /// session that is not in memory was written over REST; its status is unknown here, so the
+  /// receivers read it from the database. Not inlined, to stay out of the path of other messages.
+  @inline(never)
+  mutating func reportVisitorMessage(
+    _ record: Record, seq: Int64, _ sessions: borrowing SessionTable
+  ) {
+    if let index = sessions.ready(record.session), sessions[index].snapshot.status != .waiting {
+      return
+    }
+    if seq == 1 { report(record.workspace, record.session, .waits) }
+    if !listeners.isEmpty, listeners.contains(record.workspace) {
+      report(record.workspace, record.session, .wrote(seq: seq))
+    }
+  }
+
+  /// Records a change for other gateways on the same database, of which there are some. Not
+  /// inlined, to stay out of the path of messages.
   @inline(never)
   public mutating func noteChange(_ session: Identifier, _ workspace: Identifier?) {
     let change = SessionChange(session: session, workspace: workspace)
@@ -128,11 +153,11 @@ public struct Effects {
   }
 }
 
-/// A session that changed, for other gateways on the same database. They read its state and its
-/// entries from there; so order and completeness do not depend on this notice.
+/// A session that changed, for other gateways on the same database. They read its state and entries
+/// from there, so neither order nor completeness depends on this notice.
 public struct SessionChange: Sendable, Hashable {
   public var session: Identifier
-  /// Nil where the writer does not name it.
+  /// Nil when the writer does not know it.
   public var workspace: Identifier?
 
   public init(session: Identifier, workspace: Identifier?) {
@@ -141,7 +166,7 @@ public struct SessionChange: Sendable, Hashable {
   }
 }
 
-/// A queue that is filled at one end and emptied at the other.
+/// A first-in first-out queue.
 struct Fifo<Element> {
   private var items: [Element] = []
   private var head = 0

@@ -1,25 +1,25 @@
 public import Chat
 public import Primitives
 
-/// What one loop tells another. Every case is about a session or a workspace; the loop that owns a
-/// session is `Engine.owner(of:)`.
+/// A message from one loop to another. Each is about a session or a workspace; `Engine.owner(of:)`
+/// is the loop that owns a session.
 public enum Mail: Sendable {
   // To the owner of a session.
-  /// `loop` has subscribers: answer with `snapshot`, then with everything that happens.
+  /// `loop` has subscribers. The response is `snapshot`, followed by every change.
   case follow(session: Identifier, workspace: Identifier?, loop: Int)
   case unfollow(session: Identifier, loop: Int)
-  /// A record to commit; the outcome goes back as `outcome`.
+  /// A record to commit. The response is `outcome`.
   case append(AppendMail)
-  /// Somebody changed the session in the database: read its state and its new entries.
+  /// The session has changed in the database: its state and new entries must be read.
   case changed(session: Identifier, workspace: Identifier?)
   case markRequest(session: Identifier, workspace: Identifier, Mark)
   case typingRequest(TypingMail)
   case presenceRequest(PresenceMail)
-  /// A connection of another loop has begun to follow: who else is there?
+  /// A connection of `loop` starts to receive presence. The responses are `presence`.
   case presenceQuery(session: Identifier, loop: Int, connection: ConnectionID)
 
   // From the owner of a session.
-  /// With the name of the database that the owner knows it from.
+  /// `store` names the database from which the owner read the session.
   case snapshot(session: Identifier, Result<SessionSnapshot, LoadFault>, store: String)
   case log(session: Identifier, LogPart)
   case state(SessionSnapshot)
@@ -28,7 +28,7 @@ public enum Mail: Sendable {
   case presence(PresenceMail)
   case outcome(OutcomeMail)
 
-  /// The owner's database is another one: nothing that it said before counts.
+  /// The writer of `loop` has reached another database: everything it sent before is void.
   case storeReplaced(loop: Int)
 
   // About a workspace.
@@ -38,8 +38,8 @@ public enum Mail: Sendable {
 }
 
 extension Mail {
-  /// Whether nothing durable depends on this mail: what it says is told again, or is read from the
-  /// database.
+  /// Whether this mail may be lost: nothing durable depends on it, and its content is sent again or
+  /// read from the database.
   public var isRecoverable: Bool {
     switch self {
     case .log, .mark, .markRequest, .typing, .typingRequest, .inbox, .presence, .presenceRequest,
@@ -50,10 +50,12 @@ extension Mail {
   }
 }
 
+/// Why a session could not be loaded.
 public enum LoadFault: Error, Sendable, Equatable {
   case noSuchSession, unavailable
 }
 
+/// A record to commit, with its texts.
 public struct AppendMail: Sendable {
   public var record: Record
   public var senderName: [UInt8]
@@ -68,17 +70,19 @@ public struct AppendMail: Sendable {
   }
 }
 
+/// The outcome of a record, for its origin.
 public struct OutcomeMail: Sendable {
   public var origin: Origin
   public var session: Identifier
   public var id: Identifier
   public var outcome: Outcome
+  /// The retry delay; 0 unless the outcome is `unavailable`.
   public var retryAfterMilliseconds: Int64
 
-  /// What a request hears that was still waiting when its loop ended.
+  /// The outcome for a REST request that was waiting when its loop ended.
   public static var unavailable: OutcomeMail {
     OutcomeMail(
-      origin: Origin(loop: 0, slot: 0, generation: 0, isRequest: true, ref: .none),
+      origin: Origin(loop: 0, index: 0, generation: 0, isRequest: true, ref: .none),
       session: .zero, id: .zero, outcome: Outcome(verdict: .unavailable),
       retryAfterMilliseconds: 0)
   }

@@ -2,9 +2,10 @@ import Chat
 import Primitives
 import Wire
 
-/// Entries that come from the database: the backlog of a subscriber and a page of history.
+/// Entries read from the database: a subscriber's backlog and pages of history.
 extension FanOut {
-  mutating func history(
+  /// The command `history`.
+  func history(
     _ connection: ConnectionIndex, _ command: Command, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects
   ) {
@@ -32,21 +33,25 @@ extension FanOut {
     }
   }
 
+  /// Sends a page of a subscriber's backlog.
+  /// - Parameter entries: nil when the store did not answer.
   mutating func backlogLoaded(
     _ session: Identifier, _ id: ConnectionID, _ entries: [Entry]?,
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable
   ) {
     guard connections.contains(id), let index = sessions.index(of: session) else { return }
     let connection = id.index
-    guard let position = connections.subscription(connection, of: index, sessions) else { return }
-    connections[connection].subscriptions[position].isPageInFlight = false
-    // Without an answer the sweep asks again: see `ConnectionTable.retryBacklog`.
+    guard let subscription = connections.subscription(connection, of: index, sessions) else {
+      return
+    }
+    connections[connection].subscriptions[subscription].isPageInFlight = false
+    // Without an answer, the sweep retries: see `ConnectionTable.retryBacklog`.
     guard let entries else { return }
     let isOperator = connections[connection].isOperator
-    var next = connections[connection].subscriptions[position].next
+    var next = connections[connection].subscriptions[subscription].next
     let start = next
-    // The rest of a page of large messages is read again when these have left. Entries of the page
-    // above the head will be pushed when this loop learns of them, so that `live` tells the truth.
+    // A page of large messages may exceed the bound; the rest is read again once this output has
+    // left. Entries above the head wait until this loop knows them, so that `live` is correct.
     let head = sessions[index].head
     for entry in entries
     where entry.seq == next && next <= head
@@ -61,14 +66,17 @@ extension FanOut {
       }
       next += 1
     }
-    countDelivered(next - start)
-    connections[connection].subscriptions[position].next = next
-    // A page that brought nothing (the subscription moved, or the store is behind) waits for the
-    // sweep, so that it cannot become a busy loop.
-    if next > start { connections.markNews(connection, position) }
+    delivered += UInt64(next - start)
+    connections[connection].subscriptions[subscription].next = next
+    // After a page without a usable entry (the subscription moved, or the store is behind), the
+    // sweep continues. To retry at once could become a busy loop.
+    if next > start { connections.markNews(connection, subscription) }
   }
 
-  /// - Parameter page: nil when the store did not answer.
+  /// Answers the command `history`.
+  /// - Parameters:
+  ///   - page: nil when the store did not answer.
+  ///   - retryAfter: in milliseconds.
   mutating func historyLoaded(
     _ request: ReadRequest, _ id: ConnectionID, _ ref: Reference, _ page: LogPage?,
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable, retryAfter: Int64
@@ -101,8 +109,7 @@ extension FanOut {
         to: &json)
     }
     if isOperator && page.entries.contains(where: { $0.kind == .note }) {
-      // Notes, which visitors must not read, are not compressed together with visitors' texts: see
-      // Deflating.swift.
+      // Notes are not compressed together with visitors' texts: see Deflating.swift.
       FrameEncoder.appendFrame(.text, to: &connections[outbox: connection], body: encode)
     } else {
       sendConversation(connection, &connections, encode)

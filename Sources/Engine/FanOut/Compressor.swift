@@ -3,13 +3,13 @@ import Compression
 import Primitives
 import Wire
 
-/// How a loop compresses. What was agreed with a peer stands in its `DeflateAgreement`.
+/// Compression settings of a loop. `DeflateAgreement` holds the parameters negotiated with a peer.
 public struct CompressionOptions: Sendable, Equatable {
   /// zlib's 1 (fast) to 9 (small).
   public var level: Int
-  /// zlib's 1 to 9: the size of a deflater's hash chains and of what it holds back.
+  /// zlib's `memLevel`, 1 to 9: the memory of a deflater against its speed and ratio.
   public var memoryLevel: Int
-  /// Texts shorter than this are sent as they are.
+  /// Shorter texts are sent uncompressed.
   public var thresholdBytes: Int
 
   public init(level: Int = 1, memoryLevel: Int = 5, thresholdBytes: Int = 512) {
@@ -19,25 +19,25 @@ public struct CompressionOptions: Sendable, Equatable {
   }
 }
 
-/// The zlib of one loop, for everybody without a context of their own: made when it is first
-/// needed and reset for every message, so that an idle connection holds nothing.
+/// The zlib streams of one loop, shared by all connections without a context of their own. Created
+/// on first use and reset for every message, so that an idle connection holds none.
 struct Compressor: ~Copyable {
   let options: CompressionOptions
   private var inflater: Inflater?
   private var deflater: Deflater?
-  /// For what is longer than the window that a peer has asked for; made anew for another one.
+  /// For messages longer than a peer's window; created again when another window is needed.
   private var narrow: Deflater?
   private var narrowBits = 0
-  /// Where messages are inflated to, and deflated to before their length is known.
+  /// Buffers for an inflated message, and for a deflated one until its length is known.
   private var inflated: [UInt8] = []
   private var scratch: [UInt8] = []
 
-  /// More than this is not kept from one message to the next: only the echo's are longer.
+  /// A larger buffer is not kept for the next message. Only messages of the echo need one.
   static let keptBytes = 2 * Limits.messageBytes
 
   init(options: CompressionOptions) { self.options = options }
 
-  /// The buffer for one inflated message, empty; give it back.
+  /// An empty buffer for one inflated message. Return it with `giveBack`.
   mutating func takeBuffer() -> [UInt8] {
     var taken: [UInt8] = []
     swap(&taken, &inflated)
@@ -57,8 +57,8 @@ struct Compressor: ~Copyable {
     try inflater?.inflate(payload, keepsContext: false, limit: limit, to: &output)
   }
 
-  /// Appends a message deflated without context. A message refers only to itself, so that the one
-  /// deflater with the largest window serves every peer whose window is as long as the message.
+  /// Appends a message deflated without context. It refers only to itself, so the deflater with the
+  /// largest window serves every peer whose window is at least as long as the message.
   mutating func deflate(_ message: RawSpan, windowBits: Int, to output: inout [UInt8]) {
     if message.byteCount <= 1 << windowBits {
       if deflater == nil {
@@ -76,9 +76,9 @@ struct Compressor: ~Copyable {
     }
   }
 
-  /// Appends a deflated frame, from the peer's own context where there is one. Without one, and
-  /// unless `isForced`, it is false and nothing is appended where deflating gains nothing; what a
-  /// context has taken in must be sent, or the two sides would differ.
+  /// Appends a deflated frame, using the peer's own context if it has one. Returns false and
+  /// appends nothing when the deflated text is not shorter, except if `isForced` or with a context:
+  /// after a skipped message, the contexts of both sides would differ.
   mutating func appendFrame(
     _ opcode: Opcode, _ message: RawSpan, for peer: DeflatePeer, isForced: Bool = false,
     to output: inout [UInt8]
@@ -101,25 +101,25 @@ struct Compressor: ~Copyable {
 }
 
 extension Compressor {
-  /// The deflated form of a frame of text that is encoded already.
+  /// Appends the deflated form of an encoded text frame, under the conditions of `appendFrame`.
   mutating func append(frame: RawSpan, for peer: DeflatePeer, to output: inout [UInt8]) -> Bool {
     let text = frame.extracting(FrameEncoder.payloadRange(ofFrame: frame))
     return appendFrame(.text, text, for: peer, to: &output)
   }
 }
 
-/// To whom something is deflated: the window it keeps, and its context where it has its own.
+/// The parameters for deflating a text for one connection: its window, and its own context if any.
 struct DeflatePeer {
   var windowBits: Int
   var contexts: DeflateContexts?
 }
 
-/// What a connection with context takeover holds: the earlier messages of either direction, made
-/// when the first one is deflated.
+/// The zlib streams of a connection with context takeover, one for each direction, created on first
+/// use.
 ///
-/// SAFETY: it belongs to one connection, whose loop alone uses it. It moves to
-/// another loop inside the `Departure` that takes the connection out of the first one, by a mailbox
-/// whose lock orders the two.
+/// SAFETY: it belongs to one connection, and only that connection's loop uses it. It moves to
+/// another loop inside a `Departure`, which removes the connection from the first one; the lock of
+/// the mailbox orders the two.
 final class DeflateContexts: @unchecked Sendable {
   private var inflater: Inflater?
   private var deflater: Deflater?

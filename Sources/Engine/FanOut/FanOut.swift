@@ -3,22 +3,22 @@ import Compression
 import Primitives
 import Wire
 
-/// From a session's log and events to the bytes of its subscribers. Nothing is written to a socket
-/// here: a connection becomes dirty, and the driver collects from the dirty ones once an iteration,
-/// one write each. A text is encoded once and compressed once, for everybody who can read it.
+/// Sends a session's log and events to its subscribers. Nothing is written to a socket here: a
+/// connection becomes dirty, and the driver collects its output once an iteration, in one write. A
+/// text is encoded once and compressed once for all who may read it.
 struct FanOut: ~Copyable {
   private var compressor: Compressor
-  /// Texts that were deflated: once for each fan-out, however many connections get it.
+  /// Deflated texts; one that many connections share counts once.
   private(set) var deflated: UInt64 = 0
-  /// Entries handed to subscribers.
-  private(set) var delivered: UInt64 = 0
+  /// Entries sent to subscribers.
+  var delivered: UInt64 = 0
 
   init(options: CompressionOptions) { compressor = Compressor(options: options) }
 
   // MARK: The log
 
-  /// Spreads what happened in this iteration: subscribers of changed sessions become dirty, their
-  /// followers get mail.
+  /// Distributes the changes of this iteration: subscribers of changed sessions become dirty, and
+  /// following loops get mail.
   mutating func settle(
     _ sessions: inout SessionTable, _ connections: inout ConnectionTable, _ effects: inout Effects
   ) {
@@ -26,7 +26,7 @@ struct FanOut: ~Copyable {
     let changed = sessions.takeDirty()
     for index in changed where sessions.isOccupied(index) {
       sessions[index].isDirty = false
-      for position in 0..<sessions[index].subscribers.count {
+      for position in sessions[index].subscribers.indices {
         let subscriber = sessions[index].subscribers[position]
         connections.markNews(subscriber.connection, subscriber.subscription)
       }
@@ -37,24 +37,25 @@ struct FanOut: ~Copyable {
     sessions.dropRecent()
   }
 
-  /// Appends what the connection may send now. Call it only while the socket takes bytes.
+  /// Appends the output of a connection, up to one iteration's share. Call it only while the socket
+  /// takes bytes.
   mutating func collect(
     _ connection: ConnectionIndex, into output: inout [UInt8], _ sessions: inout SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects
   ) {
     guard connections.isOccupied(connection) else { return }
-    connections[connection].isDirty = false
-    guard !connections[connection].isBlocked else { return }
+    connections[connection].socket.isDirty = false
+    guard !connections[connection].socket.isBlocked else { return }
     if !connections[connection].outbox.isEmpty {
       connections.takeOutbox(connection, into: &output)
     }
     guard connections[connection].phase == .open else { return }
     let budget = output.count + Limits.backlogBytes
     let isDone =
-      connections[connection].mustPumpAll
+      connections[connection].subscriptions.mustPumpAll
       ? pumpAll(connection, budget, into: &output, &sessions, &connections, &effects)
       : pumpNews(connection, budget, into: &output, &sessions, &connections, &effects)
-    // The rest follows in the next iteration, behind everybody else's share of this one.
+    // The rest follows in the next iteration, after the output of the other connections.
     if !isDone { connections.markDirty(connection) }
   }
 
@@ -62,14 +63,13 @@ struct FanOut: ~Copyable {
     _ connection: ConnectionIndex, _ budget: Int, into output: inout [UInt8],
     _ sessions: inout SessionTable, _ connections: inout ConnectionTable, _ effects: inout Effects
   ) -> Bool {
-    while connections[connection].firstWithNews != Subscription.noIndex {
-      let index = Int(connections[connection].firstWithNews)
+    while let index = connections[connection].subscriptions.firstWithNews.subscription {
       pump(connection, index, budget: budget, into: &output, &sessions, &connections, &effects)
-      // A subscription that did not fit keeps its place.
+      // A subscription that did not fit stays first.
       if output.count >= budget { return false }
-      connections[connection].firstWithNews =
+      connections[connection].subscriptions.firstWithNews =
         connections[connection].subscriptions[index].nextWithNews
-      connections[connection].subscriptions[index].nextWithNews = Subscription.notListed
+      connections[connection].subscriptions[index].nextWithNews = .notListed
     }
     return true
   }
@@ -78,21 +78,22 @@ struct FanOut: ~Copyable {
     _ connection: ConnectionIndex, _ budget: Int, into output: inout [UInt8],
     _ sessions: inout SessionTable, _ connections: inout ConnectionTable, _ effects: inout Effects
   ) -> Bool {
-    for index in 0..<connections[connection].subscriptions.count {
+    for index in connections[connection].subscriptions.indices {
       pump(connection, index, budget: budget, into: &output, &sessions, &connections, &effects)
       if output.count >= budget { return false }
     }
-    connections[connection].mustPumpAll = false
-    connections[connection].firstWithNews = Subscription.noIndex
-    for index in 0..<connections[connection].subscriptions.count {
-      connections[connection].subscriptions[index].nextWithNews = Subscription.notListed
+    connections[connection].subscriptions.mustPumpAll = false
+    connections[connection].subscriptions.firstWithNews = .end
+    for index in connections[connection].subscriptions.indices {
+      connections[connection].subscriptions[index].nextWithNews = .notListed
     }
     return true
   }
 
   /// The only rule that sends entries: see `Subscription`.
   private mutating func pump(
-    _ connection: ConnectionIndex, _ index: Int, budget: Int, into output: inout [UInt8],
+    _ connection: ConnectionIndex, _ index: SubscriptionIndex, budget: Int,
+    into output: inout [UInt8],
     _ sessions: inout SessionTable, _ connections: inout ConnectionTable, _ effects: inout Effects
   ) {
     let session = connections[connection].subscriptions[index].session
@@ -129,7 +130,7 @@ struct FanOut: ~Copyable {
   }
 
   private func requestPage(
-    _ connection: ConnectionIndex, _ index: Int, after seq: Int64,
+    _ connection: ConnectionIndex, _ index: SubscriptionIndex, after seq: Int64,
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
     _ effects: inout Effects
   ) {
@@ -142,7 +143,7 @@ struct FanOut: ~Copyable {
         .backlog(connection: connections.id(at: connection))))
   }
 
-  /// The rest of the log for a connection with compression: `RecentLog.copy`, entry by entry.
+  /// `RecentLog.copy` for a connection with compression, entry by entry.
   private mutating func copyDeflated(
     _ session: SessionIndex, _ peer: DeflatePeer, isOperator: Bool, from first: Int64, budget: Int,
     into output: inout [UInt8], _ sessions: inout SessionTable
@@ -163,11 +164,9 @@ struct FanOut: ~Copyable {
     return next
   }
 
-  mutating func countDelivered(_ count: Int64) { delivered += UInt64(count) }
-
   // MARK: Events
 
-  /// Encodes an event once and appends it for every subscriber that `includes` admits.
+  /// Encodes an event once and appends it for every subscriber that `includes` accepts.
   mutating func sendToSubscribers(
     _ session: SessionIndex, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable,
@@ -177,15 +176,24 @@ struct FanOut: ~Copyable {
     guard !sessions[session].subscribers.isEmpty else { return }
     var frame = SharedFrame()
     FrameEncoder.appendFrame(.text, to: &frame.plain) { encode(sessions[session].snapshot, &$0) }
-    for position in 0..<sessions[session].subscribers.count {
-      let connection = sessions[session].subscribers[position].connection
+    for subscriber in sessions[session].subscribers.indices {
+      let connection = sessions[session].subscribers[subscriber].connection
       guard includes(connections, connection) else { continue }
       append(&frame, connection, &connections)
       connections.markDirty(connection)
     }
   }
 
-  /// Appends a frame that several connections get, deflated once for all who have no context.
+  /// Sends the session's state to subscribers and following loops.
+  mutating func announceState(
+    _ index: SessionIndex, _ sessions: borrowing SessionTable,
+    _ connections: inout ConnectionTable, _ effects: inout Effects
+  ) {
+    sendToSubscribers(index, sessions, &connections) { EventEncoder.session($0, to: &$1) }
+    effects.post(.state(sessions[index].snapshot), toEach: sessions[index].followers)
+  }
+
+  /// Appends a frame that several connections share, deflated once for all without a context.
   private mutating func append(
     _ frame: inout SharedFrame, _ connection: ConnectionIndex,
     _ connections: inout ConnectionTable
@@ -211,7 +219,7 @@ struct FanOut: ~Copyable {
     }
   }
 
-  /// The frame itself where deflating gains nothing.
+  /// Returns the frame itself when the deflated one is not shorter.
   private mutating func deflatedCopy(of frame: [UInt8], _ peer: DeflatePeer) -> [UInt8] {
     var copy: [UInt8] = []
     let isSmaller = frame.withRawSpan { bytes in
@@ -220,8 +228,8 @@ struct FanOut: ~Copyable {
     return isSmaller ? copy : frame
   }
 
-  /// Appends a text of the conversation for one connection, compressed where that was agreed and is
-  /// worth it. See Deflating.swift for what may come here.
+  /// Appends a text of the conversation for one connection, compressed if that was negotiated and
+  /// makes it shorter. Deflating.swift says which texts may be compressed.
   mutating func sendConversation(
     _ connection: ConnectionIndex, _ connections: inout ConnectionTable,
     _ encode: (inout [UInt8]) -> Void
@@ -249,8 +257,8 @@ struct FanOut: ~Copyable {
 
   // MARK: Deflated input
 
-  /// Inflates what a connection sent into a buffer of the loop, so that idle connections hold none.
-  /// Give it back.
+  /// Inflates a connection's message into a buffer of the loop, so that idle connections hold none.
+  /// Return it with `giveBack`.
   mutating func inflate(
     _ payload: RawSpan, from connection: ConnectionIndex, _ agreement: DeflateAgreement,
     _ connections: borrowing ConnectionTable
@@ -273,7 +281,7 @@ struct FanOut: ~Copyable {
 
   mutating func giveBack(_ buffer: consuming [UInt8]) { compressor.giveBack(buffer) }
 
-  /// Answers the echo of a message that came deflated, deflated.
+  /// Echoes a deflated message, deflated.
   mutating func echoDeflated(
     _ connection: ConnectionIndex, _ opcode: Opcode, _ message: RawSpan,
     _ connections: inout ConnectionTable
@@ -284,7 +292,7 @@ struct FanOut: ~Copyable {
   }
 }
 
-/// A frame on its way to several connections, and its deflated form once somebody wanted it.
+/// A frame for several connections, and its deflated form once one of them needs it.
 struct SharedFrame {
   var plain: [UInt8] = []
   var deflated: [UInt8]?

@@ -1,44 +1,93 @@
 import Chat
+import JSON
 import Primitives
 import Wire
 
-/// Somebody types, or has stopped: never stored, and not sent to a connection that is behind.
+/// Someone started or stopped typing. Never stored, and not sent to a connection that is behind.
 public struct TypingMail: Sendable {
   var session: Identifier
   var person: Person
   var isActive: Bool
   var preview: [UInt8]
-  /// The connection that types, which gets no copy.
+  /// The loop and connection of the person who types, to whom it is not sent.
   var loop: Int
   var connection: ConnectionID
 }
 
 extension FanOut {
-  /// Everybody but the sender; the preview goes to operators only.
+  /// The command `typing`.
+  mutating func typing(
+    _ connection: ConnectionIndex, _ command: Command, _ text: RawSpan,
+    _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
+    _ effects: inout Effects
+  ) {
+    guard let member = connections[connection].member, let session = command.session,
+      let index = sessions.index(of: session),
+      connections.subscription(connection, of: index, sessions) != nil
+    else {
+      connections.refuse(connection, command.ref, .notSubscribed)
+      return
+    }
+    var preview: [UInt8] = []
+    if let token = command.preview {
+      // An undecodable preview is not worth an error.
+      try? JSONText.decode(token, in: text, to: &preview)
+      if preview.count > Limits.previewBytes { preview.cutToCharacter(Limits.previewBytes) }
+    }
+    let item = TypingMail(
+      session: session, person: member.person, isActive: command.active ?? false,
+      preview: preview, loop: effects.loop, connection: connections.id(at: connection))
+    if sessions[index].isOwned {
+      spread(item, sessions, &connections, &effects)
+    } else {
+      effects.post(.typingRequest(item), toOwnerOf: session)
+    }
+  }
+
+  /// On the owner: sends it to subscribers and following loops.
+  mutating func spread(
+    _ item: TypingMail, _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
+    _ effects: inout Effects
+  ) {
+    guard let index = sessions.ready(item.session) else { return }
+    show(item, loop: effects.loop, sessions, &connections)
+    effects.post(.typing(item), toEach: sessions[index].followers)
+  }
+
+  /// Sends it to the subscribers of this loop. Only operators receive the preview.
   mutating func show(
-    _ typing: TypingMail, _ session: SessionIndex, loop: Int, _ sessions: borrowing SessionTable,
+    _ item: TypingMail, loop: Int, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable
   ) {
-    let isHere = typing.loop == loop
-    func wants(
+    guard let session = sessions.ready(item.session) else { return }
+    let isHere = item.loop == loop
+    func includes(
       _ connections: borrowing ConnectionTable, _ connection: ConnectionIndex, isOperator: Bool
     ) -> Bool {
       connections[connection].member != nil
         && connections[connection].isOperator == isOperator && !connections[connection].isBehind
-        && !(isHere && connections.id(at: connection) == typing.connection)
+        && !(isHere && connections.id(at: connection) == item.connection)
     }
     sendToSubscribers(
-      session, sessions, &connections, includes: { wants($0, $1, isOperator: true) }
+      session, sessions, &connections, includes: { includes($0, $1, isOperator: true) }
     ) {
       EventEncoder.typing(
-        session: $0.id, who: typing.person, isActive: typing.isActive, preview: typing.preview,
-        to: &$1)
+        session: $0.id, who: item.person, isActive: item.isActive, preview: item.preview, to: &$1)
     }
     sendToSubscribers(
-      session, sessions, &connections, includes: { wants($0, $1, isOperator: false) }
+      session, sessions, &connections, includes: { includes($0, $1, isOperator: false) }
     ) {
       EventEncoder.typing(
-        session: $0.id, who: typing.person, isActive: typing.isActive, preview: [], to: &$1)
+        session: $0.id, who: item.person, isActive: item.isActive, preview: [], to: &$1)
     }
+  }
+}
+
+extension Array where Element == UInt8 {
+  /// Cuts UTF-8 text to at most `limit` bytes, at the start of a character.
+  mutating func cutToCharacter(_ limit: Int) {
+    var end = limit
+    while end > 0, self[end] & 0xC0 == 0x80 { end -= 1 }
+    removeLast(count - end)
   }
 }

@@ -1,27 +1,28 @@
 import Chat
-import Primitives
+public import Primitives
 import Wire
 
-/// The operators' list of conversations, live. The owner of a session that changed reads its row
-/// and sends it to every loop with a watcher of the workspace; how often is bounded for each
-/// session and in all.
-struct Inbox {
-  /// Watching connections of this loop, by workspace.
+/// The operators' list of conversations, live. When a session changes, its owner reads its row from
+/// the database and sends it to every loop with a watcher of the workspace. The rate is limited,
+/// for each session and in total.
+public struct Inbox {
+  /// The watching connections of this loop, by workspace.
   private var watchers: [Identifier: [ConnectionID]] = [:]
-  /// Loops with watchers, as bits, by workspace; this loop included.
-  private var loops: [Identifier: UInt64] = [:]
-  /// Sessions whose row changed, with the earliest time to read it.
+  /// The loops with watchers, including this one, by workspace.
+  private var loops: [Identifier: LoopSet] = [:]
+  /// Sessions whose row changed, with the earliest time to read it, in ascending order.
   private var due = Fifo<(session: Identifier, workspace: Identifier, at: Instant)>()
   private var isDue: Set<Identifier> = []
   private var readsInFlight = 0
-  /// An operator of this loop has opened it since the driver looked last.
+  /// An operator has started to watch since `takeNewOperators`.
   private var hasNewWatcher = false
 
-  /// Rows that are read at once.
+  /// Concurrent reads of rows.
   private static let readsMax = 32
 
+  /// Whether any loop has a watcher of any workspace.
   var hasWatchers: Bool { !loops.isEmpty }
-  /// Nobody on this loop watches.
+  /// Whether no connection of this loop watches.
   var isEmpty: Bool { watchers.isEmpty }
 
   /// The command `watch`.
@@ -47,6 +48,7 @@ struct Inbox {
     connections.confirm(connection, command.ref)
   }
 
+  /// Ends the watching of a connection, if it watches.
   mutating func stopWatching(
     _ connection: ConnectionIndex, _ connections: inout ConnectionTable, _ effects: inout Effects
   ) {
@@ -69,14 +71,14 @@ struct Inbox {
     effects.postToOthers(.watch(workspace: workspace, loop: effects.loop, isOn: isOn))
   }
 
-  /// Another loop has its first watcher of a workspace, or none any more.
+  /// A loop has its first watcher of a workspace, or lost its last.
   mutating func noteWatch(_ workspace: Identifier, loop: Int, _ isOn: Bool) {
-    var bits = loops[workspace] ?? 0
-    if isOn { bits |= 1 << UInt64(loop) } else { bits &= ~(1 << UInt64(loop)) }
-    loops[workspace] = bits == 0 ? nil : bits
+    var set = loops[workspace] ?? LoopSet()
+    if isOn { set.insert(loop) } else { set.remove(loop) }
+    loops[workspace] = set.isEmpty ? nil : set
   }
 
-  /// The session's row changed.
+  /// Schedules a read of the row of a session that changed.
   mutating func touch(_ index: SessionIndex, _ sessions: inout SessionTable, now: Instant) {
     guard sessions[index].isOwned else { return }
     guard sessions[index].phase == .ready else {
@@ -92,8 +94,7 @@ struct Inbox {
       (session, workspace, now.advanced(byMilliseconds: Limits.inboxIntervalMilliseconds)))
   }
 
-  /// Asks for the rows whose time has come. All wait equally long, so the first is always the
-  /// earliest.
+  /// Requests the rows that are due.
   mutating func read(_ effects: inout Effects, now: Instant) {
     while readsInFlight < Inbox.readsMax, let first = due.first, first.at <= now {
       _ = due.popFirst()
@@ -105,11 +106,13 @@ struct Inbox {
   }
 
   /// When `read` has something to do next.
-  var nextRead: Instant {
+  public var nextRead: Instant {
     readsInFlight < Inbox.readsMax ? due.first?.at ?? .never : .never
   }
 
-  /// The row as JSON, nil inside when the session is gone, a failure when the store did not answer.
+  /// Sends a row to the watchers.
+  /// - Parameter result: the row as JSON, nil inside when the session is gone, a failure when the
+  ///   store did not answer.
   mutating func loaded(
     _ session: Identifier, _ workspace: Identifier, _ result: Result<[UInt8]?, LoadFault>,
     _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
@@ -123,12 +126,13 @@ struct Inbox {
     FrameEncoder.appendFrame(.text, to: &frame) {
       EventEncoder.inbox(session: session, conversation: json, to: &$0)
     }
-    let bits = loops[workspace] ?? 0
-    let here: UInt64 = 1 << UInt64(effects.loop)
-    if bits & here != 0 { show(workspace, frame, &connections) }
-    effects.post(.inbox(workspace: workspace, frame: frame), toEach: bits & ~here)
+    guard var receivers = loops[workspace] else { return }
+    if receivers.contains(effects.loop) { show(workspace, frame, &connections) }
+    receivers.remove(effects.loop)
+    effects.post(.inbox(workspace: workspace, frame: frame), toEach: receivers)
   }
 
+  /// Sends a row to the watchers of this loop.
   func show(
     _ workspace: Identifier, _ frame: [UInt8], _ connections: inout ConnectionTable
   ) {
@@ -139,9 +143,9 @@ struct Inbox {
 
   // MARK: Operators
 
-  /// Every operator of this loop whose inbox is open, once for each workspace. They take
-  /// conversations, unless they have said that they do not.
-  func operators(
+  /// The operators of this loop who watch, each once for each workspace. They are available for
+  /// conversations unless the command `available` says otherwise.
+  public func operators(
     _ connections: borrowing ConnectionTable
   ) -> [(workspace: Identifier, operator: Identifier)] {
     var here: [(workspace: Identifier, operator: Identifier)] = []
@@ -156,13 +160,13 @@ struct Inbox {
     return here
   }
 
-  /// Whether an operator has come since the last call.
-  mutating func takeNewOperators() -> Bool {
+  /// Whether an operator has started to watch since the last call.
+  public mutating func takeNewOperators() -> Bool {
     defer { hasNewWatcher = false }
     return hasNewWatcher
   }
 
-  /// The command `available`: whether an operator takes conversations.
+  /// The command `available`: whether an operator accepts conversations.
   func setAvailable(
     _ connection: ConnectionIndex, _ command: Command, _ connections: inout ConnectionTable,
     _ effects: inout Effects
@@ -184,7 +188,8 @@ struct Inbox {
         workspace: member.workspace, isAvailable))
   }
 
-  /// The answer to `ReadRequest.storeAvailability`; `retryAfter` in milliseconds.
+  /// The response to `ReadRequest.storeAvailability`.
+  /// - Parameter retryAfter: in milliseconds.
   func availabilityStored(
     _ request: ReadRequest, isStored: Bool, retryAfter: Int64,
     _ connections: inout ConnectionTable, _ effects: inout Effects

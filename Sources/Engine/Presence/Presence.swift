@@ -2,23 +2,22 @@ import Chat
 import Primitives
 import Wire
 
-/// Who looks at a conversation, for operators who have sent `viewing`: other operators, and whether
-/// its visitor has it open. Never stored, and not sent to a connection that is behind, like typing.
+/// Presence in a conversation, for operators who sent `viewing`: which other operators view it, and
+/// whether its visitor has it open. Never stored, and not sent to a connection that is behind.
 ///
-/// The owner of a session keeps its viewers, at most `Limits.viewers`, and sends them to whoever
-/// begins to follow.
+/// The owner of a session keeps its viewers, at most `Limits.viewers`, and sends them to each
+/// operator who starts to receive presence.
 struct Presence {
-  /// Operators who look at a session, by session. Only on its owner.
+  /// The operators who view a session, by session. Only on its owner.
   private var viewers: [Identifier: [Viewer]] = [:]
 
   private struct Viewer {
     var person: Person
-    /// The connection that looks.
     var loop: Int
     var connection: ConnectionID
   }
 
-  /// The session has left memory.
+  /// Call it when a session has left memory.
   mutating func forget(_ session: Identifier) {
     if !viewers.isEmpty { viewers[session] = nil }
   }
@@ -36,8 +35,8 @@ struct Presence {
       connections.refuse(connection, command.ref, isOperator ? .notSubscribed : .forbidden)
       return
     }
-    if !connections[connection].subscriptions[subscription].hearsPresence {
-      connections[connection].subscriptions[subscription].hearsPresence = true
+    if !connections[connection].subscriptions[subscription].receivesPresence {
+      connections[connection].subscriptions[subscription].receivesPresence = true
       let id = connections.id(at: connection)
       if sessions[index].isOwned {
         answer(session, loop: effects.loop, connection: id, sessions, &connections, &effects)
@@ -54,22 +53,24 @@ struct Presence {
       connection, session: index, isViewing: isViewing, sessions, &connections, &effects)
   }
 
-  /// A subscription has ended; it is out of the lists already.
+  /// Call it when a subscription has been removed from both lists.
   mutating func end(
-    _ connection: ConnectionIndex, _ gone: Subscription, _ sessions: borrowing SessionTable,
+    _ connection: ConnectionIndex, _ ended: Subscription, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects
   ) {
-    if gone.isViewing {
+    if ended.isViewing {
       announce(
-        connection, session: gone.session, isViewing: false, sessions, &connections, &effects)
+        connection, session: ended.session, isViewing: false, sessions, &connections, &effects)
     }
-    if connections[connection].isVisitor, !connections.hasVisitor(gone.session, sessions) {
+    if connections[connection].isVisitor, !Presence.hasVisitor(ended.session, sessions, connections)
+    {
       announce(
-        connection, session: gone.session, isOnline: false, sessions, &connections, &effects)
+        connection, session: ended.session, isOnline: false, sessions, &connections, &effects)
     }
   }
 
-  /// A visitor has begun to follow or has left, or an operator looks or does so no longer.
+  /// Reports that a visitor came or left (`isOnline`), or that an operator views a session or no
+  /// longer does (`isViewing`).
   mutating func announce(
     _ connection: ConnectionIndex, session index: SessionIndex, isOnline: Bool? = nil,
     isViewing: Bool? = nil, _ sessions: borrowing SessionTable,
@@ -86,7 +87,7 @@ struct Presence {
     }
   }
 
-  /// On the owner: kept, shown here, and mailed to the loops that follow.
+  /// On the owner: keeps the viewers, and sends the event to subscribers and following loops.
   mutating func spread(
     _ item: PresenceMail, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects
@@ -100,14 +101,14 @@ struct Presence {
           Viewer(person: item.person, loop: item.loop, connection: item.connection))
       }
       self.viewers[item.session] = viewers.isEmpty ? nil : viewers
-      // In another window the same operator still looks.
+      // The same operator still views the session in another window.
       if !isViewing, viewers.contains(where: { $0.person.id == item.person.id }) { return }
     }
     show(item, loop: effects.loop, sessions, &connections)
     effects.post(.presence(item), toEach: sessions[index].followers)
   }
 
-  /// On the owner: sends one connection who is there.
+  /// On the owner: sends the present state to one connection.
   func answer(
     _ session: Identifier, loop target: Int, connection: ConnectionID,
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
@@ -119,7 +120,8 @@ struct Presence {
     if let visitor = sessions[index].snapshot.visitor {
       answers.append(
         PresenceMail(
-          session: session, person: visitor, isOnline: connections.hasVisitor(index, sessions),
+          session: session, person: visitor,
+          isOnline: Presence.hasVisitor(index, sessions, connections),
           loop: target, connection: connection, isAnswer: true))
     }
     for viewer in viewers[session] ?? []
@@ -140,6 +142,7 @@ struct Presence {
     }
   }
 
+  /// Sends an event to the operators of this loop who receive presence.
   func show(
     _ item: PresenceMail, loop: Int, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable
@@ -147,10 +150,10 @@ struct Presence {
     guard let index = sessions.ready(item.session) else { return }
     let isHere = item.loop == loop
     var frame: [UInt8] = []
-    for position in 0..<sessions[index].subscribers.count {
+    for position in sessions[index].subscribers.indices {
       let subscriber = sessions[index].subscribers[position]
       let connection = subscriber.connection
-      guard connections[connection].subscriptions[subscriber.subscription].hearsPresence,
+      guard connections[connection].subscriptions[subscriber.subscription].receivesPresence,
         !connections[connection].isBehind,
         (isHere && connections.id(at: connection) == item.connection) == item.isAnswer
       else { continue }
@@ -164,18 +167,31 @@ struct Presence {
       connections.send(connection, frame: frame)
     }
   }
+
+  /// Whether a visitor follows the session. All connections of a visitor are on the loop that owns
+  /// the session.
+  static func hasVisitor(
+    _ session: SessionIndex, _ sessions: borrowing SessionTable,
+    _ connections: borrowing ConnectionTable
+  ) -> Bool {
+    for subscriber in sessions[session].subscribers
+    where connections[subscriber.connection].isVisitor {
+      return true
+    }
+    return false
+  }
 }
 
+/// A change of presence, or the answer to `Mail.presenceQuery`.
 public struct PresenceMail: Sendable {
   var session: Identifier
   var person: Person
-  /// A visitor has a connection.
+  /// Whether a visitor has a connection.
   var isOnline: Bool?
-  /// An operator looks at it.
+  /// Whether an operator views the session.
   var isViewing: Bool?
-  /// The connection that this is about, which gets no copy.
+  /// The connection of `person`, to which a change is not sent; for an answer, its only receiver.
   var loop: Int
   var connection: ConnectionID
-  /// It is for this connection alone.
   var isAnswer = false
 }

@@ -2,32 +2,33 @@ import Chat
 public import Primitives
 import Wire
 
-/// The waiting visitors of this loop, and the queue position that each was sent last. Only the loop
-/// that owns a session sends its visitor's.
+/// The sessions whose visitors receive their position in the queue. Only the loop that owns a
+/// session sends it; `Session.queuePosition` keeps the last one.
 struct QueuePositionSubscribers {
-  /// By workspace. A session stands here once, while its `queuePosition` says that it does; one
-  /// that has left memory since is passed over.
+  /// By workspace. A session is listed once, exactly while its `queuePosition` is not
+  /// `.notInQueue`; a listed session that has left memory is skipped.
   private var sessionsByWorkspace: [Identifier: [LoadedSessionID]] = [:]
 
-  /// A visitor looks at a session that waits: they are sent its position, now and when it changes.
+  /// Call it when a visitor follows a session. If it is waiting, they receive its position, now and
+  /// when it changes.
   mutating func add(
     _ session: SessionIndex, _ sessions: inout SessionTable, _ effects: inout Effects
   ) {
     guard sessions[session].isOwned, sessions[session].snapshot.status == .waiting else { return }
     let workspace = sessions[session].snapshot.workspace
     if sessions[session].queuePosition == Session.notInQueue {
-      // Those that have left memory, should the queue not have been read for long.
+      // Sessions that have left memory accumulate while no `QueueUpdate` comes.
       if sessionsByWorkspace[workspace]?.count ?? 0 > 2 * sessions.indices.count {
         sessionsByWorkspace[workspace]?.removeAll { !sessions.contains($0) }
       }
       sessionsByWorkspace[workspace, default: []].append(sessions.loadedID(at: session))
     }
     sessions[session].queuePosition = Session.noPositionSent
-    effects.report(workspace, sessions[session].id, .audience(true))
+    effects.report(workspace, sessions[session].id, .positionSubscribers(true))
   }
 
-  /// Sends the positions that changed, and forgets the sessions that wait no longer or whose
-  /// visitor has left.
+  /// Sends the positions that changed, and removes sessions that no longer wait or whose visitor
+  /// has left.
   mutating func show(
     _ queue: QueueUpdate, _ sessions: inout SessionTable, _ connections: inout ConnectionTable,
     _ fanOut: inout FanOut, _ effects: inout Effects
@@ -36,13 +37,14 @@ struct QueuePositionSubscribers {
     var kept = 0
     for id in members where sessions.contains(id) {
       let session = id.index
-      guard sessions[session].phase == .ready, connections.hasVisitor(session, sessions) else {
+      guard sessions[session].phase == .ready, Presence.hasVisitor(session, sessions, connections)
+      else {
         sessions[session].queuePosition = Session.notInQueue
         continue
       }
       let position = queue.positions[sessions[session].id] ?? 0
       let last = sessions[session].queuePosition
-      // In the queue only from the first message on: before that nothing is sent.
+      // A session enters the queue with its first message. Before, no position is sent.
       if position != last, position > 0 || last > 0 {
         QueuePositionSubscribers.send(
           position, queue.placeMilliseconds, session, sessions, &connections, &fanOut)
@@ -56,7 +58,7 @@ struct QueuePositionSubscribers {
       kept += 1
     }
     if kept == 0 {
-      effects.report(queue.workspace, nil, .audience(false))
+      effects.report(queue.workspace, nil, .positionSubscribers(false))
     } else {
       members.removeLast(members.count - kept)
       sessionsByWorkspace[queue.workspace] = members
@@ -74,17 +76,17 @@ struct QueuePositionSubscribers {
     ) { EventEncoder.queue(session: $0.id, position: position, waitMilliseconds: wait, to: &$1) }
   }
 
-  /// What is wrong, or nil; for the simulator and the fuzzer.
+  /// The first invariant that does not hold, or nil; for the simulator and the fuzzer.
   func inconsistency(_ sessions: borrowing SessionTable) -> String? {
     var found = 0
     for (workspace, members) in sessionsByWorkspace {
       guard members.count <= 2 * sessions.indices.count + 1 else {
-        return "a list of waiting sessions that only grows"
+        return "an unbounded list of waiting sessions"
       }
       for id in members where sessions.contains(id) {
         guard sessions[id.index].queuePosition != Session.notInQueue,
           sessions[id.index].snapshot.workspace == workspace
-        else { return "a session in a queue that does not know it" }
+        else { return "a listed session that is not in the queue" }
         found += 1
       }
     }
@@ -92,16 +94,16 @@ struct QueuePositionSubscribers {
     where sessions.isOccupied(session) && sessions[session].queuePosition != Session.notInQueue {
       found -= 1
     }
-    return found == 0 ? nil : "a session that is in no queue, or in two"
+    return found == 0 ? nil : "a session that is not listed once"
   }
 }
 
-/// The queue of a workspace, as far as one loop sends it.
+/// The queue of a workspace, for the sessions that one loop owns.
 public struct QueueUpdate: Sendable {
   public var workspace: Identifier
-  /// Of the waiting sessions that this loop owns; 1 is next.
+  /// By session; 1 is next.
   public var positions: [Identifier: Int64]
-  /// How long one place has taken lately; nil when too little is known.
+  /// The recent mean time for one position; nil when there are too few samples.
   public var placeMilliseconds: Int64?
 
   public init(

@@ -1,12 +1,12 @@
 import Chat
 import Primitives
 
-/// The records that wait for the store: the open batch takes what comes while the one before it is
-/// in flight (natural batching: the slower the disk, the larger the batch, and no timer).
+/// The records that wait for the store. Records that arrive while a batch is in flight form the
+/// next one (natural batching: the slower the disk, the larger the batch, without a timer).
 ///
 /// Bounded by `Limits.queuedRecords`; each batch by `Limits.batchRecords` and `Limits.batchBytes`.
 struct BatchQueue {
-  /// A batch and the time of its first record.
+  /// A batch and the time at which its first record was added.
   final class Box {
     var batch = Batch()
     var openedAt = Instant.zero
@@ -51,20 +51,20 @@ struct BatchQueue {
     if spare.count < 4 { spare.append(box) }
   }
 
-  /// When the oldest record came.
+  /// When the oldest record was added; nil when none waits.
   var oldest: Instant? {
     guard !isEmpty else { return nil }
     return waiting.first?.openedAt ?? open?.openedAt
   }
 }
 
-/// Whether a send may wait for the store, or is told at once to come again later: opened when
-/// records had to be given up, closed by the next commit.
+/// A circuit breaker for the store: opened when waiting records have failed, closed by the next
+/// commit. While it is open and the store is unreachable, sends are refused at once.
 ///
-/// The wait it names is as long as nothing has been committed already, so that a client comes half
-/// as often each time, and nobody has to count.
+/// The retry delay equals the time since it opened, within `waitMilliseconds`. So the delays of a
+/// client double without a counter of its attempts.
 struct Breaker {
-  /// Bounds of the wait, which is spread over its second half.
+  /// Bounds of the delay, which is spread over its second half.
   static let waitMilliseconds: ClosedRange<Int64> = 1_000...8_000
 
   private var openedAt: Instant?
@@ -77,7 +77,8 @@ struct Breaker {
 
   mutating func close() { openedAt = nil }
 
-  /// Milliseconds; `salt` spreads the clients, so that they do not come back together.
+  /// The retry delay in milliseconds; `salt` spreads the clients, so that they do not return at
+  /// once.
   func wait(salt: UInt64, now: Instant) -> Int64 {
     let bounds = Self.waitMilliseconds
     let passed = openedAt.map { now.milliseconds(since: $0) } ?? 0

@@ -3,21 +3,21 @@ import JSON
 import Primitives
 import Wire
 
-/// The way of a message from the command `send` to the store, and of the outcome back to its
-/// sender: checked, put into the open batch, committed by the journal, acknowledged or refused.
+/// The path of a message from the command `send` to the store, and of the outcome back to its
+/// sender: validated, added to the open batch, committed by the journal, acknowledged or refused.
 struct SendPipeline {
   private var queue = BatchQueue()
   private var breaker = Breaker()
-  /// Where a body is decoded, used again for the next one.
+  /// A buffer for decoding bodies, kept for the next one.
   private var bodyStorage: [UInt8] = []
-  /// Sends of other loops' connections that failed here.
+  /// Failed sends of other loops' connections.
   private var remoteHeld: [RemoteSender: HeldSend] = [:]
-  /// Decides between waiting and `unavailable`.
+  /// Whether the store answers. While it does not, sends wait at first and are then refused.
   var isStoreReachable = true
 
   // MARK: The command
 
-  /// True when the message was accepted for the store.
+  /// Returns whether the message was accepted for the store.
   mutating func send(
     _ connection: ConnectionIndex, _ command: Command, _ text: RawSpan,
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
@@ -41,8 +41,8 @@ struct SendPipeline {
       connections.refuse(connection, command.ref, kind == .event ? .rejected : .forbidden)
       return false
     }
-    // Whether the session is closed is judged by the database, with the id: a message that was
-    // stored before the close and comes again is a duplicate, not refused.
+    // The database decides whether the session is closed, since it knows the id: a message stored
+    // before the close and sent again is a duplicate, not refused.
     var content: [UInt8] = []
     swap(&content, &bodyStorage)
     content.removeAll(keepingCapacity: true)
@@ -70,7 +70,7 @@ struct SendPipeline {
     }
     let ordinal = connections[connection].ordinal(subscription, id)
     if let wait = waitBeforeSend(&connections[connection], subscription, id, now: now) {
-      connections.suspend(connection, session, behind: id, ordinal: ordinal, sessions)
+      suspend(connection, session, behind: id, ordinal: ordinal, sessions, &connections)
       connections.refuse(connection, command.ref, wait.refusal, retryAfter: wait.milliseconds)
       return false
     }
@@ -79,10 +79,11 @@ struct SendPipeline {
       &connections, &effects, now: now)
   }
 
-  /// Why a send cannot be taken now, or nil when it can. Each of these reasons is temporary, so
-  /// everything behind the send in the same session is refused too until it comes again.
+  /// Why a send must be repeated later, or nil when it is accepted. All these reasons are
+  /// temporary, so later sends in the same session are refused too until this one arrives again.
   private func waitBeforeSend(
-    _ connection: inout Connection, _ subscription: Int, _ id: Identifier, now: Instant
+    _ connection: inout Connection, _ subscription: SubscriptionIndex, _ id: Identifier,
+    now: Instant
   ) -> (refusal: Refusal, milliseconds: Int64)? {
     if let held = connection.subscriptions[subscription].heldSend {
       if held.id != id && now < held.until {
@@ -90,14 +91,14 @@ struct SendPipeline {
       }
       connection.subscriptions[subscription].heldSend = nil
     }
-    if connection.inFlight >= Limits.inFlight { return (.rateLimited, 100) }
-    let wait = connection.sendBucket.take(
+    if connection.sends.inFlight >= Limits.inFlight { return (.rateLimited, 100) }
+    let wait = connection.rates.sends.take(
       perSecond: Limits.sendsPerSecond, burst: Limits.sendsBurst, now: now)
     if wait > 0 {
-      connection.overRate += 1
+      connection.rates.excess += 1
       return (.rateLimited, wait)
     }
-    connection.overRate = max(0, connection.overRate - 1)
+    connection.rates.excess = max(0, connection.rates.excess - 1)
     if isStoreGivenUp { return (.unavailable, breaker.wait(salt: connection.salt, now: now)) }
     return nil
   }
@@ -117,7 +118,7 @@ struct SendPipeline {
       origin: Origin(
         loop: effects.loop, connection: connections.id(at: connection), ref: ref,
         ordinal: ordinal))
-    connections[connection].inFlight += 1
+    connections[connection].sends.inFlight += 1
     guard effects.owner(of: session) == effects.loop else {
       effects.post(
         .append(
@@ -138,7 +139,7 @@ struct SendPipeline {
     return true
   }
 
-  /// Puts a record into the batch of this loop, which owns its session.
+  /// Adds a record to the batch of this loop, which owns its session.
   mutating func append(
     _ item: AppendMail, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
@@ -153,7 +154,7 @@ struct SendPipeline {
     }
   }
 
-  /// Whether a record may wait for the store; if not, its sender has been refused.
+  /// Whether a record may wait for the store. If not, this refuses it to its sender.
   private mutating func isAdmitted(
     _ record: Record, _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
     _ effects: inout Effects, now: Instant
@@ -166,20 +167,21 @@ struct SendPipeline {
     return false
   }
 
-  /// The store is down and sends were given up already: later ones are refused at once.
+  /// The store is unreachable and sends have failed already, so later ones are refused at once.
   private var isStoreGivenUp: Bool { breaker.isOpen && !isStoreReachable }
 
-  /// Milliseconds after which a client should try again; `salt` spreads the clients.
+  /// The delay before a client should retry, in milliseconds; `salt` spreads the clients.
   func retryAfter(salt: UInt64, now: Instant) -> Int64 { breaker.wait(salt: salt, now: now) }
 
   // MARK: The batch
 
   var hasBatch: Bool { !queue.isEmpty }
   var queuedRecords: Int { queue.recordCount }
-  /// When the oldest record came that waits for the journal.
+  /// When the oldest record that waits for the journal was added.
   var oldestQueued: Instant? { queue.oldest }
 
-  /// Lends the oldest batch to the journal, which takes its records. Answers how many it held.
+  /// Lends the oldest batch to the journal, which takes its records. Returns their number, or nil
+  /// when no record waits.
   mutating func submitBatch(_ submit: (inout Batch) -> Void) -> Int? {
     guard let box = queue.take() else { return nil }
     let count = box.batch.count
@@ -188,8 +190,9 @@ struct SendPipeline {
     return count
   }
 
-  /// A batch has its outcomes. `postponed` are the sessions whose messages were not stored for now:
-  /// everything that waits behind them is given up.
+  /// Call it when a batch has its outcomes.
+  /// - Parameter postponed: the sessions with an `unavailable` message, behind which waiting
+  ///   records fail too.
   mutating func finishBatch(
     postponed: Set<Identifier>, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
@@ -203,7 +206,7 @@ struct SendPipeline {
     }
   }
 
-  /// Gives up what has waited for too long.
+  /// Fails all waiting records when the oldest has waited for `Limits.sendWaitMilliseconds`.
   mutating func expire(
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
     _ effects: inout Effects, now: Instant
@@ -214,7 +217,7 @@ struct SendPipeline {
     failQueue(sessions, &connections, &effects, now: now)
   }
 
-  /// Gives up everything that waits: its senders keep it and send it again under the same id.
+  /// Fails all waiting records. Their senders keep them and repeat them under the same ids.
   private mutating func failQueue(
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
     _ effects: inout Effects, now: Instant
@@ -230,8 +233,8 @@ struct SendPipeline {
     }
   }
 
-  /// The store works, but another process holds the rows of these sessions: only what waits behind
-  /// their failed sends is given up, everything else keeps its place and its age.
+  /// Fails the waiting records of sessions whose rows another process has locked. All others keep
+  /// their order and age.
   private mutating func failQueue(
     of postponed: Set<Identifier>, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
@@ -259,8 +262,9 @@ struct SendPipeline {
     }
   }
 
-  // MARK: The answer
+  // MARK: The outcome
 
+  /// Sends an outcome to the loop of the record's origin.
   mutating func answer(
     _ record: Record, _ outcome: Outcome, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects, now: Instant
@@ -277,7 +281,7 @@ struct SendPipeline {
     }
   }
 
-  /// The outcome of a send of this loop.
+  /// Delivers an outcome to a connection or a REST request of this loop.
   func deliver(
     _ reply: OutcomeMail, _ sessions: borrowing SessionTable,
     _ connections: inout ConnectionTable, _ effects: inout Effects
@@ -289,7 +293,7 @@ struct SendPipeline {
     let id = reply.origin.connection
     guard connections.contains(id) else { return }
     let connection = id.index
-    connections[connection].inFlight -= 1
+    connections[connection].sends.inFlight -= 1
     guard connections.isOpen(connection) else { return }
     let ref = reply.origin.ref
     switch reply.outcome.verdict {
@@ -305,8 +309,9 @@ struct SendPipeline {
     case .closed: connections.refuse(connection, ref, .sessionClosed)
     case .rejected: connections.refuse(connection, ref, .rejected)
     case .unavailable:
-      connections.suspend(
-        connection, reply.session, behind: reply.id, ordinal: reply.origin.ordinal, sessions)
+      suspend(
+        connection, reply.session, behind: reply.id, ordinal: reply.origin.ordinal, sessions,
+        &connections)
       connections.refuse(
         connection, ref, .unavailable, retryAfter: reply.retryAfterMilliseconds)
     }
@@ -314,8 +319,8 @@ struct SendPipeline {
 
   // MARK: Senders of other loops
 
-  /// Between a refusal here and the moment the sender's loop learns of it, later sends are already
-  /// on their way: they are held here.
+  /// Whether a failed send of the same remote sender is still held. Until its own loop has the
+  /// refusal, that loop still posts later sends.
   private mutating func isHeld(_ record: Record, loop: Int, now: Instant) -> Bool {
     guard !record.origin.isRequest, Int(record.origin.loop) != loop, !remoteHeld.isEmpty else {
       return false
@@ -331,7 +336,7 @@ struct SendPipeline {
     guard !record.origin.isRequest, Int(record.origin.loop) != loop else { return }
     if remoteHeld.count >= Limits.heldSenders {
       remoteHeld = remoteHeld.filter { now < $0.value.until }
-      // An outage that many senders run into at once; their own loops hold them a little later.
+      // Many senders fail at once in an outage. Their own loops hold them a moment later.
       if remoteHeld.count >= Limits.heldSenders { return }
     }
     HeldSend.merge(
@@ -343,10 +348,10 @@ struct SendPipeline {
 extension Origin {
   init(loop: Int, connection: ConnectionID, ref: Reference, ordinal: UInt32) {
     self.init(
-      loop: UInt16(loop), slot: UInt32(connection.index.value),
+      loop: UInt16(loop), index: connection.index.raw,
       generation: connection.generation, isRequest: false, ref: ref, ordinal: ordinal)
   }
 
-  /// Only of a send that is no request.
-  var connection: ConnectionID { ConnectionID(index: slot, generation: generation) }
+  /// Valid unless `isRequest`.
+  var connection: ConnectionID { ConnectionID(index: index, generation: generation) }
 }

@@ -1,22 +1,22 @@
 import Chat
 import Primitives
 
-/// A send that failed for a while. What the same connection sends into the same session after it
-/// fails too until it comes again, so that a client which sends everything again in order keeps its
-/// order (Sources/PROTOCOL.md, “Order of one sender”).
+/// A send that failed for now. Later sends of the same connection into the same session fail too,
+/// until it arrives again. So a client that repeats everything in order keeps its order
+/// (Sources/PROTOCOL.md, “Order of one sender”).
 struct HeldSend {
   var id: Identifier
-  /// Of its first attempt, among the sends of its connection; it wraps.
+  /// The number of its first attempt among the sends of its connection; it wraps.
   var ordinal: UInt32
-  /// The sender may have given it up: what is behind it does not wait for ever.
+  /// The client may have given the message up, so it delays the others only until then.
   var until: Instant
 
   static func until(_ now: Instant) -> Instant {
     now.advanced(byMilliseconds: Limits.suffixMilliseconds)
   }
 
-  /// Failures are not told in the order of the sends (one is refused at the door while older ones
-  /// are still in flight, and these fail later), so the oldest one rules.
+  /// Keeps the oldest send. Failures arrive out of order: a send may be refused at once while older
+  /// ones are in flight, which fail later.
   static func merge(_ held: inout HeldSend?, _ other: HeldSend) {
     if let old = held, Int32(bitPattern: other.ordinal &- old.ordinal) >= 0 { return }
     held = other
@@ -32,36 +32,55 @@ struct RemoteSender: Hashable {
 
   init(_ record: Record) {
     loop = record.origin.loop
-    connection = record.origin.slot
+    connection = record.origin.index
     generation = record.origin.generation
     session = record.session
   }
 }
 
+extension SendPipeline {
+  /// Holds back the sends behind a failed one: see `HeldSend`.
+  func suspend(
+    _ connection: ConnectionIndex, _ session: Identifier, behind id: Identifier, ordinal: UInt32,
+    _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable
+  ) {
+    guard let index = sessions.index(of: session),
+      let subscription = connections.subscription(connection, of: index, sessions)
+    else { return }
+    // The deadline starts when the refusal has left the outbox: on a slow network, the output
+    // before it may take longer than the whole delay.
+    connections[connection].sends.hasUnstartedHold = true
+    HeldSend.merge(
+      &connections[connection].subscriptions[subscription].heldSend,
+      HeldSend(id: id, ordinal: ordinal, until: .never))
+  }
+}
+
 extension Connection {
-  /// The socket is full, so the sender is not read either: no time runs for what it cannot say.
+  /// Stops the deadlines of held sends. While the socket is full, the connection is not read, so
+  /// the client cannot repeat a send.
   mutating func stopHolds() {
     for index in subscriptions.indices where subscriptions[index].heldSend != nil {
       subscriptions[index].heldSend?.until = .never
-      hasUntoldHold = true
+      sends.hasUnstartedHold = true
     }
   }
 
-  /// Everything has left: the sender knows what it has to send again.
+  /// Starts the deadlines: all output has left, so the client has received the refusals.
   mutating func startHolds(now: Instant) {
-    guard hasUntoldHold else { return }
-    hasUntoldHold = false
+    guard sends.hasUnstartedHold else { return }
+    sends.hasUnstartedHold = false
     for index in subscriptions.indices where subscriptions[index].heldSend?.until == .never {
       subscriptions[index].heldSend?.until = HeldSend.until(now)
     }
   }
 
-  /// The number of a send on its connection. One that is held keeps the number it had.
-  mutating func ordinal(_ subscription: Int?, _ id: Identifier) -> UInt32 {
+  /// The number of a send on its connection. A held send keeps the number it had.
+  mutating func ordinal(_ subscription: SubscriptionIndex?, _ id: Identifier) -> UInt32 {
     if let subscription, let held = subscriptions[subscription].heldSend, held.id == id {
       return held.ordinal
     }
-    sendCount &+= 1
-    return sendCount
+    sends.count &+= 1
+    return sends.count
   }
 }

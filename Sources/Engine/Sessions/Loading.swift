@@ -1,60 +1,64 @@
 import Chat
 import Primitives
 
-/// Sessions come into memory when somebody follows them, and leave it when nobody does.
-extension Engine {
-  /// The index of a session, which is loaded if it is not in memory; nil when as many sessions as
-  /// may be in memory are in use.
+/// Sessions enter memory when a connection or another loop follows them, and are evicted when none
+/// does.
+extension SessionTable {
+  /// The index of a session, which starts to load if it is not in memory. Returns nil when the
+  /// table is full and no session can be evicted.
   ///
-  /// Messages of an evicted session may be on their way to the store: `committed` finds it gone, or
-  /// loaded anew and reads it again.
-  mutating func load(_ id: Identifier, of workspace: Identifier?) -> SessionIndex? {
-    if let index = sessions.index(of: id) { return index }
-    if sessions.isFull {
-      guard let oldest = sessions.evictionCandidate() else { return nil }
-      sessions.countEviction()
-      evict(oldest)
+  /// Messages of an evicted session may be on their way to the store. `Engine.committed` then finds
+  /// no session, or one that has loaded again and whose entries it reads.
+  mutating func load(
+    _ id: Identifier, of workspace: Identifier?, _ presence: inout Presence,
+    _ effects: inout Effects, now: Instant
+  ) -> SessionIndex? {
+    if let session = index(of: id) { return session }
+    if isFull {
+      guard let oldest = evictionCandidate() else { return nil }
+      evictions += 1
+      evict(oldest, &presence, &effects)
     }
-    let isOwned = effects.owner(of: id) == loop
-    guard
-      let index = sessions.insert(id, workspaceHint: workspace, isOwned: isOwned, now: now)
-    else { return nil }
-    sessions[index].isReading = true
+    let isOwned = effects.owner(of: id) == effects.loop
+    guard let session = insert(id, workspaceHint: workspace, isOwned: isOwned, now: now) else {
+      return nil
+    }
+    self[session].isReading = true
     if isOwned {
       effects.read(.session(id))
     } else {
-      effects.post(.follow(session: id, workspace: workspace, loop: loop), toOwnerOf: id)
+      effects.post(
+        .follow(session: id, workspace: workspace, loop: effects.loop), toOwnerOf: id)
     }
-    return index
-  }
-
-  /// Removes a session that nobody uses, and tells its owner.
-  mutating func evict(_ index: SessionIndex) {
-    let session = forget(index)
-    if !session.isOwned {
-      effects.post(.unfollow(session: session.id, loop: loop), toOwnerOf: session.id)
-    }
-  }
-
-  /// Removes a session from memory and returns what it was.
-  mutating func forget(_ index: SessionIndex) -> Session {
-    let session = sessions.remove(index)
-    presence.forget(session.id)
     return session
   }
 
-  /// The index of a session that somebody begins to follow. Memory may be old where other gateways
-  /// write too and nobody followed the session: it is read again, as if it had not been loaded.
-  mutating func loadAnew(_ id: Identifier, of workspace: Identifier?) -> SessionIndex? {
-    if hasPeers, let index = sessions.index(of: id), sessions[index].isUnfollowed,
-      sessions[index].askedSeq <= sessions[index].head + 1
+  /// The index of a session that gets a follower. With other gateways on the database, a session
+  /// that had no follower may be outdated in memory: it is read again, as if it had to load.
+  mutating func loadCurrent(
+    _ id: Identifier, of workspace: Identifier?, _ presence: inout Presence,
+    _ effects: inout Effects, now: Instant
+  ) -> SessionIndex? {
+    if effects.hasPeers, let session = index(of: id), self[session].isUnfollowed,
+      self[session].checkedSeq <= self[session].head + 1
     {
-      if sessions[index].isIdle, !sessions[index].isDirty {
-        evict(index)
+      if self[session].isIdle, !self[session].isDirty {
+        evict(session, &presence, &effects)
       } else {
-        sessions.reread(index, &effects)
+        reread(session, &effects)
       }
     }
-    return load(id, of: workspace)
+    return load(id, of: workspace, &presence, &effects, now: now)
+  }
+
+  /// Removes a session without followers from memory, and unfollows it at its owner.
+  mutating func evict(
+    _ session: SessionIndex, _ presence: inout Presence, _ effects: inout Effects
+  ) {
+    let removed = remove(session, &presence)
+    if !removed.isOwned {
+      effects.post(
+        .unfollow(session: removed.id, loop: effects.loop), toOwnerOf: removed.id)
+    }
   }
 }

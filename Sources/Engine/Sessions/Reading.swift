@@ -1,12 +1,12 @@
 import Chat
-import Primitives
+public import Primitives
 
-/// Reads of sessions from the database and mail about them: each at most once at a time.
+/// Reads of sessions from the database, at most one at a time for each, and their results.
 extension SessionTable {
-  /// Reads the state again; on a follower, the entries.
+  /// Requests the state again; on a following loop, the entries behind the head.
   mutating func reread(_ session: SessionIndex, _ effects: inout Effects) {
     guard self[session].isOwned else {
-      readNews(session, &effects)
+      catchUp(session, &effects)
       return
     }
     guard !self[session].isReading else {
@@ -18,8 +18,8 @@ extension SessionTable {
     effects.read(.session(self[session].id))
   }
 
-  /// Reads the entries behind the head.
-  mutating func readNews(_ session: SessionIndex, _ effects: inout Effects) {
+  /// Requests the entries behind the head.
+  mutating func catchUp(_ session: SessionIndex, _ effects: inout Effects) {
     guard !self[session].isReading else {
       self[session].isStale = true
       return
@@ -32,83 +32,104 @@ extension SessionTable {
         .catchUp))
   }
 
-  /// Reads the state of every session in memory again: another process changed something.
-  mutating func rereadAll(_ effects: inout Effects) {
+  /// Requests the state of every session in memory again, since another process may have changed
+  /// any.
+  public mutating func rereadAll(_ effects: inout Effects) {
     for session in indices
     where isOccupied(session) && self[session].isOwned && self[session].phase == .ready {
       reread(session, &effects)
     }
   }
 
-  /// A client may know more although nothing says that this loop is behind: it was on another
-  /// gateway, or another loop has read what was committed while the answer was on its way here, or
-  /// lost, and the batch is tried once more. It is sent away for a moment while the database is
-  /// asked. Once for each place in the log: what is not there then has gone back.
+  /// Whether a client may know more than this loop, though no read is pending. The client may come
+  /// from another gateway, or from a loop that has already read entries of a batch whose outcome is
+  /// delayed here or was lost. The client is refused for now and the database is read, once for
+  /// each position in the log: if the entries are missing then, the log has gone back.
   mutating func mayBeBehind(
     _ session: SessionIndex, _ from: Int64, _ effects: inout Effects
   ) -> Bool {
-    guard from > self[session].askedSeq else { return false }
-    self[session].askedSeq = from
+    guard from > self[session].checkedSeq else { return false }
+    self[session].checkedSeq = from
     reread(session, &effects)
     return true
   }
 
-  /// A command behind a subscribe that waits for its session to load waits with it, so that a
-  /// client may send both at once. True when it waits, or was refused.
+  /// Holds a command whose `subscribe` waits for the session to load, so that a client may send
+  /// both at once. Returns true when the command was held or refused.
   mutating func hold(
     _ connection: ConnectionIndex, _ session: Identifier, _ ref: Reference, _ command: RawSpan,
     _ connections: inout ConnectionTable
   ) -> Bool {
     guard let index = index(of: session), self[index].phase == .loading else { return false }
     let id = connections.id(at: connection)
-    guard let position = self[index].waiting.lastIndex(where: { $0.connection == id }) else {
+    guard let subscribe = self[index].waiting.lastIndex(where: { $0.connection == id }) else {
       return false
     }
-    if self[index].waiting[position].held.count < Limits.inFlight {
+    if self[index].waiting[subscribe].held.count < Limits.inFlight {
       var copy: [UInt8] = []
       copy.append(command)
-      self[index].waiting[position].held.append(copy)
+      self[index].waiting[subscribe].held.append(copy)
     } else {
       connections.refuse(connection, ref, .rateLimited, retryAfter: 100)
     }
     return true
   }
 
-  /// Entries that were read behind the head.
-  mutating func append(_ page: [Entry], to session: SessionIndex) {
-    let id = self[session].id
-    for entry in page where entry.seq == self[session].head + 1 {
+  /// The response to a read for `ReadRequest.Purpose.catchUp`: appends the entries and continues
+  /// with the next page. Returns the session if it may have new entries.
+  mutating func catchUpLoaded(
+    _ id: Identifier, _ page: LogPage?, _ effects: inout Effects
+  ) -> SessionIndex? {
+    guard let session = index(of: id) else { return nil }
+    self[session].isReading = false
+    guard let page else {
+      self[session].isStale = true
+      return nil
+    }
+    for entry in page.entries where entry.seq == self[session].head + 1 {
       self[session].log.append(isNote: entry.kind == .note) {
         EventEncoder.message(entry, session: id, to: &$0)
       }
       self[session].snapshot.head = entry.seq
     }
+    if page.isFull {
+      catchUp(session, &effects)
+    } else if self[session].isStale {
+      reread(session, &effects)
+    }
+    return session
   }
 
-  /// Mails what is new to the loops that follow: one mail for each session, loop and iteration.
+  /// On a following loop: appends entries from the owner, or reads them from the database if they
+  /// do not follow the head. Returns the session if it has new entries.
+  mutating func append(
+    _ part: LogPart, to id: Identifier, _ effects: inout Effects
+  ) -> SessionIndex? {
+    guard let session = ready(id) else { return nil }
+    let head = self[session].head
+    guard part.first == head + 1 else {
+      if part.last > head { catchUp(session, &effects) }
+      return nil
+    }
+    self[session].log.append(part)
+    self[session].snapshot.head = part.last
+    return session
+  }
+
+  /// On the owner: mails new entries to the following loops, one mail for each session, loop and
+  /// iteration.
   mutating func postLog(_ session: SessionIndex, _ effects: inout Effects) {
     let head = self[session].head
     guard self[session].isOwned, self[session].postedSeq < head else { return }
     let from = max(self[session].postedSeq + 1, self[session].log.first)
     self[session].postedSeq = head
-    guard self[session].followers != 0 else { return }
+    guard !self[session].followers.isEmpty else { return }
     let part = self[session].log.part(from: from)
     effects.post(.log(session: self[session].id, part), toEach: self[session].followers)
   }
 
-  /// Asks for the due marks of a session to be stored.
-  mutating func storeMarks(_ session: SessionIndex, _ effects: inout Effects, now: Instant) {
-    guard self[session].isOwned else { return }
-    for position in self[session].unstoredMarks.takeDue(now) {
-      effects.read(
-        .storeMark(
-          session: loadedID(at: session), self[session].id,
-          workspace: self[session].snapshot.workspace, self[session].snapshot.marks[position]))
-    }
-  }
-
-  /// The frames of a session that nobody follows are not kept for somebody who may come: they are
-  /// most of its memory, and the database has them.
+  /// Frees the recent entries of a session that has had no subscriber for a while. They are most of
+  /// its memory, and the database has them.
   mutating func forgetRecent(_ session: SessionIndex, now: Instant) {
     guard self[session].subscribers.isEmpty, !self[session].log.isEmpty, !self[session].isDirty,
       self[session].phase == .ready,
@@ -117,16 +138,23 @@ extension SessionTable {
     emptyLog(session)
   }
 
-  /// The workspace of a session as far as it is known: the key by which the store finds its rows.
-  func workspace(of id: Identifier) -> Identifier? {
+  /// The workspace of a session, which is part of its keys in the database. While the session
+  /// loads, a hint; nil when it is not in memory.
+  public func workspace(of id: Identifier) -> Identifier? {
     guard let session = index(of: id) else { return nil }
     return self[session].phase == .ready
       ? self[session].snapshot.workspace : self[session].workspaceHint
   }
 
-  /// Followed sessions of this loop and the head that it knows of each, to be compared with the
-  /// database; with the index to go on from, nil behind the last one.
-  func followed(
+  /// Whether this loop may not know the newest entries: the state is outdated or being read.
+  /// Another loop may have sent newer entries to clients meanwhile.
+  func isBehind(_ session: SessionIndex) -> Bool {
+    self[session].isStale || self[session].isReading
+  }
+
+  /// The followed sessions of this loop with their known heads, to compare them with the database.
+  /// - Returns: at most `limit` sessions, and the index to continue from, nil after the last one.
+  public func followed(
     from start: SessionIndex, limit: Int
   ) -> (known: [(session: Identifier, workspace: Identifier, head: Int64)], next: SessionIndex?) {
     var known: [(session: Identifier, workspace: Identifier, head: Int64)] = []

@@ -2,35 +2,35 @@ import Chat
 import Primitives
 import Wire
 
-/// The newest entries of one session as encoded WebSocket frames, one behind the other: encoded
-/// once, sent to every subscriber from here.
+/// The newest entries of one session as consecutive WebSocket frames, encoded once for all
+/// subscribers.
 ///
-/// Bounded by `Limits.recentBytes` and `Limits.recentEntries`; what is older is read from the
-/// database. Invariant: the entries kept are `first ... last` without a hole, and `last` is the
+/// Bounded by `Limits.recentBytes` and `Limits.recentEntries`; older entries are read from the
+/// database. Invariant: it holds the entries `first ... last` without a gap, and `last` is the
 /// session's head.
 struct RecentLog: ~Copyable {
-  /// Nothing while there is no entry: most sessions are quiet.
+  /// Empty while there is no entry, as in most sessions.
   private var entries = Aside<Entries>()
   private(set) var first: Int64
   var last: Int64 { first + Int64(count) - 1 }
 
   private struct Entries {
     var bytes: [UInt8] = []
-    var places: [Place] = []
+    var extents: [Extent] = []
     var notes = 0
-    /// Deflated frames, in the order in which they were first wanted, and where the one of each
-    /// entry lies. Nothing is deflated while nobody with compression follows the session.
+    /// Deflated frames in the order of their first use, and the range of each entry's. An entry is
+    /// deflated only when a subscriber with compression needs it.
     var deflated: [UInt8] = []
     var deflatedRanges: [DeflatedRange] = []
-    /// What `recount` has reported.
+    /// The size at the last `recount`.
     var countedByteCount = 0
-    /// Something came since `takeFreshness`.
+    /// An entry was added since `takeFreshness`.
     var isFresh = true
   }
 
-  /// Where an entry ends in `bytes`. Notes are shown to operators only; visitors get a place holder
-  /// of the same seq.
-  private struct Place {
+  /// The end of an entry in `bytes`, and whether it is a note. Visitors receive a placeholder with
+  /// the seq of a note.
+  private struct Extent {
     private var bits: UInt32
 
     init(end: Int, isNote: Bool) { bits = UInt32(end) << 1 | (isNote ? 1 : 0) }
@@ -39,12 +39,12 @@ struct RecentLog: ~Copyable {
     @inline(__always) var isNote: Bool { bits & 1 == 1 }
   }
 
-  /// An empty log behind `head`.
+  /// An empty log that continues after `head`.
   init(head: Int64) { first = head + 1 }
 
   var isEmpty: Bool { entries.isEmpty }
 
-  private var count: Int { entries.isEmpty ? 0 : entries.value.places.count }
+  private var count: Int { entries.isEmpty ? 0 : entries.value.extents.count }
 
   mutating func append(isNote note: Bool, encode: (inout [UInt8]) -> Void) {
     makeRoom()
@@ -52,7 +52,7 @@ struct RecentLog: ~Copyable {
     noteEntry(isNote: note)
   }
 
-  /// Appends entries that another loop has encoded.
+  /// Appends entries that the owner has encoded.
   mutating func append(_ part: LogPart) {
     var start = 0
     for (index, end) in part.ends.enumerated() {
@@ -65,40 +65,40 @@ struct RecentLog: ~Copyable {
 
   private mutating func makeRoom() {
     if entries.isEmpty { begin() }
-    if entries.value.places.count == Limits.recentEntries
+    if entries.value.extents.count == Limits.recentEntries
       || entries.value.bytes.count > 2 * Limits.recentBytes
     {
       trim()
     }
   }
 
-  /// Apart from the path of messages: once for a session that had none for a while.
+  /// Not inlined, to keep the allocation out of the path of messages.
   @inline(never)
   private mutating func begin() { entries.put(Entries()) }
 
   private mutating func noteEntry(isNote: Bool) {
-    entries.value.places.append(Place(end: entries.value.bytes.count, isNote: isNote))
+    entries.value.extents.append(Extent(end: entries.value.bytes.count, isNote: isNote))
     if isNote { entries.value.notes += 1 }
     entries.value.isFresh = true
   }
 
-  /// Where the frame of an entry lies.
+  /// The range of an entry's frame in `bytes`.
   @inline(__always)
   private func frame(_ index: Int) -> Range<Int> {
-    (index == 0 ? 0 : entries.value.places[index - 1].end)..<entries.value.places[index].end
+    (index == 0 ? 0 : entries.value.extents[index - 1].end)..<entries.value.extents[index].end
   }
 
-  /// A copy of the entries from `seq` on, for the mail to other loops.
+  /// A copy of the entries from `seq` on, for mail to other loops.
   func part(from seq: Int64) -> LogPart {
     let index = Int(seq - first)
     let start = frame(index).lowerBound
-    let places = entries.value.places[index...]
+    let extents = entries.value.extents[index...]
     return LogPart(
-      first: seq, bytes: Array(entries.value.bytes[start...]), ends: places.map { $0.end - start },
-      isNote: places.map(\.isNote))
+      first: seq, bytes: Array(entries.value.bytes[start...]), ends: extents.map { $0.end - start },
+      isNote: extents.map(\.isNote))
   }
 
-  /// Forgets the older half, so that the cost of moving bytes is spread over many entries.
+  /// Drops the older half at once, to spread the cost of moving bytes over many entries.
   private mutating func trim() {
     guard count > 1 else { return }
     var dropped = count / 2
@@ -109,18 +109,18 @@ struct RecentLog: ~Copyable {
     }
     let cut = frame(dropped).lowerBound
     entries.value.bytes.removeFirst(cut)
-    entries.value.notes -= entries.value.places[..<dropped].count { $0.isNote }
-    entries.value.places.removeFirst(dropped)
-    for index in entries.value.places.indices {
-      let place = entries.value.places[index]
-      entries.value.places[index] = Place(end: place.end - cut, isNote: place.isNote)
+    entries.value.notes -= entries.value.extents[..<dropped].count { $0.isNote }
+    entries.value.extents.removeFirst(dropped)
+    for index in entries.value.extents.indices {
+      let extent = entries.value.extents[index]
+      entries.value.extents[index] = Extent(end: extent.end - cut, isNote: extent.isNote)
     }
     first += Int64(dropped)
     trimDeflated(dropped)
   }
 
-  /// Copies frames from `next` on to `output` until it holds `budget` bytes, at least one; returns
-  /// the seq that comes after. `next` must lie in `first ... last`.
+  /// Appends frames from `next` on, at least one, until `output` holds `budget` bytes. Returns the
+  /// seq after the last one. `next` must be in `first ... last`.
   func copy(
     from next: Int64, session: Identifier, isOperator: Bool, budget: Int,
     to output: inout [UInt8]
@@ -134,7 +134,7 @@ struct RecentLog: ~Copyable {
       return last + 1
     }
     repeat {
-      if entries.value.places[index].isNote && !isOperator {
+      if entries.value.extents[index].isNote && !isOperator {
         FrameEncoder.appendFrame(.text, to: &output) {
           EventEncoder.hidden(session: session, seq: first + Int64(index), to: &$0)
         }
@@ -143,29 +143,29 @@ struct RecentLog: ~Copyable {
         entries.value.bytes.withRawSpan { output.append($0.extracting(frame)) }
       }
       index += 1
-    } while index < entries.value.places.count && output.count < budget
+    } while index < entries.value.extents.count && output.count < budget
     return first + Int64(index)
   }
 }
 
-/// What it costs, for `SessionTable`.
+/// Memory accounting for `SessionTable`.
 extension RecentLog {
-  /// Bytes on the heap, as `recount` has reported them.
+  /// Bytes on the heap at the last `recount`.
   var countedByteCount: Int { entries.isEmpty ? 0 : entries.value.countedByteCount }
 
-  /// The difference to the last time.
+  /// Counts the bytes on the heap and returns the difference to the last count.
   mutating func recount() -> Int {
     guard !entries.isEmpty else { return 0 }
     let now =
       entries.value.bytes.capacity + entries.value.deflated.capacity
-      + entries.value.places.capacity * MemoryLayout<Place>.stride
+      + entries.value.extents.capacity * MemoryLayout<Extent>.stride
       + entries.value.deflatedRanges.capacity * MemoryLayout<DeflatedRange>.stride
       + MemoryLayout<Entries>.size
     defer { entries.value.countedByteCount = now }
     return now - entries.value.countedByteCount
   }
 
-  /// Whether something came since the last time.
+  /// Whether an entry was added since the last call.
   mutating func takeFreshness() -> Bool {
     guard !entries.isEmpty else { return false }
     defer { entries.value.isFresh = false }
@@ -173,26 +173,27 @@ extension RecentLog {
   }
 }
 
-/// The deflated form of the entries, each made once for everybody who can read it.
+/// The deflated forms of the entries, each made once for all who may read it.
 extension RecentLog {
-  /// Where an entry's deflated frame lies.
+  /// The range of an entry's deflated frame in `deflated`.
   enum DeflatedRange {
+    /// Not deflated yet.
     case unknown
-    /// Deflating gains nothing.
+    /// The deflated frame is not shorter.
     case useless
     case at(Int, count: Int)
   }
 
-  func isNote(_ seq: Int64) -> Bool { entries.value.places[Int(seq - first)].isNote }
+  func isNote(_ seq: Int64) -> Bool { entries.value.extents[Int(seq - first)].isNote }
 
-  /// Appends one entry for a peer with compression; returns how often something was deflated for
-  /// it, 0 or 1. `seq` must lie in `first ... last`.
+  /// Appends one entry for a peer with compression. Returns how many texts were deflated for it, 0
+  /// or 1. `seq` must be in `first ... last`.
   mutating func appendDeflated(
     _ seq: Int64, _ peer: DeflatePeer, _ compressor: inout Compressor, to output: inout [UInt8]
   ) -> UInt64 {
     let index = Int(seq - first)
     let frame = frame(index)
-    // Nothing but a header can be before the text, so a frame below the threshold is known at once.
+    // A text is shorter than its frame, so a frame below the threshold needs no closer look.
     guard frame.count >= compressor.options.thresholdBytes else {
       output.append(contentsOf: entries.value.bytes[frame])
       return 0
@@ -216,7 +217,7 @@ extension RecentLog {
       return 0
     case .unknown:
       let start = entries.value.deflated.count
-      // Moved out, since the entries are lent to the closure.
+      // Moved out, since the closure borrows the entries.
       var target: [UInt8] = []
       swap(&target, &entries.value.deflated)
       let isSmaller = entries.value.bytes.withRawSpan { bytes in
@@ -231,7 +232,7 @@ extension RecentLog {
     }
   }
 
-  /// Forgets the deflated forms of the oldest entries.
+  /// Drops the deflated forms of the oldest entries.
   private mutating func trimDeflated(_ dropped: Int) {
     var ranges = entries.value.deflatedRanges
     ranges.removeFirst(min(dropped, ranges.count))
@@ -246,7 +247,7 @@ extension RecentLog {
   }
 }
 
-/// Consecutive encoded entries on their way to another loop.
+/// Consecutive encoded entries for a following loop.
 public struct LogPart: Sendable {
   var first: Int64
   var bytes: [UInt8]

@@ -1,37 +1,39 @@
 import Chat
 import Primitives
 
-/// A warm session on one loop: on the loop that owns it, and as a follower on every other loop that
-/// has a subscriber (an operator). Both are the same: only where news comes from differs.
+/// A session in the memory of one loop: of the loop that owns it, or of a loop that follows it
+/// because it has a subscriber (an operator). They differ only in the source of news: the database
+/// or the owner.
 struct Session: ~Copyable {
   enum Phase: UInt8 { case loading, ready }
 
   var id: Identifier { snapshot.id }
   let isOwned: Bool
   var phase = Phase.loading
-  /// Valid when `phase` is `.ready`. Its `head` is the highest committed seq that this loop knows.
+  /// Valid in phase `.ready`. Its `head` is the highest committed seq that this loop knows.
   var snapshot: SessionSnapshot
   var log: RecentLog
   var subscribers = SubscriberList()
-  /// Loops that follow, as bits. Only on the owner.
-  var followers: UInt64 = 0
+  /// The loops that follow the session. Only on the owner.
+  var followers = LoopSet()
   private var loading: Aside<Loading>
-  /// The database knows more than this loop; a read is under way.
+  /// A read of the session is in flight.
   var isReading = false
-  /// It changed again while it was read.
+  /// The session must be read again: it changed during a read, or the read failed.
   var isStale = false
-  /// The queue position that its visitor was sent last, 0 for none; see `QueuePositionSubscribers`.
+  /// The queue position last sent to the visitor, 0 after the last one; see
+  /// `QueuePositionSubscribers`.
   var queuePosition = Session.notInQueue
-  /// Stands in the list of sessions whose subscribers have something to get.
+  /// The session is in the table's list of sessions with news.
   var isDirty = false
-  /// The last seq that was mailed to the followers. Only on the owner.
+  /// The last seq that was mailed to the following loops. Only on the owner.
   var postedSeq: Int64 = 0
-  /// The operators' lists are told once the session has loaded.
+  /// `Inbox.touch` must be called once the session has loaded.
   var isInboxPending = false
   var idleSince: Instant
-  /// The furthest place a client asked for when the database was asked too: `mayBeBehind`.
-  var askedSeq: Int64 = 0
-  /// Its place among the sessions that nobody follows.
+  /// The highest position of a client for which the database was read: see `mayBeBehind`.
+  var checkedSeq: Int64 = 0
+  /// The links in the list of sessions without followers.
   var unfollowed: UnfollowedPlace?
   var unstoredMarks = UnstoredMarks()
 
@@ -50,25 +52,33 @@ struct Session: ~Copyable {
 
   var head: Int64 { snapshot.head }
 
-  var isUnfollowed: Bool { phase == .ready && subscribers.isEmpty && followers == 0 }
+  /// Takes over the part of a state that subscribers see.
+  mutating func adoptState(of read: SessionSnapshot) {
+    snapshot.status = read.status
+    snapshot.assignee = read.assignee
+    snapshot.title = read.title
+  }
 
-  /// Nobody misses it when it leaves memory.
+  var isUnfollowed: Bool { phase == .ready && subscribers.isEmpty && followers.isEmpty }
+
+  /// Whether the session may leave memory.
   var isIdle: Bool {
-    subscribers.isEmpty && followers == 0 && waiting.isEmpty && waitingFollowers == 0 && !isReading
-      && unstoredMarks.areNone
+    subscribers.isEmpty && followers.isEmpty && waiting.isEmpty && waitingFollowers.isEmpty
+      && !isReading
+      && unstoredMarks.isEmpty
   }
 }
 
-/// What a session needs until it has loaded.
+/// State that a session needs only until it has loaded.
 private struct Loading {
   var workspaceHint: Identifier?
   var waiting: [WaitingSubscribe] = []
-  var waitingFollowers: UInt64 = 0
+  var waitingFollowers = LoopSet()
 }
 
 extension Session {
-  /// Where the session is looked for while it loads: the workspace of who asked. Only a hint, since
-  /// anybody may ask for any session.
+  /// The workspace of the client that requested the session, in which it is looked up. Only a hint,
+  /// since a client may request any id.
   var workspaceHint: Identifier? { loading.isEmpty ? nil : loading.value.workspaceHint }
 
   /// Subscribe commands that wait for the session to load.
@@ -80,97 +90,37 @@ extension Session {
     }
   }
 
-  /// Loops whose `follow` waits likewise.
-  var waitingFollowers: UInt64 {
-    get { loading.isEmpty ? 0 : loading.value.waitingFollowers }
+  /// Loops whose `Mail.follow` waits for the session to load.
+  var waitingFollowers: LoopSet {
+    get { loading.isEmpty ? LoopSet() : loading.value.waitingFollowers }
     _modify {
       if loading.isEmpty { beginLoading() }
       yield &loading.value.waitingFollowers
     }
   }
 
-  /// Apart from the path of messages.
+  /// Not inlined, to keep the allocation out of the path of messages.
   @inline(never)
   private mutating func beginLoading() { loading.put(Loading()) }
 
-  /// Nothing waits any more.
+  /// Frees the state once the session has loaded.
   mutating func endLoading() { loading.remove() }
 }
 
-/// Who follows a session on one loop. Most sessions have one follower, a visitor, who needs no
-/// array.
-struct SubscriberList: RandomAccessCollection {
-  private var only = Subscriber.nobody
-  private var others: [Subscriber] = []
-
-  var startIndex: Int { 0 }
-  var endIndex: Int { only.isNobody ? 0 : 1 + others.count }
-
-  @inline(__always)
-  subscript(index: Int) -> Subscriber {
-    get {
-      if index > 0 { return others[index - 1] }
-      precondition(!only.isNobody, "nobody follows the session")
-      return only
-    }
-    _modify {
-      if index > 0 {
-        yield &others[index - 1]
-      } else {
-        precondition(!only.isNobody, "nobody follows the session")
-        yield &only
-      }
-    }
-  }
-
-  mutating func append(_ subscriber: Subscriber) {
-    if only.isNobody { only = subscriber } else { others.append(subscriber) }
-  }
-
-  mutating func removeLast() -> Subscriber {
-    if let last = others.popLast() {
-      if others.isEmpty { others = [] }
-      return last
-    }
-    precondition(!only.isNobody, "nobody follows the session")
-    defer { only = .nobody }
-    return only
-  }
-}
-
-struct Subscriber {
-  /// On this loop.
-  let connection: ConnectionIndex
-  private var subscriptionIndex: UInt32
-
-  init(connection: ConnectionIndex, subscription: Int) {
-    self.connection = connection
-    subscriptionIndex = UInt32(subscription)
-  }
-
-  static var nobody: Subscriber { Subscriber(connection: .none, subscription: 0) }
-  var isNobody: Bool { connection == .none }
-
-  /// Index in the connection's list of subscriptions.
-  var subscription: Int {
-    get { Int(subscriptionIndex) }
-    set { subscriptionIndex = UInt32(newValue) }
-  }
-}
-
+/// A `subscribe` that waits for its session to load.
 struct WaitingSubscribe {
   var connection: ConnectionID
   var request: SubscribeRequest
-  /// Commands about the session that came behind the subscribe, at most `Limits.inFlight`.
+  /// Later commands of the connection about the session, at most `Limits.inFlight`.
   var held: [[UInt8]] = []
 }
 
-/// What `subscribe` asks for, without the bytes of the command.
+/// The fields of `subscribe`, independent of the message's bytes.
 struct SubscribeRequest {
   var ref: Reference
   var session: Identifier
   var after: Int64?
   var tail: Int64?
-  /// The epoch the client knows; empty when it gave none.
+  /// The epoch that the client knows; empty when it sent none.
   var epoch: [UInt8]
 }

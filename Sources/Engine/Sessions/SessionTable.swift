@@ -1,36 +1,34 @@
 import Chat
 import Primitives
 
-/// The sessions that a loop holds in memory, found by id or by index; which of them may be evicted
-/// when another one needs room; how much memory their recent messages take; and which have
-/// something new for their subscribers.
+/// The sessions that a loop holds in memory, by id and by index. The table evicts sessions, limits
+/// the memory of recent entries, and lists the sessions with something new for their subscribers.
 ///
-/// Eviction takes a session that nobody follows, the longest unused first. Those stand in a list
-/// through the sessions themselves, so that every change costs the same however many there are.
-/// Invariant: a session stands in that list exactly while it is loaded and has neither subscribers
-/// here nor followers on other loops.
+/// Eviction takes a session without followers, the longest unused first. These are in a list linked
+/// through the sessions, so that a change costs the same at any size. Invariant: a session is in
+/// that list exactly while it is loaded and has neither subscribers here nor following loops.
 ///
-/// Recent messages are dropped by the clock algorithm when all together exceed `recentBytesMax`:
-/// those of a session to which nothing was added since the hand came by the last time, so that a
-/// message costs no more than a flag. Dropped messages are read from the database.
-struct SessionTable: ~Copyable {
+/// The recent entries of all sessions are limited to `recentBytesMax` by the clock algorithm: the
+/// entries of a session are dropped when none was added since the hand last passed it. So a message
+/// costs only a flag. Dropped entries are read from the database.
+public struct SessionTable: ~Copyable {
   private var slab: Slab<Session>
   private var indexByID: [Identifier: SessionIndex] = [:]
   private let limit: Int
-  /// The ends of the list of unfollowed sessions.
+  /// The ends of the list of sessions without followers.
   private var oldestUnfollowed: SessionIndex?
   private var newestUnfollowed: SessionIndex?
-  /// Sessions with something new for subscribers or followers.
+  /// Sessions with something new for subscribers or following loops.
   private var dirty: [SessionIndex] = []
-  /// Bytes of recent messages of all sessions.
-  private(set) var recentByteCount = 0
+  /// Bytes of the recent entries of all sessions.
+  public private(set) var recentByteCount = 0
   private let recentBytesMax: Int
-  /// The session that the clock looks at next.
+  /// The next session of the clock algorithm.
   private var hand = 0
-  /// The epoch of the session that was loaded last: nearly all sessions share this copy.
+  /// The epoch of the session loaded last. Nearly all sessions share this copy.
   private var epoch: [UInt8] = []
   private(set) var loads: UInt64 = 0
-  private(set) var evictions: UInt64 = 0
+  var evictions: UInt64 = 0
   private(set) var recentDrops: UInt64 = 0
 
   init(limit: Int, recentBytesMax: Int) {
@@ -46,11 +44,12 @@ struct SessionTable: ~Copyable {
     unsafeMutableAddress { unsafe slab.address(of: session.value) }
   }
 
-  // MARK: Who is there
+  // MARK: Membership
 
-  var count: Int { slab.count }
+  /// Sessions in memory.
+  public var count: Int { slab.count }
 
-  /// All places that were ever used; `isOccupied` says which are in use now.
+  /// Every index that was ever used; see `isOccupied`.
   var indices: Range<SessionIndex> { SessionIndex(0)..<SessionIndex(slab.endIndex) }
 
   func isOccupied(_ session: SessionIndex) -> Bool { slab.isOccupied(session.value) }
@@ -64,40 +63,41 @@ struct SessionTable: ~Copyable {
   @inline(__always)
   func index(of id: Identifier) -> SessionIndex? { indexByID[id] }
 
-  /// The same, of a session that has loaded.
+  /// The index of a session that has loaded.
   func ready(_ id: Identifier) -> SessionIndex? {
     guard let session = index(of: id), self[session].phase == .ready else { return nil }
     return session
   }
 
-  // MARK: Coming and going
+  // MARK: Loading and eviction
 
   var isFull: Bool { slab.count >= limit }
 
-  /// A session that loads; nil when the table is full.
+  /// Adds a session that has to load. Returns nil when the table is full.
   mutating func insert(
     _ id: Identifier, workspaceHint: Identifier?, isOwned: Bool, now: Instant
   ) -> SessionIndex? {
     guard
-      let slot = slab.insert(
+      let slotID = slab.insert(
         Session(id: id, workspaceHint: workspaceHint, isOwned: isOwned, now: now))
     else { return nil }
     loads += 1
-    let session = SessionIndex(Int(slot.index))
+    let session = SessionIndex(Int(slotID.index))
     indexByID[id] = session
     return session
   }
 
-  /// Removes a session from memory and returns what it was.
-  mutating func remove(_ session: SessionIndex) -> Session {
+  /// Removes a session from memory and returns it.
+  mutating func remove(_ session: SessionIndex, _ presence: inout Presence) -> Session {
     unlist(session)
     recentByteCount -= self[session].log.countedByteCount
-    let gone = slab.remove(session.value)
-    indexByID[gone.id] = nil
-    return gone
+    let removed = slab.remove(session.value)
+    indexByID[removed.id] = nil
+    presence.forget(removed.id)
+    return removed
   }
 
-  /// The state of a session that has been read.
+  /// Sets the state that was read for a loading session.
   mutating func becomeReady(_ session: SessionIndex, _ snapshot: SessionSnapshot) {
     self[session].phase = .ready
     self[session].snapshot = snapshot
@@ -110,8 +110,8 @@ struct SessionTable: ~Copyable {
     self[session].postedSeq = snapshot.head
   }
 
-  /// The session to evict: the one unused for the longest time. Nil when none can go: the oldest
-  /// few are looked at, since marks or a read may hold one for a moment.
+  /// The session to evict: the longest unused one, or nil. Unstored marks or a read may keep a
+  /// session in memory for a moment, so `Limits.evictionCandidates` sessions are considered.
   func evictionCandidate() -> SessionIndex? {
     var next = oldestUnfollowed
     for _ in 0..<Limits.evictionCandidates {
@@ -122,9 +122,7 @@ struct SessionTable: ~Copyable {
     return nil
   }
 
-  mutating func countEviction() { evictions += 1 }
-
-  /// Call it whenever a session has loaded, and when somebody has begun or ceased to follow it.
+  /// Call it when a session has loaded, and when its subscribers or following loops have changed.
   mutating func followersChanged(_ session: SessionIndex) {
     unlist(session)
     guard self[session].isUnfollowed else { return }
@@ -135,6 +133,15 @@ struct SessionTable: ~Copyable {
       oldestUnfollowed = session
     }
     newestUnfollowed = session
+  }
+
+  /// On the owner: a loop no longer follows a session.
+  mutating func removeFollower(_ loop: Int, of id: Identifier, now: Instant) {
+    guard let session = index(of: id) else { return }
+    self[session].followers.remove(loop)
+    if self[session].phase == .loading { self[session].waitingFollowers.remove(loop) }
+    self[session].idleSince = now
+    followersChanged(session)
   }
 
   private mutating func unlist(_ session: SessionIndex) {
@@ -152,7 +159,7 @@ struct SessionTable: ~Copyable {
     }
   }
 
-  // MARK: Something new
+  // MARK: News
 
   var hasDirty: Bool { !dirty.isEmpty }
 
@@ -162,7 +169,8 @@ struct SessionTable: ~Copyable {
     dirty.append(session)
   }
 
-  /// The sessions with something new, in the order in which it came; give the list back.
+  /// Takes the sessions with something new, in the order in which they got it. Return the list with
+  /// `recycle`.
   mutating func takeDirty() -> [SessionIndex] {
     var taken: [SessionIndex] = []
     swap(&taken, &dirty)
@@ -174,28 +182,28 @@ struct SessionTable: ~Copyable {
     dirty = taken
   }
 
-  // MARK: Recent messages
+  // MARK: Recent entries
 
-  /// Counts what a session's log has gained or lost.
+  /// Updates `recentByteCount` after a change of a session's log.
   mutating func countLog(_ session: SessionIndex) {
     recentByteCount += self[session].log.recount()
   }
 
-  /// Forgets the recent messages of a session.
+  /// Frees the recent entries of a session.
   mutating func emptyLog(_ session: SessionIndex) {
     recentByteCount -= self[session].log.countedByteCount
     self[session].log = RecentLog(head: self[session].head)
   }
 
-  /// Makes room, somewhat more than is needed, so that it need not be made for every message. Call
-  /// it when no session is dirty.
+  /// Drops recent entries when there are too many bytes of them, down to 7/8 of the limit, so that
+  /// it is not needed for every message. Call it when no session is dirty.
   mutating func dropRecent() {
     guard recentByteCount > recentBytesMax else { return }
     let goal = recentBytesMax / 8 * 7
-    // Each is looked at twice: once to take its flag away.
-    var looks = 2 * slab.endIndex
-    while recentByteCount > goal, looks > 0 {
-      looks -= 1
+    // The first visit of a session may only clear its flag.
+    var visits = 2 * slab.endIndex
+    while recentByteCount > goal, visits > 0 {
+      visits -= 1
       hand = hand + 1 < slab.endIndex ? hand + 1 : 0
       let session = SessionIndex(hand)
       guard isOccupied(session), !self[session].log.isEmpty, !self[session].isDirty,
@@ -207,7 +215,7 @@ struct SessionTable: ~Copyable {
   }
 }
 
-/// A session's place in the list of unfollowed sessions.
+/// A session's links in the list of sessions without followers.
 struct UnfollowedPlace {
   private var olderRaw = UInt32.max
   private var newerRaw = UInt32.max
@@ -225,9 +233,9 @@ struct UnfollowedPlace {
 }
 
 extension SessionTable {
-  /// What is wrong with the table itself, or nil; for the simulator and the fuzzer.
+  /// The first invariant of the table that does not hold, or nil; for the simulator and the fuzzer.
   func inconsistency() -> String? {
-    guard indexByID.count == count else { return "the index has another number of sessions" }
+    guard indexByID.count == count else { return "a different number of sessions in the index" }
     guard count <= limit else { return "more sessions than may be in memory" }
     var found = 0
     var recentBytes = 0
@@ -238,8 +246,8 @@ extension SessionTable {
       guard self[session].phase == .loading || self[session].log.last == self[session].head
       else { return "recent entries that do not end at the head" }
     }
-    guard found == count else { return "a count that is not the number of sessions" }
-    guard recentBytes == recentByteCount else { return "recent messages of another size" }
+    guard found == count else { return "a wrong number of sessions" }
+    guard recentBytes == recentByteCount else { return "a wrong size of the recent entries" }
     return inconsistencyOfUnfollowed()
   }
 
@@ -254,10 +262,12 @@ extension SessionTable {
       listed += 1
       (previous, next) = (session, place.newer)
     }
-    guard previous == newestUnfollowed else { return "unfollowed sessions that end elsewhere" }
+    guard previous == newestUnfollowed else {
+      return "a list of unfollowed sessions with the wrong end"
+    }
     for session in indices where isOccupied(session) {
       if (self[session].unfollowed != nil) != self[session].isUnfollowed {
-        return "a session that is listed and followed, or neither"
+        return "a session that is both listed and followed, or neither"
       }
       if self[session].isUnfollowed { listed -= 1 }
     }

@@ -73,10 +73,10 @@ struct PeriodicTasks {
   /// Stores which operators are there, where all gateways meet: at once when somebody has come,
   /// otherwise now and then.
   mutating func storePresence(_ engine: inout Engine, _ store: inout StoreDriver, now: Instant) {
-    if engine.takeNewOperators() { nextHeartbeat = now }
+    if engine.inbox.takeNewOperators() { nextHeartbeat = now }
     guard now >= nextHeartbeat, !isHeartbeatUnderWay, store.canRead else { return }
     nextHeartbeat = now.advanced(byMilliseconds: OperatorPresence.beatMilliseconds)
-    let here = engine.operatorsHere()
+    let here = engine.inbox.operators(engine.connections)
     guard !here.isEmpty else { return }
     isHeartbeatUnderWay = store.ask(
       OperatorPresence.beat(here).query, for: .presence, now: now)

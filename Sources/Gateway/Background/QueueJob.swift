@@ -43,7 +43,7 @@ final class QueueJob: BackgroundJob {
 
   func wants(_ news: WorkspaceNews, loop: Int) -> Bool {
     switch news.kind {
-    case .audience(let isThere):
+    case .positionSubscribers(let isThere):
       subscribers.withLock { subscribers in
         var loops = subscribers[news.workspace] ?? 0
         if isThere { loops |= 1 << UInt64(loop) } else { loops &= ~(1 << UInt64(loop)) }
@@ -51,7 +51,7 @@ final class QueueJob: BackgroundJob {
       }
       return isThere
     case .waits, .taken, .closed, .operators, .sweep: return true
-    case .line: return subscribers.withLock { $0[news.workspace] != nil }
+    case .queueMoved: return subscribers.withLock { $0[news.workspace] != nil }
     case .wrote: return false
     }
   }
@@ -60,7 +60,9 @@ final class QueueJob: BackgroundJob {
     do throws(QueryFailure) {
       if news.contains(where: { $0.kind == .sweep }) { try await takeBack(workspace) }
       // Who moved the line has given what there was to give.
-      if news.contains(where: { ![.audience(true), .taken, .line].contains($0.kind) }) {
+      if news.contains(where: {
+        ![.positionSubscribers(true), .taken, .queueMoved].contains($0.kind)
+      }) {
         try await give(workspace)
       }
       try await tellPositions(workspace)

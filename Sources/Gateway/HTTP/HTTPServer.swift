@@ -152,11 +152,11 @@ struct HTTPServer {
   ) -> AppendMail {
     var item = item
     item.record.origin.loop = UInt16(loop)
-    item.record.origin.slot = appends.add(continuation)
+    item.record.origin.index = appends.add(continuation)
     return item
   }
 
-  mutating func finish(_ outcome: OutcomeMail) { appends.finish(outcome.origin.slot, outcome) }
+  mutating func finish(_ outcome: OutcomeMail) { appends.finish(outcome.origin.index, outcome) }
 
   /// The loop ends: the requests that wait are told so.
   mutating func end() { appends.end() }

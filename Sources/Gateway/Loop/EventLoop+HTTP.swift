@@ -39,8 +39,8 @@ extension EventLoop {
   private mutating func upgrade(_ socket: SocketIndex, _ head: RequestHead) {
     guard let upgrade = http.acceptUpgrade(socket, head, &sockets, &metrics, turn) else { return }
     guard
-      let id = engine.accept(
-        name: upgrade.name, isEcho: upgrade.isEcho, deflate: upgrade.deflate)
+      let id = engine.connections.accept(
+        name: upgrade.name, isEcho: upgrade.isEcho, deflate: upgrade.deflate, now: engine.now)
     else { return http.refuseUpgrade(socket, &sockets, &metrics, turn) }
     let connection = id.index
     sockets.bind(sockets.id(at: socket), toConnection: connection)

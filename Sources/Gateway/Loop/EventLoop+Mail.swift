@@ -90,7 +90,7 @@ extension EventLoop {
     pass(news)
     switch news.kind {
     case .waits, .taken, .closed: peers.noteQueueMoved(in: news.workspace, engine)
-    case .wrote, .operators, .audience, .line, .sweep: break
+    case .wrote, .operators, .positionSubscribers, .queueMoved, .sweep: break
     }
   }
 
@@ -115,7 +115,8 @@ extension EventLoop {
         verification.token, of: &sockets[socket].caller, context, turn)
       {
       case .failure(let refusal): engine.verified(connection, .failure(refusal))
-      case .success((let member, _)) where engine.leaves(connection, as: member):
+      case .success((let member, _))
+      where engine.connections.moves(connection, as: member, engine.effects):
         engine.verified(connection, .success(member))
       case .success((let member, let subject)):
         revocations.add(
@@ -144,7 +145,7 @@ extension EventLoop {
   private mutating func arrive(_ departure: Departure, _ socket: consuming ClientSocket) {
     socket.interest = .read
     guard let id = acceptor.insert(socket, &sockets, poller.epoll) else { return }
-    guard let connection = engine.adopt(departure) else {
+    guard let connection = engine.connections.adopt(departure, now: engine.now) else {
       remove(id.index)
       return
     }

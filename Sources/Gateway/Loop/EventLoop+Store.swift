@@ -84,7 +84,7 @@ extension EventLoop {
       case .everything: for mailbox in context.mailboxes { mailbox.post(.catchUp) }
       case .revocation: revocations.feed.announce(&store, now: turn.now)
       case .session(let change): engine.changed(change.session, of: change.workspace)
-      case .queue(let workspace): pass(WorkspaceNews(workspace: workspace, kind: .line))
+      case .queue(let workspace): pass(WorkspaceNews(workspace: workspace, kind: .queueMoved))
       }
     }
   }

@@ -111,7 +111,7 @@ struct EventLoop: ~Copyable {
   /// while the engine wants pages that PostgreSQL may be asked for: the flush continues a slow
   /// subscriber's backlog; the sweep alone would send one page per tick.
   private mutating func wait() {
-    let deadline = min(periodic.nextSweep, engine.nextInboxRead, store.nextDeadline)
+    let deadline = min(periodic.nextSweep, engine.inbox.nextRead, store.nextDeadline)
     var timeout: Int64 = 0
     if !engine.hasDirty && !http.hasUnsent && !store.isReadDue(engine) && !tls.isHandshakeDue
       && !hasLeftOver
@@ -235,9 +235,9 @@ struct EventLoop: ~Copyable {
     metrics.handshakes.underWay = tls.handshakesUnderWay
     metrics.handshakes.waiting = tls.handshakesWaiting
     metrics.connections = engine.connections.count
-    metrics.sessions = engine.sessionCount
+    metrics.sessions = engine.sessions.count
     metrics.queuedRecords = engine.queuedRecords
-    metrics.recentBytes = engine.recentByteCount
+    metrics.recentBytes = engine.sessions.recentByteCount
     metrics.engine = engine.counters
     context.metrics.publish(metrics, loop: index)
   }

@@ -38,7 +38,7 @@ final class LoopServices: Database, Sessions {
     sender: Identifier?, senderName: [UInt8], body: [UInt8], payload: [UInt8]
   ) async -> Outcome {
     // The loop fills in the origin.
-    let origin = Origin(loop: 0, slot: 0, generation: 0, isRequest: true, ref: .none)
+    let origin = Origin(loop: 0, index: 0, generation: 0, isRequest: true, ref: .none)
     let record = Record(
       workspace: workspace, session: session, id: id, role: role, kind: kind, sender: sender,
       origin: origin)

@@ -28,7 +28,9 @@ struct PeerSync {
   /// A session was changed over REST or by a background job of this gateway.
   func noteChange(_ session: Identifier, _ engine: inout Engine) {
     engine.changed(session)
-    if engine.hasPeers { engine.effects.noteChange(session, engine.workspace(of: session)) }
+    if engine.hasPeers {
+      engine.effects.noteChange(session, engine.sessions.workspace(of: session))
+    }
   }
 
   mutating func noteQueueMoved(in workspace: Identifier, _ engine: borrowing Engine) {
@@ -87,7 +89,8 @@ struct PeerSync {
   /// With each sweep: compares a part of what is followed here with the database.
   mutating func scan(_ engine: borrowing Engine, _ store: inout StoreDriver, now: Instant) {
     guard engine.hasPeers, !scan.isUnderWay, now >= scan.next, store.canRead else { return }
-    let (known, next) = engine.followed(from: scan.position, limit: CatchUpScan.sessionsMax)
+    let (known, next) = engine.sessions.followed(
+      from: scan.position, limit: CatchUpScan.sessionsMax)
     scan.position = next ?? SessionIndex(0)
     if next == nil { scan.next = now.advanced(byMilliseconds: CatchUpScan.pause(peers)) }
     guard !known.isEmpty else { return }

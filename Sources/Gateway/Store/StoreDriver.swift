@@ -204,7 +204,7 @@ struct StoreDriver: ~Copyable {
   private mutating func noteGeneration(_ result: Result<Rows, QueryFailure>, _ engine: inout Engine)
   {
     guard let rows = try? result.get(), !rows.isEmpty, let current = rows.int(0, 0) else { return }
-    if generation.note(current) { engine.rereadAll() }
+    if generation.note(current) { engine.sessions.rereadAll(&engine.effects) }
   }
 
   // MARK: Notifications
@@ -250,15 +250,15 @@ struct StoreDriver: ~Copyable {
   private func query(for request: ReadRequest, _ engine: borrowing Engine) -> Query {
     switch request {
     case .session(let id):
-      let hint = engine.workspace(of: id)
+      let hint = engine.sessions.workspace(of: id)
       return hint.map { History.sessionQuery(id, of: $0) } ?? History.sessionQuery(id)
     case .entries(let session, let after, let limit, let purpose):
       return History.entriesQuery(
-        session, of: engine.workspace(of: session) ?? .zero, after: after, limit: limit,
+        session, of: engine.sessions.workspace(of: session) ?? .zero, after: after, limit: limit,
         bytes: purpose.bytesMax)
     case .entriesBefore(let session, let before, let limit, let purpose):
       return History.entriesQuery(
-        session, of: engine.workspace(of: session) ?? .zero, before: before, limit: limit,
+        session, of: engine.sessions.workspace(of: session) ?? .zero, before: before, limit: limit,
         bytes: purpose.bytesMax)
     case .conversation(let session, let workspace):
       return conversationQuery(session, of: workspace)
@@ -322,7 +322,7 @@ struct StoreDriver: ~Copyable {
     let rows = isSameStore ? try? result.get() : nil
     switch request {
     case .session(let id):
-      load(id, rows, mayBeElsewhere: engine.workspace(of: id) != nil, &engine, now)
+      load(id, rows, mayBeElsewhere: engine.sessions.workspace(of: id) != nil, &engine, now)
     case .entries(_, _, let limit, let purpose), .entriesBefore(_, _, let limit, let purpose):
       engine.entriesLoaded(
         request, rows.map { History.decodePage($0, limit: limit, bytes: purpose.bytesMax) })
@@ -337,10 +337,8 @@ struct StoreDriver: ~Copyable {
         return json
       }
       engine.conversationLoaded(session, workspace, .success(json))
-    case .storeMark:
-      engine.markStored(request, isStored: StoreDriver.isSettled(result, isSameStore))
-    case .storeAvailability:
-      engine.availabilityStored(request, isStored: StoreDriver.isSettled(result, isSameStore))
+    case .storeMark, .storeAvailability:
+      engine.stored(request, isStored: StoreDriver.isSettled(result, isSameStore))
     }
   }
 

@@ -3,10 +3,10 @@ import Engine
 import Primitives
 import Testing
 
-/// The sweep reads one word of a connection to which nothing happens.
-@Suite struct RestTests {
-  /// Two who follow one session, after the last word about their arrival.
-  func resting() -> (World, Identifier, Client, Client) {
+/// The sweep reads one word of an idle connection.
+@Suite struct SweepTests {
+  /// Two idle clients of one session.
+  func idle() -> (World, Identifier, Client, Client) {
     let world = World()
     let session = world.makeSession()
     let (ada, mika) = (world.member("visitor", session), world.member("operator", session))
@@ -15,9 +15,9 @@ import Testing
     return (world, session, ada, mika)
   }
 
-  @Test("who rests is looked at when the next ping is due, and not before")
-  func untilThePing() {
-    let (world, _, ada, mika) = resting()
+  @Test("an idle connection is checked when its next ping is due, and not before")
+  func untilPing() {
+    let (world, _, ada, mika) = idle()
     for _ in 0..<48 {
       world.advance(milliseconds: 500)
       #expect(world.loops[0].engine.sweepChecks == 0)
@@ -27,10 +27,10 @@ import Testing
     #expect(ada.types() == ["ping"] && mika.types() == ["ping"])
   }
 
-  @Test("a message ends the rest of all who get it, until they have it")
-  func untilAMessage() {
-    let (world, session, ada, mika) = resting()
-    ada.say(
+  @Test("a new message makes the checks of its receivers due, until they have received it")
+  func untilMessage() {
+    let (world, session, ada, mika) = idle()
+    ada.send(
       #"{"type":"send","ref":1,"session":"\#(session)","id":"\#(world.makeID())","body":"b"}"#)
     world.commit()
     _ = (ada.texts(), mika.texts())
@@ -40,11 +40,11 @@ import Testing
     #expect(world.loops[0].engine.sweepChecks == 0)
   }
 
-  @Test("who says something rests on, and is pinged later")
-  func whoSpeaksRests() {
-    let (world, _, ada, mika) = resting()
+  @Test("input delays the next ping without a check")
+  func input() {
+    let (world, _, ada, mika) = idle()
     world.advance(milliseconds: 20_000)
-    ada.say(#"{"type":"pong"}"#)
+    ada.send(#"{"type":"pong"}"#)
     world.advance(milliseconds: 5_000)
     #expect(ada.types().isEmpty)
     #expect(mika.types() == ["ping"])
@@ -52,16 +52,16 @@ import Testing
     #expect(ada.types() == ["ping"])
   }
 
-  @Test("a slot that is used again does not rest as its last user did")
-  func anotherUser() {
-    let (world, _, ada, _) = resting()
-    world.loops[0].engine.connections.peerEnded(ada.slot.index)
-    for slot in world.loops[0].engine.connections.takeDoomed() {
-      _ = world.loops[0].engine.release(slot)
+  @Test("a reused index does not keep the check time of its last connection")
+  func reusedIndex() {
+    let (world, _, ada, _) = idle()
+    world.loops[0].engine.connections.peerEnded(ada.connection.index)
+    for connection in world.loops[0].engine.connections.takeDoomed() {
+      _ = world.loops[0].engine.release(connection)
     }
     let late = world.connect()
-    #expect(late.slot.index == ada.slot.index)
+    #expect(late.connection.index == ada.connection.index)
     world.advance(milliseconds: 10_500)
-    #expect(late.hear() == [.close(4201)])
+    #expect(late.receive() == [.close(4201)])
   }
 }

@@ -2,9 +2,9 @@ public import Chat
 public import Primitives
 import Wire
 
-/// What the database or a session's owner says about a session: loaded, changed, gone.
+/// Changes of a session's state: it has loaded, changed or been deleted.
 extension Engine {
-  /// The answer to `ReadRequest.session`, and to `Mail.follow`.
+  /// The response to `ReadRequest.session` or `Mail.follow`.
   public mutating func sessionLoaded(
     _ id: Identifier, _ result: Result<SessionSnapshot, LoadFault>
   ) {
@@ -21,8 +21,8 @@ extension Engine {
       if sessions[index].phase == .loading {
         loadFailed(index, fault)
       } else if fault == .unavailable {
-        // The state on the screen may be old: the sweep reads it again once the store answers. Not
-        // at once: a store that refuses at once would make this a loop.
+        // The state may be outdated. The sweep reads it again, since a retry at once could become a
+        // busy loop.
         sessions[index].isStale = true
         return
       } else {
@@ -34,6 +34,7 @@ extension Engine {
     }
   }
 
+  /// Performs the commands that waited with a `subscribe`.
   private mutating func performHeld(_ item: WaitingSubscribe) {
     for command in item.held where connections.contains(item.connection) {
       command.withRawSpan { process(item.connection.index, $0) }
@@ -49,7 +50,7 @@ extension Engine {
     let followers = sessions[index].waitingFollowers
     let waiting = sessions[index].waiting
     sessions[index].endLoading()
-    sessions[index].followers |= followers
+    sessions[index].followers.formUnion(followers)
     effects.post(
       .snapshot(session: snapshot.id, .success(snapshot), store: store), toEach: followers)
     for item in waiting where connections.contains(item.connection) {
@@ -60,7 +61,7 @@ extension Engine {
     for item in waiting { performHeld(item) }
   }
 
-  /// The session was deleted: whoever follows it is told, and it leaves the operators' lists.
+  /// The session was deleted: ends its subscriptions and removes it from the inbox.
   private mutating func dismiss(_ index: SessionIndex) {
     inbox.touch(index, &sessions, now: now)
     fanOut.sendToSubscribers(index, sessions, &connections) {
@@ -69,14 +70,15 @@ extension Engine {
     while let subscriber = sessions[index].subscribers.last {
       leave(subscriber.connection, subscriber.subscription)
     }
-    let session = forget(index)
+    let session = sessions.remove(index, &presence)
     effects.post(
       .snapshot(session: session.id, .failure(.noSuchSession), store: store),
       toEach: session.followers)
   }
 
+  /// Refuses everything that waits for the session.
   private mutating func loadFailed(_ index: SessionIndex, _ fault: LoadFault) {
-    let session = forget(index)
+    let session = sessions.remove(index, &presence)
     for item in session.waiting where connections.contains(item.connection) {
       let connection = item.connection.index
       guard connections.isOpen(connection) else { continue }
@@ -94,36 +96,34 @@ extension Engine {
       toEach: session.waitingFollowers)
   }
 
-  /// A state that was read again: what changed is told, and what is missing is read.
+  /// A session was read again: announces a changed state, and requests missing entries.
   private mutating func refresh(_ index: SessionIndex, _ snapshot: SessionSnapshot) {
     let old = sessions[index].snapshot
-    // A lower head proves nothing: the reader may have looked before the writer's last commit. A
-    // database that went back is noticed by `storeReplaced`.
+    // A lower head means nothing, since the read may be older than the writer's last commit.
+    // `storeReplaced` handles a database that has gone back.
     if snapshot.epoch != old.epoch {
       startOver(index, snapshot)
       return
     }
-    sessions[index].snapshot.status = snapshot.status
-    sessions[index].snapshot.assignee = snapshot.assignee
-    sessions[index].snapshot.title = snapshot.title
+    sessions[index].adoptState(of: snapshot)
     if snapshot.status != old.status || snapshot.assignee != old.assignee
       || snapshot.title != old.title
     {
-      announceState(index)
-      if connections.hasVisitor(index, sessions) {
+      fanOut.announceState(index, sessions, &connections, &effects)
+      if Presence.hasVisitor(index, sessions, connections) {
         queuePositions.add(index, &sessions, &effects)
       }
     }
     inbox.touch(index, &sessions, now: now)
-    if snapshot.head > old.head { sessions.readNews(index, &effects) }
-    adoptMarks(of: snapshot, index)
+    if snapshot.head > old.head { sessions.catchUp(index, &effects) }
+    fanOut.adoptMarks(of: snapshot, index, &sessions, &connections, &effects)
   }
 
-  /// The log went back (restore, fail-over to a stale standby): everybody starts again from the
+  /// The log has gone back (restore, fail-over to a stale standby): clients start again from the
   /// tail.
   mutating func startOver(_ index: SessionIndex, _ snapshot: SessionSnapshot) {
     sessions[index].snapshot = snapshot
-    // Positions in the old marks, which speak of a log that is gone.
+    // They are indices of the old log's marks.
     sessions[index].unstoredMarks.removeAll()
     sessions.emptyLog(index)
     sessions[index].postedSeq = snapshot.head
@@ -141,13 +141,5 @@ extension Engine {
     effects.post(
       .state(snapshot), toEach: sessions[index].followers)
     inbox.touch(index, &sessions, now: now)
-  }
-
-  /// Tells subscribers and followers the state.
-  mutating func announceState(_ index: SessionIndex) {
-    fanOut.sendToSubscribers(index, sessions, &connections) { EventEncoder.session($0, to: &$1) }
-    let snapshot = sessions[index].snapshot
-    effects.post(
-      .state(snapshot), toEach: sessions[index].followers)
   }
 }
