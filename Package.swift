@@ -73,7 +73,7 @@ let package = Package(
     layer("Kernel", ["CLinux", "Primitives"]),
     layer("OpenSSL", ["COpenSSL", "Primitives"]),
     layer("Postgres", ["CLibpq", "Primitives"]),
-    layer("EmbeddedPostgres", ["Kernel"]),
+    layer("EmbeddedPostgres", ["Kernel", "Primitives"]),
     layer("Journal", ["Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
     layer("Tokens", ["Primitives", "JSON", "OpenSSL"]),

@@ -1,4 +1,5 @@
 import OpenSSL
+import Primitives
 
 /// What encrypts the secrets that have to be read again: those of other services (`credentials`)
 /// and of webhooks. AES-256-GCM under a key that is not in the database.

@@ -6,6 +6,7 @@
 /// cores to spare. Verification refuses parameters beyond `memoryBytesMax`, since a line of text
 /// must not decide how much memory we take.
 import COpenSSL
+import Primitives
 
 /// Why libcrypto could not do its work.
 public enum CryptoFault: Error, Equatable {
@@ -116,7 +117,7 @@ public enum Password {
     private static func number(_ text: Substring.UTF8View, after prefix: String) -> UInt64? {
       guard text.starts(with: prefix.utf8) else { return nil }
       let digits = text.dropFirst(prefix.utf8.count)
-      guard (1...3).contains(digits.count), digits.allSatisfy({ 0x30...0x39 ~= $0 })
+      guard (1...3).contains(digits.count), digits.allSatisfy(\.isASCIIDigit)
       else { return nil }
       return digits.reduce(0) { $0 * 10 + UInt64($1 - 0x30) }
     }

@@ -1,6 +1,7 @@
 /// Random bytes for keys, tokens and salts, from OpenSSL's generator (seeded by the kernel, safe
 /// from every thread).
 import COpenSSL
+import Primitives
 
 public enum SecureRandom {
   /// A gateway without randomness must not hand out secrets, so a failing generator ends the
