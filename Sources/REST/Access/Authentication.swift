@@ -44,10 +44,10 @@ extension API {
   /// What follows `Bearer` (RFC 6750 §2.1).
   private func bearerSecret(_ authorization: String) throws(Problem) -> String {
     let parts = authorization.split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, equalIgnoringCase(String(parts[0]), "Bearer") else {
+    guard parts.count == 2, parts[0].equalsIgnoringASCIICase("Bearer") else {
       throw .unauthenticated
     }
-    return trimmed(parts[1])
+    return String(parts[1].trimmingBlanks)
   }
 
   private func verified(
@@ -142,13 +142,9 @@ extension API {
 
   /// The cookie's secret (RFC 6265 §4.2.1).
   func cookie(_ request: APIRequest) -> String? {
-    for header in request.headers where equalIgnoringCase(header.name, "Cookie") {
-      for pair in header.value.split(separator: ";") {
-        let halves = trimmed(pair).split(separator: "=", maxSplits: 1)
-        guard halves.count == 2, halves[0] == API.cookieName,
-          halves[1].utf8.count <= APILimits.secretBytes
-        else { continue }
-        return String(halves[1])
+    for header in request.headers where header.name.equalsIgnoringASCIICase("Cookie") {
+      if let secret = RequestHead.cookie(API.cookieName, in: header.value) {
+        return secret.utf8.count <= APILimits.secretBytes ? secret : nil
       }
     }
     return nil

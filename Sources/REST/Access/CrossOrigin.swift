@@ -39,7 +39,7 @@ extension API {
   /// - Returns: the page's origin in its one form, which a token is bound to; nil without one.
   @discardableResult
   func checkOrigin(_ request: APIRequest, of workspace: Workspace) throws(Problem) -> String? {
-    let given = request.headers.filter { equalIgnoringCase($0.name, "Origin") }
+    let given = request.headers.filter { $0.name.equalsIgnoringASCIICase("Origin") }
     guard let text = given.first?.value else {
       guard workspace.allowedOrigins != nil, request.method != "GET" else { return nil }
       throw .forbidden(

@@ -196,17 +196,10 @@ public final class API: Sendable {
   /// As `object`, where only JSON may come: a page of another site can send `text/plain` without
   /// asking first.
   func declaredObject(_ request: APIRequest) throws(Problem) -> JSONObject {
-    let type = request.header("Content-Type")?.split(separator: ";").first.map { trimmed($0) }
-    guard request.body.isEmpty || equalIgnoringCase(type ?? "", "application/json") else {
+    let type = request.header("Content-Type")?.split(separator: ";").first?.trimmingBlanks
+    guard request.body.isEmpty || (type ?? "").equalsIgnoringASCIICase("application/json") else {
       throw .unsupportedMediaType
     }
     return try object(request)
   }
-}
-
-func trimmed(_ text: Substring) -> String {
-  var rest = text
-  while rest.first == " " || rest.first == "\t" { rest = rest.dropFirst() }
-  while rest.last == " " || rest.last == "\t" { rest = rest.dropLast() }
-  return String(rest)
 }

@@ -36,7 +36,7 @@ public struct APIRequest: Sendable {
 
   /// The value of the first header of this name, in any case (RFC 9110 §5.1).
   func header(_ name: String) -> String? {
-    headers.first { equalIgnoringCase($0.name, name) }?.value
+    headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
   }
 }
 
@@ -66,13 +66,4 @@ public struct APIResponse: Sendable {
     response.headers.append((name, value))
     return response
   }
-}
-
-/// Compares ASCII names; other bytes must be equal.
-func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
-  left.utf8.elementsEqual(right.utf8) { lowercaseASCII($0) == lowercaseASCII($1) }
-}
-
-func lowercaseASCII(_ byte: UInt8) -> UInt8 {
-  0x41...0x5A ~= byte ? byte | 0x20 : byte
 }

@@ -8,7 +8,7 @@ extension Call {
   /// Whether only something new is to be written.
   var isConditionalCreate: Bool {
     get throws(Problem) {
-      let values = request.headers.filter { equalIgnoringCase($0.name, "If-None-Match") }
+      let values = request.headers.filter { $0.name.equalsIgnoringASCIICase("If-None-Match") }
       guard let value = values.first?.value else { return false }
       guard values.count == 1, value == "*" else { throw .wrongCondition }
       return true

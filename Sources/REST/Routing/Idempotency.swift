@@ -14,7 +14,7 @@ extension API {
   func once(
     _ call: Call, _ run: () async throws(Problem) -> APIResponse
   ) async throws(Problem) -> APIResponse {
-    let keys = call.request.headers.filter { equalIgnoringCase($0.name, "Idempotency-Key") }
+    let keys = call.request.headers.filter { $0.name.equalsIgnoringASCIICase("Idempotency-Key") }
     guard let key = keys.first?.value else { return try await run() }
     guard keys.count == 1, 1...APILimits.idempotencyKeyBytes ~= key.utf8.count,
       key.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
@@ -107,7 +107,7 @@ extension API {
         return
       }
       let sealed = options.secrets.seal(body, place: place(key, call))
-      let type = response.headers.first { equalIgnoringCase($0.name, "Content-Type") }?.value
+      let type = response.headers.first { $0.name.equalsIgnoringASCIICase("Content-Type") }?.value
       parameters += [
         .int(Int64(response.status)), .text(type), .text(sealed.keyID), .bytes(sealed.bytes),
       ]

@@ -11,7 +11,9 @@ import Synchronization
 extension WidgetRoutes {
   func updateProfile(_ call: VisitorCall) async throws(Problem) -> APIResponse {
     let object = try rest.declaredObject(call.request)
-    let name = try object.string("name", bytesMax: APILimits.nameBytes).map { trimmed($0[...]) }
+    let name = try object.string("name", bytesMax: APILimits.nameBytes).map {
+      String($0.trimmingBlanks)
+    }
     let email = try emailAddress(object)
     let profile = try await rest.run(
       VisitorProfile.update(
@@ -37,7 +39,9 @@ extension WidgetRoutes {
     guard let key = try object.string("workspace", bytesMax: APILimits.secretBytes) else {
       throw .missing("workspace")
     }
-    let name = try object.string("name", bytesMax: APILimits.nameBytes).map { trimmed($0[...]) }
+    let name = try object.string("name", bytesMax: APILimits.nameBytes).map {
+      String($0.trimmingBlanks)
+    }
     guard let email = try emailAddress(object), !email.isEmpty else { throw .missing("email") }
     guard let body = try object.string("message", bytesMax: Limits.bodyBytes), !body.isEmpty else {
       throw .missing("message")
@@ -75,7 +79,7 @@ extension WidgetRoutes {
   /// Empty takes it away. Only what can be none is refused: the one who is asked knows it best.
   func emailAddress(_ object: JSONObject) throws(Problem) -> String? {
     guard let given = try object.string("email", bytesMax: APILimits.emailBytes) else { return nil }
-    let email = trimmed(given[...])
+    let email = String(given.trimmingBlanks)
     guard !email.isEmpty else { return "" }
     let halves = email.split(separator: "@", omittingEmptySubsequences: false)
     guard halves.count == 2, halves.allSatisfy({ !$0.isEmpty }),
