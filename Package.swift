@@ -92,7 +92,9 @@ let package = Package(
         "Conversations", "Webhooks", "Automation", "Directory", "Tokens", "Postgres", "OpenSSL",
         "Kernel", "Chat", "Wire", "JSON", "Primitives",
       ]),
-    layer("Settings", [.product(name: "Configuration", package: "swift-configuration")]),
+    layer(
+      "Settings",
+      ["Kernel", "Primitives", .product(name: "Configuration", package: "swift-configuration")]),
     layer(
       "Gateway",
       [
