@@ -1,5 +1,6 @@
 import CLibpq
 import Glibc
+import Primitives
 
 /// One connection of libpq, owned: closed when it goes out of scope. The only file that sends
 /// anything to PostgreSQL; who waits for what is decided by its users (`BlockingConnection`,
@@ -138,7 +139,7 @@ import Glibc
       if let value = unsafe option.pointee.val {
         let text = unsafe String(cString: value)
         switch unsafe String(cString: keyword) {
-        case "port" where !text.utf8.allSatisfy({ $0 == 0x2C || (0x30...0x39).contains($0) }):
+        case "port" where !text.utf8.allSatisfy({ $0 == 0x2C || $0.isASCIIDigit }):
           return false
         case "host" where text.contains("@"): return false
         default: break
