@@ -73,7 +73,7 @@ let package = Package(
     layer("Kernel", ["CLinux", "Primitives"]),
     layer("OpenSSL", ["COpenSSL", "Primitives"]),
     layer("Postgres", ["CLibpq", "Primitives"]),
-    layer("EmbeddedPostgres", ["Kernel"]),
+    layer("EmbeddedPostgres", ["Kernel", "Primitives"]),
     layer("SharedSQL", ["Postgres"]),
     layer("Journal", ["SharedSQL", "Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
@@ -97,7 +97,9 @@ let package = Package(
         "Conversations", "Webhooks", "Automation", "Directory", "Tokens", "Postgres", "OpenSSL",
         "Kernel", "Chat", "Wire", "JSON", "Primitives",
       ]),
-    layer("Settings", [.product(name: "Configuration", package: "swift-configuration")]),
+    layer(
+      "Settings",
+      ["Kernel", "Primitives", .product(name: "Configuration", package: "swift-configuration")]),
     layer(
       "Gateway",
       [

@@ -1,4 +1,4 @@
-# Installs system packages on Debian and Ubuntu. Read by run and test, not run by itself.
+# Installs system packages on Debian and Ubuntu. Sourced by the other scripts.
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -15,7 +15,7 @@ have_package() {
   [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# Any PostgreSQL's server programs will do, wherever they come from.
+# Whether the server programs of any PostgreSQL are installed.
 have_postgresql() {
   local directory
   for directory in /usr/lib/postgresql/*/bin /usr/local/pgsql/bin /usr/pgsql-*/bin; do
@@ -26,7 +26,7 @@ have_postgresql() {
 
 require_swift() {
   command -v swift >/dev/null ||
-    fail "there is no swift here. Swift 6.3 is needed: https://www.swift.org/install/linux/"
+    fail "swift is not installed. Swift 6.3 is needed: https://www.swift.org/install/linux/"
   local version
   version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
   case $version in
@@ -34,7 +34,7 @@ require_swift() {
   esac
 }
 
-# install_packages PACKAGE…: those that are missing. `postgresql` stands for any PostgreSQL server.
+# install_packages PACKAGE…: installs the missing ones. `postgresql` means any PostgreSQL server.
 install_packages() {
   local package missing=()
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
@@ -50,13 +50,13 @@ install_packages() {
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
-    fail "missing packages, and no sudo to install them. As root: apt-get install ${missing[*]}"
+    fail "packages are missing, and sudo is not available. Run as root: apt-get install ${missing[*]}"
   fi
   say "Installing system packages: ${missing[*]}"
   as_root apt-get update -q >&2 ||
-    say "apt-get update failed; trying with the package lists that are here."
-  # Debian's postgresql would create and start a server of its own. Chirrup runs a private one, so that one
-  # is not made; the setting is for this installation only.
+    say "apt-get update failed; trying with the existing package lists."
+  # Debian's postgresql package creates and starts a cluster. Chirrup runs a private one, so a setting
+  # prevents it during this installation.
   local setting=/etc/postgresql-common/createcluster.d/chirrup-installs.conf
   as_root mkdir -p "$(dirname $setting)"
   printf 'create_main_cluster = false\n' | as_root tee $setting >/dev/null
@@ -67,7 +67,7 @@ install_packages() {
   [ $status = 0 ] || fail "apt-get could not install ${missing[*]} (see above)"
 }
 
-# On a system without apt, only say what is missing.
+# Without apt: lists the missing packages and fails.
 require_elsewhere() {
   local package missing=()
   for package; do
@@ -80,13 +80,13 @@ require_elsewhere() {
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=("Python 3 with venv") ;;
     binutils) command -v objcopy >/dev/null || missing+=("binutils") ;;
     node-typescript) command -v tsc >/dev/null || missing+=("TypeScript's compiler") ;;
-    mmdebstrap) ;; # what needs it is not tried without it
+    mmdebstrap) ;; # optional: tests that need it are skipped
     chromium) [ -n "$(find_chromium)" ] || missing+=("Chromium") ;;
     *) command -v "$package" >/dev/null || missing+=("$package") ;;
     esac
   done
   [ ${#missing[@]} = 0 ] ||
-    fail "this is no Debian or Ubuntu, so please install yourself: $(printf '%s; ' "${missing[@]}")and start again"
+    fail "this system has no apt. Install these, then start again: $(printf '%s; ' "${missing[@]}")"
 }
 
 find_chromium() {

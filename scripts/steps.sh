@@ -1,8 +1,8 @@
-# What the steps of scripts/test do that takes more than one command. Read by each step's shell, not run by itself.
-# `outputs` is the folder for what they print.
+# Functions for the steps of scripts/test that take more than one command. Sourced by each step's shell.
+# `outputs` is the folder for their output.
 . scripts/packages.sh
 
-# at_once COMMAND…: each a line of shell; they run side by side. Those that failed are shown last.
+# at_once COMMAND…: runs lines of shell in parallel. The output of failed ones comes last.
 at_once() {
   local index status=0 begin=$SECONDS pids=() failed=()
   for ((index = 1; index <= $#; index++)); do
@@ -38,7 +38,7 @@ install_python_packages() {
     cp scripts/requirements.txt .venv/requirements.txt
 }
 
-# Debian's package; Ubuntu has none, so there playwright brings its own.
+# Debian's package; on Ubuntu, which has none, playwright's.
 install_chromium() {
   [ -z "$(find_chromium)" ] || return 0
   if apt-cache show chromium >/dev/null 2>&1; then
@@ -48,7 +48,7 @@ install_chromium() {
   fi
 }
 
-# A current node comes with playwright, for machines whose own has no WebSocket client.
+# Playwright's node, for machines whose own has no WebSocket client.
 install_node() {
   local has_websocket='process.exit(globalThis.WebSocket ? 0 : 1)'
   node --experimental-websocket -e "$has_websocket" 2>/dev/null ||
@@ -56,19 +56,17 @@ install_node() {
       .venv/bin/node
 }
 
-# The sources of the browser side have no faults, and what was built of them is committed. Where the programs for that
-# cannot be had, it is not tried.
+# Checks the browser's sources, and that the committed build is current. Skipped where the tools are not available.
 browser_files() {
   (install_packages esbuild zopfli brotli node-typescript eslint) || return 77
   scripts/web --check
 }
 
-# Of one test, and of all of them: on a quiet machine of two cores all take a minute and a half, and under the address
-# sanitizer six.
+# Time limits of one test, and of all. On an idle machine with two cores all take 1.5 minutes, with the address sanitizer
+# six.
 test_minutes=15 tests_minutes=85
 
-# Without the lines that only say that a test began. Behind a failure, everything that was not as expected again,
-# and what was going on when a test's process ended at once.
+# Omits the lines about starting tests. After a failure it repeats all issues, and the message of a crash.
 unit_tests() {
   local output=$outputs/unit-tests colour=$'(\e\\[[0-9;]*m)?' status=0
   scripts/within --each-test $((60 * test_minutes)) $((60 * tests_minutes)) "the unit tests" swift test "$@" 2>&1 |
@@ -83,7 +81,7 @@ unit_tests() {
   return $status
 }
 
-# sanitized_tests KIND FOLDER. Leaks are not looked for: the Swift runtime keeps its metadata for ever.
+# sanitized_tests KIND FOLDER. Without leak detection, because the Swift runtime never frees its metadata.
 sanitized_tests() {
   ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS="suppressions=$PWD/Tests/thread-sanitizer.txt" \
     unit_tests --sanitize="$1" --scratch-path "$2" --skip-build "${@:3}"

@@ -1,13 +1,13 @@
-/// When the next message is due: an open arrival process, which does not wait for the gateway.
+/// The due times of messages: an open arrival process, which does not wait for the gateway.
 import ArgumentParser
 import Foundation
 import Primitives
 
 struct Arrivals {
   enum Spacing: String, CaseIterable, ExpressibleByArgument, Sendable, Codable {
-    /// Independent people: exponential gaps (a Poisson process).
+    /// Exponential gaps (a Poisson process), as independent people produce them.
     case poisson
-    /// A metronome.
+    /// Equal gaps.
     case constant
   }
 
@@ -31,7 +31,7 @@ struct Arrivals {
 
   var isOver: Bool { next >= ends }
 
-  /// The due time of one message if it has come.
+  /// The due time of the next message, if it has come.
   mutating func take(_ now: Instant) -> Instant? {
     guard next <= now, !isOver else { return nil }
     defer { advance() }

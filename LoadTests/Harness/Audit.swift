@@ -1,4 +1,4 @@
-/// The last word: what the ledger heard is compared with what PostgreSQL stores, row by row.
+/// The final comparison of the ledger with the rows in PostgreSQL.
 import Postgres
 import Primitives
 
@@ -9,8 +9,8 @@ struct StoredMessage: Equatable {
   var body: [UInt8]
 }
 
-/// Compares one session's log with its rows, which are in the order of seq. Pure, so the tests
-/// plant faults.
+/// Compares one session's log with its rows, which are in the order of seq. Pure, so that tests can
+/// inject faults.
 func compare(
   _ log: Ledger.Log, _ rows: [StoredMessage], lastSeq: Int, stamp: Stamp, bodies: Bodies,
   _ violations: inout Violations
@@ -30,13 +30,13 @@ func compare(
       violations.note(.mismatched, "\(place): the row has another body than \(row.id)'s")
     }
     guard row.seq <= log.head else {
-      violations.note(.lost, "\(place): stored as \(row.id), and nobody was shown it")
+      violations.note(.lost, "\(place): \(row.id) is stored, but was delivered to no client")
       continue
     }
     guard row.seq >= log.first else { continue }
     let slot = log.slots[row.seq - log.first]
     if slot.id != .zero, slot.id != row.id {
-      violations.note(.mismatched, "\(place): the row is \(row.id), and \(slot.id) was shown")
+      violations.note(.mismatched, "\(place): the row is \(row.id), but \(slot.id) was delivered")
     }
   }
   if expected <= log.head {
@@ -51,14 +51,14 @@ func compare(
   }
 }
 
-/// Reads the rows of all sessions, some sessions at a time.
+/// Reads the rows of all sessions in batches.
 struct Audit {
   private static let rowsAtOnce = 20_000
 
   let stamp: Stamp
   let bodies: Bodies
   private(set) var rowCount = 0
-  /// Of them, this run's own.
+  /// The rows whose ids this run made.
   private(set) var ownRowCount = 0
   private(set) var sessionCount = 0
   var violations = Violations()

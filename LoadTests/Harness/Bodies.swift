@@ -1,14 +1,14 @@
-/// The text of a message, a function of its id alone: so a checker that knows the id knows the
-/// body.
+/// The text of a message as a function of its id, so that a receiver can verify the body from the
+/// id alone.
 ///
 /// A body is the id followed by a filler of several scripts, emoji and characters that JSON
-/// escapes. The filler starts at one of 64 places, chosen by the id, so that a buffer that was
-/// mixed up shows.
+/// escapes. The id selects one of 64 starting points in the filler, so that the bytes of another
+/// message's buffer are detected.
 import Primitives
 
 struct Bodies: Sendable {
   let byteCount: Int
-  /// By `id.low & 63`: as the text is stored, and as it is written inside a JSON string.
+  /// By `id.low & 63`: the stored text, and its escaped form in a JSON string.
   private let fillers: [[UInt8]]
   private let escapedFillers: [[UInt8]]
 

@@ -1,8 +1,8 @@
-/// Who plays: sessions, their visitors, and the operators' connections, split over the loops so
-/// that a session and everybody in it live on one loop.
+/// The clients of a run: sessions, their visitors and the operators' connections, split over the
+/// loops so that all clients of a session are on one loop.
 import Primitives
 
-/// What `chirrup token` printed about one person.
+/// One line of output of `chirrup token`.
 struct Credential: Equatable, Sendable, Codable {
   enum Kind: String, Codable { case visitor, operator_ }
 
@@ -18,30 +18,29 @@ struct Cast: Sendable, Codable {
     var number: Int
     var role: Client.Role
     var token: String
-    /// Places in `sessions`.
+    /// Indices in `sessions`.
     var sessions: [Int]
     var habit = Habit.plain
   }
 
-  /// What a client does besides talking.
+  /// A client's behaviour besides sending.
   enum Habit: String, Codable {
     case plain
     /// Offers permessage-deflate.
     case deflating
-    /// Reads in fits.
+    /// Receives through the fault proxy's slow listener.
     case slow
-    /// Leaves and comes back late.
+    /// Disconnects at times and reconnects late.
     case wandering
-    /// Ceases to read, when it is told to; the kernel keeps little for it.
+    /// Stops reading on request; its receive buffer is small.
     case stopping
   }
 
   var sessions: [Identifier] = []
   var parts: [Part] = []
 
-  /// Sessions are dealt to the operators in turn, each to as many of one loop as
-  /// `operatorsPerSession` says in the mean; an operator opens as many connections as its share
-  /// needs.
+  /// Deals the sessions to the operators in turn. Each session gets `operatorsPerSession` operators
+  /// of its loop on average, and an operator opens as many connections as its subscriptions need.
   static func split(
     _ credentials: [Credential], loops: Int, operatorsPerSession: Double = 1, subscriptionsMax: Int
   ) -> [Cast] {
@@ -80,7 +79,7 @@ struct Cast: Sendable, Codable {
     return casts
   }
 
-  /// The operators of a session: the one whose turn it is, and the next ones of the same loop.
+  /// The operators of a session: the next in turn, and the following ones of the same loop.
   private static func followers(
     of session: Int, _ turn: Int, _ mean: Double, _ loops: Int, _ operators: [Credential]
   ) -> [Int] {

@@ -1,5 +1,4 @@
-/// `chirrup-load chat`: visitors and operators with real tokens, at an open arrival rate,
-/// verified.
+/// `chirrup-load chat`: visitors and operators with real tokens at an open arrival rate, verified.
 import ArgumentParser
 import Foundation
 import Kernel
@@ -7,24 +6,24 @@ import Primitives
 
 struct Chat: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Visitors and operators talk; every message is accounted for.",
+    abstract: "Visitors and operators talk; every message is verified.",
     discussion: """
-      Messages become due at a rate that does not wait for the gateway, and latencies count from \
-      the due time. At the end every ack must be in the database once, and every subscriber must \
-      have been shown 1, 2, 3, … to the last message. Ends with 1 if a promise was broken, with 3 \
-      if a threshold was missed, with 2 if it could not run.
+      Messages become due at a rate that does not depend on the gateway, and latencies count from \
+      the due time. At the end each acknowledged message must be in the database once, and every \
+      subscriber must have received 1, 2, 3, … to the last one. Exit status: 1 after a broken \
+      promise, 3 after a missed threshold, 2 if it could not run.
       """)
 
   @OptionGroup(title: "Gateway") var gateway: GatewayOptions
   @OptionGroup(title: "Clients") var who: CredentialOptions
   @OptionGroup(title: "Run") var crew: CrewOptions
-  @Option(help: "Visitors, each with a session of its own.")
+  @Option(help: "Visitors, each with its own session.")
   var visitors = 100
-  @Option(help: "Operators, among whom the sessions are split.")
+  @Option(help: "Operators; the sessions are split among them.")
   var operators = 2
-  @Option(help: "Operators who follow a session, in the mean: with 1.5 every second one has two.")
+  @Option(help: "Operators per session on average: with 1.5 every second session has two.")
   var operatorsPerSession = 1.0
-  @Option(help: "Messages due a second, all senders together.")
+  @Option(help: "Messages due per second, of all senders together.")
   var rate = 100.0
   @Option(help: "Gaps between messages: poisson or constant.")
   var arrivals = Arrivals.Spacing.poisson
@@ -32,11 +31,11 @@ struct Chat: ParsableCommand {
   var seconds = 10
   @Option(help: "Bytes of a message's body.")
   var bodyBytes = 100
-  @Option(help: "Part of the messages that operators send.")
+  @Option(help: "Share of the messages that operators send, 0 to 1.")
   var operatorShare = 0.3
-  @Option(help: "Subscriptions of one operator's connection; a larger share opens several.")
+  @Option(help: "Subscriptions per connection of an operator; more sessions need more connections.")
   var subscriptions = 128
-  @Option(help: "Seconds that a client waits at most before it reconnects.")
+  @Option(help: "Longest delay before a client reconnects, in seconds.")
   var backoffSeconds = 5
   @OptionGroup(title: "Report") var report: ReportOptions
 
@@ -109,7 +108,7 @@ struct Chat: ParsableCommand {
       works, progressSeconds: crew.progressSeconds, title: report.title ?? headline,
       plannedSeconds: seconds
     ) { recorder($0, target) }
-    // Nobody starts while another one still connects.
+    // No process sends before all clients are connected.
     if try members.await(step: 0, seconds: crew.settleSeconds + 30) { try members.take() }
     let result = try members.results(afterSeconds: seconds)
     record.add(latency: "ack", result.latencies.ack)

@@ -1,21 +1,20 @@
 /// One client of protocol chirrup.v1 as a pure state machine: a visitor, or one connection of an
 /// operator.
 ///
-/// It says hello, subscribes from where it was, keeps its outbox full and in order, answers
-/// pings, retries under the same ids, and reconnects as the close code's hundred asks. Every
-/// message it is shown goes to the ledger. It owns no socket and reads no clock, so the tests
-/// read as transcripts.
+/// It sends hello, subscribes from its last position, sends its outbox in order, answers pings,
+/// retries under the same ids, and reconnects by the class of the close code. The ledger records
+/// every received message. It owns no socket and reads no clock, so the tests read as transcripts.
 import Primitives
 
 struct Client {
   enum Stage: Equatable {
-    /// Connects again at the instant.
+    /// Reconnects at this instant.
     case offline(until: Instant)
     case connecting
-    /// `hello` is on its way.
+    /// `hello` was sent, without an answer yet.
     case greeting
     case online
-    /// Told to stop, or unable to go on.
+    /// A close code forbids a reconnect, or the client cannot continue.
     case stopped
   }
 
@@ -29,13 +28,13 @@ struct Client {
   struct Subscription {
     enum State { case absent, requested, current }
 
-    /// The session's number in the ledger, and its id.
+    /// The session's index in the ledger.
     let log: Int
     let session: Identifier
     var state = State.absent
-    /// The seq that must come next; everything before it was shown to this client.
+    /// The next expected seq; everything before it was received.
     var next = 1
-    /// `next` when it was last asked for: what `from` must say.
+    /// `next` at the last subscribe: the `from` that the answer must have.
     var asked = 1
     var epoch = ""
     var isLive = false
@@ -49,31 +48,30 @@ struct Client {
   var stage = Stage.offline(until: .zero)
   var subscriptions: [Subscription]
   var outbox = Outbox()
-  /// Subscriptions whose visitor wrote and was not answered yet, oldest first.
+  /// Subscriptions with an unanswered message of their visitor, oldest first.
   var unanswered: [Int32] = []
 
   let positions: [Identifier: Int]
   var attempt = 0
   var wasOnline = false
-  /// Whether what it is shown counts for the latencies.
+  /// Whether its received messages count for the latencies.
   var isTimed = true
   private let backoffMaxMilliseconds: Int
   var inFlightMax = 1
   private var absentCount = 0
   var requestedCount = 0
-  /// Nothing is sent and no subscription retried before this.
+  /// No send and no retry of a subscription happens before this.
   var notBefore = Instant.zero
   var silenceMilliseconds: Int64 = 40_000
   var silenceEnds = Instant.never
-  /// Set by `drain`: when to change the connection.
+  /// When to reconnect, set by a `drain` event.
   var moveAt = Instant.never
 
   private static let connectTimeoutMilliseconds: Int64 = 20_000
-  /// Numbers of messages are refs below this; above it are hello and the subscriptions.
+  /// Message numbers are refs below this; hello and the subscriptions have refs from here on.
   static let helloRef = Stamp.numbersMax
   static let unansweredMax = 64
-  /// Subscribing counts for the gateway's rate limit of commands, so few answers are awaited at
-  /// once.
+  /// The gateway's rate limit counts subscribes, so only a few are outstanding at a time.
   private static let subscribesAtOnce = 64
 
   init(
@@ -92,12 +90,12 @@ struct Client {
     absentCount = subscriptions.count
   }
 
-  /// Everything subscribed and its backlog shown.
+  /// Everything is subscribed, and its backlog was received.
   var isSettled: Bool {
     stage == .online && absentCount == 0 && subscriptions.allSatisfy { $0.isLive }
   }
 
-  /// When `tick` wants to be called, at the latest.
+  /// The latest time of the next `tick`.
   var deadline: Instant {
     switch stage {
     case .offline(let until): return until
@@ -115,7 +113,7 @@ struct Client {
     absentCount > 0 && requestedCount < Client.subscribesAtOnce
   }
 
-  // MARK: the connection
+  // MARK: The connection
 
   mutating func connecting(now: Instant) {
     stage = .connecting
@@ -127,8 +125,8 @@ struct Client {
     output.hello(ref: Client.helloRef, token: token)
   }
 
-  /// The connection is gone, by a close frame with a code or without one; `label` names the
-  /// reason.
+  /// The connection ended, with or without the code of a close frame; `label` is the reason in the
+  /// report.
   mutating func closed(code: UInt16?, label: String, now: Instant, _ book: inout Scorebook) {
     if stage == .stopped { return }
     book.counters.closes[label, default: 0] += 1
@@ -153,7 +151,7 @@ struct Client {
       let delay = Int64.random(in: 0...1000, using: &book.random)
       stage = .offline(until: now.advanced(byMilliseconds: delay))
     default:
-      // Full jitter: anywhere between nothing and twice the last bound.
+      // Full jitter: between 0 and a bound that doubles.
       let bound = min(backoffMaxMilliseconds, 1000 << min(attempt, 16))
       attempt += 1
       let delay = Int64.random(in: 0...Int64(bound), using: &book.random)
@@ -174,7 +172,7 @@ struct Client {
     if now >= moveAt { return .close(1000) }
     if now >= notBefore {
       subscribeAbsent(&output)
-      // While answers are missing the pipeline stays held: the last one calls again.
+      // The outbox stays held while answers are outstanding; the last answer leads here again.
       if outbox.isHeld, outbox.inFlight > 0 { return .none }
       notBefore = .zero
       if outbox.isHeld { outbox.rewind() }
@@ -183,9 +181,9 @@ struct Client {
     return .none
   }
 
-  // MARK: sending
+  // MARK: Sending
 
-  /// A message is due: it gets its id and goes into the outbox.
+  /// A message is due: it gets its id and is appended to the outbox.
   mutating func compose(
     subscription: Int, due: Instant, _ book: inout Scorebook, _ output: inout CommandBuffer
   ) {

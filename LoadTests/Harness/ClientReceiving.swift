@@ -1,8 +1,8 @@
-/// What a client makes of each frame: its own state, and the ledger's entry.
+/// A client's reaction to each event of the gateway.
 import Primitives
 
 extension Client {
-  /// One object from the gateway; `text` is the message it stands in.
+  /// Handles one event; `text` is the message that contains it.
   mutating func receive(
     _ event: ServerEvent, _ text: RawSpan, now: Instant, _ book: inout Scorebook,
     _ output: inout CommandBuffer
@@ -46,7 +46,7 @@ extension Client {
     wasOnline = true
     inFlightMax = max(1, event.inFlightMax)
     if event.silenceMilliseconds > 0 {
-      // As the protocol asks of clients: interval + timeout + 5 s.
+      // PROTOCOL.md, heartbeat: a client waits for interval + timeout + 5 s.
       silenceMilliseconds = Int64(event.silenceMilliseconds) + 5000
     }
     silenceEnds = now.advanced(byMilliseconds: silenceMilliseconds)
@@ -77,7 +77,7 @@ extension Client {
     pump(&book, &output)
   }
 
-  /// `live` says up to where the backlog reached: exactly what was shown.
+  /// The seq of `live` is the end of the backlog, so the last received one.
   private mutating func wentLive(
     _ event: ServerEvent, _ book: inout Scorebook, _ output: inout CommandBuffer
   ) -> Action {
@@ -86,7 +86,7 @@ extension Client {
     guard event.seq >= subscriptions[index].next else { return .none }
     book.ledger.violations.note(
       .holes, count: event.seq - subscriptions[index].next + 1,
-      "\(place(event)) was called live at it and waits for \(subscriptions[index].next)"
+      "\(place(event)) got `live`, but expects \(subscriptions[index].next)"
     )
     return .close(4190)
   }
@@ -95,19 +95,19 @@ extension Client {
     _ event: ServerEvent, _ text: RawSpan, now: Instant, _ book: inout Scorebook
   ) -> Action {
     guard let index = position(event) else {
-      book.ledger.violations.note(.mismatched, "a message of a session nobody subscribed to")
+      book.ledger.violations.note(.mismatched, "a message of a session without a subscription")
       return .none
     }
     book.counters.delivered += 1
     let subscription = subscriptions[index]
     if event.seq < subscription.next {
-      book.ledger.violations.note(.duplicated, "\(place(event)) waits for \(subscription.next)")
+      book.ledger.violations.note(.duplicated, "\(place(event)) expects \(subscription.next)")
       return .none
     }
     book.ledger.shown(subscription.log, seq: event.seq, id: event.id)
     if let id = event.id, book.stamp.isOwn(id) {
       if unescaped(event.body, in: text).map({ book.bodies.isBody($0, of: id) }) != true {
-        book.ledger.violations.note(.mismatched, "\(place(event)) sees another body than \(id)'s")
+        book.ledger.violations.note(.mismatched, "\(place(event)) got another body than \(id)'s")
       }
       if isTimed, book.stamp.client(of: id) != number {
         book.latencies.delivery(from: book.stamp.due(of: id), to: now)
@@ -121,7 +121,7 @@ extension Client {
     if event.seq > subscription.next {
       book.ledger.violations.note(
         .holes, count: event.seq - subscription.next,
-        "\(place(event)) waits for \(subscription.next)"
+        "\(place(event)) expects \(subscription.next)"
       )
       return .close(4190)
     }
@@ -136,7 +136,8 @@ extension Client {
       number < Client.helloRef, outbox.entry(number)?.id == id
     else {
       book.ledger.violations.note(
-        .mismatched, "an ack of nothing that waits: ref \(event.ref ?? -1) seq \(event.seq)")
+        .mismatched,
+        "an ack without an outstanding message: ref \(event.ref ?? -1) seq \(event.seq)")
       return
     }
     book.ledger.acked(subscriptions[index].log, seq: event.seq, id: id)
@@ -152,7 +153,7 @@ extension Client {
   ) -> Action {
     if event.retry {
       book.counters.retries[event.code, default: 0] += 1
-      // Half of the delay again at random, so that a crowd does not come back as one.
+      // Up to half of the delay is added at random, to spread the retries of many clients.
       let delay = Int64(max(event.retryAfterMilliseconds, 20))
       let jitter = Int64.random(in: 0...delay / 2, using: &book.random)
       notBefore = max(notBefore, now.advanced(byMilliseconds: delay + jitter))
@@ -177,13 +178,13 @@ extension Client {
     return .none
   }
 
-  /// A subscription that must be asked for again, soon.
+  /// Marks a subscription for a new subscribe, soon.
   private mutating func lapse(_ index: Int, now: Instant) {
     mark(index, .absent)
     if notBefore == .zero { notBefore = now.advanced(byMilliseconds: 100) }
   }
 
-  /// The log may have gone back: the copy is dropped and read again from the start.
+  /// The log may be shorter than before: the client reads it again from the start.
   private mutating func resynced(
     _ event: ServerEvent, _ book: inout Scorebook, _ output: inout CommandBuffer
   ) {

@@ -1,10 +1,9 @@
-/// What a client wants to say, as JSON texts one after another; the connection makes a frame of
-/// each.
+/// A client's outgoing commands as consecutive JSON texts; the connection makes a frame of each.
 import Primitives
 
 struct CommandBuffer {
   private(set) var bytes: [UInt8] = []
-  /// Where each text ends in `bytes`.
+  /// The end of each text in `bytes`.
   private(set) var ends: [Int] = []
 
   var isEmpty: Bool { ends.isEmpty }
@@ -14,7 +13,7 @@ struct CommandBuffer {
     ends.removeAll(keepingCapacity: true)
   }
 
-  /// Any text at all.
+  /// Appends any text.
   mutating func text(_ text: StaticString) {
     bytes.append(text)
     ends.append(bytes.count)

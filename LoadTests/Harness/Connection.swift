@@ -1,12 +1,12 @@
-/// One client's socket: TCP connect, opening handshake, frames both ways. It knows no protocol
-/// above frames.
+/// One client's socket: TCP connect, opening handshake, and frames in both directions. It knows no
+/// protocol above frames.
 import Compression
 import Kernel
 import OpenSSL
 import Primitives
 import Wire
 
-/// How a connection ended: the close code if there was one, and a word for the report.
+/// The end of a connection: the close code, if any, and a label for the report.
 struct ConnectionEnd: Equatable {
   var code: UInt16?
   var label: String
@@ -17,10 +17,10 @@ struct ConnectionEnd: Equatable {
 final class Connection {
   enum Phase { case connecting, upgrading, open }
 
-  /// What a call found; the texts of messages go to the closure meanwhile.
+  /// The result of a call; the texts of messages go to the closure during it.
   enum Outcome: Equatable {
     case going
-    /// The handshake is done: time for hello.
+    /// The handshake is done: hello can be sent.
     case opened
     case ended(ConnectionEnd)
   }
@@ -30,19 +30,19 @@ final class Connection {
   private let transport: Transport
   private let request: UpgradeRequest
   private var decoder = MessageDecoder(role: .client, limits: Connection.limits)
-  /// Received bytes of the response head, until it is whole.
+  /// Received bytes of the response head while it is incomplete.
   private var head: [UInt8] = []
   private var scanner = HeadScanner()
-  /// Set when permessage-deflate was agreed.
+  /// Set when permessage-deflate was negotiated.
   private var inflater: Inflater?
   private var keepsContext = false
-  /// Messages that came deflated.
+  /// The number of received messages that were deflated.
   private(set) var inflatedCount = 0
   private var pongs: [UInt64] = []
   private var output: [UInt8] = []
   private var written = 0
   private(set) var waitsForRoom = false
-  /// False for a client that has stopped reading.
+  /// False for a client that stopped reading.
   private var isReading = true
 
   private static let limits = MessageLimits(messageBytes: 4 << 20, fragments: 1024)
@@ -66,32 +66,32 @@ final class Connection {
     waitsForRoom = true
   }
 
-  /// Keeps epoll's interest in room to write equal to what is queued.
+  /// Registers for write readiness exactly while output is pending.
   func updateInterest(in epoll: borrowing Epoll, datum: UInt64) throws(Errno) {
-    // Before the end of its handshake TLS takes nothing, however much room there is.
+    // TLS accepts no data before the end of its handshake, even if the socket has room.
     let isBlocked =
       phase == .connecting || transport.hasUnsent
       || transport.isEstablished && written < output.count
     if isBlocked == waitsForRoom { return }
     waitsForRoom = isBlocked
-    try tellInterest(epoll, datum)
+    try applyInterest(epoll, datum)
   }
 
-  private func tellInterest(_ epoll: borrowing Epoll, _ datum: UInt64) throws(Errno) {
+  private func applyInterest(_ epoll: borrowing Epoll, _ datum: UInt64) throws(Errno) {
     let interest: Interest = isReading ? .read : []
     try transport.update(in: epoll, waitsForRoom ? interest.union(.write) : interest, datum: datum)
   }
 
-  /// Stops or goes on reading what the gateway sends.
+  /// Stops or resumes reading.
   func setReading(_ reads: Bool, in epoll: borrowing Epoll, datum: UInt64) throws(Errno) {
     guard reads != isReading else { return }
     isReading = reads
-    try tellInterest(epoll, datum)
+    try applyInterest(epoll, datum)
   }
 
   func keepLittle() throws(Errno) { try transport.keepLittle() }
 
-  /// Ends without a word: the gateway gets a RST.
+  /// The next close sends a RST.
   func reset() { try? transport.resetOnClose() }
 
   /// Frames and masks each text; `flush` sends them.
@@ -107,7 +107,7 @@ final class Connection {
     }
   }
 
-  /// A ping whose payload is a number, see `takePongs`.
+  /// Queues a ping with a number as its payload, see `takePongs`.
   func queuePing(_ number: UInt64, random: inout RandomStream) {
     let payload = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
     payload.withRawSpan {
@@ -116,7 +116,7 @@ final class Connection {
     }
   }
 
-  /// The numbers of the pings that were answered since the last call.
+  /// The numbers of the pings answered since the last call.
   func takePongs() -> [UInt64] {
     defer { pongs.removeAll() }
     return pongs
@@ -144,7 +144,7 @@ final class Connection {
     return .going
   }
 
-  /// The socket has become writable: connected, refused, or with room again.
+  /// The socket became writable: connected, refused, or with room again.
   func writable() -> Outcome {
     if phase == .connecting {
       do throws(Errno) {
@@ -159,8 +159,8 @@ final class Connection {
     return flush()
   }
 
-  /// Reads once into the loop's buffer, and hands the text of each message to `text`, which says
-  /// whether to go on.
+  /// Reads once into the loop's buffer and passes the text of each message to `text`, which returns
+  /// whether to continue.
   func readable(_ buffer: inout [UInt8], _ text: (RawSpan) -> Bool) -> Outcome {
     var outcome = Outcome.going
     let received = transport.receive(&buffer) { bytes in
@@ -195,7 +195,7 @@ final class Connection {
         keepsContext = !agreement.serverForgets
       }
       phase = .open
-      // Only a goodbye can stand behind the head: the gateway says nothing before hello.
+      // Only a close frame can follow the head, because the gateway sends nothing before hello.
       var rest = Array(head[count...])
       head = []
       let outcome = rest.withMutableRawSpan { decode(&$0, text) }
@@ -237,7 +237,7 @@ final class Connection {
     }
   }
 
-  /// RFC 7692 §7.2.2; nil for what does not inflate, or not to text.
+  /// RFC 7692 §7.2.2; nil for a payload that is not deflated UTF-8 text.
   private func inflate(_ location: MessageDecoder.Location, _ bytes: RawSpan) -> [UInt8]? {
     var output: [UInt8] = []
     let isWhole =
@@ -258,8 +258,8 @@ final class Connection {
     }
   }
 
-  /// RFC 6455 §5.5.3: a pong repeats the ping's payload. The mask may be zero: there is no
-  /// browser's cache between a load test and its gateway to be poisoned.
+  /// RFC 6455 §5.5.3: a pong repeats the ping's payload. The mask may be zero, because no browser
+  /// cache is on the path (§10.3).
   private func pong(_ location: MessageDecoder.Location, _ bytes: RawSpan) {
     switch location {
     case .inPlace(let range):
@@ -272,7 +272,7 @@ final class Connection {
     }
   }
 
-  /// The number of a ping of ours; nil for a pong that nobody asked for.
+  /// The number of one of our pings; nil for an unsolicited pong.
   private func word(_ location: MessageDecoder.Location, _ bytes: RawSpan) -> UInt64? {
     guard case .inPlace(let range) = location, range.count == 8 else { return nil }
     return range.reversed().reduce(0) { $0 << 8 | UInt64(bytes.byte(at: $1)) }

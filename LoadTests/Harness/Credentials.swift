@@ -1,4 +1,4 @@
-/// Tokens of visitors and operators: from files, or from `chirrup token` run for the purpose.
+/// Tokens of visitors and operators, from files or from `chirrup token`.
 import Foundation
 import Kernel
 import Primitives
@@ -25,7 +25,7 @@ enum Credentials {
     return try parse([UInt8](data))
   }
 
-  /// Runs `chirrup token visitor|operator`; `place` says which gateway's: `--data-dir` or
+  /// Runs `chirrup token visitor|operator`. `place` names the gateway: `--data-dir` or
   /// `--database-url`.
   static func make(
     chirrup: String, kind: String, count: Int, workspace: String, place: [String],
@@ -48,7 +48,7 @@ enum Credentials {
     return try parse(finished.output)
   }
 
-  /// One JSON object a line; the field `visitor` or `operator` says which it is.
+  /// One JSON object per line; its field `visitor` or `operator` gives the role.
   static func parse(_ bytes: [UInt8]) throws(CredentialFailure) -> [Credential] {
     var credentials: [Credential] = []
     for line in bytes.split(separator: UInt8(ascii: "\n")) where !line.allSatisfy({ $0 <= 0x20 }) {

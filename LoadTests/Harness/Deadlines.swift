@@ -1,19 +1,19 @@
-/// A binary heap of (deadline, client): who wants to be called next.
+/// A binary heap of (deadline, client).
 ///
-/// Entries are never removed early: a client whose deadline moved is asked for its true one when
-/// an old entry comes up, so frames that push a deadline further away cost nothing.
+/// An entry is never removed early. When the entry of a client whose deadline moved comes up, the
+/// client is scheduled again, so frames that postpone a deadline cost nothing.
 import Primitives
 
 struct Deadlines {
   private var heap: [(deadline: Instant, client: Int)] = []
-  /// The earliest entry of each client, or never.
+  /// Each client's earliest entry; `.never` without one.
   private var scheduled: [Instant]
 
   init(clients: Int) { scheduled = Array(repeating: .never, count: clients) }
 
   var next: Instant { heap.first?.deadline ?? .never }
 
-  /// Makes sure that `client` comes up by `deadline`.
+  /// Ensures that `pop` returns `client` by `deadline`.
   mutating func schedule(_ client: Int, _ deadline: Instant) {
     guard deadline < scheduled[client] else { return }
     scheduled[client] = deadline
@@ -25,7 +25,7 @@ struct Deadlines {
     }
   }
 
-  /// A client whose entry has come up; schedule it again with its true deadline.
+  /// A client whose entry is due; the caller schedules it again with its current deadline.
   mutating func pop(_ now: Instant) -> Int? {
     guard let first = heap.first, first.deadline <= now else { return nil }
     let last = heap.removeLast()

@@ -1,4 +1,4 @@
-/// A look at a server from outside: whether it is there, and what it answers to a GET.
+/// Checks from outside whether a server listens, and reads its answer to a GET.
 import Kernel
 import Primitives
 
@@ -10,7 +10,7 @@ enum HTTPProbe {
   private static let answerMilliseconds: Int64 = 1_000
   private static let ok = Array("HTTP/1.1 200".utf8)
 
-  /// A connection opens, and stays so for the moment.
+  /// Whether a connection opens and is not closed at once.
   static func accepts(_ target: Target) -> Bool {
     guard let probe = try? ProbeSocket(target, milliseconds: answerMilliseconds) else {
       return false
@@ -19,7 +19,7 @@ enum HTTPProbe {
     return buffer.withMutableRawSpan { probe.socket.receive(into: &$0) } == .wouldBlock
   }
 
-  /// GET of the target's path is answered with 200.
+  /// Whether a GET of the target's path is answered with 200.
   static func answersOK(_ target: Target) -> Bool {
     let answer = try? get(
       target, path: target.path, milliseconds: answerMilliseconds, isWhole: { $0.count >= ok.count }
@@ -27,7 +27,7 @@ enum HTTPProbe {
     return answer?.starts(with: ok) ?? false
   }
 
-  /// Head and body, up to the end of the connection or until it is whole.
+  /// Reads head and body, to the end of the connection or until `isWhole`.
   static func get(
     _ target: Target, path: String, milliseconds: Int64, isWhole: ([UInt8]) -> Bool = { _ in false }
   ) throws -> [UInt8] {
@@ -54,7 +54,7 @@ enum HTTPProbe {
     throw ProbeFailure(description: "no answer in \(milliseconds) ms")
   }
 
-  /// A connection that is open.
+  /// An open connection.
   private final class ProbeSocket {
     let socket: FileDescriptor
     private let epoll: Epoll
@@ -66,7 +66,7 @@ enum HTTPProbe {
       try epoll.add(socket, .write, datum: 0)
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(clamping: milliseconds))
       guard events.count == 1, !events[0].isHungUp else {
-        throw ProbeFailure(description: "nobody listens")
+        throw ProbeFailure(description: "the connection was refused")
       }
     }
 

@@ -1,4 +1,4 @@
-/// `chirrup-load idle`: what a connection that does nothing costs the gateway.
+/// `chirrup-load idle`: the memory and processor time of idle connections.
 import ArgumentParser
 import Foundation
 import Kernel
@@ -6,12 +6,12 @@ import Primitives
 
 struct Idle: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Opens many connections, lets them rest, and measures the gateway's memory.",
+    abstract: "Open many connections and measure the gateway's memory while they are idle.",
     discussion: """
-      Each connection says one thing and hears the answer, as a chat would: the echo repeats a \
-      word (the gateway needs --debug-echo), the chat says hello with a token and, with \
-      --subscribe, follows its session. Then nothing but answers to pings. The first \
-      \(Idle.warmCount) are not counted: what the gateway makes once is theirs.
+      Each connection exchanges one message first: the echo returns a word (the gateway needs \
+      --debug-echo), the chat answers hello and, with --subscribe, the subscription of the \
+      token's session. Afterwards it only answers pings. The first \(Idle.warmCount) connections \
+      are not counted, because they pay for the gateway's one-time allocations.
       """)
 
   @Argument(help: "ws://ADDRESS:PORT/debug/echo, or …/api/v1/ws with tokens; wss:// for TLS.")
@@ -20,13 +20,13 @@ struct Idle: ParsableCommand {
   var pid: Int
   @Option(help: "Connections.")
   var connections = 10_000
-  @Option(help: "Connections begun in a second; 0 is as many as possible.")
+  @Option(help: "Connections opened per second; 0 for as many as possible.")
   var rate = 0
   @Flag(help: "Offer permessage-deflate.")
   var deflate = false
-  @Flag(help: "Follow the token's session, as a visitor does.")
+  @Flag(help: "Subscribe to the token's session, as a visitor does.")
   var subscribe = false
-  @Option(help: "Seconds of rest before the memory is read.")
+  @Option(help: "Idle seconds before the memory is read.")
   var seconds = 10
   @OptionGroup var trust: TrustOptions
   @OptionGroup(title: "Clients of the chat") var who: CredentialOptions
@@ -44,7 +44,7 @@ struct Idle: ParsableCommand {
     try checkRange("--seconds", seconds, 1...3_600)
     if !target.isEcho { try who.check() }
     guard !target.isEcho || !subscribe else {
-      throw ValidationError("--subscribe is for the chat, which has sessions")
+      throw ValidationError("--subscribe needs the chat; the echo has no sessions")
     }
   }
 

@@ -1,8 +1,7 @@
-/// A cursor over JSON text (RFC 8259), for the few shapes that the gateway sends.
+/// A cursor over JSON text (RFC 8259), for the few objects that the gateway sends.
 ///
-/// The harness does not share the gateway's JSON code, so that a mistake there cannot hide
-/// itself. The text is passed to every call and never kept. Malformed text is a thrown value: the
-/// run then fails.
+/// The harness does not use the gateway's JSON code, so that it detects a mistake there. The text
+/// is passed to every call and never stored. Malformed text throws, and the run fails.
 import Primitives
 
 enum JSONFault: Error, Equatable {
@@ -14,7 +13,7 @@ enum JSONFault: Error, Equatable {
 struct JSONText: Equatable {
   var start = 0
   var count = 0
-  /// Whether backslashes have to be resolved.
+  /// Whether the string contains escapes.
   var escaped = false
 
   var range: Range<Int> { start..<start + count }
@@ -25,7 +24,7 @@ struct JSONCursor {
 
   private static let depthMax = 16
 
-  /// The next byte that is not white space, not consumed.
+  /// The next byte that is no white space; it is not consumed.
   mutating func peek(_ text: RawSpan) throws(JSONFault) -> UInt8 {
     while position < text.byteCount {
       let byte = text.byte(at: position)
@@ -130,7 +129,7 @@ private func isWordByte(_ byte: UInt8) -> Bool {
   }
 }
 
-/// The string's characters in UTF-8 with its escapes resolved, or nil when an escape is wrong.
+/// The string's UTF-8 bytes with its escapes resolved; nil for an invalid escape.
 func unescaped(_ string: JSONText, in text: RawSpan) -> [UInt8]? {
   let raw = text.extracting(string.range)
   var bytes: [UInt8] = []
@@ -165,7 +164,7 @@ func unescaped(_ string: JSONText, in text: RawSpan) -> [UInt8]? {
   return bytes
 }
 
-/// `XXXX` after `\u`, with the second half of a surrogate pair where one belongs.
+/// Reads `XXXX` after `\u`, and the second escape of a surrogate pair.
 private func unicodeEscape(_ raw: RawSpan, _ offset: inout Int) -> Unicode.Scalar? {
   guard let first = fourDigits(raw, &offset) else { return nil }
   guard 0xD800...0xDBFF ~= first else { return Unicode.Scalar(first) }

@@ -1,15 +1,15 @@
-/// Two histograms (HdrHistogram: 1 µs to 10 min, three significant digits): from the intended
-/// send time to the ack, and to the message's arrival at every other subscriber.
+/// Two histograms (HdrHistogram: 1 µs to 10 min, three significant digits): from a message's due
+/// time to its ack, and to its arrival at every other subscriber.
 ///
-/// The intended time, not the time of the write: a generator that waits for a slow server would
-/// otherwise leave out exactly the messages that waited (“coordinated omission”).
+/// Latencies count from the due time, not from the write: a generator that waits for a slow server
+/// would otherwise omit exactly the messages that waited (“coordinated omission”).
 import Histogram
 import Primitives
 
 struct Latencies: Sendable {
   private(set) var ack = Latencies.empty
   private(set) var delivery = Latencies.empty
-  /// Not handed over yet, see `hand`.
+  /// Recorded since the last `hand`.
   private var recentAck = Intervals.empty
   private var recentDelivery = Intervals.empty
   private(set) var lastRecorded = Instant.zero
@@ -36,7 +36,7 @@ struct Latencies: Sendable {
     recentDelivery.record(value)
   }
 
-  /// What was recorded since the last time, for the figures of this second.
+  /// Passes on the values since the last call, for the figures of the current second.
   mutating func hand(to intervals: Intervals) {
     intervals.hand("ack", &recentAck)
     intervals.hand("delivery", &recentDelivery)
@@ -52,7 +52,7 @@ struct Latencies: Sendable {
   }
 }
 
-/// Both histograms whole; the figure of the current second stays behind.
+/// Encodes the two total histograms, without the values of the current second.
 extension Latencies: Codable {
   private enum CodingKeys: CodingKey { case ack, delivery }
 

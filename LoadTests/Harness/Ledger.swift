@@ -1,27 +1,25 @@
-/// The verifier's memory: for each session the id at each seq, as acks and subscribers reported
-/// it.
+/// The verifier's state: for each session the id at each seq, as acks and subscribers reported it.
 ///
-/// Pure and small: 24 bytes a message, however many subscribers saw it. Invariant: the first
-/// report of a seq fills its slot, and every later report must agree.
+/// Pure and small: 24 bytes per message, independent of the number of subscribers. Invariant: the
+/// first report of a seq fills its slot, and every later report must agree.
 import Primitives
 
 struct Violations: Sendable, Equatable, Codable {
   enum Kind: String, CaseIterable, Sendable, Codable {
-    /// Acknowledged or committed, and missing: in the database, or at a subscriber when all was
-    /// quiet.
+    /// Acknowledged or committed, but missing in the database, or at a subscriber after the drain.
     case lost
-    /// Shown twice to a subscriber, or stored at two places.
+    /// Delivered twice to a subscriber, or stored twice.
     case duplicated
-    /// Messages of one sender stored in another order than it made them.
+    /// Messages of one sender, stored in another order than it made them.
     case reordered
-    /// A subscriber was shown a seq beyond the next one.
+    /// A subscriber received a seq beyond the next one.
     case holes
-    /// Two reports that contradict each other: another id at a seq, another body for an id.
+    /// Two contradicting reports: another id at a seq, or another body of an id.
     case mismatched
   }
 
   private(set) var counts: [Kind: Int] = [:]
-  /// The first few, in words.
+  /// The first few violations as text.
   private(set) var examples: [String] = []
   private static let examplesMax = 20
 
@@ -31,7 +29,7 @@ struct Violations: Sendable, Equatable, Codable {
 
   var total: Int { counts.values.reduce(0, +) }
 
-  /// Every kind, also those that did not happen.
+  /// All kinds, with their counts.
   var byName: [String: Int] {
     Dictionary(uniqueKeysWithValues: Kind.allCases.map { ($0.rawValue, self[$0]) })
   }
@@ -49,7 +47,7 @@ struct Violations: Sendable, Equatable, Codable {
 
 struct Ledger {
   struct Slot: Equatable {
-    /// Zero until somebody names it; a note's place holder never has one.
+    /// Zero before the first report with an id; the placeholder of a note has none.
     var id = Identifier.zero
     var acked = false
   }
@@ -63,12 +61,12 @@ struct Ledger {
     var head: Int { first + slots.count - 1 }
   }
 
-  /// A seq further away than this is a mistake and not a long conversation.
+  /// A seq this far beyond the first is an error, not a long conversation.
   private static let slotsMax = 1 << 24
 
   private(set) var logs: [Log]
   var violations = Violations()
-  /// Ids that were answered with a final error, which must never turn up.
+  /// Ids with a final error as answer, which must never be stored.
   private var refused: Set<Identifier> = []
 
   init(sessions: [Identifier]) { logs = sessions.map { Log(session: $0) } }
@@ -79,7 +77,7 @@ struct Ledger {
     logs[session].slots[index].acked = true
   }
 
-  /// A subscriber was shown `id` (nil for a place holder) at `seq`.
+  /// A subscriber received `id` at `seq`; nil for the placeholder of a note.
   mutating func shown(_ session: Int, seq: Int, id: Identifier?) {
     guard let index = slot(session, seq), let id else { return }
     report(session, index, id)
@@ -87,8 +85,8 @@ struct Ledger {
 
   mutating func refused(_ id: Identifier) { refused.insert(id) }
 
-  /// The last look: every sender's order, and ids at two places. `made` says how many messages a
-  /// client made.
+  /// Verifies every sender's order, and that no id is at two places. `made` returns the number of
+  /// messages that a client made.
   mutating func close(stamp: Stamp, made: (Int) -> Int) {
     for log in logs {
       var lastNumber: [Int: Int] = [:]

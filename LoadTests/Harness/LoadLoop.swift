@@ -1,7 +1,7 @@
-/// One thread, one epoll, its share of the clients: connect, load at an open rate, drain, close.
+/// One thread and one epoll for a share of the clients: connect, load at an open rate, drain,
+/// close.
 ///
-/// The clients are pure state machines; this is the only place that owns sockets and asks the
-/// clock.
+/// The clients are pure state machines; only this class owns sockets and reads the clock.
 import Kernel
 import OpenSSL
 import Primitives
@@ -9,20 +9,20 @@ import Synchronization
 
 struct LoadPlan: Sendable, Codable {
   var target: Target
-  /// Where those connect who read in fits.
+  /// The target of clients with `.slow` behaviour.
   var slowTarget: Target?
   var stamp: Stamp
   var bodyBytes: Int
   var ratePerSecond: Double
   var spacing: Arrivals.Spacing
   var seconds: Int
-  /// Of the messages, the part that operators send.
+  /// The share of the messages that operators send, 0 to 1.
   var operatorShare: Double
   var settleSeconds: Int
   var drainSeconds: Int
   var backoffMaxMilliseconds: Int
   var seed: UInt64
-  /// Connections of one loop that are under way at once.
+  /// Simultaneous connection attempts of one loop.
   var connectingMax = 256
 }
 
@@ -37,26 +37,25 @@ final class LoadLoop {
     didSet { nextProgress = .zero }
   }
   var nextProgress = Instant.zero
-  /// Where messages come from: for each session its visitors, and its operators with their
-  /// subscription.
+  /// The senders: for each session its visitors, and its operators with their subscription.
   let visitors: [[Int]]
   let operators: [[(client: Int, subscription: Int)]]
   let habits: [Cast.Habit]
-  /// One message is shown twice or not at all, to prove that somebody notices.
+  /// Falsifies one delivery, to test the verifier.
   var tamper: Tamper?
-  /// Set before the begin: it is told once everybody talks.
+  /// Becomes `tamper` when all clients are sending.
   var plannedTamper: Tamper?
-  /// Messages that become due whatever else goes on, and the sessions they are of: the first ones.
+  /// Due times of background traffic, which goes to the first `talkingSessions` sessions.
   var traffic: Arrivals?
   var talkingSessions: Int
-  /// Those who were cut off, while they come back.
+  /// Clients that were cut off, until all have recovered.
   var recovery: Recovery?
-  /// What is counted now, and what was counted in the phases before.
+  /// The current phase and the previous ones.
   var phases: [LoopPhase] = []
-  /// What went wrong without being a broken promise.
+  /// Problems that are no broken promises.
   var problems: [String] = []
   private(set) var stepCount = 0
-  /// Who takes part; the others were never asked to connect.
+  /// The number of clients that take part; the others have not connected yet.
   private(set) var activeCount = 0
 
   private let epoll: Epoll
@@ -65,7 +64,7 @@ final class LoadLoop {
   private var buffer = [UInt8](repeating: 0, count: 262_144)
   private var commands = CommandBuffer()
   private var deadlines: Deadlines
-  /// Tells a stale event from one of the client's new connection.
+  /// Distinguishes a client's new connection from stale events of the old one.
   private var generations: [UInt32]
   private var connectingCount = 0
   private var connectQueue: [Int] = []
@@ -107,7 +106,7 @@ final class LoadLoop {
       ledger: Ledger(sessions: cast.sessions))
   }
 
-  /// Waits until `wake` at the latest, and handles what came.
+  /// Waits until `wake` at the latest, and handles the events.
   func turn(until wake: Instant) throws(Errno) {
     let wait = max(0, wake.nanoseconds - SystemClock.now().nanoseconds)
     try epoll.wait(into: &events, timeoutNanoseconds: min(wait, 100_000_000))
@@ -135,7 +134,7 @@ final class LoadLoop {
 
   func startAll() throws(Errno) { start(clients.count) }
 
-  /// The first so many take part.
+  /// Lets the first `count` clients take part.
   func start(_ count: Int) {
     for client in activeCount..<max(activeCount, count) {
       deadlines.schedule(client, clients[client].deadline)
@@ -143,8 +142,8 @@ final class LoadLoop {
     activeCount = max(activeCount, count)
   }
 
-  /// Goes on until every loop of every process has come to this step, and returns the moment at
-  /// which all take it; nil when the run was ended.
+  /// Continues until every loop of every process has reached this step. Returns the common moment
+  /// of the step; nil when the run was stopped.
   func meet() throws(Errno) -> Instant? {
     shared.arrive()
     defer { stepCount += 1 }
@@ -157,7 +156,7 @@ final class LoadLoop {
 
   var isStopped: Bool { shared.stop.load(ordering: .relaxed) }
 
-  // MARK: connections
+  // MARK: Connections
 
   private func tick(_ client: Int, _ now: Instant) throws(Errno) {
     switch clients[client].tick(now: now, &book, &commands) {
@@ -221,7 +220,7 @@ final class LoadLoop {
     if outcome == .opened { try connectNext() }
   }
 
-  /// All objects of one message.
+  /// Handles all objects of one message.
   private func receive(_ client: Int, _ text: RawSpan) -> Client.Action {
     let now = SystemClock.now()
     var cursor = JSONCursor()
@@ -243,7 +242,8 @@ final class LoadLoop {
     return .none
   }
 
-  /// Whether a lie is told instead of this message: it is left out, or shown once before.
+  /// Falsifies this delivery if `tamper` is set: drops it, or delivers it twice. Returns whether it
+  /// was dropped.
   private func isSwallowed(
     _ client: Int, _ event: ServerEvent, _ text: RawSpan, _ now: Instant
   ) -> Bool {
@@ -254,14 +254,14 @@ final class LoadLoop {
     return lie == .dropDelivery
   }
 
-  /// The client's connection is gone from one moment to the next, and the gateway is told by a RST.
+  /// Closes the client's connection with a RST.
   func cutOff(_ client: Int) throws(Errno) {
     guard let connection = connections[client] else { return }
     connection.reset()
     try follow(connection, .ended(ConnectionEnd(code: nil, label: "own reset")))
   }
 
-  /// The client stops or goes on reading; meanwhile it misses nobody's pings.
+  /// Stops or resumes reading. Without reading, missing pings are no reason to reconnect.
   func setReading(_ client: Int, _ reads: Bool) throws(Errno) {
     try connections[client]?.setReading(reads, in: epoll, datum: datum(client))
     clients[client].silenceEnds =
@@ -270,7 +270,7 @@ final class LoadLoop {
     deadlines.schedule(client, clients[client].deadline)
   }
 
-  /// The client leaves and does not come back before `until`.
+  /// Disconnects the client until `until`.
   func sendAway(_ client: Int, until: Instant) throws(Errno) {
     try close(client, code: 1000)
     clients[client].stage = .offline(until: until)
@@ -312,7 +312,8 @@ final class LoadLoop {
     }
   }
 
-  /// Says goodbye without waiting for the answer: the client goes on with a new connection.
+  /// Sends a close frame without waiting for the answer; the client continues with a new
+  /// connection.
   private func close(_ client: Int, code: UInt16) throws(Errno) {
     guard let connection = connections[client] else { return }
     commands.removeAll()
@@ -323,7 +324,7 @@ final class LoadLoop {
     try follow(connection, .ended(ConnectionEnd(code: code, label: "own \(code)")))
   }
 
-  /// The last goodbye: the gateway's answer is awaited.
+  /// Closes all connections and waits for the gateway's close frames.
   func closeAll() throws(Errno) {
     phase = .closing
     for client in clients.indices {

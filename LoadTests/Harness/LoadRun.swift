@@ -1,5 +1,4 @@
-/// The course of one loop: everybody connects, messages come due, everything in flight is
-/// awaited, goodbye.
+/// The phases of one loop: connect, send, drain, close.
 import Kernel
 import Primitives
 import Synchronization
@@ -10,7 +9,7 @@ extension LoadLoop {
     try startAll()
     let didSettle = try settle(
       until: begin.advanced(byMilliseconds: Int64(plan.settleSeconds) * 1000))
-    // Nobody starts while another loop still connects, and nobody waits for one that cannot.
+    // No loop sends before all are connected, and none waits for a loop that cannot connect.
     if !didSettle { shared.stop.store(true, ordering: .relaxed) }
     let moment = didSettle ? try meet() : nil
     while let moment, SystemClock.now() < moment { try step(until: moment) }
@@ -38,7 +37,7 @@ extension LoadLoop {
     shared.finished.add(1, ordering: .sequentiallyConsistent)
   }
 
-  /// Until all who take part are subscribed and at the end of the log.
+  /// Waits until all active clients are subscribed and at the end of their logs.
   func settle(until limit: Instant) throws(Errno) -> Bool {
     while !clients[..<activeCount].allSatisfy({ $0.isSettled }) {
       if isStopped || SystemClock.now() >= limit { return false }
@@ -57,7 +56,7 @@ extension LoadLoop {
     traffic = nil
   }
 
-  /// From now on messages become due, until the time is over or `traffic` is cleared.
+  /// Lets messages become due until the time is over or `traffic` is nil.
   func talk(from start: Instant, seconds: Int = 1_000_000) {
     tamper = plannedTamper.take()
     traffic = Arrivals(
@@ -65,7 +64,8 @@ extension LoadLoop {
       seed: plan.seed &+ 1000 &+ UInt64(index))
   }
 
-  /// A session by chance, and who of it writes: an operator answers whoever waits longest.
+  /// A random session and its sender: a visitor, or an operator, who answers the longest waiting
+  /// visitor.
   func pickSender() -> (client: Int, subscription: Int) {
     let session = Int.random(in: 0..<talkingSessions, using: &book.random)
     if Double.random(in: 0..<1, using: &book.random) < plan.operatorShare,
@@ -78,15 +78,15 @@ extension LoadLoop {
     return (visitors[session].randomElement(using: &book.random) ?? 0, 0)
   }
 
-  /// Until every message is answered and every subscriber has been shown the last one. Gives up
-  /// when nothing has moved for the time of the plan.
+  /// Waits until every message is answered and every subscriber has received the last one. Gives up
+  /// after `drainSeconds` without progress.
   func drain() throws(Errno) {
     phase = .draining
     publishProgress()
     var moved = (acked: -1, delivered: -1)
     var reconnects = -1
     var limit = Instant.never
-    // Whoever only comes and goes does not keep the run alive for ever.
+    // Clients that only disconnect and reconnect do not count as progress.
     var latest = Instant.never
     while !isQuiet {
       let now = SystemClock.now()
@@ -159,7 +159,7 @@ extension LoadLoop {
         guard missing > 0 else { continue }
         book.ledger.violations.note(
           .lost, count: missing,
-          "session \(subscription.session): client \(client.number) was shown up to "
+          "session \(subscription.session): client \(client.number) received up to "
             + "\(subscription.next - 1) of \(head)")
       }
     }

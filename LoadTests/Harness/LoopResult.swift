@@ -1,5 +1,5 @@
-/// What a loop hands over at its end, and how the parts of several loops and processes become one:
-/// counters are added and histograms merged, so that a percentile is that of all clients together.
+/// The result of a loop, and the merge of several loops' and processes' results. Counters are added
+/// and histograms merged, so that a percentile is that of all clients together.
 import Histogram
 import Primitives
 
@@ -7,25 +7,26 @@ struct LoopResult: Sendable, Codable {
   var counters = Counters()
   var violations = Violations()
   var latencies = Latencies()
-  /// Stays where it is: each process compares its own sessions with the database.
+  /// Not encoded: each process compares its own sessions with the database.
   var logs: [Ledger.Log] = []
   var audit: Audited?
-  /// Messages nobody answered until the end, and whether everybody had connected at the start.
+  /// Messages without an answer at the end.
   var unsettled = 0
-  /// Messages of this run that every subscriber of their session was shown.
+  /// Messages of this run that every subscriber of their session received.
   var shownToAll = 0
+  /// Whether all clients connected and subscribed at the start.
   var didSettle = true
   var loadNanoseconds: Int64 = 0
-  /// From the begin of the load to its end, or to the last ack or delivery if that came later.
+  /// From the start of the load to its end, or to the last ack or delivery if that came later.
   var activeNanoseconds: Int64 = 0
-  /// Processor time while the load lasted, of the busiest loop.
+  /// Processor time of the busiest loop during the load.
   var busyNanoseconds: Int64 = 0
   var phases: [LoopPhase] = []
   var problems: [String] = []
 
   struct Audited: Sendable, Codable {
     var rows = 0
-    /// Of them, this run's own.
+    /// The rows whose ids this run made.
     var ownRows = 0
     var sessions = 0
   }
@@ -35,13 +36,13 @@ struct LoopResult: Sendable, Codable {
     case loadNanoseconds, activeNanoseconds, busyNanoseconds, phases, problems
   }
 
-  /// Of a core.
+  /// Share of a core, 0 to 1.
   var load: Double {
     loadNanoseconds > 0 ? Double(busyNanoseconds) / Double(loadNanoseconds) : 0
   }
 
   var problem: String? {
-    didSettle ? nil : "not everybody could connect and subscribe: \(counters.closes)"
+    didSettle ? nil : "not all clients could connect and subscribe: \(counters.closes)"
   }
 
   mutating func add(_ other: LoopResult) {
@@ -75,15 +76,15 @@ struct LoopResult: Sendable, Codable {
   }
 }
 
-/// What was counted in one part of a run that has several.
+/// The figures of one phase of a run.
 struct LoopPhase: Sendable, Codable {
   var made = 0
   var acked = 0
   var delivered = 0
   var latencies = Latencies()
-  /// Processor time of the loops in nanoseconds, all together.
+  /// Processor time of all loops together.
   var busyNanoseconds: Int64 = 0
-  /// Of those who were cut off: from that moment until live again.
+  /// From the cut of each client's connection until it is live again.
   var recovery = Latencies.empty
 
   mutating func add(_ other: LoopPhase) {
@@ -96,7 +97,7 @@ struct LoopPhase: Sendable, Codable {
   }
 }
 
-/// Who was cut off at one moment and came back when.
+/// Times until each client is live again after a simultaneous cut.
 struct Recovery {
   let began: Instant
   private var isBack: [Bool]

@@ -1,4 +1,4 @@
-/// The machine a figure was measured on, without which it says little.
+/// The machine of a measurement, for the report.
 import Foundation
 
 enum Machine {
@@ -10,7 +10,7 @@ enum Machine {
 
   static var kernel: String { "Linux \(text("/proc/sys/kernel/osrelease") ?? "unknown")" }
 
-  /// The distribution's own name for itself, os-release(5).
+  /// The distribution's name, os-release(5).
   static var system: String {
     value(of: "PRETTY_NAME", in: "/etc/os-release", separator: "=")?
       .trimmingCharacters(in: ["\"", "'"]) ?? "unknown system"

@@ -1,4 +1,4 @@
-/// chirrup-load: drives a gateway with many clients and proves what it promised them.
+/// chirrup-load: drives a gateway with many clients and verifies that it keeps its promises.
 import ArgumentParser
 import Foundation
 
@@ -6,10 +6,10 @@ import Foundation
 struct ChirrupLoad: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "chirrup-load",
-    abstract: "Load and prove a Chirrup gateway.",
+    abstract: "Put load on a Chirrup gateway and verify its promises.",
     subcommands: commands + [Compare.self, Diff.self, Redraw.self, Figures.self, Member.self])
 
-  /// Those that measure: a profile may be for one of them.
+  /// The commands that measure, for which a profile can be written.
   static let commands: [any ParsableCommand.Type] = [
     Chat.self, Echo.self, Fanout.self, Upgrades.self, Idle.self, Storm.self, Slow.self,
     Growth.self, Torture.self, Durable.self,
@@ -20,7 +20,7 @@ struct ChirrupLoad: ParsableCommand {
       main(try Profile.expand(Array(CommandLine.arguments.dropFirst()), commands: commands))
     } catch {
       FileHandle.standardError.write(Data("chirrup-load: \(error)\n".utf8))
-      // As for a mistake on the command line.
+      // The status of a mistake on the command line.
       Foundation.exit(ExitCode.validationFailure.rawValue)
     }
   }

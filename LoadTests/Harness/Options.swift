@@ -1,16 +1,16 @@
-/// What the commands ask for alike: where the gateway is, who the clients are, and how many
-/// processes they are split over.
+/// Options that several commands share: the gateway, the clients' credentials, and the number of
+/// processes.
 import ArgumentParser
 import EmbeddedPostgres
 import Foundation
 import Kernel
 import Primitives
 
-/// Whom a connection over TLS believes.
+/// The certificates that a TLS connection accepts.
 struct TrustOptions: ParsableArguments {
-  @Flag(help: "With wss://: any certificate will do.")
+  @Flag(help: "With wss://, accept any certificate.")
   var insecure = false
-  @Option(help: "With wss://: a PEM file of certificates to trust besides the system's.")
+  @Option(help: "With wss://, trust the certificates in this PEM file besides the system's.")
   var authority: String?
 
   func target(_ url: String) throws -> Target {
@@ -27,7 +27,8 @@ struct GatewayOptions: ParsableArguments {
   @Option(help: "The gateway: ws://ADDRESS:PORT[/PATH], or wss:// for TLS.")
   var url = "ws://127.0.0.1:8080"
   @OptionGroup var trust: TrustOptions
-  @Option(help: "Process id of the gateway, for its processor time and memory (of --data-dir's).")
+  @Option(
+    help: "The gateway's process id, for its processor time and memory; found through --data-dir.")
   var pid: Int?
 
   func validate() throws {
@@ -36,33 +37,34 @@ struct GatewayOptions: ParsableArguments {
     }
   }
 
-  /// The gateway's process; nil when nobody has said.
+  /// The gateway's process id; nil when no option names it.
   func process(_ who: CredentialOptions) -> Int? { pid ?? who.gateway }
 
   func target() throws -> Target { try trust.target(url) }
 }
 
-/// Who the clients are, and where their messages are looked for afterwards.
+/// Sources of the clients' tokens, and the database that the messages are verified in.
 struct CredentialOptions: ParsableArguments {
-  @Option(name: .customLong("tokens"), help: "A file of `chirrup token`; may be repeated.")
+  @Option(
+    name: .customLong("tokens"), help: "A file with output of `chirrup token`; may be repeated.")
   var tokenFiles: [String] = []
-  @Option(help: "The gateway's binary, to make the tokens with.")
+  @Option(help: "The chirrup binary, which issues the tokens.")
   var chirrup: String?
-  @Option(help: "The workspace of the tokens.")
+  @Option(help: "The workspace that tokens are issued for.")
   var workspace = "demo"
-  @Option(help: "The gateway's data directory: tokens and rows come from its PostgreSQL.")
+  @Option(help: "The gateway's data directory, whose PostgreSQL issues tokens and is verified.")
   var dataDir: String?
-  @Option(help: "The gateway's PostgreSQL: tokens and rows come from it.")
+  @Option(help: "The URL of the gateway's PostgreSQL, which issues tokens and is verified.")
   var databaseUrl: String?
 
-  /// A run may last as long.
+  /// Lifetime of the issued tokens, so the longest run.
   private static let lifetimeSeconds = 86_400
 
-  /// For those who talk with the gateway, and not with its echo.
+  /// Called by commands that use the chat protocol; the echo needs no tokens.
   func check() throws {
     guard !tokenFiles.isEmpty || chirrup != nil else {
       throw ValidationError(
-        "the chat needs tokens: give --tokens FILE, or --chirrup PATH with --data-dir or "
+        "the chat needs tokens: use --tokens FILE, or --chirrup PATH with --data-dir or "
           + "--database-url")
     }
   }
@@ -71,12 +73,12 @@ struct CredentialOptions: ParsableArguments {
     !tokenFiles.isEmpty || chirrup != nil || dataDir != nil || databaseUrl != nil
   }
 
-  /// The gateway that runs on the data directory.
+  /// Process id of the gateway that uses the data directory.
   var gateway: Int? { dataDir.flatMap { Place.process(in: $0 + "/gateway.lock") } }
 
   var hasDatabase: Bool { (dataDir ?? databaseUrl) != nil }
 
-  /// `database` is another one than the options name.
+  /// - Parameter database: a URL that overrides the options'.
   func gather(
     visitors: Int, operators: Int, database: String? = nil
   ) throws -> [Credential] {
@@ -85,7 +87,7 @@ struct CredentialOptions: ParsableArguments {
       + take(.operator_, operators, "operator", of: all)
   }
 
-  /// All that the files hold, and as many new ones.
+  /// All credentials of the files, and the requested number of new ones.
   func all(visitors: Int, operators: Int, database: String? = nil) throws -> [Credential] {
     var all: [Credential] = []
     for file in tokenFiles { all += try Credentials.read(file: file) }
@@ -117,27 +119,27 @@ struct CredentialOptions: ParsableArguments {
   }
 }
 
-/// How the clients are split, and how long things may take.
+/// The number of client processes, and timeouts.
 struct CrewOptions: ParsableArguments {
-  @Option(help: "Processes for the clients; 0 is as many as their descriptors need (ulimit -n).")
+  @Option(help: "Processes for the clients; 0 chooses by the descriptor limit (ulimit -n).")
   var processes = 0
-  @Option(help: "Seconds to wait for everybody to connect.")
+  @Option(help: "Seconds for all clients to connect and subscribe.")
   var settleSeconds = 120
-  @Option(help: "Seconds without any progress after which missing answers are given up.")
+  @Option(help: "Seconds without progress after which outstanding answers count as missing.")
   var drainSeconds = 30
-  @Option(help: "Seconds between two lines of progress where there is no terminal.")
+  @Option(help: "Seconds between progress lines when the output is no terminal.")
   var progressSeconds = 5
-  @Option(help: "Repeats the senders, gaps and delays of an earlier run.")
+  @Option(help: "Repeat the senders, gaps and delays of an earlier run.")
   var seed: UInt64?
   @Option(
     help: ArgumentHelp(
-      "Lies once, to prove that the checker convicts: drop-delivery, double-delivery",
+      "Falsify one delivery, to test the verifier: drop-delivery, double-delivery",
       visibility: .hidden))
   var tamper: Tamper?
 
   func validate() throws {
     guard tamper == nil || tamper == .dropDelivery || tamper == .doubleDelivery else {
-      throw ValidationError("--tamper knows drop-delivery and double-delivery")
+      throw ValidationError("--tamper must be drop-delivery or double-delivery")
     }
     try checkRange("--processes", processes, 0...64)
     try checkRange("--settle-seconds", settleSeconds, 1...3_600)
@@ -149,8 +151,8 @@ struct CrewOptions: ParsableArguments {
     Crew.processes(connections: connections, asked: processes, limit: Crew.connectionsMax)
   }
 
-  /// The processes' work but for their clients: each has its share of the rate, addresses of its
-  /// own to connect from where one address has too few ports, and its own chance.
+  /// The work of each process, without its clients: a share of the rate, a seed, and source
+  /// addresses where one address has too few ports.
   func works(
     _ count: Int, plan: LoadPlan, course: Course, connections: Int, database: String?
   ) -> [CrewWork] {
@@ -168,11 +170,11 @@ struct CrewOptions: ParsableArguments {
     }
   }
 
-  /// A search for a free one becomes slow beyond this.
+  /// Above this number of connections the kernel's search for a free port becomes slow.
   private static let portsOfAddress = 10_000
 }
 
-/// Says what is allowed where a number is not.
+/// Throws an error that names the range.
 func checkRange(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
   guard range.contains(value) else {
     throw ValidationError("\(name) must be \(range.lowerBound) to \(range.upperBound)")

@@ -1,15 +1,15 @@
-/// The messages of one client that no ack has named yet, in the order they were made.
+/// The unacknowledged messages of one client, in the order in which they were made.
 ///
-/// The protocol lets a client keep several sends in flight, and promises that when one fails for
-/// a while the later ones fail too. So after a failure nothing is sent until every answer is in;
-/// then everything unacknowledged goes again, in order, under the same ids. A lost connection is
-/// the same case.
+/// The protocol allows several sends in flight, and promises that after a temporary failure of one
+/// the later ones fail too. So after a failure nothing is sent until all answers have arrived; then
+/// everything unacknowledged is sent again, in order, under the same ids. A lost connection is
+/// handled the same way.
 import Primitives
 
 struct Outbox {
   struct Entry: Equatable {
     var id: Identifier
-    /// Which of the client's subscriptions it goes to.
+    /// Index of the client's subscription.
     var subscription: Int32
     var state = State.waiting
     var wasSent = false
@@ -17,21 +17,21 @@ struct Outbox {
 
   enum State: UInt8 { case waiting, flying, failed, settled }
 
-  /// `entries[first]` has number `firstNumber`; what lies before it is settled.
+  /// `entries[first]` has number `firstNumber`; earlier entries are settled.
   private var entries: [Entry] = []
   private var first = 0
   private var firstNumber = 0
-  /// The next entry to send, as an index of `entries`.
+  /// Index of the next entry to send.
   private var cursor = 0
   private(set) var inFlight = 0
   private(set) var unsettled = 0
-  /// Set by a failure: nothing may be sent before `rewind`.
+  /// Set by a failure: nothing is sent before `rewind`.
   private(set) var isHeld = false
 
-  /// The number of the oldest message without an answer; `made` when there is none.
+  /// The number of the oldest message without an answer; `made` without any.
   var oldestUnsettled: Int { firstNumber }
 
-  /// How many messages were ever made; numbers count from 0.
+  /// The number of messages made; numbers count from 0.
   var made: Int { firstNumber + entries.count - first }
 
   mutating func append(_ id: Identifier, subscription: Int) {
@@ -39,10 +39,10 @@ struct Outbox {
     unsettled += 1
   }
 
-  /// The entry that is to be sent next, if any; `takeNext` sends it.
+  /// The next entry to send, if any; `takeNext` marks it as sent.
   var next: Entry? { !isHeld && cursor < entries.count ? entries[cursor] : nil }
 
-  /// Returns whether it had been sent before.
+  /// Returns whether the entry was sent before.
   mutating func takeNext() -> Bool {
     let isResend = entries[cursor].wasSent
     entries[cursor].state = .flying
@@ -53,7 +53,7 @@ struct Outbox {
     return isResend
   }
 
-  /// The entry of a number that is still unsettled.
+  /// The unsettled entry with this number.
   func entry(_ number: Int) -> Entry? {
     let index = number - firstNumber + first
     guard number >= firstNumber, index < entries.count, entries[index].state != .settled else {
@@ -62,8 +62,8 @@ struct Outbox {
     return entries[index]
   }
 
-  /// An ack or a final refusal. An answer to an earlier attempt settles a message that waits to
-  /// be resent.
+  /// Handles an ack or a final refusal. The answer to an earlier attempt also settles a message
+  /// that waits for its resend.
   mutating func settle(_ number: Int) {
     let index = number - firstNumber + first
     if entries[index].state == .flying { inFlight -= 1 }
@@ -78,7 +78,7 @@ struct Outbox {
     if first > 64, first * 2 > entries.count { compact() }
   }
 
-  /// A temporary failure of one entry: the pipeline is emptied before anything is sent again.
+  /// Handles a temporary failure: nothing is sent before all answers have arrived.
   mutating func fail(_ number: Int) {
     let index = number - firstNumber + first
     if entries[index].state == .flying {
@@ -88,8 +88,8 @@ struct Outbox {
     isHeld = true
   }
 
-  /// Everything unsettled waits again, oldest first: after the last failure's delay, or a new
-  /// connection.
+  /// Marks all unsettled messages to be sent again, oldest first: after the delay of the last
+  /// failure, or on a new connection.
   mutating func rewind() {
     for index in first..<entries.count where entries[index].state != .settled {
       entries[index].state = .waiting

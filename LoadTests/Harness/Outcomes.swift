@@ -1,9 +1,9 @@
-/// Threads in an array, and what they leave behind.
+/// The loops' threads and results.
 import Kernel
 import Primitives
 import Synchronization
 
-/// An array cannot hold a thread, which has one owner.
+/// A reference to a thread, which is not copyable and cannot be an array's element.
 final class ThreadBox {
   private var thread: Kernel.Thread?
 
@@ -12,12 +12,12 @@ final class ThreadBox {
   func join() { thread.take()?.join() }
 }
 
-/// A loop could not go on.
+/// A loop ended with an error.
 struct LoopFailure: Error, CustomStringConvertible {
   var description: String
 }
 
-/// What the loops leave behind.
+/// The results of the loops, by index.
 final class Outcomes: Sendable {
   private let results: Mutex<[Result<LoopResult, LoopFailure>?]>
 
@@ -27,8 +27,8 @@ final class Outcomes: Sendable {
     results.withLock { $0[index] = .success(result) }
   }
 
-  func fail(_ index: Int, _ why: String) {
-    results.withLock { $0[index] = .failure(LoopFailure(description: why)) }
+  func fail(_ index: Int, _ reason: String) {
+    results.withLock { $0[index] = .failure(LoopFailure(description: reason)) }
   }
 
   var isComplete: Bool { results.withLock { $0.allSatisfy { $0 != nil } } }

@@ -1,19 +1,19 @@
-/// Many connections on one epoll, opened a few at a time, for clients that do little each: those at
-/// rest, and the senders of `durable`.
+/// Many connections on one epoll, opened a few at a time, for clients that do little: idle ones,
+/// and the senders of `durable`.
 import Kernel
 import OpenSSL
 import Primitives
 
-/// Who the connections are for. Numbers count from 0 in the order of opening.
+/// Receives the pool's events. Connections are numbered from 0 in the order of opening.
 protocol PoolOwner: AnyObject {
-  /// The handshake is done: time for the first words.
+  /// The handshake is done: the first commands can be sent.
   func opened(_ number: Int)
-  func heard(_ number: Int, _ text: RawSpan, _ now: Instant)
+  func received(_ number: Int, _ text: RawSpan, _ now: Instant)
   func ended(_ number: Int, _ end: ConnectionEnd)
 }
 
 final class Pool {
-  /// What `transmit` sends; also at the end of every event.
+  /// Output of the delegate, sent by `transmit` and at the end of every event.
   var commands = CommandBuffer()
   private let target: Target
   private let offersDeflate: Bool
@@ -24,7 +24,7 @@ final class Pool {
   private var random = RandomStream(seed: Random.uint64())
   private var connections: [Connection?] = []
 
-  /// Connections under way at once.
+  /// Simultaneous connection attempts.
   private static let openingMax = 64
 
   init(target: Target, offersDeflate: Bool = false) throws(Errno) {
@@ -33,7 +33,7 @@ final class Pool {
     epoll = try Epoll()
   }
 
-  /// Begins some more, up to `count`; `ready` of those that were begun are done.
+  /// Opens more connections, up to `count`; `ready` of the opened ones are established.
   func begin(upTo count: Int, ready: Int) throws(Errno) {
     while connections.count < count, connections.count - ready < Pool.openingMax {
       let number = connections.count
@@ -46,7 +46,7 @@ final class Pool {
 
   var begunCount: Int { connections.count }
 
-  /// Handles what came within the time.
+  /// Waits for events and handles them.
   func turn(nanoseconds: Int64, _ owner: some PoolOwner) throws(Errno) {
     try epoll.wait(into: &events, timeoutNanoseconds: nanoseconds)
     let now = SystemClock.now()
@@ -58,7 +58,7 @@ final class Pool {
       if event.isWritable || event.isHungUp { outcome = connection.writable() }
       if outcome == .going, event.isReadable || event.isHungUp {
         outcome = connection.readable(&buffer) { text in
-          owner.heard(number, text, now)
+          owner.received(number, text, now)
           return true
         }
       }
@@ -70,13 +70,13 @@ final class Pool {
         commands.removeAll()
         remove(number, end, owner)
       } else if !commands.isEmpty || event.isWritable || connection.hasUnsent {
-        // What was read may have been the server's half of a TLS handshake.
+        // The received bytes may have been part of a TLS handshake, which needs an answer.
         try transmit(number, owner)
       }
     }
   }
 
-  /// Sends `commands` by one connection.
+  /// Sends `commands` on one connection.
   func transmit(_ number: Int, _ owner: some PoolOwner) throws(Errno) {
     guard let connection = connections[number] else {
       commands.removeAll()

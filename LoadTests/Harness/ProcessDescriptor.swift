@@ -1,5 +1,5 @@
-/// A process as a descriptor (pidfd_open(2)): it becomes readable when the process has ended, so
-/// that nobody has to look again and again. It need not be a child.
+/// A process as a descriptor (pidfd_open(2)) that becomes readable at the end of the process,
+/// instead of polling. The process need not be a child.
 import CPidfd
 import Glibc
 import Kernel
@@ -10,7 +10,7 @@ final class ProcessDescriptor {
   private let descriptor: FileDescriptor
   private var events = Events(capacity: 2)
 
-  /// - Throws: also when there is none of that number any more.
+  /// - Throws: ESRCH when no process has the number.
   init(_ process: Int32) throws(Errno) {
     let number = chirrup_pidfd_open(process)
     guard number >= 0 else { throw Errno(rawValue: errno) }
@@ -19,8 +19,8 @@ final class ProcessDescriptor {
     try epoll.add(descriptor, .read, datum: 0)
   }
 
-  /// True when the process has ended; false when it has not within the time, or when `other` has
-  /// something to be read. To be called once with the same `other`.
+  /// Returns true at the end of the process; false after the time, or when `other` becomes
+  /// readable. `other` must be the same descriptor in each call.
   func awaitEnd(
     milliseconds: Int64, orReadable other: Int32? = nil
   ) throws(Errno) -> Bool {
@@ -30,15 +30,14 @@ final class ProcessDescriptor {
       let left = max(0, limit.milliseconds(since: SystemClock.now()))
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(clamping: left))
       for position in 0..<events.count where events[position].datum == 0 { return true }
-      // A signal ends the wait early.
+      // A signal interrupts the wait.
       if events.count > 0 || left == 0 { return false }
     }
   }
 }
 
 extension ChildProcess {
-  /// Waits for the end for so long; nil if it has not come by then, or if `other` has something to
-  /// be read before.
+  /// Waits for the end of the process; nil after the time, or when `other` becomes readable first.
   mutating func wait(
     milliseconds: Int64, orReadable other: Int32? = nil
   ) throws(Errno) -> ExitStatus? {

@@ -1,24 +1,24 @@
-/// What another process has used so far: the gateway beside the load, read from /proc (proc(5)).
+/// Processor time and memory of another process, for example the gateway (proc(5)).
 import Foundation
 
 struct ProcessSample {
-  /// Processor seconds in user mode and in the kernel.
+  /// Processor seconds in user and kernel mode.
   var seconds: Double
-  /// With those of its children that have ended.
+  /// Including those of its children that have ended.
   var secondsWithChildren: Double
   var parent: Int
-  /// Resident memory.
+  /// Resident bytes.
   var bytes: Int
-  /// Of it, what is the process's own: heap and stacks; 0 where the kernel does not say.
+  /// Resident bytes of heap and stacks; 0 where the kernel does not report them.
   var anonymousBytes: Int
 
-  /// - Parameter isBrief: without `anonymousBytes`, for which the kernel walks all of the memory:
-  ///   for whoever looks often.
+  /// - Parameter isBrief: omits `anonymousBytes`, for frequent calls: the kernel walks the whole
+  /// address space to count them.
   init?(process: Int, isBrief: Bool = false) {
     guard let stat = ProcessSample.text("/proc/\(process)/stat"),
       let memory = ProcessSample.text("/proc/\(process)/statm")
     else { return nil }
-    // The second field is the program's name in parentheses, which may hold anything.
+    // The second field is the program's name in parentheses, which may contain any character.
     let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
     let pages = memory.split(separator: " ")
     guard fields.count > 15, pages.count > 1, let parent = Int(fields[2]),
@@ -34,7 +34,7 @@ struct ProcessSample {
     anonymousBytes = isBrief ? 0 : ProcessSample.anonymous(process)
   }
 
-  /// proc_pid_smaps(5): a line like `Anonymous:  1234 kB`.
+  /// Reads a line such as `Anonymous:  1234 kB` (proc_pid_smaps(5)).
   private static func anonymous(_ process: Int) -> Int {
     let lines = (text("/proc/\(process)/smaps_rollup") ?? "").split(separator: "\n")
     let line = lines.first { $0.hasPrefix("Anonymous:") }

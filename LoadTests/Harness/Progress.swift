@@ -1,5 +1,5 @@
-/// Shows how a run goes: some lines renewed in place on a terminal, a line every few seconds
-/// elsewhere; and the place where Ctrl-C is heard.
+/// Shows the progress of a run: lines redrawn in place on a terminal, otherwise one line every few
+/// seconds. It also handles Ctrl-C.
 import Foundation
 import Kernel
 import Primitives
@@ -18,7 +18,7 @@ struct Progress: ~Copyable {
   private static let redrawMilliseconds: Int64 = 200
   private static let sparkSeconds = 60
 
-  /// Make it before any thread starts: it blocks the signals it wants to read.
+  /// Precondition: no thread was started before, because this blocks the signals that it reads.
   init(
     _ shared: Shared, everySeconds seconds: Int, title: String = "", plannedSeconds: Int? = nil
   ) throws(Errno) {
@@ -30,8 +30,8 @@ struct Progress: ~Copyable {
     signals = try SignalDescriptor([.interrupt, .terminate])
   }
 
-  /// A look at the signals, the gateway and the time: call it often. The first Ctrl-C ends the load
-  /// and awaits what is in flight, a second one the process.
+  /// Reads signals, samples the gateway and updates the output; to be called often. The first
+  /// Ctrl-C ends the load and drains, the second one ends the process.
   mutating func tick(_ recorder: Recorder) {
     if signals.next() != nil {
       if shared.stop.load(ordering: .relaxed) {
@@ -47,7 +47,7 @@ struct Progress: ~Copyable {
   }
 
   mutating func finish(_ recorder: Recorder) {
-    // The goodbye may be over before anybody looks.
+    // The closing phase may end between two ticks.
     recorder.end(shared.total().counts)
     terminal?.clear()
   }
@@ -100,7 +100,7 @@ extension Shared.Snapshot {
   }
 }
 
-/// Three digits that matter: 0.42, 7.3, 118.
+/// Three significant digits: 0.42, 7.3, 118.
 func milliseconds(_ value: Double) -> String {
   let tenths = Int((value * 10).rounded())
   if tenths >= 1000 { return String(Int(value.rounded())) }

@@ -1,4 +1,4 @@
-/// What a run of `chat` found: its verdict, its text on a terminal, and its record.
+/// The result of a `chat` run: its verdict, its text for a terminal, and its record.
 import Foundation
 import Histogram
 import Primitives
@@ -33,7 +33,7 @@ struct Report {
   var visitors = 0
   var operators = 0
   var connections = 0
-  /// Until the last ack or delivery, if that came after the load.
+  /// To the end of the load, or to the last ack or delivery if that came later.
   var loadSeconds = 0.0
   var sent = 0
   var acked = 0
@@ -55,10 +55,10 @@ struct Report {
   var deliveryMilliseconds: Latency
   var ackedPerSecond = 0.0
   var deliveredPerSecond = 0.0
-  /// Processor time of the generator's busiest loop during the run, of one core: near 1 it
-  /// measures itself.
+  /// Processor time of the generator's busiest loop, as a share of a core. Near 1 the measurement
+  /// is of the generator itself.
   var generatorLoad = 0.0
-  /// Messages of this run that every subscriber was shown.
+  /// Messages of this run that every subscriber received.
   var shownToAll = 0
   var gateway: Recorder.GatewayUse?
   var database: Database?
@@ -84,7 +84,7 @@ struct Report {
     }
   }
 
-  /// All clients of a run together.
+  /// The merged result of all clients.
   init(_ result: LoopResult) {
     self.init(
       counters: result.counters, latencies: result.latencies,
@@ -109,14 +109,16 @@ struct Report {
     problems += violations.examples
   }
 
-  /// Whether every promise was kept. A refusal or a message without an answer is no broken
-  /// promise, but the load never asks for anything that may be refused.
+  /// Sets `passed` and completes `problems`. Refusals and missing answers break no promise, but the
+  /// load asks for nothing that may be refused, so they fail the run too.
   mutating func judge() {
     if unacknowledged > 0 { problems.append("\(unacknowledged) messages were never answered") }
     for (code, count) in refusals.sorted(by: { $0.key < $1.key }) {
       problems.append("\(count) messages or subscriptions were refused: \(code)")
     }
-    if resyncs > 0 { problems.append("\(resyncs) sessions had to be read again from the start") }
+    if resyncs > 0 {
+      problems.append("\(resyncs) sessions were read again from the start (resync)")
+    }
     passed =
       problems.isEmpty && lost + duplicated + reordered + holes + mismatched == 0
       && acked + refusals.values.reduce(0, +) >= sent
@@ -172,7 +174,7 @@ extension Report: CustomStringConvertible {
   }
 }
 
-/// Columns to the right of the first, wide enough for their longest cell.
+/// A table whose columns are right-aligned except for the first.
 private func table(_ header: [String], _ rows: [[String]]) -> String {
   let all = [header] + rows
   let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
@@ -186,7 +188,7 @@ private func table(_ header: [String], _ rows: [[String]]) -> String {
 }
 
 extension Report {
-  /// Everything that the verdict is about, and the figures beside it.
+  /// Adds the verdict's figures and the others to the record.
   func fill(_ record: inout RunRecord) {
     record.verdict = passed ? .passed : .failed
     record.problems = problems

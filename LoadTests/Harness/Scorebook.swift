@@ -1,30 +1,28 @@
-/// Everything one loop notes down while it runs: what was counted, what was seen, how long it
-/// took.
+/// Counters, ledger and latencies of one loop.
 import Primitives
 
 struct Counters: Sendable, Codable {
-  /// Messages that were due and made, each counted once however often it was sent.
+  /// Messages made, each counted once, independent of resends.
   var made = 0
-  /// Sends on the wire, resends with them.
+  /// Sends on the wire, including resends.
   var sent = 0
   var resent = 0
   var acked = 0
-  /// Acks that said the message had been stored before: the answer to a resend.
+  /// Acks with `duplicate`: the message was stored by an earlier attempt.
   var duplicateAcks = 0
-  /// Message frames, to every subscriber.
+  /// Received message events of all subscribers.
   var delivered = 0
-  /// WebSocket messages that came deflated.
+  /// Received WebSocket messages that were deflated.
   var inflated = 0
   var reconnects = 0
-  /// Subscriptions that went on from where the client was.
+  /// Subscriptions that continued from a position.
   var resumes = 0
   var resyncs = 0
-  /// Temporary errors by code, final refusals by code, lost connections by close code ("none"
-  /// without one).
+  /// Temporary errors by code, final refusals by code, and ended connections by label.
   var retries: [String: Int] = [:]
   var refusals: [String: Int] = [:]
   var closes: [String: Int] = [:]
-  /// Clients that gave up because a close code told them to.
+  /// Clients that stopped after a close code that forbids a reconnect.
   var stopped = 0
 
   mutating func add(_ other: Counters) {
@@ -54,7 +52,7 @@ struct Scorebook {
   var latencies = Latencies()
 }
 
-/// A small, fast, seeded generator (splitmix64): a run can be repeated by its seed.
+/// A fast, seeded generator (splitmix64), so that a seed repeats a run.
 struct RandomStream: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

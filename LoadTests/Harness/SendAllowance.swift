@@ -1,6 +1,5 @@
-/// How many messages a connection may send now: what the protocol allows it
-/// (`limits.sends_per_second`), and less than it allows at once, since messages travel for
-/// different times.
+/// Token bucket for a connection's sends, below the protocol's `limits.sends_per_second`: its burst
+/// is smaller, because network delays vary.
 import Primitives
 
 struct SendAllowance {

@@ -1,12 +1,11 @@
-/// One frame of protocol chirrup.v1 from the gateway, as the harness needs it: a flat record of
-/// the fields it knows, whatever the type. Unknown fields and types are ignored, as the protocol
-/// asks of a client.
+/// One event of protocol chirrup.v1 as a flat record of the fields that the harness uses. Unknown
+/// fields and types are ignored, as the protocol requires of clients.
 import Primitives
 
 struct ServerEvent: Equatable {
   enum Kind: Equatable {
     case welcome, subscribed, message, live, more, ack, ok, error, resync, unsubscribed, drain, ping
-    /// State and ephemeral events, which the checker has no use for.
+    /// Typing, presence and other events that are not verified.
     case other
   }
 
@@ -15,7 +14,7 @@ struct ServerEvent: Equatable {
   var session: Identifier?
   var id: Identifier?
   var seq = 0
-  /// `subscribed`: the first seq that will be sent, and the last that exists.
+  /// `subscribed`: the first seq that will be sent, and the last existing one.
   var from = 0
   var head = 0
   var epoch = ""
@@ -25,7 +24,7 @@ struct ServerEvent: Equatable {
   var message = ""
   var retry = false
   var retryAfterMilliseconds = 0
-  /// `message`: a note's place holder has neither an id nor a body.
+  /// `message`: a hidden note has neither an id nor a body.
   var hidden = false
   var senderIsVisitor = false
   var body = JSONText()
@@ -35,7 +34,7 @@ struct ServerEvent: Equatable {
   /// `drain`.
   var windowMilliseconds = 0...0
 
-  /// Reads the next object of a text message and leaves the cursor behind it.
+  /// Reads the next object of a text message and advances the cursor past it.
   init(_ text: RawSpan, _ cursor: inout JSONCursor) throws(JSONFault) {
     try readObject(.top, text, &cursor)
   }
@@ -51,7 +50,7 @@ struct ServerEvent: Equatable {
       let key = try cursor.string(text)
       try cursor.expect(":", text)
       let name = text.extracting(key.range)
-      // A field that is null is a field that is absent.
+      // A null field is equivalent to a missing one.
       if try cursor.peek(text) == UInt8(ascii: "n") {
         try cursor.skipValue(text)
         continue

@@ -1,4 +1,4 @@
-/// What the loops and the thread that shows progress have in common: two flags and a few numbers.
+/// State shared by the loops and the progress thread.
 import Primitives
 import Synchronization
 
@@ -29,14 +29,13 @@ final class Shared: Sendable {
     }
   }
 
-  /// Set to end the load early; what is in flight is still awaited.
+  /// Ends the load early; messages in flight are still awaited.
   let stop = Atomic(false)
   let finished = Atomic(0)
   let loopCount: Int
-  /// The latencies of this second.
+  /// Latencies of the current second.
   let intervals = Intervals()
-  /// How often loops have come to a step which all of them take at once, and how many steps may be
-  /// taken.
+  /// Arrivals of loops at common steps, and the moments of the steps.
   private let arrivals = Atomic(0)
   private let steps = Mutex<[Instant]>([])
   private let snapshots: Mutex<[Snapshot]>
@@ -46,18 +45,18 @@ final class Shared: Sendable {
     snapshots = Mutex(Array(repeating: Snapshot(), count: loops))
   }
 
-  // MARK: steps that all loops take at one moment
+  // MARK: Steps that all loops take at one moment
 
-  /// A loop is as far as its next step. Whoever knows of all loops calls `take`.
+  /// A loop has reached its next step. The process that coordinates all loops calls `take`.
   func arrive() { arrivals.add(1, ordering: .sequentiallyConsistent) }
 
-  /// Steps at which all loops have arrived.
+  /// The number of steps that all loops have reached.
   var stepsReached: Int { arrivals.load(ordering: .sequentiallyConsistent) / loopCount }
 
-  /// The next step is taken at the moment.
+  /// Sets the moment of the next step.
   func take(at moment: Instant) { steps.withLock { $0.append(moment) } }
 
-  /// When the step is taken; nil while it is not known.
+  /// The moment of a step; nil while it is not set.
   func moment(of step: Int) -> Instant? {
     steps.withLock { step < $0.count ? $0[step] : nil }
   }
@@ -66,7 +65,7 @@ final class Shared: Sendable {
     snapshots.withLock { $0[loop] = snapshot }
   }
 
-  /// All loops together; the phase is the slowest one's.
+  /// The sum of all loops; the phase is that of the slowest loop.
   func total() -> Snapshot {
     snapshots.withLock { all in
       var sum = Snapshot(phase: .closing)

@@ -1,17 +1,16 @@
-/// What the harness hides in a message id: when the message was due, who sent it, and its number
-/// there.
+/// The data encoded in a message id: the due time, the sender, and the message's number at that
+/// sender.
 ///
-/// A version 7 id has room for it (RFC 9562 §5.7 and §6.2, method 3: the bits after the
-/// milliseconds hold a finer clock), so the harness keeps nothing per message but the id: latency
-/// from the intended send time, the order of each sender and the expected body all follow from
-/// it.
+/// An id of version 7 has room for them (RFC 9562 §5.7 and §6.2, method 3: the bits after the
+/// milliseconds are a finer clock). So the harness stores only the id of a message; the latency
+/// from the due time, the sender's order and the expected body follow from it.
 ///
 ///     high: 48 bits milliseconds | version 7 | 12 bits fraction of the millisecond
 ///     low:  variant 10 | 12 bits nonce of the run | 22 bits client | 28 bits number
 import Primitives
 
 struct Stamp: Sendable, Codable {
-  /// Tells this run's ids from those of other runs on the same database.
+  /// Distinguishes this run's ids from those of other runs on the same database.
   let nonce: UInt64
   /// Wall clock minus monotonic clock at the start, in nanoseconds: ids follow the monotonic
   /// clock.
@@ -42,7 +41,7 @@ struct Stamp: Sendable, Codable {
 
   func number(of id: Identifier) -> Int { Int(id.low & 0xFFF_FFFF) }
 
-  /// The intended send time, at most a quarter of a microsecond early.
+  /// The due time, at most a quarter of a microsecond early.
   func due(of id: Identifier) -> Instant {
     let fraction = (id.high & 0xFFF) * 1_000_000 / 4096
     return Instant(nanoseconds: Int64(id.high >> 16 * 1_000_000 + fraction) - wallOffset)

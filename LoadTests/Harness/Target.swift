@@ -1,13 +1,14 @@
-/// Where the gateway is: a `ws://` or `wss://` address, with the chat endpoint as its default path.
+/// The server under test: a `ws://` or `wss://` URL, with the chat endpoint as its default path.
 import Kernel
 import OpenSSL
+import Primitives
 
 struct Target: Sendable {
-  /// As it was given.
+  /// As given on the command line.
   let url: String
-  /// Of the Host field, with the port.
+  /// Value of the Host field, with the port.
   let host: String
-  /// As the certificate has it.
+  /// The name expected in the certificate.
   let name: String
   let address: IPAddress
   let port: UInt16
@@ -17,40 +18,42 @@ struct Target: Sendable {
   private(set) var tls: TLSContext?
   private var verifies = true
   private var authority: String?
-  /// The local addresses that connections come from in turn, since each has some 28,000 ports for
-  /// one gateway; empty for the system's choice.
+  /// Local source addresses, used in turn, because each has about 28,000 ports towards one server;
+  /// empty for the system's choice.
   var sources: [IPAddress] = []
 
-  /// The gateway's echo or a peer's, which know no subprotocol: whatever is not the chat.
+  /// Whether the path is not the chat: the gateway's echo, or another server's, without a
+  /// subprotocol.
   var isEcho: Bool { !isChat }
 
-  /// Nil when the text is not `ws[s]://ADDRESS[:PORT][/PATH]`; names other than `localhost` are not
-  /// looked up.
+  /// Nil when the text is not `ws[s]://ADDRESS[:PORT][/PATH]`. Names other than `localhost` are not
+  /// resolved.
   init?(_ url: String) {
     self.url = url
     isSecure = url.hasPrefix("wss://")
     guard isSecure || url.hasPrefix("ws://") else { return nil }
     let rest = url.dropFirst(isSecure ? 6 : 5)
     let authority = rest.prefix { $0 != "/" }
-    var name = authority
+    guard let parts = HostAndPort(authority) else { return nil }
     var port: UInt16 = isSecure ? 443 : 80
-    if let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") {
-      guard let number = UInt16(authority[authority.index(after: colon)...]) else { return nil }
+    if parts.portText != nil {
+      guard let number = parts.port else { return nil }
       port = number
-      name = authority[..<colon]
     }
-    if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
-    let address = name == "localhost" ? IPAddress.loopback : IPAddress(String(name))
-    guard let address else { return nil }
+    let name = String(parts.host)
+    guard let address = name == "localhost" ? IPAddress.loopback : IPAddress(name) else {
+      return nil
+    }
     let path = String(rest.dropFirst(authority.count))
     host = String(authority)
-    self.name = String(name)
+    self.name = name
     self.address = address
     self.port = port
     self.path = path.isEmpty || path == "/" ? "/api/v1/ws" : path
   }
 
-  /// Makes what TLS needs: `authority` is a file of certificates to trust besides the system's.
+  /// Creates the TLS context; `authority` is a PEM file of certificates to trust besides the
+  /// system's.
   mutating func prepare(verifies: Bool, authority: String?) throws(TLSLoadFailure) {
     self.verifies = verifies
     self.authority = authority
@@ -63,7 +66,7 @@ struct Target: Sendable {
   }
 }
 
-/// For another process, which reads the certificates itself.
+/// Encoded for worker processes, which read the certificates themselves.
 extension Target: Codable {
   private enum CodingKeys: CodingKey { case url, verifies, authority, sources }
 

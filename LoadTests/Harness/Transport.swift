@@ -1,13 +1,13 @@
-/// What carries a client's bytes: a socket, or TLS over it. The gateway's own sessions are used, in
-/// the client's role, where OpenSSL does all of the work: so the gateway's record layer is tested
-/// against another one.
+/// The byte stream of a client: a socket, or TLS over it. TLS uses the gateway's sessions in the
+/// client role, where OpenSSL does all of the work: this tests the gateway's record layer against
+/// OpenSSL's.
 import Kernel
 import OpenSSL
 import Primitives
 
 struct Transport: ~Copyable {
   enum Received: Equatable {
-    /// Everything that came was handed over.
+    /// All received bytes were passed on.
     case some
     case nothing
     case ended(ConnectionEnd)
@@ -17,7 +17,7 @@ struct Transport: ~Copyable {
   private let session: TLSSession?
   private let workspace: TLSWorkspace
 
-  /// Begins to connect, from that address of this machine if one is given.
+  /// Starts to connect, from a source address if one is given.
   init(
     _ target: Target, from source: IPAddress? = nil, _ workspace: TLSWorkspace
   ) throws(Errno) {
@@ -40,15 +40,15 @@ struct Transport: ~Copyable {
     try epoll.modify(socket, interest, datum: datum)
   }
 
-  /// The kernel keeps little of what is not read, so that the peer soon feels it.
+  /// Reduces the receive buffer, so that an unread stream soon blocks the sender.
   func keepLittle() throws(Errno) { try socket.setReceiveBuffer(byteCount: 4_096) }
 
-  /// What is closed next ends with a RST.
+  /// The next close sends a RST.
   func resetOnClose() throws(Errno) { try socket.setResetOnClose() }
 
   func pendingError() throws(Errno) -> Errno? { try socket.pendingError() }
 
-  /// Sealed bytes wait for room in the socket.
+  /// Whether sealed bytes wait for room in the socket.
   var hasUnsent: Bool {
     switch session {
     case .some(let session): session.hasUnsent
@@ -56,7 +56,7 @@ struct Transport: ~Copyable {
     }
   }
 
-  /// Sends bytes from `offset` on; those before the end of the handshake wait for it.
+  /// Sends bytes from `offset` on. During the handshake nothing is sent.
   func send(_ bytes: [UInt8], from offset: Int) -> WriteOutcome {
     bytes.withRawSpan { send($0, from: offset) }
   }
@@ -93,7 +93,7 @@ struct Transport: ~Copyable {
     }
   }
 
-  /// `.bytes` when nothing is left.
+  /// `.bytes` when all was sent.
   func sendUnsent() -> WriteOutcome {
     while hasUnsent {
       let outcome = session?.withUnsent { socket.send($0) } ?? .reset
@@ -103,7 +103,7 @@ struct Transport: ~Copyable {
     return .bytes(0)
   }
 
-  /// Receives once, and hands each piece of plain bytes to `take` until it answers false.
+  /// Receives once, and passes each piece of plain text to `take` until it returns false.
   func receive(
     _ buffer: inout [UInt8], _ take: (inout MutableRawSpan) -> Bool
   ) -> Received {

@@ -1,4 +1,5 @@
 import OpenSSL
+import Primitives
 
 /// Encrypts secrets that must be readable again, of other services (`credentials`) and of webhooks:
 /// AES-256-GCM with a key from the configuration.

@@ -1,5 +1,6 @@
 import Glibc
 import Kernel
+import Primitives
 
 /// A private PostgreSQL in a data directory, so that one command starts a complete live chat. It is
 /// created on first use and listens on a Unix socket only.
@@ -139,18 +140,8 @@ public final class PrivateCluster {
   }
 
   private static func url(socketFolder: String) -> String {
-    var encoded = ""
-    for byte in socketFolder.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "-"),
-        UInt8(ascii: "."), UInt8(ascii: "_"):
-        encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-      }
-    }
-    return "postgresql:///chirrup?host=\(encoded)&port=\(Server.port)&user=chirrup"
+    let folder = socketFolder.percentEncoded(allowing: "/")
+    return "postgresql:///chirrup?host=\(folder)&port=\(Server.port)&user=chirrup"
   }
 
   // MARK: Directories

@@ -1,21 +1,21 @@
-/// Requests to other people's servers, over libcurl: many at once, driven by one thread.
+/// HTTP requests to external servers with libcurl: many at a time, driven by one thread.
 ///
-/// This target is the only importer of libcurl. What is asked for is a POST whose status and first
-/// bytes are of interest; servers of HTTPS are verified, redirects are not followed, and no proxy
-/// or password of the environment is used.
+/// This target is the only importer of libcurl. It sends POST requests, and returns the status and
+/// the first bytes of the body. HTTPS certificates are verified, redirects are not followed, and
+/// proxies and passwords of the environment are ignored.
 ///
-/// Every address is put before `admits` when the socket to it is made, after whatever name service,
-/// notation or redirection led there: no connection begins that it refuses.
+/// `admits` checks every address when its socket is created, so after name resolution: no
+/// connection to a refused address is started.
 import CCurl
 public import Kernel
 
 /// One POST.
 public struct HTTPPost: Sendable {
   public var url: String
-  /// `Name: value`, each a line.
+  /// Each is `Name: value`.
   public var headers: [String]
   public var body: [UInt8]
-  /// From the name's look-up to the last byte.
+  /// The time limit from the name resolution to the last byte.
   public var milliseconds: Int
 
   public init(url: String, headers: [String], body: [UInt8], milliseconds: Int) {
@@ -26,28 +26,28 @@ public struct HTTPPost: Sendable {
   }
 }
 
-/// What became of it.
+/// The result of a request.
 public enum HTTPOutcome: Sendable, Equatable {
-  /// The server answered; `text` is the beginning of its body, at most `HTTPClient.bodyBytes`.
+  /// The server answered; `text` is the start of the body, at most `HTTPClient.bodyBytes`.
   case answered(status: Int, text: [UInt8])
-  /// The guard refused the only addresses that there were.
+  /// `admits` refused all addresses of the host.
   case refused(IPAddress)
-  /// No answer, and why, in libcurl's words.
+  /// No answer; the reason is libcurl's message.
   case failed(reason: String)
 }
 
 public struct HTTPClient: ~Copyable {
-  /// Bytes of an answer that are read; then the connection is given up.
+  /// Bytes of the body to read; then the connection is closed.
   public static let bodyBytes = 4_096
-  /// Connections that stay open for the next request.
+  /// Connections kept open for later requests.
   static let connectionsKept = 16
 
   private let multi: MultiHandle
   private let admits: @Sendable (PeerAddress) -> Bool
-  /// By the address of their handles.
+  /// Transfers by the address of their handles.
   private var transfers: [UInt: Transfer] = [:]
 
-  /// - Parameter admits: whether a connection to this address may begin.
+  /// - Parameter admits: whether a connection to this address is allowed.
   public init(connectionsMax: Int, admits: @escaping @Sendable (PeerAddress) -> Bool) {
     multi = MultiHandle(connectionsMax: connectionsMax)
     self.admits = admits
@@ -57,12 +57,12 @@ public struct HTTPClient: ~Copyable {
     for transfer in transfers.values { multi.remove(transfer) }
   }
 
-  /// Requests under way.
+  /// The number of requests in progress.
   public var count: Int { transfers.count }
 
-  /// Begins a request; its outcome comes from `takeEnded` under `ticket`.
+  /// Starts a request; `takeEnded` returns its outcome with `ticket`.
   ///
-  /// - Returns: false when it cannot begin, for example since its URL is none.
+  /// - Returns: false when it cannot start, for example because of an invalid URL.
   public mutating func begin(_ post: HTTPPost, ticket: UInt64) -> Bool {
     guard let transfer = Transfer(post, ticket: ticket, admits: admits) else { return false }
     guard multi.add(transfer) else { return false }
@@ -70,9 +70,9 @@ public struct HTTPClient: ~Copyable {
     return true
   }
 
-  /// Waits until something has happened, or for so many milliseconds, and carries on.
+  /// Waits for events, at most `milliseconds`, and processes them.
   ///
-  /// - Parameter bell: a descriptor that ends the wait when it can be read.
+  /// - Parameter bell: a descriptor that ends the wait when it is readable.
   public mutating func advance(milliseconds: Int32, bell: Int32? = nil) {
     if multi.perform() == transfers.count {
       multi.wait(milliseconds: milliseconds, bell: bell)
@@ -89,28 +89,28 @@ public struct HTTPClient: ~Copyable {
   }
 }
 
-/// libcurl's handle of many transfers. It does not keep them: `HTTPClient` does, until they are
+/// libcurl's multi handle. It does not own the transfers: `HTTPClient` does, until they are
 /// removed. Callbacks run only inside `perform`.
 @safe final class MultiHandle {
   private let raw: UnsafeMutableRawPointer
 
-  /// Once in a process.
+  /// Initialises libcurl once per process.
   private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   init(connectionsMax: Int) {
     guard MultiHandle.isReady, let made = unsafe curl_multi_init() else {
-      preconditionFailure("libcurl cannot begin")
+      preconditionFailure("libcurl cannot be initialised")
     }
     unsafe raw = made
-    // The sockets by which libcurl wakes itself are open without FD_CLOEXEC. Linux before 5.11
-    // cannot mark them; there `Kernel.ChildProcess` closes them, which starts what we start.
+    // libcurl opens its wake-up sockets without FD_CLOEXEC. Before Linux 5.11 they cannot be marked
+    // here; then `Kernel.ChildProcess` closes them in the child.
     try? Descriptors.closeOnExec()
     // SAFETY: a handle that was just made.
     unsafe chirrup_curl_limit(raw, connectionsMax, HTTPClient.connectionsKept)
   }
 
   deinit {
-    // SAFETY: owned here, and no transfer refers to it any more.
+    // SAFETY: owned here, and no transfer refers to it.
     unsafe _ = curl_multi_cleanup(raw)
   }
 
@@ -124,7 +124,7 @@ public struct HTTPClient: ~Copyable {
     unsafe _ = curl_multi_remove_handle(raw, transfer.raw)
   }
 
-  /// Transfers that are not at their end.
+  /// The number of unfinished transfers.
   func perform() -> Int {
     var running: Int32 = 0
     // SAFETY: the transfers that were added are alive until they are removed.
@@ -134,13 +134,13 @@ public struct HTTPClient: ~Copyable {
 
   func wait(milliseconds: Int32, bell: Int32?) {
     var further = curl_waitfd(fd: bell ?? -1, events: Int16(CURL_WAIT_POLLIN), revents: 0)
-    // SAFETY: as above; the one further descriptor is used during the call.
+    // SAFETY: as above; the additional descriptor is used during the call.
     unsafe _ = curl_multi_poll(raw, &further, bell == nil ? 0 : 1, milliseconds, nil)
   }
 
   func takeEnded() -> (key: UInt, result: CURLcode)? {
     var result = CURLE_OK
-    // SAFETY: as above; what comes back is one of the handles that were added.
+    // SAFETY: as above; the result is one of the added handles.
     guard let easy = unsafe chirrup_curl_ended(raw, &result) else { return nil }
     return (UInt(bitPattern: easy), result)
   }

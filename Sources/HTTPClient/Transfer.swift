@@ -1,10 +1,10 @@
 import CCurl
 import Kernel
 
-/// One request under way: the handle, and all memory that libcurl looks at meanwhile.
+/// One request in progress: the handle, and the memory that libcurl reads meanwhile.
 ///
-/// libcurl holds `self` as the owner of its callbacks, which run only inside calls of the thread
-/// that drives the client, between `join` and `leave`; `HTTPClient` holds it for that long.
+/// libcurl has `self` as the argument of its callbacks, which run only inside the client's calls,
+/// between `join` and `leave`; `HTTPClient` owns it for that time.
 @safe final class Transfer {
   let raw: UnsafeMutableRawPointer
   let ticket: UInt64
@@ -14,21 +14,21 @@ import Kernel
   private var answer: [UInt8] = []
   private var refused: IPAddress?
 
-  /// Nil when libcurl accepts no such request.
+  /// Nil when libcurl rejects the request.
   init?(_ post: HTTPPost, ticket: UInt64, admits: @escaping @Sendable (PeerAddress) -> Bool) {
     guard let made = unsafe curl_easy_init() else { return nil }
     unsafe raw = made
     self.ticket = ticket
     self.admits = admits
-    // SAFETY: each text is copied during its call; the list is freed in `deinit`. Without `Expect`
-    // a long body is sent at once.
+    // SAFETY: each text is copied during its call; the list is freed in `deinit`. An empty `Expect`
+    // makes curl send a long body at once.
     unsafe headers = (post.headers + ["Expect:"]).reduce(nil) { list, header in
       unsafe curl_slist_append(list, header)
     }
     unsafe body = UnsafeMutableBufferPointer.allocate(capacity: post.body.count)
     // SAFETY: the buffer has as many elements as the body.
     _ = unsafe body.initialize(from: post.body.map { CChar(bitPattern: $0) })
-    // SAFETY: headers and body are freed in `deinit`, behind the handle; the URL is copied.
+    // SAFETY: headers and body are freed in `deinit`, after the handle; the URL is copied.
     let isTaken = unsafe chirrup_curl_post(
       raw, post.url, UnsafePointer(body.baseAddress), body.count, headers, post.milliseconds)
     // SAFETY: see the type's comment.
@@ -38,7 +38,7 @@ import Kernel
   }
 
   deinit {
-    // SAFETY: owned here, and not part of a multi handle any more.
+    // SAFETY: owned here, and removed from the multi handle before.
     unsafe curl_easy_cleanup(raw)
     unsafe curl_slist_free_all(headers)
     unsafe body.deallocate()
@@ -49,7 +49,7 @@ import Kernel
   func outcome(_ result: CURLcode) -> HTTPOutcome {
     // SAFETY: the handle is alive.
     let status = unsafe chirrup_curl_status(raw)
-    // An answer that we stopped reading is an answer.
+    // An answer counts even if we stopped reading its body.
     if result == CURLE_OK || result == CURLE_WRITE_ERROR && status > 0 {
       return .answered(status: status, text: answer)
     }
@@ -81,7 +81,7 @@ import Kernel
   }
 }
 
-/// Without a capture, as C wants it.
+/// Without captures, as C requires.
 private let openSocket: curl_opensocket_callback = { owner, _, address in
   guard let owner = unsafe owner, let address = unsafe address else { return -1 }
   // SAFETY: the owner is the transfer that was given with the callback, and is alive.

@@ -1,29 +1,29 @@
 import CLinux
 
-/// A program to start: always an argument list, never a shell line.
+/// A program to start, with an argument list and without a shell.
 public struct Command: Sendable {
   public enum Output: Sendable {
     case inherit
     case discard
-    /// To be read by `ChildProcess.readOutput`; standard output and errors may share it.
+    /// Read by `ChildProcess.readOutput`; standard output and standard error may share it.
     case capture
-    /// Appended to the file, which is made if it does not exist.
+    /// Appended to the file, which is created if needed.
     case file(String)
-    /// This descriptor of the caller's, which stays open there.
+    /// This descriptor, which stays open in the caller.
     case descriptor(Int32)
   }
 
   public enum Input: Sendable, Equatable {
     /// /dev/null.
     case nothing
-    /// A socket both ways, whose other end is `ChildProcess.takeSocket`. It ends with this process,
-    /// however that ends: the child's sign to end too.
+    /// A socket in both directions; `ChildProcess.takeSocket` returns the other end. It closes when
+    /// this process ends for any reason, which tells the child to end too.
     case socket
-    /// This descriptor of the caller's, which stays open there.
+    /// This descriptor, which stays open in the caller.
     case descriptor(Int32)
   }
 
-  /// A path, or a name to be looked up in PATH.
+  /// A path, or a name to look up in PATH.
   public var executable: String
   public var arguments: [String]
   /// `NAME=value` pairs; nil for the environment of this process.
@@ -32,9 +32,9 @@ public struct Command: Sendable {
   public var input: Input = .nothing
   public var output: Output = .inherit
   public var errors: Output = .inherit
-  /// A process group of its own, which a Ctrl-C at the terminal does not reach.
+  /// Starts a new process group, which a Ctrl-C at the terminal does not reach.
   public var hasOwnGroup = false
-  /// A session of its own, without the terminal.
+  /// Starts a new session without the terminal.
   public var hasOwnSession = false
 
   public init(_ executable: String, _ arguments: [String] = []) {
@@ -42,8 +42,8 @@ public struct Command: Sendable {
     self.arguments = arguments
   }
 
-  /// Starts it for a caller that waits for the process of this number itself (waitpid(2)); nothing
-  /// is captured, and the input is no socket. It may outlive the caller.
+  /// Starts the program and returns its process id. The caller must reap it (waitpid(2)), captures
+  /// nothing, and uses no socket input. The process may outlive the caller.
   public func start() throws(Errno) -> Int32 {
     precondition(!capturesSomething && input != .socket, "only a ChildProcess owns descriptors")
     var plan = SpawnPlan()
@@ -52,21 +52,21 @@ public struct Command: Sendable {
   }
 }
 
-/// A process this one has started, by posix_spawn(3), which is safe with threads running. It begins
-/// with no signal blocked or ignored and with the three standard descriptors only.
+/// A child process, started by posix_spawn(3), which is safe in a process with threads. It starts
+/// with no signal blocked or ignored, and with only the three standard descriptors open.
 ///
-/// Whoever drops it kills the process: nothing outlives its owner unnoticed.
+/// Releasing the value kills the process, so that no child outlives its owner by accident.
 public struct ChildProcess: ~Copyable, Sendable {
   public enum ExitStatus: Equatable, Sendable {
     case exited(Int32)
-    /// Ended by the signal of this number.
+    /// Ended by the signal with this number.
     case signaled(Int32)
 
     public var isSuccess: Bool { self == .exited(0) }
   }
 
   public let processIdentifier: Int32
-  /// The read end for what is captured.
+  /// The read end of the captured output.
   private var pipe: FileDescriptor?
   private var socket: FileDescriptor?
   private var status: ExitStatus?
@@ -76,7 +76,7 @@ public struct ChildProcess: ~Copyable, Sendable {
     var childEnd: FileDescriptor?
     if command.capturesSomething {
       var ends: [2 of Int32] = [-1, -1]
-      // SAFETY: the call writes two numbers.
+      // SAFETY: the call writes two descriptors.
       _ = try retrying {
         unsafe withUnsafeMutableBytes(of: &ends) { bytes in
           unsafe pipe2(bytes.baseAddress?.assumingMemoryBound(to: Int32.self), O_CLOEXEC)
@@ -100,7 +100,7 @@ public struct ChildProcess: ~Copyable, Sendable {
       processIdentifier: identifier, pipe: pipe.take(), socket: ends.giveFirst(), status: nil)
   }
 
-  /// Runs a program to its end and returns what it captured.
+  /// Runs a program to its end and returns the captured output.
   public static func run(_ command: Command) throws(Errno) -> Finished {
     var child = try spawn(command)
     let output = try child.readOutput()
@@ -114,10 +114,10 @@ public struct ChildProcess: ~Copyable, Sendable {
     public var text: String { String(decoding: output, as: UTF8.self) }
   }
 
-  /// This process's end of `Command.Input.socket`, once; non-blocking.
+  /// Returns this process's end of `Command.Input.socket` once; it is non-blocking.
   public mutating func takeSocket() -> FileDescriptor? { socket.take() }
 
-  /// Everything captured until the last holder of the other end has closed it. Blocks.
+  /// Returns the output until all write ends are closed. Blocks.
   public mutating func readOutput() throws(Errno) -> [UInt8] {
     guard let pipe = pipe.take() else { return [] }
     var output: [UInt8] = []
@@ -131,7 +131,7 @@ public struct ChildProcess: ~Copyable, Sendable {
     }
   }
 
-  /// Waits for the end. The answer stays the same afterwards.
+  /// Waits for the end of the process. Later calls return the same status.
   public mutating func wait() throws(Errno) -> ExitStatus {
     if let status { return status }
     while true {
@@ -139,14 +139,13 @@ public struct ChildProcess: ~Copyable, Sendable {
     }
   }
 
-  /// The status if the process has ended, without waiting.
+  /// Returns the status if the process has ended, without blocking.
   public mutating func poll() throws(Errno) -> ExitStatus? {
     if let status { return status }
     return try reap(WNOHANG)
   }
 
-  /// Sends a signal, unless the process is known to have ended: its number may be another's by
-  /// then.
+  /// Sends a signal, unless the process was reaped, because its id may be reused.
   public func send(_ signal: Signal) throws(Errno) {
     guard status == nil else { return }
     let identifier = processIdentifier
@@ -159,7 +158,7 @@ public struct ChildProcess: ~Copyable, Sendable {
     // SAFETY: the kernel writes an Int32.
     let ended = try retrying { unsafe waitpid(identifier, &word, options) }
     guard ended == identifier else { return nil }
-    // The macros of wait(2): the low seven bits are the signal, 0 for an exit.
+    // As the macros of wait(2): the low seven bits are the signal, 0 for an exit.
     let signal = word & 0x7F
     status = signal == 0 ? .exited(word >> 8 & 0xFF) : .signaled(signal)
     return status

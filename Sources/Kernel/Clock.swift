@@ -1,7 +1,7 @@
 import CLinux
 public import Primitives
 
-/// The only place where the time is read.
+/// The only place that reads clocks.
 public enum SystemClock {
   /// CLOCK_MONOTONIC.
   public static func now() -> Instant {
@@ -15,7 +15,7 @@ public enum SystemClock {
     return WallTime(microseconds: Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000)
   }
 
-  /// Nanoseconds of processor time this thread has used.
+  /// Processor time of this thread in nanoseconds.
   public static func threadTimeNanoseconds() -> Int64 {
     let time = read(CLOCK_THREAD_CPUTIME_ID)
     return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
@@ -23,14 +23,14 @@ public enum SystemClock {
 
   private static func read(_ clock: clockid_t) -> timespec {
     var time = timespec()
-    // SAFETY: `time` is written during the call only.
+    // SAFETY: `time` is written during the call.
     let result = unsafe clock_gettime(clock, &time)
-    precondition(result == 0, "the kernel has no such clock")
+    precondition(result == 0, "clock_gettime failed")
     return time
   }
 }
 
 public enum SystemProcessors {
-  /// Processors that are online.
+  /// The number of online processors.
   public static var count: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 }

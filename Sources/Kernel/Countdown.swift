@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One wait for so many confirmations, from any threads, that somebody may also give up.
+/// Waits for a number of confirmations from any threads; the waiting task may give up.
 public final class Countdown: Sendable {
   private struct State {
     var left: Int
@@ -14,7 +14,7 @@ public final class Countdown: Sendable {
     state = Mutex(State(left: count, outcome: count == 0 ? true : nil))
   }
 
-  /// Nobody waits any more.
+  /// All have confirmed, or the wait was given up.
   public var isOver: Bool { state.withLock { $0.outcome != nil } }
 
   public func confirm() {
@@ -36,7 +36,7 @@ public final class Countdown: Sendable {
     if let ended { ended.0.resume(returning: ended.1) }
   }
 
-  /// Whether all have confirmed. For one who waits.
+  /// Waits; returns whether all have confirmed. Only one task may wait.
   public var isConfirmed: Bool {
     get async {
       await withCheckedContinuation { continuation in

@@ -1,12 +1,12 @@
 import CLinux
 
-/// The environment of this process. Libraries read it at any time, so it is changed while one
-/// thread runs.
+/// The environment of this process. Libraries may read it at any time, so it must only be changed
+/// while the process has one thread.
 public enum Environment {
-  /// Takes every variable away whose name begins so.
+  /// Removes all variables whose names begin with `prefix`.
   public static func remove(prefix: String) {
     var names: [String] = []
-    // SAFETY: the list ends with nil, nothing changes it meanwhile, and each text is copied.
+    // SAFETY: the list ends with nil, does not change meanwhile, and each text is copied.
     var entry: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe chirrup_environment()
     while let text = unsafe entry?.pointee {
       let line = unsafe String(cString: text)

@@ -6,7 +6,7 @@ public struct Errno: Error, RawRepresentable, Hashable, Sendable {
 
   public init(rawValue: Int32) { self.rawValue = rawValue }
 
-  /// What the last failed call of this thread left behind. Read it before anything else is called.
+  /// The error of the last failed call on this thread. Read it before any other call.
   static var current: Errno { Errno(rawValue: chirrup_errno()) }
 
   public static let interrupted = Errno(rawValue: EINTR)
@@ -22,15 +22,15 @@ public struct Errno: Error, RawRepresentable, Hashable, Sendable {
   public static let noEntry = Errno(rawValue: ENOENT)
   public static let timedOut = Errno(rawValue: ETIMEDOUT)
 
-  /// The symbol of the manual, for example `ECONNRESET`.
+  /// The symbolic name, for example `ECONNRESET`.
   public var name: String {
     // SAFETY: glibc returns a string constant or NULL.
     guard let symbol = unsafe strerrorname_np(rawValue) else { return "E\(rawValue)" }
-    // SAFETY: a string constant ends with NUL and lives for ever.
+    // SAFETY: a string constant ends with NUL and is never freed.
     return unsafe String(cString: symbol)
   }
 
-  /// The sentence of the manual, in English whatever the locale.
+  /// The description in English, independent of the locale.
   public var text: String {
     // SAFETY: as above.
     guard let sentence = unsafe strerrordesc_np(rawValue) else { return "unknown error" }
@@ -43,7 +43,7 @@ extension Errno: CustomStringConvertible {
   public var description: String { "\(text) (\(name))" }
 }
 
-/// Calls again while a signal interrupts; -1 is the failure of every system call used here.
+/// Repeats a system call that a signal interrupted; -1 means that it failed.
 @inline(__always)
 func retrying<Number: FixedWidthInteger & SignedInteger>(
   _ call: () -> Number

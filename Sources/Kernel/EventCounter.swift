@@ -1,6 +1,7 @@
 import CLinux
 
-/// An eventfd: the bell of a mailbox. Any thread may ring it; its loop waits for it in epoll.
+/// An eventfd (eventfd(2)), which wakes a loop. Any thread may signal it; the loop waits for it in
+/// epoll.
 public struct EventCounter: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
 
@@ -12,14 +13,14 @@ public struct EventCounter: ~Copyable, Sendable {
   /// For epoll.
   public var rawValue: Int32 { descriptor.rawValue }
 
-  /// Never blocks. A counter that is full already is loud enough.
+  /// Never blocks. If the counter is full, it is readable already.
   public func signal() {
     var one: UInt64 = 1
-    // SAFETY: eight bytes are read from `one` during the call.
+    // SAFETY: eight bytes of `one` are read during the call.
     while unsafe CLinux.write(descriptor.rawValue, &one, 8) == -1 && chirrup_errno() == EINTR {}
   }
 
-  /// Resets the counter and returns the number of signals since the last time.
+  /// Resets the counter and returns the number of signals since the last reset.
   @discardableResult
   public func drain() -> UInt64 {
     var count: UInt64 = 0

@@ -1,22 +1,22 @@
 import CLinux
 
-/// An open descriptor and the duty to close it. What else needs the number (epoll, OpenSSL, libpq)
-/// borrows it from here and may not outlive it.
+/// An open descriptor, closed by `deinit`. Borrowers of the number (epoll, OpenSSL, libpq) must not
+/// outlive it.
 public struct FileDescriptor: ~Copyable, Sendable {
   public let rawValue: Int32
 
   /// Takes ownership.
   public init(owning rawValue: Int32) {
-    precondition(rawValue >= 0, "not an open descriptor")
+    precondition(rawValue >= 0, "a negative number is no descriptor")
     self.rawValue = rawValue
   }
 
   deinit {
-    // Not repeated on EINTR: on Linux the descriptor is gone whatever close(2) answers.
+    // Not repeated after EINTR: Linux closes the descriptor in any case (close(2)).
     _ = close(rawValue)
   }
 
-  /// Gives the descriptor away without closing it.
+  /// Returns the number without closing it; the caller becomes the owner.
   public consuming func release() -> Int32 {
     let number = rawValue
     discard self
@@ -26,9 +26,8 @@ public struct FileDescriptor: ~Copyable, Sendable {
 
 /// All descriptors of this process.
 public enum Descriptors {
-  /// Closes what is open now in every program that is started later (FD_CLOEXEC), for what a
-  /// library has opened without it. The standard ones stay. `invalidArgument` before Linux 5.11:
-  /// there only `SpawnPlan` keeps them back.
+  /// Sets FD_CLOEXEC on all open descriptors but the standard ones, because libraries open some
+  /// without it. Throws `invalidArgument` before Linux 5.11; there `SpawnPlan` closes them instead.
   public static func closeOnExec() throws(Errno) {
     _ = try retrying { chirrup_close_on_exec(3) }
   }

@@ -1,11 +1,11 @@
 public import Primitives
 import Synchronization
 
-/// A thread for work that is too long for an event loop. Owners take turns, one job each, so that
-/// one workspace with a thousand jobs delays another one's first job by one job only.
+/// A thread for jobs that are too long for an event loop. Owners (workspaces) take turns, one job
+/// each, so that the many jobs of one owner delay another owner's first job by one job only.
 ///
-/// Bounded: `jobsMax` in all and `jobsOfOwnerMax` for one owner; beyond that a job is refused. Each
-/// job has its own bound.
+/// Bounded: at most `jobsMax` jobs, and `jobsOfOwnerMax` of one owner; further jobs are refused.
+/// Each job has its own time limit.
 public final class JobThread: Sendable {
   /// The queue is full, or the thread could not be started.
   public struct Refused: Error, Equatable {
@@ -18,7 +18,7 @@ public final class JobThread: Sendable {
   private typealias Job = @Sendable () -> Void
 
   private struct State {
-    /// The jobs of each owner, and the owners in the order of their turns.
+    /// Jobs by owner, and the owners in the order of their turns.
     var jobs: [Identifier: [Job]] = [:]
     var turns: [Identifier] = []
     var count = 0
@@ -39,13 +39,14 @@ public final class JobThread: Sendable {
     }
   }
 
-  /// What the thread holds, so that the owner of the queue may go first.
+  /// The thread's state, which it shares with the queue's owner; so the owner may be released
+  /// first.
   private final class Work: Sendable {
     let state = Mutex(State())
-    /// Needs no descriptor: jobs go on when peers hold them all.
+    /// Needs no descriptor, so that jobs continue when the process has none left.
     let bell = Semaphore()
 
-    /// Until it is stopped and every job is done: somebody waits for each.
+    /// Runs jobs until stopped and all jobs are done, because a caller awaits each.
     func run() {
       while true {
         while let job = state.withLock({ $0.next() }) { job() }
@@ -59,7 +60,7 @@ public final class JobThread: Sendable {
   private let work = Work()
   private let refusedCount = Atomic<UInt64>(0)
 
-  /// The thread starts with the first job.
+  /// The thread is started with the first job.
   public init(name: String) { self.name = name }
 
   deinit {
@@ -67,12 +68,12 @@ public final class JobThread: Sendable {
     work.bell.signal()
   }
 
-  /// Jobs that were refused since the start.
+  /// The number of jobs refused so far.
   public var refused: UInt64 { refusedCount.load(ordering: .relaxed) }
-  /// Jobs that wait.
+  /// The number of waiting jobs.
   public var waiting: Int { work.state.withLock { $0.count } }
 
-  /// Runs the body on the thread, when it is the owner's turn.
+  /// Runs the body on the thread when it is the owner's turn.
   public func run<Result: Sendable>(
     for owner: Identifier, _ body: @escaping @Sendable () -> Result
   ) async throws(Refused) -> Result {
@@ -84,7 +85,7 @@ public final class JobThread: Sendable {
     return result
   }
 
-  /// False when there is no room.
+  /// Returns false when the queue is full.
   public func add(for owner: Identifier, _ job: @escaping @Sendable () -> Void) -> Bool {
     let isTaken = work.state.withLock { state in
       let own = state.jobs[owner]?.count ?? 0

@@ -1,8 +1,8 @@
 import CLinux
 import Primitives
 
-/// An IP address in the form of IPv6, IPv4 mapped into it (RFC 4291 §2.5.5.2): however a peer came,
-/// it has one value.
+/// An IP address as IPv6; IPv4 is mapped into it (RFC 4291 §2.5.5.2), so that an address has one
+/// value.
 public struct IPAddress: Hashable, Sendable {
   /// The 16 bytes, most significant first.
   public var high: UInt64
@@ -18,16 +18,16 @@ public struct IPAddress: Hashable, Sendable {
     self.init(high: 0, low: 0xFFFF_0000_0000 | UInt64(bits))
   }
 
-  /// Reads `127.0.0.1`, `::1` and so on: no names, no brackets, no scope.
+  /// Parses `127.0.0.1`, `::1` and so on, without names, brackets and scopes.
   public init?(_ text: String) {
     var version4 = in_addr()
-    // SAFETY: the text ends with NUL and `version4` is what AF_INET is written to.
+    // SAFETY: the text ends with NUL, and AF_INET writes an `in_addr`.
     if unsafe inet_pton(AF_INET, text, &version4) == 1 {
       self.init(version4: UInt32(bigEndian: version4.s_addr))
       return
     }
     var words: (UInt64, UInt64) = (0, 0)
-    // SAFETY: as above; AF_INET6 writes 16 bytes, which is the size of `words`.
+    // SAFETY: as above; AF_INET6 writes 16 bytes, the size of `words`.
     guard unsafe inet_pton(AF_INET6, text, &words) == 1 else { return nil }
     self.init(high: UInt64(bigEndian: words.0), low: UInt64(bigEndian: words.1))
   }
@@ -42,8 +42,8 @@ public struct IPAddress: Hashable, Sendable {
     isVersion4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1
   }
 
-  /// What limits are counted by: an IPv4 address, or the /64 of an IPv6 one, which is what one
-  /// customer gets.
+  /// The key for limits per address: an IPv4 address, or the /64 prefix of an IPv6 address, which
+  /// one customer usually has.
   public var limitKey: IPAddress {
     isVersion4 ? self : IPAddress(high: high, low: 0)
   }
@@ -55,7 +55,7 @@ extension IPAddress: CustomStringConvertible {
     let size = socklen_t(text.count)
     if isVersion4 {
       var address = in_addr(s_addr: UInt32(truncatingIfNeeded: low).bigEndian)
-      // SAFETY: the address has the family's size and the text has room for the longest form.
+      // SAFETY: the address has the size of its family, and the text has room for the longest form.
       _ = unsafe inet_ntop(AF_INET, &address, &text, size)
     } else {
       var words = (high.bigEndian, low.bigEndian)
@@ -77,7 +77,7 @@ public struct PeerAddress: Hashable, Sendable {
     self.port = port
   }
 
-  /// A peer on a Unix socket, who has no address.
+  /// A peer on a Unix socket, which has no address.
   public static let local = PeerAddress(ip: .loopback, port: 0)
 }
 
@@ -87,14 +87,14 @@ extension PeerAddress: CustomStringConvertible {
   }
 }
 
-/// Socket addresses as the kernel wants them: one buffer for all families.
+/// A socket address for the kernel: one buffer for all families.
 @safe struct RawAddress {
   var storage = sockaddr_storage()
   var byteCount = socklen_t(MemoryLayout<sockaddr_storage>.size)
 
   init() {}
 
-  /// The IPv4 family for mapped addresses: an IPv4-only machine has no other.
+  /// Mapped addresses use the IPv4 family, because a machine may have no IPv6.
   init(_ peer: PeerAddress) {
     if peer.ip.isVersion4 {
       var address = sockaddr_in()
@@ -104,8 +104,8 @@ extension PeerAddress: CustomStringConvertible {
       store(address)
     } else {
       storage.ss_family = sa_family_t(AF_INET6)
-      // SAFETY: a sockaddr_in6 is family, port, flow, 16 bytes of address at byte 8, and scope
-      // (ipv6(7)).
+      // SAFETY: a sockaddr_in6 consists of family, port, flow, 16 bytes of address at byte 8, and
+      // scope (ipv6(7)).
       unsafe withUnsafeMutableBytes(of: &storage) { bytes in
         unsafe bytes.storeBytes(of: peer.port.bigEndian, toByteOffset: 2, as: UInt16.self)
         unsafe bytes.storeBytes(of: peer.ip.high.bigEndian, toByteOffset: 8, as: UInt64.self)
@@ -121,7 +121,7 @@ extension PeerAddress: CustomStringConvertible {
     address.sun_family = sa_family_t(AF_UNIX)
     let room = MemoryLayout.size(ofValue: address.sun_path)
     guard path.utf8.count < room else { throw .nameTooLong }
-    // SAFETY: the path fits with its NUL, which the zeros of the initial value give.
+    // SAFETY: the path fits with a NUL, since the initial value consists of zeros.
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in
       unsafe bytes.copyBytes(from: path.utf8)
     }
@@ -129,7 +129,7 @@ extension PeerAddress: CustomStringConvertible {
   }
 
   private mutating func store<Address: BitwiseCopyable>(_ address: Address) {
-    // SAFETY: every address type fits into sockaddr_storage, which is made for that.
+    // SAFETY: sockaddr_storage is large enough for every address type.
     unsafe withUnsafeMutableBytes(of: &storage) { bytes in
       unsafe bytes.storeBytes(of: address, as: Address.self)
     }
@@ -138,7 +138,7 @@ extension PeerAddress: CustomStringConvertible {
 
   /// Nil for families without a port.
   var peer: PeerAddress? {
-    // SAFETY: the family says which of the two types was written by the kernel; both fit.
+    // SAFETY: the family determines the type that the kernel wrote; both fit.
     unsafe withUnsafeBytes(of: storage) { bytes in
       switch Int32(storage.ss_family) {
       case AF_INET:
@@ -160,7 +160,7 @@ extension PeerAddress: CustomStringConvertible {
     }
   }
 
-  /// Lends the address to bind, connect and the like.
+  /// Lends the address to calls such as bind and connect.
   func withPointer<Result>(
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result {
@@ -171,7 +171,7 @@ extension PeerAddress: CustomStringConvertible {
     }
   }
 
-  /// Lends the room to accept, getsockname and the like.
+  /// Lends the buffer to calls such as accept and getsockname.
   mutating func withMutablePointer<Result>(
     _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Result
   ) -> Result {

@@ -1,9 +1,9 @@
 import CLinux
 
-/// The allocator's free memory: glibc keeps what is freed for the next allocation, also when it is
-/// a hundred times what the process needs.
+/// The allocator's free memory, which glibc keeps for later allocations even when it is far larger
+/// than needed.
 public enum ProcessMemory {
-  /// Gives free pages back to the kernel (malloc_trim(3)). It looks through all that is free, some
-  /// milliseconds after a flood: for the time behind one, not for each connection.
+  /// Returns free pages to the kernel (malloc_trim(3)). It takes some milliseconds after a burst of
+  /// connections, so call it after a burst, not per connection.
   public static func giveBack() { _ = malloc_trim(0) }
 }

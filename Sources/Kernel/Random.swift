@@ -1,6 +1,6 @@
 import CLinux
 
-/// The kernel's randomness (getrandom(2)): good enough for keys, and never the same after a fork.
+/// The kernel's random numbers (getrandom(2)): suitable for keys, and different after a fork.
 public enum Random {
   public static func bytes(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
@@ -19,14 +19,14 @@ public enum Random {
   private static func fill(_ buffer: UnsafeMutableRawBufferPointer) {
     var offset = 0
     while offset < buffer.count {
-      // SAFETY: the rest of the buffer, which the caller keeps alive.
+      // SAFETY: this is the rest of the buffer, which the caller keeps alive.
       let count = unsafe getrandom(
         buffer.baseAddress?.advanced(by: offset), buffer.count - offset, 0)
       if count > 0 {
         offset += count
       } else {
-        // Nothing that needs randomness may go on without it.
-        precondition(count == -1 && chirrup_errno() == EINTR, "the kernel gives no random bytes")
+        // Callers cannot continue without randomness.
+        precondition(count == -1 && chirrup_errno() == EINTR, "getrandom failed")
       }
     }
   }

@@ -1,29 +1,30 @@
 import CLinux
 
-/// A count that threads wait for: sem_init(3). It needs no descriptor, so it also works when they
-/// have run out.
+/// A counting semaphore for threads (sem_init(3)). It needs no descriptor, so it works when the
+/// process has none left.
 @safe public final class Semaphore: @unchecked Sendable {
-  // SAFETY: one allocation, whose address the C library keeps; its functions are made for threads.
+  // SAFETY: one allocation with a fixed address; the C library's functions are thread-safe.
   private let storage: UnsafeMutablePointer<sem_t>
 
   public init() {
-    // SAFETY: initialised before anybody else can know it. sem_init fails for wrong arguments only.
+    // SAFETY: initialised before another thread can access it. sem_init fails only for invalid
+    // arguments.
     unsafe storage = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
     _ = unsafe sem_init(storage, 0, 0)
   }
 
   deinit {
-    // SAFETY: whoever waits or signals holds a reference, so nobody does.
+    // SAFETY: waiting and signalling threads hold a reference, so there are none.
     _ = unsafe sem_destroy(storage)
     unsafe storage.deallocate()
   }
 
   public func signal() {
-    // SAFETY: initialised in `init`. It fails beyond 2^31 signals that nobody waited for.
+    // SAFETY: initialised in `init`. It fails only beyond 2^31 pending signals.
     _ = unsafe sem_post(storage)
   }
 
-  /// Until there is a signal for this call alone.
+  /// Waits for a signal; each signal wakes one wait.
   public func wait() {
     // SAFETY: initialised in `init`.
     while unsafe sem_wait(storage) == -1 && chirrup_errno() == EINTR {}

@@ -1,6 +1,6 @@
 import CLinux
 
-/// The signals a process may ask about.
+/// The signals that a process may handle.
 public enum Signal: Int32, Sendable, CaseIterable {
   case hangUp = 1
   case interrupt = 2
@@ -14,10 +14,10 @@ public enum Signal: Int32, Sendable, CaseIterable {
   case stop = 19
 }
 
-/// Signals as events (signalfd(2)) instead of handlers, which may do next to nothing.
+/// Receives signals as events (signalfd(2)) instead of in handlers, which may do very little.
 ///
-/// Make it in the first thread before any other starts: blocking is inherited by later threads
-/// only, and a signal that one thread does not block is delivered there.
+/// Create it before any other thread starts: later threads inherit the signal mask, and a thread
+/// that does not block a signal would receive it.
 public struct SignalDescriptor: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
 
@@ -29,7 +29,7 @@ public struct SignalDescriptor: ~Copyable, Sendable {
       // SAFETY: as above.
       _ = unsafe sigaddset(&set, signal.rawValue)
     }
-    // SAFETY: `set` is only read; the old mask is not asked for.
+    // SAFETY: `set` is only read; the old mask is not requested.
     let failure = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     guard failure == 0 else { throw Errno(rawValue: failure) }
     // SAFETY: `set` is only read.
@@ -40,7 +40,7 @@ public struct SignalDescriptor: ~Copyable, Sendable {
   /// For epoll.
   public var rawValue: Int32 { descriptor.rawValue }
 
-  /// The next signal that has come, or nil.
+  /// The next pending signal; nil without any.
   public func next() -> Signal? {
     var info = signalfd_siginfo()
     let size = MemoryLayout<signalfd_siginfo>.size
@@ -51,7 +51,7 @@ public struct SignalDescriptor: ~Copyable, Sendable {
     return Signal(rawValue: Int32(bitPattern: info.ssi_signo))
   }
 
-  /// Ignores SIGPIPE for the process: OpenSSL and libpq write without MSG_NOSIGNAL.
+  /// Ignores SIGPIPE in the process, because OpenSSL and libpq write without MSG_NOSIGNAL.
   public static func ignoreBrokenPipes() {
     chirrup_ignore_signal(SIGPIPE)
   }

@@ -1,39 +1,40 @@
 import CLinux
 
-/// What became of an `accept`.
+/// The result of an `accept`.
 @frozen public enum AcceptOutcome: ~Copyable {
   case accepted(FileDescriptor, PeerAddress)
   case wouldBlock
-  /// That one connection died in the queue, or the network has a moment: try the next.
+  /// The queued connection was lost, or a network error is pending: continue with the next one.
   case aborted(Errno)
-  /// No descriptors or memory left. The listener stays readable, so stop asking it for a while.
+  /// No descriptors or memory are left. The listener stays readable, so pause accepting.
   case exhausted(Errno)
   case failed(Errno)
 }
 
-/// Who else may listen on a port (SO_REUSEPORT, which the kernel gives out by connection).
+/// Which other sockets may listen on the port (SO_REUSEPORT; the kernel distributes connections).
 public enum PortSharing: Sendable {
   case none
-  /// Nobody has it before; later listeners with `.others` may join.
+  /// No other socket may be bound before; later listeners with `.others` may join.
   case later
-  /// Everybody of this user who says the same or `.later`.
+  /// Sockets of the same user with `.others` or `.later`.
   case others
 }
 
-/// Making sockets: all of them non-blocking and closed on exec.
+/// Creates sockets; all are non-blocking and closed on exec.
 public enum Sockets {
-  /// Listens for TCP. `0.0.0.0` and `127.0.0.1` are IPv4 only, `::` takes both families.
+  /// Listens for TCP. `0.0.0.0` and `127.0.0.1` are IPv4 only; `::` accepts both families.
   public static func listen(
     on address: IPAddress, port: UInt16, backlog: Int32 = 1024, sharing: PortSharing = .none
   ) throws(Errno) -> FileDescriptor {
     let raw = RawAddress(PeerAddress(ip: address, port: port))
     let socket = try make(Int32(raw.storage.ss_family))
-    // Without this a restarted server waits a minute for the old connections' TIME_WAIT.
+    // Otherwise a restarted server cannot bind while old connections are in TIME_WAIT.
     try socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
     if sharing == .others { try socket.set(SOL_SOCKET, SO_REUSEPORT, 1) }
     if !address.isVersion4 { try socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
     try bind(socket, raw)
-    // Two sockets share a port only if both say so: the bind above met nobody, and now may others.
+    // Two sockets share a port only if both have the option: the bind above was exclusive, and
+    // later ones may join.
     if sharing == .later { try socket.set(SOL_SOCKET, SO_REUSEPORT, 1) }
     try listen(socket, backlog)
     return socket
@@ -48,18 +49,18 @@ public enum Sockets {
     return socket
   }
 
-  /// Begins to connect. Wait until the descriptor is writable, then ask `pendingError`.
+  /// Starts a connection. Wait until the descriptor is writable, then read `pendingError`.
   ///
-  /// With `source` the connection comes from that address of this machine: a load test needs more
-  /// than one where it has more connections to a server than an address has ports.
+  /// `source` is a local address to connect from: a load test needs several, because an address has
+  /// a limited number of ports.
   public static func connect(
     to address: IPAddress, port: UInt16, from source: IPAddress? = nil
   ) throws(Errno) -> FileDescriptor {
     let raw = RawAddress(PeerAddress(ip: address, port: port))
     let socket = try make(Int32(raw.storage.ss_family))
     if let source {
-      // The port is chosen by connect, which knows the server: bind alone would have to find one
-      // that no connection to anybody has (ip(7)).
+      // connect chooses the port, because it knows the server; bind would have to find a port that
+      // no connection uses (ip(7)).
       try socket.set(Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, 1)
       try bind(socket, RawAddress(PeerAddress(ip: source, port: 0)))
     }
@@ -70,11 +71,11 @@ public enum Sockets {
     try connect(try make(AF_UNIX), try RawAddress(path: path))
   }
 
-  /// Two connected sockets, for tests and for talking to oneself.
+  /// Returns two connected sockets.
   public static func pair() throws(Errno) -> SocketPair {
     var numbers: [2 of Int32] = [-1, -1]
     let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-    // SAFETY: the call writes two numbers.
+    // SAFETY: the call writes two descriptors.
     _ = try retrying {
       unsafe withUnsafeMutableBytes(of: &numbers) { bytes in
         unsafe socketpair(
@@ -120,7 +121,7 @@ public enum Sockets {
     }
     if result == -1 {
       let error = Errno.current
-      // An interrupted connect goes on by itself (connect(2)).
+      // An interrupted connect continues in the background (connect(2)).
       guard error == .inProgress || error == .interrupted else { throw error }
     }
     return socket
@@ -131,17 +132,17 @@ public enum Sockets {
   public var first: FileDescriptor
   public var second: FileDescriptor
 
-  /// The second is closed.
+  /// Returns the first socket; the second one is closed.
   consuming func giveFirst() -> FileDescriptor { first }
 }
 
 extension FileDescriptor {
-  /// Takes one connection from a listener's queue, non-blocking and closed on exec.
+  /// Accepts one connection; its descriptor is non-blocking and closed on exec.
   public func accept() -> AcceptOutcome {
     var address = RawAddress()
     let listener = rawValue
     let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-    // SAFETY: the kernel writes the peer's address into the room that is lent.
+    // SAFETY: the kernel writes the peer's address into the lent buffer.
     let number = unsafe address.withMutablePointer { pointer, count in
       unsafe accept4(listener, pointer, count, flags)
     }
@@ -152,7 +153,7 @@ extension FileDescriptor {
     switch error.rawValue {
     case EAGAIN: return .wouldBlock
     case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(error)
-    // accept(2): pending network errors are passed on and should be treated like EAGAIN.
+    // accept(2): pending network errors are returned here and should be treated like EAGAIN.
     case ECONNABORTED, EINTR, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET,
       EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, ETIMEDOUT:
       return .aborted(error)
@@ -160,11 +161,11 @@ extension FileDescriptor {
     }
   }
 
-  /// The port a listener or a connection has on this side.
+  /// The local port of a listener or a connection.
   public func localPort() throws(Errno) -> UInt16 {
     var address = RawAddress()
     let number = rawValue
-    // SAFETY: the kernel writes the address into the room that is lent.
+    // SAFETY: the kernel writes the address into the lent buffer.
     _ = try retrying {
       unsafe address.withMutablePointer { pointer, count in
         unsafe getsockname(number, pointer, count)
@@ -176,7 +177,7 @@ extension FileDescriptor {
   /// Sends small writes at once instead of waiting for an acknowledgement (TCP_NODELAY).
   public func setNoDelay() throws(Errno) { try set(Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
 
-  /// The kernel's room for unsent bytes; it doubles what is asked for (socket(7)).
+  /// Sets the kernel's buffer for unsent bytes; the kernel doubles the value (socket(7)).
   public func setSendBuffer(byteCount: Int32) throws(Errno) {
     try set(SOL_SOCKET, SO_SNDBUF, byteCount)
   }
@@ -185,24 +186,23 @@ extension FileDescriptor {
     try set(SOL_SOCKET, SO_RCVBUF, byteCount)
   }
 
-  /// The next close sends a RST instead of what is left to send: for tests and for peers that will
-  /// not go.
+  /// The next close sends a RST and discards unsent bytes: for tests, and for peers that do not
+  /// close.
   public func setResetOnClose() throws(Errno) {
     var linger = CLinux.linger(l_onoff: 1, l_linger: 0)
     let size = socklen_t(MemoryLayout<CLinux.linger>.size)
     let number = rawValue
-    // SAFETY: the value is read during the call and has the size that is given.
+    // SAFETY: the value is read during the call and has the given size.
     _ = try retrying { unsafe setsockopt(number, SOL_SOCKET, SO_LINGER, &linger, size) }
   }
 
-  /// Says that nothing more will be sent; what is queued still goes out.
+  /// Ends the stream in the sending direction; queued bytes are still sent.
   public func shutdownWrite() throws(Errno) {
     let number = rawValue
     _ = try retrying { shutdown(number, Int32(SHUT_WR)) }
   }
 
-  /// How a connect ended, or what else happened to the socket; nil when all is well. Reading clears
-  /// it.
+  /// The result of a connect, or another pending error; nil without any. Reading clears it.
   public func pendingError() throws(Errno) -> Errno? {
     var value: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
@@ -216,7 +216,7 @@ extension FileDescriptor {
     var value = value
     let size = socklen_t(MemoryLayout<Int32>.size)
     let number = rawValue
-    // SAFETY: the value is read during the call and has the size that is given.
+    // SAFETY: the value is read during the call and has the given size.
     _ = try retrying { unsafe setsockopt(number, level, option, &value, size) }
   }
 }

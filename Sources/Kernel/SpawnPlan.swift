@@ -1,19 +1,19 @@
 import CLinux
 
-/// The C side of posix_spawn(3): its two lists of things to do in the child, and the arrays of
-/// strings.
+/// The C arguments of posix_spawn(3): file actions, attributes, and string arrays.
 @safe struct SpawnPlan: ~Copyable {
   private var actions = unsafe posix_spawn_file_actions_t()
   private var attributes = posix_spawnattr_t()
 
   init() {
-    // SAFETY: both are initialised here once and destroyed in `deinit` once.
+    // SAFETY: both are initialised here and destroyed once, in `deinit`.
     _ = unsafe posix_spawn_file_actions_init(&actions)
     _ = unsafe posix_spawnattr_init(&attributes)
   }
 
   deinit {
-    // SAFETY: initialised in `init`; the copies name the same heap blocks, which are freed once.
+    // SAFETY: initialised in `init`; the copies refer to the same heap blocks, which are freed
+    // once.
     var actions = unsafe actions
     var attributes = attributes
     _ = unsafe posix_spawn_file_actions_destroy(&actions)
@@ -23,8 +23,7 @@ import CLinux
   mutating func prepare(
     _ command: Command, input: Int32?, captureTo descriptor: Int32
   ) throws(Errno) {
-    // SAFETY: `actions` and `attributes` are initialised; the calls copy the paths and sets they
-    // are given.
+    // SAFETY: `actions` and `attributes` are initialised; the calls copy the given paths and sets.
     var input = input
     if case .descriptor(let number) = command.input { input = number }
     if let input {
@@ -34,13 +33,12 @@ import CLinux
     }
     try redirect(1, command.output, descriptor)
     try redirect(2, command.errors, descriptor)
-    // After the redirections: whatever else is open without O_CLOEXEC stays here.
+    // After the redirections, so that no other descriptor reaches the child.
     unsafe try check(posix_spawn_file_actions_addclosefrom_np(&actions, 3))
     if let directory = command.workingDirectory {
       unsafe try check(posix_spawn_file_actions_addchdir_np(&actions, directory))
     }
-    // The parent may read its signals from a descriptor and ignore SIGPIPE; neither is the child's
-    // affair.
+    // The child must not inherit this process's blocked signals and ignored SIGPIPE.
     var none = sigset_t()
     var all = sigset_t()
     _ = unsafe sigemptyset(&none)
@@ -60,7 +58,7 @@ import CLinux
     let arguments = CStrings([command.executable] + command.arguments)
     let environment = command.environment.map { CStrings($0) }
     var identifier: Int32 = 0
-    // SAFETY: the arrays end with nil, and all of them live until the call returns.
+    // SAFETY: the arrays end with nil and live until the call returns.
     let failure = unsafe arguments.withPointers { arguments in
       guard let environment else {
         return unsafe posix_spawnp(
@@ -104,7 +102,7 @@ extension Command {
   }
 }
 
-/// POSIX_SPAWN_SETSID of spawn.h, which it declares with _GNU_SOURCE only.
+/// POSIX_SPAWN_SETSID of spawn.h, which is declared only with _GNU_SOURCE.
 private let spawnInSession: Int32 = 0x80
 
 /// These functions return the error number instead of setting errno.
@@ -122,14 +120,14 @@ private func check(_ failure: Int32) throws(Errno) {
   }
 
   deinit {
-    // SAFETY: made by strdup, freed once.
+    // SAFETY: allocated by strdup, freed once.
     for index in unsafe pointers.indices { unsafe free(pointers[index]) }
   }
 
   func withPointers<Result>(
     _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
   ) -> Result {
-    // SAFETY: the array is not touched while it is lent, and it is never empty.
+    // SAFETY: the array does not change while it is lent, and it is never empty.
     unsafe pointers.withUnsafeMutableBufferPointer { buffer in
       guard let base = buffer.baseAddress else { preconditionFailure("the list ends with nil") }
       return unsafe body(base)

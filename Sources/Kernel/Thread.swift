@@ -1,11 +1,10 @@
 import CLinux
 
-/// A POSIX thread that runs one closure. The closure is sent: what it captures belongs to the new
-/// thread.
+/// A POSIX thread that runs one closure, whose captures are sent to it.
 public struct Thread: ~Copyable, Sendable {
   private let handle: pthread_t
 
-  /// The body on its way to the new thread.
+  /// Passes the body to the new thread.
   private final class Parcel {
     let name: String
     let body: () -> Void
@@ -23,26 +22,27 @@ public struct Thread: ~Copyable, Sendable {
     }
   }
 
-  /// Starts a thread. `name` shows in `top -H`, cut to 15 bytes.
+  /// Starts a thread. `name` is shown in `top -H`, truncated to 15 bytes.
   public static func spawn(
     name: String, body: sending @escaping () -> Void
   ) throws(Errno) -> Thread {
     let parcel = Parcel(name: name, body: body)
     var handle = pthread_t()
-    // SAFETY: the reference is retained here and released by the thread, or below if there is none.
+    // SAFETY: the reference is retained here and released by the thread, or below if none was
+    // created.
     let argument = unsafe Unmanaged.passRetained(parcel).toOpaque()
-    // SAFETY: `handle` is written during the call; the argument lives until the thread takes it.
+    // SAFETY: `handle` is written during the call; the thread takes the argument.
     let failure = unsafe pthread_create(
       &handle, nil,
       { argument in
         if let argument = unsafe argument {
-          // SAFETY: the other half of `passRetained`, run once.
+          // SAFETY: balances `passRetained`, once.
           unsafe Unmanaged<Parcel>.fromOpaque(argument).takeRetainedValue().run()
         }
         return nil
       }, argument)
     guard failure == 0 else {
-      // SAFETY: no thread was made to take it.
+      // SAFETY: no thread was created that would release it.
       unsafe Unmanaged<Parcel>.fromOpaque(argument).release()
       throw Errno(rawValue: failure)
     }
@@ -51,13 +51,13 @@ public struct Thread: ~Copyable, Sendable {
 
   /// Waits for the end of the thread.
   public consuming func join() {
-    // Once only, because this consumes the handle.
+    // At most once, because this consumes the handle.
     _ = pthread_join(handle, nil)
     discard self
   }
 
   deinit {
-    // Not joined: let it go.
+    // Not joined, so detach it.
     _ = pthread_detach(handle)
   }
 }

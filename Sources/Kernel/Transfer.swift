@@ -1,19 +1,19 @@
 import CLinux
 
-/// How a read from a socket or a pipe ended.
+/// The result of a read from a socket or a pipe.
 public enum ReadOutcome: Equatable, Sendable {
   /// At least one.
   case bytes(Int)
   case wouldBlock
   case endOfStream
-  /// The peer reset the connection, or the network lost it: no error of ours.
+  /// The peer or the network ended the connection; this is no error of ours.
   case reset
   case failed(Errno)
 }
 
-/// How a write to a socket or a pipe ended.
+/// The result of a write to a socket or a pipe.
 public enum WriteOutcome: Equatable, Sendable {
-  /// As many as the kernel took, often fewer than were offered.
+  /// The number of bytes that the kernel accepted, often fewer than given.
   case bytes(Int)
   case wouldBlock
   case reset
@@ -34,7 +34,7 @@ extension FileDescriptor {
     return readOutcome(count)
   }
 
-  /// Copies what waits to be received and leaves it there (MSG_PEEK). For sockets.
+  /// Copies received bytes without consuming them (MSG_PEEK). For sockets.
   public func peek(into buffer: inout MutableRawSpan) -> ReadOutcome {
     precondition(buffer.byteCount > 0, "no room to receive into")
     let number = rawValue
@@ -73,7 +73,7 @@ extension FileDescriptor {
     return readOutcome(count)
   }
 
-  /// Writes to any descriptor. On a pipe without readers SIGPIPE ends the process unless it is
+  /// Writes to any descriptor. Without a reader of the pipe, SIGPIPE ends the process unless it is
   /// ignored.
   public func write(_ bytes: RawSpan, from offset: Int = 0) -> WriteOutcome {
     precondition(offset >= 0 && offset <= bytes.byteCount, "offset outside the bytes")

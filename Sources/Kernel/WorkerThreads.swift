@@ -1,31 +1,31 @@
 import Primitives
 import Synchronization
 
-/// A few threads for work that would hold up a loop, with a line of bounded length in front.
+/// A few threads for work that would block a loop, with a bounded queue.
 ///
-/// They are ours and not the concurrency runtime's: those are libdispatch's, which opens files
-/// below /proc when work waits for a thread and ends the process when it cannot, for example
-/// because peers hold every descriptor.
+/// Not the concurrency runtime's threads: those are libdispatch's, which opens files in /proc when
+/// work waits for a thread, and ends the process if that fails, for example without free
+/// descriptors.
 ///
-/// A thread starts when all others are busy, and stays until this object goes; the work that has
-/// been taken by then is still done.
+/// A thread is started when all others are busy, and stays until this object is released; queued
+/// work is completed first.
 public final class WorkerThreads: Sendable {
   private let line: WorkLine
 
   /// - Parameters:
-  ///   - name: of each thread, as in `Thread.spawn`.
-  ///   - threads: how many there are at most.
-  ///   - waitingMax: how much work may wait while all of them are busy.
+  ///   - name: name of each thread, see `Thread.spawn`.
+  ///   - threads: the maximum number of threads.
+  ///   - waitingMax: the maximum amount of queued work.
   public init(name: String, threads: Int, waitingMax: Int) {
     line = WorkLine(name: name, threadsMax: threads, workMax: threads + waitingMax)
   }
 
   deinit { line.close() }
 
-  /// Work that waits or is being done.
+  /// The amount of queued and running work.
   public var count: Int { line.count }
 
-  /// Nil when too much waits already, or when the system gives no thread.
+  /// Returns nil when the queue is full, or when no thread can be created.
   public func run<Answer: Sendable>(
     _ body: @escaping @Sendable () -> Answer
   ) async -> Answer? {
@@ -41,11 +41,11 @@ public final class WorkerThreads: Sendable {
   }
 }
 
-/// What the threads share with who gives them work. They hold it, and not the other way round.
+/// The queue that the threads share with its users. The threads own it, not the other way round.
 private final class WorkLine: Sendable {
   private struct Work {
     var waiting: [@Sendable () -> Void] = []
-    /// What waits and what is being done.
+    /// Queued and running work.
     var count = 0
     var threads = 0
     var isClosed = false
@@ -78,7 +78,7 @@ private final class WorkLine: Sendable {
     return isTaken
   }
 
-  /// One piece of work is done; called by it, before its answer is known.
+  /// The work is done; called by the work before its result is returned.
   func leave() { work.withLock { $0.count -= 1 } }
 
   func close() {
@@ -100,7 +100,7 @@ private final class WorkLine: Sendable {
     }
   }
 
-  /// Nil when there is nothing left and will be nothing.
+  /// Waits for work; nil when the queue is closed and empty.
   private func next() -> (@Sendable () -> Void)? {
     while true {
       bell.wait()

@@ -1,24 +1,24 @@
 import COpenSSL
 
-/// AES-256-GCM (NIST SP 800-38D) for secrets at rest: one message and one nonce at a time.
+/// AES-256-GCM (NIST SP 800-38D) for secrets at rest.
 public enum AES256GCM {
   public static let keyByteCount = 32
   public static let nonceByteCount = 12
   public static let tagByteCount = 16
 
-  /// A random nonce, the ciphertext and the tag, one behind the other. `context` is authenticated
-  /// too: what was sealed for one place does not open at another. A key may seal 2^32 messages
-  /// (SP 800-38D §8.3).
+  /// Returns a random nonce, the ciphertext and the tag, concatenated. `context` is authenticated
+  /// too, so that a secret sealed for one place does not open at another. A key may seal 2^32
+  /// messages (SP 800-38D §8.3).
   public static func seal(_ plain: [UInt8], key: [UInt8], context: [UInt8]) -> [UInt8] {
     let nonce = SecureRandom.bytes(nonceByteCount)
     var sealed = [UInt8](repeating: 0, count: plain.count)
     var tag = [UInt8](repeating: 0, count: tagByteCount)
     let isSealed = run(plain, to: &sealed, key, nonce, context, &tag, seals: true)
-    precondition(isSealed, "OpenSSL cannot seal")
+    precondition(isSealed, "OpenSSL cannot encrypt")
     return nonce + sealed + tag
   }
 
-  /// Nil when key or context are others, or a bit was changed.
+  /// Nil for another key or context, and for modified bytes.
   public static func open(_ sealed: [UInt8], key: [UInt8], context: [UInt8]) -> [UInt8]? {
     guard sealed.count >= nonceByteCount + tagByteCount else { return nil }
     let nonce = Array(sealed.prefix(nonceByteCount))
@@ -38,8 +38,8 @@ public enum AES256GCM {
     var written: Int32 = 0
     var rest: Int32 = 0
     // SAFETY: the context is freed below, which overwrites the key; every buffer lives through its
-    // call and has the count that is given with it, or that GCM fixes (12 bytes of nonce, 16 of
-    // tag). GCM writes as many bytes as it reads, and nothing more at the end.
+    // call and has the given count, or the one fixed by GCM (12 bytes of nonce, 16 of tag). GCM
+    // writes as many bytes as it reads, and nothing at the end.
     let cipher = unsafe EVP_CIPHER_CTX_new()
     defer { unsafe EVP_CIPHER_CTX_free(cipher) }
     return unsafe EVP_CipherInit_ex(cipher, EVP_aes_256_gcm(), nil, key, nonce, direction) == 1

@@ -1,8 +1,7 @@
-/// SHA-256 and HMAC-SHA-256 from OpenSSL's libcrypto, in one step each.
+/// SHA-256 and HMAC-SHA-256 from OpenSSL's libcrypto.
 ///
-/// This target is the only importer of OpenSSL. One-step calls need no handle, so nothing can leak;
-/// they fail only when the library itself is broken, which is a fault of the installation, not an
-/// input's.
+/// This target is the only importer of OpenSSL. One-step calls need no handle. They fail only when
+/// the library is broken, so a failure is a fault of the installation and not of the input.
 import COpenSSL
 import Synchronization
 
@@ -36,8 +35,8 @@ public enum HMACSHA256 {
     var code = [UInt8](repeating: 0, count: byteCount)
     var written: UInt32 = 0
     // SAFETY: the three buffers live through the call, and HMAC-SHA-256 writes exactly `byteCount`
-    // bytes. An empty key is lent as one byte of storage with length 0, since a null key means
-    // "reuse the last one".
+    // bytes. An empty key is passed as a pointer with length 0, because a null key means "reuse the
+    // last one".
     let result = unsafe (key.isEmpty ? [0] : key).withUnsafeBytes { secret in
       unsafe bytes.withUnsafeBufferPointer { input in
         unsafe code.withUnsafeMutableBufferPointer { output in
@@ -51,22 +50,22 @@ public enum HMACSHA256 {
     return code
   }
 
-  /// Whether `code` is the code of `bytes`, in constant time.
+  /// Whether `code` is the code of `bytes`; compared in constant time.
   public static func isValid(_ code: [UInt8], for bytes: [UInt8], key: [UInt8]) -> Bool {
     constantTimeEquals(code, HMACSHA256.code(for: bytes, key: key))
   }
 }
 
-/// A key that makes and verifies many codes of HMAC-SHA-256. The library looks its algorithm up and
-/// prepares the key once instead of each time, which costs ten times as much as a token's code.
+/// A key for many codes of HMAC-SHA-256. It looks up the algorithm and prepares the key once
+/// instead of per code, which would take ten times as long as the code of a token.
 @safe public final class HMACSHA256Key: Sendable {
-  /// The context is one thread's at a time: a lock held for a microsecond.
+  /// The context may only be used by one thread at a time: the lock is held for a microsecond.
   private let context: Mutex<OpaquePointer?>
 
   public init(_ key: [UInt8]) {
-    precondition(!key.isEmpty, "a key has bytes")
-    // SAFETY: OpenSSL copies key and parameters; the context holds the algorithm itself, and is
-    // freed in `deinit`.
+    precondition(!key.isEmpty, "the key is empty")
+    // SAFETY: OpenSSL copies key and parameters; the context has a reference to the algorithm and
+    // is freed in `deinit`.
     let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
     let made = unsafe EVP_MAC_CTX_new(algorithm)
     unsafe EVP_MAC_free(algorithm)
@@ -100,13 +99,13 @@ public enum HMACSHA256 {
     return code
   }
 
-  /// Whether `code` is the code of the bytes, in constant time.
+  /// Whether `code` is the code of `bytes`; compared in constant time.
   public func isValid(_ code: [UInt8], for bytes: RawSpan) -> Bool {
     constantTimeEquals(code, self.code(for: bytes))
   }
 }
 
-/// Compares secrets in a time that depends on their length only.
+/// Compares secrets in a time that depends only on their length.
 public func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
   guard left.count == right.count else { return false }
   // SAFETY: both buffers hold `left.count` bytes and live through the call.

@@ -1,26 +1,27 @@
-/// Passwords of operators: scrypt (RFC 7914) with its parameters and salt in one line of text,
-/// `$scrypt$ln=15,r=8,p=3$SALT$HASH`, the PHC string form.
+/// Operators' passwords: scrypt (RFC 7914), with parameters and salt in one line of text in the PHC
+/// string format, `$scrypt$ln=15,r=8,p=3$SALT$HASH`.
 ///
-/// The parameters are those OWASP lists for 32 MiB. A hash takes about a quarter of a second of one
-/// core: call it where nobody waits for the thread, and never more often at once than there are
-/// cores to spare. Verification refuses parameters beyond `memoryBytesMax`, since a line of text
-/// must not decide how much memory we take.
+/// The parameters are OWASP's for 32 MiB. A hash takes about a quarter of a second on one core, so
+/// it must not run on an event loop, and not more often at once than there are spare cores.
+/// Verification refuses parameters beyond `memoryBytesMax`, so that a stored text cannot demand any
+/// amount of memory.
 import COpenSSL
+import Primitives
 
-/// Why libcrypto could not do its work.
+/// The reason why libcrypto failed.
 public enum CryptoFault: Error, Equatable {
   case outOfMemory
 }
 
 public enum Password {
-  /// Bytes of the longest password, so that nobody makes us hash megabytes.
+  /// Bytes of the longest password, so that nobody can make the server hash megabytes.
   public static let byteCountMax = 1_024
   static let memoryBytesMax: UInt64 = 128 << 20
   static let passesMax: UInt64 = 16
   static let saltBytes = 16
   static let keyBytes = 32
 
-  /// A new salted hash, as text to store.
+  /// Returns a new salted hash as text.
   public static func hash(_ password: String) throws(CryptoFault) -> String {
     try hash(password, parameters: .recommended, salt: SecureRandom.bytes(saltBytes))
   }
@@ -33,8 +34,7 @@ public enum Password {
       + "$\(Base64.standard.encode(salt))$\(Base64.standard.encode(key))"
   }
 
-  /// Whether `password` has the stored hash `encoded`. A text that is no such hash verifies
-  /// nothing.
+  /// Whether `password` has the hash `encoded`. False for any other text.
   public static func verify(
     _ password: String, against encoded: String
   ) throws(CryptoFault) -> Bool {
@@ -44,8 +44,8 @@ public enum Password {
     return constantTimeEquals(key, stored.key)
   }
 
-  /// Takes as long as a verification: for an unknown account, so that the time of an answer names
-  /// no accounts.
+  /// Takes as long as a verification: for unknown accounts, so that response times do not reveal
+  /// which accounts exist.
   public static func verifyNothing(_ password: String) throws(CryptoFault) {
     guard password.utf8.count <= byteCountMax else { return }
     let salt = [UInt8](repeating: 0, count: saltBytes)
@@ -61,8 +61,8 @@ public enum Password {
     let succeeded = unsafe secret.withUnsafeBufferPointer { secret in
       unsafe salt.withUnsafeBufferPointer { salt in
         unsafe key.withUnsafeMutableBufferPointer { key in
-          // OpenSSL counts a little more than 128 * N * r; twice the bound is never taken, only
-          // allowed.
+          // OpenSSL needs slightly more than 128 * N * r bytes; the bound is a limit, not an
+          // allocation.
           unsafe EVP_PBE_scrypt(
             secret.baseAddress, secret.count, salt.baseAddress, salt.count, 1 << parameters.log2N,
             parameters.r, parameters.p, memoryBytesMax * 2, key.baseAddress, key.count)
@@ -116,7 +116,7 @@ public enum Password {
     private static func number(_ text: Substring.UTF8View, after prefix: String) -> UInt64? {
       guard text.starts(with: prefix.utf8) else { return nil }
       let digits = text.dropFirst(prefix.utf8.count)
-      guard (1...3).contains(digits.count), digits.allSatisfy({ 0x30...0x39 ~= $0 })
+      guard (1...3).contains(digits.count), digits.allSatisfy(\.isASCIIDigit)
       else { return nil }
       return digits.reduce(0) { $0 * 10 + UInt64($1 - 0x30) }
     }

@@ -1,10 +1,10 @@
-/// Random bytes for keys, tokens and salts, from OpenSSL's generator (seeded by the kernel, safe
-/// from every thread).
+/// Random bytes for keys, tokens and salts from OpenSSL's generator, which is seeded by the kernel
+/// and thread-safe.
 import COpenSSL
+import Primitives
 
 public enum SecureRandom {
-  /// A gateway without randomness must not hand out secrets, so a failing generator ends the
-  /// process.
+  /// A failing generator ends the process, because it must not issue predictable secrets.
   public static func bytes(_ count: Int) -> [UInt8] {
     precondition(count >= 0 && count <= Int(Int32.max), "a count of random bytes is 0 to 2^31 - 1")
     var bytes = [UInt8](repeating: 0, count: count)
@@ -12,7 +12,7 @@ public enum SecureRandom {
     let succeeded = unsafe bytes.withUnsafeMutableBufferPointer { output in
       unsafe RAND_bytes(output.baseAddress, Int32(output.count))
     }
-    precondition(succeeded == 1, "OpenSSL has no randomness")
+    precondition(succeeded == 1, "OpenSSL cannot generate random bytes")
     return bytes
   }
 

@@ -1,16 +1,16 @@
 import CLibpq
 import Primitives
 
-/// One result of libpq, owned: freed when it goes out of scope.
+/// One result of libpq, owned and freed by this value.
 @safe package struct Answer: ~Copyable {
   package enum Form: Sendable {
-    /// The statement ran; its rows, if it has any, are here.
+    /// The statement succeeded; its rows are available.
     case done
-    /// PostgreSQL refused it: `refusal` says why.
+    /// PostgreSQL refused the statement, see `refusal`.
     case refused
-    /// Skipped, because an earlier statement of the same pipeline failed.
+    /// Skipped because an earlier statement of the pipeline failed.
     case skipped
-    /// The end of what was sent before one `sync()`.
+    /// The end of the statements before one `sync()`.
     case sync
   }
 
@@ -18,8 +18,8 @@ import Primitives
 
   init(_ result: OpaquePointer) { unsafe self.result = unsafe result }
 
-  // SAFETY (whole type): `result` comes from libpq, is freed only here, and every getter of libpq
-  // checks its row and column itself.
+  // SAFETY (whole type): `result` comes from libpq and is freed only here; libpq's getters check
+  // row and column.
   deinit { unsafe PQclear(result) }
 
   package var form: Form {
@@ -37,21 +37,20 @@ import Primitives
     Int(unsafe PQntuples(result))
   }
 
-  /// For example `COMMIT`: a transaction that could only be rolled back answers `ROLLBACK` to
-  /// COMMIT.
+  /// For example `COMMIT`. After a failure in the transaction, COMMIT answers `ROLLBACK`.
   package var commandTag: String {
-    // SAFETY: libpq keeps the tag, a C string, inside the result.
+    // SAFETY: libpq stores the tag, a C string, in the result.
     guard let tag = unsafe PQcmdStatus(result) else { return "" }
     return unsafe String(cString: tag)
   }
 
-  /// Lends one binary value; an empty span also for NULL.
+  /// Lends one value in binary form; empty for NULL too.
   package func withValue<Result>(
     _ row: Int, _ column: Int, _ body: (RawSpan) -> Result
   ) -> Result {
     let length = Int(unsafe PQgetlength(result, Int32(row), Int32(column)))
-    // SAFETY: libpq holds `length` bytes at this address for as long as the result lives, and
-    // `self` is borrowed during the call.
+    // SAFETY: libpq stores `length` bytes at this address while the result lives, and `self` is
+    // borrowed during the call.
     let bytes = unsafe UnsafeRawBufferPointer(
       start: PQgetvalue(result, Int32(row), Int32(column)), count: length)
     return body(unsafe bytes.bytes)
@@ -62,7 +61,7 @@ import Primitives
     unsafe PQgetisnull(result, Int32(row), Int32(column)) != 0
   }
 
-  /// A copy that may outlive the connection.
+  /// Copies the rows, which then may outlive the connection.
   package func rows() -> Rows {
     // SAFETY: see above.
     let columns = Int(unsafe PQnfields(result))
@@ -86,7 +85,7 @@ import Primitives
   }
 
   private var affected: Int {
-    // SAFETY: libpq keeps the count, a C string, inside the result.
+    // SAFETY: libpq stores the count, a C string, in the result.
     guard let text = unsafe PQcmdTuples(result) else { return 0 }
     return Int(unsafe String(cString: text)) ?? 0
   }
@@ -99,14 +98,14 @@ import Primitives
   }
 
   private var wholeMessage: String {
-    // SAFETY: libpq keeps the message, a C string, inside the result.
+    // SAFETY: libpq stores the message, a C string, in the result.
     guard let text = unsafe PQresultErrorMessage(result) else { return "" }
     return unsafe String(cString: text)
   }
 
-  /// A field of the error, by the letter that the protocol gives it (manual 55.8).
+  /// A field of the error by its code (manual 55.8).
   private func field(_ letter: Int32) -> String? {
-    // SAFETY: libpq keeps the field, a C string, inside the result.
+    // SAFETY: libpq stores the field, a C string, in the result.
     guard let text = unsafe PQresultErrorField(result, letter) else { return nil }
     return unsafe String(cString: text)
   }

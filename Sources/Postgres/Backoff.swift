@@ -1,8 +1,8 @@
 public import Primitives
 
-/// How long to wait before the next attempt: doubled each time up to a bound, and half of it
-/// random, so that many loops do not knock at a recovering server in step. Pure: the randomness is
-/// a seed.
+/// The delay before the next attempt: doubled each time up to a bound, half of it random, so that
+/// many loops do not reconnect to a recovering server at the same moments. Pure: the randomness
+/// comes from a seed.
 public struct Backoff: Sendable {
   public let firstMilliseconds: Int64
   public let lastMilliseconds: Int64
@@ -26,7 +26,7 @@ public struct Backoff: Sendable {
     return now.advanced(byMilliseconds: bound - bound / 2 + random)
   }
 
-  /// SplitMix64 (Steele, Lea, Flood 2014): good enough to spread, and repeatable in tests.
+  /// SplitMix64 (Steele, Lea, Flood 2014): sufficient to spread attempts, and repeatable in tests.
   private mutating func splitMix64() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state

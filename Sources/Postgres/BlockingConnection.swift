@@ -1,23 +1,22 @@
-/// A connection that waits for each answer: for the command line, migrations and tests. The
-/// gateway's loops never use it.
+/// A connection that blocks until each answer: for the command line, migrations and tests. Event
+/// loops never use it.
 public final class BlockingConnection {
   private let pq: PQConnection
   private let notices = NoticeCollector()
   private var parameters = ParameterBuffer()
 
-  /// Connects, or says why not within 10 seconds (`connect_timeout` in the URL overrides it).
+  /// Connects; throws after at most 10 seconds (`connect_timeout` in the URL overrides it).
   public init(_ url: String) throws(QueryFailure) {
     pq = try PQConnection.connect(url: url)
     pq.sendNotices(to: notices)
   }
 
-  /// Whether a pooler stands between, see `PQConnection.isPooled`.
+  /// Whether a pooler is in between, see `PQConnection.isPooled`.
   public func isPooled() throws(QueryFailure) -> Bool {
     pq.isPooled(answeredBy: try perform(Query("SELECT pg_backend_pid()")).int(0, 0))
   }
 
-  /// Runs `body` and returns what the server remarked meanwhile (`RAISE NOTICE`); otherwise that is
-  /// dropped.
+  /// Runs `body` and returns the server's notices (`RAISE NOTICE`), which are otherwise dropped.
   public func collectingNotices<Result>(_ body: () -> Result) -> (notices: [String], Result) {
     notices.texts = []
     let result = body()
@@ -56,7 +55,7 @@ public final class BlockingConnection {
     throw .refused(refusal.state, message: refusal.message)
   }
 
-  /// Runs several statements as they stand, as one transaction unless the script says otherwise.
+  /// Runs several statements; they are one transaction unless the script contains others.
   public func execute(script: String) throws(ScriptFailure) {
     guard let answer = pq.runWaiting(script: script) else {
       throw .unavailable(reason: pq.errorMessage)
@@ -67,7 +66,7 @@ public final class BlockingConnection {
     throw .refused(refusal, line: refusal.line(in: script))
   }
 
-  /// Runs one statement with an answer whose text is not a constant of the source.
+  /// Runs one statement whose text is not a constant of the source, and returns its rows.
   public func ask(script: String) throws(ScriptFailure) -> Rows {
     guard let answer = pq.runWaiting(statement: script) else {
       throw .unavailable(reason: pq.errorMessage)
@@ -78,7 +77,7 @@ public final class BlockingConnection {
     throw .refused(refusal, line: refusal.line(in: script))
   }
 
-  /// Runs `body` between BEGIN and COMMIT; an error rolls back and is passed on.
+  /// Runs `body` between BEGIN and COMMIT; an error rolls back and is rethrown.
   public func transaction<Result>(_ body: (BlockingConnection) throws -> Result) throws -> Result {
     try execute(script: "BEGIN")
     do {
@@ -86,7 +85,7 @@ public final class BlockingConnection {
       try execute(script: "COMMIT")
       return result
     } catch {
-      // The first error is the one to tell; a broken connection has rolled back by itself.
+      // The first error is reported; a broken connection has rolled back already.
       try? execute(script: "ROLLBACK")
       throw error
     }

@@ -1,4 +1,4 @@
-/// A queue in an array: taken elements are cut off when they are half of it.
+/// A queue in an array; removed elements are deleted when they are half of it.
 struct FIFO<Element> {
   private var elements: [Element] = []
   private var taken = 0
@@ -19,7 +19,7 @@ struct FIFO<Element> {
     return first
   }
 
-  /// Changes the oldest element; there must be one.
+  /// Changes the oldest element. Precondition: the queue is not empty.
   mutating func updateFirst(_ change: (inout Element) -> Void) {
     change(&elements[taken])
   }

@@ -1,21 +1,22 @@
 import CLibpq
 import Glibc
+import Primitives
 
-/// One connection of libpq, owned: closed when it goes out of scope. The only file that sends
-/// anything to PostgreSQL; who waits for what is decided by its users (`BlockingConnection`,
-/// `QueryConnection` and the journal's writer).
+/// One connection of libpq, owned and closed by this value. It is the only file that sends data to
+/// PostgreSQL; its users (`BlockingConnection`, `QueryConnection` and the journal's writer) decide
+/// when to wait.
 @safe package struct PQConnection: ~Copyable {
   package enum Progress: Sendable { case waiting, ready, failed }
   package enum Flushed: Sendable { case all, some, failed }
 
   private let handle: OpaquePointer
-  /// What `PQconnectPoll` waits for.
+  /// The socket state that `PQconnectPoll` waits for.
   private var waitsToWrite = true
-  /// Whether libpq could read where to connect to.
+  /// Whether libpq can parse the URL without revealing a password in its messages.
   private let isReadable: Bool
 
   // SAFETY (whole type): `handle` comes from libpq, is never nil, is closed only in `deinit`, and
-  // is used by one thread at a time because the type cannot be copied and is not Sendable.
+  // is used by one thread at a time, because the type is not copyable and not Sendable.
   deinit { unsafe PQfinish(handle) }
 
   private init(handle: OpaquePointer, url: String) {
@@ -24,14 +25,14 @@ import Glibc
     isReadable = unsafe PQstatus(handle) != CONNECTION_BAD || PQConnection.isReadable(url)
   }
 
-  /// Starts to connect and returns at once, except that a host name is looked up and a Unix socket
-  /// is connected before it returns. nil when memory is short.
+  /// Starts to connect without blocking, except for the resolution of a host name and the connect
+  /// of a Unix socket. Nil if memory is exhausted.
   package static func start(url: String, readWrite: Bool = false) -> PQConnection? {
     guard
       let handle = unsafe withParameters(
         url: url, readWrite: readWrite,
         { keywords, values in
-          // SAFETY: both arrays end with nil and live during the call.
+          // SAFETY: both arrays end with nil and live through the call.
           unsafe PQconnectStartParams(keywords, values, 1)
         })
     else { return nil }
@@ -40,13 +41,13 @@ import Glibc
     return pq
   }
 
-  /// Connects and waits for it, at most 10 seconds.
+  /// Connects, blocking for at most 10 seconds.
   package static func connect(url: String) throws(QueryFailure) -> PQConnection {
     guard
       let handle = unsafe withParameters(
         url: url, readWrite: false,
         { keywords, values in
-          // SAFETY: both arrays end with nil and live during the call.
+          // SAFETY: both arrays end with nil and live through the call.
           unsafe PQconnectdbParams(keywords, values, 1)
         })
     else { throw .unavailable(reason: "out of memory") }
@@ -62,8 +63,8 @@ import Glibc
       UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<UnsafePointer<CChar>?>
     ) -> OpaquePointer?
   ) -> OpaquePointer? {
-    // What stands before `dbname` gives way to the URL, what stands after it wins (manual 34.1.1).
-    // A peer that silently went away is noticed by TCP after 10 seconds.
+    // Options before `dbname` are defaults, those after it override the URL (manual 34.1.1). TCP
+    // detects a vanished peer after 10 seconds.
     let readWriteOnly = ("target_session_attrs", "read-write")
     let pairs: [(String, String)] =
       (SeveralHosts.areNamed(in: url) ? [readWriteOnly] : []) + [
@@ -100,16 +101,16 @@ import Glibc
     unsafe PQstatus(handle) == CONNECTION_BAD
   }
 
-  /// -1 when there is none. While connecting it may change, even to another socket of the same
+  /// -1 without a socket. While connecting it may change, even to another socket with the same
   /// number.
   package var descriptor: Int32 {
     // SAFETY: see the type.
     unsafe PQsocket(handle)
   }
 
-  /// Whether somebody stands between: a pooler names its clients by numbers of its own, and lends
-  /// each transaction another process of PostgreSQL. Nothing that belongs to a session then holds
-  /// from one transaction to the next: prepared statements, settings, advisory locks.
+  /// Whether a pooler is in between: it assigns its own process numbers to clients, and executes
+  /// each transaction in another backend. Session state then lasts only for a transaction: prepared
+  /// statements, settings, advisory locks.
   package func isPooled(answeredBy process: Int64?) -> Bool {
     // SAFETY: see the type.
     process != Int64(unsafe PQbackendPID(handle))
@@ -126,11 +127,11 @@ import Glibc
     return message.split { $0 == "\n" || $0 == "\t" }.joined(separator: " ")
   }
 
-  /// False where libpq would repeat a part that may be of a password: what it cannot parse, and a
-  /// port or host that began in a password with a bare `/` or `@`.
+  /// False where libpq's message would contain a part that may belong to a password: an unparsable
+  /// text, and a port or host that started in a password with an unescaped `/` or `@`.
   private static func isReadable(_ url: String) -> Bool {
     // SAFETY: the text is copied into a C string for the call; the options end with one without a
-    // keyword, are read before they are freed, and freed once.
+    // keyword, are read before they are freed, and are freed once.
     guard let first = unsafe PQconninfoParse(url, nil) else { return false }
     defer { unsafe PQconninfoFree(first) }
     var option = unsafe first
@@ -138,7 +139,7 @@ import Glibc
       if let value = unsafe option.pointee.val {
         let text = unsafe String(cString: value)
         switch unsafe String(cString: keyword) {
-        case "port" where !text.utf8.allSatisfy({ $0 == 0x2C || (0x30...0x39).contains($0) }):
+        case "port" where !text.utf8.allSatisfy({ $0 == 0x2C || $0.isASCIIDigit }):
           return false
         case "host" where text.contains("@"): return false
         default: break
@@ -149,15 +150,16 @@ import Glibc
     return true
   }
 
-  /// While connecting: whether the socket is awaited to become writable rather than readable.
+  /// While connecting: whether to wait until the socket is writable instead of readable.
   package var connectWantsWrite: Bool { waitsToWrite }
 
-  /// One step of connecting; never waits.
+  /// Continues connecting without blocking.
   package mutating func advanceConnect() -> Progress {
-    // PQconnectPoll may only be called when the socket is ready for what it asked (manual 34.1).
+    // PQconnectPoll may only be called when the socket is ready for the awaited state (manual
+    // 34.1).
     var interest = pollfd(
       fd: descriptor, events: Int16(waitsToWrite ? POLLOUT : POLLIN), revents: 0)
-    // SAFETY: one descriptor, no waiting.
+    // SAFETY: one descriptor, and the call does not wait.
     guard unsafe poll(&interest, 1, 0) != 0 else { return .waiting }
     // SAFETY: see the type.
     switch unsafe PQconnectPoll(handle) {
@@ -177,7 +179,7 @@ import Glibc
     }
   }
 
-  // MARK: Sending: into libpq's buffer, which `flush` empties
+  // MARK: Sending, into libpq's buffer, which `flush` sends
 
   package func prepare(_ name: String, _ sql: SQL, types: [UInt32]) -> Bool {
     // SAFETY: the text ends with NUL; libpq copies everything before it returns.
@@ -187,11 +189,11 @@ import Glibc
   }
 
   package func execute(_ name: String, _ parameters: ParameterBuffer) -> Bool {
-    // SAFETY: lives for the call.
+    // SAFETY: the text lives through the call.
     unsafe name.withCString { unsafe execute(named: $0, parameters) }
   }
 
-  /// Without a copy of the name.
+  /// Avoids a copy of the name.
   package func execute(prepared name: StaticString, _ parameters: ParameterBuffer) -> Bool {
     // SAFETY: a StaticString ends with NUL.
     unsafe name.withCText { unsafe execute(named: $0, parameters) }
@@ -204,7 +206,7 @@ import Glibc
     }
   }
 
-  /// Without preparing it for later.
+  /// Sends a statement without preparing it.
   package func execute(text: SQL, _ parameters: ParameterBuffer) -> Bool {
     // SAFETY: the arrays have `count` elements; libpq copies everything before it returns.
     unsafe parameters.withPointers { count, values, lengths, formats in
@@ -220,7 +222,7 @@ import Glibc
     unsafe text.withCText { unsafe PQsendQueryParams(handle, $0, 0, nil, nil, nil, nil, 1) == 1 }
   }
 
-  /// Ends what an error may undo: what was sent since the last one.
+  /// Ends a group of statements: an error undoes those since the last one.
   package func sync() -> Bool {
     // SAFETY: see the type.
     unsafe PQpipelineSync(handle) == 1
@@ -237,34 +239,34 @@ import Glibc
 
   // MARK: Receiving
 
-  /// Reads what the socket holds. False when the connection is gone.
+  /// Reads the available bytes. False when the connection is lost.
   package func receive() -> Bool {
     // SAFETY: see the type.
     unsafe PQconsumeInput(handle) == 1
   }
 
-  /// Whether `next()` would have to wait.
+  /// Whether `next()` would block.
   package var isBusy: Bool {
     // SAFETY: see the type.
     unsafe PQisBusy(handle) == 1
   }
 
-  /// nil after the last result of each statement.
+  /// Returns nil after the last result of each statement.
   package func next() -> Answer? {
-    // SAFETY: the result is new and belongs to the caller.
+    // SAFETY: the result is new and owned by the caller.
     guard let result = unsafe PQgetResult(handle) else { return nil }
     return unsafe Answer(result)
   }
 
-  /// What somebody has told this session (NOTIFY); nil when there is no more.
+  /// The payload of the next NOTIFY to this session; nil without any.
   package func nextNotification() -> String? {
-    // SAFETY: the notification is the caller's, who frees it; its text ends with NUL.
+    // SAFETY: the notification is owned by the caller, who frees it; its text ends with NUL.
     guard let notification = unsafe PQnotifies(handle) else { return nil }
     defer { unsafe PQfreemem(notification) }
     return unsafe String(cString: notification.pointee.extra)
   }
 
-  // MARK: Waiting (command line, migrations and tests)
+  // MARK: Blocking (command line, migrations and tests)
 
   func runWaiting(_ sql: SQL, _ parameters: ParameterBuffer) -> Answer? {
     // SAFETY: the arrays have `count` elements, and the text ends with NUL.
@@ -279,14 +281,14 @@ import Glibc
   }
 
   func runWaiting(script: String) -> Answer? {
-    // SAFETY: the result is new and belongs to the caller.
+    // SAFETY: the result is new and owned by the caller.
     guard let result = unsafe PQexec(handle, script) else { return nil }
     return unsafe Answer(result)
   }
 
-  /// One statement, whose answer is binary as all others.
+  /// One statement, with a binary answer like all others.
   func runWaiting(statement: String) -> Answer? {
-    // SAFETY: there are no parameters; the result is new and belongs to the caller.
+    // SAFETY: there are no parameters; the result is new and owned by the caller.
     guard let result = unsafe PQexecParams(handle, statement, 0, nil, nil, nil, nil, 1) else {
       return nil
     }
@@ -295,17 +297,17 @@ import Glibc
 
   // MARK: Notices
 
-  /// libpq would print them on standard error.
+  /// Drops notices, which libpq would print to standard error.
   private func silenceNotices() {
-    // SAFETY: the function uses neither of its arguments.
+    // SAFETY: the function uses none of its arguments.
     unsafe _ = PQsetNoticeReceiver(handle, { _, _ in }, nil)
   }
 
-  /// `collector` must live as long as the connection: its owner holds both.
+  /// `collector` must live as long as the connection; its owner owns both.
   func sendNotices(to collector: NoticeCollector) {
     let context = unsafe Unmanaged.passUnretained(collector).toOpaque()
-    // SAFETY: the context is the collector, alive as long as the connection; libpq calls on our
-    // thread.
+    // SAFETY: the context is the collector, which lives as long as the connection; libpq calls on
+    // our thread.
     unsafe _ = PQsetNoticeReceiver(
       handle,
       { context, result in
@@ -318,17 +320,16 @@ import Glibc
   }
 }
 
-/// Where the notices of a connection go (`RAISE NOTICE` of a migration says what it did).
+/// Receives the notices of a connection, such as `RAISE NOTICE` of a migration.
 final class NoticeCollector {
-  /// nil while nobody asks.
+  /// Nil while notices are dropped.
   var texts: [String]?
   func take(_ text: String) { texts?.append(text) }
 }
 
 extension StaticString {
   func withCText<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    // SAFETY: a StaticString's UTF-8 ends with NUL and lives for ever; CChar has the layout of
-    // UInt8.
+    // SAFETY: a StaticString's UTF-8 ends with NUL and is permanent; CChar has the layout of UInt8.
     unsafe utf8Start.withMemoryRebound(to: CChar.self, capacity: utf8CodeUnitCount + 1) {
       unsafe body($0)
     }
@@ -336,17 +337,16 @@ extension StaticString {
 }
 
 extension ParameterBuffer {
-  /// Lends the values as libpq wants them: an address (nil for NULL), a length and a format for
-  /// each.
+  /// Lends the values in libpq's form: an address (nil for NULL), a length and a format for each.
   fileprivate func withPointers<Result>(
     _ body: (
       Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
     ) -> Result
   ) -> Result {
-    // SAFETY: every extent lies inside `bytes`, which does not change during the call. A value of
-    // length 0 must still have an address, or libpq would send NULL: `bytes` gets one even when it
+    // SAFETY: every extent is inside `bytes`, which does not change during the call. A value of
+    // length 0 still needs an address, because libpq would send NULL: `bytes` has one even when it
     // is empty. The three lists are written up to `count` before they are lent; they are on the
-    // stack, since a batch has five statements.
+    // stack, because a batch has five statements.
     unsafe bytes.withUnsafeBytes { raw in
       let base = unsafe raw.baseAddress ?? UnsafeRawPointer(("" as StaticString).utf8Start)
       return unsafe withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) {

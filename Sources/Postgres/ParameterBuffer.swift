@@ -1,7 +1,7 @@
 import Primitives
 
-/// The parameters of one statement in PostgreSQL's binary form, in one block of memory that is used
-/// again for the next statement.
+/// The parameters of one statement in PostgreSQL's binary form, in one buffer that is reused for
+/// the next statement.
 package struct ParameterBuffer {
   /// OIDs of `pg_type`, which never change.
   package enum TypeID: UInt32, Sendable {
@@ -19,7 +19,7 @@ package struct ParameterBuffer {
   }
 
   private(set) var types: [UInt32] = []
-  /// Where each value lies in `bytes`; nil is NULL.
+  /// The position of each value in `bytes`; nil is NULL.
   private(set) var extents: [Range<Int>?] = []
   private(set) var bytes: [UInt8] = []
 
@@ -79,7 +79,8 @@ package struct ParameterBuffer {
 }
 
 extension Array where Element == UInt8 {
-  /// The head of a binary array of one dimension; each element follows as its length and its bytes.
+  /// Appends the header of a one-dimensional binary array; each element follows as its length and
+  /// its bytes.
   package mutating func appendArrayHeader(element: ParameterBuffer.TypeID, count: Int) {
     append(bigEndian: UInt32(count == 0 ? 0 : 1))  // dimensions
     append(bigEndian: UInt32(1))  // may hold NULL
@@ -93,7 +94,7 @@ extension Array where Element == UInt8 {
     append(bigEndian: UInt32(truncatingIfNeeded: length))
   }
 
-  /// An element that is NULL has the length -1.
+  /// Appends a NULL element, whose length is -1.
   package mutating func appendNullElement() {
     append(bigEndian: UInt32.max)
   }

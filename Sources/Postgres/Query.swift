@@ -5,14 +5,14 @@ public import Primitives
 public struct Query: Sendable {
   public var sql: SQL
   public var parameters: [Parameter]
-  /// Binds the statement to one workspace by row security; nil: it runs as the tables' owner.
+  /// Restricts the statement to one workspace by row security; nil runs it as the tables' owner.
   public var scope: Scope?
-  /// Locks that are taken first, in the same transaction: what the statement then sees has been
-  /// committed before it, also by those for whom a lock had to wait (a statement sees what was
-  /// committed when it began, so one that takes its locks itself would decide on old news).
+  /// Locks to take first, in separate statements of the same transaction. A statement sees the data
+  /// committed before it started, so one that takes its locks itself would use the data from before
+  /// its wait.
   public var locks: [Lock] = []
-  /// Planned for the parameters of each time, not once for all: where filters are optional, or some
-  /// values are a thousand times as frequent as others, a plan for all of them suits none.
+  /// Plans the statement for the parameters of each execution. Statements with optional filters, or
+  /// with values of very different frequency, have no plan that suits all parameters.
   public var isPlannedAnew = false
 
   public init(_ sql: SQL, _ parameters: [Parameter] = []) {
@@ -27,7 +27,7 @@ public struct Query: Sendable {
   }
 }
 
-/// A statement of which only its locks are of interest.
+/// A statement that takes locks; its rows are ignored.
 public struct Lock: Sendable {
   public var sql: SQL
   public var parameters: [Parameter]
@@ -38,13 +38,13 @@ public struct Lock: Sendable {
   }
 }
 
-/// For whom a statement reads. It runs as the role `chirrup_reader`, to which the policies of
-/// `chats` and `chat_sessions` apply, so that even a wrong statement shows nothing of another
-/// workspace. Where that role cannot be used the statement runs as the owner; it names the
-/// workspace all the same.
+/// The restriction of a statement to one workspace. It runs as the role `chirrup_reader`, to which
+/// the policies of `chats` and `chat_sessions` apply, so that even a wrong statement returns no
+/// rows of another workspace. If that role is not available, the statement runs as the owner; it
+/// names the workspace in any case.
 public struct Scope: Sendable, Equatable {
   public var workspace: Identifier
-  /// A visitor, who sees own sessions; nil: an operator, who sees all of the workspace.
+  /// A visitor, who sees their own sessions; nil for an operator, who sees the whole workspace.
   public var user: Identifier?
 
   public init(workspace: Identifier, user: Identifier? = nil) {
@@ -52,7 +52,7 @@ public struct Scope: Sendable, Equatable {
     self.user = user
   }
 
-  /// Both settings end with the transaction.
+  /// All settings end with the transaction.
   static let enter: SQL = """
     SELECT set_config('role', 'chirrup_reader', true),
       set_config('chirrup.workspace_id', $1::uuid::text, true),
@@ -60,14 +60,14 @@ public struct Scope: Sendable, Equatable {
     """
   var parameters: [Parameter] { [.uuid(workspace), .uuid(user)] }
 
-  /// Whether the connection's user may become that role.
+  /// Whether the connection's user may use the role.
   static let isPossible: SQL = """
     SELECT coalesce(pg_has_role(current_user, to_regrole('chirrup_reader'), 'MEMBER'), false)
     """
 }
 
 extension Query {
-  /// After these locks, in this order.
+  /// Adds locks, in this order.
   public func after(_ locks: Lock...) -> Query {
     var query = self
     query.locks = locks
@@ -88,7 +88,7 @@ extension Query {
   }
 }
 
-/// A parameter in PostgreSQL's binary form. The type decides the OID, so `$1` needs no cast.
+/// A parameter in PostgreSQL's binary form. The case determines the OID, so `$1` needs no cast.
 public enum Parameter: Sendable, Equatable {
   case null
   case bool(Bool)
@@ -116,11 +116,11 @@ public enum Parameter: Sendable, Equatable {
   }
 }
 
-/// Why a query has no rows to show.
+/// The reason why a query has no rows.
 public enum QueryFailure: Error, Sendable, Equatable {
   /// PostgreSQL refused the statement.
   case refused(SQLState, message: String)
-  /// No connection, or it broke before the answer came: the statement may or may not have run.
+  /// Not connected, or the connection was lost before the answer: the statement may have run.
   case unavailable(reason: String)
   /// The queue of waiting queries is full.
   case overloaded

@@ -1,21 +1,20 @@
 public import Primitives
 
-/// A connection for the event loop: queries go out in pipeline mode and none waits for the one
-/// before it, while nothing here ever waits for PostgreSQL. Each query is its own transaction, so
-/// an error hits only itself.
+/// A connection for the event loop: queries are sent in pipeline mode without waiting for earlier
+/// ones, and no call waits for PostgreSQL. Each query is its own transaction, so an error affects
+/// only itself.
 ///
 /// The loop watches `descriptor` (for reading always, for writing while `wantsWrite`) and calls
-/// `advance` when it is ready, and when `nextDeadline` has passed. Two things may still block for a
-/// moment: the look-up of a host name, and connecting a Unix socket; both happen only when a
-/// connection is made.
+/// `advance` when it is ready, and when `nextDeadline` has passed. Only two steps of connecting may
+/// block for a short time: the resolution of a host name, and the connect of a Unix socket.
 ///
-/// Invariant: every ticket that `enqueue` has accepted comes back exactly once from `takeAnswer`.
+/// Invariant: `takeAnswer` returns each ticket accepted by `enqueue` exactly once.
 public struct QueryConnection: ~Copyable {
-  /// Queries waiting or under way.
+  /// Waiting and sent queries.
   public static let queriesMax = 1_024
-  /// A query that has not been sent after this long is answered `unavailable`.
+  /// A query that was not sent within this time is answered with `unavailable`.
   public static let waitMilliseconds: Int64 = 5_000
-  /// A server that says nothing for this long is given up.
+  /// The connection is closed when the server does not answer for this time.
   static let silenceMilliseconds: Int64 = 15_000
   static let connectMilliseconds: Int64 = 5_000
 
@@ -27,23 +26,23 @@ public struct QueryConnection: ~Copyable {
     var expiry: Instant
   }
   private struct Sent {
-    /// nil for the connection's own questions and settings.
+    /// Nil for the connection's own statements.
     var ticket: UInt64?
-    /// Its first result says which database answers (through a pooler).
+    /// Its first result identifies the database (through a pooler).
     var isGuarded = false
-    /// Begins to listen. Where that is refused (on a standby), nothing is heard.
+    /// A LISTEN. If it is refused (on a standby), there are no notifications.
     var isListen = false
-    /// Results of statements that come before the one that was asked: its scope.
+    /// The number of results of preceding statements: scope and locks.
     var resultsBefore = 0
-    /// The statement that is prepared just before.
+    /// The statement that is prepared before it.
     var preparing: PreparedKey?
-    /// The pooler has led it to another database than the one of this connection.
+    /// The pooler has connected to another database than before.
     var isElsewhere = false
     var at: Instant
     var result: Result<Rows, QueryFailure>?
   }
-  /// The same text with other types of parameters (a NULL has none) is another statement.
-  /// Under another role its plan is another one, too.
+  /// The same text with other parameter types (a NULL has none), or for another role, is a separate
+  /// prepared statement.
   private struct PreparedKey: Hashable {
     var text: UInt
     var types: [UInt32]
@@ -51,7 +50,7 @@ public struct QueryConnection: ~Copyable {
   }
   private struct PreparedName {
     var name: String
-    /// Whether the server has said that it exists.
+    /// Whether the server has confirmed it.
     var isConfirmed = false
   }
 
@@ -68,50 +67,50 @@ public struct QueryConnection: ~Copyable {
   private var prepared: [PreparedKey: PreparedName] = [:]
   private var names = 0
   private var parameters = ParameterBuffer()
-  /// False after the server has forgotten its prepared statements (DISCARD ALL).
+  /// False after the server has dropped its prepared statements (DISCARD ALL).
   private var isScopePrepared = false
-  /// Whether the server lets us bind statements to a workspace; known when it is ready.
+  /// Whether statements can be restricted to a workspace, see `Scope`; known when ready.
   public private(set) var canScope = false
 
-  /// Names the database that was reached, see `StoreIdentity`; empty before the first time.
+  /// Identifies the connected database, see `StoreIdentity`; empty before the first connection.
   public private(set) var store = ""
-  /// Whether a pooler (PgBouncer) stands between, see `PQConnection.isPooled`. Then statements
-  /// travel as text, one at a time, and each asks first which database it is in; settings end with
-  /// it.
+  /// Whether a pooler (PgBouncer) is in between, see `PQConnection.isPooled`. Then statements are
+  /// sent as text, one at a time, each first checks the database, and settings last for one
+  /// statement.
   public private(set) var isPooled = false
 
-  /// What the server or the network said when the connection was last lost.
+  /// The error of the server or the network when the connection was last lost.
   public private(set) var reason = "not connected yet"
-  /// Why it does not answer; nil while it does, and before the first attempt has ended. It connects
-  /// again by itself, within a second.
+  /// The reason why it is not connected; nil while connected, and before the end of the first
+  /// attempt. It reconnects on its own within a second.
   public var fault: String? { hasFailed ? reason : nil }
   private var hasFailed = false
-  /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop
-  /// registers it anew.
+  /// Changes whenever `descriptor` may be another socket, even with the same number: the loop must
+  /// register it again.
   public private(set) var registration: UInt32 = 0
 
-  /// How often it has begun to listen: with each time, something may have been missed before.
+  /// The number of times LISTEN succeeded; notifications before each may have been missed.
   public private(set) var listens = 0
-  /// Whether it hears what it listens to. Never through a pooler, whose sessions are nobody's own.
+  /// Whether notifications are received. Never through a pooler, which has no permanent sessions.
   public private(set) var isListening = false
 
   /// Connects at the first `advance`.
   ///
-  /// - Parameter listen: a LISTEN, for each connection that is made.
+  /// - Parameter listen: a LISTEN statement, sent on each new connection.
   public init(url: String, seed: UInt64 = 0, listen: StaticString? = nil) {
     self.url = url
     self.listen = listen
     backoff = Backoff(firstMilliseconds: 50, lastMilliseconds: 1_000, seed: seed)
   }
 
-  /// -1 when there is none.
+  /// -1 without a socket.
   public private(set) var descriptor: Int32 = -1
   public private(set) var wantsWrite = false
 
-  /// Whether queries go out at once.
+  /// Whether queries are sent at once.
   public var isReady: Bool { phase == .ready }
 
-  /// When `advance` has to be called even if nothing happens.
+  /// The time at which `advance` must be called even without an event.
   public var nextDeadline: Instant {
     var next = Instant.never
     switch phase {
@@ -125,7 +124,7 @@ public struct QueryConnection: ~Copyable {
     return next
   }
 
-  /// Takes a query, or says that too many wait. Its answer comes from `takeAnswer`.
+  /// Adds a query; false when the queue is full. `takeAnswer` returns its answer.
   public mutating func enqueue(_ query: Query, ticket: UInt64, now: Instant) -> Bool {
     guard waiting.count + sent.count < QueryConnection.queriesMax else { return false }
     if phase == .ready, !isPooled || sent.isEmpty {
@@ -143,13 +142,13 @@ public struct QueryConnection: ~Copyable {
     answers.popFirst()
   }
 
-  /// `takeAnswer` has one.
+  /// Whether `takeAnswer` has an answer.
   public var hasAnswers: Bool { !answers.isEmpty }
 
-  /// What was told on the channel that it listens to.
+  /// The payload of the next notification.
   public mutating func takeNotification() -> String? { notifications.popFirst() }
 
-  /// Connects anew: the server is not the one that is wanted.
+  /// Reconnects, because another database was reached than the expected one.
   public mutating func reconnect(now: Instant) {
     if phase != .down { disconnect(now, "another database has taken over") }
   }
@@ -200,8 +199,8 @@ public struct QueryConnection: ~Copyable {
     registration &+= 1
   }
 
-  /// What was sent may have run or not; its senders are told. What waits goes on waiting.
-  private mutating func disconnect(_ now: Instant, _ why: String) {
+  /// Sent queries may have run; they are answered with `unavailable`. Waiting queries stay queued.
+  private mutating func disconnect(_ now: Instant, _ reason: String) {
     pq = nil
     descriptor = -1
     wantsWrite = false
@@ -209,12 +208,12 @@ public struct QueryConnection: ~Copyable {
     phase = .down
     isListening = false
     hasFailed = true
-    reason = why
+    self.reason = reason
     deadline = backoff.next(after: now)
     prepared.removeAll()
     while let lost = sent.popFirst() {
       guard let ticket = lost.ticket else { continue }
-      answers.append((ticket, .failure(.unavailable(reason: why))))
+      answers.append((ticket, .failure(.unavailable(reason: reason))))
     }
   }
 
@@ -230,8 +229,8 @@ public struct QueryConnection: ~Copyable {
       isGuarded && (scope.map { enter($0) } ?? true) && query.locks.allSatisfy { take($0) }
     parameters.removeAll()
     for parameter in query.parameters { parameters.append(parameter) }
-    // While the first use of a text is under way, others go without a name: should it fail, they
-    // fail by themselves.
+    // During the first use of a text, other uses are sent without a name, so that a failure to
+    // prepare does not affect them.
     let key = PreparedKey(
       text: query.sql.address, types: parameters.types, isScoped: scope != nil)
     var preparing: PreparedKey?
@@ -264,9 +263,9 @@ public struct QueryConnection: ~Copyable {
     }
   }
 
-  /// With `$1` they end with the transaction. A plan that was made while a table was empty is kept
-  /// after it has grown, so none may read a table whole where there is an index; the cost by which
-  /// PostgreSQL discourages that must not start its compiler either.
+  /// With `$1` they end with the transaction. A plan made while a table was empty is kept after it
+  /// has grown, so sequential scans are disabled; their cost would enable the JIT compiler, so that
+  /// is disabled too.
   package static let settings: SQL = """
     SELECT set_config('enable_seqscan', 'off', $1), set_config('jit', 'off', $1),
       set_config('statement_timeout', '10000', $1),
@@ -284,7 +283,7 @@ public struct QueryConnection: ~Copyable {
     (pq?.execute(text: StoreIdentity.query) ?? false) && applySettings()
   }
 
-  /// What is sent up to the next sync is one transaction, and the settings end with it.
+  /// The statements up to the next sync are one transaction, and the settings end with it.
   private mutating func enter(_ scope: Scope) -> Bool {
     parameters.removeAll()
     for id in [scope.workspace, scope.user] {
@@ -304,7 +303,7 @@ public struct QueryConnection: ~Copyable {
     return pq?.execute("scope", parameters) ?? false
   }
 
-  /// As text: a session keeps no plan for what is asked this seldom.
+  /// Sent as text, because it is too rare to prepare.
   private mutating func take(_ lock: Lock) -> Bool {
     parameters.removeAll()
     for parameter in lock.parameters { parameters.append(parameter) }
@@ -341,8 +340,8 @@ public struct QueryConnection: ~Copyable {
   }
 
   private mutating func takeResults(_ now: Instant) {
-    // Between two results of the pipeline comes one “none”; a second one means that there is no
-    // more.
+    // Between two results of the pipeline there is one nil; a second nil means that there are no
+    // more results.
     var nones = 0
     while !sent.isEmpty, nones < 2, !(pq?.isBusy ?? true) {
       guard let answer = pq?.next() else {
@@ -380,8 +379,7 @@ public struct QueryConnection: ~Copyable {
       if let key = entry.preparing { prepared[key] = nil }
       entry.result = .failure(.refused(refusal.state, message: refusal.message))
     }
-    // The statement is gone (DISCARD ALL) or its tables have changed since: it is prepared anew
-    // next time.
+    // The statement was dropped (DISCARD ALL), or its tables have changed: it is prepared again.
     if refusal.state.code == "26000" { isScopePrepared = false }
     if refusal.state.code == "26000" || refusal.state.code == "0A000" { prepared.removeAll() }
   }
@@ -404,12 +402,12 @@ public struct QueryConnection: ~Copyable {
       return
     }
     guard case .success(let rows) = result else { return disconnect(now, reason) }
-    // The answer to the settings tells nothing.
+    // The answer to the settings has no content.
     guard phase == .preparing else { return }
     becomeReady(rows, now)
   }
 
-  private static let elsewhere = "the pooler leads to another database now"
+  private static let elsewhere = "the pooler now connects to another database"
 
   private mutating func becomeReady(_ introduction: Rows, _ now: Instant) {
     store = introduction.text(0, 0) ?? ""

@@ -1,10 +1,10 @@
 public import Primitives
 
-/// The answer to a query: a table of binary values, copied out of libpq so that it may outlive the
-/// connection and cross threads. Columns are read by position, as the statement names them.
+/// The result of a query: a table of binary values, copied from libpq, so that it may outlive the
+/// connection and cross threads. Columns are read by position.
 public struct Rows: Sendable {
   public let columnCount: Int
-  /// Rows that an INSERT, UPDATE or DELETE without RETURNING touched.
+  /// Rows changed by an INSERT, UPDATE or DELETE without RETURNING.
   public let affected: Int
   private let values: [[UInt8]?]
 
@@ -18,7 +18,7 @@ public struct Rows: Sendable {
   public var isEmpty: Bool { count == 0 }
 
   public func bytes(_ row: Int, _ column: Int) -> [UInt8]? {
-    precondition(column < columnCount, "the statement has fewer columns than its reader expects")
+    precondition(column < columnCount, "the statement has fewer columns than expected")
     return values[row * columnCount + column]
   }
 
@@ -54,12 +54,12 @@ public struct Rows: Sendable {
     return bytes.withRawSpan { Identifier(high: $0.uint64(at: 0), low: $0.uint64(at: 8)) }
   }
 
-  /// `timestamptz`: microseconds since 2000-01-01 on the wire.
+  /// `timestamptz`: microseconds since 2000-01-01 in binary form.
   public func time(_ row: Int, _ column: Int) -> WallTime? {
     int(row, column).map { WallTime(microseconds: $0 + microsecondsTo2000) }
   }
 
-  /// `json` or `jsonb` as text (`jsonb` has a version byte before it).
+  /// `json` or `jsonb` as text; a binary `jsonb` starts with a version byte.
   public func json(_ row: Int, _ column: Int) -> [UInt8]? {
     guard let bytes = bytes(row, column) else { return nil }
     return bytes.first == 1 ? Array(bytes.dropFirst()) : bytes

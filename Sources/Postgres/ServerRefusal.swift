@@ -1,13 +1,13 @@
-/// Everything PostgreSQL says when it refuses a statement: for people who wrote the statement.
-/// Users of the gateway only ever see the class of the error.
+/// The complete error of a refused statement, for its author. Users of the gateway only see the
+/// class of the error.
 public struct ServerRefusal: Error, Sendable, Equatable {
   public var state: SQLState
   public var message: String
   public var detail: String?
   public var hint: String?
-  /// The offending character of the text that was sent, from 1, where PostgreSQL knows it.
+  /// The position of the error in the text, counted in characters from 1, if known.
   public var position: Int?
-  /// Where in a function or DO block it happened.
+  /// The location in a function or DO block.
   public var context: String?
 
   public init(
@@ -22,7 +22,7 @@ public struct ServerRefusal: Error, Sendable, Equatable {
     self.context = context
   }
 
-  /// The line of `text` that holds the offending character, from 1.
+  /// The line of `text` that contains the position, counted from 1.
   public func line(in text: String) -> Int? {
     guard let position else { return nil }
     var line = 1
@@ -43,9 +43,9 @@ extension ServerRefusal: CustomStringConvertible {
   }
 }
 
-/// Why a script did not run to its end.
+/// The reason why a script did not complete.
 public enum ScriptFailure: Error, Sendable, Equatable, CustomStringConvertible {
-  /// PostgreSQL refused a statement. `line` is the line of the script, where PostgreSQL knows it.
+  /// PostgreSQL refused a statement. `line` is its line in the script, if known.
   case refused(ServerRefusal, line: Int?)
   case unavailable(reason: String)
 

@@ -1,9 +1,9 @@
-/// Names the database behind a connection, so that another one in its place is noticed: a standby
-/// that was promoted begins a new timeline, a restored backup has another object id or another
-/// system identifier. In all of these the log may have gone back behind what clients have seen.
+/// Identifies the database behind a connection, to detect a replacement: a promoted standby has a
+/// new timeline, a restored backup another object id or system identifier. In these cases the log
+/// may lack messages that clients have received.
 package enum StoreIdentity {
-  /// One row: the name, whether statements can be bound to a workspace (see `Scope`), and the
-  /// process that answers: see `PQConnection.isPooled`.
+  /// One row: the identity, whether statements can be restricted to a workspace (see `Scope`), and
+  /// the process id for `PQConnection.isPooled`.
   package static let query: SQL = """
     SELECT CASE WHEN pg_is_in_recovery() THEN 'standby'
         ELSE left(md5(concat_ws('.', c.system_identifier,

@@ -1,3 +1,5 @@
+import Primitives
+
 /// From texts to checked settings: every key is read, and all problems are told together.
 extension Settings {
   /// - Returns: the settings, and warnings about variables that look like ours and are not.
@@ -199,14 +201,5 @@ struct SettingsCheck {
       source == key.flagName || source == key.environmentName
       ? source : "\(key.rawValue) (\(source))"
     problems.append("\(place): \(reason); expected: \(key.accepted)")
-  }
-}
-
-extension Substring {
-  var trimmingBlanks: Substring {
-    var text = self
-    while text.first == " " { text.removeFirst() }
-    while text.last == " " { text.removeLast() }
-    return text
   }
 }

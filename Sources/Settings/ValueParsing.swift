@@ -1,3 +1,6 @@
+import Kernel
+import Primitives
+
 /// The texts that single values may be. Each function answers nil for what it does not accept.
 
 func parseBoolean(_ text: String) -> Bool? {
@@ -10,52 +13,18 @@ func parseBoolean(_ text: String) -> Bool? {
 
 /// `host:port`, an IPv6 address in brackets (RFC 3986 §3.2.2).
 func parseListen(_ text: String) -> ListenAddress? {
-  guard let colon = text.lastIndex(of: ":"),
-    let port = decimal(text[text.index(after: colon)...]), let port = UInt16(exactly: port)
-  else { return nil }
-  let host = text[..<colon]
-  if host == "localhost" { return ListenAddress(host: "127.0.0.1", port: port) }
-  if host.first == "[", host.last == "]" {
-    let address = host.dropFirst().dropLast()
-    return isIPv6(address) ? ListenAddress(host: String(address), port: port) : nil
+  guard let authority = HostAndPort(text[...]), let port = authority.port else { return nil }
+  let host = String(authority.host)
+  if host == "localhost", !authority.isBracketed {
+    return ListenAddress(host: "127.0.0.1", port: port)
   }
-  return isIPv4(host) ? ListenAddress(host: String(host), port: port) : nil
-}
-
-/// Four decimal numbers up to 255, without leading zeros (RFC 3986 §3.2.2).
-private func isIPv4(_ text: Substring) -> Bool {
-  let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-  return parts.count == 4
-    && parts.allSatisfy { part in
-      guard let number = decimal(part), number <= 255 else { return false }
-      return part.count == 1 || part.first != "0"
-    }
-}
-
-/// Eight groups of hexadecimal digits, or fewer around one `::` (RFC 4291 §2.2, without the
-/// embedded IPv4 form).
-private func isIPv6(_ text: Substring) -> Bool {
-  let halves = text.components(around: "::")
-  guard halves.count <= 2 else { return false }
-  var groups = 0
-  for half in halves where !half.isEmpty {
-    for group in half.split(separator: ":", omittingEmptySubsequences: false) {
-      guard (1...4).contains(group.utf8.count), group.utf8.allSatisfy(isHexadecimal) else {
-        return false
-      }
-      groups += 1
-    }
-  }
-  return halves.count == 2 ? groups <= 7 : groups == 8
+  guard IPAddress(host) != nil, host.contains(":") == authority.isBracketed else { return nil }
+  return ListenAddress(host: host, port: port)
 }
 
 /// An IPv4 or IPv6 address, or a range of them: `10.0.0.0/8` (RFC 4632 §3.1, RFC 4291 §2.3).
 func parseRange(_ text: String) -> String? {
-  let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-  guard isIPv4(parts[0]) || isIPv6(parts[0]) else { return nil }
-  guard parts.count == 2 else { return text }
-  guard let bits = decimal(parts[1]), bits <= (isIPv4(parts[0]) ? 32 : 128) else { return nil }
-  return text
+  AddressRange(text) == nil ? nil : text
 }
 
 /// The name of a host, or `*`.
@@ -108,31 +77,20 @@ func isConnectionString(_ text: String) -> Bool {
 }
 
 private func isAuthority(_ text: Substring) -> Bool {
-  var host = text
-  if let colon = text.lastIndex(of: ":"), text.last != "]" {
-    guard let port = decimal(text[text.index(after: colon)...]), (1...65_535).contains(port)
-    else { return false }
-    host = text[..<colon]
-  }
-  if host.first == "[", host.last == "]" { return isIPv6(host.dropFirst().dropLast()) }
+  guard let authority = HostAndPort(text), authority.portText == nil || authority.port ?? 0 > 0
+  else { return false }
+  let host = authority.host
+  if authority.isBracketed { return host.contains(":") && IPAddress(String(host)) != nil }
   return !host.isEmpty
     && host.utf8.allSatisfy {
-      isLetterOrDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+      $0.isASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
     }
 }
 
 private func decimal(_ text: some StringProtocol) -> Int? {
-  guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 })
+  guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit)
   else { return nil }
   return Int(text)
-}
-
-private func isHexadecimal(_ byte: UInt8) -> Bool {
-  0x30...0x39 ~= byte || 0x61...0x66 ~= byte | 0x20
-}
-
-private func isLetterOrDigit(_ byte: UInt8) -> Bool {
-  0x30...0x39 ~= byte || 0x61...0x7A ~= byte | 0x20
 }
 
 extension String {
@@ -142,24 +100,5 @@ extension String {
       return dropFirst(scheme.count)
     }
     return nil
-  }
-}
-
-extension Substring {
-  /// The parts around each occurrence of a two-letter separator.
-  fileprivate func components(around separator: String) -> [Substring] {
-    var parts: [Substring] = []
-    var start = startIndex
-    var index = startIndex
-    while index < endIndex {
-      if self[index...].utf8.starts(with: separator.utf8) {
-        parts.append(self[start..<index])
-        index = self.index(index, offsetBy: separator.count)
-        start = index
-      } else {
-        index = self.index(after: index)
-      }
-    }
-    return parts + [self[start...]]
   }
 }

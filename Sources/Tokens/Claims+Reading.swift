@@ -1,15 +1,15 @@
-/// Reads the JSON inside a token whose signature was verified: of our own making, or of somebody
-/// who has our key.
+/// Reads the JSON of a token with a verified signature: issued by a gateway, or by a party that has
+/// the key.
 import JSON
 import Primitives
 
-/// The members of one JSON object, which is all there may be in the text. Of equal names the last
-/// one counts (RFC 7519 §4).
+/// The members of one JSON object, which must be the whole text. Of duplicate names the last one
+/// counts (RFC 7519 §4).
 struct ObjectReader {
   private var scanner = JSONScanner()
   private var hasBegun = false
 
-  /// The next member, nil behind the last one. Nobody escapes letters in a name that we know.
+  /// The next member; nil at the end. Names with escapes match no known claim.
   mutating func next(
     _ text: RawSpan
   ) throws(TokenFault) -> (name: Range<Int>, value: JSONScanner.Token)? {
@@ -91,7 +91,7 @@ extension Claims {
     self.exp = exp
   }
 
-  /// Null is like nothing at all.
+  /// Null is equivalent to a missing member.
   static func string(
     _ value: JSONScanner.Token, _ text: RawSpan
   ) throws(TokenFault) -> String? {
@@ -123,7 +123,7 @@ extension Claims {
         guard item.kind == .string, !item.hasEscapes else { throw .syntax }
         strings.append(list.extracting(item.range).string)
         scanner.skipSpace(list)
-        // The scanner has read the list to its end before: what is no comma is its bracket.
+        // The scanner has validated the list, so a byte that is no comma is its bracket.
         isMore = scanner.accept(UInt8(ascii: ","), list)
       }
     } catch {
@@ -132,7 +132,8 @@ extension Claims {
     return strings
   }
 
-  /// A whole number of seconds, which is how everybody writes a NumericDate (RFC 7519 §2).
+  /// An integer number of seconds. RFC 7519 §2 also allows fractions in a NumericDate, but issuers
+  /// use integers.
   static func seconds(
     _ value: JSONScanner.Token, _ text: RawSpan
   ) throws(TokenFault) -> Int64? {

@@ -1,4 +1,4 @@
-/// The claims inside a token (RFC 7519 §4) and how they map to a principal.
+/// The claims of a token (RFC 7519 §4), and their mapping to a principal.
 import JSON
 import Primitives
 
@@ -13,7 +13,7 @@ struct Claims {
   /// Seconds since 1970, UTC (RFC 7519 §2, NumericDate).
   var iat: Int64
   var exp: Int64
-  /// Never issued here, but a token that has it means it (RFC 7519 §4.1.5).
+  /// Not issued here, but checked in a token that has it (RFC 7519 §4.1.5).
   var nbf: Int64?
   /// The workspace's id.
   var wsp: String
@@ -49,7 +49,7 @@ struct Claims {
     }
   }
 
-  /// The claims as one JSON object (RFC 7519 §3), without the members that say nothing.
+  /// The claims as one JSON object (RFC 7519 §3), without empty members.
   var json: [UInt8] {
     .object { json in
       json.appendMember("iss", iss)

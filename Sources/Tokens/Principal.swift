@@ -1,12 +1,11 @@
-/// Who a token speaks for, and why a token may be refused.
+/// The subject of a token, and the reasons to refuse a token.
 public import Primitives
 
-/// Who is at the other end of a connection, as far as a verified token says.
+/// The party at the other end of a connection, as named by a verified token.
 public enum Principal: Hashable, Sendable {
-  /// A visitor of one workspace. `sessions` are the only sessions they may subscribe to; `name` may
-  /// be empty.
+  /// A visitor of one workspace, who may only subscribe to `sessions`; `name` may be empty.
   case visitor(id: Identifier, workspace: Identifier, sessions: [Identifier], name: String)
-  /// An operator, acting in one workspace. `role` is the membership's: `agent`, `admin`, `owner`.
+  /// An operator in one workspace. `role` is that of the membership: `agent`, `admin`, `owner`.
   case `operator`(id: Identifier, workspace: Identifier, name: String, role: String)
 
   public var id: Identifier {
@@ -28,13 +27,13 @@ public enum Principal: Hashable, Sendable {
   }
 }
 
-/// What else must hold where a token is used, besides its signature and time.
+/// Conditions for the use of a token, besides its signature and time.
 public struct TokenBinding: Hashable, Sendable {
   /// The origin of the pages that a visitor's token was issued for; nil for any.
   public var origin: String?
-  /// The hash of the login an operator's token was issued in, in hexadecimal.
+  /// The hash, in hexadecimal, of the login in which an operator's token was issued.
   public var session: String?
-  /// What changes with the operator's password.
+  /// A value that changes with the operator's password.
   public var credential: String?
 
   public init(origin: String? = nil, session: String? = nil, credential: String? = nil) {
@@ -44,26 +43,27 @@ public struct TokenBinding: Hashable, Sendable {
   }
 }
 
-/// What a token says, once it is known to be ours and in time.
+/// The content of a token with a valid signature and time.
 public struct VerifiedToken: Hashable, Sendable {
   public var principal: Principal
   public var expiresAt: WallTime
   public var binding: TokenBinding
 }
 
-/// Why a token is refused. To a peer every case but `expired` is the same: close code 4203.
+/// The reason to refuse a token. Peers see no difference between the cases, except `expired`: close
+/// code 4203.
 public enum TokenFault: Error, Equatable, Sendable {
-  /// More than `TokenAuthority.tokenBytesMax`, or a principal that needs so much.
+  /// Longer than `TokenAuthority.tokenBytesMax`, or a principal whose token would be.
   case tooLarge
-  /// Not three base64url parts, or claims that are not ours.
+  /// Not three base64url parts, or invalid claims.
   case malformed
   /// Not signed with this gateway's key.
   case badSignature
-  /// A header that asks for anything but HS256 (RFC 8725 §3.1), or for an extension (`crit`, RFC
-  /// 7515 §4.1.11).
+  /// A header with another algorithm than HS256 (RFC 8725 §3.1), or with a critical extension
+  /// (`crit`, RFC 7515 §4.1.11).
   case unsupportedAlgorithm
   case wrongIssuer
-  /// Neither a visitor's token nor an operator's.
+  /// The audience of neither a visitor's nor an operator's token.
   case wrongAudience
   case expired
   case notYetValid

@@ -1,31 +1,30 @@
-/// Issues and verifies the gateway's own tokens: JSON Web Tokens (RFC 7519) signed by HS256 with
-/// the signing key of the database, so that every node of a deployment accepts what any of them
-/// issued.
+/// Issues and verifies the gateway's tokens: JSON Web Tokens (RFC 7519) with HS256. The signing key
+/// is in the database, so that every gateway of a deployment accepts the others' tokens.
 ///
-/// OpenSSL makes and compares the codes. The order of the checks: size, form, signature, and only
-/// then is any JSON read, so no stranger's JSON ever reaches a parser.
+/// Checks are ordered: size, form, signature, and only then JSON, so that no JSON of an
+/// unauthenticated peer is parsed.
 import JSON
 import OpenSSL
 public import Primitives
 
 public struct TokenAuthority: Sendable {
-  /// Bytes of the longest token that is looked at, or issued.
+  /// Bytes of the longest token that is accepted or issued.
   public static let tokenBytesMax = 4_096
-  /// Bytes of the shortest signing key (RFC 7518 §3.2: as many as the hash has).
+  /// Bytes of the shortest signing key (RFC 7518 §3.2: the length of the hash).
   public static let secretBytesMin = 32
 
-  /// The one JOSE header that is written (RFC 7515 §4.1).
+  /// The JOSE header of issued tokens (RFC 7515 §4.1).
   private static let header = Base64.url.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
 
   private let key: HMACSHA256Key
 
   public init(secret: [UInt8]) {
     precondition(
-      secret.count >= TokenAuthority.secretBytesMin, "an HS256 key has 32 bytes or more")
+      secret.count >= TokenAuthority.secretBytesMin, "an HS256 key must have at least 32 bytes")
     key = HMACSHA256Key(secret)
   }
 
-  /// A token for `principal` that ends `lifetimeSeconds` after `now`; its end falls on a whole
+  /// Issues a token for `principal` that expires at least `lifetimeSeconds` after `now`, at a whole
   /// second.
   public func issue(
     _ principal: Principal, boundTo binding: TokenBinding = TokenBinding(), lifetimeSeconds: Int,
@@ -41,7 +40,7 @@ public struct TokenAuthority: Sendable {
     return (token, WallTime(microseconds: expiresAt * 1_000_000))
   }
 
-  /// The principal of a token that this gateway's key signed and that has not ended at `now`.
+  /// Returns the principal of a token that was signed with this key and has not expired at `now`.
   public func verify(
     _ token: [UInt8], now: WallTime
   ) throws(TokenFault) -> VerifiedToken {
@@ -62,8 +61,8 @@ public struct TokenAuthority: Sendable {
       binding: claims.binding)
   }
 
-  /// The first two of the three parts, which the third one signs (RFC 7515 §5.2). The signature is
-  /// decoded strictly, so that one token has one text.
+  /// Verifies the signature of the first two parts, which is the third one (RFC 7515 §5.2). The
+  /// signature is decoded strictly, so that a token has only one text.
   static func authenticated(
     _ token: RawSpan, by key: HMACSHA256Key
   ) throws(TokenFault) -> (header: Range<Int>, claims: Range<Int>) {
@@ -86,8 +85,7 @@ public struct TokenAuthority: Sendable {
     return bytes
   }
 
-  /// No algorithm but ours, whatever the key would verify, and no extension that has to be
-  /// understood.
+  /// Accepts only HS256, and no critical extension.
   static func checkHeader(_ part: RawSpan) throws(TokenFault) {
     var isOurs = false
     var isCritical = false

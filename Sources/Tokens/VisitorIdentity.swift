@@ -1,18 +1,18 @@
-/// Who a visitor is, as the host site signed it: a JWT (RFC 7519) by HS256 under the workspace's
-/// identity secret. Without a signature nobody is believed to be anybody.
+/// A visitor's identity as signed by the host site: a JWT (RFC 7519) with HS256 and the workspace's
+/// identity secret.
 ///
-/// The order of the checks is that of `TokenAuthority`: size, form, signature (compared in constant
-/// time), and only then is any JSON read.
+/// Checks are ordered as in `TokenAuthority`: size, form, signature (compared in constant time),
+/// and only then JSON.
 import OpenSSL
 public import Primitives
 
 public struct VisitorIdentity: Sendable, Equatable {
-  /// The host site's own id of this person (`sub`).
+  /// The host site's id of the visitor (`sub`).
   public var externalID: String
   public var name: String?
   public var email: String?
 
-  /// Bytes of the longest of each.
+  /// Bytes of the longest value of each.
   public static let externalIDBytesMax = 255
   public static let nameBytesMax = 200
   public static let emailBytesMax = 320
@@ -23,13 +23,13 @@ public struct VisitorIdentity: Sendable, Equatable {
     self.email = email
   }
 
-  /// Refuses what this workspace's secret did not sign, what has ended, and what names nobody. It
-  /// must end (`exp`): a copy of it is then worth nothing for long.
+  /// Refuses tokens with another signature, expired ones, and those without a subject. `exp` is
+  /// required, so that a copied token is useful only for a short time.
   public init(
     token: [UInt8], secret: [UInt8], now: WallTime
   ) throws(TokenFault) {
     guard token.count <= TokenAuthority.tokenBytesMax else { throw .tooLarge }
-    // An empty key would verify what anybody can sign.
+    // With an empty key anybody could sign.
     guard !secret.isEmpty else { throw .badSignature }
     let key = HMACSHA256Key(secret)
     self = try token.withRawSpan { (text) throws(TokenFault) in

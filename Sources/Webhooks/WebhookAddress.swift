@@ -1,4 +1,5 @@
 import Kernel
+import Primitives
 
 /// A valid URL of a webhook: `http` or `https`, a host, optionally port, path and query, in ASCII
 /// (RFC 3986). User and password are refused, because they would appear in logs, and so are
@@ -32,36 +33,23 @@ public struct WebhookAddress: Sendable, Equatable {
     guard isSecure || lower.utf8.starts(with: "http://".utf8) else { throw .notHTTP }
     let authority = lower.dropFirst(isSecure ? 8 : 7).prefix { $0 != "/" && $0 != "?" }
     guard !authority.contains("@") else { throw .hasUser }
-    let (host, portText) = WebhookAddress.split(authority)
-    guard !host.isEmpty else { throw .noHost }
+    guard let host = HostAndPort(authority), !host.host.isEmpty else { throw .noHost }
     var port = isSecure ? 443 : 80
-    if let portText {
-      guard (1...5).contains(portText.utf8.count), portText.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
-        let number = Int(portText), (1...65_535).contains(number)
-      else { throw .badPort }
-      port = number
+    if host.portText != nil {
+      guard let number = host.port, number > 0 else { throw .badPort }
+      port = Int(number)
     }
     guard addressGuard.admits(port: port) else { throw .portForbidden }
     try WebhookAddress.check(host, addressGuard)
     url = text
   }
 
-  /// `host`, `host:port`, `[address]:port`.
-  private static func split(_ authority: Substring) -> (host: Substring, port: Substring?) {
-    if authority.first == "[", let end = authority.firstIndex(of: "]") {
-      let rest = authority[authority.index(after: end)...]
-      let host = authority[authority.startIndex...end]
-      return rest.isEmpty ? (host, nil) : rest.first == ":" ? (host, rest.dropFirst()) : ("", nil)
-    }
-    guard let colon = authority.firstIndex(of: ":") else { return (authority, nil) }
-    return (authority[..<colon], authority[authority.index(after: colon)...])
-  }
-
-  private static func check(_ host: Substring, _ addressGuard: AddressGuard) throws(Fault) {
-    if host.first == "[" {
-      guard host.contains(":"), let ip = IPAddress(String(host.dropFirst().dropLast())) else {
-        throw .noHost
-      }
+  private static func check(
+    _ authority: HostAndPort, _ addressGuard: AddressGuard
+  ) throws(Fault) {
+    let host = authority.host
+    if authority.isBracketed {
+      guard host.contains(":"), let ip = IPAddress(String(host)) else { throw .noHost }
       return try check(ip, addressGuard)
     }
     guard host.utf8.count <= 253, host.utf8.allSatisfy({ isNameByte($0) }), host.first != "."
@@ -72,7 +60,7 @@ public struct WebhookAddress: Sendable, Equatable {
     // decimal form is accepted: not 2130706433, 0x7f.1 or 017700000001.
     let last = name.split(separator: ".", omittingEmptySubsequences: false).last ?? ""
     let isNumber =
-      last.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) || last.utf8.starts(with: "0x".utf8)
+      last.utf8.allSatisfy(\.isASCIIDigit) || last.utf8.starts(with: "0x".utf8)
     guard isNumber else {
       let isLocal = name == "localhost" || name.hasSuffix(".localhost")
       guard addressGuard.allowsPrivate || !isLocal && name.contains(".") else {
@@ -89,7 +77,7 @@ public struct WebhookAddress: Sendable, Equatable {
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {
-    0x61...0x7A ~= byte || 0x30...0x39 ~= byte || byte == UInt8(ascii: "-")
+    byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "-")
       || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
   }
 

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Negotiates the content coding of a file (RFC 9110 §12.5.3) among the available ones.
 public enum AcceptEncoding {
   public enum Coding: String, CaseIterable, Sendable {
@@ -34,10 +36,7 @@ public enum AcceptEncoding {
   }
 
   private static func word(_ text: Substring.UTF8View) -> String {
-    var text = text
-    while let first = text.first, isBlank(first) { text.removeFirst() }
-    while let last = text.last, isBlank(last) { text.removeLast() }
-    return String(Substring(text)).lowercased()
+    Substring(text).trimmingBlanks.lowercased()
   }
 
   /// §12.4.2: `q=` and 0 to 1 with three digits at most, in thousandths; nil for anything else;

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Reads a `Sec-WebSocket-Extensions` field (RFC 6455 §9.1) element by element:
 ///
 ///     extension-list = 1#( token *( ";" token [ "=" ( token | quoted-string ) ] ) )
@@ -41,7 +43,7 @@ struct ExtensionList {
   /// Skips white space and returns the next byte; nil at the end.
   @discardableResult
   private mutating func skipBlanks() -> UInt8? {
-    while offset < bytes.count, isBlank(bytes[offset]) { offset += 1 }
+    while offset < bytes.count, bytes[offset].isBlank { offset += 1 }
     return offset < bytes.count ? bytes[offset] : nil
   }
 

@@ -86,7 +86,7 @@ public struct HeadFields: Equatable, Sendable {
       while start < value.byteCount {
         var end = start
         while end < value.byteCount, value.byte(at: end) != UInt8(ascii: ",") { end += 1 }
-        let member = trimmed(value, start..<end)
+        let member = value.trimmingBlanks(start..<end)
         if !member.isEmpty { body(value.extracting(member)) }
         start = end + 1
       }
@@ -102,7 +102,7 @@ public struct HeadFields: Equatable, Sendable {
   /// Whether the list has this token in any case. The token is given in lower case.
   public func list(of name: StaticString, has token: StaticString) -> Bool {
     var isThere = false
-    forEachMember(of: name) { if $0.equalsIgnoringCase(token) { isThere = true } }
+    forEachMember(of: name) { if $0.equalsIgnoringASCIICase(token) { isThere = true } }
     return isThere
   }
 
@@ -111,7 +111,7 @@ public struct HeadFields: Equatable, Sendable {
     guard places.count < HeadLimits.fields else { throw .tooManyFields }
     // §5.2: obsolete line folding, in which leading white space continues the previous line, is
     // refused: it enables request smuggling.
-    guard !isBlank(line.byte(at: 0)) else { throw .fieldFolded }
+    guard !line.byte(at: 0).isBlank else { throw .fieldFolded }
     var colon = 0
     // §5.1: no white space between name and colon; it is not a token character.
     while colon < line.byteCount, TokenCharacter.lowercase(line.byte(at: colon)) != 0 { colon += 1 }
@@ -120,7 +120,7 @@ public struct HeadFields: Equatable, Sendable {
     }
     let start = text.count
     guard start + line.byteCount <= HeadLimits.headBytes else { throw .headTooLong }
-    let value = trimmed(line, colon + 1..<line.byteCount)
+    let value = line.trimmingBlanks(colon + 1..<line.byteCount)
     // SAFETY: the room is for the whole line, and name and value are shorter than that.
     unsafe text.append(upTo: line.byteCount) { room in
       for offset in 0..<colon {
@@ -140,29 +140,6 @@ public struct HeadFields: Equatable, Sendable {
     text.reserveCapacity(byteCount)
     places.reserveCapacity(16)
   }
-}
-
-extension RawSpan {
-  /// Whether these bytes equal `text` in any case. `text` is given in lower case.
-  func equalsIgnoringCase(_ text: StaticString) -> Bool {
-    guard text.utf8CodeUnitCount == byteCount else { return false }
-    for offset in 0..<byteCount {
-      // SAFETY: a StaticString's pointer is valid for its `utf8CodeUnitCount` bytes permanently.
-      guard unsafe lowercased(byte(at: offset)) == text.utf8Start[offset] else { return false }
-    }
-    return true
-  }
-}
-
-/// SP and HTAB (RFC 9110 §5.6.3).
-func isBlank(_ byte: UInt8) -> Bool {
-  byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-}
-
-/// Folds ASCII letters only: no other byte becomes a letter.
-@inline(__always)
-func lowercased(_ byte: UInt8) -> UInt8 {
-  byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
 }
 
 /// RFC 9110 §5.6.2.
@@ -186,13 +163,6 @@ enum TokenCharacter {
     0x60, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6A, 0x6B, 0x6C, 0x6D, 0x6E, 0x6F,
     0x70, 0x71, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7A, 0, 0x7C, 0, 0x7E, 0,
   ]
-}
-
-private func trimmed(_ bytes: RawSpan, _ range: Range<Int>) -> Range<Int> {
-  var (start, end) = (range.lowerBound, range.upperBound)
-  while start < end, isBlank(bytes.byte(at: start)) { start += 1 }
-  while end > start, isBlank(bytes.byte(at: end - 1)) { end -= 1 }
-  return start..<end
 }
 
 /// Calls `body` with each line of a head, without its CRLF and without the empty last line.

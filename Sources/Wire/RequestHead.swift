@@ -111,7 +111,7 @@ public struct RequestHead: Equatable, Sendable {
     var isChunked = false
     fields.forEachValue(of: "transfer-encoding") {
       codingCount += 1
-      isChunked = $0.equalsIgnoringCase("chunked")
+      isChunked = $0.equalsIgnoringASCIICase("chunked")
     }
     var lengthCount = 0
     var length: Int?

@@ -85,28 +85,12 @@ struct RequestTarget: Equatable, Sendable {
     }
     // Most texts have no escapes, and `parse` has checked that they are ASCII.
     if offset == text.byteCount { return text.string }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.byteCount)
-    bytes.append(text.extracting(0..<offset))
-    while offset < text.byteCount {
-      var byte = text.byte(at: offset)
-      offset += 1
-      if byte == UInt8(ascii: "%") {
-        guard offset + 2 <= text.byteCount,
-          let high = hexadecimalValue(text.byte(at: offset)),
-          let low = hexadecimalValue(text.byte(at: offset + 1))
-        else { throw .escapeInvalid }
-        byte = high << 4 | low
-        offset += 2
-        let isSeparator = byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
-        guard isQuery || !isSeparator else { throw .targetInvalid }
-        guard byte >= 0x20 && byte != 0x7F else { throw .escapeInvalid }
-      } else if isQuery && byte == UInt8(ascii: "+") {
-        byte = UInt8(ascii: " ")
-      }
-      bytes.append(byte)
+    let decoded = try text.percentDecoded(plusIsSpace: isQuery) { byte throws(HeadFault) in
+      let isSeparator = byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
+      guard isQuery || !isSeparator else { throw .targetInvalid }
+      guard !byte.isASCIIControl else { throw .escapeInvalid }
     }
-    guard let decoded = String(validating: bytes, as: UTF8.self) else { throw .escapeInvalid }
+    guard let decoded else { throw .escapeInvalid }
     return decoded
   }
 }

@@ -132,7 +132,7 @@ public struct ResponseHead: Equatable, Sendable {
 func appendFieldValue(_ value: String, to bytes: inout [UInt8]) {
   let start = bytes.count
   bytes.append(value)
-  for index in start..<bytes.count where bytes[index] < 0x20 || bytes[index] == 0x7F {
+  for index in start..<bytes.count where bytes[index].isASCIIControl {
     bytes[index] = UInt8(ascii: " ")
   }
 }

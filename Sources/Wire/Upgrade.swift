@@ -85,7 +85,7 @@ public enum Upgrade {
     message.reserveCapacity(key.byteCount + 36)
     message.append(key)
     message.append("258EAFA5-E914-47DA-95CA-C5AB0DC85B11")
-    Base64.append(SHA1.digest(message), to: &bytes)
+    Base64.standard.append(SHA1.digest(message), padded: true, to: &bytes)
   }
 
   public static func acceptValue(forKey key: String) -> String {
@@ -98,7 +98,7 @@ public enum Upgrade {
   /// is never decoded, so the four bits after the last byte are not checked.
   static func isKey(_ text: RawSpan) -> Bool {
     guard text.byteCount == 24, text.extracting(22..<24).equals("==") else { return false }
-    for offset in 0..<22 where !Base64.isDigit(text.byte(at: offset)) { return false }
+    for offset in 0..<22 where !Base64.standard.isDigit(text.byte(at: offset)) { return false }
     return true
   }
 

@@ -44,7 +44,9 @@ public struct UpgradeRequest: Sendable {
     var bytes: [UInt8] = []
     bytes.append(bigEndian: random.0)
     bytes.append(bigEndian: random.1)
-    key = Base64.encode(bytes)
+    var text: [UInt8] = []
+    Base64.standard.append(bytes, padded: true, to: &text)
+    key = String(decoding: text, as: UTF8.self)
   }
 
   public func append(to bytes: inout [UInt8]) {
@@ -71,7 +73,7 @@ public struct UpgradeRequest: Sendable {
   /// §4.1, the numbered list behind "the client MUST validate the server's response".
   public func judge(_ response: ResponseHead) -> Answer {
     guard response.status == 101 else { return .refused(status: response.status) }
-    guard response.fields.value(of: "upgrade")?.lowercased() == "websocket" else {
+    guard response.fields.value(of: "upgrade")?.equalsIgnoringASCIICase("websocket") == true else {
       return .invalid("no upgrade to websocket")
     }
     guard response.fields.list(of: "connection", has: "upgrade") else {

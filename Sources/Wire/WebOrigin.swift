@@ -13,7 +13,7 @@ public enum WebOrigin {
   public static func normalize(_ text: String) -> String? {
     guard text.utf8.count <= byteCountMax else { return nil }
     var bytes = Array(text.utf8)
-    for index in bytes.indices { bytes[index] = lowercased(bytes[index]) }
+    for index in bytes.indices { bytes[index] = bytes[index].lowercasedASCII }
     return bytes.withRawSpan { span -> String? in
       var colon = 0
       while colon < span.byteCount, span.byte(at: colon) != UInt8(ascii: ":") { colon += 1 }
@@ -39,7 +39,7 @@ public enum WebOrigin {
     guard isTLS || !onlyTLS && origin.utf8.starts(with: "http://".utf8) else { return false }
     let authority = origin.utf8.dropFirst(isTLS ? 8 : 7)
     var bytes = Array(host.utf8)
-    for index in bytes.indices { bytes[index] = lowercased(bytes[index]) }
+    for index in bytes.indices { bytes[index] = bytes[index].lowercasedASCII }
     guard let (hostEnd, port) = bytes.withRawSpan({ split($0, from: 0) }) else { return false }
     return bytes.prefix(port == (isTLS ? 443 : 80) ? hostEnd : bytes.count)
       .elementsEqual(authority)
@@ -51,9 +51,9 @@ public enum WebOrigin {
 
   /// RFC 3986 §3.1.
   private static func isScheme(_ text: RawSpan) -> Bool {
-    guard text.byteCount > 0, isLetter(text.byte(at: 0)) else { return false }
+    guard text.byteCount > 0, text.byte(at: 0).isASCIILetter else { return false }
     return text.allSatisfy {
-      isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-")
+      $0.isASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-")
         || $0 == UInt8(ascii: ".")
     }
   }
@@ -63,7 +63,7 @@ public enum WebOrigin {
     var hostEnd = text.byteCount
     var port: Int?
     var last = text.byteCount - 1
-    while last >= start, isDigit(text.byte(at: last)) { last -= 1 }
+    while last >= start, text.byte(at: last).isASCIIDigit { last -= 1 }
     if last >= start, text.byte(at: last) == UInt8(ascii: ":") {
       let digits = text.byteCount - last - 1
       guard (1...5).contains(digits), text.byte(at: last + 1) != UInt8(ascii: "0") else {
@@ -86,18 +86,15 @@ public enum WebOrigin {
       host.byte(at: host.byteCount - 1) == UInt8(ascii: "]")
     {
       return host.extracting(1..<host.byteCount - 1).allSatisfy {
-        isDigit($0) || (0x61...0x66).contains($0) || $0 == UInt8(ascii: ":")
+        $0.isASCIIDigit || (0x61...0x66).contains($0) || $0 == UInt8(ascii: ":")
           || $0 == UInt8(ascii: ".")
       }
     }
     return host.allSatisfy {
-      isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+      $0.isASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
         || $0 == UInt8(ascii: "_")
     }
   }
-
-  private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
-  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }
 
 extension RawSpan {

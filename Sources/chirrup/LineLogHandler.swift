@@ -59,7 +59,7 @@ struct LineLogHandler: LogHandler {
 
   /// Escapes control characters, so that text from a peer cannot forge a log line.
   private static func oneLine(_ text: String) -> String {
-    text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? text : jsonText(text)
+    text.utf8.allSatisfy { !$0.isASCIIControl } ? text : jsonText(text)
   }
 }
 

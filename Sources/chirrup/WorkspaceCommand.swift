@@ -29,7 +29,7 @@ struct WorkspaceCommand: AsyncParsableCommand {
       }
       guard let publicKey else { return }
       let isKey = publicKey.utf8.allSatisfy { byte in
-        0x30...0x39 ~= byte || 0x61...0x7A ~= byte | 0x20 || byte == 0x2D || byte == 0x5F
+        byte.isASCIIDigit || byte.isASCIILetter || byte == 0x2D || byte == 0x5F
       }
       guard isKey, (8...64).contains(publicKey.utf8.count) else {
         throw ValidationError("a public key must have 8 to 64 letters, digits, - and _")

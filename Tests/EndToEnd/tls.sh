@@ -53,7 +53,7 @@ refused "a foreign key" "does not belong" --tls-certificates "$work/first.pem" -
 chmod 644 "$work/second.key"
 start_gateway --debug-echo --tls-listen "127.0.0.1:$secure" --tls-certificates "$work/first.pem" \
   --tls-keys "$work/first.key" --tls-certificates "$work/second.pem" --tls-keys "$work/second.key"
-check "a key that others can read is warned about" grep --quiet "can be read by others" "$log"
+check "a key that others can read is warned about" grep --quiet "is readable by other users" "$log"
 
 says 'New, TLSv1\.3' "TLS 1.3"
 says 'Protocol *: TLSv1\.2' "TLS 1.2" -tls1_2

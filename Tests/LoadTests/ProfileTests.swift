@@ -90,12 +90,12 @@ import Testing
     ),
     ("options: {visitors: {a: 1}}", "visitors must be one value, or a list of them"),
     ("options: 3", "options must be names with values, such as \"visitors: 100\""),
-    ("thresholds: {los: 0}", "there is no figure los; did you mean lost?"),
-    ("thresholds: {lost: none}", "\"none\" is no threshold"),
-    ("treshold: {}", "there is no treshold; did you mean thresholds?"),
+    ("thresholds: {los: 0}", "unknown figure los; did you mean lost?"),
+    ("thresholds: {lost: none}", "\"none\" is not a threshold"),
+    ("treshold: {}", "unknown key treshold; did you mean thresholds?"),
     ("command: idle", "is for the command idle, not for chat"),
     ("options: {profile: x}", "chat has no option profile"),
-    ("[1, 2", "no YAML"), ("", "there is nothing in it"),
+    ("[1, 2", "invalid YAML"), ("", "the file is empty"),
   ])
   func `what is wrong is said in a sentence`(yaml: String, sentence: String) {
     let found = problems(yaml)

@@ -115,7 +115,7 @@ import Wire
     #expect(short.problems.count == 1)
     var extra = Self.book(sent: 1)
     _ = Self.take(&extra, Self.replies(extra, [0, 1]))
-    #expect(extra.problems == ["connection 1: more came back than was sent"])
+    #expect(extra.problems == ["connection 1: more messages returned than were sent"])
     var broken = Self.book()
     _ = Self.take(&broken, [0x81, 0x85, 0, 0, 0, 0])
     #expect(broken.problems == ["connection 1: broken frame: frame masked"])

@@ -1,5 +1,6 @@
 /// Password hashes: they verify, they are salted, and no stored text can make us work without
 /// bound.
+import Primitives
 import Testing
 
 @testable import OpenSSL

@@ -62,7 +62,7 @@ struct TLSCertificateTests {
     TestCertificates.protect(files.key, 0o644)
     let context = try TLSContext(server: [files], tickets: TLSTicketKeys())
     #expect(context.warnings.count == 1)
-    #expect(context.warnings.first?.contains("can be read by others (mode 644)") == true)
+    #expect(context.warnings.first?.contains("is readable by other users (mode 644)") == true)
     let quiet = try TLSContext(server: [TestCertificates.localhost], tickets: TLSTicketKeys())
     #expect(quiet.warnings.isEmpty)
   }

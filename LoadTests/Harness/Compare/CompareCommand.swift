@@ -1,63 +1,63 @@
-/// `chirrup-load compare`: the gateway against other servers on the same work, in turns.
+/// `chirrup-load compare`: the gateway and other servers on the same work, in turns.
 import ArgumentParser
 import Foundation
 import Kernel
 
 struct Compare: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Measures several servers in turns at the same work, and judges their ratios.",
+    abstract: "Measure several servers in turns at the same work, and check their ratios.",
     discussion: """
-      A YAML file names the servers, how they are started, the work and the goals; \
-      LoadTests/Peers/speed.yaml is one. Each server runs on one core, the client on another, \
-      both under `chrt -r 1` where that is allowed. For each work all servers take turns, round \
-      after round, so that whatever else happens on the machine happens to all. The gateway's \
-      figure is divided by each peer's within the round; a goal is judged by the median of the \
+      A YAML file lists the servers, their start commands, the work and the goals; \
+      LoadTests/Peers/speed.yaml is an example. Servers run on one core, the client on another, \
+      both under `chrt -r 1` where it is allowed. For each work all servers take turns, round \
+      after round, so that other load on the machine affects all of them. The gateway's figure \
+      is divided by each peer's of the same round; a goal is checked against the median of the \
       rounds.
 
-      The work is done by `chirrup-load echo`, `fanout`, `upgrade`, `idle`, `chat`, `durable` \
-      and `growth`, whose options the file may set. A peer that cannot be started is named as \
-      missing; a turn that fails is shown as failed. Ends with 1 if a turn failed, or with --check \
-      if a goal is missed or was not measured; with 2 if it could not run.
+      The work is run by `chirrup-load echo`, `fanout`, `upgrade`, `idle`, `chat`, `durable` \
+      and `growth`, whose options the file may set. A peer that cannot be started is listed as \
+      missing, a turn that fails as failed. Exit status: 1 if a turn failed, or with --check if \
+      a goal is missed or was not measured; 2 if it could not run.
 
-      Long comparisons can be made in pieces: --work with --json, then --show FILE … for one table.
+      To split a long comparison, use --work with --json, then --show FILE … for one table.
       """)
 
-  @Option(help: "The YAML file of servers, work and goals.")
+  @Option(help: "The YAML file with servers, work and goals.")
   var plan: String?
-  @Option(help: "The gateway's binary (default: beside chirrup-load).")
+  @Option(help: "The chirrup binary (default: in the folder of chirrup-load).")
   var chirrup: String?
-  @Option(help: "NAME=PATH: the binary of the server of this name. Repeatable.")
+  @Option(help: "NAME=PATH: the binary of the server with this name. Repeatable.")
   var peerBinary: [String] = []
   @Option(help: "Only work whose name contains this. Repeatable.")
   var work: [String] = []
-  @Option(help: "Only servers of these columns, beside the gateway. Repeatable.")
+  @Option(help: "Only these columns, besides the gateway's. Repeatable.")
   var server: [String] = []
-  @Option(help: "Rounds of turns, instead of the file's.")
+  @Option(help: "Number of rounds, overriding the file.")
   var rounds: Int?
-  @Option(help: "Seconds of each turn of echo and fanout, instead of the file's.")
+  @Option(help: "Seconds of each turn of echo and fanout, overriding the file.")
   var seconds: Double?
   @Option(help: "The core of the servers.")
   var serverCore: Int?
   @Option(help: "The core of the client.")
   var clientCore: Int?
-  @Flag(help: "Do not ask for the real-time class.")
+  @Flag(help: "Do not use the real-time class.")
   var noRealTime = false
-  @Option(help: "First of the servers' ports.")
+  @Option(help: "The first port of the servers.")
   var port = 21_000
-  @Option(help: "The commit to be shown, where it is not that of the folder of chirrup-load.")
+  @Option(help: "The commit to show, if it is not that of chirrup-load's folder.")
   var commit: String?
-  @Option(help: "Writes every turn there as JSON.")
+  @Option(help: "Write every turn to this file as JSON.")
   var json: String?
   @Option(
     parsing: .upToNextOption,
-    help: "Measures nothing: shows these files of --json as one table.")
+    help: "Do not measure, but show these files of --json as one table.")
   var show: [String] = []
   @Flag(help: "End with 1 when a goal is missed or was not measured.")
   var check = false
 
   func validate() throws {
     guard show.isEmpty == (plan != nil) else {
-      throw ValidationError("give --plan FILE to measure, or --show FILE … to show")
+      throw ValidationError("use --plan FILE to measure, or --show FILE … to show")
     }
     guard rounds.map({ (1...100).contains($0) }) ?? true else {
       throw ValidationError("--rounds must be 1 to 100")
@@ -69,7 +69,7 @@ struct Compare: ParsableCommand {
       throw ValidationError("--port must be 1024 to 60000")
     }
     guard peerBinary.allSatisfy({ $0.contains("=") }) else {
-      throw ValidationError("--peer-binary is NAME=PATH")
+      throw ValidationError("--peer-binary must be NAME=PATH")
     }
   }
 
@@ -127,7 +127,7 @@ struct Compare: ParsableCommand {
     return run.record
   }
 
-  /// The file's plan with what the options say.
+  /// The file's plan with the options applied.
   private func chosen(from plan: ComparisonPlan) throws -> ComparisonPlan {
     var plan = plan
     if let rounds { plan.rounds = rounds }
@@ -141,16 +141,16 @@ struct Compare: ParsableCommand {
       let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
       guard parts.count == 2, let index = plan.servers.firstIndex(where: { $0.name == parts[0] }),
         !plan.servers[index].command.isEmpty
-      else { throw PlanFailure("--peer-binary \(pair): no server that is started has that name") }
+      else { throw PlanFailure("--peer-binary \(pair): no started server has that name") }
       plan.servers[index].command[0] = parts[1]
     }
     if !work.isEmpty {
       plan.work = plan.work.filter { row in work.contains { row.name.contains($0) } }
-      guard !plan.work.isEmpty else { throw PlanFailure("no work has such a name") }
+      guard !plan.work.isEmpty else { throw PlanFailure("no work matches --work") }
     }
     if !server.isEmpty {
       for name in server where !plan.columns.contains(name) {
-        throw PlanFailure("--server \(name): there is no such column")
+        throw PlanFailure("--server \(name): no such column")
       }
       let columns = [plan.subject] + server
       plan.servers = plan.servers.filter { columns.contains($0.column) }
@@ -178,14 +178,14 @@ private final class Scratch {
 
   init() throws {
     path = NSTemporaryDirectory() + "chirrup-compare-\(getpid())"
-    // The gateway gives up root, and its PostgreSQL must still reach its data.
+    // The gateway drops root, and its PostgreSQL must still reach its data.
     try FileManager.default.createDirectory(
       atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
   }
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Made for this run: elliptic curve P-256, valid for a day.
+  /// Creates a key (elliptic curve P-256) and a certificate, valid for a day.
   func certificate() throws -> [String: String] {
     let names = ["certificate": path + "/certificate.pem", "key": path + "/key.pem"]
     var command = Command(
@@ -198,7 +198,7 @@ private final class Scratch {
     command.output = .discard
     command.errors = .discard
     guard try ChildProcess.run(command).status.isSuccess else {
-      throw PlanFailure("`openssl req` fails: a certificate is needed for TLS")
+      throw PlanFailure("`openssl req` failed to create a certificate for TLS")
     }
     return names
   }

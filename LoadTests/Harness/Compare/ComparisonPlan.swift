@@ -1,16 +1,16 @@
-/// What is compared: servers, the work they do in turns, and the goals, as a YAML file has them
+/// The plan of a comparison: servers, work and goals, read from a YAML file
 /// (LoadTests/Peers/speed.yaml is the documented example).
 ///
-/// A key that is not known is an error: a goal with a slip of the pen must not pass unseen.
+/// An unknown key is an error, because a misspelt goal must not be ignored.
 import Foundation
 import Yams
 
 struct ComparisonPlan: Decodable, Equatable {
-  /// Each does all of a work's servers once.
+  /// In a round each server does each of its work once.
   var rounds: Int
   /// The column that is divided by the others.
   var subject: String
-  /// Options of `chirrup-load KIND`, by kind, for all work of it.
+  /// Options of `chirrup-load KIND` for all work of a kind.
   var options: [WorkPlan.Kind: [String: String]]
   var servers: [ServerPlan]
   var work: [WorkPlan]
@@ -32,7 +32,7 @@ struct ComparisonPlan: Decodable, Equatable {
     options = [:]
     for (name, values) in named {
       guard let kind = WorkPlan.Kind(rawValue: name) else {
-        throw PlanFailure("options: there is no work \"\(name)\"")
+        throw PlanFailure("options: unknown kind of work \"\(name)\"")
       }
       options[kind] = values.mapValues(\.text)
     }
@@ -62,27 +62,27 @@ struct ComparisonPlan: Decodable, Equatable {
     guard !servers.isEmpty, !work.isEmpty else { throw PlanFailure("no servers, or no work") }
     for names in [servers.map(\.name), work.map(\.name)] {
       for (index, name) in names.enumerated() where names[..<index].contains(name) {
-        throw PlanFailure("\"\(name)\" is there twice")
+        throw PlanFailure("the name \"\(name)\" is used twice")
       }
     }
     guard columns.contains(subject) else { throw PlanFailure("no server is \"\(subject)\"") }
     for server in servers { _ = try server.expanded(ComparisonPlan.placeholders) }
     for work in work {
       if let stranger = work.servers?.first(where: { !columns.contains($0) }) {
-        throw PlanFailure("\(work.name): there is no server \"\(stranger)\"")
+        throw PlanFailure("\(work.name): unknown server \"\(stranger)\"")
       }
       for goal in work.goals {
         if let peer = goal.against, peer == subject || !columns.contains(peer) {
-          throw PlanFailure("\(work.name): a goal against \"\(peer)\", which is no other server")
+          throw PlanFailure("\(work.name): a goal against \"\(peer)\", which is no peer")
         }
       }
       for column in columns where servers(for: work, column: column).count > 1 {
-        throw PlanFailure("\(work.name): two servers of the column \"\(column)\" could do it")
+        throw PlanFailure("\(work.name): two servers of the column \"\(column)\" can do it")
       }
     }
   }
 
-  /// What can stand in braces, with values that only show that a file names nothing else.
+  /// The names that may stand in braces, with sample values for the check of a file.
   static let placeholders = Dictionary(
     uniqueKeysWithValues: [
       "chirrup", "scratch", "folder", "certificate", "key", "port", "port+1", "port+2", "port+3",
@@ -93,7 +93,7 @@ struct ComparisonPlan: Decodable, Equatable {
     servers.reduce(into: []) { if !$0.contains($1.column) { $0.append($1.column) } }
   }
 
-  /// Those that can do it. Over TLS work goes to other processes, which share a column.
+  /// The servers that can do the work. For TLS a column may have a separate process.
   func servers(for work: WorkPlan) -> [ServerPlan] {
     servers.filter { server in
       let isAsked = work.servers?.contains(server.column) ?? !server.isApart
@@ -106,12 +106,12 @@ struct ComparisonPlan: Decodable, Equatable {
   }
 }
 
-/// One piece of work, a row of the table.
+/// A piece of work: a row of the table.
 struct WorkPlan: Decodable, Equatable {
   enum Kind: String, Codable, CaseIterable {
     case echo, fanout, upgrade, idle, chat, durable, growth
 
-    /// What the processor time is divided by.
+    /// The unit of the processor time.
     var unit: String {
       switch self {
       case .echo: "message"
@@ -123,26 +123,26 @@ struct WorkPlan: Decodable, Equatable {
       }
     }
 
-    /// Memory shows only in a process that has never had more, and the sessions of other work are
-    /// work for the gateway too.
+    /// Whether each turn needs a new server process: for memory, which a process does not give
+    /// back, and for work that must not include the sessions of other work.
     var needsFreshServer: Bool { self == .idle || isOfTheGateway }
 
-    /// What only a gateway can do.
+    /// Whether only a chirrup gateway can do it.
     var isOfTheGateway: Bool { self == .chat || self == .durable || self == .growth }
 
-    /// PostgreSQL does most of it: nobody is moved, and nobody comes before it.
+    /// PostgreSQL does most of the work, so processes are neither pinned nor prioritised.
     var sharesCores: Bool { self == .durable || self == .chat }
   }
 
   var name: String
   var kind: Kind
   var tls: Bool
-  /// Each connection says hello with a token and follows a session, where `upgrade` and `idle`
-  /// would go to the echo.
+  /// For `upgrade` and `idle`: each connection sends hello and subscribes, instead of using the
+  /// echo.
   var subscribes: Bool
-  /// Columns that take part, instead of all whose servers are not apart.
+  /// The columns that take part; nil for all servers that are not `apart`.
   var servers: [String]?
-  /// Instead of the plan's.
+  /// Overrides the plan's number.
   var rounds: Int?
   var options: [String: String]
   var goals: [Goal]
@@ -159,7 +159,7 @@ struct WorkPlan: Decodable, Equatable {
     tls = try values.decodeIfPresent(Bool.self, forKey: .tls) ?? false
     subscribes = try values.decodeIfPresent(Bool.self, forKey: .subscribes) ?? false
     guard !subscribes || kind == .upgrade || kind == .idle else {
-      throw PlanFailure("\(name): only upgrade and idle can be told to subscribe")
+      throw PlanFailure("\(name): only upgrade and idle have subscribes")
     }
     servers = try values.decodeIfPresent([String].self, forKey: .servers)
     rounds = try values.decodeIfPresent(Int.self, forKey: .rounds)
@@ -175,7 +175,7 @@ struct PlanFailure: Error, CustomStringConvertible {
 
   init(_ description: String) { self.description = description }
 
-  /// Decoding errors as a sentence with the place in the file.
+  /// A decoding error as a sentence with its position in the file.
   static func text(_ error: any Error) -> String {
     guard let error = error as? DecodingError else { return "\(error)" }
     let context: DecodingError.Context
@@ -191,7 +191,7 @@ struct PlanFailure: Error, CustomStringConvertible {
   }
 }
 
-/// A number, a word or a truth, as it is typed on a command line.
+/// A number, a text or a boolean, in the form of a command-line argument.
 private struct Scalar: Decodable {
   let text: String
 
@@ -217,7 +217,7 @@ func refuseUnknownKeys<Key: CodingKey & CaseIterable>(
       DecodingError.Context(
         codingPath: decoder.codingPath,
         debugDescription:
-          "there is no key \"\(key.stringValue)\"; known are \(known.joined(separator: ", "))"))
+          "unknown key \"\(key.stringValue)\"; known: \(known.joined(separator: ", "))"))
   }
 }
 

@@ -1,5 +1,5 @@
-/// What a comparison has measured: every turn of every server, as JSON keeps it. All figures that
-/// are shown follow from it, so records of several runs can be shown as one table.
+/// The measurements of a comparison: every turn of every server, stored as JSON. All shown figures
+/// are computed from it, so the records of several runs can be merged into one table.
 import Foundation
 
 struct ComparisonRecord: Codable, Equatable {
@@ -7,17 +7,17 @@ struct ComparisonRecord: Codable, Equatable {
 
   var format = ComparisonRecord.format
   var machine: String
-  /// Of the gateway, as its binary says.
+  /// The gateway's version, as its binary prints it.
   var version: String?
-  /// Of the tree that chirrup-load was built in.
+  /// The commit of chirrup-load's source tree.
   var commit: String?
   var startedAt: String
   var subject: String
   /// In the order of the table.
   var columns: [String]
-  /// Columns that took part in nothing, and why.
+  /// Columns that took no part, with the reason.
   var missing: [String: String]
-  /// How servers and clients were placed.
+  /// The placement of servers and clients on cores.
   var placement: String
   var wasInterrupted = false
   var work: [Row] = []
@@ -31,16 +31,16 @@ struct ComparisonRecord: Codable, Equatable {
     func has(_ column: String) -> Bool { turns.contains { $0.column == column } }
   }
 
-  /// One server did one piece of work once.
+  /// One run of one piece of work on one server.
   struct Turn: Codable, Equatable {
     var column: String
     var round: Int
     var figures: TurnFigures?
-    /// Why there are no figures.
+    /// The reason for missing figures.
     var failure: String?
   }
 
-  /// Cores' worth that other processes may use beside a turn before it is pointed out.
+  /// Cores used by other processes during a turn, above which the turn counts as disturbed.
   static let neighboursMax = 0.4
 
   // MARK: Figures
@@ -51,7 +51,8 @@ struct ComparisonRecord: Codable, Equatable {
 
   private func spread(_ values: [Double]) -> Spread? { values.isEmpty ? nil : Spread(values) }
 
-  /// The subject divided by the peer, within each round: neighbours of the moment hit both.
+  /// The subject's figure divided by the peer's of the same round, so that momentary load affects
+  /// both.
   func ratio(_ row: Row, _ figure: ComparedFigure, to peer: String) -> Spread? {
     func byRound(_ column: String) -> [Int: Double] {
       var values: [Int: Double] = [:]
@@ -79,11 +80,11 @@ struct ComparisonRecord: Codable, Equatable {
     var goal: Goal
     var measured: Spread?
     var outcome: Outcome
-    /// Why it was not measured.
+    /// The reason when it was not measured.
     var reason: String?
   }
 
-  /// The median is judged. What was not measured has not been met.
+  /// Goals are checked against the median. A goal without a measurement is not met.
   var verdicts: [Verdict] {
     work.flatMap { row in
       row.goals.map { goal in
@@ -99,11 +100,11 @@ struct ComparisonRecord: Codable, Equatable {
     }
   }
 
-  /// Why there is no figure of the row, or none of the peer's in it.
+  /// The reason why the row, or the peer in it, has no figure.
   private func reason(_ row: Row, _ peer: String?) -> String {
     let columns = [subject] + (peer.map { [$0] } ?? [])
     for column in columns {
-      if let why = missing[column] { return "\(column) is missing: \(why)" }
+      if let reason = missing[column] { return "\(column) is missing: \(reason)" }
       if let why = row.turns.last(where: { $0.column == column })?.failure {
         return "\(column): \(why)"
       }
@@ -119,7 +120,7 @@ struct ComparisonRecord: Codable, Equatable {
     }
   }
 
-  /// Turns beside which others were busy, of all.
+  /// The number of disturbed turns, and of all.
   var disturbed: (count: Int, of: Int) {
     let loads = work.flatMap(\.turns).compactMap { $0.figures?.neighbourCores }
     return (loads.count { $0 > ComparisonRecord.neighboursMax }, loads.count)
@@ -141,7 +142,7 @@ struct ComparisonRecord: Codable, Equatable {
     do {
       record = try JSONDecoder().decode(ComparisonRecord.self, from: data)
     } catch {
-      throw PlanFailure("\(path) is no record of a comparison: \(PlanFailure.text(error))")
+      throw PlanFailure("\(path) is not a record of a comparison: \(PlanFailure.text(error))")
     }
     guard record.format == ComparisonRecord.format else {
       throw PlanFailure("\(path): the format is \(record.format), not \(ComparisonRecord.format)")
@@ -149,7 +150,8 @@ struct ComparisonRecord: Codable, Equatable {
     return record
   }
 
-  /// Rounds of the same work are added, each with a number of its own; other work comes below.
+  /// Adds the other record's rounds to the same work with new numbers, and its other work as new
+  /// rows.
   mutating func append(_ other: ComparisonRecord) throws {
     guard other.subject == subject else {
       throw PlanFailure("one record is about \(subject), another about \(other.subject)")

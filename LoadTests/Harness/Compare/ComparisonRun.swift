@@ -1,9 +1,8 @@
-/// The course of a comparison: for each work, round by round, every server has its turn, each round
-/// beginning with another one.
+/// Runs a comparison: for each work, in each round, every server has a turn. Each round begins with
+/// another server.
 ///
-/// Servers stay up, idle, while others are measured; where only a process that has done nothing
-/// yet can be measured they are started for the turn. Whatever was started is stopped, also after
-/// Ctrl-C.
+/// Servers stay idle while others are measured, except where a new process is needed: then they are
+/// started for the turn. All started servers are stopped at the end, also after Ctrl-C.
 import Foundation
 import Kernel
 import Primitives
@@ -14,17 +13,17 @@ final class ComparisonRun {
   private let scratch: String
   private let names: [String: String]
   private let portBase: Int
-  /// Of this program.
+  /// The path of this program.
   private let binary: String
   private let signals: SignalDescriptor
   private let tell: (String) -> Void
   private(set) var record: ComparisonRecord
   private var running: [String: ServerProcess] = [:]
-  /// By name: why it cannot take part.
+  /// Servers that cannot take part, with the reason.
   private var absent: [String: String] = [:]
 
   static let portsEach = 4
-  /// A turn that takes longer is stuck.
+  /// A longer turn is stuck and is killed.
   private static let turnMilliseconds: Int64 = 300_000
   private static let endMilliseconds: Int64 = 5_000
 
@@ -43,7 +42,7 @@ final class ComparisonRun {
     self.tell = tell
   }
 
-  /// A signal ends it early: what there is by then is kept.
+  /// Measures until the end or a signal; the turns measured until then are kept.
   func run() throws {
     defer { stopAll() }
     do {
@@ -56,7 +55,7 @@ final class ComparisonRun {
       let why = plan.servers.first { $0.column == column && absent[$0.name] != nil }
       record.missing[column] = why.flatMap { absent[$0.name] }
     }
-    // None of the work that was chosen is for the others.
+    // No row of the chosen work is for the other columns.
     let taken = record.work
     let missing = record.missing
     record.columns.removeAll { column in
@@ -86,7 +85,7 @@ final class ComparisonRun {
     }
   }
 
-  /// A peer that is not there is missing in the table; the subject must be there.
+  /// A missing peer is listed as missing; without the subject the run fails.
   private func mustGoOn(without server: ServerPlan, _ failure: PlanFailure) throws {
     let hint = server.hint.map { " (\($0))" } ?? ""
     guard server.column != plan.subject else {
@@ -100,7 +99,7 @@ final class ComparisonRun {
     _ work: WorkPlan, _ server: ServerPlan, round: Int
   ) throws -> ComparisonRecord.Turn {
     var turn = ComparisonRecord.Turn(column: server.column, round: round)
-    // Other work may have left it running, with memory that it had for that.
+    // Other work may have left a process running, with memory of its own.
     if work.kind.needsFreshServer { running.removeValue(forKey: server.name)?.stop() }
     do {
       try start(server, for: work)
@@ -108,7 +107,7 @@ final class ComparisonRun {
     } catch let failure as PlanFailure {
       turn.failure = failure.description
     }
-    // One that has ended is started again for its next turn.
+    // A server that has ended is started again for its next turn.
     if work.kind.needsFreshServer || running[server.name]?.unexpectedEnd() != nil {
       running.removeValue(forKey: server.name)?.stop()
     }
@@ -118,7 +117,7 @@ final class ComparisonRun {
   private func measure(_ work: WorkPlan, _ server: ServerPlan) throws -> TurnFigures {
     guard let running = running[server.name],
       let places = running.plan.arguments(for: work)
-    else { throw PlanFailure("the server does not run") }
+    else { throw PlanFailure("the server is not running") }
     let json = scratch + "/turn.json"
     let log = scratch + "/turn.log"
     for path in [json, log] { try? FileManager.default.removeItem(atPath: path) }
@@ -126,11 +125,11 @@ final class ComparisonRun {
     options.merge(work.options) { _, own in own }
     var words = [binary, work.kind.rawValue]
     words += try places.map { try ServerPlan.expand($0, names) }
-    // A flag has no value of its own.
+    // A flag has no value.
     words += options.sorted { $0.key < $1.key }.flatMap {
       $0.value == "true" ? ["--" + $0.key] : ["--" + $0.key, $0.value]
     }
-    // `durable` looks for the gateway in its data directory.
+    // `durable` finds the gateway by its data directory.
     if work.kind != .durable { words += ["--pid", String(running.process)] }
     words += ["--json", json]
     var command = placement.client(words, of: work.kind)
@@ -142,7 +141,7 @@ final class ComparisonRun {
     let seconds = Double(SystemClock.now().nanoseconds - begin.nanoseconds) / 1e9
     if let end = running.unexpectedEnd() { throw PlanFailure(end) }
     guard status?.isSuccess == true, let written = FileManager.default.contents(atPath: json) else {
-      let how = status.map { "\($0)" } ?? "stuck, and was killed"
+      let how = status.map { "\($0)" } ?? "stuck, so killed"
       throw PlanFailure("chirrup-load \(work.kind.rawValue): \(how): \(ServerProcess.tail(log))")
     }
     var figures = try TurnFigures(written)
@@ -152,7 +151,7 @@ final class ComparisonRun {
     return figures
   }
 
-  /// How it ended; nil if it was stuck.
+  /// The exit status; nil if the process was stuck.
   private func finish(
     _ child: consuming ChildProcess
   ) throws -> ChildProcess.ExitStatus? {
@@ -186,7 +185,7 @@ final class ComparisonRun {
     if let program = expanded.command.first, program.contains("/"),
       !FileManager.default.isExecutableFile(atPath: program)
     {
-      throw PlanFailure("there is no program \(program)")
+      throw PlanFailure("program not found: \(program)")
     }
     let log = scratch + "/server-\(position).log"
     do {
@@ -197,7 +196,7 @@ final class ComparisonRun {
     }
   }
 
-  /// `$NAME` is a variable of the environment.
+  /// Expands `$NAME` to the environment variable.
   private static func variable(_ word: String) throws -> String {
     guard word.hasPrefix("$") else { return word }
     let name = String(word.dropFirst())

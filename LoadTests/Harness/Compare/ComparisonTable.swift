@@ -1,4 +1,4 @@
-/// A comparison as Markdown tables, which can also be read as they are on a terminal.
+/// A comparison as Markdown tables that are also readable on a terminal.
 import Foundation
 
 struct ComparisonTable: CustomStringConvertible {
@@ -31,9 +31,9 @@ struct ComparisonTable: CustomStringConvertible {
         + record.columns.map { cell(row, $0) }
     }
     return """
-      Server's processor time in µs for a message, delivery, handshake or connection, and how many
-      a second; bytes of memory; of the gateway also p99 of its acks, its part of the database's
-      own rate, a core's part at rest, and growth. Medians of the rounds.
+      The server's processor time in µs per message, delivery, handshake or connection, and their
+      rate per second; bytes of memory; for the gateway also the p99 of its acks, its share of the
+      direct rate of the database, the share of a core when idle, and growth. Medians of the rounds.
 
       \(table(["work", "rounds"] + record.columns, rows))
       """
@@ -57,7 +57,7 @@ struct ComparisonTable: CustomStringConvertible {
     case .memory: "\(number(value)) B"
     case .ackP99: "p99 \(number(value)) ms"
     case .ceiling: "\(number(value)) × direct"
-    case .idle: String(format: "rest %.2f %%", value * 100)
+    case .idle: String(format: "idle %.2f %%", value * 100)
     case .costGrowth: "cost \(number(value)) ×"
     case .memoryGrowth: "memory \(number(value)) ×"
     }
@@ -81,7 +81,7 @@ struct ComparisonTable: CustomStringConvertible {
       """
   }
 
-  /// A line for every goal, and one for work that has none.
+  /// A line for every goal, and for work without a goal.
   private var goals: String {
     let verdicts = Dictionary(grouping: record.verdicts, by: \.work)
     let rows = record.work.flatMap { row in
@@ -116,7 +116,7 @@ struct ComparisonTable: CustomStringConvertible {
     let disturbed = record.disturbed
     if disturbed.count > 0 {
       lines.append(
-        "disturbed: beside \(disturbed.count) of \(disturbed.of) turns other processes used more "
+        "disturbed: during \(disturbed.count) of \(disturbed.of) turns other processes used more "
           + "than \(ComparisonRecord.neighboursMax) cores")
     }
     let busy = record.work.flatMap(\.turns)
@@ -140,7 +140,7 @@ struct ComparisonTable: CustomStringConvertible {
     value >= 10 ? number(value) : String(format: value < 0.1 ? "%.4f" : "%.2f", value)
   }
 
-  /// Three digits that matter.
+  /// Three significant digits.
   private func number(_ value: Double) -> String {
     let places = value >= 100 ? 0 : value >= 10 ? 1 : 2
     return String(format: "%.\(places)f", value)

@@ -1,22 +1,23 @@
-/// A goal of a comparison: a figure of the subject, alone or divided by a peer's, and its bound.
+/// A goal of a comparison: a figure of the subject, or its ratio to a peer's, with a bound.
 
-/// What a turn is measured by.
+/// The figures of a turn.
 enum ComparedFigure: String, Codable, CaseIterable {
-  /// Microseconds of the server's processor time for a message, delivery, handshake or connection.
+  /// Microseconds of the server's processor time per message, delivery, handshake or connection.
   case cpu
-  /// Messages, deliveries or handshakes a second.
+  /// Messages, deliveries or handshakes per second.
   case throughput
-  /// Bytes of the server's memory for a connection.
+  /// Bytes of the server's memory per connection.
   case memory
-  /// Milliseconds from the due time to the ack, p99; of `durable` at half load.
+  /// Milliseconds from the due time to the ack, p99; for `durable` at half load.
   case ackP99 = "ack-p99"
-  /// Of `durable`: messages a second, over those of the same batches without a gateway.
+  /// For `durable`: messages per second, divided by the rate of the same batches without a gateway.
   case ceiling
-  /// Of the largest number of connections: cores used while all rest.
+  /// Cores used by the largest number of connections while all are idle.
   case idle
-  /// Of `growth`: what a delivery costs with the most connections, over the fewest.
+  /// For `growth`: the cost of a delivery with the most connections, divided by that with the
+  /// fewest.
   case costGrowth = "cost-growth"
-  /// The same of the memory of a connection.
+  /// The same for the memory of a connection.
   case memoryGrowth = "memory-growth"
 
   var name: String {
@@ -25,14 +26,14 @@ enum ComparedFigure: String, Codable, CaseIterable {
     case .throughput: "throughput"
     case .memory: "memory"
     case .ackP99: "ack p99"
-    case .ceiling: "part of the database's own rate"
-    case .idle: "cores at rest"
+    case .ceiling: "share of the database's direct rate"
+    case .idle: "cores when idle"
     case .costGrowth: "growth of a delivery's cost"
     case .memoryGrowth: "growth of a connection's memory"
     }
   }
 
-  /// Behind a figure that stands alone.
+  /// The unit after a figure that is no ratio to a peer.
   var unit: String {
     switch self {
     case .cpu: " µs"
@@ -46,13 +47,13 @@ enum ComparedFigure: String, Codable, CaseIterable {
 
   var isLessBetter: Bool { self != .throughput && self != .ceiling }
 
-  /// Others have it too.
+  /// Whether peers have the figure too.
   var isDivided: Bool { self == .cpu || self == .throughput || self == .memory }
 }
 
 struct Goal: Codable, Equatable {
   var figure: ComparedFigure
-  /// The peer that the figure is divided by; without it the figure itself is meant.
+  /// The peer to divide by; nil compares the figure itself.
   var against: String?
   var bound: Bound
 
@@ -83,7 +84,7 @@ struct Goal: Codable, Equatable {
     switch (most, least) {
     case (let most?, nil) where most > 0: bound = .atMost(most)
     case (nil, let least?) where least > 0: bound = .atLeast(least)
-    default: throw PlanFailure("a goal has at-most or at-least, one of them, above 0")
+    default: throw PlanFailure("a goal has either at-most or at-least, above 0")
     }
   }
 

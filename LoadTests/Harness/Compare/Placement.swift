@@ -1,8 +1,8 @@
-/// Where servers and clients run: the server that is measured on one core, its client on another,
-/// both before all other processes if the kernel allows it.
+/// The placement of processes: the measured server on one core, its client on another, both with
+/// priority over other processes if the kernel allows it.
 ///
-/// The real-time class (sched(7), round robin) keeps a compiler in the next window from delaying a
-/// wake-up by a whole tick of 4 ms.
+/// The real-time class (sched(7), round robin) prevents other processes, such as a compiler, from
+/// delaying a wake-up by a tick of 4 ms.
 import Foundation
 import Kernel
 
@@ -13,7 +13,7 @@ struct Placement {
   let isRealTime: Bool
   let description: String
 
-  /// Tries out what is allowed here.
+  /// Tests which of the calls are permitted.
   init(serverCore: Int?, clientCore: Int?, wantsRealTime: Bool) throws {
     let cores = ProcessInfo.processInfo.activeProcessorCount
     coreCount = cores
@@ -21,22 +21,23 @@ struct Placement {
     self.clientCore = clientCore ?? (cores > 1 ? 1 : 0)
     for core in [self.serverCore, self.clientCore]
     where !Placement.succeeds("taskset", ["-c", String(core), "true"]) {
-      throw PlanFailure("`taskset -c \(core)` fails: choose other cores (there are \(cores))")
+      throw PlanFailure(
+        "`taskset -c \(core)` failed: choose other cores (the machine has \(cores))")
     }
     isRealTime = wantsRealTime && Placement.succeeds("chrt", ["-r", "1", "true"])
-    let together = self.serverCore == self.clientCore ? ", which they share" : ""
+    let together = self.serverCore == self.clientCore ? ", which is the same" : ""
     let priority =
       isRealTime
       ? "both under chrt -r 1"
       : wantsRealTime
-        ? "without chrt -r 1, which is refused here: neighbours will disturb"
-        : "without chrt -r 1: neighbours will disturb"
+        ? "without chrt -r 1, which is not permitted: other processes will disturb"
+        : "without chrt -r 1: other processes will disturb"
     description =
       "servers on core \(self.serverCore), clients on core \(self.clientCore)\(together), "
       + priority
   }
 
-  /// A client, as it is started.
+  /// The command of a client, with its placement.
   func client(_ command: [String], of work: WorkPlan.Kind) -> Command {
     let place =
       work.sharesCores
@@ -46,8 +47,8 @@ struct Placement {
     return Command(words[0], Array(words.dropFirst()))
   }
 
-  /// A server that runs. Only its own threads are moved: the gateway's PostgreSQL stays where the
-  /// kernel likes it.
+  /// Places a running server. Only its own threads are moved: the gateway's PostgreSQL stays where
+  /// the kernel scheduled it.
   func place(server process: Int, onAllCores: Bool) throws {
     let cores = onAllCores ? "0-\(coreCount - 1)" : String(serverCore)
     guard Placement.succeeds("taskset", ["-a", "-c", "-p", cores, String(process)])

@@ -1,41 +1,42 @@
-/// A server of a comparison: how it is started, and where it does which work.
+/// A server of a comparison: its start command, and its addresses by kind of work.
 ///
-/// In every text `{port}`, `{port+1}` and `{port+2}` are ports of its own, `{scratch}` a folder
-/// that is removed afterwards, `{chirrup}` the gateway's binary, `{folder}` the folder of the YAML
-/// file, `{certificate}` and `{key}` PEM files made for the run, and `$NAME` at the begin of a
-/// command's word is a variable of the environment.
+/// In every text these placeholders are replaced: `{port}`, `{port+1}` and `{port+2}` by ports of
+/// this server, `{scratch}` by a temporary folder, `{chirrup}` by the gateway's binary, `{folder}`
+/// by the folder of the YAML file, `{certificate}` and `{key}` by PEM files created for the run.
+/// `$NAME` at the start of a word of the command is an environment variable.
 import Foundation
 
 struct ServerPlan: Decodable, Equatable {
   enum Kind: String, Codable {
-    /// The gateway: its fan-out goes through the real protocol, with committed messages.
+    /// The gateway: its fan-out uses the chat protocol, with committed messages.
     case chirrup
-    /// Any WebSocket server that echoes and forwards.
+    /// Any WebSocket server with an echo, or with publishers and subscribers.
     case plain
-    /// The same with bytes that have no frames.
+    /// As `plain`, with bytes instead of frames.
     case raw
   }
 
   var name: String
-  /// Servers for plain and for TLS connections may share one.
+  /// Servers for plain and for TLS connections may share a column.
   var column: String
   var kind: Kind
-  /// Either a command, or the process of a server that runs already and is left running.
+  /// Either a command, or the process id of a running server, which is not stopped.
   var command: [String]
   var pid: Int?
-  /// Shown when it cannot be started: how to get it.
+  /// How to install the server, shown when it cannot be started.
   var hint: String?
-  /// An `http://` address that answers with 200; without it a connection that opens.
+  /// An `http://` URL that answers 200 when the server is ready; without it an accepted
+  /// connection is enough.
   var ready: String?
   var echo: String?
   var subscribe: String?
   var publish: String?
-  /// The chat endpoint of the gateway, and its data directory, for the tokens.
+  /// The gateway's chat endpoint, and its data directory, which is needed for tokens.
   var chat: String?
   var dataDirectory: String?
-  /// It takes part only in work that names it.
+  /// Takes part only in work that names it.
   var isApart: Bool
-  /// It may run on every core, and not only on that of the servers.
+  /// May run on every core, not only on the servers' core.
   var hasAllCores: Bool
 
   enum CodingKeys: String, CodingKey, CaseIterable {
@@ -63,32 +64,33 @@ struct ServerPlan: Decodable, Equatable {
     isApart = try values.decodeIfPresent(Bool.self, forKey: .isApart) ?? false
     hasAllCores = try values.decodeIfPresent(Bool.self, forKey: .hasAllCores) ?? false
     guard command.isEmpty != (pid == nil) else {
-      throw PlanFailure("\(name): either a command, or the pid of one that runs")
+      throw PlanFailure("\(name): needs either a command or the pid of a running server")
     }
     guard echo != nil || subscribe != nil || chat != nil else {
-      throw PlanFailure("\(name): it has no address to do any work at")
+      throw PlanFailure("\(name): it has no address for any work")
     }
     guard (subscribe == nil) == (publish == nil) else {
-      throw PlanFailure("\(name): subscribe and publish belong together")
+      throw PlanFailure("\(name): subscribe and publish must be given together")
     }
     guard (chat == nil) == (dataDirectory == nil) else {
-      throw PlanFailure("\(name): chat and data-directory belong together")
+      throw PlanFailure("\(name): chat and data-directory must be given together")
     }
     let secure = Set(addresses.map { $0.hasPrefix("wss://") })
     guard secure.count == 1 else {
-      throw PlanFailure("\(name): all its addresses are wss://, or none; use another server")
+      throw PlanFailure("\(name): all its addresses must be wss://, or none; add another server")
     }
   }
 
   private var addresses: [String] { [echo, subscribe, publish, chat].compactMap(\.self) }
   var isSecure: Bool { addresses.contains { $0.hasPrefix("wss://") } }
 
-  /// The arguments of `chirrup-load KIND` that say where; nil if it cannot do that.
+  /// The arguments of `chirrup-load KIND` with this server's addresses; nil if it cannot do the
+  /// work.
   func arguments(for work: WorkPlan) -> [String]? {
     var arguments: [String]
     if kind == .chirrup, work.kind == .fanout || work.subscribes || work.kind.isOfTheGateway {
       guard let chat, let dataDirectory else { return nil }
-      // The newer commands have an option for the address.
+      // The newer commands have an option for the URL.
       arguments = work.kind.isOfTheGateway ? ["--url", chat] : [chat]
       arguments += ["--chirrup", "{chirrup}", "--data-dir", dataDirectory]
       if work.kind == .idle { arguments.append("--subscribe") }
@@ -106,7 +108,7 @@ struct ServerPlan: Decodable, Equatable {
     return arguments
   }
 
-  /// With every `{NAME}` replaced.
+  /// Replaces every `{NAME}`.
   func expanded(_ names: [String: String]) throws -> ServerPlan {
     var copy = self
     copy.command = try command.map { try ServerPlan.expand($0, names) }
@@ -124,12 +126,12 @@ struct ServerPlan: Decodable, Equatable {
     var rest = Substring(text)
     while let open = rest.firstIndex(of: "{") {
       guard let close = rest[open...].firstIndex(of: "}") else {
-        throw PlanFailure("\"\(text)\": a { without its }")
+        throw PlanFailure("\"\(text)\": a { without a }")
       }
       let name = String(rest[rest.index(after: open)..<close])
       guard let value = names[name] else {
         let known = names.keys.sorted().joined(separator: ", ")
-        throw PlanFailure("\"\(text)\": there is no {\(name)}; there are \(known)")
+        throw PlanFailure("\"\(text)\": unknown {\(name)}; known: \(known)")
       }
       result += rest[..<open] + value
       rest = rest[rest.index(after: close)...]

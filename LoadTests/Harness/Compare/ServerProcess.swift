@@ -1,10 +1,10 @@
-/// A server of a comparison while it runs: started, waited for, placed, stopped.
+/// A running server of a comparison: started, awaited, placed and stopped.
 import Foundation
 import Kernel
 import Primitives
 
 final class ServerProcess {
-  /// With its names replaced.
+  /// With its placeholders replaced.
   let plan: ServerPlan
   let process: Int
   private let log: String
@@ -14,7 +14,7 @@ final class ServerProcess {
   private static let endMilliseconds: Int64 = 30_000
   private static let askMilliseconds: Int64 = 20
 
-  /// `placement` is nil for one that stays where the kernel likes it.
+  /// `placement` is nil for a server that is not pinned.
   init(_ plan: ServerPlan, log: String, placement: Placement?) throws {
     self.plan = plan
     self.log = log
@@ -24,7 +24,7 @@ final class ServerProcess {
       var command = Command(plan.command[0], Array(plan.command.dropFirst()))
       command.output = .file(log)
       command.errors = .file(log)
-      // Ctrl-C is for `compare`, which then stops its servers.
+      // Ctrl-C must reach only `compare`, which then stops its servers.
       command.hasOwnGroup = true
       let child = try ChildProcess.spawn(command)
       process = Int(child.processIdentifier)
@@ -39,7 +39,7 @@ final class ServerProcess {
     while SystemClock.now() < limit {
       if isReady { return }
       guard child != nil else {
-        // Somebody else's process.
+        // A process that is no child of ours.
         usleep(UInt32(ServerProcess.askMilliseconds * 1000))
         continue
       }
@@ -61,13 +61,13 @@ final class ServerProcess {
     return HTTPProbe.accepts(target)
   }
 
-  /// How it ended although nobody told it to.
+  /// The exit of a server that nobody stopped.
   func unexpectedEnd() -> String? {
     guard let status = try? child?.poll() ?? nil else { return nil }
     return "the server ended with \(status): \(ServerProcess.tail(log))"
   }
 
-  /// SIGTERM, and SIGKILL if that does not help. What runs already is left alone.
+  /// Sends SIGTERM, and SIGKILL after the timeout. A server that was running before is not stopped.
   func stop() {
     guard let child = child.take() else { return }
     ServerProcess.end(child, milliseconds: ServerProcess.endMilliseconds)
@@ -76,11 +76,11 @@ final class ServerProcess {
   static func end(_ child: consuming ChildProcess, milliseconds: Int64) {
     var child = consume child
     try? child.send(.terminate)
-    // Dropping it kills it, if it has not ended by then.
+    // Releasing the child kills it if it is still running.
     _ = try? child.wait(milliseconds: milliseconds)
   }
 
-  /// The last lines of a log, as one.
+  /// The last lines of a log, joined.
   static func tail(_ path: String) -> String {
     let text = FileManager.default.contents(atPath: path) ?? Data()
     let lines = String(decoding: text.suffix(2_000), as: UTF8.self).split(separator: "\n")

@@ -1,4 +1,4 @@
-/// The figures of one turn, read from what `chirrup-load KIND --json` wrote.
+/// The figures of one turn, read from the JSON of `chirrup-load KIND --json`.
 import Foundation
 
 struct TurnFigures: Codable, Equatable {
@@ -14,9 +14,9 @@ struct TurnFigures: Codable, Equatable {
   var idleCores: Double?
   var costGrowth: Double?
   var memoryGrowth: Double?
-  /// Of the core that the client had: near 1 the throughput is the client's.
+  /// Share of the client's core; near 1 the throughput is limited by the client.
   var clientLoad: Double?
-  /// Cores' worth of everything else that ran meanwhile, the gateway's PostgreSQL included.
+  /// Cores used by all other processes meanwhile, including the gateway's PostgreSQL.
   var neighbourCores: Double?
 
   subscript(figure: ComparedFigure) -> Double? {
@@ -41,7 +41,7 @@ extension TurnFigures {
       decoder.keyDecodingStrategy = .convertFromSnakeCase
       report = try decoder.decode(WorkloadReport.self, from: json)
     } catch {
-      throw PlanFailure("the workload's JSON is not understood: \(PlanFailure.text(error))")
+      throw PlanFailure("the workload's JSON cannot be read: \(PlanFailure.text(error))")
     }
     guard report.passed != false, report.problems?.isEmpty != false else {
       throw PlanFailure((report.problems ?? ["it did not pass"]).joined(separator: "; "))
@@ -53,26 +53,26 @@ extension TurnFigures {
     }
     self.count = count
     perSecond = report.messagesPerSecond ?? rest["acked_per_second"]
-    // A delivery's only where no message was committed for each.
+    // The cost of a delivery, unless a message was committed for each.
     cpuMicroseconds =
       report.serverCpuUsPerMessage
       ?? (rest["delivery_cost_ratio"] == nil ? rest["gateway_cpu_us_per_message"] : nil)
     ackP99 = rest["half_ack_p99_ms"] ?? rest["ack_p99_ms"]
     ceiling = rest["gateway_over_direct"]
     costGrowth = rest["delivery_cost_ratio"]
-    // After a rest that is long enough for the pings.
+    // Measured over a time that is long enough for the pings.
     idleCores = costGrowth == nil ? nil : rest["idle_cores"]
     memoryGrowth = rest["memory_ratio"]
     bytesPerConnection = rest["resident_bytes_per_connection"]
     if let bytes = bytesPerConnection, bytes <= 0 {
-      throw PlanFailure("the server's memory did not grow: it had held more connections before")
+      throw PlanFailure("the server's memory did not grow: it had more connections before")
     }
     p99 = report.latencyUs.map { $0.p99 / 1000 }
     clientLoad = report.clientUtilisation ?? rest["generator_cores"]
   }
 }
 
-/// The part of the workloads' JSON that is compared; `idle` has a record with figures by name.
+/// The compared part of the workloads' JSON. `idle` writes a record with figures by name.
 private struct WorkloadReport: Decodable {
   struct Latency: Decodable { var p99: Double }
 
@@ -86,8 +86,7 @@ private struct WorkloadReport: Decodable {
   var figures: [String: Double]?
 }
 
-/// What has been used of the machine so far by everything but a server and this process with its
-/// children.
+/// Processor time used by all processes except a server, this process and its children.
 struct Neighbours {
   let seconds: Double
 
@@ -100,7 +99,7 @@ struct Neighbours {
     seconds = all / Double(sysconf(Int32(_SC_CLK_TCK))) - server.seconds - own.secondsWithChildren
   }
 
-  /// proc_stat(5): `cpu  user nice system idle iowait irq softirq …`; what is idle is not counted.
+  /// proc_stat(5): `cpu  user nice system idle iowait irq softirq …`, without the idle times.
   static func busyTicks(_ text: String) -> Double? {
     guard let line = text.split(separator: "\n").first, line.hasPrefix("cpu ") else { return nil }
     let ticks = line.split(separator: " ").dropFirst().compactMap { Double($0) }

@@ -1,13 +1,13 @@
-/// Messages between a crew and one of its members, over a Unix socket: four bytes of length, then
-/// JSON. The socket ends with either process, however that ends.
+/// Messages between the parent and a worker process over a Unix socket: four bytes of length, then
+/// JSON. The socket closes at the end of either process.
 import Foundation
 import Kernel
 import Primitives
 
 enum ChannelFailure: Error, CustomStringConvertible {
-  /// The other process has gone.
+  /// The other process has ended.
   case closed
-  /// It takes nothing any more.
+  /// The other process does not read.
   case stuck
   case tooLong(Int)
   case malformed(String)
@@ -15,10 +15,10 @@ enum ChannelFailure: Error, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .closed: "the other process has gone"
+    case .closed: "the other process has ended"
     case .stuck: "the other process has read nothing for \(Channel.sendMilliseconds / 1000) s"
-    case .tooLong(let count): "a message of \(count) bytes"
-    case .malformed(let why): "a message that makes no sense: \(why)"
+    case .tooLong(let count): "a message of \(count) bytes is too long"
+    case .malformed(let why): "a malformed message: \(why)"
     case .system(let error): "\(error)"
     }
   }
@@ -32,7 +32,7 @@ final class Channel {
   private var buffer = [UInt8](repeating: 0, count: 262_144)
 
   static let sendMilliseconds: Int64 = 30_000
-  /// Orders hold the tokens of some 20,000 clients, results some histograms.
+  /// Orders contain the tokens of some 20,000 clients, results some histograms.
   private static let messageBytesMax = 256 << 20
   private static let headBytes = 4
 
@@ -46,7 +46,7 @@ final class Channel {
     self.socket = socket
   }
 
-  /// Tells `epoll` once of everything that comes, and of the end.
+  /// Registers for readability and the end of the stream.
   func register(in epoll: borrowing Epoll) throws(Errno) {
     try epoll.add(socket, [.read, .readHangUp, .edgeTriggered], datum: 0)
   }
@@ -78,7 +78,7 @@ final class Channel {
     }
   }
 
-  /// The next message; nil when none is whole within the time.
+  /// The next message; nil when no whole one arrived within the time.
   func receive<Message: Decodable>(_ type: Message.Type, milliseconds: Int32) throws -> Message? {
     let limit = SystemClock.now().advanced(byMilliseconds: Int64(milliseconds))
     while true {

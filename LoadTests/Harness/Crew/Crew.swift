@@ -1,9 +1,10 @@
-/// Several processes that do one thing together: a process holds as many connections as it may have
+/// Several worker processes for one run: a process holds only as many connections as it may have
 /// descriptors, and a load test may need more.
 ///
-/// The parent starts copies of this program, each with its share of the clients, lets all take each
-/// step at one moment, and adds up what they counted. Invariant: no member outlives the parent. It
-/// kills them when it ends, and when it is killed itself their channel ends, which they watch.
+/// The parent starts copies of this program, gives each a share of the clients, lets all take each
+/// step at the same moment, and merges their results. Invariant: no worker outlives the parent. The
+/// parent kills its workers when it ends; when the parent is killed, their channel closes, which
+/// they watch.
 import Foundation
 import Kernel
 import Primitives
@@ -14,27 +15,27 @@ struct CrewFailure: Error, CustomStringConvertible {
 }
 
 final class Crew {
-  /// How it goes, as if the members were loops of this process.
+  /// Progress, as if the workers' loops ran in this process.
   let shared: Shared
   private var members: [Crewman] = []
   private var progress: Progress
-  /// Every second of the run.
+  /// Figures of every second of the run.
   let recorder: Recorder
   private var didStop = false
-  /// Wakes when a member has something to say.
+  /// Becomes ready when a worker has sent a message.
   private let epoll: Epoll
   private var events = Events(capacity: 64)
 
-  /// A member may not be heard of for so long.
+  /// A worker that sends no message for this time counts as hung.
   private static let silenceMilliseconds: Int64 = 30_000
-  /// Between the decision and a step, so that everybody knows in time.
+  /// Time between the decision and a step, so that every worker knows it in time.
   private static let noticeMilliseconds: Int64 = 30
-  /// For the last comparison with the database.
+  /// Time for the final comparison with the database.
   private static let resultMilliseconds: Int64 = 600_000
-  /// Between two looks at the signals and the clock.
+  /// Interval for checking the signals and the clock.
   private static let pauseNanoseconds: Int64 = 20_000_000
 
-  /// This program, also when its file was replaced meanwhile.
+  /// The running executable, even if its file was replaced.
   static let ownExecutable = "/proc/self/exe"
 
   init(
@@ -58,19 +59,19 @@ final class Crew {
 
   var processes: [Int32] { members.map(\.process) }
 
-  /// How many processes so many connections need, at most `limit` in each, and no fewer than were
-  /// asked for.
+  /// The number of processes for this number of connections: at most `limit` connections each, and
+  /// at least `asked` processes.
   static func processes(connections: Int, asked: Int, limit: Int) -> Int {
     max(asked, (connections + limit - 1) / max(1, limit), 1)
   }
 
-  /// Connections that a process may hold besides what it needs itself.
+  /// The number of connections that a process may hold besides its own descriptors.
   static var connectionsMax: Int { max(1, DescriptorLimit.raise() - 64) }
 
-  // MARK: steps
+  // MARK: Steps
 
-  /// Until everybody has reached the step. False when the run was ended before; a member that fails
-  /// ends it for all.
+  /// Waits until all workers have reached the step. Returns false when the run was ended before; a
+  /// worker that fails ends it for all.
   func await(step: Int, seconds: Int) throws -> Bool {
     let limit = SystemClock.now().advanced(byMilliseconds: Int64(seconds) * 1000)
     while !members.allSatisfy({ $0.steps > step }) {
@@ -81,7 +82,7 @@ final class Crew {
     return true
   }
 
-  /// Goes on listening; false when the run was ended.
+  /// Handles the workers' messages for this time; false when the run was ended.
   func wait(milliseconds: Int64) throws -> Bool {
     let end = SystemClock.now().advanced(byMilliseconds: milliseconds)
     while SystemClock.now() < end {
@@ -91,7 +92,7 @@ final class Crew {
     return true
   }
 
-  /// Everybody takes the step they have reached, at the moment that is returned.
+  /// Lets all workers take the step that they have reached, at the returned moment.
   @discardableResult
   func take() throws -> Instant {
     let moment = SystemClock.now().advanced(byMilliseconds: Crew.noticeMilliseconds)
@@ -99,7 +100,7 @@ final class Crew {
     return moment
   }
 
-  /// Everybody's result as one, when all have ended: a load of so many seconds is before them.
+  /// The merged result of all workers, after a load of `seconds`.
   func results(afterSeconds seconds: Int = 0) throws -> LoopResult {
     let limit = SystemClock.now().advanced(
       byMilliseconds: Int64(seconds) * 1000 + Crew.resultMilliseconds)
@@ -115,7 +116,7 @@ final class Crew {
   private func late(_ step: Int, _ seconds: Int) -> CrewFailure {
     let late = members.filter { $0.steps <= step }.map { "\($0.number)" }
     return CrewFailure(
-      description: "process \(late.joined(separator: ", ")) has not come to step \(step) in "
+      description: "process \(late.joined(separator: ", ")) did not reach step \(step) in "
         + "\(seconds) s")
   }
 
@@ -124,7 +125,7 @@ final class Crew {
       for news in try member.hear() { try consider(news, member) }
       let silence = SystemClock.now().milliseconds(since: member.heardAt)
       guard member.result != nil || silence < Crew.silenceMilliseconds else {
-        throw CrewFailure(description: "process \(member.number) is silent")
+        throw CrewFailure(description: "process \(member.number) sends no progress")
       }
     }
     progress.tick(recorder)
@@ -148,7 +149,7 @@ final class Crew {
     case .result(let result):
       member.result = result
       shared.finished.add(1, ordering: .sequentiallyConsistent)
-      // One that could not begin: nobody waits for it.
+      // The worker could not begin; the others do not wait for it.
       if !result.didSettle || !result.problems.isEmpty {
         shared.stop.store(true, ordering: .relaxed)
       }
@@ -158,7 +159,7 @@ final class Crew {
   }
 }
 
-/// One member as the parent sees it. Whoever drops it kills the process.
+/// A worker process as the parent sees it. Releasing it kills the process.
 private final class Crewman {
   let number: Int
   var steps = 0
@@ -174,7 +175,7 @@ private final class Crewman {
     var command = Command(executable, [Member.name])
     command.input = .socket
     command.output = .discard
-    // Ctrl-C reaches the parent, which tells the others.
+    // Ctrl-C must reach only the parent, which stops the workers.
     command.hasOwnGroup = true
     var child = try ChildProcess.spawn(command)
     guard let socket = child.takeSocket() else { throw ChannelFailure.closed }
@@ -203,7 +204,7 @@ private final class Crewman {
     return all
   }
 
-  /// The result has come: the process goes by itself.
+  /// The result has arrived: the process may exit.
   func dismiss() throws {
     try? channel.send(CrewOrder.leave)
     _ = try child.wait(milliseconds: Crewman.endMilliseconds)

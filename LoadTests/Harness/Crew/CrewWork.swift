@@ -1,16 +1,16 @@
-/// What the parent of a crew and its members tell each other.
+/// The messages between the parent and its workers.
 import Histogram
 import Primitives
 
-/// Everything a member needs: its clients, and what to do with them.
+/// A worker's task: its clients, and the kind of run.
 struct CrewWork: Sendable, Codable {
   var plan: LoadPlan
   /// One for each thread.
   var casts: [Cast] = []
   var course: Course
-  /// Where the member compares its sessions with what is stored.
+  /// The database in which the worker verifies its sessions.
   var databaseURL: String?
-  /// A lie that one loop tells itself, see `Tamper`.
+  /// A falsification in one loop, to test the verifier.
   var tamper: Tamper?
 }
 
@@ -24,16 +24,17 @@ enum Course: Sendable, Codable {
 
 enum CrewOrder: Sendable, Codable {
   case work(CrewWork)
-  /// The next step is taken at this moment of the monotonic clock, which all processes share.
+  /// The moment of the next step on the monotonic clock, which all processes share.
   case take(nanoseconds: Int64)
-  /// The end of the load; what is in flight is still awaited.
+  /// Ends the load; messages in flight are still awaited.
   case stop
-  /// The result has come: the member may go.
+  /// The result has arrived: the worker may exit.
   case leave
 }
 
 enum CrewNews: Sendable, Codable {
-  /// How many steps its loops have reached, how it goes, and the latencies since the last news.
+  /// The number of steps that its loops have reached, its counters, and the latencies since the
+  /// last message.
   case progress(steps: Int, Shared.Snapshot, [String: Histogram<UInt64>])
   case result(LoopResult)
   case failed(String)

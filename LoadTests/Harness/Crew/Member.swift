@@ -1,5 +1,5 @@
-/// One process of a crew: a copy of this program that its parent tells what to do through standard
-/// input. Nobody else calls it.
+/// One worker process: a copy of this program that the parent controls through standard input. It
+/// is not meant to be called by users.
 import ArgumentParser
 import Foundation
 import Kernel
@@ -11,10 +11,11 @@ struct Member: ParsableCommand {
   static let name = "crew-member"
 
   static let configuration = CommandConfiguration(
-    commandName: Member.name, abstract: "A part of another chirrup-load.", shouldDisplay: false)
+    commandName: Member.name, abstract: "A worker process of another chirrup-load.",
+    shouldDisplay: false)
 
   private static let newsMilliseconds: Int64 = 100
-  /// Of the loops, for the parent's next order.
+  /// Timeout for the parent's next order.
   private static let waitMilliseconds: Int32 = 5
   private static let orderMilliseconds: Int32 = 30_000
 
@@ -24,12 +25,12 @@ struct Member: ParsableCommand {
     guard
       case .work(let work)? = try channel.receive(
         CrewOrder.self, milliseconds: Member.orderMilliseconds)
-    else { throw ValidationError("\(Member.name) is started by chirrup-load itself") }
+    else { throw ValidationError("\(Member.name) is only started by chirrup-load itself") }
     do {
       DescriptorLimit.raise()
       try perform(work, channel)
     } catch ChannelFailure.closed {
-      // The parent has gone: nobody wants to know the rest.
+      // The parent has ended, so nobody needs the result.
       Glibc.exit(3)
     } catch {
       try channel.send(CrewNews.failed("\(error)"))
@@ -64,7 +65,7 @@ struct Member: ParsableCommand {
     }
   }
 
-  /// Passes orders on and says how it goes, until every loop is done.
+  /// Forwards orders to the loops and reports progress until every loop is done.
   private func attend(_ shared: Shared, _ channel: Channel) throws {
     var nextNews = Instant.zero
     var told = 0
@@ -92,7 +93,7 @@ struct Member: ParsableCommand {
     }
   }
 
-  /// The comparison takes its time, during which the parent must hear something.
+  /// Verifies in the database while it reports progress to the parent.
   private func audit(
     _ result: inout LoopResult, _ work: CrewWork, _ shared: Shared, _ channel: Channel
   ) throws {
@@ -118,7 +119,7 @@ struct Member: ParsableCommand {
 }
 
 extension CrewWork {
-  /// On a thread of its own.
+  /// Runs on its own thread.
   func perform(shared: Shared, index: Int) throws -> LoopResult {
     if case .idle(let course) = course {
       return try IdleCrowd(course, plan: plan, cast: casts[index]).run(shared)
@@ -133,7 +134,7 @@ extension CrewWork {
     }
   }
 
-  /// What the sessions' logs say against what is stored.
+  /// Compares the sessions' logs with the stored rows.
   func audit(_ logs: [Ledger.Log], _ url: String) throws -> LoopResult {
     var audit = Audit(stamp: plan.stamp, bodies: Bodies(byteCount: plan.bodyBytes))
     try audit.run(logs, on: BlockingConnection(url))

@@ -1,10 +1,10 @@
-/// What a run with many clients found: lines for people, and the record.
+/// The result of a run with many clients: lines for the terminal, and the record.
 import Foundation
 import Histogram
 
 struct CrowdRecord {
   var record: RunRecord
-  /// For people.
+  /// Lines for the terminal.
   var lines: [String] = []
 
   init(command: String, title: String) { record = RunRecord(command: command, title: title) }
@@ -16,7 +16,7 @@ struct CrowdRecord {
     record.problems.append(problem)
   }
 
-  /// Broken promises, refusals and messages without an answer: the run has failed.
+  /// Fails the run for broken promises, refusals and messages without an answer.
   mutating func judge(_ result: LoopResult, hasDatabase: Bool) {
     let counters = result.counters
     var kept = Report(counters: counters, latencies: result.latencies, seconds: 0)
@@ -52,7 +52,7 @@ struct CrowdRecord {
     }
     record.proof.append(
       RunRecord.Proof(
-        label: "Shown", count: result.shownToAll, note: "to every subscriber, each id checked"))
+        label: "Delivered", count: result.shownToAll, note: "to every subscriber, each id checked"))
     lines += incidents(kept, counters)
     if let audit = result.audit {
       lines.append("database     \(audit.rows) rows in \(audit.sessions) sessions compared")
@@ -78,7 +78,7 @@ struct CrowdRecord {
     return lines
   }
 
-  /// Columns to the right of the first.
+  /// A table whose columns are right-aligned except for the first.
   mutating func table(_ header: [String], _ rows: [[String]]) {
     let all = [header] + rows
     let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
@@ -91,7 +91,7 @@ struct CrowdRecord {
     }
   }
 
-  /// What people read; the thresholds' lines come behind it.
+  /// Prints the lines; those of the thresholds follow.
   func show() -> RunRecord {
     let end = ["machine      \(Machine.description)", "command      \(record.meta.commandLine)"]
     let problems = record.problems.map { "problem      \($0)" }
@@ -101,7 +101,7 @@ struct CrowdRecord {
   }
 }
 
-/// In milliseconds.
+/// A percentile in milliseconds.
 func at(_ percentile: Double, _ histogram: Histogram<UInt64>) -> Double {
   histogram.totalCount == 0 ? 0 : Double(histogram.valueAtPercentile(percentile)) / 1000
 }

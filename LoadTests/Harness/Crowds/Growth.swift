@@ -1,4 +1,4 @@
-/// `chirrup-load growth`: whether a connection costs the same among 100 and among 19,000.
+/// `chirrup-load growth`: whether the cost of a connection depends on the number of connections.
 import ArgumentParser
 import Foundation
 import Kernel
@@ -6,39 +6,39 @@ import Primitives
 
 struct Growth: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Measures memory per connection and processor time per delivery at several sizes.",
+    abstract: "Measure memory per connection and processor time per delivery at several sizes.",
     discussion: """
-      Rooms of --followers connections, authenticated and subscribed: more and more of them. At \
-      each size the same load runs (--rate messages a second, each in a room by chance), and the \
-      gateway's processor time, less that at rest, is divided by the deliveries; before that all \
-      rest, which gives the memory of a connection and the processor time of rest. Give --pid or \
-      --data-dir, so that the gateway's process is known, and a gateway of its own.
+      Opens more and more rooms of --followers connections, authenticated and subscribed. At each \
+      size it measures idle connections first: memory per connection and processor time. Then the \
+      same load runs (--rate messages a second, each in a random room), and the gateway's processor \
+      time, less the idle time, is divided by the deliveries. It needs --pid or --data-dir, and a \
+      gateway without other clients.
 
-      --check ends with 1 when the largest size costs more than --flat times the smallest.
+      With --check it exits with 1 when the largest size costs more than --flat times the smallest.
       """)
 
   @OptionGroup(title: "Gateway") var gateway: GatewayOptions
   @OptionGroup(title: "Clients") var who: CredentialOptions
   @OptionGroup(title: "Run") var crew: CrewOptions
-  @Option(help: "Connections at each step, smallest first.", transform: Growth.sizes)
+  @Option(help: "Numbers of connections, smallest first.", transform: Growth.sizes)
   var sizes = [100, 1_000, 5_000, 10_000, 19_000]
-  @Option(help: "Connections of a room, the visitor's with them.")
+  @Option(help: "Connections of a room, including the visitor's.")
   var followers = 100
-  @Option(help: "Operators, whose tokens the listeners share.")
+  @Option(help: "Number of operators, whose tokens the listeners share.")
   var operators = 10
-  @Option(help: "Messages due a second, evenly, all rooms together.")
+  @Option(help: "Messages due per second at equal gaps, of all rooms together.")
   var rate = 25.0
   @Option(help: "Bytes of a message's body.")
   var bodyBytes = 128
   @Option(help: "Seconds of load at each size.")
   var seconds = 10
-  @Option(help: "Seconds of rest at each size before its memory is read.")
+  @Option(help: "Idle seconds at each size before its memory is read.")
   var restSeconds = 5
-  @Option(help: "Seconds of rest at the largest: each connection is pinged after 25 s of silence.")
+  @Option(help: "Idle seconds at the largest size: the gateway pings each connection after 25 s.")
   var idleSeconds = 30
-  @Flag(help: "End with 1 when a goal is missed.")
+  @Flag(help: "Exit with 1 when a ratio is missed.")
   var check = false
-  @Option(help: "What a delivery and a connection may cost at the largest size, likewise.")
+  @Option(help: "With --check: the largest allowed ratio of costs, largest size to smallest.")
   var flat = 1.1
   @OptionGroup(title: "Report") var report: ReportOptions
 
@@ -58,10 +58,12 @@ struct Growth: ParsableCommand {
     try checkRange("--idle-seconds", idleSeconds, 0...3_600)
     guard !sizes.isEmpty, sizes.allSatisfy({ $0 >= followers && $0 <= 1_000_000 }),
       sizes == sizes.sorted()
-    else { throw ValidationError("--sizes must grow, from --followers on, to 1000000 at most") }
+    else {
+      throw ValidationError("--sizes must increase, from at least --followers to at most 1000000")
+    }
     guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
     guard gateway.pid != nil || who.dataDir != nil else {
-      throw ValidationError("give --pid, or --data-dir of a gateway on this machine")
+      throw ValidationError("--pid, or --data-dir of a gateway on this machine, is needed")
     }
   }
 

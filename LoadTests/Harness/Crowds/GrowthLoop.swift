@@ -1,9 +1,9 @@
-/// The clients of `growth`: more and more of them, and at each size the same load.
+/// The clients of `growth`: the same load at several numbers of clients.
 import Kernel
 import Primitives
 
 struct GrowthCourse: Sendable, Codable {
-  /// Clients of this loop at each step, and how many of its sessions are whole by then.
+  /// For each step, this loop's clients and its complete sessions.
   var sizes: [Size]
   var seconds: Int
 
@@ -28,7 +28,8 @@ extension LoadLoop {
     return try finish(from: begin, busy: busy)
   }
 
-  /// Three steps: all have connected; the load begins; everything is acknowledged and shown.
+  /// Three steps: all clients are connected; the load begins; everything is acknowledged and
+  /// delivered.
   private func grow(_ course: GrowthCourse) throws(Errno) -> Bool {
     guard try meet() != nil, let moment = try meet() else { return false }
     try go(until: moment)

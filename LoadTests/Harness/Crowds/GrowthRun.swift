@@ -1,4 +1,4 @@
-/// Conducts `growth`: opens more, lets all rest, lets them talk, and reads the gateway's figures.
+/// Runs `growth`: for each size, opens connections, measures them idle, then under load.
 import Foundation
 import Kernel
 import Primitives
@@ -13,14 +13,14 @@ final class GrowthRun {
     var connections = 0
     var bytes = 0
     var anonymousBytes = 0
-    /// Of a core.
+    /// Share of a core.
     var idleLoad = 0.0
-    /// Processor time of the load, and how long it lasted.
+    /// Processor time and length of the load.
     var nanoseconds: Int64 = 0
     var loadNanoseconds = 0.0
   }
 
-  /// After the opening, before anything is read.
+  /// Time between the opening and the first measurement.
   private static let restMilliseconds: Int64 = 2_000
 
   init(_ options: Growth) throws {
@@ -29,7 +29,7 @@ final class GrowthRun {
     guard let process = options.gateway.process(options.who),
       ProcessorTime.nanoseconds(of: process) != nil
     else {
-      throw CrewFailure(description: "the gateway's process is not known: give --pid")
+      throw CrewFailure(description: "the gateway's process is unknown: use --pid")
     }
     gateway = process
   }
@@ -67,7 +67,7 @@ final class GrowthRun {
     return record
   }
 
-  /// Rooms are dealt in turn, so a process has one more than another at some sizes.
+  /// Rooms are dealt in turn, so at some sizes a process has one more than another.
   private func course(of process: Int, processes: Int) -> GrowthCourse {
     GrowthCourse(
       sizes: options.sizes.map { size in
@@ -77,7 +77,7 @@ final class GrowthRun {
       }, seconds: options.seconds)
   }
 
-  /// False when it was ended before.
+  /// False when the run was ended early.
   private func conduct(_ crew: Crew) throws -> Bool {
     for (number, size) in options.sizes.enumerated() {
       let step = 3 * number
@@ -113,7 +113,7 @@ final class GrowthRun {
 
   private func used() -> Int64 { ProcessorTime.nanoseconds(of: gateway) ?? 0 }
 
-  // MARK: the report
+  // MARK: The report
 
   private func report(
     _ result: LoopResult, _ recorder: Recorder, from begin: ProcessSample?, processes: Int
@@ -125,12 +125,12 @@ final class GrowthRun {
     var rows: [[String]] = []
     for (number, size) in sizes.enumerated() where number < result.phases.count {
       let phase = result.phases[number]
-      // What the first few make once is the gateway's, not theirs.
+      // The first size pays for the gateway's one-time allocations.
       let first = sizes[0]
       let more = size.connections - first.connections
       let bytes =
         more == 0 ? nil : Double(size.anonymousBytes - first.anonymousBytes) / Double(more)
-      // Without what the same connections cost at rest.
+      // Without the processor time of idle connections.
       let rest = size.idleLoad * size.loadNanoseconds
       let each = (Double(size.nanoseconds) - rest) / 1000 / Double(max(1, phase.delivered))
       var figures = [
@@ -153,7 +153,7 @@ final class GrowthRun {
         "deliveries",
       ], rows)
     flatness(&record)
-    if let begin { record.lines.append("at the begin \(begin.bytes >> 20) MiB resident") }
+    if let begin { record.lines.append("at the start \(begin.bytes >> 20) MiB resident") }
     record.lines.append("clients      \(processes) processes")
     record.judge(result, hasDatabase: options.who.hasDatabase)
     recorder.fill(
@@ -175,7 +175,7 @@ final class GrowthRun {
       return large / small
     }
     record.record.set("idle_cores", record.record.rounds.last?["idle_cores"] ?? 0)
-    // The memory of the first size is where counting begins.
+    // The memory per connection is counted from the first size on.
     for (name, figure, first, what) in [
       ("gateway_cpu_us_per_delivery", "delivery_cost_ratio", 0, "processor time of a delivery"),
       ("bytes_per_connection", "memory_ratio", 1, "memory of a connection"),

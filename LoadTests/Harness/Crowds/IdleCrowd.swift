@@ -1,22 +1,22 @@
-/// Connections at rest: each says hello, and perhaps subscribes, and then only answers pings.
+/// Idle connections: each sends hello, optionally subscribes, and then only answers pings.
 import Kernel
 import Primitives
 import Synchronization
 
 struct IdleCourse: Sendable, Codable {
-  /// Connections of this process that are not counted, and all.
+  /// Connections of this process that are not counted, and all of them.
   var warm: Int
   var connections: Int
   var offersDeflate: Bool
   var subscribes: Bool
-  /// Begun in a second; 0 is as many as possible.
+  /// Connections opened per second; 0 for as many as possible.
   var rate: Int
 }
 
 final class IdleCrowd: PoolOwner {
   private let course: IdleCourse
   private let target: Target
-  /// One after another, and from the start again.
+  /// Credentials, used in turn.
   private let credentials: [(token: String, session: Identifier?)]
   private let pool: Pool
   private var isReady: [Bool] = []
@@ -38,7 +38,7 @@ final class IdleCrowd: PoolOwner {
     pool = try Pool(target: plan.target, offersDeflate: course.offersDeflate)
   }
 
-  /// Opens a few, waits, opens the others and rests until the end.
+  /// Opens the uncounted connections, then the others, and keeps them idle until the end.
   func run(_ shared: Shared) throws(Errno) -> LoopResult {
     defer { shared.finished.add(1, ordering: .sequentiallyConsistent) }
     var result = LoopResult()
@@ -47,7 +47,7 @@ final class IdleCrowd: PoolOwner {
     {
       if try meet(shared) { _ = try meet(shared) }
       for (label, count) in endings.sorted(by: { $0.key < $1.key }) {
-        problems.append("\(count) connections ended while they rested: \(label)")
+        problems.append("\(count) connections ended while idle: \(label)")
       }
     }
     result.counters.made = readyCount
@@ -66,7 +66,7 @@ final class IdleCrowd: PoolOwner {
     return true
   }
 
-  /// Until so many have come to rest.
+  /// Waits until `count` connections are ready and idle.
   private func open(_ count: Int, _ shared: Shared) throws(Errno) -> Bool {
     let begin = SystemClock.now()
     let limit = begin.advanced(byMilliseconds: IdleCrowd.openSecondsMax * 1000)
@@ -94,7 +94,7 @@ final class IdleCrowd: PoolOwner {
       Shared.Snapshot(phase: .connecting, clients: course.connections, online: readyCount), loop: 0)
   }
 
-  // MARK: what a connection hears
+  // MARK: Events
 
   func opened(_ number: Int) {
     if target.isEcho {
@@ -104,8 +104,8 @@ final class IdleCrowd: PoolOwner {
     }
   }
 
-  func heard(_ number: Int, _ text: RawSpan, _ now: Instant) {
-    guard !target.isEcho else { return rests(number) }
+  func received(_ number: Int, _ text: RawSpan, _ now: Instant) {
+    guard !target.isEcho else { return becomeIdle(number) }
     var cursor = JSONCursor()
     while cursor.skipBlanks(text) {
       guard let event = try? ServerEvent(text, &cursor) else {
@@ -115,7 +115,7 @@ final class IdleCrowd: PoolOwner {
       switch event.kind {
       case .ping: pool.commands.pong()
       case .welcome: welcomed(number)
-      case .live: rests(number)
+      case .live: becomeIdle(number)
       case .error: problems.append("\(event.code): \(event.message)")
       default: break
       }
@@ -123,12 +123,12 @@ final class IdleCrowd: PoolOwner {
   }
 
   private func welcomed(_ number: Int) {
-    guard course.subscribes else { return rests(number) }
+    guard course.subscribes else { return becomeIdle(number) }
     guard let session = credentials[number % credentials.count].session else { return }
     pool.commands.subscribe(ref: 2, session: session, after: 0, epoch: "")
   }
 
-  private func rests(_ number: Int) {
+  private func becomeIdle(_ number: Int) {
     guard !isReady[number] else { return }
     isReady[number] = true
     readyCount += 1

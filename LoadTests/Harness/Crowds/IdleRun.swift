@@ -1,4 +1,4 @@
-/// Conducts `idle`: a few connections, all of them, and the gateway's memory in between.
+/// Runs `idle`: opens a few connections, then all, and measures the gateway's memory between them.
 import Foundation
 import Kernel
 import Primitives
@@ -53,7 +53,7 @@ final class IdleRun {
 
   private func cast(_ credentials: [Credential], _ index: Int, _ count: Int) -> Cast {
     var cast = Cast()
-    // Each process needs somebody, however few there are.
+    // Each process needs at least one credential.
     let step = credentials.count < count ? 1 : count
     for number in stride(from: step == 1 ? 0 : index, to: credentials.count, by: step) {
       let credential = credentials[number]
@@ -70,7 +70,7 @@ final class IdleRun {
 
   private func conduct(_ crew: Crew) throws -> CrowdRecord {
     var record = CrowdRecord(
-      command: "idle", title: "At rest: \(Format.count(options.connections)) connections")
+      command: "idle", title: "Idle: \(Format.count(options.connections)) connections")
     record.lines.append(headline)
     guard try crew.await(step: 0, seconds: IdleRun.openSeconds),
       try crew.wait(milliseconds: IdleRun.warmMilliseconds)
@@ -102,7 +102,7 @@ final class IdleRun {
   private func sample() throws -> Sample {
     guard let memory = ProcessSample(process: options.pid),
       let nanoseconds = ProcessorTime.nanoseconds(of: options.pid)
-    else { throw CrewFailure(description: "there is no process \(options.pid)") }
+    else { throw CrewFailure(description: "no process has the id \(options.pid)") }
     return Sample(memory: memory, nanoseconds: nanoseconds)
   }
 
@@ -131,11 +131,11 @@ final class IdleRun {
     record.record.add(
       setup: "Connections", "\(Format.count(options.connections)) to \(options.url)")
     record.record.add(
-      setup: "Not counted", "the first \(Idle.warmCount): what the gateway makes once is theirs")
+      setup: "Not counted", "the first \(Idle.warmCount), which pay for one-time allocations")
     if options.deflate { record.record.add(setup: "Offered", "permessage-deflate") }
     if options.subscribe { record.record.add(setup: "Subscribed", "each to its session") }
     record.lines.append(
-      "\(options.connections) connections open, of them \(count) in \(one(seconds)) s, "
+      "\(options.connections) connections open, \(count) of them in \(one(seconds)) s, "
         + "\(one(each)) µs of the gateway's processor time each")
     for (name, before, after) in memory {
       let bytes = (after - before) / count
@@ -143,7 +143,7 @@ final class IdleRun {
         name.padding(toLength: 9, withPad: " ", startingAt: 0)
           + " \(before >> 10) KiB → \(after >> 10) KiB: \(bytes) bytes a connection")
     }
-    record.lines.append("at rest   \(String(format: "%.2f", idle * 100)) % of a core")
+    record.lines.append("idle       \(String(format: "%.2f", idle * 100)) % of a core")
   }
 
   private func finish(_ crew: Crew, _ record: CrowdRecord) throws -> CrowdRecord {

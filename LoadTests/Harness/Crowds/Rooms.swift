@@ -1,13 +1,13 @@
-/// Rooms: sessions that many follow. A visitor talks in each, in several tabs, and operators'
-/// connections listen.
+/// Rooms: sessions with many subscribers. In each a visitor sends, over several connections, and
+/// operators' connections listen.
 import Primitives
 
 extension Cast {
-  /// A gateway lets each connection send 20 messages a second.
+  /// The gateway limits each connection to 20 messages a second.
   static let talkersOfRoom = 10
 
-  /// Rooms are dealt to the processes in turn; the connections of a room stand together. Of all
-  /// listeners every `stopsEvery`th is one that can be told not to read; 0 is none.
+  /// Deals rooms to the processes in turn; the connections of a room are adjacent. Every
+  /// `stopsEvery`th listener can be stopped from reading; 0 for none.
   static func rooms(
     _ credentials: [Credential], count: Int, followers: Int, processes: Int, stopsEvery: Int = 0
   ) -> [Cast] {

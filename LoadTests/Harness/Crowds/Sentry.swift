@@ -1,8 +1,8 @@
-/// A few connections that nobody cuts off: what they see of the gateway while the others come back.
+/// A few connections that are never cut off, which measure the gateway's delay during a storm.
 ///
-/// Each says hello once and then sends a WebSocket ping every few milliseconds, whatever the
-/// gateway does; the pong's delay counts from the moment the ping was due. A loop that is busy with
-/// a thousand handshakes answers all its pings late, so the largest delay is that of the loop.
+/// Each sends hello once and then a WebSocket ping every few milliseconds; the pong's delay counts
+/// from the ping's due time. A loop that is busy with a thousand handshakes answers all its pings
+/// late, so the largest delay is that of the loop.
 import Histogram
 import Kernel
 import OpenSSL
@@ -26,7 +26,7 @@ final class Sentry {
       })
   }
 
-  /// What was seen since the last call.
+  /// The delays since the last call.
   func take() -> Histogram<UInt64> { state.take() }
 
   var problem: String? { state.problem }
@@ -52,7 +52,7 @@ private final class SentryState: Sendable {
     }
   }
 
-  func fail(_ why: String) { failure.withLock { $0 = why } }
+  func fail(_ reason: String) { failure.withLock { $0 = reason } }
 
   var problem: String? { failure.withLock { $0 } }
 }
@@ -112,7 +112,7 @@ private final class SentryLoop {
     connections[number] = connection
   }
 
-  /// One of them in turn, so that every loop is asked.
+  /// Pings one connection in turn, so that every loop of the gateway is measured.
   private func ping(_ due: Instant) throws(Errno) {
     next = (next + 1) % connections.count
     guard isOnline[next], let connection = connections[next] else { return }

@@ -1,4 +1,4 @@
-/// `chirrup-load slow`: a few subscribers stop reading, and nobody else may feel it.
+/// `chirrup-load slow`: the effect of subscribers that stop reading on the others.
 import ArgumentParser
 import Foundation
 import Kernel
@@ -6,49 +6,50 @@ import Primitives
 
 struct Slow: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lets a few subscribers stop reading, and measures what the others feel.",
+    abstract: "Let a few subscribers stop reading, and measure the effect on the others.",
     discussion: """
-      In every room a visitor talks and the others listen. Phases in which all of them read take \
-      turns with phases in which some, spread over all rooms, have stopped; the latency and the \
-      throughput of the others are compared within each pair of phases. The gateway keeps nothing \
-      for those who do not read, closes them after 30 s with 4101, and they go on from where they \
-      were: at the end everybody has been shown everything, once and in order. With --until-closed \
-      the last phase goes on until the gateway has closed all of them (/metrics says so).
+      In every room a visitor sends and the others listen. Phases in which all of them read \
+      alternate with phases in which some, spread over all rooms, do not; the latency and the \
+      throughput of the others are compared within each pair of phases. The gateway buffers \
+      nothing for slow readers and closes them with 4101 after 30 s. They reconnect and resume: \
+      at the end every subscriber must have received everything, once and in order. With \
+      --until-closed the last phase lasts until the gateway has closed all of them (by /metrics).
 
-      Ends with 1 if a promise was broken, with 2 if it could not run. --check judges the ratios \
-      as well: --p99-ratio, --throughput-ratio, --memory-mib.
+      Exit status: 1 after a broken promise, 2 if it could not run. --check also checks the \
+      limits --p99-ratio, --throughput-ratio and --memory-mib.
       """)
 
   @OptionGroup(title: "Gateway") var gateway: GatewayOptions
   @OptionGroup(title: "Clients") var who: CredentialOptions
   @OptionGroup(title: "Run") var crew: CrewOptions
-  @Option(help: "Rooms, each with a visitor who talks.")
+  @Option(help: "Rooms, each with a visitor who sends.")
   var rooms = 10
-  @Option(help: "Connections of a room, the visitor's with them.")
+  @Option(help: "Connections of a room, including the visitor's.")
   var followers = 100
-  @Option(help: "Operators, whose tokens the listeners share.")
+  @Option(help: "Number of operators, whose tokens the listeners share.")
   var operators = 10
-  @Option(help: "Of the listeners, the part that stops reading.")
+  @Option(help: "Share of the listeners that stop reading.")
   var share = 0.01
-  @Option(help: "Messages due a second, all rooms together.")
+  @Option(help: "Messages due per second, of all rooms together.")
   var rate = 100.0
   @Option(help: "Bytes of a message's body.")
   var bodyBytes = 1_000
   @Option(help: "Pairs of phases.")
   var turns = 3
-  @Option(help: "Seconds of each phase; another one before it is not counted.")
+  @Option(help: "Seconds of each phase, after one second that is not counted.")
   var seconds = 10
-  @Flag(help: "Let the last phase go on until the gateway has closed those who do not read.")
+  @Flag(help: "Extend the last phase until the gateway has closed all slow readers.")
   var untilClosed = false
-  @Option(help: "Seconds within which that must happen.")
+  @Option(help: "Seconds within which they must be closed.")
   var closeSeconds = 90
-  @Flag(help: "End with 1 when a ratio is missed.")
+  @Flag(help: "Exit with 1 when a limit is missed.")
   var check = false
-  @Option(help: "The others' p99 with slow readers over that without, in the median, likewise.")
+  @Option(
+    help: "With --check: largest median ratio of the others' p99, with slow readers to without.")
   var p99Ratio = 1.25
-  @Option(help: "Their throughput, likewise.")
+  @Option(help: "With --check: smallest median ratio of their throughput.")
   var throughputRatio = 0.95
-  @Option(help: "MiB that the gateway may grow by for each slow reader, likewise.")
+  @Option(help: "With --check: MiB by which the gateway may grow for each slow reader.")
   var memoryMib = 2.0
   @OptionGroup(title: "Report") var report: ReportOptions
 
@@ -64,7 +65,8 @@ struct Slow: ParsableCommand {
     guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
     guard rooms * (followers - min(Cast.talkersOfRoom, followers / 2)) >= Int((1 / share).rounded())
     else {
-      throw ValidationError("\(rooms) rooms of \(followers) have nobody who could stop reading")
+      throw ValidationError(
+        "\(rooms) rooms of \(followers) have no listener that could stop reading")
     }
   }
 

@@ -1,11 +1,11 @@
-/// The clients beside slow readers: phases in which everybody reads take turns with phases in which
-/// a few have stopped.
+/// The clients of `slow`: phases in which all subscribers read alternate with phases in which a few
+/// do not.
 import Kernel
 import Primitives
 
 struct SlowCourse: Sendable, Codable {
   var turns: Int
-  /// Of each phase; the first second after the change is not counted.
+  /// Seconds of each phase, after one second that is not counted.
   var seconds: Int
 }
 
@@ -17,7 +17,7 @@ extension LoadLoop {
       for turn in 0..<2 * course.turns {
         guard try turnOfSlow(course, stops: turn % 2 == 1) else { break }
       }
-      // Whoever still waits for them: the parent looks at the gateway in the meantime.
+      // The parent may wait longer for the gateway to close the slow readers.
       _ = try meet()
       traffic = nil
       try letAllRead()
@@ -48,9 +48,9 @@ extension LoadLoop {
     }
   }
 
-  // MARK: phases
+  // MARK: Phases
 
-  /// From here on counters and latencies are those of a new phase.
+  /// Starts the counters and latencies of a new phase.
   func beginPhase() {
     var begun = LoopPhase()
     begun.made = book.counters.made

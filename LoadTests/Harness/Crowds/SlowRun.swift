@@ -1,4 +1,5 @@
-/// Conducts `slow`: phases with and without, the gateway's memory in each, and the verdict.
+/// Runs `slow`: phases with and without slow readers, the gateway's memory in each, and the
+/// verdict.
 import Foundation
 import Histogram
 import Kernel
@@ -54,7 +55,7 @@ final class SlowRun {
     return record
   }
 
-  /// False when it was ended before.
+  /// False when the run was ended early.
   private func conduct(_ crew: Crew, _ slow: Int) throws -> Bool {
     guard try crew.await(step: 0, seconds: options.crew.settleSeconds + 30) else { return false }
     try crew.take()
@@ -79,13 +80,13 @@ final class SlowRun {
     memory.append(gateway.flatMap { ProcessSample(process: $0)?.bytes } ?? 0)
   }
 
-  /// Connections that the gateway has closed with 4101.
+  /// The number of connections that the gateway closed with 4101.
   private func slowClosed() -> Int? {
     guard !target.isSecure else { return nil }
     return try? GatewayMetrics.read(target).slowConsumers
   }
 
-  // MARK: the report
+  // MARK: The report
 
   private func report(
     _ result: LoopResult, _ recorder: Recorder, slow: Int, connections: Int, processes: Int
@@ -136,7 +137,7 @@ final class SlowRun {
 
   private func memory(at phase: Int) -> Int { phase < memory.count ? memory[phase] : 0 }
 
-  /// Within each pair of phases, so that noise hits both alike.
+  /// Ratios within each pair of phases, because noise affects both alike.
   private func compare(_ record: inout CrowdRecord, _ slow: Int) {
     func ratios(_ name: String) -> [Double] {
       stride(from: 0, to: record.record.rounds.count - 1, by: 2).compactMap { first in

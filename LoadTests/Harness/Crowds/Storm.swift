@@ -1,4 +1,4 @@
-/// `chirrup-load storm`: everybody is cut off at one moment, and comes back.
+/// `chirrup-load storm`: all clients are disconnected at one moment and reconnect.
 import ArgumentParser
 import Foundation
 import Histogram
@@ -7,21 +7,21 @@ import Primitives
 
 struct Storm: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Cuts all clients off at once, and measures how they come back.",
+    abstract: "Disconnect all clients at once, and measure their return.",
     discussion: """
       Visitors and operators talk at a constant rate. In each round all of their connections end \
-      at one moment, and they come back as the protocol asks: after a random part of a second, \
-      of twice as long after each failure. Measured is how long it takes until 50, 90, 99 and \
-      100 % are subscribed again and have been shown what they missed; the gateway's processor \
-      time for it; and, by a few connections that stay, how long a loop of the gateway is busy \
-      with the others. Nothing may be lost, shown twice or out of order.
+      at one moment, and they reconnect as the protocol requires: after a random delay of up to a \
+      second, doubled after each failure. It measures the time until 50, 90, 99 and 100 % are \
+      subscribed again and have received what they missed; the gateway's processor time for it; \
+      and, with a few connections that stay open, how long a loop of the gateway is busy with \
+      the others. No message may be lost, delivered twice or out of order.
 
       --how reset   the clients' sockets are reset (RST)
-      --how cut     a proxy between them and the gateway ends all connections (FIN)
-      --how kill    the gateway is killed (kill -9) and started again: with --chirrup alone, on a \
-      PostgreSQL of its own
+      --how cut     a proxy before the gateway ends all connections (FIN)
+      --how kill    a gateway is killed (kill -9) and restarted; needs only --chirrup, which starts a \
+      gateway with a private PostgreSQL
 
-      Ends with 1 if a promise was broken or not everybody came back, with 2 if it could not run.
+      Exit status: 1 after a broken promise or if a client did not return, 2 if it could not run.
       """)
 
   enum How: String, CaseIterable, ExpressibleByArgument { case reset, cut, kill }
@@ -31,25 +31,25 @@ struct Storm: ParsableCommand {
   @OptionGroup(title: "Run") var crew: CrewOptions
   @Option(help: "What ends the connections: reset, cut or kill.")
   var how = How.reset
-  @Option(help: "Visitors, each with a session of its own.")
+  @Option(help: "Visitors, each with its own session.")
   var visitors = 1_000
-  @Option(help: "Operators, among whom the sessions are split.")
+  @Option(help: "Operators; the sessions are split among them.")
   var operators = 10
-  @Option(help: "Subscriptions of one operator's connection; a larger share opens several.")
+  @Option(help: "Subscriptions per connection of an operator; more sessions need more connections.")
   var subscriptions = 128
-  @Option(help: "Messages due a second, all senders together, also while they are away.")
+  @Option(help: "Messages due per second of all senders, also while they are disconnected.")
   var rate = 50.0
   @Option(help: "Bytes of a message's body.")
   var bodyBytes = 100
-  @Option(help: "How often everybody is cut off.")
+  @Option(help: "Number of rounds.")
   var rounds = 3
-  @Option(help: "Seconds of calm before each round.")
+  @Option(help: "Seconds before each round.")
   var calmSeconds = 2
-  @Option(help: "Seconds within which everybody must be back.")
+  @Option(help: "Seconds within which all clients must be back.")
   var returnSeconds = 120
-  @Option(help: "Seconds that a client waits at most before it reconnects.")
+  @Option(help: "Longest delay before a client reconnects, in seconds.")
   var backoffSeconds = 60
-  @Option(help: "Connections that stay and measure the gateway's delay; 0 for none.")
+  @Option(help: "Connections that stay open and measure the gateway's delay; 0 for none.")
   var steady = 4
   @OptionGroup(title: "Report") var report: ReportOptions
 
@@ -66,7 +66,7 @@ struct Storm: ParsableCommand {
     try checkRange("--steady", steady, 0...64)
     guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
     guard how != .kill || who.chirrup != nil && who.tokenFiles.isEmpty else {
-      throw ValidationError("--how kill starts a gateway of its own: give --chirrup PATH only")
+      throw ValidationError("--how kill starts its own gateway: use only --chirrup PATH")
     }
   }
 

@@ -1,14 +1,14 @@
-/// The clients of a storm: they talk all the time, are cut off at one moment, and come back as the
-/// protocol asks.
+/// The clients of a storm: they send all the time, are disconnected at one moment, and reconnect as
+/// the protocol requires.
 import Kernel
 import Primitives
 import Synchronization
 
 struct StormCourse: Sendable, Codable {
   var rounds: Int
-  /// False where the gateway or what lies before it is cut off instead.
+  /// Whether the clients reset their sockets; otherwise the proxy or the gateway is cut off.
   var resets: Bool
-  /// Until everybody must be back.
+  /// Time within which all clients must be back.
   var returnSeconds: Int
 }
 
@@ -21,7 +21,7 @@ extension LoadLoop {
     }
   }
 
-  /// Everybody connects, and talks while `act` goes on.
+  /// Connects all clients, and lets them send during `act`.
   func play(_ act: () throws(Errno) -> Void) throws(Errno) -> LoopResult {
     let limit = SystemClock.now().advanced(byMilliseconds: Int64(plan.settleSeconds) * 1000)
     try startAll()
@@ -37,7 +37,7 @@ extension LoadLoop {
     return try finish(from: start, busy: busy)
   }
 
-  /// False when somebody did not come back, or the run was ended.
+  /// False when a client did not return, or the run was ended.
   private func round(_ course: StormCourse) throws(Errno) -> Bool {
     guard let moment = try meet() else { return false }
     try go(until: moment)
@@ -66,12 +66,12 @@ extension LoadLoop {
     return try meet() != nil
   }
 
-  /// Goes on until the moment.
+  /// Continues until `moment`.
   func go(until moment: Instant) throws(Errno) {
     while !isStopped, SystemClock.now() < moment { try step(until: moment) }
   }
 
-  /// Not everybody could connect: the others are not kept waiting.
+  /// Some clients could not connect; the other loops must not wait.
   func giveUp() throws(Errno) -> LoopResult {
     shared.stop.store(true, ordering: .relaxed)
     let result = conclude(didSettle: false)
@@ -79,7 +79,7 @@ extension LoadLoop {
     return result
   }
 
-  /// Awaits what is in flight, and goes.
+  /// Drains and closes.
   func finish(from start: Instant, busy: Int64) throws(Errno) -> LoopResult {
     let end = SystemClock.now()
     let busyNanoseconds = SystemClock.threadTimeNanoseconds() - busy

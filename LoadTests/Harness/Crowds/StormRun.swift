@@ -1,4 +1,4 @@
-/// Conducts a storm: calm, the cut, the return, and what the gateway used for it.
+/// Runs a storm: calm, the cut, the return, and the gateway's processor time.
 import EmbeddedPostgres
 import Foundation
 import Histogram
@@ -25,7 +25,7 @@ final class StormRun {
   func measure() throws -> CrowdRecord {
     defer { stage.close() }
     let target = try stage.target()
-    // A few credentials more: the steady ones are nobody's tabs.
+    // A few more credentials: the steady connections need their own.
     let credentials = try options.who.gather(
       visitors: options.visitors + options.steady, operators: options.operators,
       database: stage.databaseURL)
@@ -75,11 +75,11 @@ final class StormRun {
       drainSeconds: options.crew.drainSeconds,
       backoffMaxMilliseconds: options.backoffSeconds * 1000,
       seed: options.crew.seed ?? Random.uint64(),
-      // A crowd has no common queue: everybody connects when its own delay is over.
+      // Without a common queue: each client connects after its own delay.
       connectingMax: connections)
   }
 
-  // MARK: the rounds
+  // MARK: The rounds
 
   private func conduct(_ crew: Crew, _ sentry: Sentry?) throws {
     guard try crew.await(step: 0, seconds: options.crew.settleSeconds + 30) else { return }
@@ -98,7 +98,7 @@ final class StormRun {
       }
       var round = Round()
       if let end = stage.processorNanoseconds() {
-        // One that was started anew counts from 0.
+        // A restarted gateway counts from 0.
         let used = options.how == .kill ? end : end - (begin ?? end)
         round.gatewayMicroseconds = Double(used) / 1000
       }
@@ -108,7 +108,7 @@ final class StormRun {
     }
   }
 
-  // MARK: the report
+  // MARK: The report
 
   private func report(
     _ result: LoopResult, _ recorder: Recorder, connections: Int, processes: Int

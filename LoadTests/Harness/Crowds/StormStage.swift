@@ -1,10 +1,10 @@
-/// What a storm plays on: a gateway that is there, a proxy before it, or a gateway of its own.
+/// The servers of a storm: a running gateway, a proxy before it, or a private gateway.
 import Foundation
 import Kernel
 import Primitives
 
 final class StormStage {
-  /// Of a gateway of its own.
+  /// The URL of the private PostgreSQL.
   private(set) var databaseURL: String?
   private let options: Storm
   private var proxy: FaultProxy?
@@ -12,7 +12,7 @@ final class StormStage {
 
   init(_ options: Storm) throws {
     self.options = options
-    // Before any thread starts: the crew reads its signals from a descriptor.
+    // Before any thread starts, because signals are read from a descriptor.
     _ = try SignalDescriptor([.interrupt, .terminate])
     switch options.how {
     case .reset: break
@@ -46,7 +46,7 @@ final class StormStage {
     return try steadyTarget()
   }
 
-  /// Past the proxy.
+  /// The gateway's address without the proxy.
   func steadyTarget() throws -> Target {
     if let own { return try address(own.gateway.port) }
     return try options.gateway.target()
@@ -54,7 +54,7 @@ final class StormStage {
 
   private func address(_ port: UInt16) throws -> Target {
     guard let target = Target("ws://127.0.0.1:\(port)") else {
-      throw CrewFailure(description: "there is no port")
+      throw CrewFailure(description: "no port")
     }
     return target
   }

@@ -1,12 +1,12 @@
-/// The senders of `durable`: many connections on one loop, each with a session of its own, made to
-/// cost little. They share the machine with what they measure.
+/// The senders of `durable`: many connections on one loop, each with its own session. They cost
+/// little, because they share the machine with the measured gateway.
 import Kernel
 import OpenSSL
 import Primitives
 
-/// One phase as the senders saw it.
+/// The senders' figures of one phase.
 struct CrowdPhase {
-  /// Acknowledged in the counted time, and in all.
+  /// Acknowledged in the counted time, and in the whole phase.
   var counted = 0
   var total = 0
   var nanoseconds: Int64 = 0
@@ -14,13 +14,12 @@ struct CrowdPhase {
   var latencies = Latencies()
   var wallStart = WallTime(microseconds: 0)
 
-  /// How often messages were put into the window, and how often the senders' allowance of the
-  /// protocol did not fill it.
+  /// The number of fills of the window, and of those that the senders' rate limits left incomplete.
   var fills = 0
   var starvedFills = 0
 
   var perSecond: Double { Double(counted) * 1e9 / Double(max(1, nanoseconds)) }
-  /// Of a core.
+  /// Share of a core.
   var load: Double { Double(busyNanoseconds) / Double(max(1, nanoseconds)) }
 }
 
@@ -39,15 +38,15 @@ final class Crowd: PoolOwner {
   private var liveCount = 0
   private var phase = CrowdPhase()
   private var inFlight = 0
-  /// Senders with nothing in flight, who waited longest first.
+  /// Senders with nothing in flight, longest waiting first.
   private var ready: ReadyQueue
   private var retryAt = Instant.never
 
-  /// How long all may take.
+  /// Time for opening all connections.
   private static let openSecondsMax: Int64 = 120
-  /// Not counted at the begin of a phase.
+  /// Not counted at the start of a phase.
   static let warmMilliseconds: Int64 = 500
-  /// Messages that are due wait so long for company: fewer wake-ups, and in the latency.
+  /// Due messages are collected for this time, which saves wake-ups. It counts in the latency.
   private static let arrivalNanoseconds: Int64 = 200_000
 
   init(target: Target, credentials: [Credential], bodies: Bodies, pipeline: Int) throws(Errno) {
@@ -64,7 +63,7 @@ final class Crowd: PoolOwner {
 
   // MARK: Opening
 
-  /// Until everybody is subscribed.
+  /// Waits until all senders are subscribed.
   func open() throws {
     let limit = SystemClock.now().advanced(byMilliseconds: Crowd.openSecondsMax * 1000)
     while liveCount < senders.count {
@@ -83,7 +82,7 @@ final class Crowd: PoolOwner {
     ready.append(number)
   }
 
-  /// Everybody says something, so that nobody is asked for a sign of life in the next phase.
+  /// Answers early, so that the gateway sends no pings in the next phase.
   func rest() throws(Errno) {
     for number in senders.indices {
       pool.commands.pong()
@@ -94,7 +93,7 @@ final class Crowd: PoolOwner {
 
   // MARK: The phases
 
-  /// A closed loop: as soon as answers come, the next messages go, `window` of them in flight.
+  /// A closed loop: `window` messages are in flight, and each ack makes room for the next.
   func saturate(window: Int, seconds: Int) throws -> CrowdPhase {
     try measure(seconds: seconds) { now in
       try fill(window, now)
@@ -102,8 +101,8 @@ final class Crowd: PoolOwner {
     }
   }
 
-  /// An open loop: the same unit of work, what a sender puts on the wire at once, becomes due by
-  /// chance, whatever the gateway does.
+  /// An open loop: the same number of messages at once becomes due at random times, independent of
+  /// the gateway.
   func arrive(perSecond: Double, seconds: Int) throws -> CrowdPhase {
     var arrivals = Arrivals(
       perSecond: max(1, perSecond / Double(pipeline)), spacing: .poisson, from: SystemClock.now(),
@@ -118,7 +117,7 @@ final class Crowd: PoolOwner {
     }
   }
 
-  /// Calls `act` after everything that came; it says when it wants to be called again.
+  /// Calls `act` after each batch of events; it returns when it must be called next.
   private func measure(
     seconds: Int, _ act: (Instant) throws -> Instant
   ) throws -> CrowdPhase {
@@ -152,7 +151,7 @@ final class Crowd: PoolOwner {
     return result
   }
 
-  /// Every answer, 30 seconds after the last one at most.
+  /// Waits for all answers, at most 30 seconds after the last one.
   private func drain() throws(Errno) {
     var limit = SystemClock.now().advanced(byMilliseconds: 30_000)
     var known = phase.total
@@ -172,7 +171,7 @@ final class Crowd: PoolOwner {
   // MARK: Sending
 
   private func fill(_ window: Int, _ now: Instant) throws(Errno) {
-    // Whoever waited longest has most of its allowance: if it has too little, so have all.
+    // The longest waiting sender has the largest allowance: if it is too small, so are all others.
     while inFlight < window, let number = ready.first {
       let count = min(pipeline, window - inFlight, senders[number].inFlightMax)
       guard senders[number].takeTokens(count, now) else { break }
@@ -184,7 +183,7 @@ final class Crowd: PoolOwner {
     if inFlight < window { phase.starvedFills += 1 }
   }
 
-  /// Somebody who may send now; whoever stands in the queue of the other phase stays there.
+  /// A random sender that may send now. A queue entry of the other phase remains.
   private func pick(_ now: Instant) -> Int {
     for _ in 0..<16 {
       let number = Int(truncatingIfNeeded: random.next() % UInt64(senders.count))
@@ -194,7 +193,7 @@ final class Crowd: PoolOwner {
         return number
       }
     }
-    // Everybody at the limit of the protocol: the gateway then says so, and the run fails.
+    // All senders are at the protocol's limit: the gateway will report it, and the run fails.
     return Int(truncatingIfNeeded: random.next() % UInt64(senders.count))
   }
 
@@ -228,7 +227,7 @@ final class Crowd: PoolOwner {
 
   func opened(_ number: Int) { pool.commands.hello(ref: Client.helloRef, token: tokens[number]) }
 
-  func heard(_ number: Int, _ text: RawSpan, _ now: Instant) {
+  func received(_ number: Int, _ text: RawSpan, _ now: Instant) {
     switch QuickEvent(text) {
     case .ack(let ref, let id, let seq): acked(number, ref, id, seq, now)
     case .message(let id, let seq): ledger.shown(number, seq: seq, id: id)
@@ -238,7 +237,8 @@ final class Crowd: PoolOwner {
 
   private func acked(_ number: Int, _ ref: Int, _ id: Identifier, _ seq: Int, _ now: Instant) {
     guard let place = senders[number].flying.firstIndex(of: id), stamp.number(of: id) == ref else {
-      ledger.violations.note(.mismatched, "an ack of nothing that waits: ref \(ref) seq \(seq)")
+      ledger.violations.note(
+        .mismatched, "an ack without an outstanding message: ref \(ref) seq \(seq)")
       return
     }
     ledger.acked(number, seq: seq, id: id)
@@ -250,7 +250,7 @@ final class Crowd: PoolOwner {
     if senders[number].flying.isEmpty { enqueue(number) }
   }
 
-  /// Everything rare: the handshake of the protocol, pings, errors.
+  /// Handles the rare events: welcome, pings, errors.
   private func receiveOther(_ number: Int, _ text: RawSpan, _ now: Instant) {
     var cursor = JSONCursor()
     while cursor.skipBlanks(text) {
@@ -271,8 +271,8 @@ final class Crowd: PoolOwner {
     }
   }
 
-  /// Once every message of the sender has its answer, all that have no ack go again, in order,
-  /// under the same ids (protocol, the rule of the pipeline).
+  /// When every message of the sender has its answer, all without an ack are sent again, in order,
+  /// under the same ids (PROTOCOL.md, pipelining).
   private func failed(_ number: Int, _ event: ServerEvent, _ now: Instant) {
     refusals[event.code, default: 0] += 1
     guard event.retry else {

@@ -1,4 +1,4 @@
-/// The gateway's batches without a gateway: the journal's writer, driven as fast as it commits.
+/// The gateway's batches without a gateway: the journal's writer, driven at its full rate.
 import Chat
 import Glibc
 import Journal
@@ -7,9 +7,9 @@ import Postgres
 import Primitives
 import Synchronization
 
-/// As many writers as the gateway has loops, each on a thread with sessions of its own. A batch has
-/// as many rows and sessions as the gateway's had in the mean; the next one is made while one is
-/// under way.
+/// As many writers as the gateway has loops, each on a thread with its own sessions. A batch has
+/// the mean number of rows and sessions of the gateway's batches; the next one is built while one
+/// is in flight.
 final class DirectDriver {
   private let place: Place
   private let shares: [DirectShare]
@@ -26,7 +26,7 @@ final class DirectDriver {
     }
   }
 
-  /// Rows committed a second.
+  /// Returns the number of rows committed per second.
   func run(rows: Double, sessions: Double, seconds: Int) throws -> Double {
     runs += 1
     let shape = BatchShape(
@@ -47,13 +47,14 @@ final class DirectDriver {
     return all.reduce(0) { $0 + $1.perSecond }
   }
 
-  /// What is stored, as the database counts it: rows, and sessions whose numbers have a hole.
+  /// Counts the stored rows, and the sessions whose numbers have a hole.
   func verify() throws -> (rows: Int, holes: Int) {
     try OwnSessions.count(shares.flatMap(\.sessions), place)
   }
 }
 
-/// Where the writers wait for each other before they begin, and leave what they found.
+/// A barrier at which the writers wait for each other before they begin; it also collects their
+/// results.
 final class Meeting: Sendable {
   private let count: Int
   private let ready = Atomic(0)
@@ -63,10 +64,10 @@ final class Meeting: Sendable {
 
   var results: [DirectShare.Result] { found.withLock { $0 } }
 
-  /// Each writer connects within 10 s, or says that it could not; nobody waits much longer.
+  /// Each writer connects within 10 s or reports a failure; no writer waits much longer.
   static let waitMilliseconds: Int64 = 15_000
 
-  /// False when somebody has not come in time.
+  /// False when a writer did not arrive in time.
   func wait(milliseconds: Int64 = Meeting.waitMilliseconds) -> Bool {
     ready.add(1, ordering: .sequentiallyConsistent)
     let limit = SystemClock.now().advanced(byMilliseconds: milliseconds)
@@ -90,7 +91,7 @@ struct BatchShape: Sendable {
   var sessions: Int
 }
 
-/// Sessions that no client follows, like those of the senders.
+/// Sessions without clients, like those of the senders.
 struct OwnSessions {
   let workspace: Identifier
   let visitor: Identifier?
@@ -126,7 +127,7 @@ struct OwnSessions {
   }
 }
 
-/// One writer's part, on a thread of its own.
+/// The part of one writer, on its own thread.
 struct DirectShare: Sendable {
   struct Result: Sendable {
     var perSecond = 0.0
@@ -185,7 +186,7 @@ struct DirectShare: Sendable {
   }
 }
 
-/// Batches of one shape: each session's rows stand together, as a sender's pipeline would.
+/// Makes batches of one shape: a session's rows are adjacent, as with a sender's pipeline.
 private struct BatchSource {
   private let share: DirectShare
   private let shape: BatchShape

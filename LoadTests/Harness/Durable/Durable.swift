@@ -1,5 +1,6 @@
-/// `chirrup-load durable`: what durability costs. Committed and acknowledged messages a second
-/// through the gateway, beside the same batches without one and beside one INSERT per message.
+/// `chirrup-load durable`: the cost of durability. Measures committed and acknowledged messages per
+/// second through the gateway, with the same batches without a gateway, and with one INSERT per
+/// message.
 import ArgumentParser
 import EmbeddedPostgres
 import Foundation
@@ -8,43 +9,44 @@ import Primitives
 
 struct Durable: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Compares the gateway with its own batches driven directly, and with single INSERTs.",
+    abstract: "Compare the gateway with its batches driven directly, and with single INSERTs.",
     discussion: """
       The gateway, its PostgreSQL and this generator share one machine. Each round runs all \
-      phases one after another, so that noise hits all alike; ratios are taken within a round. \
-      Afterwards every acknowledged message must be in the database once. Ends with 1 if a \
-      promise was broken, or with --check if a ratio is missed; with 2 if it could not run.
+      phases one after another, so that noise affects all alike; ratios are of one round. \
+      Afterwards every acknowledged message must be in the database once. Exit status: 1 after a \
+      broken promise, or with --check after a missed limit; 2 if it could not run.
       """)
 
   @Option(help: "The gateway: ws://ADDRESS:PORT.")
   var url = "ws://127.0.0.1:8080"
-  @Option(help: "The gateway's binary, to make the tokens with.")
+  @Option(help: "The chirrup binary, which issues the tokens.")
   var chirrup: String
   @Option(help: "The gateway's data directory, which holds its PostgreSQL.")
   var dataDir: String
-  @Option(help: "The workspace of the tokens.")
+  @Option(help: "The workspace that tokens are issued for.")
   var workspace = "demo"
-  @Option(help: "Senders, each with a session and a connection of its own.")
+  @Option(help: "Senders, each with its own session and connection.")
   var senders = 4_000
-  @Option(help: "Messages in flight at saturation, all senders together.")
+  @Option(help: "Messages in flight at saturation, of all senders together.")
   var window = 1_024
-  @Option(help: "Messages that a sender puts on the wire at once: 1 to 16.")
+  @Option(help: "Messages that a sender sends at once: 1 to 16.")
   var pipeline = 16
   @Option(help: "Bytes of a message's body.")
   var bodyBytes = 100
-  @Option(help: "Rounds of all phases.")
+  @Option(help: "Number of rounds.")
   var rounds = 5
   @Option(help: "Seconds of each phase; the first half second is not counted.")
   var seconds = 5
-  @Option(help: "gateway / direct must reach this with --check.")
+  @Option(help: "With --check: smallest ratio of the gateway's rate to that of direct batches.")
   var directRatio = 0.8
-  @Option(help: "gateway / one INSERT per message on one connection, likewise.")
+  @Option(
+    help: "With --check: smallest ratio of the gateway's rate to single INSERTs on one connection.")
   var insertRatio = 10.0
-  @Option(help: "Milliseconds below which the p99 at half load must stay, likewise; 0: any.")
+  @Option(help: "With --check: limit of the ack's p99 at half load, in milliseconds; 0 for none.")
   var ackMilliseconds = 10.0
-  @Flag(help: "End with 1 when a ratio or the latency is missed.")
+  @Flag(help: "Exit with 1 when a limit is missed.")
   var check = false
-  @Flag(help: "Only the gateway's phases: for a profiler.")
+  @Flag(help: "Run only the gateway's phases, for a profiler.")
   var gatewayOnly = false
 
   @OptionGroup(title: "Report")
@@ -138,7 +140,7 @@ struct Durable: ParsableCommand {
     round.batchSessions = try place.sessionsPerBatch(since: phase.wallStart)
   }
 
-  /// Half of that, as independent people would send it.
+  /// Half of the saturation's rate, with exponential gaps.
   private func measureHalf(_ round: inout DurableRound, _ crowd: Crowd, _ place: Place) throws {
     let before = try place.figures()
     let begin = place.use()

@@ -1,24 +1,24 @@
-/// What `durable` found: every round, the ratios over all of them, and the record of both.
+/// The result of `durable`: all rounds, the ratios over them, and the record.
 import Foundation
 import Postgres
 import Primitives
 
 struct DurableRound: CustomStringConvertible {
-  /// Acknowledged messages a second through the gateway at saturation, and their latencies.
+  /// Acknowledged messages per second through the gateway at saturation, and their latencies.
   var gateway = 0.0
   var saturated = Report.Latency(Latencies().ack)
   var batchRows = 0.0
   var batchSessions = 0.0
   var gatewayUse = PerMessage()
-  /// Of the generator's thread, of a core.
+  /// The generator's thread, as a share of a core.
   var generatorLoad = 0.0
-  /// How often the senders' allowance did not fill the window.
+  /// Share of the fills that the senders' rate limits left incomplete.
   var starved = 0.0
-  /// Rows a second without a gateway.
+  /// Rows per second without a gateway.
   var direct = 0.0
-  /// Messages a second of each kind of peer.
+  /// Messages per second by kind of peer.
   var peers: [String: Double] = [:]
-  /// Half of the gateway's rate, at random.
+  /// Half of the gateway's rate, with exponential gaps.
   var half = 0.0
   var halfAck = Report.Latency(Latencies().ack)
   var halfBatchRows = 0.0
@@ -39,7 +39,7 @@ struct DurableRound: CustomStringConvertible {
   }
 }
 
-/// The median of the rounds, with the smallest and the largest.
+/// The median of the rounds, with the smallest and the largest value.
 struct Spread: CustomStringConvertible {
   var median = 0.0
   var min = 0.0
@@ -67,7 +67,7 @@ struct DurableReport {
   var ratios: [String: Spread] = [:]
   var verifiedRows = 0
   var refusals: [String: Int] = [:]
-  /// Broken promises, and what kept the run from measuring.
+  /// Broken promises, and reasons why the run could not measure.
   var problems: [String] = []
   var missed: [String] = []
   /// Broken promises by kind.
@@ -88,7 +88,7 @@ struct DurableReport {
 
   // MARK: The verdict
 
-  /// Every acknowledged message is in the database once, and nothing else is.
+  /// Verifies that every acknowledged message is in the database once, and nothing else.
   mutating func verify(
     _ crowd: Crowd, _ direct: DirectDriver, _ peers: PeerDriver, _ place: Place
   ) throws {

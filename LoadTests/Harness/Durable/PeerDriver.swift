@@ -1,21 +1,21 @@
-/// What the gateway is compared with: a chat server that stores each message by an INSERT of its
-/// own, committed before it is acknowledged, without any gateway before it.
+/// The peer of the gateway: a chat server that stores each message with its own INSERT, committed
+/// before it is acknowledged, without a gateway.
 import Glibc
 import Kernel
 import Postgres
 import Primitives
 
-/// On the gateway's own table, with its indexes and its foreign key, by prepared statements in
-/// binary form. Every connection has sessions of its own, so none waits for another's lock.
+/// It uses the gateway's table with its indexes and foreign key, and prepared statements in binary
+/// form. Every connection has its own sessions, so none waits for another's lock.
 final class PeerDriver {
   enum Kind: String, CaseIterable {
-    /// One autocommitted INSERT at a time on one connection, and nothing else: the peer makes seq
-    /// itself, keeps no hash and looks for no duplicate.
+    /// One autocommitted INSERT at a time on one connection. The peer numbers the messages itself,
+    /// stores no hash and searches no duplicate.
     case insert
     /// The same on ten connections.
     case insertPool = "insert_pool"
-    /// What chat servers do: BEGIN, INSERT, UPDATE of the conversation's row (last message,
-    /// preview, count), COMMIT, each after the answer to the one before.
+    /// As common in chat servers: BEGIN, INSERT, UPDATE of the conversation's row (last message,
+    /// preview, count), COMMIT, each sent after the previous answer.
     case conversation
     case conversationPool = "conversation_pool"
 
@@ -60,7 +60,7 @@ final class PeerDriver {
       try epoll.wait(into: &events, timeoutMilliseconds: 1_000)
       now = SystemClock.now()
       guard now < end.advanced(byMilliseconds: Peer.answerMilliseconds) else {
-        throw DirectFailure(reason: "\(flying) statements without an answer for 30 s")
+        throw DirectFailure(reason: "\(flying) statements got no answer in 30 s")
       }
       for position in 0..<events.count {
         let number = Int(events[position].datum)
@@ -78,7 +78,7 @@ final class PeerDriver {
     return Double(counted) * 1e9 / Double(max(1, min(now, end).nanoseconds - start.nanoseconds))
   }
 
-  /// The next message of one connection, in the next of its sessions.
+  /// Starts the next message of one connection, in the next of its sessions.
   private func start(_ peer: Peer, _ number: Int, of count: Int, _ source: PeerSource) throws {
     let session = (peer.made * count + number) % heads.count
     heads[session] += 1
@@ -92,7 +92,7 @@ final class PeerDriver {
   func verify() throws -> (rows: Int, holes: Int) { try OwnSessions.count(sessions.ids, place) }
 }
 
-/// The parameters of a message.
+/// The parameters of messages.
 private struct PeerSource {
   let sessions: OwnSessions
   private let stamp: Stamp
@@ -179,7 +179,7 @@ private final class Peer {
     }
   }
 
-  /// Until the server says something, or for a moment.
+  /// Waits for an answer of the server, for a short time.
   private func awaitNews() throws {
     let epoll = try Epoll()
     try epoll.add(rawValue: pq.descriptor, .read, datum: 0)
@@ -194,7 +194,7 @@ private final class Peer {
     try send()
   }
 
-  /// True when the message is committed.
+  /// Whether the message is committed.
   func advance() throws -> Bool {
     guard try isAnswered() else { return false }
     step += 1
@@ -212,7 +212,7 @@ private final class Peer {
 
   private let none = ParameterBuffer()
 
-  /// Whether everything up to the sync has come.
+  /// Whether all results up to the sync have arrived.
   private func isAnswered() throws -> Bool {
     guard pq.receive() else { throw DirectFailure(reason: pq.errorMessage) }
     var nones = 0

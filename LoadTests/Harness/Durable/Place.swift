@@ -1,5 +1,5 @@
-/// The gateway and its PostgreSQL as processes on this machine: what they have used, and what they
-/// say of themselves.
+/// The gateway and its PostgreSQL as processes on this machine: their processor time and the
+/// gateway's metrics.
 import EmbeddedPostgres
 import Foundation
 import Kernel
@@ -11,7 +11,8 @@ enum PlaceFailure: Error, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .noGateway(let folder): "no gateway runs on \(folder): \(folder)/gateway.lock names none"
+    case .noGateway(let folder):
+      "no gateway uses \(folder): \(folder)/gateway.lock names no process"
     }
   }
 }
@@ -22,7 +23,7 @@ struct ProcessorUse {
   var postgres = 0.0
   var generator = 0.0
 
-  /// Microseconds for each message since `begin`.
+  /// Microseconds per message since `begin`.
   func since(_ begin: ProcessorUse, messages: Int) -> PerMessage {
     let scale = 1e6 / Double(max(1, messages))
     return PerMessage(
@@ -74,7 +75,7 @@ final class Place {
     return use
   }
 
-  /// The server's processes, with those that have ended.
+  /// Processor seconds of a server's processes, including those that have ended.
   static func family(of parent: Int) -> Double {
     var seconds = ProcessSample(process: parent, isBrief: true)?.secondsWithChildren ?? 0
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
@@ -88,19 +89,20 @@ final class Place {
 
   // MARK: /metrics
 
-  /// Waits until all of `committed` are in the figures, which every loop posts twice a second.
+  /// Waits until the metrics, which each loop publishes twice a second, include `committed`
+  /// messages.
   func figures(committed: Int = 0) throws -> GatewayMetrics {
     for _ in 0..<1_200 {
       let figures = try GatewayMetrics.read(target)
       if figures.committed >= committed { return figures }
       usleep(50_000)
     }
-    throw MetricsFailure.noMetrics("messages that were acknowledged are not in it after a minute")
+    throw MetricsFailure.noMetrics("they lack acknowledged messages after a minute")
   }
 
   // MARK: The database
 
-  /// How many sessions a batch of the gateway had in the mean: all rows of one carry its time.
+  /// The mean number of sessions in a batch: all rows of a batch have the same time.
   func sessionsPerBatch(since: WallTime) throws -> Double {
     let rows = try sql.run(
       Query(

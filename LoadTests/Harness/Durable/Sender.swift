@@ -1,16 +1,17 @@
-/// One sender of `durable`, the order in which they send, and the two frames they hear most.
+/// One sender of `durable`, the queue of senders, and a fast reader of their two most frequent
+/// events.
 import Primitives
 
 struct Sender {
   let session: Identifier
   var inFlightMax = 1
-  /// Messages made so far: the next one's number.
+  /// The number of messages made, which is the number of the next one.
   var made = 0
-  /// Without an ack, oldest first.
+  /// Messages without an ack, oldest first.
   var flying: [Identifier] = []
-  /// Stands in the queue of those with nothing in flight.
+  /// Whether it is in the queue of senders with nothing in flight.
   var isQueued = false
-  /// Waits to send everything in flight again.
+  /// Whether it waits to send its messages in flight again.
   var isHeld = false
   var retryAt = Instant.zero
   private var allowance = SendAllowance()
@@ -22,7 +23,7 @@ struct Sender {
   }
 }
 
-/// A ring that holds every sender at most once.
+/// A ring buffer that contains every sender at most once.
 struct ReadyQueue {
   private var ring: [Int]
   private var head = 0
@@ -44,8 +45,8 @@ struct ReadyQueue {
   }
 }
 
-/// An ack or a message, read at the places where the gateway writes its fields; anything else, and
-/// any other spelling of the two, is `other` and read by `ServerEvent`.
+/// An ack or a message, read at the offsets at which the gateway writes its fields. Anything else,
+/// and any other spelling of the two, is `other` and read by `ServerEvent`.
 enum QuickEvent: Equatable {
   case ack(ref: Int, id: Identifier, seq: Int)
   case message(id: Identifier, seq: Int)

@@ -1,35 +1,36 @@
-/// `chirrup-load echo`: what a WebSocket message costs a server that sends it back.
+/// `chirrup-load echo`: the cost of a WebSocket message for a server that sends it back.
 import ArgumentParser
 import Foundation
 import Kernel
 
 struct Echo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Sends messages to a server that echoes them, and measures what each costs it.",
+    abstract: "Send messages to an echo server and measure its cost of each.",
     discussion: """
-      Each connection keeps --in-flight messages under way and sends the next ones when replies \
-      come; all replies of one read are answered by one write. With --rate messages become due \
-      whatever the server does, and latency counts from then. The gateway's echo is /debug/echo \
-      (chirrup serve --debug-echo); any other WebSocket echo will do, and with --raw a server \
-      that repeats bytes, which is the limit of what can be reached.
+      Each connection keeps --in-flight messages in flight and sends the next ones when replies \
+      arrive; all replies of one read are answered by one write. With --rate messages become due \
+      independent of the server, and latency counts from then. The gateway's echo is /debug/echo \
+      (chirrup serve --debug-echo); any other WebSocket echo works too, and with --raw a server \
+      that repeats bytes, which gives the upper limit.
 
-      One thread, one core: if it is the client that had no more to give, the report says so. \
-      For figures that can be compared, pin server and client to a core each (taskset). Ends \
-      with 1 if a reply was wrong or missing, with 2 if it could not run.
+      The client uses one core; the report says if that was the bottleneck. For comparable \
+      figures, pin server and client to a core each (taskset). Exit status: 1 after a wrong or \
+      missing reply, 2 if it could not run.
       """)
 
   @Argument(help: "ws://ADDRESS:PORT/PATH, wss:// for TLS.")
   var url: String
   @Option(help: "Connections.")
   var connections = 100
-  @Option(help: "Messages of each connection that are under way at once.")
+  @Option(help: "Messages in flight of each connection.")
   var inFlight = 1
   @Option(help: "Bytes of a message's text.")
   var size = 20
-  @Option(help: "Messages due a second, all connections together, instead of as many as can be.")
+  @Option(
+    help: "Messages due per second, of all connections together (default: as many as possible).")
   var rate: Double?
   @OptionGroup var course: WorkCourse
-  @Flag(help: "Bare TCP: messages of --size bytes, without handshake and frames.")
+  @Flag(help: "Plain TCP: messages of --size bytes, without handshake and frames.")
   var raw = false
   @OptionGroup var trust: TrustOptions
   @OptionGroup(title: "Report") var report: ReportOptions
@@ -39,9 +40,9 @@ struct Echo: ParsableCommand {
       throw ValidationError("the URL must be ws://ADDRESS:PORT/PATH or wss://…")
     }
     guard raw || !target.isChat else {
-      throw ValidationError("the URL needs the path of an echo, such as /debug/echo")
+      throw ValidationError("the URL needs the path of an echo, for example /debug/echo")
     }
-    guard !raw || !target.isSecure else { throw ValidationError("--raw is plain TCP: ws://") }
+    guard !raw || !target.isSecure else { throw ValidationError("--raw is plain TCP: use ws://") }
     try checkRange("--connections", connections, 1...60_000)
     try checkRange("--in-flight", inFlight, 1...1_024)
     try checkRange("--size", size, 1...1_048_576)

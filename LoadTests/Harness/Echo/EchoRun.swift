@@ -1,4 +1,4 @@
-/// The course of `echo`: all connect, each keeps its number of messages in flight (or messages
+/// Runs `echo`: all connections open, each keeps its number of messages in flight (or messages
 /// become due at a rate), a warm-up, the measured time, the last replies.
 import Histogram
 import Kernel
@@ -9,7 +9,7 @@ struct EchoPlan {
   var connections = 100
   var inFlight = 1
   var sizeBytes = 20
-  /// Messages due a second on all connections; nil: as soon as replies come.
+  /// Messages due per second on all connections; nil sends as replies arrive.
   var rate: Double?
   var course: WorkCourse
 }
@@ -20,7 +20,7 @@ struct EchoRun: ~Copyable, CountedWork {
   private var latency = latencyHistogram()
   private var departures: Departures
   var stage = WorkStage.warmUp
-  /// With a rate: the first message's due time, and how many have been due.
+  /// With a rate: the due time of the first message, and the number of due messages.
   private var start = Instant.zero
   private var dueCount = 0
 
@@ -104,12 +104,12 @@ struct EchoRun: ~Copyable, CountedWork {
   }
 }
 
-// MARK: Messages that are due
+// MARK: Due messages
 
-/// Message k of all is due k / rate seconds after the start and goes to connection k % connections:
-/// so the due time of any reply follows from its number, and nothing is kept for it.
+/// Message k is due k / rate seconds after the start on connection k % connections, so the due time
+/// of a reply follows from its number and need not be stored.
 extension EchoRun {
-  /// Sends what is due by now, and says when the next one is.
+  /// Sends the due messages, and returns the due time of the next one.
   private mutating func sendDue(_ now: Instant, _ rate: Double) throws(Errno) -> Instant {
     while stage != .over {
       let next = due(dueCount, from: start, rate)
@@ -132,7 +132,7 @@ extension EchoRun {
         latency.record(microseconds(since: time, now))
       }
     }
-    // What was due and found its connection full.
+    // Due messages that wait for room in their connection.
     let count = (dueCount - index + plan.connections - 1) / plan.connections
     let sent = ring.book.peers[index].sent
     let late = min(count - sent, plan.inFlight - (sent - received))

@@ -1,9 +1,9 @@
-/// Fan-out of the gateway, through its real protocol: everybody follows one session, and each
-/// message is a `send` that is committed to PostgreSQL, acknowledged and shown to all.
+/// Fan-out of the gateway through the chat protocol: all connections subscribe to one session, and
+/// each message is a `send` that is committed to PostgreSQL, acknowledged and delivered to all.
 ///
-/// The followers are connections of an operator, who may have any number of them, and take turns
-/// in sending: the protocol allows a connection twenty messages a second. So one of n deliveries
-/// has an ack beside it.
+/// The subscribers are connections of an operator, who may have any number of them, and take turns
+/// in sending, because a connection may send twenty messages a second. So there is one ack per n
+/// deliveries.
 import Histogram
 import Kernel
 import Primitives
@@ -29,7 +29,7 @@ struct ChatFanout: ~Copyable, CountedWork {
     }
   }
   private var start = Instant.zero
-  /// Fills of the window, and those that found every follower's allowance used up.
+  /// Fills of the window, and those that were limited by the subscribers' send rates.
   private var fills = 0
   private var starvedFills = 0
 
@@ -72,7 +72,7 @@ struct ChatFanout: ~Copyable, CountedWork {
     }
     if starvedFills * 20 > fills {
       figures.warnings.append(
-        "the protocol's 20 messages a second of a connection were the limit: more --subscribers")
+        "the protocol's 20 messages a second per connection were the limit: use more --subscribers")
     }
     figures.judge()
     close()
@@ -112,13 +112,14 @@ struct ChatFanout: ~Copyable, CountedWork {
     while pending > 0, book.problems.isEmpty, swarm.endings.isEmpty {
       guard SystemClock.now() < limit else {
         return book.note(
-          "of \(sent) messages \(book.acked) were acknowledged and \(book.settled) shown to all")
+          "of \(sent) messages \(book.acked) were acknowledged and \(book.settled) delivered to all"
+        )
       }
       try turn(nanoseconds: 10_000_000)
     }
     for (index, subscriber) in book.subscribers.enumerated()
     where book.problems.isEmpty && subscriber.next != book.head + 1 {
-      book.note("connection \(index) was shown up to \(subscriber.next - 1) of \(book.head)")
+      book.note("connection \(index) received up to \(subscriber.next - 1) of \(book.head)")
     }
   }
 
@@ -148,7 +149,7 @@ struct ChatFanout: ~Copyable, CountedWork {
     }
   }
 
-  /// Signs of life.
+  /// Answers pings.
   private mutating func answer() throws(Errno) {
     for (index, ping) in book.takeAsked() where swarm.contains(index) {
       frames.removeAll(keepingCapacity: true)
@@ -168,7 +169,7 @@ struct ChatFanout: ~Copyable, CountedWork {
 
   private var pending: Int { sent - min(book.acked, book.settled) }
 
-  /// Sends what may be or is due, and says when it wants to be called again.
+  /// Sends as many messages as allowed or due; returns the time of the next call.
   private mutating func publish(_ now: Instant) throws(Errno) -> Instant {
     var count = plan.pending - pending
     if let rate = plan.rate {
@@ -193,8 +194,8 @@ struct ChatFanout: ~Copyable, CountedWork {
     return plan.rate.map { due(sent, from: start, $0) } ?? .never
   }
 
-  /// The follower whose turn it is, if it may send so many: then those behind it may not either,
-  /// who sent later.
+  /// The next subscriber in turn, if its rate limit allows this many messages. Otherwise no other
+  /// one may send, because all others sent later.
   private mutating func nextSender(_ count: Int, _ now: Instant) -> Int? {
     for _ in 0..<min(plan.subscribers, 64) {
       let index = turnOf
@@ -238,7 +239,7 @@ struct ChatFanout: ~Copyable, CountedWork {
   }
 }
 
-/// The first frame of a client that follows one session, framed and masked.
+/// The first frame of a client that subscribes to one session, framed and masked.
 func chatGreeting(token: String, session: Identifier) -> [UInt8] {
   var text: [UInt8] = []
   text.append("{\"type\":\"hello\",\"ref\":1,\"token\":\"")

@@ -1,4 +1,4 @@
-/// `chirrup-load fanout`: what it costs a server to show one message to many.
+/// `chirrup-load fanout`: a server's cost of one message to many subscribers.
 import ArgumentParser
 import Foundation
 import Kernel
@@ -6,35 +6,35 @@ import Primitives
 
 struct Fanout: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "One message to many subscribers: measures what each delivery costs the server.",
+    abstract: "Send messages to many subscribers and measure the server's cost of each delivery.",
     discussion: """
-      Of the gateway, with --chirrup and --data-dir: everybody follows one session of the chat, \
-      messages are committed, acknowledged and shown to all, and every subscriber must be shown \
-      every seq once and in order. Of a plain server, with --subscribe and --publish: what is \
-      sent at the one address must come back unchanged at every connection of the other.
+      For the gateway, with --chirrup and --data-dir: all connections subscribe to one session, \
+      messages are committed, acknowledged and delivered, and every subscriber must receive every \
+      seq once and in order. For another server, with --subscribe and --publish: a message sent \
+      to the second URL must arrive unchanged at every connection of the first.
 
-      At most --pending messages are published that not everybody has got; with --rate they \
-      become due whatever the server does, and latency counts from then. A message in these \
-      figures is a delivery. Ends with 1 if one was lost, doubled, changed or out of order, with \
-      2 if it could not run.
+      At most --pending messages are on their way to subscribers; with --rate they become due \
+      independent of the server, and latency counts from then. A message in the figures is a \
+      delivery. Exit status: 1 if one was lost, duplicated, changed or out of order, 2 if it \
+      could not run.
       """)
 
   @Argument(help: "The gateway: ws://ADDRESS:PORT, wss:// for TLS.")
   var url: String?
-  @Option(help: "A plain server's address of subscribers: ws://ADDRESS:PORT/PATH.")
+  @Option(help: "The subscribers' URL of another server: ws://ADDRESS:PORT/PATH.")
   var subscribe: String?
-  @Option(help: "And the one whose messages they get.")
+  @Option(help: "The publisher's URL of that server.")
   var publish: String?
   @Option(help: "Connections that subscribe.")
   var subscribers = 1_000
-  @Option(help: "Bytes of a message's text; in the chat of its body, 36 at least.")
+  @Option(help: "Bytes of a message's text; in the chat of its body, at least 36.")
   var size = 128
-  @Option(help: "Messages that not everybody has got yet, at most.")
+  @Option(help: "Messages at a time that not all subscribers have received.")
   var pending = 1
-  @Option(help: "Messages due a second, instead of as many as can be.")
+  @Option(help: "Messages due per second (default: as many as possible).")
   var rate: Double?
   @OptionGroup var course: WorkCourse
-  @Flag(help: "Bare TCP: messages of --size bytes, without handshake and frames.")
+  @Flag(help: "Plain TCP: messages of --size bytes, without handshake and frames.")
   var raw = false
   @OptionGroup(title: "Clients of the chat") var who: CredentialOptions
   @OptionGroup var trust: TrustOptions
@@ -46,7 +46,8 @@ struct Fanout: ParsableCommand {
         throw ValidationError("the gateway's URL must be ws://ADDRESS:PORT or wss://…")
       }
       guard subscribe == nil, publish == nil, !raw else {
-        throw ValidationError("--subscribe, --publish and --raw are for plain servers: no URL then")
+        throw ValidationError(
+          "--subscribe, --publish and --raw are for other servers, without the gateway's URL")
       }
       try who.check()
       try checkRange("--size", size, Bodies.byteCountMin...16_384)
@@ -55,10 +56,10 @@ struct Fanout: ParsableCommand {
       let targets = [subscribe, publish].map { $0.flatMap { Target($0) } }
       guard let first = targets[0], let second = targets[1] else {
         throw ValidationError(
-          "give the gateway's URL, or --subscribe and --publish, each ws://ADDRESS:PORT/PATH")
+          "use the gateway's URL, or --subscribe and --publish, each ws://ADDRESS:PORT/PATH")
       }
       guard !raw || !first.isSecure && !second.isSecure else {
-        throw ValidationError("--raw is plain TCP: ws://")
+        throw ValidationError("--raw is plain TCP: use ws://")
       }
       try checkRange("--size", size, 1...1_048_576)
       try checkRange("--pending", pending, 1...1_024)

@@ -1,5 +1,5 @@
-/// Fan-out of a server that knows no protocol above messages: what is sent at one address comes
-/// back unchanged at all connections of another.
+/// Fan-out of a server without a chat protocol: a message sent to one URL must arrive unchanged at
+/// all connections of another.
 import Histogram
 import Kernel
 import Primitives
@@ -7,13 +7,13 @@ import Primitives
 struct FanoutPlan {
   var subscribers = 1_000
   var sizeBytes = 128
-  /// Messages published that not everybody has got, at most.
+  /// Published messages that not all subscribers have received, at most.
   var pending = 1
-  /// Messages due a second; nil: as soon as there is room.
+  /// Messages due per second; nil publishes whenever the window has room.
   var rate: Double?
   var course: WorkCourse
 
-  /// With a rate messages do not wait for others, up to this many.
+  /// With a rate, messages do not wait for earlier ones, up to this many.
   static let openPendingMax = 4_096
   var window: Int { rate == nil ? pending : FanoutPlan.openPendingMax }
 }
@@ -27,7 +27,7 @@ struct PlainFanout: ~Copyable, CountedWork {
   private var start = Instant.zero
 
   private static let drainMilliseconds: Int64 = 10_000
-  /// A server may answer the handshake before it has noted who subscribes.
+  /// A server may answer the handshake before it has registered the subscriber.
   private static let settleMilliseconds: Int64 = 200
 
   init(_ plan: FanoutPlan, subscribe: Door, publish: Door) throws(Errno) {
@@ -40,7 +40,7 @@ struct PlainFanout: ~Copyable, CountedWork {
     window = Window(subscribers: plan.subscribers, pendingMax: plan.window)
   }
 
-  /// The last connection is the publisher's.
+  /// The publisher has the last connection.
   private var publisher: Int { plan.subscribers }
 
   var course: WorkCourse { plan.course }
@@ -90,7 +90,7 @@ struct PlainFanout: ~Copyable, CountedWork {
         let missing =
           plan.subscribers * window.published
           - ring.book.peers[..<plan.subscribers].reduce(0) { $0 + $1.received }
-        return ring.book.note("\(missing) deliveries never came")
+        return ring.book.note("\(missing) deliveries are missing")
       }
       try turn(nanoseconds: 10_000_000)
     }
@@ -103,7 +103,7 @@ struct PlainFanout: ~Copyable, CountedWork {
       if count == 0 { continue }
       let now = SystemClock.now()
       if index == publisher || ring.book.peers[index].received > window.published {
-        return ring.book.note("connection \(index) got a message that was not for it")
+        return ring.book.note("connection \(index) got a message although it only publishes")
       }
       let first = ring.book.peers[index].received - count
       window.arrive(first, count, now, &latency, records: stage == .measured)
@@ -114,7 +114,7 @@ struct PlainFanout: ~Copyable, CountedWork {
 
   // MARK: Publishing
 
-  /// Fills the window: everything in one write.
+  /// Fills the window with one write.
   private mutating func publish(_ now: Instant) throws(Errno) {
     guard plan.rate == nil else { return }
     try publish(plan.pending - window.pending) { _ in now }

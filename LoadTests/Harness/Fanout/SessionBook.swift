@@ -1,9 +1,9 @@
-/// Many subscribers of one session of the chat, and what each has been shown: pure.
+/// The subscribers of one session, and the messages that each has received; pure.
 ///
-/// Every subscriber must be shown seq from, from + 1, from + 2, … without a hole or a repetition.
-/// The first who is shown a message decides what it says (its sender, its body, its time); all the
-/// others must be shown as many bytes under the same seq, and for some of them, or always, the
-/// same bytes.
+/// Every subscriber must receive seq from, from + 1, from + 2, … without a hole or a repetition.
+/// The first copy of a message determines its sender, body and time; all other subscribers must
+/// receive the same number of bytes under the same seq, and for a sample of them, or all, the same
+/// bytes.
 import Histogram
 import Primitives
 import Wire
@@ -11,11 +11,11 @@ import Wire
 struct SessionBook {
   struct Subscriber {
     var walker = FrameWalker()
-    /// The seq that comes next; 0 before `subscribed`.
+    /// The next expected seq; 0 before `subscribed`.
     var next = 0
     var isLive = false
     var hasPart = false
-    /// Sends without an ack, and how many more the protocol allows.
+    /// Sends without an ack, and the remaining number that the protocol allows.
     var inFlight = 0
     var allowance = SendAllowance()
   }
@@ -25,23 +25,23 @@ struct SessionBook {
     var missing = 0
     var byteCount = 0
     var due = Instant.zero
-    /// Sent by this run: event lines of the gateway are not.
+    /// Sent by this run; the gateway's event lines are not.
     var isOwn = false
   }
 
   var subscribers: [Subscriber]
   private(set) var liveCount = 0
-  /// Deliveries of messages of this run, those messages that everybody has, and those acknowledged.
+  /// Deliveries of this run's messages, messages that all subscribers have, and acknowledged ones.
   private(set) var delivered = 0
   private(set) var settled = 0
   private(set) var acked = 0
   private(set) var verified = 0
   private(set) var problems: [String] = []
-  /// The last seq that anybody was shown.
+  /// The last received seq of any subscriber.
   private(set) var head = 0
   private(set) var latency = latencyHistogram()
   var isMeasuring = false
-  /// Who has been asked for a sign of life, by the protocol and by frames.
+  /// Connections with a ping to answer, of the protocol or a frame.
   private(set) var asked: [(index: Int, ping: [UInt8]?)] = []
 
   private let stamp: Stamp
@@ -135,12 +135,12 @@ struct SessionBook {
       uncompared = 0
       verified &+= 1
       let isSame = texts[place].withRawSpan { areEqual($0, text) }
-      if !isSame { note("connection \(index) was shown seq \(seq) with another text") }
+      if !isSame { note("connection \(index) got seq \(seq) with another text") }
     }
     shown(index, seq, place, now)
   }
 
-  /// The seq of a text that is one message and spelled as the gateway spells it.
+  /// The seq of a text that is one message in the gateway's spelling.
   @inline(__always)
   private func quickSeq(_ text: RawSpan) -> Int? {
     // {"type":"message","session":"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx","seq":
@@ -165,12 +165,12 @@ struct SessionBook {
     Array(text.utf8).withRawSpan { $0.word(at: 0) }
   }
 
-  /// A message has come to one more subscriber.
+  /// Records the delivery of a message to one more subscriber.
   @inline(__always)
   private mutating func shown(_ index: Int, _ seq: Int, _ place: Int, _ now: Instant) {
     guard subscribers[index].next == seq else {
       return note(
-        "connection \(index) was shown seq \(seq), where \(subscribers[index].next) comes next")
+        "connection \(index) got seq \(seq), but expects \(subscribers[index].next)")
     }
     subscribers[index].next = seq &+ 1
     guard slots[place].isOwn else { return }
@@ -180,7 +180,8 @@ struct SessionBook {
     if slots[place].missing == 0 { settled &+= 1 }
   }
 
-  /// Everything rare: the first sight of a message, acks, the begin, and several objects in a text.
+  /// Handles the rare texts: the first copy of a message, acks, the start, and several objects in a
+  /// text.
   private mutating func hearAll(_ index: Int, _ text: RawSpan, _ now: Instant) {
     var cursor = JSONCursor()
     while cursor.skipBlanks(text) {
@@ -205,18 +206,20 @@ struct SessionBook {
       shown(index, event.seq, event.seq & (slots.count - 1), now)
     case .ack:
       guard let id = event.id, stamp.isOwn(id), stamp.client(of: id) == index else {
-        return note("connection \(index) got an ack of nothing: seq \(event.seq)")
+        return note(
+          "connection \(index) got an ack without an outstanding message: seq \(event.seq)")
       }
       acked += 1
       subscribers[index].inFlight -= 1
     case .error: note("connection \(index): \(event.code): \(event.message)")
     case .ping: asked.append((index, nil))
-    case .resync, .unsubscribed, .drain: note("connection \(index) was sent away: \(event.kind)")
+    case .resync, .unsubscribed, .drain:
+      note("connection \(index) lost its subscription: \(event.kind)")
     case .welcome, .more, .ok, .other: break
     }
   }
 
-  /// The first sight of a seq, or a text that is not what others were shown.
+  /// Handles the first copy of a seq, or a copy that differs.
   private mutating func see(
     _ index: Int, _ event: ServerEvent, _ text: RawSpan, _ range: Range<Int>
   ) {
@@ -224,11 +227,11 @@ struct SessionBook {
     let bytes = text.extracting(range)
     if slots[place].seq == event.seq {
       let isSame = texts[place].withRawSpan { areEqual($0, bytes) }
-      if !isSame { note("connection \(index) was shown seq \(event.seq) with another text") }
+      if !isSame { note("connection \(index) got seq \(event.seq) with another text") }
       return
     }
     if slots[place].isOwn, slots[place].missing > 0 {
-      note("seq \(slots[place].seq) did not come to \(slots[place].missing) subscribers")
+      note("seq \(slots[place].seq) did not reach \(slots[place].missing) subscribers")
     }
     var slot = Slot(seq: event.seq, byteCount: bytes.byteCount)
     if let id = event.id, stamp.isOwn(id) {
@@ -237,7 +240,7 @@ struct SessionBook {
       slot.due = stamp.due(of: id)
       let body = unescaped(event.body, in: text)
       if body.map({ bodies.isBody($0, of: id) }) != true {
-        note("seq \(event.seq) has another body than was sent")
+        note("seq \(event.seq) differs from the sent body")
       }
     }
     slots[place] = slot

@@ -1,7 +1,8 @@
-/// Messages on their way to many: when each was published, and how many have not got it yet. Pure.
+/// Messages in flight to many subscribers: their due times, and the number of missing deliveries.
+/// Pure.
 ///
-/// Messages are numbered 0, 1, 2, … and everybody gets them in this order, so a subscriber's count
-/// says which message comes next.
+/// Messages are numbered 0, 1, 2, … and arrive in this order, so a subscriber's count is the number
+/// of its next message.
 import Histogram
 import Primitives
 
@@ -10,11 +11,11 @@ struct Window {
   private let mask: Int
   private var missing: [Int32]
   private var times: [Instant]
-  /// Published so far, and of them those that everybody has got.
+  /// Published messages, and those of them that all subscribers have.
   private(set) var published = 0
   private(set) var settled = 0
 
-  /// Messages that may be under way, rounded up to a power of two.
+  /// `pendingMax` is rounded up to a power of two.
   init(subscribers: Int, pendingMax: Int) {
     self.subscribers = subscribers
     var capacity = 1
@@ -27,7 +28,7 @@ struct Window {
   var pending: Int { published - settled }
   var hasRoom: Bool { pending <= mask }
 
-  /// One more message, which was due then.
+  /// Adds one message with its due time.
   mutating func publish(_ due: Instant) {
     precondition(hasRoom, "too many messages under way")
     missing[published & mask] = Int32(subscribers)
@@ -35,7 +36,7 @@ struct Window {
     published += 1
   }
 
-  /// A subscriber has got messages `first..<first + count`.
+  /// A subscriber has received messages `first..<first + count`.
   @inline(__always)
   mutating func arrive(
     _ first: Int, _ count: Int, _ now: Instant, _ latency: inout Histogram<UInt64>, records: Bool
@@ -46,7 +47,7 @@ struct Window {
     }
   }
 
-  /// Takes the oldest messages out that everybody has got.
+  /// Removes the oldest messages that all subscribers have.
   mutating func settle() {
     while settled < published, missing[settled & mask] == 0 { settled += 1 }
   }

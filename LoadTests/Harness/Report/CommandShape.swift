@@ -1,4 +1,4 @@
-/// Which options a command has, as its own help knows them: what a profile may set.
+/// The options of a command, read from its generated help, that a profile may set.
 import ArgumentParser
 import Foundation
 
@@ -11,10 +11,10 @@ struct CommandShape {
     var isRepeating = false
     var defaultValue: String?
     var choices: [String] = []
-    /// `--no-NAME`, where there is one.
+    /// The option `--no-NAME`, if it exists.
     var inversion: String?
 
-    /// What is wrong with the values, after the option's name.
+    /// The error of these values, to follow the option's name; nil if they are valid.
     func fault(_ values: [String]) -> String? {
       if kind == .flag {
         return values.count == 1 && ["true", "false"].contains(values[0])
@@ -28,7 +28,7 @@ struct CommandShape {
           let meant = nearest(to: value, among: choices).map { "; did you mean \($0)?" } ?? ""
           return "must be \(choices.joined(separator: " or ")), not \(told([value]))\(meant)"
         }
-        // The default's type is the option's: 100 or 100.0 or a text.
+        // The default's type is the option's type: an integer, a number or a text.
         if let defaultValue, !isRepeating {
           if Int(defaultValue) != nil, Int(value) == nil {
             return "must be a whole number, not \(told([value]))"
@@ -56,7 +56,7 @@ struct CommandShape {
 
   let name: String
   let options: [Option]
-  /// A profile cannot name itself or another one.
+  /// Options that a profile must not set.
   private static let reserved = ["profile", "help", "version", "threshold", "title"]
 
   init(_ command: any ParsableCommand.Type) {
@@ -68,7 +68,7 @@ struct CommandShape {
 
   func option(_ name: String) -> Option? { options.first { $0.name == name } }
 
-  /// The options that stand in the arguments, by name; a positional one if there is any.
+  /// The names of the options in the arguments, including a positional one.
   func names(in arguments: [String]) -> Set<String> {
     var names: Set<String> = []
     var isValue = false
@@ -91,7 +91,7 @@ struct CommandShape {
     return names
   }
 
-  // MARK: what `--experimental-dump-help` prints
+  // MARK: The JSON of `--experimental-dump-help`
 
   fileprivate struct Dump: Decodable {
     var command: DumpedCommand

@@ -1,7 +1,7 @@
-/// The names of all figures: what a report shows, a threshold limits and a comparison compares.
+/// The names of all figures, as used by reports, thresholds and comparisons.
 ///
-/// A command that measures something new adds a list of its own to `all`. Names never change:
-/// profiles and old reports hold them.
+/// A command that measures a new figure adds it to a list in `all`. Names never change, because
+/// profiles and old reports contain them.
 struct Figure: Sendable {
   enum Unit: String, Sendable {
     case count = ""
@@ -36,7 +36,7 @@ struct Figure: Sendable {
 
   private static let byName = Dictionary(all.map { ($0.name, $0) }) { first, _ in first }
 
-  /// The figures of `RunRecord.add(latency:)`.
+  /// The figures that `RunRecord.add(latency:)` sets.
   static func latency(_ name: String, _ label: String) -> [Figure] {
     [("p50", "p50"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max")].map {
       Figure("\(name)_\($0.0)_ms", "\(label), \($0.1)", .milliseconds, .less)
@@ -48,13 +48,13 @@ struct Figure: Sendable {
     Figure("connections", "Connections", .count, .neither),
     Figure("sent", "Messages sent", .count, .neither),
     Figure("acked", "Messages acknowledged", .count, .neither),
-    Figure("delivered", "Messages shown", .count, .neither),
+    Figure("delivered", "Messages delivered", .count, .neither),
     Figure("acked_per_second", "Acknowledged per second", .perSecond, .more),
-    Figure("delivered_per_second", "Shown per second", .perSecond, .more),
+    Figure("delivered_per_second", "Delivered per second", .perSecond, .more),
     Figure("resent", "Sent again", .count, .less),
-    Figure("duplicate_acks", "Acknowledged as stored before", .count, .less),
+    Figure("duplicate_acks", "Acknowledged as duplicates", .count, .less),
     Figure("reconnects", "Reconnects", .count, .less),
-    Figure("inflated", "Messages that came deflated", .count, .neither),
+    Figure("inflated", "Deflated messages", .count, .neither),
     Figure("batch_messages", "Messages per commit, mean", .count, .neither),
     Figure("rows_compared", "Rows compared", .count, .neither),
   ]
@@ -65,9 +65,9 @@ struct Figure: Sendable {
     Figure("reordered", "Reordered", .count, .less),
     Figure("holes", "Holes", .count, .less),
     Figure("mismatched", "Mismatched", .count, .less),
-    Figure("unacknowledged", "Never answered", .count, .less),
+    Figure("unacknowledged", "Unanswered", .count, .less),
     Figure("refused", "Refused", .count, .less),
-    Figure("resyncs", "Sessions read again", .count, .less),
+    Figure("resyncs", "Sessions read again (resync)", .count, .less),
   ]
 
   private static let processes = [
@@ -88,7 +88,7 @@ struct Figure: Sendable {
     [
       Figure("messages", "Messages", .count, .neither),
       Figure("messages_per_second", "Messages per second", .perSecond, .more),
-      Figure("published", "Messages that everybody got", .count, .neither),
+      Figure("published", "Messages received by all", .count, .neither),
       Figure("verified", "Payloads compared", .count, .neither),
       Figure("server_cpu_seconds", "Server, processor time", .seconds, .less),
       Figure("server_cpu_us_per_message", "Server, per message", .microseconds, .less),
@@ -107,14 +107,15 @@ struct Figure: Sendable {
   ]
 
   private static let crowds =
-    latency("recovery", "Live again") + latency("steady", "Gateway's delay for who stayed") + [
+    latency("recovery", "Live again") + latency("steady", "Gateway's delay, steady connections") + [
       Figure("recovery_p90_ms", "Live again, p90", .milliseconds, .less),
       Figure("gateway_cpu_us_per_reconnect", "Gateway, per reconnect", .microseconds, .less),
       Figure("delivery_p99_ratio", "p99 of the others, with slow readers / without", .ratio, .less),
-      Figure("delivered_ratio", "Shown to the others, with slow readers / without", .ratio, .more),
+      Figure(
+        "delivered_ratio", "Delivered to the others, with slow readers / without", .ratio, .more),
       Figure("growth_bytes_per_slow_reader", "Growth per slow reader", .bytes, .less),
       Figure("closed_too_slow", "Closed with 4101", .count, .neither),
-      Figure("idle_cores", "Gateway, cores used at rest", .cores, .less),
+      Figure("idle_cores", "Gateway, cores used when idle", .cores, .less),
       Figure("delivery_cost_ratio", "Cost of a delivery, largest / smallest", .ratio, .less),
       Figure("memory_ratio", "Memory of a connection, largest / smaller", .ratio, .less),
     ]

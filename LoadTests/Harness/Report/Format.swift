@@ -1,4 +1,4 @@
-/// Numbers as people read them: three digits that matter, a unit, and thousands apart.
+/// Numbers for people: three significant digits, a unit, and grouped thousands.
 import Foundation
 
 enum Format {
@@ -13,7 +13,7 @@ enum Format {
     return (value < 0 ? "−" : "") + String(digits)
   }
 
-  /// Three digits that matter: 0.042, 7.3, 118, 12,345.
+  /// Three significant digits: 0.042, 7.3, 118, 12,345.
   static func number(_ value: Double) -> String {
     let size = abs(value)
     if size >= 100 || value == value.rounded() { return count(clamped(value)) }

@@ -1,4 +1,4 @@
-/// What the gateway says of itself at `/metrics`, and a thread that asks twice a second.
+/// The gateway's `/metrics`, and a thread that reads them twice a second.
 import Foundation
 import Kernel
 import Primitives
@@ -18,13 +18,13 @@ struct GatewayMetrics: Sendable, Equatable {
   var committed = 0
   var batches = 0
   var loops = 0
-  /// Loops whose PostgreSQL answers.
+  /// Loops with a connection to PostgreSQL.
   var loopsReady = 0
   var connections = 0
   /// Connections closed with 4101.
   var slowConsumers = 0
-  /// Batches with at most so many messages, cumulative, as Prometheus has it; empty where the
-  /// gateway does not say.
+  /// Cumulative counts of batches by their largest number of messages, as in Prometheus; empty if
+  /// the gateway does not report them.
   var batchesUpTo: [Int: Int] = [:]
 
   init(text: String) {
@@ -48,17 +48,17 @@ struct GatewayMetrics: Sendable, Equatable {
     }
   }
 
-  /// - Throws: also when there is no whole answer within the time.
+  /// - Throws: also when no complete answer arrives in time.
   static func read(_ target: Target, milliseconds: Int64 = 5_000) throws -> GatewayMetrics {
     let answer = try HTTPProbe.get(target, path: "/metrics", milliseconds: milliseconds)
     let metrics = GatewayMetrics(text: String(decoding: answer, as: UTF8.self))
-    guard metrics.loops > 0 else { throw MetricsFailure.noMetrics("it has no chirrup_up") }
+    guard metrics.loops > 0 else { throw MetricsFailure.noMetrics("chirrup_up is missing") }
     return metrics
   }
 }
 
-/// Asks on a thread of its own, so that a gateway that stalls does not stall the view of it. Keeps
-/// the last answer and the outages that it saw.
+/// Reads on its own thread, so that a stalled gateway does not stall the view. Keeps the last
+/// answer and the observed outages.
 final class MetricsWatch: Sendable {
   enum Condition: Sendable, Equatable { case well, storeAway, silent }
 
@@ -79,7 +79,7 @@ final class MetricsWatch: Sendable {
   private static let outagesMax = 500
   private let state = Mutex(State())
 
-  /// Nil where it cannot ask: over TLS, and where the first question is not answered.
+  /// Nil over TLS, and when the first request is not answered.
   static func start(_ target: Target?) -> MetricsWatch? {
     guard let target, !target.isSecure, let first = try? GatewayMetrics.read(target) else {
       return nil
@@ -87,7 +87,7 @@ final class MetricsWatch: Sendable {
     let watch = MetricsWatch()
     watch.note(first)
     do {
-      // Nobody joins it: it ends within seconds after `stop`, or with the process.
+      // Not joined: it ends within seconds after `stop`, or with the process.
       _ = try Thread.spawn(name: "metrics") {
         while !watch.state.withLock({ $0.isOver }) {
           usleep(UInt32(pauseMilliseconds * 1000))

@@ -1,10 +1,11 @@
-/// The latencies of the current second, from all loops: they hand over what they have recorded,
-/// and once a second somebody takes all of it.
+/// The latencies of the current second: all loops add their values, and the recorder takes them
+/// once a second.
 import Histogram
 import Synchronization
 
 final class Intervals: Sendable {
-  /// Two digits: these are drawn, and handed over ten times a second. Up to ten minutes.
+  /// Two significant digits are enough for drawing, and histograms are passed ten times a second.
+  /// Up to ten minutes.
   static var empty: Histogram<UInt64> {
     Histogram(
       lowestDiscernibleValue: 1, highestTrackableValue: 600_000_000,
@@ -13,7 +14,7 @@ final class Intervals: Sendable {
 
   private let histograms = Mutex<[String: Histogram<UInt64>]>([:])
 
-  /// Empties `histogram`, of microseconds.
+  /// Adds and empties `histogram`, in microseconds.
   func hand(_ name: String, _ histogram: inout Histogram<UInt64>) {
     guard histogram.totalCount > 0 else { return }
     histograms.withLock { $0[name, default: Intervals.empty].add(histogram) }

@@ -1,18 +1,17 @@
-/// The lines of a run as they stand on a terminal, from what is known at this moment. Pure: a width
-/// goes in, and no line is longer.
+/// The progress lines of a run on a terminal. Pure: takes a width, and no line is longer.
 struct LiveView {
   struct State {
     var title: String
     var snapshot: Shared.Snapshot
-    /// Of the load, and how long it shall be.
+    /// Elapsed and planned seconds of the load.
     var seconds: Double
     var plannedSeconds: Double?
-    /// The last second, by the names of `RunRecord.Series`.
+    /// The last second, by the names in `RunRecord.Series`.
     var row: [String: Double] = [:]
-    /// One element a second.
+    /// One element per second.
     var ackedPerSecond: [Double?] = []
     var ackP99: [Double?] = []
-    /// Somebody has pressed Ctrl-C.
+    /// After Ctrl-C.
     var isEnding = false
   }
 
@@ -29,7 +28,7 @@ struct LiveView {
       + field("gateway", processes(state), width)
   }
 
-  // MARK: groups
+  // MARK: Groups
 
   private func head(_ state: State, _ width: Int) -> [String] {
     let snapshot = state.snapshot
@@ -110,7 +109,7 @@ struct LiveView {
     return cells
   }
 
-  // MARK: lines
+  // MARK: Lines
 
   private struct Cell {
     var name: String
@@ -128,7 +127,7 @@ struct LiveView {
 
   private static let labelWidth = 10
 
-  /// Cells behind a label, in as many lines as they need.
+  /// Cells after a label, in as many lines as needed.
   private func field(_ label: String, _ cells: [Cell], _ width: Int) -> [String] {
     guard !cells.isEmpty else { return [] }
     var lines: [String] = []
@@ -144,7 +143,7 @@ struct LiveView {
         line += "   "
         used += 3
       }
-      // One that is too long for a whole line is cut.
+      // A cell that is too long for a line is truncated.
       let name = cell.name.prefix(max(0, width - used - 1))
       let value = cell.value.prefix(max(0, width - used - name.count - 1))
       line += styled(String(name), .faint) + " " + styled(String(value), cell.style)
@@ -153,7 +152,7 @@ struct LiveView {
     return lines + [line]
   }
 
-  /// The last seconds as one line of blocks, and the largest of them; a gap where there was none.
+  /// The last seconds as a line of blocks, and their maximum; a gap for a second without a value.
   private func chart(
     _ label: String, _ values: [Double?], _ format: (Double) -> String, _ width: Int
   ) -> [String] {
@@ -172,7 +171,7 @@ struct LiveView {
     ]
   }
 
-  // MARK: styles
+  // MARK: Styles
 
   enum Style: String {
     case strong = "1"

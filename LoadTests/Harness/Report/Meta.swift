@@ -1,27 +1,27 @@
-/// Where, when and of what a record was made: without it a figure says little.
+/// The circumstances of a record: command, time, machine and versions.
 import Foundation
 import Kernel
 import Postgres
 
 struct Meta: Codable, Equatable {
-  /// As it was typed, without passwords and tokens.
+  /// The command line, without passwords and tokens.
   var commandLine = Meta.withoutSecrets(CommandLine.arguments)
-  /// Whole seconds, as JSON keeps them.
+  /// Whole seconds, as stored in JSON.
   var startedAt = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
   var machine = Machine.processor
   var cores = ProcessInfo.processInfo.activeProcessorCount
   var memoryBytes = Int(ProcessInfo.processInfo.physicalMemory)
   var kernel = Machine.kernel
   var system = Machine.system
-  /// Of the tree that this program was built in, with a + if files differ from it.
+  /// The commit of this program's source tree, with a + if files differ from it.
   var commit = Meta.treeCommit
   var seed: UInt64?
   var gatewayVersion: String?
   var postgresVersion: String?
   var loadSeconds = 0.0
 
-  /// Asks the gateway's binary and its PostgreSQL, where they are known. What does not answer is
-  /// left out.
+  /// Queries the versions of the gateway's binary and its PostgreSQL, where known. Unavailable ones
+  /// stay nil.
   mutating func ask(chirrup: String?, database: String?) {
     if let chirrup, let text = Meta.output(of: Command(chirrup, ["version"])) {
       gatewayVersion = text.hasPrefix("chirrup ") ? String(text.dropFirst(8)) : text
@@ -44,7 +44,7 @@ struct Meta: Codable, Equatable {
     return commit + (output(of: Command("git", changes))?.isEmpty == false ? "+" : "")
   }
 
-  /// What a command prints if it ends with 0.
+  /// The output of a command with exit status 0.
   private static func output(of command: Command) -> String? {
     var command = command
     command.output = .capture
@@ -56,10 +56,10 @@ struct Meta: Codable, Equatable {
       .trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  // MARK: secrets
+  // MARK: Secrets
 
-  /// The arguments as a shell would take them. The program's folder, passwords in connection
-  /// strings, and JSON Web Tokens are left out.
+  /// The arguments, quoted for a shell. The program's folder, passwords in connection strings, and
+  /// JSON Web Tokens are removed.
   static func withoutSecrets(_ arguments: [String]) -> String {
     let program = URL(filePath: arguments.first ?? "chirrup-load").lastPathComponent
     return ([program] + arguments.dropFirst().map { quoted(withoutSecrets($0)) })

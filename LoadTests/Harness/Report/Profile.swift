@@ -1,17 +1,17 @@
-/// A file of options and thresholds for one command, in YAML: it becomes arguments, before anybody
-/// parses them, so that it can say whatever the command line can, and nothing else.
+/// A YAML file of options and thresholds for one command. It is expanded to arguments before
+/// parsing, so it can set exactly what the command line can.
 import ArgumentParser
 import Foundation
 import Yams
 
-/// Everything that is wrong with a profile, each in a sentence with its line.
+/// All errors in a profile, each a sentence with its line.
 struct ProfileFault: Error, Equatable, CustomStringConvertible {
   var problems: [String]
   var description: String { problems.joined(separator: "\n") }
 }
 
 struct Profile {
-  /// One option: a value, several, or a flag.
+  /// One option: a value, a list, or a flag.
   struct Setting: Equatable {
     var name: String
     var values: [String]
@@ -35,7 +35,7 @@ struct Profile {
     try self.init(text: String(decoding: data, as: UTF8.self), path: path)
   }
 
-  /// `smoke` alone is LoadTests/Scenarios/smoke.yaml.
+  /// `smoke` is short for LoadTests/Scenarios/smoke.yaml.
   private static func place(of file: String) -> String {
     let scenario = "LoadTests/Scenarios/\(file).yaml"
     return !file.contains("/") && !FileManager.default.fileExists(atPath: file)
@@ -48,9 +48,9 @@ struct Profile {
     do {
       root = try Yams.compose(yaml: text)
     } catch {
-      throw ProfileFault(problems: ["\(path): no YAML: \(error)"])
+      throw ProfileFault(problems: ["\(path): invalid YAML: \(error)"])
     }
-    guard let root else { throw ProfileFault(problems: ["\(path): there is nothing in it"]) }
+    guard let root else { throw ProfileFault(problems: ["\(path): the file is empty"]) }
     for (key, value) in pairs(root, of: "the profile") {
       switch key.text {
       case "command": command = scalar(value, "command")
@@ -61,14 +61,14 @@ struct Profile {
       default:
         note(
           key.line,
-          "there is no \(key.text)" + suggestion(key.text, among: Profile.keys)
+          "unknown key \(key.text)" + suggestion(key.text, among: Profile.keys)
             + "; a profile has \(Profile.keys.joined(separator: ", "))")
       }
     }
     guard problems.isEmpty else { throw ProfileFault(problems: problems) }
   }
 
-  // MARK: reading
+  // MARK: Reading
 
   private typealias Key = (text: String, line: Int)
 
@@ -111,10 +111,10 @@ struct Profile {
     }
   }
 
-  // MARK: arguments
+  // MARK: Arguments
 
-  /// The arguments with those of the profile before them, if there is a `--profile` among them.
-  /// What the command line says itself is left out of the profile's.
+  /// The arguments, preceded by those of the profile if there is a `--profile`. Options on the
+  /// command line override the profile's.
   static func expand(
     _ arguments: [String], commands: [any ParsableCommand.Type]
   ) throws(ProfileFault) -> [String] {
@@ -126,7 +126,7 @@ struct Profile {
       let name = profile.command ?? ""
       throw ProfileFault(problems: [
         "\(profile.path): "
-          + (name.isEmpty ? "command is missing" : "there is no command \(name)")
+          + (name.isEmpty ? "command is missing" : "unknown command \(name)")
           + suggestion(name, among: shapes.map(\.name))
       ])
     }
@@ -159,7 +159,7 @@ struct Profile {
     }
     guard copy.problems.isEmpty else { throw ProfileFault(problems: copy.problems) }
     if let title, !overridden.contains("title") { result.append("--title=\(title)") }
-    // A threshold of the same figure on the command line counts instead.
+    // A threshold on the command line overrides the profile's for the same figure.
     let limited = Profile.values(of: "threshold", in: own).compactMap {
       (try? Threshold($0))?.figure
     }
@@ -189,7 +189,7 @@ struct Profile {
 }
 
 extension Node {
-  /// 1 for the first.
+  /// Counted from 1.
   fileprivate var line: Int { mark?.line ?? 1 }
 }
 

@@ -1,19 +1,19 @@
-/// Writes down every second of a run: rates, latencies, processor time, memory, batches; and sees
-/// when the gateway or its database is away. Used by one thread, which calls `tick` often.
+/// Records every second of a run: rates, latencies, processor time, memory and batches, and outages
+/// of the gateway or its database. Used by one thread, which calls `tick` often.
 import Foundation
 import Histogram
 import Kernel
 import Primitives
 
 final class Recorder {
-  /// What the run has counted so far: totals become rates (`sent` becomes `sent_per_second`),
-  /// gauges stay what they are.
+  /// The counters of the run. Totals become rates (`sent` becomes `sent_per_second`), gauges are
+  /// stored as they are.
   struct Counts {
     var totals: [String: Int] = [:]
     var gauges: [String: Double] = [:]
   }
 
-  /// The gateway's process during the load.
+  /// Use of the gateway's process during the load.
   struct GatewayUse {
     var processorSeconds = 0.0
     var residentBytesBefore = 0
@@ -22,7 +22,7 @@ final class Recorder {
   }
 
   let intervals: Intervals
-  /// Processes that make the load beside this one.
+  /// Load generating processes besides this one.
   var generators: [Int] = []
   private(set) var series = RunRecord.Series()
   private(set) var gatewayUse: GatewayUse?
@@ -44,7 +44,7 @@ final class Recorder {
 
   private static let tickMilliseconds: Int64 = 1_000
   private static let shortestMilliseconds: Int64 = 250
-  /// Two days. What comes later is not written down.
+  /// Two days; later seconds are not recorded.
   private static let rowsMax = 172_800
 
   /// - Parameters:
@@ -63,12 +63,12 @@ final class Recorder {
 
   var hasBegun: Bool { start != nil }
 
-  /// Since the begin, at this moment.
+  /// Seconds since the start, at this moment.
   var liveSeconds: Double {
     start.map { Double(SystemClock.now().nanoseconds - $0.nanoseconds) / 1e9 } ?? 0
   }
 
-  /// The load begins. What was recorded before is warm-up.
+  /// Starts the load; earlier values belong to the warm-up.
   func begin(_ counts: Counts) {
     guard start == nil else { return }
     let now = SystemClock.now()
@@ -88,7 +88,7 @@ final class Recorder {
     }
   }
 
-  /// Writes a row when a second has passed; true if it did.
+  /// Records a row when a second has passed; returns whether it did.
   @discardableResult
   func tick(_ counts: @autoclosure () -> Counts) -> Bool {
     guard start != nil else { return false }
@@ -98,7 +98,7 @@ final class Recorder {
     return true
   }
 
-  /// The load is over and all is quiet.
+  /// The load is over, and all messages are settled.
   func end(_ counts: Counts) {
     guard start != nil, !hasEnded else { return }
     hasEnded = true
@@ -115,7 +115,7 @@ final class Recorder {
     watch?.stop()
   }
 
-  // MARK: one row
+  // MARK: One row
 
   private func row(_ now: Instant, _ counts: Counts) {
     guard let start, series.seconds.count < Recorder.rowsMax else { return }
@@ -132,7 +132,7 @@ final class Recorder {
       }
     }
     let own = generatorSeconds
-    // One that has ended is missing in it.
+    // A generator that has ended is missing in the sum.
     row["generator_cores"] = max(0, own - ownSeconds) / elapsed
     ownSeconds = own
     sampleGateway(elapsed).forEach { row[$0] = $1 }
@@ -148,7 +148,7 @@ final class Recorder {
     for (name, value) in row {
       series.columns[name, default: Array(repeating: nil, count: rows)].append(rounded(value))
     }
-    // A column without a value in this second has a gap.
+    // A column without a value in this second gets a gap.
     for name in series.columns.keys where row[name] == nil { series.columns[name]?.append(nil) }
   }
 
@@ -166,7 +166,7 @@ final class Recorder {
       if let elapsed { row["gateway_cores"] = used / elapsed }
       return row
     }
-    // It has ended. Perhaps another one is there by now, whose time so far is this run's as well.
+    // The process has ended. A new one may be running, whose processor time is this run's too.
     if let number = gateway(), number != process?.number,
       let sample = ProcessSample(process: number, isBrief: true)
     {
@@ -183,7 +183,7 @@ final class Recorder {
     lastMetrics = metrics
     let batches = metrics.batches - last.batches
     let messages = metrics.committed - last.committed
-    // A gateway that was started anew counts from 0.
+    // A restarted gateway counts from 0.
     guard batches > 0, messages >= 0 else { return [:] }
     return ["batch_messages": Double(messages) / Double(batches)]
   }
@@ -194,13 +194,13 @@ final class Recorder {
     }
   }
 
-  // MARK: what was seen
+  // MARK: Results
 
   var lastRow: [String: Double] {
     series.columns.compactMapValues { $0.last.flatMap { $0 } }
   }
 
-  /// Messages per commit over the load, by powers of two.
+  /// Batches of the load by their number of messages, in powers of two.
   var batches: [RunRecord.BatchBucket] {
     guard let first = firstMetrics, let last = lastMetrics, first.batches <= last.batches else {
       return []
@@ -218,7 +218,7 @@ final class Recorder {
     return buckets
   }
 
-  /// In the mean of the load; nil when the gateway does not say.
+  /// Mean of the load; nil when the gateway does not report it.
   var meanBatch: Double? {
     guard let first = firstMetrics, let last = lastMetrics, last.batches > first.batches else {
       return nil
@@ -244,7 +244,7 @@ final class Recorder {
     return (outages + anew).sorted { $0.atSeconds < $1.atSeconds }
   }
 
-  /// Everything of it into the record. `messages` are those that the processor time is divided by.
+  /// Adds all figures to the record. The processor time is divided by `messages` and `deliveries`.
   func fill(_ record: inout RunRecord, messages: Int, deliveries: Int) {
     record.series = series
     record.batches = batches
@@ -252,7 +252,7 @@ final class Recorder {
       $0.atSeconds < $1.atSeconds
     }
     if let meanBatch { record.set("batch_messages", rounded(meanBatch)) }
-    // Less than at the begin: it was restarted.
+    // Less than at the start means that it was restarted.
     if let postgresSeconds, postgresSeconds >= 0, messages > 0 {
       record.set(
         "postgres_cpu_us_per_message", rounded(postgresSeconds * 1e6 / Double(messages)))

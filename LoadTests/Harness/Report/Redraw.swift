@@ -1,12 +1,12 @@
-/// `chirrup-load report` and `figures`: what can be done without a gateway.
+/// `chirrup-load report` and `figures`, which need no gateway.
 import ArgumentParser
 import Foundation
 
 struct Redraw: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "report", abstract: "Draws the page of a run whose JSON was kept.")
+    commandName: "report", abstract: "Create the HTML page of a run from its JSON.")
 
-  @Argument(help: "What --json wrote.")
+  @Argument(help: "A file written by --json.")
   var record: String
   @Option(help: "The page to write.")
   var html: String
@@ -19,7 +19,7 @@ struct Redraw: ParsableCommand {
 
 struct Figures: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists the figures that thresholds may limit.")
+    abstract: "List the figures that thresholds may limit.")
 
   func run() {
     for figure in Figure.all {

@@ -1,19 +1,19 @@
-/// What every command that measures offers about its report, and how it ends.
+/// The report options of every measuring command, and the exit statuses.
 import ArgumentParser
 import Foundation
 
 struct ReportOptions: ParsableArguments {
-  @Option(help: "Writes the report there as JSON.")
+  @Option(help: "Write the report to this file as JSON.")
   var json: String?
-  @Option(help: "Writes the report there as one HTML page that needs nothing else.")
+  @Option(help: "Write the report to this file as one self-contained HTML page.")
   var html: String?
   @Option(
-    help: "A file of options and thresholds (LoadTests/Scenarios); what is given here overrides it."
+    help: "A file of options and thresholds (LoadTests/Scenarios); the command line overrides it."
   )
   var profile: String?
   @Option(
     name: .customLong("threshold"),
-    help: "A limit, such as 'ack_p99_ms < 10'; missed, the run ends with 3. May be repeated.",
+    help: "A limit, such as 'ack_p99_ms < 10'; if missed, the exit status is 3. Repeatable.",
     transform: { try Threshold($0) })
   var thresholds: [Threshold] = []
   @Option(help: "The report's headline.")
@@ -26,8 +26,8 @@ struct ReportOptions: ParsableArguments {
   static let couldNotRun = ExitCode(2)
   static let missed = ExitCode(3)
 
-  /// Runs the measurement: what keeps it from running is said in a sentence, and ends with 2.
-  /// `encode` makes the JSON, where it is not the record alone.
+  /// Runs the measurement and the report. An error that prevents the run is printed and ends with
+  /// 2. `encode` makes the JSON if it is more than the record.
   func run(
     json encode: (RunRecord) throws -> Data = { try $0.json() }, _ measure: () throws -> RunRecord
   ) throws {
@@ -52,7 +52,7 @@ struct ReportOptions: ParsableArguments {
     }
   }
 
-  /// Judges the thresholds, says so, and writes the files.
+  /// Checks the thresholds, prints the results, and writes the files.
   func conclude(
     _ record: inout RunRecord, _ encode: (RunRecord) throws -> Data = { try $0.json() }
   ) throws(ReportFailure) {
@@ -72,12 +72,12 @@ struct ReportOptions: ParsableArguments {
     }
   }
 
-  /// Before an hour of load, not after it.
+  /// Checks the paths before the load, not after an hour of it.
   private func checkPlaces() throws(ReportFailure) {
     for path in [json, html].compactMap({ $0 }) {
       let folder = URL(filePath: path).deletingLastPathComponent().path
       guard FileManager.default.isWritableFile(atPath: folder) else {
-        throw .unwritable(path, "there is no folder \(folder), or it may not be written to")
+        throw .unwritable(path, "the folder \(folder) does not exist or is not writable")
       }
     }
   }
@@ -88,7 +88,7 @@ struct ReportOptions: ParsableArguments {
 }
 
 extension RunRecord {
-  /// A line for each threshold, and the verdict on them; empty without any.
+  /// A line for each threshold, and the verdict; empty without thresholds.
   var thresholdText: String {
     guard !thresholds.isEmpty else { return "" }
     let lines = thresholds.map { threshold in

@@ -1,70 +1,70 @@
-/// The record of one run, the same for every command: what `--json` writes, `--html` draws and
-/// `diff` compares.
+/// The record of one run, the same for every command: written by `--json`, drawn by `--html` and
+/// compared by `diff`.
 ///
-/// Names are stable: a reader of today must understand the files of next year. Figures, latencies
-/// and columns are dictionaries, so that a command adds its own without a change here.
+/// Names are stable, so that old files stay readable. Figures, latencies and columns are
+/// dictionaries, so that a command can add its own without a change here.
 import Foundation
 import Histogram
 
 struct RunRecord: Codable, Equatable {
-  /// Changes when a reader of the old one would misunderstand the new one.
+  /// Changes when an old reader would misinterpret new files.
   static let format = "chirrup-load/1"
 
   enum Verdict: String, Codable {
     case passed
-    /// A promise was broken, or the run could not be what it should have been.
+    /// A promise was broken, or the run could not take place as planned.
     case failed
-    /// Every promise was kept, and a threshold was not.
+    /// Every promise was kept, but a threshold was missed.
     case missed
   }
 
-  /// One line of what was done: "visitors" and "2,000".
+  /// One line of the setup: "Visitors" and "2,000".
   struct Line: Codable, Equatable {
     var label: String
     var value: String
   }
 
-  /// A step of the chain that must be equal: sent = committed = shown.
+  /// One of the counts that must be equal: sent = committed = delivered.
   struct Proof: Codable, Equatable {
     var label: String
     var count: Int
     var note: String
   }
 
-  /// Something that happened to the run at a moment: a fault, an outage that was seen.
+  /// Something that happened during the run: an injected fault, or an observed outage.
   struct Event: Codable, Equatable {
     var name: String
-    /// From the begin of the load.
+    /// From the start of the load.
     var atSeconds: Double
     var lastsSeconds: Double
   }
 
-  /// Ours against a peer's, or one build's against another's, in the same run.
+  /// A comparison within the run: with a peer, or of two builds.
   struct Comparison: Codable, Equatable {
     var label: String
-    /// Empty for a number without one.
+    /// Empty for a number without a unit.
     var unit: String
     var ours: Double
     var theirs: Double
     var peer: String
-    /// ours / theirs: the median of the rounds, the smallest and the largest.
+    /// ours / theirs: the median, smallest and largest of the rounds.
     var ratio: Double
     var ratioMin: Double
     var ratioMax: Double
     var isLessBetter: Bool
-    /// What the ratio must be at most, or at least, as `isLessBetter` says.
+    /// The bound of the ratio: upper or lower by `isLessBetter`.
     var goal: Double?
   }
 
-  /// Batches of so many messages: from `from` to below the next bucket's.
+  /// The number of batches with `from` messages up to the next bucket's `from`.
   struct BatchBucket: Codable, Equatable {
     var from: Int
     var count: Int
   }
 
-  /// Figures of every second. A column has a value, or nil, for each element of `seconds`.
+  /// Figures of every second. A column has a value or nil for each element of `seconds`.
   struct Series: Codable, Equatable {
-    /// The end of each interval, from the begin of the load.
+    /// The end of each interval, from the start of the load.
     var seconds: [Double] = []
     var columns: [String: [Double?]] = [:]
   }
@@ -72,7 +72,7 @@ struct RunRecord: Codable, Equatable {
   struct ThresholdVerdict: Codable, Equatable {
     var figure: String
     var condition: String
-    /// Nil: this run has no such figure, and the threshold is missed.
+    /// Nil when the run has no such figure; the threshold is then missed.
     var value: Double?
     var isKept: Bool
   }
@@ -84,15 +84,15 @@ struct RunRecord: Codable, Equatable {
   var meta = Meta()
   var setup: [Line] = []
   var proof: [Proof] = []
-  /// Broken promises by kind; all must be 0. Empty where a command has none to check.
+  /// Broken promises by kind; all must be 0. Empty for a command without such checks.
   var invariants: [String: Int] = [:]
   var figures: [String: Double] = [:]
   var latencies: [String: LatencyRecord] = [:]
   var series = Series()
   var batches: [BatchBucket] = []
-  /// "retries", "refusals", "closes", each by its code.
+  /// "retries", "refusals" and "closes", each by code.
   var outcomes: [String: [String: Int]] = [:]
-  /// Where a command repeats itself: the figures of each round.
+  /// The figures of each round, for commands with rounds.
   var rounds: [[String: Double]] = []
   var comparisons: [Comparison] = []
   var thresholds: [ThresholdVerdict] = []
@@ -104,10 +104,10 @@ struct RunRecord: Codable, Equatable {
     self.title = title
   }
 
-  /// A figure of the run, by its name in `Figure.all`.
+  /// Sets a figure by its name in `Figure.all`.
   mutating func set(_ name: String, _ value: Double) {
     precondition(Figure.named(name) != nil, "add \(name) to Figure.all")
-    // Neither JSON nor a chart knows what is not a number.
+    // Neither JSON nor a chart can represent infinity or NaN.
     if value.isFinite { figures[name] = value }
   }
 
@@ -117,7 +117,7 @@ struct RunRecord: Codable, Equatable {
     setup.append(Line(label: label, value: value))
   }
 
-  /// A latency with its figures `NAME_p50_ms`, `NAME_p99_ms`, `NAME_p999_ms` and `NAME_max_ms`.
+  /// Adds a latency and its figures `NAME_p50_ms`, `NAME_p99_ms`, `NAME_p999_ms` and `NAME_max_ms`.
   mutating func add(latency name: String, _ histogram: Histogram<UInt64>) {
     guard histogram.totalCount > 0 else { return }
     let record = LatencyRecord(microseconds: histogram)
@@ -136,7 +136,7 @@ struct RunRecord: Codable, Equatable {
   }
 }
 
-/// A whole histogram as its percentile curve: close enough to draw and to compare, and small.
+/// A histogram as its percentile curve: small, and exact enough to draw and compare.
 struct LatencyRecord: Codable, Equatable {
   var count = 0
   var meanMilliseconds = 0.0
@@ -144,7 +144,7 @@ struct LatencyRecord: Codable, Equatable {
   var percentiles: [Double] = []
   var milliseconds: [Double] = []
 
-  /// Evenly spaced as the curve is drawn: logarithmic towards 100.
+  /// Evenly spaced on the drawn axis, which is logarithmic towards 100.
   private static let percentilesWanted: [Double] = {
     var wanted: Set<Double> = [0, 50, 75, 90, 95, 99, 99.9]
     for step in 1...60 {
@@ -158,7 +158,7 @@ struct LatencyRecord: Codable, Equatable {
     guard count > 0 else { return }
     meanMilliseconds = rounded(histogram.mean / 1000)
     maxMilliseconds = rounded(Double(histogram.max) / 1000)
-    // Beyond one in `count` there is only the largest value.
+    // Beyond one in `count` only the largest value remains.
     let last = 100 - 100 / Double(count)
     for percentile in LatencyRecord.percentilesWanted where percentile <= max(last, 50) {
       percentiles.append(percentile)
@@ -168,13 +168,13 @@ struct LatencyRecord: Codable, Equatable {
     milliseconds.append(maxMilliseconds)
   }
 
-  /// At the next percentile that is known; 0 without any.
+  /// The value at the next recorded percentile; 0 without any.
   func at(_ percentile: Double) -> Double {
     percentiles.firstIndex { $0 >= percentile }.map { milliseconds[$0] } ?? 0
   }
 }
 
-/// Digits that a measurement does not have only make files longer.
+/// Removes insignificant digits, to keep files small.
 func rounded(_ value: Double, places: Int = 3) -> Double {
   let scale = pow(10, Double(places))
   return (value * scale).rounded() / scale
@@ -219,7 +219,7 @@ enum ReportFailure: Error, CustomStringConvertible {
     switch self {
     case .unreadable(let path): "\(path) cannot be read"
     case .malformed(let path, let why):
-      "\(path) is no report of `chirrup-load … --json` (\(why.prefix(200)))"
+      "\(path) is not a report of `chirrup-load … --json` (\(why.prefix(200)))"
     case .foreign(let path, let format):
       "\(path) has the format \(format); this program reads \(RunRecord.format)"
     case .unwritable(let path, let why): "\(path) cannot be written: \(why)"

@@ -1,7 +1,6 @@
-/// Seconds in which something waited and nothing was acknowledged: what an outage looks like from
-/// outside, whatever its cause.
+/// Seconds with messages in flight but without acks: an outage as clients see it, of any cause.
 extension RunRecord.Series {
-  /// Shorter ones are scheduling.
+  /// Shorter gaps are caused by scheduling.
   private static let secondsMin = 2.0
   private static let stallsMax = 100
 

@@ -1,10 +1,9 @@
-/// A block of lines at the end of a terminal that is redrawn in place, and taken away at the end,
-/// however that comes.
+/// A block of lines at the end of a terminal that is redrawn in place and removed at the end.
 import Foundation
 import Kernel
 
 struct Terminal: ~Copyable {
-  /// Nil where nobody looks: a pipe, a file, or a terminal that cannot move its cursor.
+  /// Nil for a pipe, a file, or a terminal that cannot move its cursor.
   init?() {
     let environment = ProcessInfo.processInfo.environment
     guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb" else { return nil }
@@ -33,7 +32,7 @@ struct Terminal: ~Copyable {
     if lineCount > 0, columns >= lastColumns {
       text += "\u{1B}[\(lineCount)A\r"
     }
-    // Narrower than before, the old lines have wrapped: they are left, and a new block begins.
+    // On a narrower terminal the old lines have wrapped: they stay, and a new block begins.
     let shown = lines.prefix(max(1, rows - 1))
     for line in shown { text += "\(line)\u{1B}[K\n" }
     text += "\u{1B}[J"
@@ -42,7 +41,7 @@ struct Terminal: ~Copyable {
     write(text)
   }
 
-  /// As it was before the first drawing.
+  /// Removes the block.
   mutating func clear() {
     guard lineCount > 0 else { return }
     write("\u{1B}[\(lineCount)A\r\u{1B}[J\u{1B}[?25h")

@@ -1,9 +1,9 @@
-/// A limit of a figure: `ack_p99_ms < 10`. A run that misses one ends with a status of its own.
+/// A limit of a figure: `ack_p99_ms < 10`. A missed limit has its own exit status.
 import ArgumentParser
 
 struct Threshold: Equatable, Sendable {
   enum Comparison: String, CaseIterable, Sendable {
-    // The longer ones first: they are looked for in this order.
+    // Longer operators first, because they are matched in this order.
     case atMost = "<="
     case atLeast = ">="
     case equal = "=="
@@ -44,17 +44,17 @@ enum ThresholdFault: Error, Equatable, CustomStringConvertible {
   var description: String {
     switch self {
     case .unknownFigure(let name, let meant):
-      "there is no figure \(name)" + (meant.map { "; did you mean \($0)?" } ?? "")
+      "unknown figure \(name)" + (meant.map { "; did you mean \($0)?" } ?? "")
         + " (chirrup-load figures lists them)"
     case .malformed(let text):
-      "\"\(text)\" is no threshold: one is < 10, <= 10, > 10, >= 10, == 10, != 10, or 10 alone, "
+      "\"\(text)\" is not a threshold, such as < 10, <= 10, > 10, >= 10, == 10, != 10, or 10 alone, "
         + "which is == 10"
     }
   }
 }
 
 extension Threshold {
-  /// The condition alone, as a profile has it: `< 10`, or `0`, which means `== 0`.
+  /// A condition without a name, as in a profile: `< 10`; `0` means `== 0`.
   init(figure: String, condition: String) throws(ThresholdFault) {
     guard Figure.named(figure) != nil else {
       throw .unknownFigure(figure, meant: nearest(to: figure, among: Figure.all.map(\.name)))
@@ -70,7 +70,7 @@ extension Threshold {
     self.init(figure: figure, comparison: comparison, limit: limit)
   }
 
-  /// With the figure's name before it: `ack_p99_ms<10`.
+  /// A condition with a name: `ack_p99_ms<10`.
   init(_ text: String) throws(ThresholdFault) {
     let name = text.trimmed.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
     let condition = text.trimmed.dropFirst(name.count).trimmed
@@ -95,14 +95,14 @@ func shortest(_ value: Double) -> String {
   value == value.rounded() && abs(value) < 1e15 ? String(Int(value)) : String(value)
 }
 
-/// The name that was probably meant: few letters away, and not a different word.
+/// The most similar name, for a suggestion; nil if none is similar enough.
 func nearest(to name: String, among names: [String]) -> String? {
   let scored = names.map { (name: $0, distance: distance(name, $0)) }
   guard let best = scored.min(by: { $0.distance < $1.distance }) else { return nil }
   return best.distance <= max(2, name.count / 3) ? best.name : nil
 }
 
-/// Levenshtein's: insertions, deletions and replacements.
+/// The Levenshtein distance: insertions, deletions and replacements.
 private func distance(_ one: String, _ other: String) -> Int {
   let (one, other) = (Array(one.utf8.prefix(100)), Array(other.utf8.prefix(100)))
   var row = Array(0...other.count)

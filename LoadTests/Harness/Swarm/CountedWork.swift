@@ -1,4 +1,4 @@
-/// The course that `echo` and `fanout` have alike: a warm-up, the measured time, the last replies.
+/// The phases that `echo` and `fanout` share: a warm-up, the measured time, the last replies.
 import Primitives
 
 enum WorkStage {
@@ -8,18 +8,18 @@ enum WorkStage {
 protocol CountedWork: ~Copyable {
   var course: WorkCourse { get }
   var stage: WorkStage { get set }
-  /// Echoes or deliveries so far, and messages that everybody got.
+  /// Echoes or deliveries so far, and messages that all subscribers have.
   var counts: (messages: Int, published: Int) { get }
   /// See `Swarm`.
   var polledNanoseconds: Int64 { get }
   mutating func go(until limit: Instant) throws
-  /// Awaits what is on its way.
+  /// Waits for messages in flight.
   mutating func drain() throws
 }
 
 extension CountedWork where Self: ~Copyable {
-  /// What was counted goes into the figures; messages are under way since `start`. Returns how many
-  /// messages everybody got.
+  /// Adds the counts to the figures; messages have been in flight since `start`. Returns the number
+  /// of messages that all subscribers have.
   mutating func count(from start: Instant, into figures: inout WorkFigures) throws -> Int {
     try go(until: start.advanced(byMilliseconds: course.warmUpMilliseconds))
     let begin = try ProcessorTime(server: course.pid, polled: polledNanoseconds)

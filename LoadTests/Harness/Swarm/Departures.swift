@@ -1,6 +1,6 @@
-/// When the messages in flight left, a ring for each connection: those that left together have one
-/// time, and are recorded together. Times are microseconds in 32 bits: a message is back within an
-/// hour.
+/// The departure times of messages in flight, in a ring buffer per connection. Messages that left
+/// together have one time and are recorded together. Times are microseconds in 32 bits, so a round
+/// trip must take less than an hour.
 import Histogram
 import Primitives
 
@@ -10,7 +10,7 @@ struct Departures {
   private var heads: [UInt32]
   private var tails: [UInt32]
 
-  /// `each` messages of a connection are in flight at most.
+  /// `each` is the most messages in flight per connection.
   init(connections: Int, each: Int) {
     self.each = each
     times = Array(repeating: 0, count: connections * each)
@@ -30,7 +30,7 @@ struct Departures {
     tails[index] = UInt32(tail)
   }
 
-  /// The oldest `count` have come back.
+  /// The oldest `count` messages have returned.
   mutating func arrive(
     _ index: Int, _ count: Int, _ now: Instant, _ latency: inout Histogram<UInt64>, records: Bool
   ) {
@@ -53,14 +53,14 @@ struct Departures {
   }
 }
 
-/// From microseconds to ten minutes, three digits.
+/// Microseconds to ten minutes, three significant digits.
 func latencyHistogram() -> Histogram<UInt64> {
   Histogram(
     lowestDiscernibleValue: 1, highestTrackableValue: latencyMicrosecondsMax,
     numberOfSignificantValueDigits: .three)
 }
 
-/// Message `number` of so many a second.
+/// The due time of message `number` at this rate per second.
 func due(_ number: Int, from start: Instant, _ rate: Double) -> Instant {
   Instant(nanoseconds: start.nanoseconds + Int64(Double(number) * 1e9 / rate))
 }

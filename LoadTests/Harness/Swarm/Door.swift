@@ -1,16 +1,15 @@
-/// Where a swarm connects, and what is said at the door: one opening handshake (RFC 6455 §4.1) for
-/// all its connections, made once.
+/// The destination of a swarm's connections, and the opening handshake (RFC 6455 §4.1) that all of
+/// them share.
 ///
-/// The key is the same for all of them: there is no cache between a load test and its server that
-/// could mistake one answer for another's. The first answer is judged by every rule, the others by
-/// their status and accept value.
+/// All connections use the same key, because no cache lies between a load test and its server. The
+/// first answer is validated completely, the others by status and accept value only.
 import Kernel
 import Primitives
 import Wire
 
 struct Door {
   let target: Target
-  /// Bytes go both ways without any handshake or frame.
+  /// Plain bytes, without handshake and frames.
   let isBare: Bool
   let request: [UInt8]
   private let upgrade: UpgradeRequest
@@ -29,7 +28,7 @@ struct Door {
     accept = Array(Upgrade.acceptValue(forKey: upgrade.key).utf8)
   }
 
-  /// Nil while the head is not whole; otherwise its length, or what is wrong with it.
+  /// Nil while the head is incomplete; otherwise its length, or the reason to reject it.
   mutating func judge(_ bytes: [UInt8]) -> Result<Int, Refusal>? {
     bytes.withRawSpan { span in
       var scanner = HeadScanner()
@@ -41,7 +40,7 @@ struct Door {
         case .accepted(let subprotocol) where subprotocol == upgrade.subprotocol:
           hasJudged = true
           return .success(count)
-        case .accepted: return .failure(Refusal(label: "subprotocol that was not asked for"))
+        case .accepted: return .failure(Refusal(label: "subprotocol that was not requested"))
         case .refused(let status): return .failure(Refusal(label: "http \(status)"))
         case .invalid(let reason): return .failure(Refusal(label: "bad handshake: \(reason)"))
         }
@@ -73,16 +72,16 @@ struct Refusal: Error, Equatable {
 }
 
 extension Target {
-  /// The gateway's chat, which has a subprotocol; a peer's echo or topic has none.
+  /// Whether it is the gateway's chat, which has a subprotocol; an echo or a peer has none.
   var isChat: Bool { path.hasPrefix("/api/v1/ws") }
 }
 
-/// The addresses of this machine that connections come from.
+/// The local source addresses of connections.
 ///
-/// An address has 28,000 ports for one server, a connection that has ended keeps its port for a
-/// minute, and the search for a free one becomes slow long before. All of 127.0.0.0/8 is this
-/// machine, so each process takes addresses of its own there, and the next one for every 10,000
-/// connections. To another machine it is the kernel that chooses.
+/// An address has 28,000 ports per server, a closed connection keeps its port for a minute, and the
+/// search for a free port becomes slow long before that. All of 127.0.0.0/8 is local, so each
+/// process uses its own addresses there, and the next one for every 10,000 connections. For remote
+/// servers the kernel chooses.
 struct SourceAddresses {
   private let first: UInt32
   private let isLoopback: Bool
@@ -91,7 +90,7 @@ struct SourceAddresses {
 
   init(to target: Target, process: Int32) {
     isLoopback = target.address.isLoopback && target.address.isVersion4
-    // 127.x.y.1 to .254: 16 bits of the process id are x and y, and x is not 0.
+    // 127.x.y.1 to .254: x and y are 16 bits of the process id, and x is not 0.
     first = 0x7F00_0001 | UInt32(truncatingIfNeeded: process) << 8 & 0x00FF_FF00 | 0x0010_0000
   }
 

@@ -1,30 +1,30 @@
-/// The messages that a workload sends over and over, framed and masked once, one behind the other:
-/// whatever number of them is due leaves in one send, straight from here.
+/// The messages of a workload, framed and masked once, stored consecutively: any number of due
+/// messages is sent in one call from this buffer.
 ///
-/// Each is another text, so that one that is left out, doubled or mixed up shows: message `number`
-/// of a connection has text `number % count`.
+/// Texts differ, so that a lost, duplicated or reordered message is detected: message `number` of a
+/// connection has text `number % count`.
 import Primitives
 import Wire
 
 struct FrameRing {
-  /// Different messages.
+  /// The number of different messages.
   let count: Int
   let payloadByteCount: Int
-  /// What is sent for one message, and what comes back.
+  /// Bytes sent for one message, and bytes of its echo.
   let frameByteCount: Int
   let shape: FrameShape?
-  /// Frames for the socket: `count`, and again as many as can be due at once.
+  /// Frames for the socket: `count`, and the number that can be sent at once again.
   let frames: [UInt8]
-  /// Their texts, one behind the other.
+  /// Their texts, consecutive.
   let payloads: [UInt8]
 
   private static let alphabet = Array(
     "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
-  /// All of it should stay in the processor's cache beside what is received.
+  /// Small enough for the processor's cache, beside the received bytes.
   private static let bytesMax = 32_768
   private static let maskKey: UInt32 = 0x6B3D_91A7
 
-  /// `atOnce` messages at most are sent in one piece. Bare bytes have no frames around them.
+  /// `atOnce` is the most messages in one send. Plain bytes have no frames.
   init(payloadByteCount: Int, atOnce: Int, isBare: Bool) {
     precondition(payloadByteCount > 0 && atOnce > 0, "there is something to send")
     self.payloadByteCount = payloadByteCount
@@ -56,7 +56,7 @@ struct FrameRing {
     self.payloads = payloads
   }
 
-  /// Where the next bytes of a connection lie that has sent up to `position` and owes `owed` more.
+  /// The next bytes for a connection that has sent up to `position` and owes `owed` more.
   func range(position: Int, owed: Int) -> Range<Int> {
     position..<min(position + owed, frames.count)
   }
@@ -71,7 +71,7 @@ struct FrameRing {
   }
 }
 
-/// Eight bytes a step.
+/// Compares eight bytes in a step.
 func areEqual(_ one: RawSpan, _ other: RawSpan) -> Bool {
   let count = one.byteCount
   guard count == other.byteCount else { return false }

@@ -1,38 +1,37 @@
-/// Walks the frames of one server (RFC 6455 §5.2) through a stream that may be cut anywhere, and
-/// keeps nothing of it but a header's bytes: 32 bytes a connection, however long the messages are.
+/// Parses the frames of one server (RFC 6455 §5.2) in a stream of arbitrary pieces. It stores only
+/// a header: 32 bytes per connection, independent of message sizes.
 ///
-/// The workloads count what comes back faster than `MessageDecoder` could hand it up, and it is not
-/// the gateway's own code that judges its frames here. Invariant: after a throw it is not used
-/// again.
+/// It counts messages faster than `MessageDecoder` could, and it does not rely on the gateway's
+/// code to verify the gateway's frames. Invariant: it is not used after a throw.
 import Primitives
 import Wire
 
 struct FrameWalker {
   enum Step: Equatable {
-    /// Everything has been taken.
+    /// All bytes were consumed.
     case needMoreBytes
-    /// Payload of a message, at this place of the bytes; `isEnd` when the message is whole with it.
+    /// Payload of a message in this range; `isEnd` with the last byte of the message.
     case data(Range<Int>, isEnd: Bool)
-    /// Payload of a ping, a pong or a close, which may also come in pieces.
+    /// Payload of a ping, pong or close, possibly in pieces.
     case control(Opcode, Range<Int>, isEnd: Bool)
   }
 
-  /// Payload bytes of the frame that have not come yet.
+  /// Missing payload bytes of the current frame.
   private var missing = 0
   private var header: [10 of UInt8] = [10 of UInt8](repeating: 0)
   private var headerCount: UInt8 = 0
-  /// Of the frame whose payload is awaited.
+  /// Of the current frame.
   private var opcode = Opcode.continuation
   private var isFinal = false
   private var isInPayload = false
-  /// A fragment has come and the last one has not.
+  /// A fragment was received, but not the last one.
   private var isInMessage = false
 
-  /// Nothing of a message, and nothing of a frame, has come yet.
+  /// Whether the next byte begins a message.
   var isBetweenMessages: Bool { !isInPayload && !isInMessage && headerCount == 0 }
 
-  /// Takes whole messages that begin with exactly these header bytes: how many there are at
-  /// `offset`. Everything else is left to `next`.
+  /// Consumes whole messages that begin with exactly these header bytes, and returns their number.
+  /// Everything else is left to `next`.
   @inline(__always)
   func takeWhole(_ shape: FrameShape, _ bytes: RawSpan, _ offset: inout Int) -> Int {
     guard isBetweenMessages, shape.hasShortHeader else { return 0 }
@@ -63,7 +62,7 @@ struct FrameWalker {
     return .data(range, isEnd: isEnd)
   }
 
-  /// The header of a whole text of less than 64 KiB, if that is what is next: nearly always.
+  /// Consumes the header of a whole text message below 64 KiB, the usual case.
   @inline(__always)
   private mutating func takeTextHeader(_ bytes: RawSpan, _ offset: inout Int) -> Bool {
     guard isBetweenMessages, bytes.byteCount &- offset >= 4,
@@ -75,7 +74,7 @@ struct FrameWalker {
       offset &+= 2
     } else {
       missing = Int(bytes.uint16(at: offset &+ 2))
-      // The general way says what is wrong.
+      // The general parser determines the error.
       guard short == 126, missing > 125 else {
         missing = 0
         return false
@@ -89,7 +88,7 @@ struct FrameWalker {
     return true
   }
 
-  /// Whether the header is whole.
+  /// Whether the header is complete.
   private mutating func takeHeader(
     _ bytes: RawSpan, _ offset: inout Int
   ) throws(FrameFault) -> Bool {
@@ -106,19 +105,19 @@ struct FrameWalker {
     return true
   }
 
-  /// As far as it is known: 2, 4 or 10.
+  /// As far as known: 2, 4 or 10.
   private var headerByteCount: Int {
     if headerCount < 2 { return 2 }
     return header[1] == 126 ? 4 : header[1] == 127 ? 10 : 2
   }
 
   private mutating func checkFirst() throws(FrameFault) {
-    // §5.2: no extension has been offered.
+    // §5.2: no extension was offered.
     guard header[0] & 0x70 == 0 else { throw .reservedBits }
     guard let opcode = Opcode(rawValue: header[0] & 0x0F) else { throw .reservedOpcode }
     self.opcode = opcode
     isFinal = header[0] & 0x80 != 0
-    // §5.5 and §5.4: control frames are whole, and messages do not mix.
+    // §5.4 and §5.5: control frames are not fragmented, and messages are not interleaved.
     if opcode.isControl {
       guard isFinal else { throw .controlFragmented }
     } else if opcode == .continuation {
@@ -138,7 +137,7 @@ struct FrameWalker {
     let count = Int(headerCount)
     var length = 0
     for index in count == 2 ? 1..<2 : 2..<count {
-      // §5.2: the most significant bit of the long form is 0.
+      // §5.2: the most significant bit of the 64-bit length is 0.
       guard length >> 55 == 0 else { throw .lengthOutOfRange }
       length = length << 8 | Int(header[index])
     }
@@ -151,11 +150,11 @@ struct FrameWalker {
   }
 }
 
-/// A whole, unmasked frame of a payload whose length is known: what a server's reply begins with.
+/// The header of a whole, unmasked frame with a known payload length, as of a server's reply.
 struct FrameShape: Equatable {
   let payloadByteCount: Int
   let headerByteCount: Int
-  /// The first two bytes, and the two behind them.
+  /// The first two bytes, and the following two.
   let first: UInt16
   let second: UInt16
 
@@ -169,6 +168,6 @@ struct FrameShape: Equatable {
   }
 
   var frameByteCount: Int { headerByteCount + payloadByteCount }
-  /// Frames above 64 KiB are rare enough for the general way.
+  /// Frames above 64 KiB are left to the general parser.
   var hasShortHeader: Bool { headerByteCount < 10 }
 }

@@ -1,17 +1,17 @@
-/// Processor time of the server and of this process between two moments, to the nanosecond:
-/// `schedstat` of each of the server's threads (proc_pid_schedstat(5)), since `stat` counts in
-/// hundredths of a second and the server's handshakes may take no more than a few of them.
+/// Processor time of the server and of this process between two moments, in nanoseconds: from
+/// `schedstat` of each thread (proc_pid_schedstat(5)), because `stat` counts in hundredths of a
+/// second, and many handshakes take less.
 import Foundation
 import Kernel
 import Primitives
 
 struct ProcessorTime {
   let at: Instant
-  /// By thread; nil where no process was given.
+  /// By thread; nil without a server process.
   private let server: [Int: Int64]?
   private let client: Int64
 
-  /// `polled` is what this thread has spent on waiting, which is not counted.
+  /// `polled` is the time that this thread spent waiting, which is subtracted.
   init(server process: Int?, polled: Int64 = 0) throws {
     server = try process.map { try ProcessorTime.threads(of: $0) }
     client = SystemClock.threadTimeNanoseconds() - polled
@@ -35,7 +35,7 @@ struct ProcessorTime {
     return difference
   }
 
-  /// Of all threads that a process has now; nil when there is none of that number.
+  /// Sum of all current threads of a process; nil when it does not exist.
   static func nanoseconds(of process: Int) -> Int64? {
     (try? threads(of: process))?.values.reduce(0, +)
   }
@@ -56,7 +56,7 @@ struct ProcessorTime {
   }
 }
 
-/// Why a workload could not run, in words.
+/// The reason why a workload could not run.
 enum WorkFailure: Error, CustomStringConvertible {
   case noProcess(Int)
   case notSubscribed(String)
@@ -65,12 +65,12 @@ enum WorkFailure: Error, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .noProcess(let process): "--pid: there is no process \(process)"
-    case .notSubscribed(let why): "not everybody could subscribe: \(why)"
+    case .noProcess(let process): "--pid: no process has the id \(process)"
+    case .notSubscribed(let why): "not all connections could subscribe: \(why)"
     case .notOpened(let open, let wanted, let endings):
       "\(open) of \(wanted) connections opened; "
         + (endings.isEmpty
-          ? "the others got no answer: is that the server's address and path?"
+          ? "the others got no answer: check the server's address and path"
           : "the others ended: \(list(endings))")
     case .tooManyDescriptors(let needed, let allowed):
       "\(needed) descriptors are needed, \(allowed) allowed (ulimit -n)"

@@ -1,40 +1,40 @@
-/// What connections are owed and have got of the messages of a ring: pure, bytes go in and a count
+/// The sent and received messages of connections that use a ring; pure, bytes go in and a count
 /// comes out.
 ///
-/// Every message's length and place in its connection's order are known from the frames alone. Its
-/// text is compared with what was sent for one read in 64, or always.
+/// A message's length and order are known from the frames alone. The text is compared for one read
+/// in 64, or always.
 import Primitives
 import Wire
 
 struct RingBook {
   struct Peer {
     var walker = FrameWalker()
-    /// Messages for which bytes were put into `owed`, and those that came back.
+    /// Messages whose bytes were added to `owed`, and returned messages.
     var sent = 0
     var received = 0
-    /// Payload of the message that has come in part.
+    /// Received payload bytes of an incomplete message.
     var partial = 0
-    /// Where in the ring the next byte for the socket lies, and how many there are.
+    /// The offset of the next byte to send in the ring, and the number of bytes to send.
     var position = 0
     var owed = 0
   }
 
   let ring: FrameRing
   var peers: [Peer]
-  /// Messages that everybody is to get; nil where each gets what it sends.
+  /// Messages that all connections receive; nil where each receives its own.
   var published: Int?
-  /// Messages that came back, on all connections.
+  /// Returned messages of all connections.
   private(set) var total = 0
   private(set) var verified = 0
   private(set) var problems: [String] = []
-  /// Whole control frames that somebody has to answer.
+  /// Complete control frames that need an answer.
   private(set) var controls: [(peer: Int, opcode: Opcode, payload: [UInt8])] = []
 
   private let verifiesAll: Bool
   private var unverifiedReads = 0
   private var pieces: [Int: [UInt8]] = [:]
 
-  /// Reads for each one of which the text is compared.
+  /// One read in this many is compared.
   private static let sampleEvery = 64
   private static let problemsMax = 10
 
@@ -44,7 +44,7 @@ struct RingBook {
     peers = Array(repeating: Peer(), count: connections)
   }
 
-  /// Takes what a connection has received: how many messages are whole with it.
+  /// Takes the received bytes of a connection; returns the number of messages that they complete.
   mutating func take(_ index: Int, _ bytes: RawSpan) -> Int {
     let before = peers[index].received
     if let shape = ring.shape {
@@ -55,7 +55,7 @@ struct RingBook {
     let count = peers[index].received - before
     total += count
     if peers[index].received > published ?? peers[index].sent {
-      note("connection \(index): more came back than was sent")
+      note("connection \(index): more messages returned than were sent")
     }
     return count
   }
@@ -111,7 +111,7 @@ struct RingBook {
       if !ring.matches(
         bytes.extracting(payload..<payload + shape.payloadByteCount), number: number, offset: 0)
       {
-        note("connection \(index): message \(number) came back with another text")
+        note("connection \(index): message \(number) returned with another text")
       }
     }
   }
@@ -121,12 +121,12 @@ struct RingBook {
   ) {
     let number = peers[index].received
     if isSampled, !ring.matches(piece, number: number, offset: peers[index].partial) {
-      note("connection \(index): message \(number) came back with another text")
+      note("connection \(index): message \(number) returned with another text")
     }
     peers[index].partial += piece.byteCount
     guard isEnd else { return }
     if peers[index].partial != ring.payloadByteCount {
-      note("connection \(index): message \(number) came back with \(peers[index].partial) bytes")
+      note("connection \(index): message \(number) returned with \(peers[index].partial) bytes")
     }
     if isSampled { verified += 1 }
     peers[index].partial = 0
@@ -141,7 +141,7 @@ struct RingBook {
     if isEnd { controls.append((index, opcode, payload)) } else { pieces[index] = payload }
   }
 
-  /// Without frames a message is so many bytes.
+  /// Without frames a message is a fixed number of bytes.
   private mutating func takeBare(_ index: Int, _ bytes: RawSpan) {
     let size = ring.payloadByteCount
     guard isNextSampled() else {
@@ -158,7 +158,7 @@ struct RingBook {
       if !ring.matches(
         bytes.extracting(offset..<end), number: peers[index].received, offset: partial)
       {
-        note("connection \(index): message \(peers[index].received) came back with other bytes")
+        note("connection \(index): message \(peers[index].received) returned with other bytes")
       }
       verified += 1
       let isWhole = partial + end - offset == size

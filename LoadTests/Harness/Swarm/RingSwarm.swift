@@ -1,5 +1,5 @@
-/// A swarm whose connections send the messages of a ring, and get such messages: what `echo` and
-/// the fan-out of plain servers have in common.
+/// A swarm whose connections send and receive the messages of a ring: shared by `echo` and the
+/// fan-out of other servers.
 import Kernel
 import Primitives
 import Wire
@@ -8,7 +8,7 @@ struct RingSwarm: ~Copyable {
   private(set) var swarm: Swarm
   var book: RingBook
   private var buffer = [UInt8](repeating: 0, count: Swarm.bufferByteCount)
-  /// Pongs that wait for the end of a frame.
+  /// Pongs that wait for the end of a partly sent frame.
   private var delayed: [Int: [UInt8]] = [:]
   private let connections: Int
 
@@ -24,9 +24,9 @@ struct RingSwarm: ~Copyable {
     book = RingBook(ring: ring, connections: connections, verifiesAll: course.verify)
   }
 
-  // MARK: The course
+  // MARK: Phases
 
-  /// Until all are open; `door` says where a connection goes.
+  /// Opens all connections; `door` gives the kind of each.
   mutating func open(_ door: (Int) -> Int) throws {
     let limit = SystemClock.now().advanced(byMilliseconds: RingSwarm.openSecondsMax * 1000)
     while swarm.openCount < connections {
@@ -44,7 +44,7 @@ struct RingSwarm: ~Copyable {
     }
   }
 
-  /// Says goodbye to everybody, and does not wait for answers.
+  /// Sends close frames to all without waiting for answers.
   mutating func close() {
     guard book.ring.shape != nil else { return }
     var goodbye: [UInt8] = []
@@ -54,7 +54,7 @@ struct RingSwarm: ~Copyable {
     }
   }
 
-  /// What went wrong, whoever saw it.
+  /// Problems of the swarm and of the book.
   var problems: [String] {
     let endings = swarm.endings
     return book.problems + (endings.isEmpty ? [] : ["connections ended: \(list(endings))"])
@@ -69,7 +69,7 @@ struct RingSwarm: ~Copyable {
 
   var eventCount: Int { swarm.eventCount }
 
-  /// What an event brought: the connection, and the messages that are whole with it.
+  /// Handles an event: returns the connection, and the number of messages that it completed.
   @inline(__always)
   mutating func handle(_ position: Int) throws(Errno) -> (index: Int, count: Int) {
     let event = swarm.event(position)
@@ -83,7 +83,7 @@ struct RingSwarm: ~Copyable {
     return (index, count)
   }
 
-  /// So many messages more leave as soon as there is room.
+  /// Queues `count` more messages; they are sent when the socket has room.
   @inline(__always)
   mutating func owe(_ index: Int, _ count: Int) throws(Errno) {
     book.peers[index].sent &+= count
@@ -131,7 +131,7 @@ struct RingSwarm: ~Copyable {
     }
   }
 
-  /// A pong stands between two frames: what has left of one comes to its end first.
+  /// Sends a delayed pong, after the end of a partly sent frame.
   private mutating func sayDelayed(_ index: Int) throws(Errno) {
     guard let pong = delayed[index] else { return }
     let size = book.ring.frameByteCount

@@ -1,8 +1,8 @@
-/// Many connections on one epoll, made to cost their process next to nothing: dense values in a
-/// slab, one receive buffer for all, a request made once, and no queue where none is needed. The
-/// workloads (`echo`, `fanout`, `upgrade`) own what travels; this type owns what carries it.
+/// Many connections on one epoll at minimal cost: dense values in a slab, one receive buffer, one
+/// shared request, and queues only where needed. The workloads (`echo`, `fanout`, `upgrade`) own
+/// the messages; this type owns the connections.
 ///
-/// One core of it must keep one core of the fastest server busy, or the figures are its own.
+/// One core must saturate one core of the fastest server, or the figures are those of the client.
 import Foundation
 import Kernel
 import OpenSSL
@@ -11,7 +11,7 @@ import Primitives
 struct Swarm: ~Copyable {
   enum Phase: UInt8 { case connecting, upgrading, open }
 
-  /// What a read brought; bytes went to the closure meanwhile.
+  /// The result of a read; received bytes went to the closure.
   enum Arrival { case bytes, nothing, opened, ended }
 
   struct Peer: ~Copyable {
@@ -22,7 +22,7 @@ struct Swarm: ~Copyable {
   }
 
   private(set) var openCount = 0
-  /// How connections ended, apart from those that were closed by us.
+  /// Ended connections by reason, without those that we closed.
   private(set) var endings: [String: Int] = [:]
   private(set) var begun = 0
   private var doors: [Door]
@@ -31,11 +31,11 @@ struct Swarm: ~Copyable {
   private let workspace = TLSWorkspace()
   private var events = Events(capacity: 1024)
   private var peers: Slab<Peer>
-  /// Heads that came in pieces, and bytes that found no room: both are rare.
+  /// Incomplete heads, and bytes that did not fit into a socket; both are rare.
   private var heads: [Int: [UInt8]] = [:]
   private var queues: [Int: [UInt8]] = [:]
   private let isPolling: Bool
-  /// Processor time of waiting: none of the work's.
+  /// Processor time spent polling, which is not the workload's.
   private(set) var polledNanoseconds: Int64 = 0
 
   static let bufferByteCount = 524_288
@@ -67,17 +67,17 @@ struct Swarm: ~Copyable {
   @inline(__always)
   func event(_ position: Int) -> Event { events[position] }
 
-  /// Events may name connections that have ended since.
+  /// Whether the connection exists; an event may refer to one that has ended.
   func contains(_ index: Int) -> Bool { peers.isOccupied(index) }
 
   func phase(_ index: Int) -> Phase { peers[index].phase }
 
-  /// Connections on their way to being open.
+  /// Connections that are not open yet.
   var underWay: Int { peers.count - openCount }
 
   // MARK: Opening
 
-  /// Begins one more connection: its index, or nil where the kernel refused it.
+  /// Starts one more connection and returns its index; nil where the kernel refused it.
   mutating func begin(door: Int = 0) throws(Errno) -> Int? {
     begun += 1
     let transport: Transport
@@ -89,8 +89,8 @@ struct Swarm: ~Copyable {
     }
     guard let id = peers.insert(Peer(transport: transport, door: UInt8(door))) else { return nil }
     let index = Int(id.index)
-    // On one machine the handshake of TCP is over before connect returns: the request then goes at
-    // once, and there is one event less.
+    // On one machine the TCP handshake is complete when connect returns: sending the request now
+    // saves an event.
     if case .some(true) = ask(index, isNew: true) {
       peers[index].phase = .upgrading
     } else if peers.contains(id) {
@@ -103,12 +103,12 @@ struct Swarm: ~Copyable {
     return index
   }
 
-  /// Sends the request: true when it has left, false when it must wait, nil when the connection has
-  /// ended.
+  /// Sends the request. Returns true when it was sent, false when it must wait, nil when the
+  /// connection has ended.
   private mutating func ask(_ index: Int, isNew: Bool) -> Bool? {
     let door = Int(peers[index].door)
-    // Bare bytes have no request, and TLS has a handshake first; both learn here whether there is
-    // a connection.
+    // Plain bytes have no request, and TLS has a handshake first; in both cases the connect must
+    // complete.
     if doors[door].isBare || doors[door].target.isSecure, isNew { return false }
     if doors[door].isBare { return true }
     let count = doors[door].request.count
@@ -122,7 +122,7 @@ struct Swarm: ~Copyable {
     return nil
   }
 
-  /// Room to write: the connection is there, or there is room again for what was queued.
+  /// The socket became writable: connected, or with room for queued bytes.
   mutating func writable(_ index: Int) throws(Errno) -> Arrival {
     if peers[index].phase == .connecting {
       if let error = try peers[index].transport.pendingError() {
@@ -132,7 +132,7 @@ struct Swarm: ~Copyable {
       guard case .bytes = peers[index].transport.sendUnsent() else { return .nothing }
       switch ask(index, isNew: false) {
       case .some(true): break
-      // TLS: the request waits for the end of its handshake, which comes by reading.
+      // TLS: the request waits for the end of the handshake.
       case .some(false):
         try setWaiting(index, false)
         return .nothing
@@ -150,7 +150,7 @@ struct Swarm: ~Copyable {
 
   // MARK: Receiving
 
-  /// Reads once. `take` gets the bytes of an open connection, in pieces where TLS has records.
+  /// Reads once. `take` gets the bytes of an open connection, with TLS one call per record.
   @inline(__always)
   mutating func receive(
     _ index: Int, _ buffer: inout [UInt8], _ take: (RawSpan) -> Void
@@ -199,7 +199,7 @@ struct Swarm: ~Copyable {
     }
   }
 
-  /// TLS, before the request: whether this has left with what was read.
+  /// Continues a TLS handshake; true when the request was sent.
   private mutating func shakeHands(_ index: Int) throws(Errno) -> Bool {
     switch peers[index].transport.sendUnsent() {
     case .bytes: break
@@ -219,8 +219,8 @@ struct Swarm: ~Copyable {
 
   // MARK: Sending
 
-  /// As many of the bytes as there is room for, or nil when the connection has ended. What is left
-  /// is the caller's, who is told by an event when there is room.
+  /// Sends as many bytes as fit; nil when the connection has ended. The caller keeps the rest and
+  /// gets an event when there is room.
   @inline(__always)
   mutating func send(_ index: Int, _ bytes: RawSpan) throws(Errno) -> Int? {
     let outcome = peers[index].transport.send(bytes)
@@ -242,7 +242,7 @@ struct Swarm: ~Copyable {
       switch outcome {
       case .bytes(let count):
         sent += count
-        // TLS seals a part at a time; a socket that took a part is full.
+        // TLS seals a part at a time; a plain socket that took a part is full.
         if sent < bytes.byteCount, count > 0, !peers[index].transport.hasUnsent {
           outcome = peers[index].transport.send(bytes, from: sent)
           continue
@@ -257,8 +257,8 @@ struct Swarm: ~Copyable {
     }
   }
 
-  /// Whole frames that are no part of a workload's stream: what does not fit is kept and sent when
-  /// there is room.
+  /// Sends whole frames outside a workload's stream, such as pongs; bytes that do not fit are
+  /// queued.
   mutating func say(_ index: Int, _ bytes: RawSpan) throws(Errno) {
     if queues[index] != nil {
       queues[index]?.append(bytes)
@@ -270,7 +270,7 @@ struct Swarm: ~Copyable {
     queues[index] = rest
   }
 
-  /// Nothing may be sent before what is queued.
+  /// Whether queued bytes must be sent first.
   func hasQueue(_ index: Int) -> Bool { !queues.isEmpty && queues[index] != nil }
 
   private mutating func flushQueue(_ index: Int) throws(Errno) -> Bool {
@@ -296,9 +296,9 @@ struct Swarm: ~Copyable {
       in: epoll, waits ? [.read, .write] : .read, datum: UInt64(index))
   }
 
-  // MARK: The end
+  // MARK: Ending
 
-  /// Frees a connection; `label` names a reason that is not ours.
+  /// Removes a connection; `label` is the reason if we did not close it.
   mutating func end(_ index: Int, _ label: String?) {
     guard peers.isOccupied(index) else { return }
     let peer = peers.remove(index)

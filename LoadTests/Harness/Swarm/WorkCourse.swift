@@ -1,21 +1,21 @@
-/// Options that the workloads share: how long, whose processor time.
+/// Options that the workloads share.
 import ArgumentParser
 import Foundation
 import Kernel
 
 struct WorkCourse: ParsableArguments {
-  @Option(help: "Seconds that are measured.")
+  @Option(help: "Measured seconds.")
   var seconds = 5.0
-  @Option(help: "Seconds before that.")
+  @Option(help: "Seconds of warm-up before.")
   var warmUp = 1.0
-  @Option(help: "Process id of the server, to report its processor time and memory.")
+  @Option(help: "The server's process id, for its processor time and memory.")
   var pid: Int?
-  @Flag(help: "Compare every payload, not some: for a proof, not for figures.")
+  @Flag(help: "Compare every payload instead of a sample; slower, so not for figures.")
   var verify = false
   @Flag(
     help: """
-      Never sleep while nothing comes: who sleeps has to be woken, which a server on the same \
-      machine does at its own cost. Wants a core of its own.
+      Poll without sleeping, because waking this process would cost a server on the same \
+      machine processor time. Needs a core of its own.
       """)
   var busyPoll = false
 
@@ -29,7 +29,7 @@ struct WorkCourse: ParsableArguments {
   }
 }
 
-/// Descriptors for so many connections, and a few.
+/// Ensures descriptors for this many connections and a few more.
 func allowDescriptors(_ connections: Int) throws {
   let needed = connections + 32
   let allowed = DescriptorLimit.raise()

@@ -1,4 +1,4 @@
-/// The figures of a workload as the record that every command has.
+/// A workload's figures as the common record of a run.
 import Foundation
 
 extension WorkFigures {
@@ -39,7 +39,7 @@ extension WorkFigures {
     }
   }
 
-  /// One object with the keys of both.
+  /// One JSON object with the keys of both.
   private struct Both: Encodable {
     let figures: WorkFigures
     let record: RunRecord
@@ -55,6 +55,7 @@ extension WorkFigures {
   }
 }
 
+/// The exit status is 1 for a broken promise, 2 for a run that could not take place.
 extension ReportOptions {
   /// Runs a workload and says what it found: 1 for a broken promise, 2 for a run that could not be.
   func run(work measure: () throws -> WorkFigures) throws {

@@ -1,5 +1,5 @@
-/// What a workload found, for people, as a record, and as JSON: the figures by their names in
-/// front, as `compare` reads them, and the record beside them.
+/// The figures of a workload for the terminal, as a record, and as JSON: the figures by name, as
+/// `compare` reads them, together with the record.
 import Foundation
 import Histogram
 import Primitives
@@ -31,22 +31,22 @@ struct WorkFigures: Encodable {
   var inFlight: Int?
   var subscribers: Int?
   var pending: Int?
-  /// Connections under way at once.
+  /// Connections that are opening at a time.
   var parallel: Int?
   var sizeBytes: Int?
-  /// Messages due a second, where they did not wait for answers.
+  /// Messages due per second; nil when they wait for replies.
   var rate: Double?
   var isBare = false
 
-  /// Echoes, deliveries or upgrades of the measured time.
+  /// Echoes, deliveries or upgrades in the measured time.
   var messages = 0
-  /// Of a fan-out: messages that everybody got.
+  /// For a fan-out: messages that all subscribers have.
   var published: Int?
   var seconds = 0.0
   var messagesPerSecond = 0.0
   var serverCpuSeconds: Double?
   var serverCpuUsPerMessage: Double?
-  /// Of one core.
+  /// Share of a core.
   var serverUtilisation: Double?
   var serverRssBytes: Int?
   var clientCpuSeconds = 0.0
@@ -54,8 +54,8 @@ struct WorkFigures: Encodable {
   var clientUtilisation = 0.0
   private(set) var latencyUs: Latency?
   private(set) var histogram: Histogram<UInt64>?
-  /// Payloads that were compared byte by byte; of all messages the length and the order of the
-  /// frames are known.
+  /// Payloads that were compared byte by byte; for all messages the frames' length and order were
+  /// checked.
   var verified = 0
   var warnings: [String] = []
   var problems: [String] = []
@@ -81,16 +81,16 @@ struct WorkFigures: Encodable {
   }
 
   mutating func judge() {
-    // Real-time classes get 95 % of a core.
+    // The real-time class is limited to 95 % of a core.
     if clientUtilisation >= 0.94 {
       if let serverUtilisation, serverUtilisation < clientUtilisation - 0.04 {
         warnings.append(
           "the client was the bottleneck: it used \(percent(clientUtilisation)) % of its core and "
-            + "the server \(percent(serverUtilisation)) %. The rate is the client's; the server's "
+            + "the server \(percent(serverUtilisation)) %. The rate is the client's limit; the server's "
             + "time for each message still counts")
       } else if serverUtilisation == nil {
         warnings.append(
-          "the client used \(percent(clientUtilisation)) % of its core; give --pid to see "
+          "the client used \(percent(clientUtilisation)) % of its core; use --pid to see "
             + "whether the server was as busy")
       }
     }
@@ -102,7 +102,7 @@ struct WorkFigures: Encodable {
     histogram = latency
   }
 
-  /// Everything but the histogram, which the record has as a curve.
+  /// All figures but the histogram, which the record contains as a curve.
   private enum CodingKeys: String, CodingKey {
     case workload, url, connections, inFlight, subscribers, pending, parallel, sizeBytes, rate
     case isBare, messages, published, seconds, messagesPerSecond, serverCpuSeconds
@@ -152,13 +152,13 @@ extension WorkFigures: CustomStringConvertible {
     } else if let pending {
       parts.append("\(pending) pending")
     }
-    if let parallel { parts.append("\(parallel) under way at once") }
+    if let parallel { parts.append("\(parallel) opening at a time") }
     if let sizeBytes { parts.append("\(sizeBytes) bytes") }
     if isBare { parts.append("bare TCP") }
     return parts.joined(separator: ", ")
   }
 
-  /// Three digits that matter.
+  /// Three significant digits.
   private func digits(_ value: Double) -> String {
     value >= 100 ? "\(Int(value.rounded()))" : String(format: value >= 10 ? "%.1f" : "%.3g", value)
   }

@@ -1,4 +1,4 @@
-/// Conducts a torture: a fault, a wait until everything works again, a comparison, the next fault.
+/// Runs a torture: inject a fault, wait for recovery, verify, inject the next one.
 import Foundation
 import Kernel
 import Primitives
@@ -18,19 +18,19 @@ final class Conductor {
   private var loadBegan: Instant?
   private var events: [RunRecord.Event] = []
 
-  /// Every so many cycles the whole table is compared.
+  /// The whole table is compared once in this many cycles.
   private static let fullEvery = 10
   private static let warmMilliseconds: Int64 = 1_500
   private static let pauseMicroseconds: UInt32 = 2_000
-  /// What the gateway may hold at the end beyond the start: epoch caches and connections of
-  /// PostgreSQL that come and go, and the heap that a burst leaves behind.
+  /// Tolerated growth of the gateway between start and end: connections of PostgreSQL come and go,
+  /// and a burst leaves free heap behind.
   static let descriptorSlack = 16
   static let memorySlackBytes = 32 << 20
 
   init(_ options: Torture, seed: UInt64, folder: String) throws {
     self.options = options
     self.seed = seed
-    // Before any thread starts, which would else take the signals.
+    // Before any thread starts, because a thread would receive the signals.
     signals = try SignalDescriptor([.interrupt, .terminate])
     SignalDescriptor.ignoreBrokenPipes()
     plan = FaultPlan(seed: seed, kinds: options.kinds)
@@ -38,13 +38,13 @@ final class Conductor {
     report = TortureReport(seed: seed, folder: folder)
     let stage = try TortureStage(options, seed: seed, folder: folder)
     self.stage = stage
-    // What is broken is known, and /metrics begins anew with every gateway.
+    // Outages are known from the faults, and a restarted gateway's /metrics begin at 0.
     recorder = Recorder(
       intervals: stage.shared.intervals, gateway: { stage.gateway.process.map { Int($0) } },
       target: nil)
   }
 
-  /// Every second of the load, and every fault, into the record.
+  /// Adds the figures of every second and the faults to the record.
   func fill(_ record: inout RunRecord) {
     record.events = events
     recorder.fill(
@@ -55,7 +55,7 @@ final class Conductor {
     defer { stage.close() }
     try stage.open(seed: seed)
     guard awaitAnswer(to: .settle) else {
-      return conclude("not everybody could connect and subscribe")
+      return conclude("not all clients could connect and subscribe")
     }
     _ = pause(until: SystemClock.now().advanced(byMilliseconds: Conductor.warmMilliseconds))
     guard awaitAnswer(to: .recover(isFull: false, tamper: nil)) else { return conclude("no load") }
@@ -66,7 +66,7 @@ final class Conductor {
       guard try cycle(number) else { return conclude(nil) }
     }
     guard awaitAnswer(to: .finish) else {
-      return conclude("not everybody came to the end of the log")
+      return conclude("not all clients reached the end of the log")
     }
     report.after = stage.gateway.sample().map { .init($0) }
     report.judgeResources()
@@ -87,9 +87,9 @@ final class Conductor {
     return report
   }
 
-  // MARK: one cycle
+  // MARK: One cycle
 
-  /// False: a promise was broken, and the run ends.
+  /// False after a broken promise, which ends the run.
   private func cycle(_ number: Int) throws -> Bool {
     let faults = plan.cycle(number)
     note(faults)
@@ -136,16 +136,16 @@ final class Conductor {
     ].joined(separator: " · ")
   }
 
-  /// Begins and ends the faults of a cycle, each at its moment.
+  /// Starts and ends the faults of a cycle, each at its time.
   private func play(_ faults: [Fault]) throws {
     let begin = SystemClock.now()
     var steps = faults.flatMap { [($0.at, $0, true), ($0.ends, $0, false)] }
-    // A stable order: what begins comes before what ends at the same moment.
+    // Stable order: at the same moment starts come before ends.
     steps.sort { ($0.0, $0.2 ? 0 : 1) < ($1.0, $1.2 ? 0 : 1) }
     let isAlone = faults.count == 1
     for (at, fault, begins) in steps {
       if !isInterrupted { _ = pause(until: begin.advanced(byMilliseconds: at)) }
-      // What was begun is ended, also when somebody has pressed Ctrl-C.
+      // Started faults are ended even after Ctrl-C.
       if begins, isInterrupted { return }
       if begins {
         try inflict(fault, isAlone: isAlone)
@@ -160,7 +160,8 @@ final class Conductor {
     case .killGateway: try stage.gateway.kill()
     case .drainGateway:
       let status = try stage.gateway.drain()
-      // Without its database it cannot keep what it took, and may say so.
+      // Without its database the gateway cannot store accepted messages, and may exit with an
+      // error.
       if status != .exited(0), isAlone || status == nil {
         report.problems.append(
           "the gateway ended with \(status.map { "\($0)" } ?? "nothing in time") on SIGTERM")
@@ -189,10 +190,10 @@ final class Conductor {
     }
   }
 
-  // MARK: waiting
+  // MARK: Waiting
 
-  /// Asks the clients and waits for their answer. False: there was none in time, or something
-  /// ended that should not have; the report says what.
+  /// Sends a request to the clients and waits for the answer. False when none came in time, or a
+  /// process ended unexpectedly; the report has the reason.
   private func awaitAnswer(to request: TortureRequest) -> Bool {
     stage.desk.ask(request)
     let limit = SystemClock.now().advanced(byMilliseconds: Int64(options.recoverySeconds) * 1000)
@@ -220,7 +221,7 @@ final class Conductor {
     report.problems += answer.problems.filter { !report.problems.contains($0) }
   }
 
-  /// False when something has ended that nobody touched, or somebody wants the end.
+  /// False when a process ended unexpectedly, or after a signal.
   private func pause(until moment: Instant) -> Bool {
     repeat {
       if signals.next() != nil {
@@ -244,7 +245,7 @@ final class Conductor {
 }
 
 extension ProxyOrder {
-  /// What the proxy is told of a fault on its wire.
+  /// The proxy's order for a network fault.
   init(_ fault: Fault) {
     share = fault.share
     switch fault.kind {
@@ -261,7 +262,7 @@ extension ProxyOrder {
       self = ProxyOrder(fault: .loseCommit(milliseconds: fault.lasts), share: 1)
     case .killGateway, .drainGateway, .killBackend, .terminateBackends, .stopDatabase,
       .freezeDatabase:
-      preconditionFailure("\(fault.kind) is no fault of a wire")
+      preconditionFailure("\(fault.kind) is no network fault")
     }
   }
 }

@@ -1,7 +1,7 @@
-/// What is broken in each cycle of a torture, when and for how long: a function of the seed alone,
-/// so that a run that found something can be repeated.
+/// The faults of each cycle of a torture, with their times, as a function of the seed, so that a
+/// run can be repeated.
 ///
-/// The kinds are dealt like cards: none comes again before all have been played.
+/// Kinds are shuffled: none repeats before all have occurred.
 import Primitives
 
 enum FaultKind: String, CaseIterable, Sendable {
@@ -23,7 +23,7 @@ enum FaultKind: String, CaseIterable, Sendable {
   case cutBatch = "cut database inside a batch"
   case loseCommit = "lose COMMIT's answer"
 
-  /// What a fault takes hold of: two at once are of different organs.
+  /// The part of the system that a fault affects; simultaneous faults affect different parts.
   enum Organ: Sendable { case gateway, server, clientWire, databaseWire }
 
   var organ: Organ {
@@ -36,7 +36,7 @@ enum FaultKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// How long it lasts, in milliseconds.
+  /// Range of its duration in milliseconds.
   fileprivate var span: ClosedRange<Int64> {
     switch self {
     case .killGateway, .drainGateway: 0...600
@@ -49,7 +49,7 @@ enum FaultKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether it sometimes lasts longer than sends wait for the store.
+  /// Whether it may last longer than the gateway lets sends wait for the database.
   fileprivate var mayBeLong: Bool {
     self == .stopDatabase || self == .freezeDatabase || self == .stallDatabase
   }
@@ -57,12 +57,12 @@ enum FaultKind: String, CaseIterable, Sendable {
 
 struct Fault: Equatable, Sendable {
   var kind: FaultKind
-  /// Milliseconds from the begin of the cycle, and from its own begin.
+  /// Milliseconds from the start of the cycle, and its duration.
   var at: Int64
   var lasts: Int64
-  /// The part of the connections that it concerns, at least one.
+  /// The share of the affected connections; at least one is affected.
   var share: Double
-  /// Bytes after which a connection is cut, or that pass in a second.
+  /// Bytes until a cut, or bytes per second.
   var bytes: Int
 
   var ends: Int64 { at + lasts }
@@ -77,7 +77,7 @@ struct FaultPlan: Sendable {
   static let longShare = 0.08
   static let pairShare = 0.3
 
-  /// These come first, so that even a short run has met them.
+  /// These occur first, so that even a short run includes them.
   private static let first: [FaultKind] = [.killGateway, .stopDatabase, .loseCommit]
 
   init(seed: UInt64, kinds: [FaultKind] = FaultKind.allCases) {
@@ -86,7 +86,7 @@ struct FaultPlan: Sendable {
     self.kinds = kinds
   }
 
-  /// The faults of cycle `number`, which counts from 0, in the order of their begin.
+  /// The faults of cycle `number`, counted from 0, in the order of their start.
   func cycle(_ number: Int) -> [Fault] {
     var random = RandomStream(seed: seed &+ UInt64(number) &* 0x9E37_79B9)
     let first = fault(

@@ -1,21 +1,20 @@
-/// A proxy that breaks what passes through it on demand: between clients and gateway, and between
-/// gateway and PostgreSQL's socket. TCP and Unix sockets on either side, a thread and an epoll of
-/// its own.
+/// A proxy that injects network faults on demand, between clients and gateway or between gateway
+/// and PostgreSQL. It uses TCP or Unix sockets on either side, and its own thread and epoll.
 import Kernel
 import Primitives
 import Synchronization
 
-/// What can be asked of it. A share of the links is chosen at random, at least one.
+/// A fault for a random share of the links, at least one.
 enum ProxyFault: Sendable {
-  /// FIN both ways; RST where it is TCP.
+  /// FIN in both directions; RST for TCP.
   case cut, reset
   case stall(milliseconds: Int64)
   case delay(milliseconds: Int64, atMost: Int64)
   case throttle(milliseconds: Int64, bytesPerSecond: Int)
-  /// After so many more bytes from the near side, whose last answers are swallowed, or at the end
-  /// of the time.
+  /// Cuts after this many bytes from the near side, and drops the last answers; at the latest at
+  /// the end of the time.
   case cutAfter(bytes: Int, milliseconds: Int64)
-  /// When the next COMMIT is answered, which the near side never hears.
+  /// Cuts when the next COMMIT is answered, and drops the answer.
   case loseCommit(milliseconds: Int64)
 }
 
@@ -24,11 +23,11 @@ struct ProxyOrder: Sendable {
   var share: Double
 }
 
-/// What the proxy's thread and the others have in common.
+/// State shared by the proxy's thread and the others.
 final class ProxyDesk: Sendable {
   let stops = Atomic(false)
   let links = Atomic(0)
-  /// Links that were cut or reset on demand, and those of them whose COMMIT went unanswered.
+  /// Links that were cut or reset on demand, and those of them with a dropped answer to COMMIT.
   let broken = Atomic(0)
   let commitsLost = Atomic(0)
   let bell: EventCounter
@@ -50,7 +49,7 @@ final class ProxyDesk: Sendable {
     }
   }
 
-  /// Whether the proxy has heard everything.
+  /// Whether the proxy has taken all orders.
   var takesNoOrders: Bool { orders.withLock { $0.isEmpty } }
 
   func fail(_ error: Errno) { problem.withLock { $0 = error } }
@@ -64,14 +63,14 @@ final class FaultProxy {
     case path(String)
   }
 
-  /// Where it listens; links of a slow door read in fits.
+  /// A listening address; the links of a slow door read with interruptions.
   struct Door: Sendable {
     var place: Place
     var isSlow = false
   }
 
   let desk: ProxyDesk
-  /// Of each door; 0 for a path.
+  /// The port of each door; 0 for a path.
   let ports: [UInt16]
   private let thread: ThreadBox
 
@@ -90,7 +89,7 @@ final class FaultProxy {
       })
   }
 
-  /// Ends the thread and every link.
+  /// Ends the thread and all links.
   func stop() {
     desk.stops.store(true, ordering: .relaxed)
     desk.bell.signal()

@@ -1,8 +1,7 @@
-/// One connection through the fault proxy: two sockets and a small buffer for each direction.
+/// One connection through the fault proxy: two sockets with a small buffer for each direction.
 ///
-/// A pipe that is held neither reads nor writes, so whoever sends into it feels what a peer that
-/// does not read lets it feel. Invariant: bytes are passed on unchanged and in order, or not at
-/// all.
+/// A held pipe neither reads nor writes, so the sender sees a peer that does not read. Invariant:
+/// bytes are forwarded unchanged and in order, or not at all.
 import Kernel
 import Primitives
 
@@ -12,11 +11,11 @@ struct ProxyPipe {
 
   private var bytes: [UInt8] = []
   private var start = 0
-  /// The source has said that nothing more comes; the sink was told.
+  /// The source has sent its end of stream; the sink has received it.
   var isSourceOver = false
   var isSinkOver = false
   var heldUntil = Instant.zero
-  /// Slower than usual until then: bytes a second, or a delay of up to so many milliseconds.
+  /// Until these times it is throttled to `bytesPerSecond`, or delays by up to `delayMilliseconds`.
   var pacedUntil = Instant.zero
   var bytesPerSecond = 0
   var delayedUntil = Instant.zero
@@ -32,21 +31,21 @@ struct ProxyPipe {
 
   func wantsRead(_ now: Instant) -> Bool { !isSourceOver && hasRoom && now >= heldUntil }
 
-  /// Bytes, or the end behind them.
+  /// Whether bytes or an end of stream are pending.
   private var hasSomething: Bool { !isEmpty || isSourceOver && !isSinkOver }
 
-  /// They can go on as soon as the sink has room.
+  /// Whether pending data may be written when the sink has room.
   func wantsWrite(_ now: Instant) -> Bool {
     hasSomething && now >= heldUntil && now >= notBefore && allowance > 0
   }
 
-  /// When something can move that cannot now, if it is a matter of time.
+  /// The time at which a blocked transfer may continue, if it waits for a time.
   func wake(_ now: Instant) -> Instant {
     if heldUntil > now { return heldUntil }
     return hasSomething && notBefore > now ? notBefore : .never
   }
 
-  /// Reads once. `see` looks at what came and may refuse it.
+  /// Reads once. `see` inspects the bytes and may reject them.
   mutating func fill(
     from source: borrowing FileDescriptor, _ scratch: inout [UInt8], _ now: Instant,
     _ random: inout RandomStream, _ see: (ArraySlice<UInt8>) -> Bool
@@ -69,7 +68,7 @@ struct ProxyPipe {
     }
   }
 
-  /// Writes once, and passes the end on.
+  /// Writes once, and forwards the end of stream.
   mutating func drain(to sink: borrowing FileDescriptor, _ now: Instant) -> Outcome {
     guard wantsWrite(now) else { return .idle }
     if isEmpty {
@@ -101,23 +100,23 @@ struct ProxyPipe {
 }
 
 final class ProxyLink {
-  /// Who connected to the proxy, and whom the proxy connected to.
+  /// The side that connected to the proxy, and the side that the proxy connected to.
   let near: FileDescriptor
   let far: FileDescriptor
   var isConnecting = true
   var up = ProxyPipe()
   var down = ProxyPipe()
-  /// A peer that reads in fits: when it next stops for a while.
+  /// For a slow peer: the start of the next interruption.
   var nextNap = Instant.never
-  /// Cut as soon as the answer to a COMMIT passes, if that is before then.
+  /// Until this time, the link is cut when the answer to a COMMIT passes.
   var losesCommitUntil = Instant.zero
-  /// Cut at this time.
+  /// The time of the cut.
   var doomedAt = Instant.never
   var wake = Instant.never
-  /// What epoll was told of either socket; nil: it does not watch it.
+  /// The registered interest of each socket; nil while it is not registered.
   var nearInterest: Interest?
   var farInterest: Interest?
-  /// The end of what came down last: a word may be cut by the end of a segment.
+  /// The last bytes from the server, because a segment may end inside the word.
   private var tail: [UInt8] = []
 
   init(near: consuming FileDescriptor, far: consuming FileDescriptor) {
@@ -125,7 +124,7 @@ final class ProxyLink {
     self.far = far
   }
 
-  /// PostgreSQL's CommandComplete of a COMMIT ends with this (its manual, “Message Formats”).
+  /// The end of PostgreSQL's CommandComplete message for a COMMIT (manual, “Message Formats”).
   private static let word = Array("COMMIT\0".utf8)
 
   /// Whether these bytes from the server complete a COMMIT.

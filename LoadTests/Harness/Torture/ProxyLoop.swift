@@ -1,4 +1,4 @@
-/// The fault proxy's thread: accepts, connects on, moves bytes, and breaks links as it is told.
+/// The fault proxy's thread: accepts and opens connections, forwards bytes, and injects faults.
 import Kernel
 import Primitives
 import Synchronization
@@ -17,7 +17,7 @@ final class ProxyLoop {
   private var random: RandomStream
 
   static let linksMax = 4_096
-  /// How long a server may work on what came before a cut.
+  /// The time that a server gets to process the bytes before a cut.
   private static let afterglowMilliseconds: Int64 = 30
   private static let napRange: ClosedRange<Int64> = 200...1_200
   private static let wakeRange: ClosedRange<Int64> = 300...1_500
@@ -90,14 +90,14 @@ final class ProxyLoop {
     try move(index, now)
   }
 
-  // MARK: links
+  // MARK: Links
 
   private func accept(_ listener: ListenerBox, _ now: Instant) throws(Errno) {
     while true {
       switch listener.socket.accept() {
       case .accepted(let near, _):
         guard links.count - free.count < ProxyLoop.linksMax else { continue }
-        // Nobody behind the proxy: the peer's connection ends at once.
+        // The target does not listen: the near connection is closed at once.
         guard let far = try? connect() else { continue }
         try? near.setNoDelay()
         try open(ProxyLink(near: near, far: far), isSlow: listener.isSlow, now)
@@ -115,8 +115,8 @@ final class ProxyLoop {
     case .tcp(let port):
       let socket = try Sockets.connect(to: .loopback, port: port)
       try socket.setNoDelay()
-      // Small, so that a link that is held is soon felt by the sender; not smaller than some
-      // segments of the loopback's 64 KiB, or the sender's probes would set the pace.
+      // Small, so that the sender soon notices a held link, but not smaller than some 64 KiB
+      // segments of the loopback, or the sender's window probes would limit the rate.
       try socket.setReceiveBuffer(byteCount: 131_072)
       return socket
     }
@@ -140,7 +140,7 @@ final class ProxyLoop {
   private func close(_ index: Int, resets: Bool) {
     guard let link = links[index] else { return }
     if resets {
-      // A Unix socket knows no RST: closing has to do.
+      // Unix sockets have no RST; a close is the equivalent.
       try? link.near.setResetOnClose()
       try? link.far.setResetOnClose()
     }
@@ -151,7 +151,7 @@ final class ProxyLoop {
     desk.links.subtract(1, ordering: .relaxed)
   }
 
-  /// Everything that can be moved now, a bounded number of times.
+  /// Moves all available bytes, in a bounded number of steps.
   private func move(_ index: Int, _ now: Instant) throws(Errno) {
     guard let link = links[index] else { return }
     if now >= link.doomedAt {
@@ -173,7 +173,7 @@ final class ProxyLoop {
         if !outcomes.contains(.moved) { break }
       }
       if link.up.allowance == 0, link.down.heldUntil < .never {
-        // Nothing is heard any more, as when the network dies behind a COMMIT.
+        // Nothing more is forwarded, as if the network failed after the COMMIT.
         link.down.heldUntil = .never
         link.doomedAt = now.advanced(byMilliseconds: ProxyLoop.afterglowMilliseconds)
       }
@@ -190,7 +190,7 @@ final class ProxyLoop {
       byMilliseconds: Int64.random(in: ProxyLoop.wakeRange, using: &random))
   }
 
-  /// False: this answer is not passed on, and the link dies.
+  /// False when the answer is dropped and the link is cut.
   private func see(_ link: ProxyLink, _ bytes: ArraySlice<UInt8>, _ now: Instant) -> Bool {
     guard link.losesCommitUntil > now else { return true }
     guard link.completesCommit(bytes) else { return true }
@@ -199,8 +199,8 @@ final class ProxyLoop {
     return false
   }
 
-  /// Keeps epoll's interest equal to what can be done. A socket that nothing is wanted of leaves
-  /// epoll altogether: a hang-up would be reported again and again.
+  /// Registers for the possible operations. A socket without any leaves epoll, because a hang-up
+  /// would be reported repeatedly.
   private func watch(_ index: Int, _ now: Instant) throws(Errno) {
     guard let link = links[index] else { return }
     let datum = UInt64(generations[index]) << 32 | UInt64(index)
@@ -234,7 +234,7 @@ final class ProxyLoop {
     known = wanted
   }
 
-  // MARK: faults
+  // MARK: Faults
 
   private func perform(_ order: ProxyOrder, _ now: Instant) throws(Errno) {
     let open = links.indices.filter { links[$0] != nil }.shuffled(using: &random)
@@ -247,7 +247,7 @@ final class ProxyLoop {
         if case .reset = order.fault {
           close(index, resets: true)
         } else {
-          // The end is said before a close with unread bytes makes a RST of it.
+          // FIN first, because closing with unread bytes sends a RST.
           try? link.near.shutdownWrite()
           try? link.far.shutdownWrite()
           close(index, resets: false)

@@ -1,15 +1,15 @@
-/// Compares, while the load goes on, what the ledger heard with what PostgreSQL stores. Each row is
-/// looked at once when somebody was shown it, and once more by every full comparison.
+/// Compares the ledger with the rows in PostgreSQL during the load. Each row is checked when the
+/// first subscriber has received it, and again by every full comparison.
 ///
-/// Pure but for `read`, so that the tests plant faults. Invariant: rows up to `verified` agree with
-/// every ack and every subscriber's view.
+/// Pure except for `read`, so that tests can inject faults. Invariant: rows up to `verified` agree
+/// with every ack and every delivery.
 import Postgres
 import Primitives
 
 struct TableCheck {
   private struct Session {
     var verified = 0
-    /// The first reply of an operator has claimed the session: a line of the gateway's own.
+    /// An operator's first reply has claimed the session, which adds an event line of the gateway.
     var isClaimed = false
     /// The last number of each sender.
     var lastNumber: [Int: Int] = [:]
@@ -31,13 +31,13 @@ struct TableCheck {
 
   func verified(_ session: Int) -> Int { sessions[session].verified }
 
-  /// Everything is looked at again.
+  /// Makes the next comparison a full one.
   mutating func startOver() {
     sessions = Array(repeating: Session(), count: sessions.count)
   }
 
-  /// Rows behind the verified ones, in the order of seq. `made` says how many messages a client has
-  /// made. Rows that nobody was shown yet are left for later.
+  /// Checks rows after the verified ones, in the order of seq. `made` returns the number of
+  /// messages that a client made. Rows that no client has received are left for later.
   mutating func take(
     _ rows: [StoredMessage], of index: Int, _ log: Ledger.Log, made: (Int) -> Int
   ) {
@@ -72,8 +72,8 @@ struct TableCheck {
     }
   }
 
-  /// `stored` is how many rows there are and `lastSeq` what the session's own row says; the rows
-  /// were all taken. At the end (`isFinal`) nothing may be there that nobody was shown.
+  /// Checks the totals after all rows: `stored` is the number of rows, `lastSeq` the value in the
+  /// session's row. With `isFinal`, every row must have been delivered.
   mutating func close(
     _ index: Int, _ log: Ledger.Log, stored: Int, lastSeq: Int, isFinal: Bool
   ) {
@@ -90,7 +90,7 @@ struct TableCheck {
     if isFinal, lastSeq > log.head {
       violations.note(
         .lost, count: lastSeq - log.head,
-        "session \(log.session): \(log.head + 1)...\(lastSeq) are stored, and nobody was shown them"
+        "session \(log.session): \(log.head + 1)...\(lastSeq) are stored, but were delivered to no client"
       )
     }
   }
@@ -121,9 +121,9 @@ struct TableCheck {
     }
   }
 
-  // MARK: the database
+  // MARK: The database
 
-  /// Compares all sessions with the table as one transaction sees it.
+  /// Compares all sessions with the table in one snapshot.
   mutating func read(
     _ logs: [Ledger.Log], on connection: BlockingConnection, isFinal: Bool, made: (Int) -> Int
   ) throws {
@@ -142,7 +142,7 @@ struct TableCheck {
     }
     for (index, log) in logs.enumerated() {
       let found = stored[log.session] ?? (-1, 0)
-      // What was there once has gone: the whole session is read again to say which rows.
+      // Rows were deleted: the whole session is read again to report which.
       if found.rows != found.lastSeq { sessions[index] = Session() }
       var isMore = true
       while isMore {

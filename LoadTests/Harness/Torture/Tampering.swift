@@ -1,9 +1,9 @@
-/// Lies, told on purpose: a checker that never convicts proves nothing.
+/// Falsifications that test the verifier: it must detect each of them.
 import Postgres
 import Primitives
 
 extension Tamper {
-  /// Behind the back of everybody: in the table, or in what the ledger heard.
+  /// Falsifies the table, or the ledger.
   func play(on connection: BlockingConnection, _ ledger: inout Ledger) throws {
     let longest = ledger.logs.indices.max {
       ledger.logs[$0].slots.count < ledger.logs[$1].slots.count
@@ -22,7 +22,7 @@ extension Tamper {
           "UPDATE chats SET content = content || '!' WHERE session_id = $1 AND seq = $2",
           [session, .int(Int64(log.head))]))
     case .exchangeRows:
-      // By way of a number that nobody has.
+      // By way of an unused number.
       for (from, to) in [(log.head, 1_000_000_000), (1, log.head), (1_000_000_000, 1)] {
         try connection.run(
           Query(

@@ -1,4 +1,4 @@
-/// `chirrup-load torture`: everything that can break is broken, again and again, and nothing may be
+/// `chirrup-load torture`: injects all kinds of faults repeatedly and verifies that no message is
 /// lost.
 import ArgumentParser
 import Foundation
@@ -7,40 +7,40 @@ import Primitives
 
 struct Torture: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Kills, stops, freezes and cuts gateway, PostgreSQL and connections under load.",
+    abstract: "Kill, stop, freeze and cut gateway, PostgreSQL and connections under load.",
     discussion: """
-      It starts a private PostgreSQL and a gateway of its own, with a fault proxy before each, and \
-      lets visitors and operators talk at a constant rate. In each cycle something breaks at a \
-      random moment; when everything works again, every ack, every row and every subscriber's view \
-      are compared. Ends with 1 if a promise was broken (logs and data are kept then), with 2 if \
-      it could not run. The environment's SEED is taken where --seed is not given.
+      Starts a private PostgreSQL and a gateway with a fault proxy before each, and lets visitors \
+      and operators talk at a constant rate. In each cycle a fault occurs at a random moment; \
+      after the recovery every ack, every row and every delivery is compared. Exit status: 1 after \
+      a broken promise (logs and data are kept then), 2 if it could not run. Without --seed the \
+      environment variable SEED is used.
       """)
 
-  @Option(help: "The gateway's binary.")
+  @Option(help: "The chirrup binary.")
   var chirrup: String
-  @Option(help: "How many times something breaks.")
+  @Option(help: "Number of cycles.")
   var cycles = 20
-  @Option(help: "Repeats the faults and their moments of an earlier run.")
+  @Option(help: "Repeat the faults and their times of an earlier run.")
   var seed: UInt64?
   @Option(help: "Sessions, each with a visitor in two tabs.")
   var sessions = 12
-  @Option(help: "Connections of operators, each of which follows all sessions.")
+  @Option(help: "Operators' connections, each subscribed to all sessions.")
   var operators = 6
-  @Option(help: "Messages due a second, all senders together.")
+  @Option(help: "Messages due per second, of all senders together.")
   var rate = 200.0
   @Option(help: "Bytes of a message's body.")
   var bodyBytes = 200
-  @Option(help: "Only faults whose name contains this; may be repeated.")
+  @Option(help: "Only faults whose name contains this. Repeatable.")
   var only: [String] = []
-  @Option(help: "Seconds within which everything must work again after a fault.")
+  @Option(help: "Seconds within which the system must recover after a fault.")
   var recoverySeconds = 180
-  @Option(help: "A folder for data and logs (a new one that is deleted when all is well).")
+  @Option(help: "A folder for data and logs (default: a new one, deleted after success).")
   var dataDir: String?
-  @Flag(help: "Go on after a broken promise.")
+  @Flag(help: "Continue after a broken promise.")
   var keepGoing = false
   @Option(
     help: ArgumentHelp(
-      "Lies once, to prove that the checker convicts: "
+      "Falsify once, to test the verifier: "
         + Tamper.allCases.map(\.rawValue).joined(separator: ", "), visibility: .hidden))
   var tamper: Tamper?
 
@@ -54,10 +54,12 @@ struct Torture: ParsableCommand {
     try checkRange("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
     try checkRange("--recovery-seconds", recoverySeconds, 1...3_600)
     guard rate > 0, rate <= 100_000 else { throw ValidationError("--rate must be 0 to 100000") }
-    guard sessions <= 256 else { throw ValidationError("an operator follows 256 sessions at most") }
+    guard sessions <= 256 else {
+      throw ValidationError("an operator can subscribe to 256 sessions at most")
+    }
     guard !kinds.isEmpty else {
       throw ValidationError(
-        "--only names no fault; there are: "
+        "--only matches no fault; known: "
           + FaultKind.allCases.map(\.rawValue).joined(separator: ", "))
     }
   }
@@ -74,7 +76,7 @@ struct Torture: ParsableCommand {
         command: "torture", title: "Torture: \(Format.count(cycles)) cycles of faults")
       record.meta.ask(chirrup: chirrup, database: nil)
       record.add(setup: "Sessions", "\(Format.count(sessions)), each with a visitor in two tabs")
-      record.add(setup: "Operators", "\(operators), each follows all sessions")
+      record.add(setup: "Operators", "\(operators), each subscribed to all sessions")
       record.add(setup: "Arrivals", "\(Format.number(rate)) a second in bursts, constant")
       record.add(setup: "Bodies", "\(bodyBytes) bytes")
       try torture(&record)
@@ -85,7 +87,7 @@ struct Torture: ParsableCommand {
   private func torture(_ record: inout RunRecord) throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = seed ?? environment["SEED"].flatMap { UInt64($0) } ?? Random.uint64() >> 32
-    // Absolute, as libpq wants the folder of a socket.
+    // Absolute, as libpq requires for the folder of a socket.
     let folder = try dataDir.map { URL(filePath: $0).path } ?? Torture.newFolder()
     say("torture seed \(seed), \(cycles) cycles, data and logs in \(folder)")
     let conductor = try Conductor(self, seed: seed, folder: folder)
@@ -96,7 +98,7 @@ struct Torture: ParsableCommand {
     conductor.fill(&record)
   }
 
-  /// PostgreSQL's own account must be able to enter, and a socket's path may have 107 bytes.
+  /// PostgreSQL's account must have access, and a socket's path may have 107 bytes.
   private static func newFolder() throws -> String {
     let folder = "/tmp/chirrup-torture-\(String(Random.uint64(), radix: 36))"
     try FileManager.default.createDirectory(
@@ -107,5 +109,5 @@ struct Torture: ParsableCommand {
 
 extension Tamper: ExpressibleByArgument {}
 
-/// A line that is seen at once, also through a pipe.
+/// Prints a line without buffering, so that it appears at once in a pipe.
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -1,5 +1,4 @@
-/// The PostgreSQL of a torture: a private one, which is stopped, frozen and robbed of its
-/// processes.
+/// The private PostgreSQL of a torture, which is stopped, frozen, and whose processes are killed.
 import EmbeddedPostgres
 import Foundation
 import Kernel
@@ -14,20 +13,20 @@ enum TortureFailure: Error, CustomStringConvertible {
   var description: String {
     switch self {
     case .noServer(let what): "PostgreSQL: \(what)"
-    case .gateway(let what): "the gateway \(what)"
+    case .gateway(let event): "the gateway \(event)"
     case .clients(let what): what
     }
   }
 }
 
 final class TortureDatabase {
-  /// Past every proxy, for the checker.
+  /// Connects directly, without a proxy, for the verifier.
   let url: String
-  /// Where the server listens.
+  /// The server's socket.
   let socket: String
   private let cluster: PrivateCluster
   private let data: String
-  /// What `freeze` has stopped.
+  /// The processes that `freeze` stopped.
   private var frozen: [Int32] = []
 
   private static let endMilliseconds: Int64 = 30_000
@@ -44,7 +43,7 @@ final class TortureDatabase {
 
   deinit { stop() }
 
-  /// `pg_ctl stop -m immediate`: no checkpoint, no goodbye.
+  /// `pg_ctl stop -m immediate`: without a checkpoint.
   func stopImmediately() throws {
     let process = try postmaster()
     let descriptor = try ProcessDescriptor(process)
@@ -54,10 +53,10 @@ final class TortureDatabase {
     }
   }
 
-  /// Returns when it has recovered.
+  /// Returns after the recovery.
   func startAgain() throws { try cluster.crashAndRestart() }
 
-  /// SIGSTOP for the server and all its children, however many come up meanwhile.
+  /// Sends SIGSTOP to the server and all its children, including new ones.
   func freeze() throws {
     let process = try postmaster()
     kill(process, SIGSTOP)
@@ -70,7 +69,7 @@ final class TortureDatabase {
     frozen = []
   }
 
-  /// The server's processes for the gateway's connections.
+  /// The server processes of the gateway's connections.
   func backends() throws -> [Int32] {
     let connection = try BlockingConnection(url)
     let rows = try connection.run(
@@ -82,7 +81,7 @@ final class TortureDatabase {
     return (0..<rows.count).compactMap { rows.int($0, 0).map { Int32($0) } }
   }
 
-  /// Ends them by `pg_terminate_backend`.
+  /// Ends them with `pg_terminate_backend`.
   func terminate(_ backends: [Int32]) throws {
     let connection = try BlockingConnection(url)
     for backend in backends {
@@ -98,7 +97,7 @@ final class TortureDatabase {
 
   private func postmaster() throws -> Int32 {
     guard let process = try TortureDatabase.pidFile(data).first.flatMap({ Int32($0) }) else {
-      throw TortureFailure.noServer("postmaster.pid names no process")
+      throw TortureFailure.noServer("postmaster.pid contains no process id")
     }
     return process
   }

@@ -1,22 +1,22 @@
-/// What the conductor (who breaks things) and the loop of clients have in common: one question at a
-/// time, its answer, and a few numbers.
+/// State shared by the conductor, which injects faults, and the loop of clients: one request at a
+/// time, its answer, and counters.
 import Primitives
 import Synchronization
 
 enum TortureRequest: Sendable, Equatable {
-  /// Everybody connected and subscribed; then the load begins.
+  /// All clients are connected and subscribed; then the load begins.
   case settle
-  /// Everything that was made or known at this moment is acknowledged and shown; then the table is
-  /// compared, from the start if `isFull`.
+  /// All messages known at this moment are acknowledged and delivered; then the table is compared,
+  /// from the start if `isFull`.
   case recover(isFull: Bool, tamper: Tamper?)
-  /// No more messages; everybody back and at the head; the last comparison.
+  /// No new messages; all clients are at the end of the log; the final comparison.
   case finish
-  /// Who is not where the condition wants them: an answer at once, and the end.
+  /// Answers at once with the clients that do not meet the condition, and ends.
   case giveUp
   case end
 }
 
-/// What is done to the run to prove that its checker sees it.
+/// A falsification that the verifier must detect.
 enum Tamper: String, CaseIterable, Sendable, Codable {
   case deleteRow = "delete-row"
   case changeRow = "change-row"
@@ -31,10 +31,10 @@ struct TortureAnswer: Sendable {
   var counters = Counters()
   var violations = Violations()
   var latencies = Latencies()
-  /// What is wrong without being a broken promise: refusals, resyncs, clients that stopped.
+  /// Problems that are no broken promises: refusals, resyncs, clients that stopped.
   var problems: [String] = []
   var rowsCompared = 0
-  /// Rows that agree with everything that was heard, each counted once.
+  /// Rows that agree with all reports, each counted once.
   var rowsStored = 0
 }
 
@@ -54,10 +54,10 @@ final class TortureDesk: Sendable {
     }
   }
 
-  /// The question that waits, for the loop.
+  /// The pending request, for the loop.
   var request: TortureRequest? { state.withLock { $0.request } }
 
-  /// A question that was replaced meanwhile gets no answer.
+  /// Answers the request. The answer to a replaced request is dropped.
   func reply(_ answer: TortureAnswer) {
     state.withLock {
       guard $0.request == answer.request else { return }
@@ -73,7 +73,7 @@ final class TortureDesk: Sendable {
     }
   }
 
-  /// The loop has ended by an error of its own.
+  /// The loop ended with an error.
   func fail(_ text: String) { state.withLock { $0.failure = text } }
 
   var failure: String? { state.withLock { $0.failure } }

@@ -1,4 +1,4 @@
-/// The gateway of a torture: killed, drained and started again on the same port.
+/// The gateway of a torture: killed, drained and restarted on the same port.
 import Foundation
 import Kernel
 import Primitives
@@ -28,7 +28,7 @@ final class TortureGateway {
         "serve", "--demo", "--listen", "127.0.0.1:\(port)", "--database-url", databaseURL,
         "--drain-seconds", String(TortureGateway.drainSeconds), "--loops", "2",
       ])
-    // So that short messages are deflated too, for those who have agreed to it.
+    // Also deflates short messages, for clients that negotiated it.
     let environment = ProcessInfo.processInfo.environment
       .filter { !$0.key.hasPrefix("CHIRRUP_") && $0.key != "DATABASE_URL" }
     command.environment =
@@ -42,7 +42,7 @@ final class TortureGateway {
 
   var process: Int32? { child?.processIdentifier }
 
-  /// How it ended although nobody told it to.
+  /// The exit of a gateway that nobody stopped.
   func unexpectedEnd() throws(Errno) -> ChildProcess.ExitStatus? { try child?.poll() ?? nil }
 
   func kill() throws(Errno) {
@@ -51,7 +51,7 @@ final class TortureGateway {
     _ = try child.wait()
   }
 
-  /// SIGTERM; nil when it did not end in time, and then it was killed.
+  /// Sends SIGTERM; nil when the gateway did not end in time and was killed.
   func drain() throws(Errno) -> ChildProcess.ExitStatus? {
     guard var child = child.take() else { return nil }
     try child.send(.terminate)
@@ -61,7 +61,7 @@ final class TortureGateway {
     return nil
   }
 
-  /// Until /readyz says 200.
+  /// Waits until /readyz answers 200.
   func awaitReady() throws {
     let limit = SystemClock.now().advanced(byMilliseconds: TortureGateway.readyMilliseconds)
     while SystemClock.now() < limit {
@@ -77,7 +77,7 @@ final class TortureGateway {
     Target("ws://127.0.0.1:\(port)/readyz").map { HTTPProbe.answersOK($0) } ?? false
   }
 
-  /// Descriptors that the process has open, and its own memory.
+  /// The number of open descriptors, and the anonymous memory.
   func sample() -> (descriptors: Int, anonymousBytes: Int)? {
     guard let process, let memory = ProcessSample(process: Int(process)),
       let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd")

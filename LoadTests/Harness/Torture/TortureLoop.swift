@@ -1,6 +1,6 @@
-/// The clients of a torture, on one thread: they talk at a constant rate whatever happens to them,
-/// some of them leave and come back late with an old `after`, and between two faults everything
-/// that was said is compared with the table.
+/// The clients of a torture on one thread: they send at a constant rate in spite of all faults,
+/// some disconnect and return late with an old `after`, and between faults all reports are compared
+/// with the table.
 import Kernel
 import Postgres
 import Primitives
@@ -8,29 +8,29 @@ import Primitives
 final class TortureLoop {
   private let loop: LoadLoop
   private let desk: TortureDesk
-  /// PostgreSQL's own socket, past the proxies.
+  /// PostgreSQL's socket, without a proxy.
   private let databaseURL: String
   private var check: TableCheck
   private var arrivals: Arrivals?
-  /// When each client that has left comes back.
+  /// The time at which each absent client returns.
   private var away: [Instant]
   private var nextDeparture = Instant.zero
   private var mark: Mark?
   private var failedChecks = 0
   private var problems: [String] = []
 
-  /// What must be acknowledged and shown before a cycle counts as recovered.
+  /// The positions that must be acknowledged and delivered before a cycle counts as recovered.
   private struct Mark {
     var made: [Int]
     var heads: [Int]
   }
 
-  /// Messages that one sender makes at once, so that a fault meets several in flight.
+  /// Messages that one sender makes at once, so that a fault affects several in flight.
   private static let burst = 1...9
   private static let burstMean = 5.0
   private static let departureGap: ClosedRange<Int64> = 300...2_000
   private static let awayRange: ClosedRange<Int64> = 300...6_000
-  /// How far back the memory of somebody who returns goes at most, if it is not lost.
+  /// The largest number of messages that a returning client reads again, unless it reads all.
   private static let rereadMax = 2_000
   private static let forgetfulShare = 0.5
   private static let checksMax = 50
@@ -73,7 +73,7 @@ final class TortureLoop {
     }
   }
 
-  // MARK: questions
+  // MARK: Requests
 
   private func consider(_ request: TortureRequest) {
     switch request {
@@ -124,7 +124,7 @@ final class TortureLoop {
       && client.subscriptions.allSatisfy { $0.next > mark.heads[$0.log] }
   }
 
-  /// False: the database does not answer yet, and is asked again.
+  /// False when the database does not answer yet; the caller retries.
   private func compare(
     _ request: TortureRequest, isFull: Bool, isFinal: Bool, _ tamper: Tamper?
   ) -> Bool {
@@ -158,20 +158,21 @@ final class TortureLoop {
       answer.problems.append("\(count) messages or subscriptions were refused: \(code)")
     }
     if counters.resyncs > 0 {
-      answer.problems.append("\(counters.resyncs) sessions had to be read again from the start")
+      answer.problems.append("\(counters.resyncs) sessions were read again from the start (resync)")
     }
     for (label, count) in counters.closes.sorted(by: { $0.key < $1.key })
     where label.hasPrefix("broken") {
-      answer.problems.append("\(count) connections ended by what the gateway sent: \(label)")
+      answer.problems.append(
+        "\(count) connections ended because of malformed data from the gateway: \(label)")
     }
     for client in loop.clients where client.stage == .stopped {
-      answer.problems.append("client \(client.number) was told to stop: \(counters.closes)")
+      answer.problems.append("client \(client.number) stopped: \(counters.closes)")
     }
     answer.problems += problems
     desk.reply(answer)
   }
 
-  /// Who keeps the run from recovering, in words.
+  /// Descriptions of the clients that delay the recovery.
   private func stragglers() -> [String] {
     let logs = loop.book.ledger.logs
     let mark =
@@ -193,10 +194,10 @@ final class TortureLoop {
     return lines
   }
 
-  // MARK: who leaves
+  // MARK: Departures
 
-  /// Now and then somebody leaves for some seconds. Half of them come back with less of a session
-  /// than they were shown, and read that part again.
+  /// At times a client disconnects for some seconds. Half of them return with an older position,
+  /// and read that part of the session again.
   private func depart(_ now: Instant) throws(Errno) {
     guard now >= nextDeparture, arrivals != nil else { return }
     nextDeparture = now.advanced(

@@ -1,4 +1,4 @@
-/// What a torture found: its text on a terminal, and its record.
+/// The result of a torture: its text for the terminal, and its record.
 import Foundation
 import Primitives
 
@@ -20,7 +20,7 @@ struct TortureReport {
   var machine = Machine.description
   var seconds = 0.0
   var cycles = 0
-  /// Cycles by kind of fault; one with two faults counts for both.
+  /// Cycles by kind of fault; a cycle with two faults counts for both.
   var faults: [String: Int] = [:]
   var counters = Counters()
   var latencies = Latencies()
@@ -29,10 +29,10 @@ struct TortureReport {
   var rowsStored = 0
   var gatewayStarts = 0
   var linksBroken = 0
-  /// Transactions that PostgreSQL committed and whose answer never reached the gateway.
+  /// Committed transactions whose answer did not reach the gateway.
   var commitsLost = 0
   var longestRecoveryMilliseconds: Int64 = 0
-  /// The gateway with everybody connected, before the first fault and after the last one.
+  /// The gateway with all clients connected, before the first and after the last fault.
   var before: Resources?
   var after: Resources?
   var problems: [String] = []
@@ -90,7 +90,7 @@ extension TortureReport {
     ].filter { !$0.value.isEmpty }
     record.proof = [
       .init(label: "Sent", count: counters.made, note: "by visitors in two tabs, and operators"),
-      .init(label: "Acknowledged", count: counters.acked, note: "while everything broke"),
+      .init(label: "Acknowledged", count: counters.acked, note: "during all faults"),
       .init(
         label: "Stored", count: rowsStored,
         note: "\(Format.count(rowsCompared)) comparisons of rows"),
@@ -106,7 +106,7 @@ extension TortureReport: CustomStringConvertible {
     var lines = [
       "cycles       \(cycles) in \(Int(seconds)) s, seed \(seed)",
       "faults       \(list(faults))",
-      "felt         \(linksBroken) links broken, \(commitsLost) commits whose answer was lost, "
+      "effects       \(linksBroken) links broken, \(commitsLost) commits whose answer was lost, "
         + "\(gatewayStarts) starts of the gateway",
       "messages     \(counters.made), \(counters.acked) acked, \(counters.delivered) shown, "
         + "\(rowsCompared) rows compared",

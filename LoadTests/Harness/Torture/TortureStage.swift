@@ -1,4 +1,4 @@
-/// Everything a torture plays on: PostgreSQL, the gateway, a proxy before each, and the thread of
+/// The processes of a torture: PostgreSQL, the gateway, a proxy before each, and the thread of
 /// clients.
 import Foundation
 import Kernel
@@ -7,13 +7,13 @@ import Primitives
 final class TortureStage {
   let database: TortureDatabase
   let gateway: TortureGateway
-  /// Before the database, and before the gateway.
+  /// The proxies before the database and before the gateway.
   let databaseProxy: FaultProxy
   let clientProxy: FaultProxy
   let desk = TortureDesk()
-  /// What the clients have counted so far.
+  /// The clients' counters.
   let shared = Shared(loops: 1)
-  /// How the gateway reaches PostgreSQL through the proxy: by a Unix socket or by TCP.
+  /// The gateway's URLs of PostgreSQL through the proxy: a Unix socket and TCP.
   let databaseURLs: [String]
   private let options: Torture
   private var clients: ThreadBox?
@@ -24,7 +24,7 @@ final class TortureStage {
   init(_ options: Torture, seed: UInt64, folder: String) throws {
     self.options = options
     database = try TortureDatabase(directory: folder)
-    // libpq looks for this name in a folder.
+    // libpq expects this socket name in a folder.
     let place = folder + "/proxy"
     try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
     let path = place + "/.s.PGSQL.5432"
@@ -33,7 +33,7 @@ final class TortureStage {
       "database proxy", doors: [.init(place: .path(path)), .init(place: .tcp(0))],
       target: .path(database.socket), seed: seed &+ 1)
     let common = "user=chirrup&sslmode=disable&gssencmode=disable"
-    let host = place.replacing("/", with: "%2F")
+    let host = place.percentEncoded()
     databaseURLs = [
       "postgresql:///chirrup?host=\(host)&\(common)",
       "postgresql:///chirrup?host=127.0.0.1&port=\(databaseProxy.ports[1])&\(common)",
@@ -45,7 +45,7 @@ final class TortureStage {
       target: .tcp(gateway.port), seed: seed &+ 2)
   }
 
-  /// Starts the gateway and, when it is ready, the clients.
+  /// Starts the gateway, and the clients when it is ready.
   func open(seed: UInt64) throws {
     try gateway.start(databaseURL: databaseURLs[0])
     try gateway.awaitReady()
@@ -83,10 +83,10 @@ final class TortureStage {
     database.stop()
   }
 
-  /// What has ended that nobody has touched; nil when all is well.
+  /// A description of an unexpected end of a process or thread; nil if all are running.
   func accident() throws -> String? {
     if let status = try gateway.unexpectedEnd() {
-      return "the gateway ended by itself with \(status)"
+      return "the gateway ended unexpectedly with \(status)"
     }
     for (name, proxy) in [("client", clientProxy), ("database", databaseProxy)] {
       if let failure = proxy.desk.failure { return "the \(name) proxy ended: \(failure)" }
@@ -112,7 +112,7 @@ final class TortureStage {
 }
 
 extension Cast {
-  /// Every session has its visitor in two tabs and all operators.
+  /// Each session has a visitor in two tabs and all operators.
   static func crowd(_ credentials: [Credential]) -> Cast {
     var cast = Cast()
     for credential in credentials where credential.kind == .visitor {
@@ -129,7 +129,7 @@ extension Cast {
   }
 
   private mutating func add(_ role: Client.Role, _ token: String, _ sessions: [Int]) {
-    // Every second client has a habit; the turns differ for tabs and operators alike.
+    // Behaviours alternate; the sequence's length differs from the numbers of tabs and operators.
     let habits: [Habit] = [.plain, .deflating, .wandering, .plain, .slow, .deflating, .wandering]
     parts.append(
       Part(

@@ -1,4 +1,4 @@
-/// The course of `upgrade`: so many connections, so many of them under way at once.
+/// Runs `upgrade`: opens a number of connections, some of them at a time.
 import Histogram
 import Kernel
 import Primitives
@@ -13,7 +13,7 @@ struct UpgradeRun: ~Copyable {
 
   private let connections: Int
   private let parallel: Int
-  /// What each says as soon as it may; empty where the handshake is all.
+  /// The first frame of each connection; empty where only the handshake counts.
   private let greetings: [[UInt8]]
   private var swarm: Swarm
   private var peers: [Peer]
@@ -98,7 +98,7 @@ struct UpgradeRun: ~Copyable {
     latency.record(microseconds(since: peers[index].begun, SystemClock.now()))
   }
 
-  /// Of what the chat says only two things matter here, and both stand at the begin of a text.
+  /// Only two events of the chat matter here, and both are recognised by the start of the text.
   private struct Texts {
     var isLive = false
     var problem: String?

@@ -1,4 +1,4 @@
-/// `chirrup-load upgrade`: what it costs a server to open a connection.
+/// `chirrup-load upgrade`: a server's cost of opening a connection.
 import ArgumentParser
 import Foundation
 import Kernel
@@ -6,22 +6,22 @@ import Kernel
 struct Upgrades: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "upgrade",
-    abstract: "Opens connections as fast as they go, and measures what each costs the server.",
+    abstract: "Open connections as fast as possible and measure the server's cost of each.",
     discussion: """
-      Counts from connect to the server's 101. With --chirrup and --data-dir the gateway's chat \
-      is opened instead: each connection is a visitor with a token and a session of its own, says \
-      hello and follows its session, and counts when its backlog is shown. A first round, which \
-      does not count, makes the sessions warm.
+      Measures from connect to the server's 101. With --chirrup and --data-dir it opens the \
+      gateway's chat instead: each connection is a visitor with a token and a session, sends \
+      hello and subscribes, and is complete when it has received its backlog. A first round, \
+      which is not counted, loads the sessions.
 
-      The connections stay open until all are there; --parallel are under way at once. Ends with \
-      1 if one was refused, with 2 if it could not run.
+      The connections stay open until all are complete; --parallel of them open at a time. \
+      Exit status: 1 if one was refused, 2 if it could not run.
       """)
 
-  @Argument(help: "ws://ADDRESS:PORT/PATH, wss:// for TLS; of the chat ws://ADDRESS:PORT.")
+  @Argument(help: "ws://ADDRESS:PORT/PATH, wss:// for TLS; for the chat ws://ADDRESS:PORT.")
   var url: String
   @Option(help: "Connections.")
   var connections = 10_000
-  @Option(help: "Connections under way at once.")
+  @Option(help: "Connections that are opening at a time.")
   var parallel = 256
   @Option(help: "Process id of the server, to report its processor time and memory.")
   var pid: Int?
@@ -36,7 +36,7 @@ struct Upgrades: ParsableCommand {
     if target.isChat {
       try who.check()
     } else if who.isGiven {
-      throw ValidationError("tokens are for the chat: ws://ADDRESS:PORT without another path")
+      throw ValidationError("tokens are for the chat: use ws://ADDRESS:PORT without a path")
     }
     try checkRange("--connections", connections, 1...60_000)
     try checkRange("--parallel", parallel, 1...4_096)

@@ -1,4 +1,5 @@
 import Kernel
+import Primitives
 import Settings
 
 /// Under which names this gateway answers. A foreign page can point a name of its own at this
@@ -20,24 +21,19 @@ struct Hosts: Sendable {
   /// `host` as in the field, with or without a port; nil in HTTP/1.0.
   func admit(_ host: String?) -> Bool {
     guard !admitsAll, let host else { return true }
-    let name = Hosts.name(ofHost: host)
+    guard let name = Hosts.name(ofHost: host[...]) else { return false }
     if name == "localhost" || name.hasSuffix(".localhost") || names.contains(name) { return true }
     return IPAddress(name) != nil
   }
 
   /// Without the port, the brackets of IPv6 and the dot of a full name, in lower case.
-  private static func name(ofHost host: String) -> String {
-    var name = host.utf8[...]
-    if name.first == UInt8(ascii: "["), let end = name.firstIndex(of: UInt8(ascii: "]")) {
-      return Substring(name[..<end].dropFirst()).lowercased()
-    }
-    if let colon = name.firstIndex(of: UInt8(ascii: ":")) { name = name[..<colon] }
-    if name.last == UInt8(ascii: ".") { name = name.dropLast() }
-    return Substring(name).lowercased()
+  private static func name(ofHost host: Substring) -> String? {
+    guard let name = HostAndPort(host)?.host else { return nil }
+    return (name.last == "." ? name.dropLast() : name).lowercased()
   }
 
   private static func name(ofURL url: String) -> String? {
     let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-    return parts.count >= 3 ? name(ofHost: String(parts[2])) : nil
+    return parts.count >= 3 ? name(ofHost: parts[2]) : nil
   }
 }

@@ -1,4 +1,5 @@
 import Kernel
+import Primitives
 import Settings
 import Wire
 
@@ -41,15 +42,12 @@ struct Proxies: Sendable {
 
   /// Whether the client spoke TLS to the nearest trusted proxy, which writes the last value.
   func isSecure(_ peer: IPAddress, _ head: RequestHead) -> Bool {
-    contains(peer) && head.fields.list(of: "x-forwarded-proto").last?.lowercased() == "https"
+    contains(peer)
+      && head.fields.list(of: "x-forwarded-proto").last?.equalsIgnoringASCIICase("https") == true
   }
 
   /// An address as proxies write it: alone, in brackets, or with a port.
   private static func address(_ text: String) -> IPAddress? {
-    if let address = IPAddress(text) { return address }
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    if parts.count == 2 { return IPAddress(String(parts[0])) }
-    guard text.first == "[", let end = text.firstIndex(of: "]") else { return nil }
-    return IPAddress(String(text[text.index(after: text.startIndex)..<end]))
+    IPAddress(text) ?? HostAndPort(text[...]).flatMap { IPAddress(String($0.host)) }
   }
 }

@@ -111,7 +111,7 @@ struct HTTPExchange {
     head = parsed
     // RFC 9110 §10.1.1: in HTTP/1.0 it is ignored, and nothing else can be expected.
     if parsed.minorVersion >= 1, let expectation = parsed.value(of: "expect") {
-      guard expectation.lowercased() == "100-continue" else { throw .expectationUnknown }
+      guard expectation.equalsIgnoringASCIICase("100-continue") else { throw .expectationUnknown }
       isContinueDue = true
     }
   }

@@ -38,7 +38,7 @@ enum HTTPResponse {
   private static func appendField(_ name: String, _ value: String, to output: inout [UInt8]) {
     output.append(name)
     output.append(": ")
-    for byte in value.utf8 { output.append(byte < 0x20 || byte == 0x7F ? 0x20 : byte) }
+    for byte in value.utf8 { output.append(byte.isASCIIControl ? 0x20 : byte) }
     output.append("\r\n")
   }
 

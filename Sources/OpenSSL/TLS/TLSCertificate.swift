@@ -1,11 +1,10 @@
-/// Certificates from files: each is checked as far as it can be at the start, and refused in words
-/// that say what to do.
+/// Loads certificates from files. Each is validated at the start; the error says how to correct it.
 import COpenSSL
 
-/// A certificate chain and its key, both PEM. The chain begins with the server's own certificate.
+/// A certificate chain and its key, both PEM. The chain starts with the server's certificate.
 public struct TLSCertificateFiles: Sendable, Hashable {
   public var chain: String
-  /// May be the same file.
+  /// May be the same file as the chain.
   public var key: String
 
   public init(chain: String, key: String) {
@@ -20,15 +19,15 @@ public struct TLSLoadFailure: Error, Equatable, CustomStringConvertible {
   public init(description: String) { self.description = description }
 }
 
-/// What is inside a certificate that the gateway needs to know.
+/// The properties of a certificate that the gateway needs.
 struct TLSCertificate {
   var names: [String]
   var warnings: [String]
 
-  /// Names of one certificate that are looked at.
+  /// Limit of the names in one certificate, in bytes.
   private static let nameBytesMax = 65_536
 
-  /// Puts chain and key into the context.
+  /// Loads chain and key into the context.
   static func load(
     _ files: TLSCertificateFiles, into context: OpaquePointer
   ) throws(TLSLoadFailure) -> TLSCertificate {
@@ -39,8 +38,8 @@ struct TLSCertificate {
     let keyMode = try mode(of: files.key, "key")
     if keyMode & 0o077 != 0 {
       warnings.append(
-        "the key \(files.key) can be read by others (mode \(String(keyMode, radix: 8))); "
-          + "chmod 600 keeps it secret")
+        "the key \(files.key) is readable by other users (mode \(String(keyMode, radix: 8))); "
+          + "restrict it with chmod 600")
     }
     // SAFETY: the strings live through the calls; OpenSSL copies what it reads.
     guard unsafe SSL_CTX_use_certificate_chain_file(context, files.chain) == 1 else {
@@ -80,7 +79,7 @@ struct TLSCertificate {
   }
 
   private static func failure(_ what: String, _ expected: String) -> TLSLoadFailure {
-    // The first error is the cause, the later ones say what failed because of it.
+    // The first error is the cause; later ones describe consequences.
     let code = ERR_peek_error()
     // SAFETY: OpenSSL returns a constant or NULL.
     let reason = unsafe ERR_reason_error_string(code).map { unsafe String(cString: $0) }
@@ -90,7 +89,7 @@ struct TLSCertificate {
   private static func checkDates(
     _ certificate: OpaquePointer, _ path: String
   ) throws(TLSLoadFailure) {
-    // SAFETY: the certificate belongs to the context and outlives the calls.
+    // SAFETY: the certificate belongs to the context, which outlives the calls.
     if unsafe X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0 {
       throw TLSLoadFailure(description: "the certificate \(path) has expired")
     }
@@ -101,7 +100,7 @@ struct TLSCertificate {
 
   private static func names(_ certificate: OpaquePointer) -> [String] {
     var text = [CChar](repeating: 0, count: nameBytesMax)
-    // SAFETY: at most as many bytes are written as there is room for.
+    // SAFETY: at most the size of the buffer is written.
     let count = unsafe text.withUnsafeMutableBufferPointer { room in
       unsafe chirrup_dns_names(certificate, room.baseAddress, room.count)
     }

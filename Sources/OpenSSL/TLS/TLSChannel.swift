@@ -1,6 +1,6 @@
-/// OpenSSL's way to the bytes of a connection: a BIO that reads from what the socket gave and
-/// appends to what the socket will be sent. One for each loop, shared by its connections, since
-/// only one of them is driven at a time: an idle connection keeps no BIO of its own.
+/// OpenSSL's access to the bytes of a connection: a BIO that reads received bytes and appends to
+/// the bytes to send. Each loop has one for all its connections, because only one of them is
+/// processed at a time; so an idle connection needs no BIO.
 import COpenSSL
 
 @safe final class TLSChannel {
@@ -8,30 +8,30 @@ import COpenSSL
   var output: [UInt8] = []
   fileprivate var input: UnsafeRawPointer?
   fileprivate(set) var inputCount = 0
-  /// Whose SSL is being called: OpenSSL's callbacks name it by this, so that no SSL keeps a table
-  /// of its own for that.
+  /// The owner of the SSL being called: OpenSSL's callbacks find it here, so that no SSL needs its
+  /// own table of data.
   private var core: Unmanaged<TLSCore>?
   let bio: OpaquePointer
 
   init() {
-    // SAFETY: the method table is made once and lives for ever.
+    // SAFETY: the method table is created once and never freed.
     guard let made = unsafe BIO_new(TLSChannel.method) else {
       preconditionFailure("OpenSSL has no memory for a BIO")
     }
     unsafe bio = made
-    // SAFETY: the BIO is in use only during calls that the owner of this channel makes; an SSL that
-    // has moved to another loop is given that loop's BIO before its next call.
+    // SAFETY: the BIO is used only during calls by the owner of this channel; an SSL that moved to
+    // another loop gets that loop's BIO before its next call.
     unsafe BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
     unsafe BIO_set_init(bio, 1)
   }
 
   deinit {
-    // SAFETY: whoever still holds the BIO finds nobody behind it.
+    // SAFETY: remaining references to the BIO find no channel.
     unsafe BIO_set_data(bio, nil)
     unsafe BIO_free(bio)
   }
 
-  /// Lends bytes to OpenSSL for the time of the call, and says how many it took.
+  /// Lends bytes to OpenSSL during the call, and returns how many it consumed.
   func lend<Result>(
     _ bytes: UnsafeRawPointer?, _ count: Int, _ call: () -> Result
   ) -> (result: Result, taken: Int) {
@@ -44,22 +44,22 @@ import COpenSSL
     return (result, taken)
   }
 
-  /// The core whose SSL calls back.
+  /// The core whose SSL makes the callback.
   static func core(of ssl: OpaquePointer?) -> TLSCore? {
-    // SAFETY: callbacks come during calls only, whose core is alive and has attached itself.
+    // SAFETY: callbacks occur only during calls of a core, which is alive and attached.
     unsafe TLSChannel.of(SSL_get_rbio(ssl))?.core?.takeUnretainedValue()
   }
 
-  /// Gives the SSL this channel's BIO in both directions, for the calls that follow.
+  /// Sets this channel's BIO for both directions of the SSL.
   func attach(_ ssl: OpaquePointer, of owner: TLSCore) {
     unsafe core = Unmanaged.passUnretained(owner)
-    // SAFETY: both are valid, and SSL_set_bio takes one reference when both are the same.
+    // SAFETY: both are valid; SSL_set_bio takes one reference when both BIOs are the same.
     guard unsafe SSL_get_rbio(ssl) != bio else { return }
     unsafe BIO_up_ref(bio)
     unsafe SSL_set_bio(ssl, bio, bio)
   }
 
-  // SAFETY: written once, before anybody can see it.
+  // SAFETY: written once, before it is published.
   nonisolated(unsafe) private static let method: OpaquePointer? = {
     let method = unsafe BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "chirrup")
     unsafe BIO_meth_set_read(method) { bio, buffer, count in
@@ -73,7 +73,7 @@ import COpenSSL
   }()
 
   private static func of(_ bio: OpaquePointer?) -> TLSChannel? {
-    // SAFETY: the data is the channel that made the BIO, or NULL after its end.
+    // SAFETY: the data is the channel that created the BIO, or NULL after its end.
     guard let data = unsafe BIO_get_data(bio) else { return nil }
     return unsafe Unmanaged<TLSChannel>.fromOpaque(data).takeUnretainedValue()
   }
@@ -86,7 +86,7 @@ import COpenSSL
       unsafe chirrup_bio_retry_read(bio)
       return -1
     }
-    // SAFETY: `taken` is within what is lent here and within the room that OpenSSL offers.
+    // SAFETY: `taken` is within the lent bytes and within OpenSSL's buffer.
     unsafe UnsafeMutableRawPointer(buffer).copyMemory(from: from, byteCount: taken)
     unsafe input = from + taken
     inputCount -= taken
@@ -94,7 +94,7 @@ import COpenSSL
   }
 
   private func write(_ buffer: UnsafePointer<CChar>?, _ count: Int) -> Int32 {
-    // SAFETY: OpenSSL offers `count` bytes for the time of the call.
+    // SAFETY: OpenSSL lends `count` bytes during the call.
     unsafe output.append(
       contentsOf: UnsafeRawBufferPointer(start: UnsafeRawPointer(buffer), count: count))
     return Int32(count)

@@ -1,18 +1,18 @@
-/// What the connections of a listener, or of a client, have in common: versions, ciphers,
-/// certificates, tickets. Made once, never changed, shared by all loops; new certificates are a new
-/// context for the connections that come then.
+/// The configuration of the connections of a listener, or of a client: versions, ciphers,
+/// certificates, tickets. It is immutable and shared by all loops; new certificates need a new
+/// context, which later connections use.
 import COpenSSL
 
 @safe public final class TLSContext: @unchecked Sendable {
-  // SAFETY: of sendability: nothing is written after `init`, and OpenSSL counts references to an
-  // SSL_CTX atomically and makes connections from it on any thread.
-  /// One for each certificate; the first answers for unknown names and for clients that name none.
+  // SAFETY: of sendability: nothing is written after `init`, OpenSSL counts references to an
+  // SSL_CTX atomically, and any thread may create connections from it.
+  /// One for each certificate; the first is used for unknown names and for clients that send none.
   private var contexts: [OpaquePointer] = unsafe []
   private var names = TLSNames()
   private let tickets: TLSTicketKeys?
   /// Whether TLS 1.3 connections leave OpenSSL after the handshake, see `TLSRecords`.
   let hasCompactRecords: Bool
-  /// What is not as it should be and no reason to refuse.
+  /// Problems that do not prevent a start.
   public private(set) var warnings: [String] = []
 
   /// TLS 1.2 with forward secrecy and authenticated encryption only.
@@ -20,9 +20,9 @@ import COpenSSL
   public static let suites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
   private static let groups = "X25519:P-256:P-384"
-  /// Seconds for which a ticket is good.
+  /// Validity of a ticket in seconds.
   private static let ticketSeconds = 2 * 3600
-  /// Names with a certificate of their own.
+  /// The most certificates of a listener.
   public static let certificatesMax = 64
 
   /// The server's side.
@@ -45,8 +45,8 @@ import COpenSSL
     }
   }
 
-  /// The client's side. `authority` is a file of certificates to trust besides the system's;
-  /// without `verifies` any certificate will do.
+  /// A client's context. `authority` is a PEM file of certificates to trust besides the system's;
+  /// without `verifies` every certificate is accepted.
   public init(
     clientVerifying verifies: Bool, authority: String? = nil, maximum: TLSVersion = .v13,
     protocols: [String] = ["http/1.1"], suites: String = TLSContext.suites
@@ -71,14 +71,14 @@ import COpenSSL
   }
 
   deinit {
-    // SAFETY: owned here; connections have references of their own.
+    // SAFETY: owned here; connections have their own references.
     unsafe contexts.forEach { unsafe SSL_CTX_free($0) }
   }
 
   private static func make(isServer: Bool) throws(TLSLoadFailure) -> OpaquePointer {
-    // SAFETY: the method tables live for ever.
+    // SAFETY: the method tables are never freed.
     guard let context = unsafe SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method())
-    else { throw TLSLoadFailure(description: "OpenSSL cannot make a context") }
+    else { throw TLSLoadFailure(description: "OpenSSL cannot create a context") }
     unsafe chirrup_ssl_ctx_settle(context)
     _ = unsafe SSL_CTX_set_cipher_list(context, ciphers)
     _ = unsafe SSL_CTX_set_ciphersuites(context, suites)
@@ -92,13 +92,13 @@ import COpenSSL
   }
 
   private func settle(_ context: OpaquePointer) {
-    // A key with a passphrase is refused instead of asking on a terminal.
+    // A key with a passphrase is refused; OpenSSL would prompt on the terminal.
     unsafe SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
     _ = unsafe SSL_CTX_set_num_tickets(context, 1)
     _ = unsafe SSL_CTX_set_timeout(context, TLSContext.ticketSeconds)
     let identity: [UInt8] = Array("chirrup".utf8)
     _ = unsafe SSL_CTX_set_session_id_context(context, identity, UInt32(identity.count))
-    // OpenSSL has no other way to the secrets; without need for them it keeps them to itself.
+    // OpenSSL offers the secrets only through this callback; it is not set without need.
     if hasCompactRecords {
       unsafe SSL_CTX_set_keylog_callback(context) { ssl, line in unsafe TLSCore.logged(ssl, line) }
     }
@@ -121,7 +121,7 @@ import COpenSSL
     }
   }
 
-  /// RFC 7301 §3.2: a client that offers protocols and not ours is refused by an alert.
+  /// RFC 7301 §3.2: a client that offers protocols, but not ours, is refused by an alert.
   private static func chooseProtocol(
     _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ count: UnsafeMutablePointer<UInt8>?,
     _ offered: UnsafePointer<UInt8>?, _ offeredCount: Int
@@ -130,12 +130,12 @@ import COpenSSL
     guard let offered = unsafe offered else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     let list = unsafe UnsafeBufferPointer(start: offered, count: offeredCount)
     var index = 0
-    // OpenSSL has checked that the list is well formed; the bounds are kept nevertheless.
+    // OpenSSL has validated the list; the bounds are checked nevertheless.
     while index < list.count {
       let end = unsafe index + 1 + Int(list[index])
       guard end <= list.count else { break }
       if unsafe list[(index + 1)..<end].elementsEqual(ours) {
-        // SAFETY: OpenSSL copies the name out of the client's list before it goes away.
+        // SAFETY: OpenSSL copies the name before the client's list is freed.
         unsafe chosen?.pointee = offered + index + 1
         unsafe count?.pointee = UInt8(ours.count)
         return SSL_TLSEXT_ERR_OK
@@ -146,7 +146,7 @@ import COpenSSL
   }
 
   private func chooseCertificate(_ ssl: OpaquePointer?) {
-    // SAFETY: OpenSSL returns a string that ends with NUL and contains none, or NULL.
+    // SAFETY: OpenSSL returns a C string or NULL.
     guard let name = unsafe SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name) else { return }
     guard let index = unsafe names.certificate(for: String(cString: name)), index > 0 else {
       return
@@ -156,7 +156,7 @@ import COpenSSL
 
   func makeSSL() -> OpaquePointer? { unsafe SSL_new(contexts[0]) }
 
-  /// The client's: the name or address that the server's certificate must have.
+  /// For a client: the name or address that the server's certificate must contain.
   func expect(_ name: String, of ssl: OpaquePointer) {
     // SAFETY: OpenSSL copies the strings.
     if unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) != 1 {

@@ -1,20 +1,20 @@
-/// The state behind a `TLSSession`: OpenSSL's object for the handshake and for TLS 1.2, the record
-/// layer afterwards for TLS 1.3.
+/// The state behind a `TLSSession`: OpenSSL's object during the handshake and for TLS 1.2, and
+/// optionally `TLSRecords` afterwards for TLS 1.3.
 import COpenSSL
 import Primitives
 
 @safe final class TLSCore {
   enum Stage { case handshaking, library, records, over }
 
-  /// What is needed during the handshake only.
+  /// State needed only during the handshake.
   private final class Notes {
     let context: TLSContext
     let isServer: Bool
-    /// Stays with OpenSSL's records and makes ours beside them, see `TLSSelfTest`.
+    /// Keeps OpenSSL's records and creates ours beside them, see `TLSSelfTest`.
     let isExamined: Bool
     var clientSecret: [UInt8] = []
     var serverSecret: [UInt8] = []
-    /// Records written since the server's traffic secret came into use: the session tickets.
+    /// Records written with the server's traffic secret during the handshake: the session tickets.
     var writtenUnderSecret: UInt64 = 0
 
     init(_ context: TLSContext, isServer: Bool, isExamined: Bool) {
@@ -28,7 +28,7 @@ import Primitives
       overwrite(&serverSecret)
     }
 
-    /// The records of one direction, as they go on behind the handshake; nil without its secrets.
+    /// The record layer of one direction after the handshake; nil without secrets.
     func records(_ suite: TLSSuite, ofServer: Bool) -> TLSRecords? {
       guard clientSecret.count == suite.secretBytes, serverSecret.count == suite.secretBytes else {
         return nil
@@ -43,7 +43,7 @@ import Primitives
   private(set) var stage = Stage.handshaking
   private(set) var version: TLSVersion?
   private(set) var isResumed = false
-  /// Of OpenSSL's records: those in a row without data in between.
+  /// With OpenSSL's records: key updates in a row without data in between.
   private var keyUpdates: UInt8 = 0
   private var hasRefusedRenegotiation = false
   var unsent: [UInt8] = []
@@ -64,7 +64,7 @@ import Primitives
   deinit { freeLibrary() }
 
   private func freeLibrary() {
-    // SAFETY: the SSL is owned here; nothing uses it afterwards.
+    // SAFETY: the SSL is owned here, and this is its last use.
     unsafe SSL_free(ssl)
     unsafe ssl = nil
     notes = nil
@@ -72,15 +72,16 @@ import Primitives
 
   // MARK: Callbacks of OpenSSL
 
-  /// The context of the connection that OpenSSL calls back for, during its handshake.
+  /// The context of the connection whose handshake makes the callback.
   static func context(of ssl: OpaquePointer?) -> TLSContext? {
     unsafe TLSChannel.core(of: ssl)?.notes?.context
   }
 
-  /// A line in the format of NSS key logs: label, client random, secret. It stays in memory.
+  /// OpenSSL's key log callback: a line in NSS key log format with label, client random and secret.
+  /// It stays in memory.
   static func logged(_ ssl: OpaquePointer?, _ line: UnsafePointer<CChar>?) {
     guard let notes = unsafe TLSChannel.core(of: ssl)?.notes, let line = unsafe line else { return }
-    // SAFETY: OpenSSL passes a string that ends with NUL.
+    // SAFETY: OpenSSL passes a C string.
     let words = unsafe UnsafeBufferPointer(start: line, count: strlen(line))
       .split(separator: CChar(bitPattern: UInt8(ascii: " ")))
     guard unsafe words.count == 3 else { return }
@@ -102,18 +103,18 @@ import Primitives
     }
   }
 
-  /// Each message and each record header, in both directions.
+  /// OpenSSL's message callback, for each message and record header in both directions.
   static func saw(
     isWritten: Bool, type: Int32, _ bytes: UnsafeRawBufferPointer, _ ssl: OpaquePointer?
   ) {
     switch type {
-    // Of the handshake only: later there are two for each record.
+    // Only during the handshake; later there are two headers per record.
     case SSL3_RT_HEADER where unsafe isWritten && SSL_in_init(ssl) == 1:
       unsafe TLSChannel.core(of: ssl)?.notes?.writtenUnderSecret += 1
     case SSL3_RT_HANDSHAKE where unsafe !isWritten && bytes.first == UInt8(SSL3_MT_KEY_UPDATE):
       guard let core = unsafe TLSChannel.core(of: ssl) else { return }
       core.keyUpdates = min(core.keyUpdates, .max - 1) + 1
-    // OpenSSL answers a renegotiation with a warning; see `read`.
+    // OpenSSL answers a renegotiation with a warning, see `read`.
     case SSL3_RT_ALERT where unsafe isWritten && bytes.last == UInt8(SSL_AD_NO_RENEGOTIATION):
       unsafe TLSChannel.core(of: ssl)?.hasRefusedRenegotiation = true
     default: return
@@ -125,13 +126,14 @@ import Primitives
   func start(name: String, _ ticket: TLSResumption?, _ workspace: TLSWorkspace) {
     guard let ssl = unsafe ssl, let notes else { return }
     unsafe notes.context.expect(name, of: ssl)
-    // SAFETY: OpenSSL takes a reference of its own.
+    // SAFETY: OpenSSL takes its own reference.
     if let ticket { _ = unsafe SSL_set_session(ssl, ticket.session) }
     var cursor = TLSCursor(next: 0, end: 0)
     _ = unsafe handshake(UnsafeMutableRawBufferPointer(start: nil, count: 0), &cursor, workspace)
   }
 
-  /// While OpenSSL reads, its plaintext goes in front of the ciphertext, which it cannot overtake.
+  /// While OpenSSL reads, its plaintext is written in front of the ciphertext, which it cannot
+  /// overtake.
   func prepare(_ buffer: UnsafeMutableRawBufferPointer) -> (start: Int, fill: Int) {
     if let records {
       return unsafe (0, records.prepare(buffer))
@@ -166,7 +168,7 @@ import Primitives
   ) -> TLSStep {
     guard let ssl = unsafe ssl else { return .failed(.library) }
     unsafe begin(ssl, workspace)
-    // SAFETY: the cursor lies within the buffer, and the channel forgets it after the call.
+    // SAFETY: the cursor is within the buffer, and the channel forgets it after the call.
     let (result, taken) = unsafe workspace.channel.lend(
       buffer.baseAddress?.advanced(by: cursor.next), cursor.end - cursor.next
     ) { unsafe SSL_do_handshake(ssl) }
@@ -190,7 +192,7 @@ import Primitives
     guard let notes else { return }
     if notes.isServer { unsafe chirrup_ssl_forget_handshake(ssl) }
     if !notes.isExamined { self.notes = nil }
-    // RFC 6066 §4: `max_fragment_length` bounds what we seal. OpenSSL's records keep to it.
+    // RFC 6066 §4: `max_fragment_length` limits our records; OpenSSL complies with it.
     guard notes.isServer, notes.context.hasCompactRecords, isVersion13,
       unsafe SSL_has_pending(ssl) == 0,
       unsafe SSL_SESSION_get_max_fragment_length(SSL_get_session(ssl))
@@ -211,8 +213,8 @@ import Primitives
     guard let ssl = unsafe ssl else { return .failed(.library) }
     unsafe begin(ssl, workspace)
     var count = 0
-    // SAFETY: the ciphertext begins behind room for one record's plaintext, see `prepare`, so
-    // OpenSSL never writes on what it has not read.
+    // SAFETY: the ciphertext starts after room for one record's plaintext, see `prepare`, so
+    // OpenSSL never overwrites unread bytes.
     let (result, taken) = unsafe workspace.channel.lend(
       buffer.baseAddress?.advanced(by: cursor.next), cursor.end - cursor.next
     ) { unsafe SSL_read_ex(ssl, buffer.baseAddress, TLSRecords.contentBytesMax, &count) }
@@ -243,7 +245,7 @@ import Primitives
       unsafe begin(ssl, workspace)
       var written = 0
       let count = min(plain.count, TLSSession.sealBytesMax)
-      // SAFETY: the bytes are read during the call; the channel takes all of their ciphertext.
+      // SAFETY: the bytes are read during the call; the channel accepts all of their ciphertext.
       if unsafe SSL_write_ex(ssl, plain.baseAddress, count, &written) == 1 { return written }
       ERR_clear_error()
       stage = .over
@@ -284,7 +286,7 @@ import Primitives
     takeOutput(workspace)
   }
 
-  /// Of the self-test: the records of both directions, beside OpenSSL's.
+  /// For the self-test: our record layers of both directions, beside OpenSSL's.
   func examined() -> (server: TLSRecords, client: TLSRecords)? {
     guard let notes, notes.isExamined, let own = records,
       let theirs = notes.records(own.suite, ofServer: false)
@@ -292,7 +294,8 @@ import Primitives
     return (own, theirs)
   }
 
-  /// Before each call of OpenSSL: nothing of another connection, or of an earlier call, is left.
+  /// Called before each call of OpenSSL, to remove the state of other connections and earlier
+  /// calls.
   private func begin(_ ssl: OpaquePointer, _ workspace: TLSWorkspace) {
     unsafe workspace.channel.attach(ssl, of: self)
     workspace.channel.output.removeAll(keepingCapacity: true)

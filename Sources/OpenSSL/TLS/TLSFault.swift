@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// Why a TLS connection cannot go on, each kind with the one text under which it is counted.
+/// The reason for the end of a TLS connection. Each has one text, under which it is counted.
 public enum TLSFault: Error, Hashable, Sendable, CaseIterable {
-  /// A request in plain HTTP came to the TLS port.
+  /// A request in plain HTTP on the TLS port.
   case plainHTTP
   case notTLS
   case version
@@ -16,9 +16,9 @@ public enum TLSFault: Error, Hashable, Sendable, CaseIterable {
   case keyUpdates
   case emptyRecords
   case renegotiation
-  /// The server's certificate is not one the client trusts for this name.
+  /// The client does not trust the server's certificate for this name.
   case untrusted
-  /// OpenSSL has no memory or is broken.
+  /// OpenSSL is out of memory or broken.
   case library
 
   public var reason: StaticString {
@@ -41,7 +41,7 @@ public enum TLSFault: Error, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// What OpenSSL's last error on this thread means; the queue is empty afterwards.
+  /// Maps OpenSSL's last error on this thread, and empties its error queue.
   static func takeLast() -> TLSFault {
     let code = ERR_peek_last_error()
     ERR_clear_error()

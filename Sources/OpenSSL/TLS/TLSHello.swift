@@ -1,23 +1,23 @@
 import Primitives
 
-/// Whether the first bytes of a connection hold a whole ClientHello (RFC 8446 §4.1.2, §5.1). Before
-/// that there is no OpenSSL object, which costs 46 KiB: a peer that sends five bytes and waits
-/// costs its socket and its link only.
+/// Checks whether the first bytes of a connection contain a whole ClientHello (RFC 8446 §4.1.2,
+/// §5.1). OpenSSL's object, which takes 46 KiB, is only created then: a peer that sends five bytes
+/// and waits costs only a socket.
 ///
-/// Pure, and without memory: each look begins with the first byte, which stays in the kernel.
-/// Invariant: bytes that are `whole` are all that OpenSSL needs to answer or to refuse; it never
-/// waits for the rest of a hello.
+/// Pure and stateless: each check starts with the first byte, which stays in the kernel's buffer.
+/// Invariant: OpenSSL can answer or refuse bytes that are `whole`, and never waits for the rest of
+/// a hello.
 public enum TLSHello: Equatable, Sendable {
-  /// What came so far may become a hello.
+  /// The bytes may be the start of a hello.
   case incomplete
   case whole
-  /// This never becomes a hello. The alert is for the peer, if it speaks TLS.
+  /// The bytes are no hello. The alert is for the peer, if it speaks TLS.
   case broken(TLSFault, alert: UInt8?)
 
-  /// Bytes of the message behind its header. Browsers send 0.3 to 2 KiB, the most of it a key share
-  /// and a ticket.
+  /// Bytes of the message after its header. Browsers send 0.3 to 2 KiB, mostly a key share and a
+  /// ticket.
   public static let messageBytesMax = 16_384
-  /// Bytes that are looked at: the message in records of almost any size.
+  /// Bytes to check: the message in records of almost any size.
   public static let byteCountMax = messageBytesMax + 2_048
 
   private static let messageHeaderBytes = 4
@@ -25,7 +25,7 @@ public enum TLSHello: Equatable, Sendable {
 
   public init(_ bytes: RawSpan) {
     var record = 0
-    // Of the message: bytes seen, and its header as far as it came.
+    // Of the message: bytes seen, and the known part of its header.
     var taken = 0
     var header: UInt32 = 0
     while true {
@@ -61,7 +61,7 @@ public enum TLSHello: Equatable, Sendable {
         return
       }
       taken += end - place
-      // OpenSSL reads whole records, so that the message's last one has to be there to its end.
+      // OpenSSL reads whole records, so the message's last record must be complete.
       if taken >= TLSHello.messageHeaderBytes + messageCount, taken >= TLSHello.messageHeaderBytes {
         self = .whole
         return
@@ -70,14 +70,14 @@ public enum TLSHello: Equatable, Sendable {
     }
   }
 
-  /// The bytes end before the hello does.
+  /// The bytes end before the hello.
   private static func end(_ bytes: RawSpan) -> TLSHello {
     bytes.byteCount < byteCountMax
       ? .incomplete : .broken(.malformed, alert: TLSRecords.Alert.decodeError.rawValue)
   }
 
-  /// The header of a record: of a handshake, of TLS by its version's first byte, and neither empty
-  /// (§5.1) nor too long.
+  /// Checks a record's header: a handshake, TLS by the first byte of its version, not empty (§5.1)
+  /// and not too long.
   private static func check(_ bytes: RawSpan, at record: Int) -> TLSHello? {
     let type = bytes.byte(at: record)
     guard bytes.byte(at: record + 1) == 3, (20...23).contains(type) else {
@@ -96,7 +96,7 @@ public enum TLSHello: Equatable, Sendable {
     return nil
   }
 
-  /// The first four letters of a method and its blank (RFC 9110 §9.3).
+  /// The first four characters of a method, including its space (RFC 9110 §9.3).
   private static func isHTTP(_ bytes: RawSpan) -> Bool {
     let word = (0..<4).reduce(UInt32(0)) { $0 << 8 | UInt32(bytes.byte(at: $1)) }
     switch word {
@@ -108,7 +108,7 @@ public enum TLSHello: Equatable, Sendable {
     }
   }
 
-  /// The record that says why (§6): there is no encryption yet.
+  /// The unencrypted record of an alert (§6).
   public static func record(alert: UInt8) -> [UInt8] {
     [TLSRecords.Content.alert, 3, 3, 0, 2, 2, alert]
   }

@@ -1,11 +1,11 @@
-/// Which certificate answers for which name (RFC 6066 §3, RFC 6125 §6.4): pure, from the DNS names
+/// Selects the certificate for a server name (RFC 6066 §3, RFC 6125 §6.4). Pure, from the DNS names
 /// of the certificates in their order.
 struct TLSNames: Sendable {
   private var exact: [String: Int] = [:]
-  /// By what follows the `*.`.
+  /// By the part after `*.`.
   private var wildcards: [String: Int] = [:]
 
-  /// The first certificate that has a name keeps it.
+  /// A name belongs to the first certificate that has it.
   mutating func add(_ names: [String], certificate: Int) {
     for name in names.map({ $0.lowercased() }) {
       if name.hasPrefix("*.") {
@@ -17,11 +17,11 @@ struct TLSNames: Sendable {
     }
   }
 
-  /// An exact name wins; a wildcard stands for exactly one label. Nil: the first certificate
-  /// answers.
+  /// An exact name takes precedence; a wildcard matches exactly one label. Nil selects the first
+  /// certificate.
   func certificate(for name: String) -> Int? {
     var name = name.lowercased()
-    // The same name, absolute (RFC 1034 §3.1).
+    // The absolute form of the same name (RFC 1034 §3.1).
     if name.hasSuffix(".") { name.removeLast() }
     if let found = exact[name] { return found }
     guard let dot = name.firstIndex(of: "."), dot != name.startIndex else { return nil }

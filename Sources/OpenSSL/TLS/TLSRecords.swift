@@ -1,32 +1,32 @@
 /// The record layer of an established TLS 1.3 connection (RFC 8446 §5), on the server's side.
 ///
-/// Only with `tls.compact_records`: nobody else has audited this. Why it exists: OpenSSL 3.0 keeps
-/// 13.4 KiB for each connection. What an established connection needs is two keys, two IVs and two
-/// counters. So the handshake, with everything that negotiates, verifies or signs, is OpenSSL's;
-/// then its traffic secrets move here and its object is freed. The cryptography remains OpenSSL's
-/// too. `TLSSelfTest` compares the first records with OpenSSL's own at each start. TLS 1.2, and
-/// connections with `max_fragment_length`, stay with OpenSSL altogether.
+/// Only used with `tls.compact_records`, because it was not audited by others. Its reason: OpenSSL
+/// 3.0 keeps 13.4 KiB per connection, while an established connection needs only two keys, two IVs
+/// and two counters. The handshake, with all negotiation, verification and signing, is OpenSSL's;
+/// then its traffic secrets move here, and its object is freed. The encryption is OpenSSL's too. At
+/// each start `TLSSelfTest` compares the first records with OpenSSL's. TLS 1.2, and connections
+/// with `max_fragment_length`, stay with OpenSSL.
 ///
-/// Invariant: after a fault, an alert or a close_notify nothing is decrypted any more (§6.1: it is
+/// Invariant: nothing is decrypted after a fault, an alert or a close_notify (§6.1: later data is
 /// ignored), and no sequence number is used twice.
 import COpenSSL
 import Primitives
 
 @safe final class TLSRecords {
   static let headerBytes = 5
-  /// §5.1, §5.2: content of a record, and what encryption may add.
+  /// §5.1, §5.2: the limits of a record's content, and of its growth by encryption.
   static let contentBytesMax = 16_384
   static let bodyBytesMax = contentBytesMax + 256
-  /// §5.4: content, its type and padding together.
+  /// §5.4: content, type and padding together.
   static let innerBytesMax = contentBytesMax + 1
   static let recordBytesMax = headerBytes + bodyBytesMax
-  /// What sealing adds: header, content type and tag.
+  /// Bytes added by sealing: header, content type and tag.
   static let overheadBytes = headerBytes + 1 + TLSSuite.tagBytes
-  /// Key updates a peer may ask for without sending data in between.
+  /// Key updates that a peer may request without sending data in between.
   static let keyUpdatesMax: UInt8 = 32
-  /// Records without content that may come one after the other.
+  /// Consecutive records without content.
   static let emptyRecordsMax: UInt8 = 32
-  /// §5.5: AES-GCM keys last for 2^24.5 records; then we change ours.
+  /// §5.5: AES-GCM keys are limited to 2^24.5 records; our keys are updated after this many.
   static let recordsPerKey: UInt64 = 1 << 24
 
   enum Content {
@@ -47,21 +47,21 @@ import Primitives
   }
 
   let suite: TLSSuite
-  // SAFETY: what is not checked at run time, with each record, is that accesses do not overlap: a
-  // connection is its loop's alone, and nothing that is lent these calls back. Also below.
+  // SAFETY: overlapping accesses are not checked at run time, to save the check per record: a
+  // connection belongs to one loop, and no closure called here calls back. The same applies below.
   @exclusivity(unchecked) private var reading: TLSTraffic
   @exclusivity(unchecked) private var writing: TLSTraffic
   private let recordsPerKey: UInt64
-  /// The beginning of a record whose rest has not come.
+  /// The beginning of an incomplete record.
   private(set) var held: [UInt8] = []
-  /// A key update in pieces (§5.1 allows it); five bytes at most.
+  /// A fragmented key update (§5.1 allows it); at most five bytes.
   private var message: [UInt8] = []
   private var keyUpdatesLeft = TLSRecords.keyUpdatesMax
   private var emptyRecordsLeft = TLSRecords.emptyRecordsMax
-  /// Nothing that comes is of interest any more.
+  /// Further input is ignored.
   private var hasEnded = false
 
-  /// - Parameter written: records already sent under `writeSecret`.
+  /// - Parameter written: records already sent with `writeSecret`.
   init(
     suite: TLSSuite, readSecret: [UInt8], writeSecret: [UInt8], written: UInt64,
     recordsPerKey: UInt64 = TLSRecords.recordsPerKey
@@ -80,11 +80,11 @@ import Primitives
 
   // MARK: Reading
 
-  /// Puts what is held in front of what the socket will give, and returns where that belongs.
+  /// Copies the held bytes to the front of the buffer; returns the offset for the socket's bytes.
   func prepare(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard !held.isEmpty else { return 0 }
     let count = held.count
-    // SAFETY: less than a record is held, and the buffer is larger than that.
+    // SAFETY: less than one record is held, and the buffer is larger.
     precondition(count < TLSRecords.recordBytesMax && buffer.count >= 2 * TLSRecords.recordBytesMax)
     unsafe held.withUnsafeBytes { unsafe buffer.copyMemory(from: $0) }
     held = []
@@ -104,11 +104,11 @@ import Primitives
       }
       let available = cursor.end - cursor.next
       guard available >= TLSRecords.headerBytes else { return unsafe hold(buffer, &cursor) }
-      // SAFETY: the header lies within the buffer, by the line above and the cursor's bounds.
+      // SAFETY: the header is within the buffer by the guard above and the cursor's bounds.
       let record = unsafe buffer.baseAddress.unsafelyUnwrapped.advanced(by: cursor.next)
         .assumingMemoryBound(to: UInt8.self)
       let count = unsafe Int(record[3]) << 8 | Int(record[4])
-      // §5.2: everything after the handshake is protected and looks like application data.
+      // §5.2: all records after the handshake are protected and have the type of application data.
       guard unsafe record[0] == Content.applicationData else {
         return fail(.unexpectedMessage, .unexpectedMessage, aead, &output)
       }
@@ -126,11 +126,11 @@ import Primitives
       }
       let start = cursor.next + TLSRecords.headerBytes
       cursor.next = start + count
-      // §5.4: padding makes no record longer than it could be without.
+      // §5.4: the limit includes the padding.
       guard count - TLSSuite.tagBytes <= TLSRecords.innerBytesMax else {
         return fail(.recordTooLong, .recordOverflow, aead, &output)
       }
-      // The content type is the last byte that is not padding.
+      // The content type is the last byte that is no padding.
       var end = start + count - TLSSuite.tagBytes
       while end > start, unsafe buffer[end - 1] == 0 { end -= 1 }
       guard end > start else {
@@ -142,12 +142,12 @@ import Primitives
     }
   }
 
-  /// What a record says, or nil to go on with the next one.
+  /// Handles a record's content; nil to continue with the next record.
   private func take(
     _ type: UInt8, _ content: Range<Int>, _ buffer: UnsafeMutableRawBufferPointer,
     _ aead: TLSAEAD, _ output: inout [UInt8]
   ) -> TLSStep? {
-    // §5.1: nothing may stand between the parts of a handshake message.
+    // §5.1: no other record may come between the fragments of a handshake message.
     guard message.isEmpty || type == Content.handshake else {
       return fail(.unexpectedMessage, .unexpectedMessage, aead, &output)
     }
@@ -164,7 +164,7 @@ import Primitives
       keyUpdatesLeft = TLSRecords.keyUpdatesMax
       return .plain(content)
     case Content.alert:
-      // §5.4: alerts and handshake messages have a content.
+      // §5.4: alerts and handshake messages must not be empty.
       guard !content.isEmpty else {
         return fail(.unexpectedMessage, .unexpectedMessage, aead, &output)
       }
@@ -174,13 +174,13 @@ import Primitives
         hasEnded = true
         return .closed
       case .userCanceled:
-        // §6.1: a close_notify follows. It counts like an empty record, so that it cannot flood.
+        // §6.1: a close_notify follows. It counts as an empty record, to bound their number.
         guard emptyRecordsLeft > 0 else {
           return fail(.emptyRecords, .unexpectedMessage, aead, &output)
         }
         emptyRecordsLeft -= 1
         return nil
-      // §6.2: every other alert ends the connection, and is not answered.
+      // §6.2: every other alert ends the connection and is not answered.
       default:
         hasEnded = true
         return .failed(.alert)
@@ -196,7 +196,7 @@ import Primitives
     }
   }
 
-  /// §4.6.3: the only handshake message that a client may send now is a key update.
+  /// §4.6.3: a key update is the only handshake message that a client may send now.
   private func takeMessage(_ aead: TLSAEAD, _ output: inout [UInt8]) -> TLSStep? {
     let expected: [UInt8] = [24, 0, 0, 1]
     for (have, want) in zip(message, expected) where have != want {
@@ -220,7 +220,7 @@ import Primitives
     _ buffer: UnsafeMutableRawBufferPointer, _ cursor: inout TLSCursor
   ) -> TLSStep {
     if cursor.next < cursor.end {
-      // SAFETY: the range lies within the buffer.
+      // SAFETY: the range is within the buffer.
       unsafe held = Array(UnsafeRawBufferPointer(rebasing: buffer[cursor.next..<cursor.end]))
     }
     cursor.next = cursor.end
@@ -237,7 +237,7 @@ import Primitives
 
   // MARK: Writing
 
-  /// Seals as many bytes as `room` allows, in records of the largest size, and returns how many.
+  /// Seals as many bytes as `room` allows, in records of maximum size; returns their number.
   func seal(
     _ plain: UnsafeRawBufferPointer, room: Int, _ aead: TLSAEAD, output: inout [UInt8]
   ) -> Int {
@@ -254,7 +254,7 @@ import Primitives
     return offset
   }
 
-  /// The connection is over, or moves to another loop.
+  /// The connection was closed, or moves to another loop.
   func forget(_ aead: TLSAEAD) {
     unsafe aead.forget(suite, reading, seals: false)
     unsafe aead.forget(suite, writing, seals: true)
@@ -264,8 +264,8 @@ import Primitives
     append(.closeNotify, isFatal: false, aead, &output)
   }
 
-  /// Tells the peer that our next records have new keys (`update_not_requested`). Of the old ones
-  /// nothing is left, here as in the loop's contexts.
+  /// Sends a key update (`update_not_requested`) and overwrites the old keys here and in the loop's
+  /// contexts.
   private func updateKeys(_ aead: TLSAEAD, _ output: inout [UInt8]) {
     append(Content.handshake, [24, 0, 0, 1, 0], aead, &output)
     unsafe aead.forget(suite, writing, seals: true)
@@ -292,8 +292,8 @@ import Primitives
     let header = UInt64(0x17_0303) << 40 | UInt64(body) << 24
     unsafe aead.use(suite, &writing, seals: true)
     let nonce = unsafe writing.nextNonce()
-    // SAFETY: header, content, type and tag fit exactly into the room that is asked for, and all of
-    // it is written: what the header's word has too much is the body's, which comes after it.
+    // SAFETY: header, content, type and tag fill the reserved room exactly; the excess bytes of the
+    // header's word are overwritten by the body.
     unsafe output.append(upTo: TLSRecords.headerBytes + body) { room in
       unsafe room.storeBytes(of: header.bigEndian, as: UInt64.self)
       unsafe aead.seal(

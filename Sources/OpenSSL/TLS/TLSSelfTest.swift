@@ -1,8 +1,7 @@
-/// Before the gateway seals records itself (`tls.compact_records`), it shows that it does so as
-/// OpenSSL does: for each suite of TLS 1.3 two ends in memory shake hands, and the first records of
-/// either direction are sealed by both and must be the same bytes. Secrets, keys, nonces and the
-/// number of the first record follow from what OpenSSL tells; another version of OpenSSL may tell
-/// something else.
+/// The self-test of `tls.compact_records` at the start of the gateway. For each suite of TLS 1.3
+/// two ends in memory shake hands, and the first records of both directions are sealed by
+/// `TLSRecords` and by OpenSSL, and must be equal. It detects versions of OpenSSL that export other
+/// secrets or counters.
 import Primitives
 
 public struct TLSSelfTestFailure: Error, CustomStringConvertible {
@@ -10,7 +9,7 @@ public struct TLSSelfTestFailure: Error, CustomStringConvertible {
 }
 
 public enum TLSSelfTest {
-  /// Short, longer than a block, and of two records.
+  /// Short, longer than a block, and two records long.
   private static let texts = [1, 100, TLSRecords.contentBytesMax + 1].map { count in
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
   }
@@ -19,18 +18,18 @@ public enum TLSSelfTest {
     "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
   ]
 
-  /// - Parameter context: of a server with compact records.
+  /// - Parameter context: a server's with compact records.
   public static func run(_ context: TLSContext) throws(TLSSelfTestFailure) {
     for suite in suites { try run(context, suite: suite) }
   }
 
-  /// - Parameter bend: what a test does to our bytes, to see that it is noticed.
+  /// - Parameter bend: modifies our bytes in a test, which must be detected.
   static func run(
     _ context: TLSContext, suite: String, bend: (inout [UInt8]) -> Void = { _ in }
   ) throws(TLSSelfTestFailure) {
     let pair = try Pair(context, suite: suite)
     guard let examined = pair.server.examined() else {
-      throw failure(suite, "no secrets came from the handshake")
+      throw failure(suite, "the handshake exported no secrets")
     }
     for text in texts {
       try compare(pair.server, examined.server, text, pair.workspace, suite, bend)
@@ -49,7 +48,7 @@ public enum TLSSelfTest {
     _ core: TLSCore, _ records: TLSRecords, _ text: [UInt8], _ workspace: TLSWorkspace,
     _ suite: String, _ bend: (inout [UInt8]) -> Void
   ) throws(TLSSelfTestFailure) {
-    // SAFETY: here and below the array outlives the calls.
+    // SAFETY: here and below, the array outlives the calls.
     let taken = unsafe text.withUnsafeBytes { unsafe core.seal($0, workspace) }
     let theirs = workspace.channel.output
     var ours: [UInt8] = []
@@ -59,17 +58,17 @@ public enum TLSSelfTest {
     records.forget(workspace.aead)
     bend(&ours)
     guard taken == text.count, count == text.count, ours == theirs else {
-      throw failure(suite, "a record of \(text.count) bytes is not the one that OpenSSL makes")
+      throw failure(suite, "a record of \(text.count) bytes differs from OpenSSL's")
     }
   }
 
-  /// A server and a client that have shaken hands in memory.
+  /// A server and a client in memory, after their handshake.
   private struct Pair {
     let server: TLSCore
     let client: TLSCore
     let workspace = TLSWorkspace()
 
-    /// More than any handshake has flights.
+    /// More than the flights of any handshake.
     private static let turnsMax = 8
 
     init(_ context: TLSContext, suite: String) throws(TLSSelfTestFailure) {
@@ -86,7 +85,7 @@ public enum TLSSelfTest {
         pass(from: server, to: client)
       }
       guard server.stage == .library, client.stage == .library, server.version == .v13 else {
-        throw failure(suite, "two ends in memory cannot shake hands")
+        throw failure(suite, "the handshake in memory failed")
       }
     }
 
@@ -96,7 +95,7 @@ public enum TLSSelfTest {
       from.unsent = []
       var isGoing = cursor.next < cursor.end
       while isGoing {
-        // SAFETY: the cursor lies behind the room for one record's plaintext, see `prepare`.
+        // SAFETY: the cursor is after the room for one record's plaintext, see `prepare`.
         let step = unsafe buffer.withUnsafeMutableBytes {
           unsafe to.open($0, &cursor, workspace)
         }

@@ -1,44 +1,44 @@
-/// One TLS connection as a value with one owner: bytes of the socket go in, plaintext and bytes for
-/// the socket come out. It knows no descriptor, so that the loop reads and writes every socket in
-/// the same way, and it never waits: a read may produce bytes to write and a write never needs a
-/// read, so neither can stall on the other.
+/// One TLS connection as a value with one owner: received bytes go in; plaintext and bytes to send
+/// come out. It knows no descriptor, so that the loop reads and writes all sockets in the same way,
+/// and it never blocks: a read may produce bytes to send, but a write never needs a read, so
+/// neither can stall the other.
 import COpenSSL
 import Primitives
 
-/// What is processed of a loop's receive buffer.
+/// The processed part of a loop's receive buffer.
 public struct TLSCursor {
   public var next: Int
   public let end: Int
 
   public init(next: Int, end: Int) {
-    precondition(next >= 0 && next <= end, "a cursor stands within its bytes")
+    precondition(next >= 0 && next <= end, "the cursor is outside its bytes")
     self.next = next
     self.end = end
   }
 }
 
-/// What became of the next bytes.
+/// The result of processing received bytes.
 public enum TLSStep: Equatable, Sendable {
-  /// Plaintext, at this place of the buffer. Call again for what follows.
+  /// Plaintext in this range of the buffer. Call again for the following bytes.
   case plain(Range<Int>)
-  /// The handshake is complete. Call again for what follows.
+  /// The handshake is complete. Call again for the following bytes.
   case established
-  /// Everything has been taken.
+  /// All bytes were consumed.
   case needMoreBytes
-  /// The peer has said close_notify.
+  /// The peer has sent close_notify.
   case closed
-  /// The connection is over; an alert for the peer may be among the unsent bytes.
+  /// The connection has failed; the unsent bytes may contain an alert for the peer.
   case failed(TLSFault)
 }
 
-/// What one loop's connections share: contexts and buffers that an idle one does not need.
+/// Contexts and buffers that a loop's connections share, so that an idle one needs none.
 public final class TLSWorkspace {
   let channel = TLSChannel()
   let aead = TLSAEAD()
 
   public init() {}
 
-  /// Sealed bytes of the last `seal`, for the socket.
+  /// Lends the bytes of the last `seal`, for the socket.
   public func withSealed<Result>(_ body: (RawSpan) -> Result) -> Result {
     channel.output.withRawSpan(body)
   }
@@ -47,20 +47,20 @@ public final class TLSWorkspace {
 }
 
 public struct TLSSession: ~Copyable, @unchecked Sendable {
-  // SAFETY: of the type's sendability: the core is named by this value alone, which has one owner,
-  // and neither it nor OpenSSL's objects depend on the thread that made them.
+  // SAFETY: of sendability: this value is the only owner of the core, and neither the core nor
+  // OpenSSL's objects depend on a thread.
   private let core: TLSCore
 
-  /// Bytes that a receive buffer must have.
+  /// The minimum size of a receive buffer in bytes.
   public static let bufferBytesMin = 3 * TLSRecords.recordBytesMax
-  /// Plaintext that is sealed in one call.
+  /// The most plaintext bytes per call of `seal`.
   public static let sealBytesMax = 4 * TLSRecords.contentBytesMax
 
-  /// The server's end of a new connection.
+  /// The server's side of a new connection.
   public init(server context: TLSContext) { core = TLSCore(context, isServer: true) }
 
-  /// The client's end. The first bytes are unsent at once; `name` is the server's name or address
-  /// as its certificate has it.
+  /// The client's side. Its first bytes are unsent at once; `name` is the name or address that the
+  /// server's certificate must contain.
   public init(
     client context: TLSContext, name: String, resuming ticket: TLSResumption? = nil,
     _ workspace: TLSWorkspace
@@ -70,45 +70,45 @@ public struct TLSSession: ~Copyable, @unchecked Sendable {
   }
 
   public var isEstablished: Bool { core.stage == .library || core.stage == .records }
-  /// OpenSSL's object is gone and only keys are kept, see `TLSRecords`.
+  /// Whether only keys are kept, without OpenSSL's object, see `TLSRecords`.
   public var isCompact: Bool { core.stage == .records }
   public var version: TLSVersion? { core.version }
-  /// The client's: whether the server took its ticket instead of a full handshake.
+  /// For a client: whether the server accepted its ticket instead of a full handshake.
   public var isResumed: Bool { core.isResumed }
-  /// The client's: what the next connection may resume, if the server has sent a ticket.
+  /// For a client: the session to resume, if the server has sent a ticket.
   public func resumption() -> TLSResumption? { core.resumption() }
 
-  /// Puts what is held of an incomplete record in front. The socket's next bytes belong at `fill`,
-  /// and the cursor over all of them begins at `start`.
+  /// Copies the held bytes of an incomplete record to the front. The socket's next bytes belong at
+  /// `fill`; the cursor over all of them begins at `start`.
   public func prepare(_ buffer: inout MutableRawSpan) -> (start: Int, fill: Int) {
-    precondition(buffer.byteCount >= TLSSession.bufferBytesMin, "the buffer holds three records")
+    precondition(
+      buffer.byteCount >= TLSSession.bufferBytesMin, "the buffer must hold three records")
     return unsafe buffer.withUnsafeMutableBytes { unsafe core.prepare($0) }
   }
 
-  /// Takes the next step in the bytes of the cursor.
+  /// Processes the bytes of the cursor up to the next result.
   public func open(
     _ buffer: inout MutableRawSpan, _ cursor: inout TLSCursor, _ workspace: TLSWorkspace
   ) -> TLSStep {
-    precondition(cursor.end <= buffer.byteCount, "the cursor ends within the buffer")
+    precondition(cursor.end <= buffer.byteCount, "the cursor ends outside the buffer")
     return unsafe buffer.withUnsafeMutableBytes { unsafe core.open($0, &cursor, workspace) }
   }
 
-  /// Seals bytes from `offset` on, `sealBytesMax` at most, into the workspace's sealed bytes, and
-  /// returns how many; nil if the connection is over. What is unsent must be sent before.
+  /// Seals bytes from `offset` on, at most `sealBytesMax`, into the workspace, and returns their
+  /// number; nil if the connection is closed. Precondition: no bytes are unsent.
   public func seal(_ plain: RawSpan, from offset: Int, _ workspace: TLSWorkspace) -> Int? {
     unsafe plain.withUnsafeBytes { bytes in
       unsafe core.seal(UnsafeRawBufferPointer(rebasing: bytes[offset...]), workspace)
     }
   }
 
-  /// Overwrites what the workspace keeps of the keys: the connection is over, or moves to another
-  /// loop.
+  /// Overwrites the keys in the workspace: the connection was closed, or moves to another loop.
   public func forget(_ workspace: TLSWorkspace) { core.forget(workspace) }
 
-  /// Says close_notify, without waiting for the peer's: it is among the unsent bytes.
+  /// Adds a close_notify to the unsent bytes, without waiting for the peer's.
   public func close(_ workspace: TLSWorkspace) { core.close(workspace) }
 
-  // MARK: Bytes that the socket has not taken
+  // MARK: Unsent bytes
 
   public var hasUnsent: Bool { !core.unsent.isEmpty }
   public var unsentByteCount: Int { core.unsent.count }
@@ -117,17 +117,17 @@ public struct TLSSession: ~Copyable, @unchecked Sendable {
     core.unsent.withRawSpan(body)
   }
 
-  /// The socket took so many of the unsent bytes.
+  /// The socket accepted this many of the unsent bytes.
   public func sent(_ count: Int) {
     if count == core.unsent.count { core.unsent = [] } else { core.unsent.removeFirst(count) }
   }
 
-  /// The socket took only so many of the sealed bytes: the rest is sent before anything else.
+  /// The socket accepted only the sealed bytes before `offset`: the rest must be sent first.
   public func keepSealed(from offset: Int, _ workspace: TLSWorkspace) {
     core.unsent += workspace.channel.output[offset...]
   }
 
-  /// Asks the peer for new keys: for tests.
+  /// Requests new keys from the peer: for tests.
   public func requestKeyUpdate(_ workspace: TLSWorkspace) { core.requestKeyUpdate(workspace) }
 }
 

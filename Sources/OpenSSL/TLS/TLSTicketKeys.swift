@@ -1,15 +1,16 @@
-/// The keys of session tickets (RFC 5077, RFC 8446 §4.6.1): a client that returns brings its
-/// session itself, so the gateway stores none. One set for all loops and for every certificate, and
-/// kept over a reload, so that a returning client resumes on whichever it meets.
+/// The keys of session tickets (RFC 5077, RFC 8446 §4.6.1). The client stores the session in its
+/// ticket, so the gateway stores none. One set of keys serves all loops and certificates and
+/// survives a reload, so that a returning client can resume anywhere.
 import COpenSSL
 import Synchronization
 
 public final class TLSTicketKeys: Sendable {
-  /// How long a key makes tickets; for as long again it still opens them.
+  /// The time for which a key issues tickets; for the same time again it still decrypts them.
   public static let rotationSeconds: Int64 = 6 * 3600
   static let nameBytes = 16
 
-  /// Overwritten when it is forgotten: who finds it later could read what was resumed with it.
+  /// Overwritten when released: with a key, recorded sessions that were resumed with it could be
+  /// decrypted.
   private final class Key: @unchecked Sendable {
     // SAFETY: of sendability: nothing is written between `init` and `deinit`.
     private(set) var name = SecureRandom.bytes(TLSTicketKeys.nameBytes)
@@ -31,7 +32,7 @@ public final class TLSTicketKeys: Sendable {
 
   public init() {}
 
-  /// Makes a new key; the one before the last is forgotten.
+  /// Creates a new key and drops the key before the previous one.
   public func rotate() {
     ring.withLock { ring in
       ring.previous = ring.current
@@ -39,9 +40,10 @@ public final class TLSTicketKeys: Sendable {
     }
   }
 
-  /// OpenSSL's callback: 1 is good, 2 is good and a new ticket is due, 0 is an unknown key, -1 ends
-  /// the handshake. A client of TLS 1.3 uses a ticket once (RFC 8446 §C.4), so that one is due with
-  /// every resumption: else only every other connection of a returning client resumes.
+  /// OpenSSL's callback. Returns 1 for success, 2 if a new ticket must be issued too, 0 for an
+  /// unknown key, -1 to abort the handshake. A client of TLS 1.3 uses a ticket once (RFC 8446
+  /// §C.4), so a new one is issued with every resumption; otherwise only every second connection
+  /// would resume.
   func prepare(
     name: UnsafeMutablePointer<UInt8>, iv: UnsafeMutablePointer<UInt8>, cipher: OpaquePointer,
     mac: OpaquePointer, isNew: Bool, isUsedOnce: Bool
@@ -51,7 +53,7 @@ public final class TLSTicketKeys: Sendable {
     var answer: Int32 = isUsedOnce && !isNew ? 2 : 1
     if isNew {
       key = ring.current
-      // SAFETY: OpenSSL gives room for 16 bytes each (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)).
+      // SAFETY: OpenSSL lends buffers of 16 bytes (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)).
       for index in 0..<TLSTicketKeys.nameBytes { unsafe name[index] = key.name[index] }
       guard unsafe RAND_bytes(iv, Int32(TLSTicketKeys.nameBytes)) == 1 else { return -1 }
     } else {
@@ -67,7 +69,7 @@ public final class TLSTicketKeys: Sendable {
     }
     var secret = key.mac
     defer { overwrite(&secret) }
-    // SAFETY: the keys have the lengths that AES-256 and the MAC take and live through the calls.
+    // SAFETY: the keys have the lengths required by AES-256 and the MAC and live through the calls.
     let isReady = unsafe key.cipher.withUnsafeBufferPointer { bytes in
       unsafe EVP_CipherInit_ex(
         cipher, EVP_aes_256_cbc(), nil, bytes.baseAddress, iv, isNew ? 1 : 0)

@@ -99,10 +99,10 @@ struct Authenticator: Sendable {
   /// The token after `Bearer` (RFC 6750 §2.1).
   private func bearerSecret(_ authorization: String) throws(Problem) -> String {
     let parts = authorization.split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, equalIgnoringCase(String(parts[0]), "Bearer") else {
+    guard parts.count == 2, parts[0].equalsIgnoringASCIICase("Bearer") else {
       throw .unauthenticated
     }
-    return trimmed(parts[1])
+    return String(parts[1].trimmingBlanks)
   }
 
   private func verified(

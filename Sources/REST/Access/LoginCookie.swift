@@ -2,6 +2,7 @@
 /// only the hash.
 import OpenSSL
 import Primitives
+import Wire
 
 extension API {
   public static let cookieName = "chirrup_session"
@@ -15,12 +16,8 @@ enum LoginCookie {
   /// The secret in a request's cookie (RFC 6265 §4.2.1).
   static func secret(in request: APIRequest) -> String? {
     for value in request.headerValues("Cookie") {
-      for pair in value.split(separator: ";") {
-        let halves = trimmed(pair).split(separator: "=", maxSplits: 1)
-        guard halves.count == 2, halves[0] == API.cookieName,
-          halves[1].utf8.count <= APILimits.secretBytes
-        else { continue }
-        return String(halves[1])
+      if let secret = RequestHead.cookie(API.cookieName, in: value) {
+        return secret.utf8.count <= APILimits.secretBytes ? secret : nil
       }
     }
     return nil

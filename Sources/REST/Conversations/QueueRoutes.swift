@@ -82,7 +82,7 @@ struct QueueRoutes: RouteGroup {
     guard let reason = try object.string("reason", bytesMax: APILimits.reasonBytes) else {
       return nil
     }
-    let text = trimmed(reason)
+    let text = String(reason.trimmingBlanks)
     return text.isEmpty ? nil : text
   }
 

@@ -42,14 +42,14 @@ extension APIRequest {
   func header(_ name: String) -> String? { headerValues(name).first }
 
   func headerValues(_ name: String) -> [String] {
-    headers.filter { equalIgnoringCase($0.name, name) }.map(\.value)
+    headers.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
   }
 
   /// The JSON object of the body; an empty body is an empty object. The body must be declared as
   /// JSON: a page of another site can send `text/plain` without a preflight (Fetch §4.8).
   func jsonObject() throws(Problem) -> JSONObject {
-    let type = header("Content-Type")?.split(separator: ";").first.map { trimmed($0) }
-    guard body.isEmpty || equalIgnoringCase(type ?? "", "application/json") else {
+    let type = header("Content-Type")?.split(separator: ";").first?.trimmingBlanks
+    guard body.isEmpty || (type ?? "").equalsIgnoringASCIICase("application/json") else {
       throw .unsupportedMediaType
     }
     return try undeclaredJSONObject()

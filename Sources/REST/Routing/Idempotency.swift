@@ -116,7 +116,7 @@ struct IdempotentWrites: Sendable {
         return
       }
       let sealed = secrets.seal(body, place: place(key, call))
-      let type = response.headers.first { equalIgnoringCase($0.name, "Content-Type") }?.value
+      let type = response.headers.first { $0.name.equalsIgnoringASCIICase("Content-Type") }?.value
       parameters += [
         .int(Int64(response.status)), .text(type), .text(sealed.keyID), .bytes(sealed.bytes),
       ]

@@ -59,20 +59,7 @@ struct QueryString {
   }
 
   private static func decode(_ text: Substring.UTF8View) -> String? {
-    var bytes: [UInt8] = []
-    var rest = text[...]
-    while let byte = rest.popFirst() {
-      switch byte {
-      case UInt8(ascii: "+"): bytes.append(0x20)
-      case UInt8(ascii: "%"):
-        guard let high = rest.popFirst().flatMap({ hexadecimalValue($0) }),
-          let low = rest.popFirst().flatMap({ hexadecimalValue($0) })
-        else { return nil }
-        bytes.append(high << 4 | low)
-      default: bytes.append(byte)
-      }
-    }
-    guard !bytes.contains(0) else { return nil }
-    return String(validating: bytes, as: UTF8.self)
+    let decoded = Array(text).withRawSpan { $0.percentDecoded(plusIsSpace: true) { _ in } }
+    return decoded?.utf8.contains(0) == true ? nil : decoded
   }
 }

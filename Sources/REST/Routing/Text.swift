@@ -1,23 +1,5 @@
 /// Rules for texts that several handlers share.
 
-/// Without spaces and tabs at both ends (optional white space of RFC 9110 §5.6.3).
-func trimmed(_ text: some StringProtocol) -> String {
-  let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-  guard let first = text.firstIndex(where: { !isBlank($0) }),
-    let last = text.lastIndex(where: { !isBlank($0) })
-  else { return "" }
-  return String(text[first...last])
-}
-
-/// Compares names of headers and schemes: only ASCII letters are folded (RFC 9110 §5.1).
-func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
-  left.utf8.elementsEqual(right.utf8) { lowercaseASCII($0) == lowercaseASCII($1) }
-}
-
-private func lowercaseASCII(_ byte: UInt8) -> UInt8 {
-  0x41...0x5A ~= byte ? byte | 0x20 : byte
-}
-
 /// The longest prefix of whole characters in UTF-8 with at most `bytesMax` bytes.
 func cut(_ text: String, bytesMax: Int) -> String {
   guard text.utf8.count > bytesMax else { return text }

@@ -73,12 +73,12 @@ extension WidgetRoutes {
 extension JSONObject {
   /// Nil if the member is missing.
   func visitorName() throws(Problem) -> String? {
-    try string("name", bytesMax: APILimits.nameBytes).map { trimmed($0) }
+    try string("name", bytesMax: APILimits.nameBytes).map { String($0.trimmingBlanks) }
   }
 
   /// An address, or an empty text, which removes it; nil if the member is missing.
   func visitorEmail() throws(Problem) -> String? {
-    guard let email = try string("email", bytesMax: APILimits.emailBytes).map({ trimmed($0) })
+    guard let email = try string("email", bytesMax: APILimits.emailBytes).map({ String($0.trimmingBlanks) })
     else { return nil }
     guard email.isEmpty || isEmailAddress(email) else {
       throw .invalidMember("email", "an e-mail address, or empty")

@@ -10,7 +10,7 @@ extension WidgetRoutes {
     let object = try call.request.jsonObject()
     guard let rating = try object.int("rating", in: 1...5) else { throw .missing("rating") }
     let comment = try object.string("comment", bytesMax: APILimits.commentBytes)
-      .map { trimmed(withoutControls($0)) }
+      .map { String(withoutControls($0).trimmingBlanks) }
       .flatMap { $0.isEmpty ? nil : $0 }
     guard (comment?.unicodeScalars.count ?? 0) <= APILimits.commentCharacters else {
       throw .invalidMember("comment", "at most \(APILimits.commentCharacters) characters long")

@@ -431,7 +431,7 @@ def start(t):
         return None if is_running else process.wait(), text
 
     os.chmod(key, 0o644)
-    warning = "can be read by others"
+    warning = "is readable by other users"
     status, text = starts(certificate, key, until=warning)
     t.check(warning in text, f"a key for everybody: {status} {text[-200:]}")
     os.chmod(key, 0o600)

@@ -1,24 +1,24 @@
-/// `chirrup-load diff`: two runs whose JSON was kept.
+/// `chirrup-load diff`: compares two runs by their JSON.
 import ArgumentParser
 import Foundation
 
 struct Diff: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Compares two runs: what differs by more than chance.",
+    abstract: "Compare two runs: lists differences that are larger than noise.",
     discussion: """
-      A difference counts if it is larger than what the seconds (or rounds) of each run differ \
-      among themselves would explain: two standard errors of the ratio, with seconds that resemble \
-      their neighbours counted as fewer. Two runs after each other can differ by more than that on \
-      a machine that others use too: for a claim run several, in turns.
+      A difference is significant if it exceeds the variation of the seconds (or rounds) within \
+      each run: two standard errors of the ratio, where autocorrelated seconds count as fewer. \
+      On a machine with other load, two consecutive runs can differ by more: to support a claim, \
+      alternate several runs.
       """)
 
-  @Argument(help: "The run before: what --json wrote.")
+  @Argument(help: "The earlier run: a file written by --json.")
   var before: String
-  @Argument(help: "The run after.")
+  @Argument(help: "The later run.")
   var after: String
-  @Option(help: "Writes the comparison there as one HTML page.")
+  @Option(help: "Write the comparison to this file as one HTML page.")
   var html: String?
-  @Flag(help: "End with 1 when something is worse by more than the noise.")
+  @Flag(help: "Exit with 1 when a figure is worse by more than the noise.")
   var check = false
 
   func run() throws {

@@ -1,10 +1,10 @@
-/// Two records, figure by figure.
+/// The differences of two records, figure by figure.
 import Foundation
 
 struct Difference {
   enum Verdict: String {
     case better, worse
-    /// It differs, and there is no better or worse, or no telling chance from change.
+    /// Differs, but the figure has no better or worse, or its noise is unknown.
     case other = "differs"
     case same = "within noise"
     case equal
@@ -14,11 +14,11 @@ struct Difference {
     var figure: String
     var before: Double
     var after: Double
-    /// Nil where it is not known, see `Noise`.
+    /// Nil if unknown, see `Noise`.
     var noise: Double?
     var verdict: Verdict
 
-    /// Nil when one of them is 0.
+    /// Nil if one of the values is 0.
     var ratio: Double? { before > 0 && after > 0 ? after / before : nil }
     var label: String { Figure.named(figure)?.label ?? figure }
   }
@@ -26,7 +26,7 @@ struct Difference {
   let before: RunRecord
   let after: RunRecord
   let rows: [Row]
-  /// In the order of `Figure.all`: what makes the runs hard to compare.
+  /// Differences of the circumstances that make the runs hard to compare.
   let cautions: [String]
 
   init(_ before: RunRecord, _ after: RunRecord) {
@@ -83,7 +83,7 @@ struct Difference {
       }
     }
     for record in [before, after] where record.verdict == .failed {
-      cautions.append("\(record.title): this run failed, its figures may mean little.")
+      cautions.append("\(record.title): this run failed, so its figures may be meaningless.")
     }
     return cautions
   }
@@ -92,7 +92,7 @@ struct Difference {
 }
 
 extension Difference.Row {
-  /// "1.20 ×", with what chance alone would explain.
+  /// For example "1.20 ×".
   var ratioText: String { ratio.map { "\(Format.number($0)) ×" } ?? "–" }
   var noiseText: String { noise.map { "± \(Format.percent($0 - 1))" } ?? "not known" }
 }

@@ -68,8 +68,8 @@ struct DifferencePage {
     }
     guard !rows.isEmpty else { return }
     page.raw("<section class=\"card panel full\"><h2>What changed</h2><p>Bars to the right are")
-    page.raw(" better. The thin line is what chance may explain; where it crosses “equal”, the bar")
-    page.raw(" is grey and means nothing.</p>")
+    page.raw(" better. The thin line is the noise; where it crosses “equal”, the bar")
+    page.raw(" is grey and the difference is not significant.</p>")
     let words = rows.map { "\($0.label) \(Format.number($0.factor)) times" }
     let chart = RatioChart(
       label: "After against before: \(words.joined(separator: ", ")).", rows: rows,
@@ -86,7 +86,7 @@ struct DifferencePage {
     for (column, title, format) in charts {
       guard let old = before.series.columns[column], let new = after.series.columns[column]
       else { continue }
-      // The longer one's axis; the other ends earlier.
+      // The time axis of the longer run; the other ends earlier.
       let longer = [before, after].max { $0.series.seconds.count < $1.series.seconds.count }
       let seconds = longer?.series.seconds ?? []
       func fill(_ values: [Double?]) -> [Double?] {

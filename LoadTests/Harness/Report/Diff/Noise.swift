@@ -1,22 +1,21 @@
-/// How much two runs may differ by chance: from how much the seconds (or rounds) of each differ
-/// among themselves.
+/// The noise of two runs, estimated from the variation of the seconds (or rounds) within each.
 import Foundation
 
 struct Noise {
-  /// Fewer say nothing about chance.
+  /// Fewer samples give no estimate.
   private static let samplesMin = 5
 
-  /// The factor within which the ratio of two means of these samples lies by chance alone, 19 times
-  /// in 20; nil when there are too few, or some are not above 0.
+  /// The factor within which the ratio of the two means lies by chance with 95 % probability; nil
+  /// with too few samples, or with samples not above 0.
   ///
-  /// Of the logarithms, as a latency twice as large is as far away as one half as large. Seconds
-  /// that follow each other resemble each other, so that they count as fewer.
+  /// Computed from logarithms, because half and double are equally far from equal. Autocorrelated
+  /// seconds count as fewer samples.
   static func factor(_ one: [Double], _ other: [Double]) -> Double? {
     guard let first = errorSquared(one), let second = errorSquared(other) else { return nil }
     return exp(2 * (first + second).squareRoot())
   }
 
-  /// The square of the standard error of the mean of the logarithms.
+  /// The squared standard error of the mean of the logarithms.
   private static func errorSquared(_ samples: [Double]) -> Double? {
     guard samples.count >= samplesMin, samples.allSatisfy({ $0 > 0 && $0.isFinite }) else {
       return nil
@@ -27,7 +26,7 @@ struct Noise {
     let deviations = logs.map { $0 - mean }
     let variance = deviations.reduce(0) { $0 + $1 * $1 } / (count - 1)
     guard variance > 0 else { return 0 }
-    // How alike neighbours are (lag 1), never less than not at all.
+    // Autocorrelation at lag 1, at least 0.
     let alike =
       zip(deviations, deviations.dropFirst()).reduce(0) { $0 + $1.0 * $1.1 }
       / (variance * (count - 1))
@@ -38,7 +37,7 @@ struct Noise {
 }
 
 extension RunRecord {
-  /// What a figure was in each second, or in each round.
+  /// The figure's value in each second, or in each round.
   func samples(of figure: String) -> [Double] {
     if !rounds.isEmpty { return rounds.compactMap { $0[figure] } }
     if let column = series.columns[figure] { return column.compactMap { $0 } }

@@ -1,4 +1,4 @@
-/// Bars: how large the batches were, and how we compare with somebody else.
+/// Bar charts: batch sizes, and ratios to a peer.
 import Foundation
 
 struct BatchChart {
@@ -54,17 +54,17 @@ struct BatchChart {
   }
 }
 
-/// Ratios on a logarithmic axis around "equal": to the right we are better, to the left worse.
+/// Ratios on a logarithmic axis around "equal": better to the right, worse to the left.
 struct RatioChart {
   struct Row {
     var label: String
-    /// How many times better than the other one; below 1 it is worse.
+    /// How many times better than the peer; below 1 is worse.
     var factor: Double
     var factorMin: Double
     var factorMax: Double
     var ours: String
     var theirs: String
-    /// Whether the difference means anything, and the goal is kept.
+    /// Colour by significance and by the goal.
     var style: Int
   }
 
@@ -79,7 +79,7 @@ struct RatioChart {
     let left = isNarrow ? 8 : Double(names)
     let right = size.width - (isNarrow ? 8 : 170)
     let all = rows.flatMap { [$0.factor, $0.factorMin, $0.factorMax] }.filter { $0 > 0 }
-    // Powers of two, one more than needed on both sides for the numbers beside the bars.
+    // Powers of two, one more on both sides for the numbers beside the bars.
     let worst = max(-8, floor(log2(all.min() ?? 1) - 0.3))
     let best = min(8, ceil(log2(all.max() ?? 1) + 0.5))
     let (low, high) = (min(-1, worst), max(1, best))

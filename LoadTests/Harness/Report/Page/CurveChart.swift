@@ -1,5 +1,4 @@
-/// Latency by percentile: each nine takes the same room, so that the tail is as visible as the
-/// rest.
+/// Latency by percentile: each further nine takes the same width, so that the tail is visible.
 import Foundation
 
 struct CurveChart {
@@ -18,7 +17,7 @@ struct CurveChart {
   func svg(_ size: ChartSize) -> String {
     let values = curves.flatMap(\.latency.milliseconds)
     let scale = Scale.logarithmic(values)
-    // 0, 90, 99, …: as many nines as the largest count knows.
+    // 0, 90, 99, …: as many nines as the largest count supports.
     let count = curves.map(\.latency.count).max() ?? 0
     let nines = max(2, min(6, Int(log10(Double(max(1, count))).rounded(.up))))
     let longest = scale.ticks.map { Format.milliseconds($0).count }.max() ?? 0
@@ -75,7 +74,7 @@ struct CurveChart {
     return text + "</svg>"
   }
 
-  /// The percentiles that people ask for, on every curve; with numbers on the first.
+  /// Dots at the usual percentiles of every curve; with numbers on the first.
   private func dots(
     _ x: (Double) -> Double, _ y: (Double) -> Double, _ bottom: Double
   ) -> String {

@@ -1,17 +1,18 @@
-/// Lines over time as SVG: gaps where there is nothing, shaded faults, each line named at its end.
+/// Lines over time as SVG: gaps for missing values, shaded faults, and a name at the end of each
+/// line.
 struct LineChart {
   struct Line {
     var label: String
     var values: [Double?]
-    /// 1 to 4, a colour of the style.
+    /// 1 to 4: a colour of the style.
     var style: Int
-    /// What stands behind the label: the figure of the whole run.
+    /// The figure of the whole run, after the label.
     var figure: String = ""
 
     var words: String { figure.isEmpty ? label : "\(label) \(figure)" }
   }
 
-  /// A sentence: what somebody hears who does not see the chart.
+  /// A sentence for screen readers.
   var label: String
   var seconds: [Double]
   var lines: [Line]
@@ -19,7 +20,7 @@ struct LineChart {
   var scale: Scale
   var height = 140.0
   var format: (Double) -> String
-  /// Names of faults above the plot; without, they are shaded only.
+  /// Shows the names of faults above the plot; otherwise they are only shaded.
   var namesEvents = false
 
   private static let hitsMax = 120
@@ -38,7 +39,7 @@ struct LineChart {
 
   private var end: Double { max(seconds.last ?? 0, 1) }
 
-  // MARK: marks
+  // MARK: Marks
 
   private func axes(_ frame: Frame) -> String {
     var text = ""
@@ -65,7 +66,7 @@ struct LineChart {
     var dots = ""
     var run: [String] = []
     func close() {
-      // A value between two gaps is no line.
+      // A value between two gaps becomes a dot.
       if run.count == 1, let only = run.first {
         let place = only.split(separator: " ")
         dots += "<circle class=\"f\(line.style)\" cx=\"\(place[0])\" cy=\"\(place[1])\" r=\"2.5\"/>"
@@ -98,7 +99,7 @@ struct LineChart {
       let name = event.words
       let half = Double(name.count) * 3.1
       let middle = min(max(left + width / 2, frame.left + half), frame.right - half)
-      // Where two would overlap, the tooltip and the table of events have the second.
+      // Where two labels would overlap, the second is only in the tooltip and the table of events.
       if middle - half > labelEnds + 8, half * 2 < frame.right - frame.left {
         labelEnds = middle + half
         text +=
@@ -109,7 +110,7 @@ struct LineChart {
     return text
   }
 
-  /// At the ends of the lines, apart from each other; on a narrow chart above them.
+  /// At the ends of the lines without overlap; on a narrow chart above them.
   private func labels(_ frame: Frame) -> String {
     var text = ""
     if frame.size == .narrow { return frame.legend.svg }
@@ -128,7 +129,7 @@ struct LineChart {
     return text
   }
 
-  /// Invisible columns that say their values under a mouse.
+  /// Invisible columns with tooltips.
   private func hits(_ frame: Frame) -> String {
     let count = min(seconds.count, LineChart.hitsMax, max(1, Int(frame.right - frame.left) / 6))
     guard count > 0 else { return "" }
@@ -156,7 +157,7 @@ struct LineChart {
     return text + "</g>"
   }
 
-  // MARK: places
+  // MARK: Geometry
 
   private struct Frame {
     let size: ChartSize
@@ -192,9 +193,9 @@ struct LineChart {
   }
 }
 
-/// Moves places that are too near to each other apart, keeping their order and the bounds.
+/// Moves values apart that are closer than `gap`, and keeps their order and the bounds.
 func apart(_ places: [Double], by gap: Double, within bounds: ClosedRange<Double>) -> [Double] {
-  // Of equal ones the later is higher: of percentiles that is the larger.
+  // Of equal values the later one is higher; for percentiles that is the larger.
   let order = places.indices.sorted { (places[$0], -$0) < (places[$1], -$1) }
   var result = places
   var least = bounds.lowerBound
@@ -210,7 +211,7 @@ func apart(_ places: [Double], by gap: Double, within bounds: ClosedRange<Double
   return result
 }
 
-/// Names of lines above a narrow chart, in as many rows as they need.
+/// Names of lines above a narrow chart, in as many rows as needed.
 struct Legend {
   private(set) var svg = ""
   private(set) var height = 16.0
@@ -232,7 +233,8 @@ struct Legend {
   }
 }
 
-/// A chart is drawn for each width, and the style shows the one that fits: so text never shrinks.
+/// A chart is drawn for each width, and the style shows the matching one, so that text is not
+/// scaled.
 enum ChartSize: String, CaseIterable {
   case wide, mid, narrow
 
@@ -244,7 +246,7 @@ enum ChartSize: String, CaseIterable {
     }
   }
 
-  /// Room for the numbers at the axis and the names at the ends, alike for charts above each other.
+  /// Room for the numbers at the axis and the names at the ends, equal for charts above each other.
   var gutters: (left: Double, right: Double) {
     switch self {
     case .wide: (62, 122)

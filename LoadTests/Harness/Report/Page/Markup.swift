@@ -1,8 +1,8 @@
-/// Text that becomes part of a page: everything that somebody wrote is escaped on its way in.
+/// The text of a page, with all content escaped.
 struct Markup {
   private(set) var text = ""
 
-  /// Markup of ours.
+  /// Appends markup without escaping.
   mutating func raw(_ markup: String) { text += markup }
 
   /// `<name …>words</name>`
@@ -14,7 +14,7 @@ struct Markup {
     "<\(name)\(attributes.isEmpty ? "" : " " + attributes)>\(escaped(words))</\(name)>"
   }
 
-  /// For text and for attributes in double quotes.
+  /// Escapes text, also for attributes in double quotes.
   static func escaped(_ words: String) -> String {
     var text = ""
     text.reserveCapacity(words.utf8.count)
@@ -25,7 +25,7 @@ struct Markup {
       case ">": text += "&gt;"
       case "\"": text += "&quot;"
       case "'": text += "&#39;"
-      // Not allowed in a page, not even escaped; a line break becomes a space in text anyway.
+      // Not permitted in HTML, not even escaped; browsers treat a line break in text as a space.
       case "\u{0}"..."\u{8}", "\u{B}", "\u{C}", "\u{E}"..."\u{1F}", "\u{7F}"..."\u{9F}":
         text += "\u{FFFD}"
       default: text.unicodeScalars.append(character)
@@ -35,7 +35,7 @@ struct Markup {
   }
 }
 
-/// A coordinate: a tenth of a pixel is enough.
+/// A coordinate with one decimal.
 func point(_ value: Double) -> String {
   guard value.isFinite else { return "0" }
   let tenths = Int((max(-1e6, min(1e6, value)) * 10).rounded())

@@ -1,5 +1,5 @@
-/// A report as one page: no script, no other file, light and dark, on a phone and on paper. It
-/// opens with the proof and the verdict; where something was missed, that stands before the charts.
+/// A report as one HTML page without scripts and other files, for light and dark, phones and paper.
+/// It begins with the proof and the verdict; missed thresholds come before the charts.
 import Foundation
 
 struct Page {
@@ -63,7 +63,7 @@ struct Page {
   static let check = icon("M4.5 10.5l3.6 3.6 7.4-8")
   static let cross = icon("M5.5 5.5l9 9M14.5 5.5l-9 9")
 
-  // MARK: the verdict
+  // MARK: The verdict
 
   private mutating func header() {
     let meta = record.meta
@@ -112,7 +112,7 @@ struct Page {
     page.raw("</div>\n")
   }
 
-  /// What a run that proves nothing is about.
+  /// The main figures of a run without a proof.
   private mutating func tiles() {
     let names = record.headlines
     guard !names.isEmpty else { return }
@@ -159,7 +159,7 @@ struct Page {
     page.raw("</tbody></table></section>\n")
   }
 
-  // MARK: what it was
+  // MARK: Circumstances
 
   private var hasHappened: Bool { !record.outcomes.isEmpty || !record.events.isEmpty }
 
@@ -188,7 +188,7 @@ struct Page {
 
   private mutating func setup() {
     let meta = record.meta
-    // Two panels stand beside each other; an odd one out takes the whole width.
+    // Two panels share a row; an odd one takes the whole width.
     let halves = RunCharts.halves(record) + (hasHappened ? 1 : 0)
     let width = halves % 2 == 1 ? "" : " full"
     page.raw("<section class=\"card panel\(width)\"><h2>Repeat it</h2>")
@@ -227,7 +227,7 @@ struct Page {
     page.raw("</tbody></table></div></details></section>\n")
   }
 
-  /// The same as the charts, for whoever reads numbers: at most so many rows.
+  /// The charts' values as a table of limited length.
   private mutating func seconds() {
     let series = record.series
     let columns = series.columns.keys.sorted()

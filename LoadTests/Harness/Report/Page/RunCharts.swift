@@ -1,4 +1,4 @@
-/// The charts of a run: one for each kind of figure that it has.
+/// The charts of a run, one for each kind of figure.
 struct RunCharts {
   private let record: RunRecord
   private var page = Markup()
@@ -20,7 +20,7 @@ struct RunCharts {
     return "<div class=\"chart\(isHalf ? " half" : "")\">" + sizes.map(draw).joined() + "</div>"
   }
 
-  // MARK: over time
+  // MARK: Over time
 
   private mutating func overTime() {
     let rates = lines(suffix: "_per_second") { Format.short($0) + "/s" }
@@ -62,14 +62,14 @@ struct RunCharts {
     page.raw(Self.responsive { chart.svg($0) })
   }
 
-  /// Every column that ends so, with the mean of it as its figure.
+  /// The columns with this suffix, each with its mean as its figure.
   private func lines(suffix: String, _ format: (Double) -> String) -> [LineChart.Line] {
     let order = ["sent", "acked", "delivered"]
     let names = series.columns.keys.filter { $0.hasSuffix(suffix) }.sorted {
       (order.firstIndex(of: String($0.dropLast(suffix.count))) ?? 9, $0)
         < (order.firstIndex(of: String($1.dropLast(suffix.count))) ?? 9, $1)
     }
-    // What was sent is behind what was acknowledged, which is ours.
+    // Acknowledged messages are drawn over sent ones.
     let styles = ["sent": 4, "acked": 1, "delivered": 2]
     return names.prefix(4).enumerated().map { index, column in
       let name = String(column.dropLast(suffix.count))
@@ -81,7 +81,7 @@ struct RunCharts {
     }
   }
 
-  /// Of a rate: seconds that were longer count for more.
+  /// The mean of a rate, weighted by the length of the seconds.
   private func mean(_ values: [Double?]) -> Double {
     var (sum, whole, last) = (0.0, 0.0, 0.0)
     for (second, value) in zip(series.seconds, values) {
@@ -99,7 +99,7 @@ struct RunCharts {
       + (record.events.isEmpty ? "." : "; \(record.events.count) faults are shaded.")
   }
 
-  // MARK: the whole run
+  // MARK: The whole run
 
   private mutating func percentiles() {
     let names = record.latencies.keys.sorted()
@@ -190,7 +190,7 @@ struct RunCharts {
     page.raw("</section>\n")
   }
 
-  /// Panels that take half of the width.
+  /// The number of panels of half width.
   static func halves(_ record: RunRecord) -> Int {
     let columns = record.series.columns
     return [
@@ -206,7 +206,7 @@ struct RunCharts {
 
   private mutating func batches() {
     guard Self.hasBatches(record) else { return }
-    let mean = record.figures["batch_messages"].map { "In the mean \(Format.number($0))." } ?? ""
+    let mean = record.figures["batch_messages"].map { "On average \(Format.number($0))." } ?? ""
     let buckets = record.batches
     let line = single("batch_messages", "mean", 1) { Format.number($0) }
     page.raw("<section class=\"card panel\"><h2>Messages per commit</h2>")

@@ -1,4 +1,4 @@
-/// From values to places: linear from 0, logarithmic, or a percentile's distance from 100.
+/// Maps values to positions: linear from 0, or logarithmic.
 import Foundation
 
 struct Scale: Equatable {
@@ -9,8 +9,8 @@ struct Scale: Equatable {
   let high: Double
   let ticks: [Double]
 
-  /// From 0 to at least the largest value, with about so many steps. Nothing, or nothing but
-  /// zeros, gives 0 to 1.
+  /// From 0 to at least the largest value, in about `steps` steps. No values, or only zeros, give 0
+  /// to 1.
   static func linear(_ values: [Double], steps: Int = 4) -> Scale {
     let largest = values.filter { $0.isFinite }.max() ?? 0
     guard largest > 0 else { return Scale(kind: .linear, low: 0, high: 1, ticks: [0, 1]) }
@@ -20,7 +20,7 @@ struct Scale: Equatable {
     return Scale(kind: .linear, low: 0, high: ticks.last ?? 1, ticks: ticks)
   }
 
-  /// The same for memory: steps that are round in binary units.
+  /// The same for memory, with steps that are round in binary units.
   static func binary(_ values: [Double]) -> Scale {
     let largest = values.filter { $0.isFinite }.max() ?? 0
     let unit = [1_073_741_824.0, 1_048_576, 1024, 1].first { largest >= $0 } ?? 1
@@ -29,8 +29,8 @@ struct Scale: Equatable {
       kind: .linear, low: 0, high: scale.high * unit, ticks: scale.ticks.map { $0 * unit })
   }
 
-  /// Whole decades around the values, and 2 and 5 within them if there are few. What is not above 0
-  /// stands at the lower edge.
+  /// Whole decades around the values, with 2 and 5 within them if there are few. Values not above 0
+  /// are at the lower edge.
   static func logarithmic(_ values: [Double]) -> Scale {
     let positive = values.filter { $0 > 0 && $0.isFinite }
     guard let least = positive.min(), let most = positive.max() else {
@@ -47,7 +47,7 @@ struct Scale: Equatable {
       kind: .logarithmic, low: pow(10, Double(first)), high: pow(10, Double(last)), ticks: ticks)
   }
 
-  /// 0 at the lower edge, 1 at the upper one; never outside.
+  /// 0 at the lower edge, 1 at the upper one, clamped.
   func fraction(_ value: Double) -> Double {
     let part: Double
     switch kind {
@@ -57,14 +57,14 @@ struct Scale: Equatable {
     return part.isFinite ? min(1, max(0, part)) : 0
   }
 
-  /// 1, 2, 2.5 or 5 times a power of ten, not below the value.
+  /// The next of 1, 2, 2.5 or 5 times a power of ten.
   static func nice(_ value: Double) -> Double {
     guard value > 0, value.isFinite else { return 1 }
     let power = pow(10, log10(value).rounded(.down))
     return ([1, 2, 2.5, 5, 10].first { $0 * power >= value * (1 - 1e-9) } ?? 10) * power
   }
 
-  /// Moments for a time axis: 0, and round steps up to the end.
+  /// Positions on a time axis: 0, and round steps up to the end.
   static func moments(until end: Double, atMost count: Int) -> [Double] {
     let steps: [Double] = [
       1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200,
@@ -76,7 +76,7 @@ struct Scale: Equatable {
 }
 
 /// At most two values for each of `buckets` parts of `x`: the smallest and the largest, in their
-/// order, so that no peak is lost. Parts without any value keep one nil, which is a gap.
+/// order, so that peaks stay visible. A part without values keeps one nil, which is drawn as a gap.
 func downsampled(_ x: [Double], _ values: [Double?], buckets: Int) -> [(x: Double, y: Double?)] {
   let count = min(x.count, values.count)
   guard count > 2 * buckets, buckets > 0, let first = x.first, x[count - 1] > first else {

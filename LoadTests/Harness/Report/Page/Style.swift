@@ -1,4 +1,5 @@
-/// The look of a report: the product's colours and sizes, light and dark, on paper and on a phone.
+/// The style sheet of a report: the product's colours and sizes, light and dark, for paper and
+/// phones.
 enum Style {
   static let text = tokens + layout + charts + narrow
 

@@ -1,4 +1,4 @@
-/// What a record's parts are called on a page.
+/// The labels of a record's parts on a page.
 import Foundation
 
 extension RunRecord.Verdict {
@@ -12,7 +12,7 @@ extension RunRecord.Verdict {
 }
 
 extension RunRecord.ThresholdVerdict {
-  /// "≤ 10 s" of "<= 10000" milliseconds.
+  /// For example "≤ 10 s" for "<= 10000" milliseconds.
   var words: String {
     let signs = [("<=", "≤"), (">=", "≥"), ("==", "="), ("!=", "≠"), ("<", "<"), (">", ">")]
     guard let sign = signs.first(where: { condition.hasPrefix($0.0) }),
@@ -23,12 +23,12 @@ extension RunRecord.ThresholdVerdict {
 }
 
 extension RunRecord {
-  /// In the order that people think of them; others behind.
+  /// The usual order first; others follow.
   var invariantMeanings: [(name: String, meaning: String)] {
     let retries = figures["resent"].map { $0 > 0 ? "after \(Format.number($0)) sent again" : "" }
     let known = [
-      ("lost", "acknowledged, then gone"),
-      ("duplicated", retries.flatMap { $0.isEmpty ? nil : $0 } ?? "shown or stored twice"),
+      ("lost", "acknowledged, but missing"),
+      ("duplicated", retries.flatMap { $0.isEmpty ? nil : $0 } ?? "delivered or stored twice"),
       ("reordered", "within any session"),
       ("holes", "seq = previous + 1, always"),
       ("mismatched", "two reports that disagree"),
@@ -38,7 +38,7 @@ extension RunRecord {
       .map { ($0, "") }
   }
 
-  /// The four figures that a run without a proof is about.
+  /// The four main figures of a run without a proof.
   var headlines: [String] {
     guard proof.isEmpty else { return [] }
     let first = [
@@ -49,7 +49,7 @@ extension RunRecord {
     return Array((first + others).filter { figures[$0] != nil }.prefix(4))
   }
 
-  /// Latencies that have a line over time: "ack", then by name.
+  /// Latencies with a line over time: "ack", then by name.
   var latencyNames: [String] {
     series.columns.keys.filter { $0.hasSuffix("_p50_ms") }.map { String($0.dropLast(7)) }
       .sorted { ($0 == "ack" ? "" : $0) < ($1 == "ack" ? "" : $1) }
@@ -76,8 +76,8 @@ extension Format {
 }
 
 extension String {
-  /// A command line in lines of at most 76 columns, as a shell reads it: an option stays with its
-  /// value.
+  /// A command line in lines of at most 76 columns, in shell syntax; an option stays on the line of
+  /// its value.
   var wrapped: String {
     var lines = [""]
     let parts = replacing(/\ (--[a-z])/, with: { "\n\($0.1)" }).split(separator: "\n")
