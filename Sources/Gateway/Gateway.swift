@@ -136,11 +136,12 @@ public enum Gateway {
     let most = max(
       connectionsLeast, DescriptorLimit.raise() - ownDescriptors(loops: options.loopCount))
     guard most < options.settings.limits.connections else { return options }
-    let text =
-      "at most \(most) connections and not \(options.settings.limits.connections) as configured: the "
-      + "system allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the "
-      + "systemd unit; or lower limits.connections."
-    options.logger.warning("\(text)")
+    options.logger.warning(
+      """
+      at most \(most) connections instead of \(options.settings.limits.connections): the system \
+      allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the systemd unit; or \
+      lower limits.connections.
+      """)
     var fitting = options
     fitting.settings.limits.connections = most
     return fitting
