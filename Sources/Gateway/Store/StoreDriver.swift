@@ -45,9 +45,9 @@ struct StoreDriver: ~Copyable {
   }
 
   /// Both connections work.
-  var isReady: Bool { writer.health == .ready && reader.isReady }
+  var isReady: Bool { writer.status.health == .ready && reader.isReady }
   var canRead: Bool { reader.isReady }
-  var nextDeadline: Instant { min(writer.nextDeadline, reader.nextDeadline) }
+  var nextDeadline: Instant { min(writer.status.nextDeadline, reader.nextDeadline) }
 
   /// An event of epoll is about one of the two sockets.
   mutating func note(_ datum: UInt64) {
@@ -58,27 +58,28 @@ struct StoreDriver: ~Copyable {
   // MARK: Writing
 
   /// Whether the writer takes a batch now.
-  var canWrite: Bool { writer.isReady }
+  var canWrite: Bool { writer.status.isReady }
 
   /// Takes what the writer's socket brought, and submits batches for as long as they are answered
   /// at once.
   mutating func write(
     _ engine: inout Engine, _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics, now: Instant
   ) {
-    let isDue = registrations.isWriterReady || now >= writer.nextDeadline
+    let isDue = registrations.isWriterReady || now >= writer.status.nextDeadline
     registrations.isWriterReady = false
-    guard isDue || writer.isReady && engine.hasBatch else { return }
+    guard isDue || writer.status.isReady && engine.hasBatch else { return }
     if isDue { writer.advance(now: now) }
     noteDatabase(&engine, now)
     settleBatches(&engine, &metrics, now)
-    while writer.isReady && engine.hasBatch {
+    while writer.status.isReady && engine.hasBatch {
       submit(&engine, now)
       writer.advance(now: now)
       noteDatabase(&engine, now)
       settleBatches(&engine, &metrics, now)
     }
     let registration = StoreRegistrations.Registration(
-      serial: writer.registration, descriptor: writer.descriptor, wantsWrite: writer.wantsWrite)
+      serial: writer.status.registration, descriptor: writer.status.descriptor,
+      wantsWrite: writer.status.wantsWrite)
     registrations.watchWriter(registration, epoll, logger)
   }
 
@@ -94,7 +95,7 @@ struct StoreDriver: ~Copyable {
     _ engine: inout Engine, _ metrics: inout LoopMetrics, _ now: Instant
   ) {
     // What an outcome means for the sends behind it depends on whether the store is there.
-    engine.isStoreReachable = writer.isWorthTrying
+    engine.isStoreReachable = writer.status.isWorthTrying
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {
       batch = BatchInFlight()
       storeQuarantined(&metrics, now)
@@ -117,11 +118,11 @@ struct StoreDriver: ~Copyable {
   /// Before any outcome is given to the engine: the writer may have reached a database whose log
   /// has gone back.
   private mutating func noteDatabase(_ engine: inout Engine, _ now: Instant) {
-    guard writer.store != name else { return }
+    guard writer.status.store != name else { return }
     let isFirst = name.isEmpty
-    name = writer.store
-    engine.store = writer.store
-    if !reader.store.isEmpty, reader.store != writer.store { reader.reconnect(now: now) }
+    name = writer.status.store
+    engine.store = writer.status.store
+    if !reader.store.isEmpty, reader.store != writer.status.store { reader.reconnect(now: now) }
     guard !isFirst else { return }
     logger.warning(
       "another database has taken over (fail-over or restore): all clients start anew from it")
@@ -134,7 +135,7 @@ struct StoreDriver: ~Copyable {
   ///
   /// - Returns: whether the store became ready or ceased to be.
   mutating func noteHealth(_ engine: inout Engine, now: Instant) -> Bool {
-    engine.isStoreReachable = writer.isWorthTrying
+    engine.isStoreReachable = writer.status.isWorthTrying
     let hasChanged = health.note(isReady: isReady)
     // It may be another server, or one that has gone back.
     if hasChanged && isReady { generation.next = now }
@@ -144,7 +145,7 @@ struct StoreDriver: ~Copyable {
 
   /// Nil also while the first connections are made.
   private var fault: (work: String, reason: String)? {
-    if case .down(let reason) = writer.health { return ("writing", reason) }
+    if case .down(let reason) = writer.status.health { return ("writing", reason) }
     return reader.fault.map { ("reading", $0) }
   }
 
