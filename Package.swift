@@ -92,12 +92,12 @@ let package = Package(
         "Conversations", "Webhooks", "Automation", "Directory", "Tokens", "Postgres", "OpenSSL",
         "Kernel", "Chat", "Wire", "JSON", "Primitives",
       ]),
-    layer("Settings", [.product(name: "Configuration", package: "swift-configuration")]),
+    layer("Settings", ["Kernel", .product(name: "Configuration", package: "swift-configuration")]),
     layer(
       "Gateway",
       [
-        "Engine", "Wire", "Chat", "Compression", "Primitives", "Kernel", "OpenSSL", "Postgres",
-        "Journal",
+        "Engine", "Wire", "Chat", "JSON", "Compression", "Primitives", "Kernel", "OpenSSL",
+        "Postgres", "Journal",
         "Webhooks", "Directory", "Automation", "Conversations", "REST", "Tokens", "Settings",
         "WebAssets",
         .product(name: "Logging", package: "swift-log"),
