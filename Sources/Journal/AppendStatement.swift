@@ -30,15 +30,16 @@ enum AppendStatement {
     """
   static let lockTypes: [UInt32] = [ParameterBuffer.TypeID.uuidArray, .uuidArray].map(\.rawValue)
 
-  /// Runs before `append` if the batch has messages of operators, which claim waiting conversations.
+  /// Runs before `append` if the batch has messages of operators, which claim waiting
+  /// conversations.
   static let claim: StaticString = "SELECT chirrup_claim_by_reply($1, $2, $3, $4, $5)"
   static let claimTypes: [UInt32] = [
     ParameterBuffer.TypeID.uuidArray, .uuidArray, .uuidArray, .uuidArray, .textArray,
   ].map(\.rawValue)
 
-  /// Returns one row for each parameter row, in their order: verdict (see `verdict`), seq, time. The
-  /// row whose ordinal is `last` updates its session: the last visible one, or else the last stored
-  /// one.
+  /// Returns one row for each parameter row, in their order: verdict (see `verdict`), seq, time.
+  /// The row whose ordinal is `last` updates its session: the last visible one, or else the last
+  /// stored one.
   static let append: StaticString = """
     WITH judged AS MATERIALIZED (
       SELECT r.*, s.last_seq, c.seq AS known_seq, c.created_at AS known_at,
@@ -108,8 +109,8 @@ enum AppendStatement {
     .textArray, .jsonbArray,
   ].map(\.rawValue)
 
-  /// Writes 128 KiB to the tables' disk until the end of the transaction, if that is permitted. Only
-  /// a new table has no free space from before.
+  /// Writes 128 KiB to the tables' disk until the end of the transaction, if that is permitted.
+  /// Only a new table has no free space from before.
   static let spill: StaticString = """
     DO $$ BEGIN
       IF has_database_privilege(current_database(), 'TEMPORARY') THEN

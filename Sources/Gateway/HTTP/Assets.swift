@@ -4,8 +4,8 @@ import Primitives
 import WebAssets
 import Wire
 
-/// The files of widget, console and demo, from the table in the binary, by path. Each form of a file
-/// has an entity tag, and the placeholders of the pages are filled in.
+/// The files of widget, console and demo, from the table in the binary, by path. Each form of a
+/// file has an entity tag, and the placeholders of the pages are filled in.
 struct Assets: Sendable {
   /// The bytes of one content coding. Each coding has its own strong tag (RFC 9110 §8.8.3.3).
   struct Form: Sendable {
@@ -62,8 +62,8 @@ struct Assets: Sendable {
     }
   }
 
-  /// A path with the hash of another version gets the file of this one, so that an open page, or one
-  /// that another gateway sent, can still load its files.
+  /// A path with the hash of another version gets the file of this one, so that an open page, or
+  /// one that another gateway sent, can still load its files.
   subscript(path: String) -> Asset? {
     if let asset = table[path] { return asset }
     guard let current = Assets.withoutHash(path).flatMap({ paths[$0] }), var asset = table[current]

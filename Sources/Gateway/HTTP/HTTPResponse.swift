@@ -35,8 +35,8 @@ enum HTTPResponse {
     }
   }
 
-  /// A field whose name comes from our own code, but is no constant. Control characters of the value
-  /// become spaces.
+  /// A field whose name comes from our own code, but is no constant. Control characters of the
+  /// value become spaces.
   private static func appendField(_ name: String, _ value: String, to output: inout [UInt8]) {
     output.append(name)
     output.append(": ")
@@ -55,8 +55,8 @@ enum HTTPResponse {
       ], body: Array(text.utf8))
   }
 
-  /// A problem (RFC 9457): `type` names it for programs, as in the REST API; `detail` tells a person
-  /// what to do.
+  /// A problem (RFC 9457): `type` names it for programs, as in the REST API; `detail` tells a
+  /// person what to do.
   static func problem(
     _ status: Int, _ detail: String, headers: [(name: String, value: String)] = []
   ) -> APIResponse {

@@ -36,7 +36,7 @@ extension EventLoop {
       // process.
       unsafe job.runSynchronously(on: context.executors[index].asUnownedTaskExecutor())
       pulse.note(.mail)
-    case .query(let query, let continuation): store.ask(query, continuation, now: turn.now)
+    case .query(let query, let continuation): store.enqueue(query, continuation, now: turn.now)
     case .append(let item, let continuation): engine.append(http.append(item, continuation))
     case .response(let socket, let response): respond(socket, response)
     case .changed(let session): peers.noteChange(session, &engine)

@@ -101,8 +101,8 @@ extension EventLoop {
     send(socket, connection)
   }
 
-  /// Sends a long answer at once, while it is in the processor's cache. Output that follows a commit
-  /// waits for the flush, so that it leaves with one write.
+  /// Sends a long answer at once, while it is in the processor's cache. Output that follows a
+  /// commit waits for the flush, so that it leaves with one write.
   mutating func answerEarly(_ socket: SocketIndex) {
     guard sockets.isAlive(socket), case .webSocket(let connection) = sockets[socket].phase,
       engine.connections.outputByteCount(connection) >= EventLoop.earlyBytes

@@ -81,7 +81,7 @@ extension EventLoop {
   private mutating func takePeerChanges() {
     for change in peers.takeChanges(&store) {
       switch change {
-      case .hello: context.peers.note(true)
+      case .hello: context.peers.note(exist: true)
       case .everything: for mailbox in context.mailboxes { mailbox.post(.catchUp) }
       case .revocation: revocations.feed.announce(&store, now: turn.now)
       case .session(let change): engine.changed(change.session, of: change.workspace)

@@ -2,8 +2,8 @@ import Primitives
 
 /// Connections of one loop with a complete ClientHello that wait for a place among the handshakes
 /// (`limits.handshakes`), oldest first, and the number of handshakes under way. Bounded by the
-/// connections accepted in `TLSDriver.handshakeMilliseconds`: each enters once, is closed after that
-/// time, and is skipped afterwards.
+/// connections accepted in `TLSDriver.handshakeMilliseconds`: each enters once, is closed after
+/// that time, and is skipped afterwards.
 struct HandshakeQueue {
   private var waiting: [SocketID] = []
   private var head = 0

@@ -25,8 +25,8 @@ struct TLSDriver {
   static let handshakesPerTurn = 4
   /// From the accept to the end of the handshake, also for slow senders (faults T02).
   static let handshakeMilliseconds: Int64 = 10_000
-  /// Unsent bytes of TLS itself that one socket may hold. A peer that sends key updates and does not
-  /// read the answers is not bounded by the engine.
+  /// Unsent bytes of TLS itself that one socket may hold. A peer that sends key updates and does
+  /// not read the answers is not bounded by the engine.
   private static let unsentBytesMax = 262_144
   /// Edge-triggered, since peeked bytes stay readable and would wake the loop again and again.
   static let helloInterest: Interest = [.read, .readHangUp, .edgeTriggered]
@@ -125,8 +125,8 @@ struct TLSDriver {
     queue.ended()
   }
 
-  /// The deadline of a handshake; it is earlier while others wait for its place. That one is kept in
-  /// the socket's HTTP exchange, which the handshake does not use and which is reset after it.
+  /// The deadline of a handshake; it is earlier while others wait for its place. That one is kept
+  /// in the socket's HTTP exchange, which the handshake does not use and which is reset after it.
   func limit(
     ofHandshake socket: SocketIndex, until deadline: Instant, _ sockets: borrowing SocketTable
   ) -> Instant {
