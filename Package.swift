@@ -103,8 +103,8 @@ let package = Package(
     layer(
       "Gateway",
       [
-        "Engine", "Wire", "Chat", "Compression", "Primitives", "Kernel", "OpenSSL", "Postgres",
-        "Journal",
+        "Engine", "Wire", "Chat", "JSON", "Compression", "Primitives", "Kernel", "OpenSSL",
+        "Postgres", "Journal",
         "Webhooks", "Directory", "Automation", "Conversations", "REST", "Tokens", "Settings",
         "WebAssets",
         .product(name: "Logging", package: "swift-log"),

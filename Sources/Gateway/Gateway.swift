@@ -50,7 +50,7 @@ public struct GatewayFailure: Error, CustomStringConvertible {
 /// The gateway: one thread for each loop, and the calling thread, which waits for signals.
 public enum Gateway {
   /// Runs until SIGTERM or SIGINT and everything is drained, or until the drain's time is over:
-  /// then it throws `LoopsHeld` if a loop does not end. `ready` is called once the sockets
+  /// then it throws `LoopsStalled` if a loop does not end. `ready` is called once the sockets
   /// listen. Call it on the first thread, before any other has started: signals are blocked here.
   public static func run(
     _ options: GatewayOptions, ready: @Sendable (_ listening: Listening) -> Void
@@ -102,7 +102,7 @@ public enum Gateway {
         context.logger.error(
           "stopped without loops that did not end in the drain's time",
           metadata: watchdog.metadata())
-        throw LoopsHeld()
+        throw LoopsStalled()
       }
       try epoll.wait(into: &events, timeoutMilliseconds: 20)
     }
@@ -136,11 +136,12 @@ public enum Gateway {
     let most = max(
       connectionsLeast, DescriptorLimit.raise() - ownDescriptors(loops: options.loopCount))
     guard most < options.settings.limits.connections else { return options }
-    let text =
-      "at most \(most) connections and not \(options.settings.limits.connections) as configured: the "
-      + "system allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the "
-      + "systemd unit; or lower limits.connections."
-    options.logger.warning("\(text)")
+    options.logger.warning(
+      """
+      at most \(most) connections instead of \(options.settings.limits.connections): the system \
+      allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the systemd unit; or \
+      lower limits.connections.
+      """)
     var fitting = options
     fitting.settings.limits.connections = most
     return fitting

@@ -3,14 +3,14 @@ import Postgres
 import Primitives
 import SharedSQL
 
-/// The statements of one batch, and the rows of a batch as their parameters.
+/// The statements of one batch, and the batch's rows as their parameters.
 ///
-/// The locks are a statement of their own, so that the next statement sees what was committed while
-/// it waited. All joins of `append` are nested loops over primary keys: the writer's session pins
-/// that (`settings`), LATERAL and OFFSET 0 leave the planner no other way to the sessions, and a
-/// test reads the plan. Left free, the planner made batches of 10 rows 3.5 times as dear.
+/// The locks are a separate statement, so that the next one sees what was committed while it
+/// waited. All joins of `append` are nested loops over primary keys: the writer's session pins that
+/// (`settings`), LATERAL and OFFSET 0 leave the planner no other path to the sessions, and a test
+/// checks the plan. With a free choice the planner made batches of 10 rows 3.5 times as slow.
 enum AppendStatement {
-  /// With `$1` they end with the transaction: through a pooler a session is nobody's own.
+  /// If `$1` is true they end with the transaction, since a pooler's server sessions are shared.
   static let settings: SQL = """
     SELECT set_config('enable_seqscan', 'off', $1), set_config('enable_hashjoin', 'off', $1),
       set_config('enable_mergejoin', 'off', $1), set_config('enable_material', 'off', $1),
@@ -31,15 +31,16 @@ enum AppendStatement {
     """
   static let lockTypes: [UInt32] = [ParameterBuffer.TypeID.uuidArray, .uuidArray].map(\.rawValue)
 
-  /// Before the rows, where operators write: their messages claim what waits.
+  /// Runs before `append` if the batch has messages of operators, which claim waiting
+  /// conversations.
   static let claim: SQL = "SELECT chirrup_claim_by_reply($1, $2, $3, $4, $5)"
   static let claimTypes: [UInt32] = [
     ParameterBuffer.TypeID.uuidArray, .uuidArray, .uuidArray, .uuidArray, .textArray,
   ].map(\.rawValue)
 
-  /// One row for each parameter row, in their order: verdict (as `verdict` below), seq, time. The
-  /// row called `last` speaks for its session: the last one that is shown, or else the last one
-  /// that is stored.
+  /// Returns one row for each parameter row, in their order: verdict (see `verdict`), seq, time.
+  /// The row whose ordinal is `last` updates its session: the last visible one, or else the last
+  /// stored one.
   static let append: SQL = """
     WITH judged AS MATERIALIZED (
       SELECT r.*, s.last_seq, c.seq AS known_seq, c.created_at AS known_at,
@@ -108,8 +109,8 @@ enum AppendStatement {
     .textArray, .jsonbArray,
   ].map(\.rawValue)
 
-  /// Takes 128 KiB on the disk of the tables until the end of the transaction, where that is
-  /// allowed: a table of its own is the only one that never has room left over.
+  /// Writes 128 KiB to the tables' disk until the end of the transaction, if that is permitted.
+  /// Only a new table has no free space from before.
   static let spill: SQL = """
     DO $$ BEGIN
       IF has_database_privilege(current_database(), 'TEMPORARY') THEN
@@ -120,7 +121,7 @@ enum AppendStatement {
     END $$
     """
 
-  /// The numbers that `append` answers.
+  /// The verdict for a number that `append` returns.
   static func verdict(_ number: Int32) -> Outcome.Verdict? {
     switch number {
     case 0: .stored
@@ -132,9 +133,9 @@ enum AppendStatement {
     }
   }
 
-  // MARK: Parameters, written straight from the batch
+  // MARK: Parameters, written directly from the batch
 
-  /// A session of a batch, as its row is found.
+  /// The key of a session's row.
   struct SessionKey: Comparable {
     var workspace: Identifier
     var session: Identifier
@@ -145,8 +146,8 @@ enum AppendStatement {
     }
   }
 
-  /// Each session once and in the order of the locks, however many rows it has: the server looks
-  /// each of these up, sorts and locks it. `keys` is storage that is used again.
+  /// The parameters of `lock`: each session once, in the order of the locks. `keys` is storage that
+  /// is reused.
   static func writeLocks(
     of batch: borrowing Batch, _ rows: [Int], _ keys: inout [SessionKey],
     to parameters: inout ParameterBuffer
@@ -155,7 +156,7 @@ enum AppendStatement {
     for row in rows {
       let record = batch.record(row)
       let key = SessionKey(workspace: record.workspace, session: record.session)
-      // A sender's messages mostly stand together.
+      // Most messages of a session are adjacent.
       if keys.last != key { keys.append(key) }
     }
     keys.sort()
@@ -165,18 +166,17 @@ enum AppendStatement {
       count += 1
     }
     keys.removeLast(keys.count - count)
-    parameters.append(.uuidArray) { bytes in
-      bytes.appendArrayHeader(element: .uuid, count: keys.count)
-      for key in keys { bytes.appendElement(key.workspace) }
+    parameters.appendArray(.uuidArray, of: .uuid, keys) { bytes, key in
+      bytes.appendElement(key.workspace)
     }
-    parameters.append(.uuidArray) { bytes in
-      bytes.appendArrayHeader(element: .uuid, count: keys.count)
-      for key in keys { bytes.appendElement(key.session) }
+    parameters.appendArray(.uuidArray, of: .uuid, keys) { bytes, key in
+      bytes.appendElement(key.session)
     }
   }
 
-  /// What operators say to visitors; false when there is nothing of it. `replies` is storage that
-  /// is used again.
+  /// The parameters of `claim`. `replies` is storage that is reused.
+  ///
+  /// - Returns: false if the batch has no operator's message to a visitor.
   static func writeClaims(
     of batch: borrowing Batch, _ rows: [Int], _ replies: inout [Int],
     to parameters: inout ParameterBuffer
@@ -184,94 +184,83 @@ enum AppendStatement {
     replies.removeAll(keepingCapacity: true)
     for row in rows where batch.record(row).isReply { replies.append(row) }
     guard !replies.isEmpty else { return false }
-    writeSessions(of: batch, replies, to: &parameters)
-    writeIDs(of: batch, replies, to: &parameters)
+    writeKeys(of: batch, replies, to: &parameters)
     writeSenders(of: batch, replies, to: &parameters)
-    writeNames(of: batch, replies, to: &parameters)
     return true
   }
 
-  private static func writeSessions(
-    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
-  ) {
-    parameters.append(.uuidArray) { bytes in
-      bytes.appendArrayHeader(element: .uuid, count: rows.count)
-      for row in rows { bytes.appendElement(batch.record(row).workspace) }
-    }
-    parameters.append(.uuidArray) { bytes in
-      bytes.appendArrayHeader(element: .uuid, count: rows.count)
-      for row in rows { bytes.appendElement(batch.record(row).session) }
-    }
-  }
-
-  private static func writeIDs(
-    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
-  ) {
-    parameters.append(.uuidArray) { bytes in
-      bytes.appendArrayHeader(element: .uuid, count: rows.count)
-      for row in rows { bytes.appendElement(batch.record(row).id) }
-    }
-  }
-
-  private static func writeSenders(
-    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
-  ) {
-    parameters.append(.uuidArray) { bytes in
-      bytes.appendArrayHeader(element: .uuid, count: rows.count)
-      for row in rows {
-        if let sender = batch.record(row).sender {
-          bytes.appendElement(sender)
-        } else {
-          bytes.appendNullElement()
-        }
-      }
-    }
-  }
-
-  private static func writeNames(
-    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
-  ) {
-    parameters.append(.textArray) { bytes in
-      bytes.appendArrayHeader(element: .text, count: rows.count)
-      for row in rows { batch.withSenderName(row) { bytes.appendElement($0) } }
-    }
-  }
-
+  /// The parameters of `append`.
   static func writeRows(
     of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
   ) {
-    writeSessions(of: batch, rows, to: &parameters)
-    writeIDs(of: batch, rows, to: &parameters)
-    parameters.append(.textArray) { bytes in
-      bytes.appendArrayHeader(element: .text, count: rows.count)
-      for row in rows { bytes.appendElement(batch.record(row).role.text) }
+    writeKeys(of: batch, rows, to: &parameters)
+    parameters.appendArray(.textArray, of: .text, rows) { bytes, row in
+      bytes.appendElement(batch.record(row).role.text)
     }
-    parameters.append(.textArray) { bytes in
-      bytes.appendArrayHeader(element: .text, count: rows.count)
-      for row in rows { bytes.appendElement(batch.record(row).kind.text) }
+    parameters.appendArray(.textArray, of: .text, rows) { bytes, row in
+      bytes.appendElement(batch.record(row).kind.text)
     }
     writeSenders(of: batch, rows, to: &parameters)
-    writeNames(of: batch, rows, to: &parameters)
-    parameters.append(.textArray) { bytes in
-      bytes.appendArrayHeader(element: .text, count: rows.count)
-      for row in rows { batch.withBody(row) { bytes.appendElement($0) } }
+    parameters.appendArray(.textArray, of: .text, rows) { bytes, row in
+      batch.withBody(row) { bytes.appendElement($0) }
     }
-    parameters.append(.jsonbArray) { bytes in
-      bytes.appendArrayHeader(element: .jsonb, count: rows.count)
-      for row in rows {
-        batch.withPayload(row) { payload in
-          guard payload.byteCount > 0 else { return bytes.appendNullElement() }
-          bytes.appendLength(payload.byteCount + 1)
-          bytes.append(ParameterBuffer.jsonbVersion)
-          bytes.append(payload)
-        }
+    parameters.appendArray(.jsonbArray, of: .jsonb, rows) { bytes, row in
+      batch.withPayload(row) { payload in
+        guard payload.byteCount > 0 else { return bytes.appendNullElement() }
+        bytes.appendLength(payload.byteCount + 1)
+        bytes.append(ParameterBuffer.jsonbVersion)
+        bytes.append(payload)
       }
+    }
+  }
+
+  /// Workspaces, sessions and ids of messages.
+  private static func writeKeys(
+    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
+  ) {
+    parameters.appendArray(.uuidArray, of: .uuid, rows) { bytes, row in
+      bytes.appendElement(batch.record(row).workspace)
+    }
+    parameters.appendArray(.uuidArray, of: .uuid, rows) { bytes, row in
+      bytes.appendElement(batch.record(row).session)
+    }
+    parameters.appendArray(.uuidArray, of: .uuid, rows) { bytes, row in
+      bytes.appendElement(batch.record(row).id)
+    }
+  }
+
+  /// Ids and names of senders.
+  private static func writeSenders(
+    of batch: borrowing Batch, _ rows: [Int], to parameters: inout ParameterBuffer
+  ) {
+    parameters.appendArray(.uuidArray, of: .uuid, rows) { bytes, row in
+      if let sender = batch.record(row).sender {
+        bytes.appendElement(sender)
+      } else {
+        bytes.appendNullElement()
+      }
+    }
+    parameters.appendArray(.textArray, of: .text, rows) { bytes, row in
+      batch.withSenderName(row) { bytes.appendElement($0) }
+    }
+  }
+}
+
+extension ParameterBuffer {
+  /// One array of PostgreSQL with an element for each of `items`, which `write` appends.
+  @inline(__always)
+  fileprivate mutating func appendArray<Item>(
+    _ type: TypeID, of element: TypeID, _ items: [Item], write: (inout [UInt8], Item) -> Void
+  ) {
+    append(type) { bytes in
+      bytes.appendArrayHeader(element: element, count: items.count)
+      for item in items { write(&bytes, item) }
     }
   }
 }
 
 extension Record {
-  /// An operator's words to the visitor, which claim a conversation that waits.
+  /// An operator's message to the visitor, which claims a waiting conversation.
   fileprivate var isReply: Bool { role == .operator_ && kind != .note && kind != .event }
 }
 

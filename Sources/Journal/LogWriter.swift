@@ -3,9 +3,8 @@ import Postgres
 package import Primitives
 
 /// Appends batches to the log in PostgreSQL, one transaction each, over a connection that the event
-/// loop drives (as `QueryConnection`: `descriptor`, `wantsWrite`, `registration`, `nextDeadline`,
-/// `advance`). It decides which batch is in flight, when to reconnect, and by `BatchMachine` what
-/// each answer means. Never blocks.
+/// loop drives (`status`, `advance`). Decides when to reconnect and, by `BatchMachine`, what each
+/// answer means for the batch in flight. Never blocks.
 ///
 /// It keeps the promise of Sources/PROTOCOL.md, “The log”: a row is `.stored` or `.duplicate` only
 /// after COMMIT was received. A batch with an unknown outcome is sent again after reconnecting, and
@@ -41,26 +40,7 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
   private var quarantined = QuarantinedRows()
   private var hasCompletion = false
 
-  /// -1 without a connection.
-  package private(set) var descriptor: Int32 = -1
-  package private(set) var wantsWrite = false
-  /// The name of the database that the connection has reached, empty before the first one. Another
-  /// name after a reconnection means that the log may have gone back; the engine has to know before
-  /// it gets any outcome.
-  package private(set) var store = ""
-  /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop
-  /// registers it again.
-  package private(set) var registration: UInt32 = 0
-  package private(set) var health = WriterHealth.connecting
-  /// Whether `submit` may be called and the batch would be sent at once.
-  package private(set) var isReady = false
-
-  /// Whether records should be accepted: the store works, or nothing is known against it. A store
-  /// that has failed is probed, so that its return shows without a message.
-  package var isWorthTrying: Bool {
-    @specialized(where Connection == PipelinedConnection)
-    get { isReady || health == .ready }
-  }
+  package private(set) var status = WriterStatus()
 
   /// Connects at the first `advance`.
   ///
@@ -71,12 +51,6 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     machine = BatchMachine(seed: seed &* 31 &+ 7)
   }
 
-  /// When `advance` has to be called without any event.
-  package var nextDeadline: Instant {
-    @specialized(where Connection == PipelinedConnection)
-    get { min(phase == .ready ? .never : deadline, machine.nextDeadline) }
-  }
-
   /// Takes the records and leaves an empty batch with storage. No batch may be in flight.
   @specialized(where Connection == PipelinedConnection)
   package mutating func submit(_ records: inout Batch, now: Instant) {
@@ -85,7 +59,7 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     records.removeAll()
     duplicateIDs.describe(batch, into: &rows)
     perform(machine.submit(rows, now: now), now)
-    refreshReadiness(now)
+    refreshStatus(now)
   }
 
   /// Lends the batch and its outcomes once, when all of its rows have one.
@@ -98,7 +72,7 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     body(batch, machine.outcomes)
     if !rowRefusals.isEmpty { quarantine() }
     batch.removeAll()
-    isReady = phase == .ready && !machine.isBusy && !machine.isStoreFailing
+    status.isReady = phase == .ready && !machine.isBusy && !machine.isStoreFailing
     return true
   }
 
@@ -127,26 +101,27 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     } else {
       connection?.exchange()
       // libpq may try one address after the other, each with a socket of its own.
-      if phase == .connecting { registration &+= 1 }
+      if phase == .connecting { status.registration &+= 1 }
       while let event = connection?.next() { take(event, now) }
       if phase == .connecting, now >= deadline { disconnect(now, "no answer from the server") }
     }
     if now >= machine.nextDeadline { perform(machine.event(.tick, now: now), now) }
-    refreshReadiness(now)
+    refreshStatus(now)
   }
 
-  private mutating func refreshReadiness(_ now: Instant) {
-    descriptor = connection?.descriptor ?? -1
-    wantsWrite = connection?.wantsWrite ?? false
-    isReady = phase == .ready && !hasCompletion && machine.accepts(at: now)
-    if phase == .ready, !machine.isStoreFailing { health = .ready }
+  private mutating func refreshStatus(_ now: Instant) {
+    status.descriptor = connection?.descriptor ?? -1
+    status.wantsWrite = connection?.wantsWrite ?? false
+    status.isReady = phase == .ready && !hasCompletion && machine.accepts(at: now)
+    status.nextDeadline = min(phase == .ready ? .never : deadline, machine.nextDeadline)
+    if phase == .ready, !machine.isStoreFailing { status.health = .ready }
   }
 
   // MARK: The connection
 
   private mutating func connect(_ now: Instant) {
     connection = open()
-    registration &+= 1
+    status.registration &+= 1
     phase = .connecting
     deadline = now.advanced(byMilliseconds: Self.connectMilliseconds)
     if connection == nil { disconnect(now, "out of memory") }
@@ -155,10 +130,10 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
 
   private mutating func disconnect(_ now: Instant, _ reason: String) {
     connection = nil
-    registration &+= 1
+    status.registration &+= 1
     phase = .down
-    isReady = false
-    health = .down(reason: reason)
+    status.isReady = false
+    status.health = .down(reason: reason)
     deadline = backoff.next(after: now)
     perform(machine.event(.connectionLost, now: now), now)
   }
@@ -166,8 +141,8 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
   private mutating func take(_ event: AppendEvent, _ now: Instant) {
     switch event {
     case .ready(let store):
-      let isSameStore = self.store.isEmpty || store == self.store
-      self.store = store
+      let isSameStore = status.store.isEmpty || store == status.store
+      status.store = store
       phase = .ready
       backoff.reset()
       perform(machine.event(.connected(isSameStore: isSameStore), now: now), now)
@@ -177,7 +152,7 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     case .refused(let refusal):
       self.refusal = refusal
       if machine.isProbing || Remedy(for: refusal.state) == .waitForStore {
-        health = .down(reason: refusal.message)
+        status.health = .down(reason: refusal.message)
       }
       let action = machine.event(.failed(refusal.state), now: now)
       if let row = machine.rejected { rowRefusals[row] = refusal }
@@ -203,15 +178,39 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
   }
 }
 
-/// The gateway's writer, over libpq. The simulator runs the same code over a PostgreSQL that fails
-/// as its seed says. Public functions have a specialised copy for this connection, since generic
-/// code of another module is called through witness tables otherwise.
+/// The gateway's writer, over libpq; the simulator runs the same code over a simulated PostgreSQL.
+/// Other modules call generic functions through witness tables, so each has a copy for this
+/// connection (`@specialized`).
 package typealias Writer = LogWriter<PipelinedConnection>
 
 extension LogWriter where Connection == PipelinedConnection {
   package init(url: String, seed: UInt64) {
     self.init(seed: seed) { PipelinedConnection(url: url) }
   }
+}
+
+/// What the loop needs to know of a writer. Valid after each of the writer's functions.
+package struct WriterStatus: Sendable {
+  /// -1 without a connection.
+  package internal(set) var descriptor: Int32 = -1
+  /// Whether epoll should report that the socket is writable.
+  package internal(set) var wantsWrite = false
+  /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop
+  /// registers it again.
+  package internal(set) var registration: UInt32 = 0
+  /// When `advance` has to be called without any event.
+  package internal(set) var nextDeadline = Instant.zero
+  /// Whether `submit` may be called and the batch would be sent at once.
+  package internal(set) var isReady = false
+  package internal(set) var health = WriterHealth.connecting
+  /// The name of the database that the connection has reached, empty before the first one. Another
+  /// name after a reconnection means that the log may have gone back; the engine has to know before
+  /// it gets any outcome.
+  package internal(set) var store = ""
+
+  /// Whether records should be accepted: the store works, or nothing is known against it. A store
+  /// that has failed is probed, so that its return shows without a message.
+  package var isWorthTrying: Bool { isReady || health == .ready }
 }
 
 /// The state of the writer's connection and of its store.

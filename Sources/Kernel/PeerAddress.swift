@@ -20,6 +20,8 @@ public struct IPAddress: Hashable, Sendable {
 
   /// Parses `127.0.0.1`, `::1` and so on, without names, brackets and scopes.
   public init?(_ text: String) {
+    // inet_pton reads up to the first NUL.
+    guard !text.utf8.contains(0) else { return nil }
     var version4 = in_addr()
     // SAFETY: the text ends with NUL, and AF_INET writes an `in_addr`.
     if unsafe inet_pton(AF_INET, text, &version4) == 1 {

@@ -1,7 +1,6 @@
+/// Parses the texts of single values. Each function returns nil for a text that is not accepted.
 import Kernel
 import Primitives
-
-/// The texts that single values may be. Each function answers nil for what it does not accept.
 
 func parseBoolean(_ text: String) -> Bool? {
   switch text.lowercased() {
@@ -27,12 +26,12 @@ func parseRange(_ text: String) -> String? {
   AddressRange(text) == nil ? nil : text
 }
 
-/// The name of a host, or `*`.
+/// A host name without port in lower case, or `*`.
 func parseHost(_ text: String) -> String? {
   text == "*" || isAuthority(Substring(text)) && !text.contains(":") ? text.lowercased() : nil
 }
 
-/// A key is random, so what is too short, or one letter again and again, is none.
+/// A key: 32 to 256 bytes, at least 8 of them different, since keys are random.
 func parseKeyText(_ text: String) -> String? {
   (32...256).contains(text.utf8.count) && Set(text.utf8).count >= 8 ? text : nil
 }
@@ -48,7 +47,8 @@ func parsePorts(_ text: String) -> ClosedRange<Int>? {
 
 func parsePath(_ text: String) -> String? { text.isEmpty || text.utf8.contains(0) ? nil : text }
 
-/// `http` or `https`, a host, perhaps a port and a path; the trailing slash is dropped.
+/// An absolute URL: `http` or `https`, a host, an optional port and path. A trailing slash is
+/// removed.
 func parsePublicURL(_ text: String) -> String? {
   guard let rest = text.afterScheme else { return nil }
   let authority = rest.prefix { $0 != "/" }
@@ -61,15 +61,14 @@ func parsePublicURL(_ text: String) -> String? {
   return text.last == "/" ? String(text.dropLast()) : text
 }
 
-/// A serialised origin (RFC 6454 §6.2) or `*`. Browsers write it in lower case, so it is compared
-/// in lower case.
+/// A serialised origin (RFC 6454 §6.2) in lower case, as browsers send it, or `*`.
 func parseOrigin(_ text: String) -> String? {
   if text == "*" { return text }
   guard let authority = text.afterScheme, isAuthority(authority) else { return nil }
   return text.lowercased()
 }
 
-/// libpq's two forms: a URI, or `key=value` words. libpq checks the rest when it connects.
+/// One of libpq's two forms: a URI, or `key=value` words. libpq checks the rest when it connects.
 func isConnectionString(_ text: String) -> Bool {
   if text.utf8.contains(0) { return false }
   return text.utf8.starts(with: "postgres://".utf8) || text.utf8.starts(with: "postgresql://".utf8)

@@ -39,7 +39,7 @@ struct ReleaseWriter: ~Copyable {
         }
       }
     }
-    try drive { $0.isReady ? true : nil }
+    try drive { $0.status.isReady ? true : nil }
     writer.submit(&batch, now: SystemClock.now())
     let outcome = try drive { writer in
       var outcome: Outcome?
@@ -72,7 +72,7 @@ struct ReleaseWriter: ~Copyable {
       if let value = isDone(&writer) { return value }
       try wait()
     }
-    guard case .down(let reason) = writer.health else {
+    guard case .down(let reason) = writer.status.health else {
       throw QueryFailure.unavailable(reason: "no answer")
     }
     throw QueryFailure.unavailable(reason: reason)
@@ -81,9 +81,9 @@ struct ReleaseWriter: ~Copyable {
   /// Waits for the socket, at most 20 ms, which is shorter than the writer's deadlines.
   private func wait() throws {
     let epoll = try Epoll()
-    if writer.descriptor >= 0 {
-      let interest: Interest = writer.wantsWrite ? [.read, .write] : .read
-      try epoll.add(rawValue: writer.descriptor, interest, datum: 0)
+    if writer.status.descriptor >= 0 {
+      let interest: Interest = writer.status.wantsWrite ? [.read, .write] : .read
+      try epoll.add(rawValue: writer.status.descriptor, interest, datum: 0)
     }
     var events = Events(capacity: 1)
     try epoll.wait(into: &events, timeoutMilliseconds: 20)

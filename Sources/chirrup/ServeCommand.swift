@@ -28,7 +28,7 @@ struct ServeCommand: AsyncParsableCommand {
     let logger = Logger(label: "chirrup") { _ in LineLogHandler(settings) }
     do {
       try await serveWithDatabase(settings, logger)
-    } catch let held as LoopsHeld {
+    } catch let held as LoopsStalled {
       ProcessEnd.now(status: held.exitStatus)
     }
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A loop that does not turn, held by ptrace: it is named in the log with what it does, and once more when it turns again;
-# and SIGTERM ends the process within its drain time all the same, and the private PostgreSQL with it.
+# A loop that is stalled by ptrace: the log names it with its activity, and again when it resumes. SIGTERM still ends the
+# process and its private PostgreSQL within the drain time.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
 
@@ -18,8 +18,8 @@ hold() {
   exec 8>"$work/hold"
   await 10 "a thread that is held" grep --quiet held "$work/held" || die "$(cat "$work/held")"
 }
-is_named() { grep --quiet 'a loop has not turned for 1[0-9] s doing="[a-zA-Z]' "$log"; }
-turns_again() { grep --quiet 'a loop turns again after [0-9]* s' "$log"; }
+stall_is_logged() { grep --quiet 'a loop has been stalled for 1[0-9] s doing="[a-zA-Z]' "$log"; }
+resumption_is_logged() { grep --quiet 'a loop resumed after [0-9]* s' "$log"; }
 # ends_with STATUS
 ends_with() {
   local status=0
@@ -28,17 +28,17 @@ ends_with() {
 }
 
 hold
-check "a loop that has not turned for 10 s is named in the log, with what it does" await 30 "its name" is_named
-check "… that one alone" [ "$(grep --count 'a loop has not turned' "$log")" = 1 ]
-grep 'a loop has not turned' "$log"
+check "a loop that is stalled for 10 s is logged with its activity" await 30 "the log line" stall_is_logged
+check "… that one alone" [ "$(grep --count 'a loop has been stalled' "$log")" = 1 ]
+grep 'a loop has been stalled' "$log"
 exec 8>&-
 wait "$holder"
-check "… and once more when it turns again" await 10 "the end" turns_again
+check "… and again when it resumes" await 10 "the log line" resumption_is_logged
 check "… and the gateway serves" await 10 "an answer" gateway_answers
 
 hold
 begin=$SECONDS
-check "SIGTERM ends the gateway, with EX_SOFTWARE, although a loop is held" ends_with 70
+check "SIGTERM ends the gateway, with EX_SOFTWARE, although a loop is stalled" ends_with 70
 took=$((SECONDS - begin))
 # Half a second for the loops, five for the private PostgreSQL to stop, and room for a busy machine.
 check "… within its drain time and what PostgreSQL takes to stop ($took s)" [ $took -le $((drain + 15)) ]

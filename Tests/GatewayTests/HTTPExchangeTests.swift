@@ -148,10 +148,10 @@ struct HTTPResponseTests {
     }
   }
 
-  @Test("a problem is valid JSON whatever its detail says")
+  @Test("the JSON of a problem escapes its detail")
   func problem() {
     let body = HTTPResponse.problem(400, "a \"quote\" and\na line").body
     let json = String(decoding: body, as: UTF8.self)
-    #expect(json.contains(#"a \"quote\" and a line"#))
+    #expect(json.contains(#"a \"quote\" and\na line"#))
   }
 }

@@ -19,7 +19,7 @@ struct Nodes {
     here = try await RunningGateway(loops: loops, database: database.url)
     there = try await RunningGateway(loops: loops, database: database.url)
     for gateway in [here, there] {
-      while !gateway.context.peers.areThere { try await Task.sleep(for: .milliseconds(5)) }
+      while !gateway.context.peers.exist { try await Task.sleep(for: .milliseconds(5)) }
     }
   }
 

@@ -1,8 +1,8 @@
+/// Stalled loops: when and how they are logged, and that the process ends without them.
 import Kernel
 import Logging
 import Postgres
 import Primitives
-/// Loops that do not turn: when they are named, with what, and that the process ends without them.
 import REST
 import Synchronization
 import Testing
@@ -14,44 +14,45 @@ import Testing
     Instant(nanoseconds: (1_000 + seconds) * 1_000_000_000)
   }
 
-  private func watch() -> LoopWatch { LoopWatch(heldMilliseconds: 10_000, lookMilliseconds: 2_000) }
-
-  @Test("a loop without a new turn for 10 s is named once, and once more when it turns again")
-  func held() {
-    var watch = watch()
-    #expect(watch.look(turn: 1, now: instant(0)) == nil)
-    for seconds in stride(from: Int64(2), through: 8, by: 2) {
-      #expect(watch.look(turn: 1, now: instant(seconds)) == nil)
-    }
-    #expect(watch.look(turn: 1, now: instant(10)) == .stalled(milliseconds: 10_000))
-    for seconds in stride(from: Int64(12), through: 30, by: 2) {
-      #expect(watch.look(turn: 1, now: instant(seconds)) == nil)
-    }
-    #expect(watch.look(turn: 2, now: instant(32)) == .resumed(milliseconds: 30_000))
-    #expect(watch.look(turn: 2, now: instant(34)) == nil)
-    // And anew.
-    for seconds in stride(from: Int64(36), through: 40, by: 2) {
-      #expect(watch.look(turn: 2, now: instant(seconds)) == nil)
-    }
-    #expect(watch.look(turn: 2, now: instant(42)) == .stalled(milliseconds: 10_000))
+  private func watch() -> LoopWatch {
+    LoopWatch(stallMilliseconds: 10_000, checkMilliseconds: 2_000)
   }
 
-  @Test("a loop that turns between two looks is never named")
+  @Test("a loop without a new turn for 10 s is reported once, and again when it resumes")
+  func stalled() {
+    var watch = watch()
+    #expect(watch.check(turn: 1, now: instant(0)) == nil)
+    for seconds in stride(from: Int64(2), through: 8, by: 2) {
+      #expect(watch.check(turn: 1, now: instant(seconds)) == nil)
+    }
+    #expect(watch.check(turn: 1, now: instant(10)) == .stalled(milliseconds: 10_000))
+    for seconds in stride(from: Int64(12), through: 30, by: 2) {
+      #expect(watch.check(turn: 1, now: instant(seconds)) == nil)
+    }
+    #expect(watch.check(turn: 2, now: instant(32)) == .resumed(milliseconds: 30_000))
+    #expect(watch.check(turn: 2, now: instant(34)) == nil)
+    for seconds in stride(from: Int64(36), through: 40, by: 2) {
+      #expect(watch.check(turn: 2, now: instant(seconds)) == nil)
+    }
+    #expect(watch.check(turn: 2, now: instant(42)) == .stalled(milliseconds: 10_000))
+  }
+
+  @Test("a loop that begins a turn between two checks is never reported")
   func turning() {
     var watch = watch()
-    for turn in Int64(0)..<100 { #expect(watch.look(turn: turn, now: instant(2 * turn)) == nil) }
+    for turn in Int64(0)..<100 { #expect(watch.check(turn: turn, now: instant(2 * turn)) == nil) }
   }
 
-  @Test("where the whole process stood still for a minute, no loop is named")
+  @Test("if the whole process was stopped for a minute, no loop is reported")
   func stopped() {
     var watch = watch()
-    #expect(watch.look(turn: 7, now: instant(0)) == nil)
-    #expect(watch.look(turn: 7, now: instant(60)) == nil)
-    #expect(watch.look(turn: 8, now: instant(62)) == nil)
+    #expect(watch.check(turn: 7, now: instant(0)) == nil)
+    #expect(watch.check(turn: 7, now: instant(60)) == nil)
+    #expect(watch.check(turn: 8, now: instant(62)) == nil)
   }
 }
 
-/// What is logged, with its metadata.
+/// Collects log lines with their metadata.
 private final class LogBook: Sendable {
   private let kept = Mutex<[String]>([])
 
@@ -82,12 +83,12 @@ private struct BookHandler: LogHandler {
   }
 }
 
-/// Holds a loop until it is opened.
+/// Stalls a loop until the gate is opened.
 private final class Gate: Sendable {
   private let isOpen = Atomic(false)
   private let isHeld = Atomic(false)
 
-  /// Returns when the loop is held.
+  /// Returns when the loop is stalled.
   func hold(_ gateway: RunningGateway, loop: Int, as activity: Activity) async throws {
     let executor = gateway.context.executors[loop]
     let pulse = gateway.context.pulses[loop]
@@ -102,17 +103,17 @@ private final class Gate: Sendable {
   func open() { isOpen.store(true, ordering: .releasing) }
 }
 
-@Suite("The watchdog and loops that are really held", .serialized, .timeLimit(.minutes(2)))
+@Suite("The watchdog and stalled loops of a running gateway", .serialized, .timeLimit(.minutes(2)))
 struct WatchdogTests {
   private func watchdog(
     _ gateway: RunningGateway, _ book: LogBook, exit: @escaping @Sendable () -> Void = {}
   ) throws -> Watchdog {
     try Watchdog(
       gateway.context.pulses, Logger(label: "test") { _ in BookHandler(book: book) },
-      limits: Watchdog.Limits(heldMilliseconds: 1_500, lookMilliseconds: 100), exit: exit)
+      limits: Watchdog.Limits(stallMilliseconds: 1_500, checkMilliseconds: 100), exit: exit)
   }
 
-  @Test("a held loop is named with what it does, the other is not, and it is told when it turns")
+  @Test("a stalled loop is logged with its activity, and again when it resumes")
   func named() async throws {
     let gateway = try await RunningGateway(loops: 2)
     defer { gateway.stop() }
@@ -121,19 +122,19 @@ struct WatchdogTests {
     let watchdog = try watchdog(gateway, book)
     let thread = try Thread.spawn(name: "watchdog") { try? watchdog.run() }
     try await gate.hold(gateway, loop: 1, as: .route(0))
-    let line = try await book.first(with: "has not turned")
-    #expect(line == "a loop has not turned for 1 s doing=\(Activity.route(0)) loop=1")
+    let line = try await book.first(with: "has been stalled")
+    #expect(line == "a loop has been stalled for 1 s doing=\(Activity.route(0)) loop=1")
     #expect(line.contains("/api/v1/"))
     gate.open()
-    #expect(try await book.first(with: "turns again").hasSuffix("loop=1"))
+    #expect(try await book.first(with: "resumed after").hasSuffix("loop=1"))
     watchdog.stop()
     thread.join()
     #expect(book.lines(with: "loop=1").count == 2)
-    // Both are alive: the held one has gone on where it was.
+    // Both loops are alive.
     #expect(gateway.context.metrics.readiness().isReady)
   }
 
-  @Test("an armed watchdog ends the process at its deadline, and says what the loops do")
+  @Test("an armed watchdog ends the process at its deadline and logs what the loops do")
   func ends() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
@@ -144,13 +145,13 @@ struct WatchdogTests {
     try await gate.hold(gateway, loop: 0, as: .metrics)
     #expect(book.lines(with: "exit").isEmpty)
     watchdog.arm(at: SystemClock.now().advanced(byMilliseconds: 50))
-    let line = try await book.first(with: "is ended")
+    let line = try await book.first(with: "ending it now")
     #expect(line.hasSuffix("loop-0=GET /metrics"))
     thread.join()
     #expect(book.lines(with: "exit").count == 1)
   }
 
-  @Test("a REST handler is named by its route, also after it has waited for the database")
+  @Test("the activity of a REST handler is its route, also after a query")
   func route() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }

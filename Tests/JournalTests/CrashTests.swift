@@ -90,7 +90,7 @@ import Testing
     batch.add(session, "too late")
     let now = monotonicNow()
     writer.submit(&batch, now: now)
-    while writer.descriptor >= 0 { writer.advance(now: now) }
+    while writer.status.descriptor >= 0 { writer.advance(now: now) }
     writer.advance(now: now.advanced(byMilliseconds: Limits.sendWaitMilliseconds + 1))
     var outcomes: [Outcome]?
     let isComplete = writer.takeCompletion { outcomes = $1 }

@@ -51,7 +51,7 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
     writer.advance(now: at(0))
     script.events = [.ready(store: "a")]
     writer.advance(now: at(1))
-    let value1 = writer.health
+    let value1 = writer.status.health
     #expect(value1 == .ready)
     submit(&writer, 2)
     var now: Int64 = 2
@@ -64,7 +64,7 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
       writer.advance(now: at(now))
     }
     #expect(now >= Limits.sendWaitMilliseconds)
-    let value2 = writer.isWorthTrying
+    let value2 = writer.status.isWorthTrying
     #expect(!value2)
     for reason in ["disk full", "disk still full", "permission denied"] {
       script.probes = 0
@@ -72,11 +72,11 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
         now += 50
         writer.advance(now: at(now))
       }
-      let isReady = writer.isReady
+      let isReady = writer.status.isReady
       #expect(!isReady)
       script.events = [.refused(ServerRefusal(state: SQLState("53100"), message: reason))]
       writer.advance(now: at(now))
-      let health = writer.health
+      let health = writer.status.health
       #expect(health == .down(reason: reason))
     }
     script.probes = 0
@@ -86,7 +86,7 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
     }
     script.events = [.committed]
     writer.advance(now: at(now))
-    let (health, isReady) = (writer.health, writer.isReady)
+    let (health, isReady) = (writer.status.health, writer.status.isReady)
     #expect(health == .ready)
     #expect(isReady)
     #expect(script.sent == 0)
@@ -96,16 +96,16 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
     let script = script
     var writer = LogWriter(seed: 1) { ScriptedConnection(script: script) }
     writer.advance(now: at(0))
-    let value6 = writer.store
+    let value6 = writer.status.store
     #expect(value6.isEmpty)
     script.events = [.ready(store: "a"), .lost(reason: "gone")]
     writer.advance(now: at(1))
-    let value7 = writer.store
+    let value7 = writer.status.store
     #expect(value7 == "a")
     script.events = [.ready(store: "b")]
     writer.advance(now: at(2_000))
     writer.advance(now: at(2_001))
-    let value8 = writer.store
+    let value8 = writer.status.store
     #expect(value8 == "b")
   }
 }

@@ -134,7 +134,7 @@ import Testing
     var writer = Writer(url: pooler.url, seed: 1)
     var reader = QueryConnection(url: pooler.url)
     #expect(try append(&writer) { $0.add(session, "here") }.map(\.seq) == [1])
-    let first = writer.store
+    let first = writer.status.store
     func ask() throws -> Result<Rows, QueryFailure> {
       let isTaken = reader.enqueue(Query("SELECT 1"), ticket: 1, now: monotonicNow())
       #expect(isTaken)
@@ -160,7 +160,7 @@ import Testing
       if rows.text(0, 0) == String(name) { break }
     }
     let outcomes = try append(&writer) { $0.add(session, "there") }
-    let second = writer.store
+    let second = writer.status.store
     #expect(second != first)
     #expect(outcomes.map(\.seq) == [1])
     #expect(try other.seqs(session) == [1])

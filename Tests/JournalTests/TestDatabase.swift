@@ -128,7 +128,9 @@ func drive(_ writer: inout Writer, until isDone: (borrowing Writer) -> Bool) thr
   while monotonicNow() < end {
     writer.advance(now: monotonicNow())
     if isDone(writer) { return }
-    waitFor(writer.descriptor, wantsWrite: writer.wantsWrite, until: writer.nextDeadline)
+    waitFor(
+      writer.status.descriptor, wantsWrite: writer.status.wantsWrite,
+      until: writer.status.nextDeadline)
   }
   throw TookTooLong()
 }
@@ -140,12 +142,14 @@ func complete(_ writer: inout Writer) throws -> [Outcome] {
   while monotonicNow() < end {
     writer.advance(now: monotonicNow())
     if writer.takeCompletion({ outcomes = $1 }) { return outcomes }
-    waitFor(writer.descriptor, wantsWrite: writer.wantsWrite, until: writer.nextDeadline)
+    waitFor(
+      writer.status.descriptor, wantsWrite: writer.status.wantsWrite,
+      until: writer.status.nextDeadline)
   }
   throw TookTooLong()
 }
 
-func makeReady(_ writer: inout Writer) throws { try drive(&writer) { $0.isReady } }
+func makeReady(_ writer: inout Writer) throws { try drive(&writer) { $0.status.isReady } }
 
 func freshIdentifier() -> Identifier {
   Identifier(

@@ -244,13 +244,13 @@ import Testing
 
   @Test func `a writer without a server says so, and connects when there is one`() throws {
     var writer = Writer(url: "postgresql:///chirrup?host=/nowhere&user=chirrup", seed: 1)
-    let atFirst = writer.health
+    let atFirst = writer.status.health
     #expect(atFirst == .connecting)
     try drive(&writer) {
-      if case .down(let reason) = $0.health { return reason.contains("/nowhere") }
+      if case .down(let reason) = $0.status.health { return reason.contains("/nowhere") }
       return false
     }
-    let (isReady, descriptor) = (writer.isReady, writer.descriptor)
+    let (isReady, descriptor) = (writer.status.isReady, writer.status.descriptor)
     #expect(!isReady)
     #expect(descriptor == -1)
   }
@@ -263,14 +263,14 @@ import Testing
     batch.add(session, "patient")
     writer.submit(&batch, now: monotonicNow())
     try drive(&writer) {
-      if case .down = $0.health { return true }
+      if case .down = $0.status.health { return true }
       return false
     }
     try database.sql.execute(script: "ALTER TABLE hidden RENAME TO chats")
     let outcomes = try complete(&writer)
     #expect(outcomes.map(\.verdict) == [.stored])
     try makeReady(&writer)
-    let atLast = writer.health
+    let atLast = writer.status.health
     #expect(atLast == .ready)
   }
 
@@ -300,7 +300,7 @@ import Testing
     let now = monotonicNow()
     writer.submit(&batch, now: now)
     try drive(&writer) {
-      if case .down = $0.health { return true }
+      if case .down = $0.status.health { return true }
       return false
     }
     // Time is a value: the clock is said to be six seconds later.
@@ -309,19 +309,19 @@ import Testing
     let isComplete = writer.takeCompletion { verdicts = $1.map(\.verdict) }
     #expect(isComplete)
     #expect(verdicts == [.unavailable])
-    let atFirst = writer.health
+    let atFirst = writer.status.health
     #expect(atFirst != .ready)
     // It is probed, in vain.
     let end = monotonicNow().advanced(byMilliseconds: 1_000)
     while monotonicNow() < end {
       writer.advance(now: monotonicNow())
-      let isReady = writer.health == .ready
+      let isReady = writer.status.health == .ready
       #expect(!isReady)
       usleep(5_000)
     }
     try database.sql.execute(script: mended)
     try makeReady(&writer)
-    let atLast = writer.health
+    let atLast = writer.status.health
     #expect(atLast == .ready)
     #expect(try database.seqs(session) == [])
   }

@@ -150,7 +150,7 @@ final class GatewayLoop {
     flush()
     closeDoomed()
     run.checker.audit(self)
-    let deadline = min(nextSweep, engine.inbox.nextRead, writer.nextDeadline)
+    let deadline = min(nextSweep, engine.inbox.nextRead, writer.status.nextDeadline)
     let wait = max(
       0, deadline.nanoseconds / 1000 - min(deadline, run.agenda.now).nanoseconds / 1000)
     let isBusy =
@@ -254,13 +254,13 @@ final class GatewayLoop {
     writer.advance(now: now)
     noteStore()
     settleBatches()
-    while writer.isReady && engine.hasBatch {
+    while writer.status.isReady && engine.hasBatch {
       engine.submitBatch { writer.submit(&$0, now: now) }
       writer.advance(now: now)
       noteStore()
       settleBatches()
     }
-    engine.isStoreReachable = writer.isWorthTrying
+    engine.isStoreReachable = writer.status.isWorthTrying
     let ready = answers
     answers = []
     for finish in ready { finish(&engine) }
@@ -269,16 +269,16 @@ final class GatewayLoop {
 
   /// Call it before outcomes are delivered: the writer may have reached another database.
   private func noteStore() {
-    guard writer.store != store else { return }
+    guard writer.status.store != store else { return }
     let isFirst = store.isEmpty
-    store = writer.store
+    store = writer.status.store
     engine.store = store
     guard !isFirst, run.bug != .blindFailover else { return }
     engine.storeReplaced()
   }
 
   private func settleBatches() {
-    engine.isStoreReachable = writer.isWorthTrying
+    engine.isStoreReachable = writer.status.isWorthTrying
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {}
   }
 

@@ -149,8 +149,8 @@ struct DirectShare: Sendable {
     source.fill(&batch)
     var result = Result()
     let limit = SystemClock.now().advanced(byMilliseconds: 10_000)
-    while !writer.isReady, SystemClock.now() < limit { turn(&writer) }
-    let isReady = writer.isReady
+    while !writer.status.isReady, SystemClock.now() < limit { turn(&writer) }
+    let isReady = writer.status.isReady
     let isWhole = meeting.wait()
     guard isReady else { return Result(failure: "no connection in 10 s") }
     guard isWhole else { return Result(failure: "another writer did not begin") }
@@ -167,7 +167,7 @@ struct DirectShare: Sendable {
       }) {
         turn(&writer)
         now = SystemClock.now()
-        if case .down(let reason) = writer.health { return Result(failure: reason) }
+        if case .down(let reason) = writer.status.health { return Result(failure: reason) }
       }
       guard count == shape.rows else { return Result(failure: "\(count) rows were stored") }
       result.stored += count
@@ -178,8 +178,8 @@ struct DirectShare: Sendable {
   }
 
   private func turn(_ writer: inout Writer) {
-    let events = Int16(writer.wantsWrite ? POLLIN | POLLOUT : POLLIN)
-    var interest = pollfd(fd: writer.descriptor, events: events, revents: 0)
+    let events = Int16(writer.status.wantsWrite ? POLLIN | POLLOUT : POLLIN)
+    var interest = pollfd(fd: writer.status.descriptor, events: events, revents: 0)
     // SAFETY: one descriptor; a negative one is ignored.
     unsafe _ = poll(&interest, 1, 10)
     writer.advance(now: SystemClock.now())

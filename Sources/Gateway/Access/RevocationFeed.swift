@@ -30,7 +30,7 @@ struct RevocationFeed {
     }
     next = now.advanced(byMilliseconds: RevocationFeed.pollMilliseconds)
     let statement = Standing.revoked(since: horizon)
-    isUnderWay = store.ask(statement.query, for: .revocations(statement), now: now)
+    isUnderWay = store.enqueue(statement.query, for: .revocations(statement), now: now)
   }
 
   /// - Returns: the mail to all loops, if connections have to be checked again.

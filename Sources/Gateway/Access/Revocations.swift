@@ -119,7 +119,7 @@ struct Revocations {
     let subjects = takeTokenChecks()
     if !subjects.isEmpty {
       let statement = Standing.shutOut(of: subjects)
-      if !store.ask(statement.query, for: .tokenChecks(statement), now: now) {
+      if !store.enqueue(statement.query, for: .tokenChecks(statement), now: now) {
         _ = settleTokenChecks(isAnswered: false)
         asksNext = now.advanced(byMilliseconds: Revocations.retryMilliseconds)
       }
@@ -127,7 +127,7 @@ struct Revocations {
     if recheck == nil && mustRecheck { beginRecheck(engine) }
     guard !isRecheckUnderWay, let next = recheck?.next else { return }
     let statement = Standing.shutOut(of: next)
-    isRecheckUnderWay = store.ask(
+    isRecheckUnderWay = store.enqueue(
       statement.query, for: .recheck(statement, count: next.count), now: now)
   }
 

@@ -58,8 +58,8 @@ final class Maintenance: Sendable {
   }
 
   private func findPeers() async {
-    guard let rows = try? await database.run(peers.beat()), !rows.isEmpty else { return }
-    peers.note(rows.int(0, 0) ?? 0 > 0)
+    guard let rows = try? await database.run(peers.heartbeat()), !rows.isEmpty else { return }
+    peers.note(exist: rows.int(0, 0) ?? 0 > 0)
   }
 
   /// A database that does not answer is asked again in the next round.

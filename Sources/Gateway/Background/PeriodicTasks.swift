@@ -46,10 +46,10 @@ struct PeriodicTasks {
     nextHousekeeping = now.advanced(byMilliseconds: PeriodicTasks.housekeepingMilliseconds)
     let limit = PeriodicTasks.housekeepingRows
     let tokens = RefreshToken.forgetExpired(now: wall, limit: limit).query
-    _ = store.ask(tokens, for: .housekeeping(.forgetTokens), now: now)
-    _ = store.ask(
+    _ = store.enqueue(tokens, for: .housekeeping(.forgetTokens), now: now)
+    _ = store.enqueue(
       Quarantine.forgetQuery(limit: limit), for: .housekeeping(.forgetQuarantine), now: now)
-    _ = store.ask(
+    _ = store.enqueue(
       Standing.forgetRevocations(limit: limit), for: .housekeeping(.forgetRevocations), now: now)
   }
 
@@ -57,7 +57,7 @@ struct PeriodicTasks {
   mutating func readOrigins(_ store: inout StoreDriver, now: Instant) {
     guard now >= nextOrigins, store.canRead else { return }
     nextOrigins = now.advanced(byMilliseconds: Origins.refreshMilliseconds)
-    _ = store.ask(
+    _ = store.enqueue(
       Workspace.allOrigins(limit: Origins.listedMax).query, for: .origins, now: now)
   }
 
@@ -78,7 +78,7 @@ struct PeriodicTasks {
     nextHeartbeat = now.advanced(byMilliseconds: OperatorPresence.beatMilliseconds)
     let here = engine.inbox.operators(engine.connections)
     guard !here.isEmpty else { return }
-    isHeartbeatUnderWay = store.ask(
+    isHeartbeatUnderWay = store.enqueue(
       OperatorPresence.beat(here).query, for: .presence, now: now)
   }
 

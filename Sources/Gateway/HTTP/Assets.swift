@@ -4,10 +4,10 @@ import Primitives
 import WebAssets
 import Wire
 
-/// The files of widget, console and demo, from the table in the binary: looked up by path, with an
-/// entity tag for each form, and the place holders of the two pages filled in.
+/// The files of widget, console and demo, from the table in the binary, by path. Each form of a
+/// file has an entity tag, and the placeholders of the pages are filled in.
 struct Assets: Sendable {
-  /// The bytes of one coding (RFC 9110 §8.8.3.3: every one has a strong tag of its own).
+  /// The bytes of one content coding. Each coding has its own strong tag (RFC 9110 §8.8.3.3).
   struct Form: Sendable {
     var bytes: [UInt8]
     var entityTag: String
@@ -17,27 +17,27 @@ struct Assets: Sendable {
   enum Caching: String, Sendable {
     /// The path names the content.
     case forever = "public, max-age=31536000, immutable"
-    /// A path that sites embed: a visitor who walks through a site asks once a minute.
+    /// A path that sites embed: a visitor's browser checks it once a minute.
     case briefly = "public, max-age=60, must-revalidate"
-    /// It may be another file at the next request.
+    /// The file may differ at the next request.
     case never = "no-cache"
   }
 
   struct Asset: Sendable {
     var contentType: String
     var plain: Form
-    /// Those that save enough.
+    /// The compressed forms that save enough.
     var codings: [AcceptEncoding.Coding: Form]
-    /// Loaded by pages of other sites.
+    /// Whether pages of other sites load it.
     var isShared: Bool
     var caching: Caching
   }
 
   private var table: [String: Asset] = [:]
-  /// The paths of the files with a hash in their path, by the path without it.
+  /// Paths with a hash of the content, by the path without it.
   private var paths: [String: String] = [:]
 
-  /// `values` are put in for `{{NAME}}`, escaped for HTML.
+  /// - Parameter values: replace `{{NAME}}` in the pages, escaped for HTML.
   init(values: [String: String]) {
     var count: UInt = 0
     // SAFETY: the table is immutable, and its bytes live as long as the program.
@@ -62,8 +62,8 @@ struct Assets: Sendable {
     }
   }
 
-  /// A path with the hash of another version gets the file of this one: a page that is open, or
-  /// that another gateway of the same service has sent, finds what it loads later.
+  /// A path with the hash of another version gets the file of this one, so that an open page, or
+  /// one that another gateway sent, can still load its files.
   subscript(path: String) -> Asset? {
     if let asset = table[path] { return asset }
     guard let current = Assets.withoutHash(path).flatMap({ paths[$0] }), var asset = table[current]
@@ -82,11 +82,11 @@ struct Assets: Sendable {
   }
 
   @unsafe private static func bytes(_ form: chirrup_form) -> [UInt8] {
-    // SAFETY: the form has this many bytes, and none where there is no such form.
+    // SAFETY: the form has this many bytes, and none if there is no such form.
     unsafe Array(UnsafeBufferPointer(start: form.bytes, count: Int(form.length)))
   }
 
-  /// Nil where gzip gains less than an eighth.
+  /// Nil if gzip saves less than an eighth.
   private static func gzip(_ bytes: [UInt8]) -> Form? {
     let packed = bytes.withRawSpan { Deflater.gzip($0) }
     guard packed.count < bytes.count - bytes.count / 8 else { return nil }
@@ -94,22 +94,12 @@ struct Assets: Sendable {
   }
 
   fileprivate static func entityTag(of bytes: [UInt8]) -> String {
-    var text = "\""
-    for byte in SHA256.digest(bytes).prefix(12) {
-      text.append(Character(UnicodeScalar("0123456789abcdef".utf8[at: byte >> 4])))
-      text.append(Character(UnicodeScalar("0123456789abcdef".utf8[at: byte & 15])))
-    }
-    return text + "\""
+    "\"\(Array(SHA256.digest(bytes).prefix(12)).hexadecimal)\""
   }
 
   private static func fill(_ bytes: [UInt8], _ values: [String: String]) -> [UInt8] {
     var text = String(decoding: bytes, as: UTF8.self)
-    for (name, value) in values {
-      var parts = text.splitting(on: "{{\(name)}}")
-      guard parts.count > 1 else { continue }
-      let last = parts.removeLast()
-      text = parts.map { $0 + escapeHTML(value) }.joined() + last
-    }
+    for (name, value) in values { text.replace("{{\(name)}}", with: escapeHTML(value)) }
     return Array(text.utf8)
   }
 
@@ -134,35 +124,9 @@ extension Assets.Form {
     self.init(bytes: bytes, entityTag: Assets.entityTag(of: bytes))
   }
 
-  /// Nil where there is no such form.
+  /// Nil if there is no such form.
   fileprivate init?(packed: [UInt8]) {
     guard !packed.isEmpty else { return nil }
     self.init(packed)
-  }
-}
-
-extension String.UTF8View {
-  fileprivate subscript(at offset: UInt8) -> UInt8 {
-    self[index(startIndex, offsetBy: Int(offset))]
-  }
-}
-
-extension String {
-  /// The parts between occurrences of a separator, in order.
-  fileprivate func splitting(on separator: String) -> [String] {
-    var parts: [String] = []
-    var part = ""
-    var rest = Substring(self)
-    while let first = rest.first {
-      if rest.hasPrefix(separator) {
-        parts.append(part)
-        part = ""
-        rest = rest.dropFirst(separator.count)
-      } else {
-        part.append(first)
-        rest = rest.dropFirst()
-      }
-    }
-    return parts + [part]
   }
 }

@@ -1,11 +1,12 @@
+import JSON
 import Primitives
 import REST
 import Wire
 
-/// Writes whole HTTP answers. Every answer has a length and a date, and every page the headers that
-/// keep a browser strict.
+/// Writes complete HTTP responses, each with a length and a date. Pages get the headers that
+/// restrict the browser.
 enum HTTPResponse {
-  /// Scripts, styles and sockets of our own origin only, and no frame around us.
+  /// Scripts, styles and connections of the own origin only, and no embedding in frames.
   static let contentSecurityPolicy = """
     default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'
@@ -34,7 +35,8 @@ enum HTTPResponse {
     }
   }
 
-  /// A field whose name is not a constant: it comes from our own code, never from a peer.
+  /// A field whose name comes from our own code, but is no constant. Control characters of the
+  /// value become spaces.
   private static func appendField(_ name: String, _ value: String, to output: inout [UInt8]) {
     output.append(name)
     output.append(": ")
@@ -53,24 +55,19 @@ enum HTTPResponse {
       ], body: Array(text.utf8))
   }
 
-  /// RFC 9457: `type` names the status for programs, as the API's problems do, and `detail` says to
-  /// a person what to do.
+  /// A problem (RFC 9457): `type` names it for programs, as in the REST API; `detail` tells a
+  /// person what to do.
   static func problem(
     _ status: Int, _ detail: String, headers: [(name: String, value: String)] = []
   ) -> APIResponse {
-    let title = ResponseHead.reasonPhrase(of: status).description
-    var quoted = ""
-    for scalar in detail.unicodeScalars {
-      quoted +=
-        scalar == "\"" || scalar == "\\" ? "\\\(scalar)" : scalar.value < 0x20 ? " " : "\(scalar)"
-    }
-    var response = text(
-      status,
-      """
-      {"type":"urn:chirrup:problem:\(type(of: status))","title":"\(title)","status":\(status),\
-      "detail":"\(quoted)"}
-      """, type: "application/problem+json")
+    var response = text(status, "", type: "application/problem+json")
     response.headers.append(contentsOf: headers)
+    response.body = [UInt8].object { json in
+      json.appendMember("type", "urn:chirrup:problem:\(type(of: status))")
+      json.appendMember("title", ResponseHead.reasonPhrase(of: status).description)
+      json.appendMember("status", Int64(status))
+      json.appendMember("detail", detail)
+    }
     return response
   }
 

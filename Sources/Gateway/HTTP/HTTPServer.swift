@@ -18,8 +18,8 @@ struct HTTPServer {
   /// Which pages may open a WebSocket, as the first loop has read it for all.
   private(set) var origins: Origins
   private var random = RandomBlock()
-  /// Sockets with answers to be sent.
-  private var unsent: [SocketID] = []
+  /// Sockets with responses to be sent.
+  var unsent = UnsentSockets()
   private var appends = PendingAppends()
   private var isDraining = false
 
@@ -197,19 +197,6 @@ struct HTTPServer {
   }
 
   // MARK: Sending
-
-  var hasUnsent: Bool { !unsent.isEmpty }
-
-  mutating func becameWritable(_ id: SocketID) { unsent.append(id) }
-
-  mutating func takeUnsent() -> [SocketID] {
-    guard !unsent.isEmpty else { return [] }
-    defer { unsent.removeAll(keepingCapacity: true) }
-    return unsent
-  }
-
-  /// The turn had no time for these: they are first in the next one.
-  mutating func putBack(_ ids: ArraySlice<SocketID>) { unsent.insert(contentsOf: ids, at: 0) }
 
   /// - Returns: whether all was sent and the next request may be served.
   func flush(

@@ -6,10 +6,9 @@ import Primitives
 import REST
 import Wire
 
-/// Between `HTTPServer` and the engine: requests that are served, and sockets that become
-/// WebSockets.
+/// Between `HTTPServer` and the engine: serving requests, and upgrading sockets to WebSocket.
 extension EventLoop {
-  @inline(never)  // requests, beside the path of messages
+  @inline(never)  // keeps requests out of the path of messages
   mutating func serve(_ socket: SocketIndex) {
     guard let head = http.serve(socket, &sockets, poller.epoll, &metrics, turn) else { return }
     pulse.note(.upgrade)
@@ -17,25 +16,25 @@ extension EventLoop {
     pulse.note(.sockets)
   }
 
-  /// The answer of a REST handler, which ran as a task.
+  /// Queues the response of a REST handler, which ran as a task.
   mutating func respond(_ id: SocketID, _ response: APIResponse) {
     guard sockets.contains(id), case .http = sockets[id.index].phase else { return }
     http.answer(id.index, response, &sockets, &metrics, turn)
     serve(id.index)
   }
 
-  mutating func flushAnswers() {
-    let waiting = http.takeUnsent()
+  mutating func flushResponses() {
+    let waiting = http.unsent.take()
     for (position, id) in waiting.enumerated() where sockets.contains(id) {
       if http.flush(id.index, tls.workspace, &sockets, poller.epoll, &metrics, turn) {
         serve(id.index)
       }
-      if turn.isOver(.output) { return http.putBack(waiting[(position + 1)...]) }
+      if turn.isOver(.output) { return http.unsent.putBack(waiting[(position + 1)...]) }
     }
   }
 
-  /// From here on the socket speaks WebSocket. The 101 is the first thing in the connection's
-  /// output, so that nothing can overtake it.
+  /// Turns the socket into a WebSocket. The 101 response is the first part of the connection's
+  /// output, so no frame can overtake it.
   private mutating func upgrade(_ socket: SocketIndex, _ head: RequestHead) {
     guard let upgrade = http.acceptUpgrade(socket, head, &sockets, &metrics, turn) else { return }
     guard

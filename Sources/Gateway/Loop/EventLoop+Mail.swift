@@ -6,14 +6,15 @@ import OpenSSL
 import Postgres
 import Primitives
 
-/// Mail in both directions, and connections on the move.
+/// Mail in both directions, admission of connections after their hello, and their moves to other
+/// loops.
 extension EventLoop {
-  /// When the mailbox has signalled: a turn without mail costs no lock and no read.
+  /// Handles mail if the mailbox has signalled. A turn without mail costs no lock and no read.
   mutating func takeMail() {
     pulse.note(.mail)
     if mail.isEmpty {
-      // With each sweep all the same: an eventfd that the kernel did not signal must not keep a
-      // loop from its mail for ever, since a mailbox that holds mail already signals no more.
+      // Each sweep also looks into the mailbox. A mailbox with mail signals no more, so one lost
+      // signal would otherwise keep the loop from its mail forever.
       guard turn.now >= periodic.nextSweep || poller.contains(Datum.mailbox) else { return }
       mail.fill(from: context.mailboxes[index])
     }
@@ -26,8 +27,8 @@ extension EventLoop {
   private mutating func take(_ item: LoopMail) {
     switch item {
     case .engine(let mail): engine.deliver(mail)
-    case .arrival(let departure, let parcel):
-      if let socket = parcel.take() { arrive(departure, socket) }
+    case .arrival(let departure, let transfer):
+      if let socket = transfer.take() { arrive(departure, socket) }
     case .certificates(let certificates): tls.use(certificates)
     case .step(let job):
       pulse.note(.task)
@@ -35,7 +36,7 @@ extension EventLoop {
       // process.
       unsafe job.runSynchronously(on: context.executors[index].asUnownedTaskExecutor())
       pulse.note(.mail)
-    case .query(let query, let continuation): store.ask(query, continuation, now: turn.now)
+    case .query(let query, let continuation): store.enqueue(query, continuation, now: turn.now)
     case .append(let item, let continuation): engine.append(http.append(item, continuation))
     case .response(let socket, let response): respond(socket, response)
     case .changed(let session): peers.noteChange(session, &engine)
@@ -51,7 +52,7 @@ extension EventLoop {
     }
   }
 
-  /// The loop has ended: what was posted too late is taken, so that nobody waits for ever.
+  /// After the end of the loop: answers mail that came too late, so that no task waits forever.
   mutating func endMail() {
     mail.fill(from: context.mailboxes[index])
     while let item = mail.next() {
@@ -67,7 +68,7 @@ extension EventLoop {
     http.end()
   }
 
-  /// What the engine has for the other loops, for the background jobs and for REST requests.
+  /// Delivers the engine's output for other loops, background jobs and REST requests.
   mutating func postMail() {
     engine.settleSessions()
     for loop in 0..<context.loopCount where loop != index {
@@ -80,12 +81,12 @@ extension EventLoop {
 
   // MARK: News
 
-  /// To the background jobs of this gateway.
+  /// Gives news to the background jobs of this gateway.
   func pass(_ news: WorkspaceNews) {
     context.jobs.workspaceNews(news, loop: index, now: turn.now)
   }
 
-  /// From a REST handler: for the background jobs, and for the other gateways.
+  /// Gives news of a REST handler to the background jobs, and to the other gateways.
   private mutating func announce(_ news: WorkspaceNews) {
     pass(news)
     switch news.kind {
@@ -96,7 +97,8 @@ extension EventLoop {
 
   // MARK: Admission
 
-  /// Hellos that came in this turn: their tokens, and the loop to which a connection belongs.
+  /// Continues the hellos of this turn: verifies tokens, and moves connections to the loop of their
+  /// session.
   mutating func admitConnections() {
     pulse.note(.engine)
     engine.readInbox()
@@ -105,8 +107,8 @@ extension EventLoop {
     revocations.ask(engine, &store, now: turn.now)
   }
 
-  /// At most one for each connection and `hello`. A visitor who belongs to another loop is
-  /// confirmed there: no answer from before its move welcomes a connection.
+  /// At most one verification for each connection and hello. A visitor of another loop is confirmed
+  /// there, so that no answer from before the move welcomes the connection.
   private mutating func verifyTokens() {
     for verification in engine.effects.takeVerifications() {
       let connection = verification.connection
@@ -127,9 +129,9 @@ extension EventLoop {
     }
   }
 
-  // MARK: Connections on the move
+  // MARK: Moving connections
 
-  /// A visitor's connection goes to the loop of its session, once, after its hello.
+  /// Moves a visitor's connection to the loop of its session, once, after its hello.
   private mutating func moveDepartures() {
     for (id, loop) in engine.effects.takeDepartures() {
       guard let socket = sockets.socket(ofConnection: id.index), sockets.isAlive(socket),
@@ -137,8 +139,8 @@ extension EventLoop {
       else { continue }
       try? poller.epoll.remove(sockets[socket].descriptor)
       sockets[socket].tls?.forget(tls.workspace)
-      let parcel = SocketTransfer(sockets.remove(socket))
-      context.mailboxes[loop].post(.arrival(departure, parcel))
+      let transfer = SocketTransfer(sockets.remove(socket))
+      context.mailboxes[loop].post(.arrival(departure, transfer))
     }
   }
 

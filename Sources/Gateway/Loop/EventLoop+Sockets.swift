@@ -6,7 +6,8 @@ import OpenSSL
 import Primitives
 import Wire
 
-/// Reading and writing of sockets, whatever they speak: which component the bytes are for.
+/// Reading, writing and closing of sockets: which component handles the bytes, by the socket's
+/// phase.
 extension EventLoop {
   // MARK: Reading
 
@@ -17,7 +18,7 @@ extension EventLoop {
       return acceptor.receiveProxyHeader(
         socket, header, &sockets, &input, poller.epoll, &metrics, turn)
     case .hello(let until): return receiveHello(socket, until: until, hasHungUp: hasHungUp)
-    // Read when it is its turn.
+    // Read when its handshake starts.
     case .helloQueued: return
     default: break
     }
@@ -35,7 +36,7 @@ extension EventLoop {
     }
   }
 
-  /// Plain bytes of a socket, at a place in the receive buffer.
+  /// Handles plain bytes of a socket, at `range` of the receive buffer.
   mutating func deliver(_ socket: SocketIndex, _ range: Range<Int>) {
     switch sockets[socket].phase {
     case .webSocket(let connection):
@@ -50,7 +51,7 @@ extension EventLoop {
     }
   }
 
-  /// The peer has closed or broken the connection.
+  /// The peer has closed or reset the connection.
   mutating func ended(_ socket: SocketIndex) {
     if case .webSocket(let connection) = sockets[socket].phase {
       engine.connections.peerEnded(connection)
@@ -63,10 +64,10 @@ extension EventLoop {
     switch sockets[socket].phase {
     case .webSocket(let connection):
       watch(socket, sockets[socket].interest.subtracting(.write))
-      if sockets[socket].hasUnsent { tls.becameWritable(id) }
+      if sockets[socket].hasUnsent { tls.unsent.append(id) }
       engine.connections.writable(connection, now: engine.now)
-    case .http: http.becameWritable(id)
-    case .handshake: tls.becameWritable(id)
+    case .http: http.unsent.append(id)
+    case .handshake: tls.unsent.append(id)
     case .lingering: if !endOutput(socket) { ended(socket) }
     case .proxyHeader, .hello, .helloQueued: return
     }
@@ -78,10 +79,10 @@ extension EventLoop {
 
   // MARK: Flush
 
-  /// One write for every connection with something to say.
+  /// Sends output, with one write for each connection.
   mutating func flush() {
     pulse.note(.output)
-    flushAnswers()
+    flushResponses()
     flushTLS()
     output.fill(from: &engine)
     while let connection = output.next() {
@@ -100,8 +101,8 @@ extension EventLoop {
     send(socket, connection)
   }
 
-  /// A long answer to what was just received leaves while it is in the processor's cache. What a
-  /// connection gets after a commit waits for the flush, so that it leaves with one write.
+  /// Sends a long answer at once, while it is in the processor's cache. Output that follows a
+  /// commit waits for the flush, so that it leaves with one write.
   mutating func answerEarly(_ socket: SocketIndex) {
     guard sockets.isAlive(socket), case .webSocket(let connection) = sockets[socket].phase,
       engine.connections.outputByteCount(connection) >= EventLoop.earlyBytes
@@ -109,7 +110,7 @@ extension EventLoop {
     flush(socket, connection)
   }
 
-  /// Bytes of an answer that is long.
+  /// Bytes from which an answer is sent early.
   private static let earlyBytes = 2_048
 
   private mutating func send(_ socket: SocketIndex, _ connection: ConnectionIndex) {
@@ -133,8 +134,8 @@ extension EventLoop {
     }
   }
 
-  /// A paused connection is not read: a token is being verified, or the peer does not take its
-  /// answers.
+  /// Stops reading from paused connections (their token is being verified, or the peer does not
+  /// read its answers), and continues with the others.
   private mutating func applyPauses() {
     guard engine.connections.hasPauseChanges else { return }
     for connection in engine.connections.takePauseChanges() {
@@ -149,7 +150,8 @@ extension EventLoop {
 
   // MARK: Close
 
-  /// The last act of a turn: no place in the table is used again while an event may still name it.
+  /// Closes the doomed sockets, last in a turn: while an event may still name a socket, its index
+  /// must not be used again.
   mutating func closeDoomed() {
     for connection in engine.connections.takeDoomed() {
       guard let socket = sockets.socket(ofConnection: connection) else {
@@ -160,7 +162,7 @@ extension EventLoop {
     }
     while let id = sockets.takeDoomed() {
       close(id.index)
-      // A loop that ends has no next turn.
+      // The last turn of a loop closes all of them.
       if !drain.isOver, turn.isOver(.closing) { break }
     }
   }
@@ -181,7 +183,7 @@ extension EventLoop {
     }
   }
 
-  /// Closes the socket; its place may be used again.
+  /// Closes the socket and frees its index.
   mutating func remove(_ socket: SocketIndex) {
     tls.endHandshake(socket, sockets)
     let closed = sockets.remove(socket)
@@ -191,7 +193,9 @@ extension EventLoop {
 
   private static let lingerMilliseconds: Int64 = 2_000
 
-  /// False when there is nobody to linger for.
+  /// Waits for the peer to close too, see `ClientSocket.ProtocolPhase.lingering`.
+  ///
+  /// - Returns: false if the peer has gone.
   private mutating func linger(_ socket: SocketIndex) -> Bool {
     tls.close(socket, &sockets)
     tls.endHandshake(socket, sockets)
@@ -202,8 +206,9 @@ extension EventLoop {
     return endOutput(socket)
   }
 
-  /// Shuts our side of a lingering socket, once nothing sealed is left. False when the peer has
-  /// gone already, as browsers do behind their close frame.
+  /// Shuts our side of a lingering socket when no sealed bytes are left.
+  ///
+  /// - Returns: false if the peer has gone, as browsers do after their close frame.
   private mutating func endOutput(_ socket: SocketIndex) -> Bool {
     if sockets[socket].hasUnsent { tls.close(socket, &sockets) }
     guard !sockets[socket].hasUnsent else {
@@ -221,7 +226,7 @@ extension EventLoop {
 
   // MARK: Timers
 
-  /// Slow senders, idle connections, and peers that do not close.
+  /// Closes sockets of slow senders, idle HTTP connections, and peers that do not close.
   mutating func sweepSockets() {
     var next = sockets.next(after: nil)
     while let socket = next {

@@ -6,7 +6,8 @@ import Logging
 import Postgres
 import Primitives
 
-/// What PostgreSQL and the other gateways bring, and which component of the loop it is for.
+/// Gives answers of PostgreSQL and changes of other gateways to the component of the loop that
+/// handles them.
 extension EventLoop {
   mutating func driveStore() {
     pulse.note(.store)
@@ -17,7 +18,7 @@ extension EventLoop {
       takeAnswers()
       store.watchReader(poller.epoll)
     }
-    // What the answers brought may be committed in this same turn.
+    // Messages that the answers released are committed in the same turn.
     if store.canWrite && engine.hasBatch {
       store.write(&engine, poller.epoll, &metrics, now: turn.now)
     }
@@ -55,7 +56,7 @@ extension EventLoop {
     }
   }
 
-  /// One loop reads the origins of all workspaces for all loops.
+  /// The first loop reads the origins of all workspaces for all loops.
   private mutating func share(_ list: [String], _ hasOpenWorkspace: Bool) {
     if list.count >= Origins.listedMax {
       logger.error("more than \(Origins.listedMax) allowed origins: some are not admitted")
@@ -70,7 +71,7 @@ extension EventLoop {
 
   // MARK: Other gateways
 
-  /// One loop listens to the other gateways for all; each tells them what it has changed.
+  /// The first loop receives the other gateways' notifications for all; each loop sends its own.
   mutating func exchangeWithPeers() {
     pulse.note(.peers)
     if index == 0 { takePeerChanges() }
@@ -80,7 +81,7 @@ extension EventLoop {
   private mutating func takePeerChanges() {
     for change in peers.takeChanges(&store) {
       switch change {
-      case .hello: context.peers.note(true)
+      case .hello: context.peers.note(exist: true)
       case .everything: for mailbox in context.mailboxes { mailbox.post(.catchUp) }
       case .revocation: revocations.feed.announce(&store, now: turn.now)
       case .session(let change): engine.changed(change.session, of: change.workspace)

@@ -5,7 +5,7 @@ import Primitives
 import REST
 import Wire
 
-/// What becomes of the outcomes of `TLSDriver`.
+/// Acts on the results of `TLSDriver`.
 extension EventLoop {
   mutating func receiveHello(_ socket: SocketIndex, until deadline: Instant, hasHungUp: Bool) {
     switch tls.receiveHello(socket, until: deadline, hasHungUp: hasHungUp, &sockets, &input) {
@@ -18,8 +18,8 @@ extension EventLoop {
   /// Starts as many of the waiting handshakes as the turn and the limits allow.
   mutating func startHandshakes() {
     pulse.note(.handshakes)
-    var looks = tls.looksPerTurn
-    while let socket = tls.startHandshake(&looks, &sockets, poller.epoll, now: turn.now) {
+    var tries = tls.startTriesPerTurn
+    while let socket = tls.startHandshake(&tries, &sockets, poller.epoll, now: turn.now) {
       receiveSecure(socket)
     }
   }
@@ -32,19 +32,19 @@ extension EventLoop {
     }
   }
 
-  /// Every record of what came, each delivered before the next one is opened.
+  /// Opens the received records, delivering each before the next one.
   private mutating func open(_ socket: SocketIndex, _ cursor: TLSCursor) {
     var cursor = cursor
-    var isGoing = true
-    while isGoing, !sockets[socket].isDoomed {
+    var hasRecords = true
+    while hasRecords, !sockets[socket].isDoomed {
       switch tls.open(socket, &cursor, &sockets, &input) {
       case .plain(let range): deliver(socket, range)
       case .established:
         metrics.handshakes.completed &+= 1
         tls.noteEstablished(socket, &sockets, now: turn.now)
-      case .needMoreBytes: isGoing = false
+      case .needMoreBytes: hasRecords = false
       case .closed:
-        // Our own close_notify follows with the end, see `linger`.
+        // Our own close_notify follows at the end, see `linger`.
         if case .webSocket(let connection) = sockets[socket].phase {
           engine.connections.peerEnded(connection)
         }
@@ -55,13 +55,13 @@ extension EventLoop {
     tls.noteUnsent(socket, &sockets, &metrics)
   }
 
-  /// The alert, if there is one, goes out before the socket is closed.
+  /// An alert, if there is one, is sent before the socket is closed.
   private mutating func fail(_ socket: SocketIndex, _ fault: TLSFault) {
     metrics.faults.count(.tls, fault.reason)
     if fault == .plainHTTP {
       tls.fallBackToHTTP(socket, &sockets, now: turn.now)
       http.answer(
-        socket, HTTPResponse.problem(400, "This port speaks HTTPS. Ask with https://."), &sockets,
+        socket, HTTPResponse.problem(400, "This port speaks HTTPS. Use https://."), &sockets,
         &metrics, turn)
       return
     }
@@ -75,8 +75,8 @@ extension EventLoop {
     switch sockets[socket].phase {
     case .hello, .helloQueued, .handshake:
       metrics.faults.count(.tls, "ended during the handshake")
-    // A lost network ends in the same way; what was sent before is complete in itself, since
-    // requests and frames have lengths.
+    // A lost network ends in the same way. Truncation is harmless: requests and frames have
+    // lengths.
     case .http, .webSocket: metrics.faults.count(.tls, "ended without close_notify")
     case .lingering, .proxyHeader: break
     }
@@ -84,8 +84,8 @@ extension EventLoop {
   }
 
   mutating func flushTLS() {
-    guard tls.hasUnsent else { return }
-    for id in tls.takeUnsent() where sockets.contains(id) && !sockets[id.index].isDoomed {
+    guard !tls.unsent.isEmpty else { return }
+    for id in tls.unsent.take() where sockets.contains(id) && !sockets[id.index].isDoomed {
       if !tls.flush(id.index, &sockets, poller.epoll, &metrics) { ended(id.index) }
     }
   }

@@ -4,14 +4,14 @@ import Logging
 import Primitives
 import Settings
 
-/// One thread, one epoll, one engine, one writer and one reader connection to PostgreSQL: the
-/// coordinator of the components below, which own their state. What one needs of another it gets as
-/// an argument, or returns for the loop to act on.
+/// The event loop of one thread: one epoll, one engine, one writer and one reader connection to
+/// PostgreSQL. It coordinates the components below, each of which owns its state. A component
+/// receives another one as an argument, or returns what the loop has to do.
 ///
-/// The order of a turn is the durability contract: wait → mail → events (state changes only) →
-/// timers → submit batch → post mail → flush → close. Nothing is written to a socket in reaction
-/// to an event, nothing is closed inside its own event, and nothing is acked or shown before the
-/// journal has seen its COMMIT.
+/// The order of a turn (`run`) is the durability contract. Events and answers only change state;
+/// messages leave in the flush, after the batch; sockets are closed last. So no message is
+/// acknowledged or shown before its COMMIT was received, and no event refers to a socket that was
+/// closed in the same turn.
 struct EventLoop: ~Copyable {
   let index: Int
   let context: GatewayContext
@@ -30,16 +30,16 @@ struct EventLoop: ~Copyable {
   var periodic: PeriodicTasks
   var mail = MailQueue()
   var output = OutputQueue()
-  /// One receive buffer for all connections: an idle one holds none.
+  /// The receive buffer of all connections, so that an idle one holds none.
   var input: [UInt8]
   var drain = Drain()
   var turn = Turn()
   var metrics = LoopMetrics()
 
-  /// Bytes read from one socket in one event: the next one's turn comes after that.
+  /// Bytes read from one socket in one event; the other sockets come before its next bytes.
   static let receiveBytes = 262_144
 
-  /// Makes a loop and everything it waits for.
+  /// Creates a loop whose epoll watches its mailbox and its listeners.
   static func make(
     index: Int, context: GatewayContext, listeners: [Listener]
   ) throws(Errno) -> EventLoop {
@@ -61,8 +61,8 @@ struct EventLoop: ~Copyable {
     var logger = context.logger
     logger[metadataKey: "loop"] = "\(index)"
     self.logger = logger
-    // How many there are in all is counted by `Admission`; one loop may have any share of them, and
-    // those on their way from another loop besides.
+    // `Admission` limits the connections of all loops. One loop may hold any share of them, and
+    // besides those that are moving from another loop.
     let connectionsMax = 2 * context.settings.limits.connections
     sockets = SocketTable(limit: connectionsMax, logger: logger)
     acceptor = Acceptor(context, listeners, logger)
@@ -107,13 +107,13 @@ struct EventLoop: ~Copyable {
 
   // MARK: Wait
 
-  /// Sleeps until something happens or a deadline comes; not at all while output is left over, or
-  /// while the engine wants pages that PostgreSQL may be asked for: the flush continues a slow
-  /// subscriber's backlog; the sweep alone would send one page per tick.
+  /// Waits for events until the next deadline. Does not block while work is left over from this
+  /// turn, or while the engine has reads to send: the flush continues a slow subscriber's backlog;
+  /// the sweep alone would send one page per tick.
   private mutating func wait() {
     let deadline = min(periodic.nextSweep, engine.inbox.nextRead, store.nextDeadline)
     var timeout: Int64 = 0
-    if !engine.hasDirty && !http.hasUnsent && !store.isReadDue(engine) && !tls.isHandshakeDue
+    if !engine.hasDirty && http.unsent.isEmpty && !store.isReadDue(engine) && !tls.isHandshakeDue
       && !hasLeftOver
     {
       timeout = max(0, min(deadline.milliseconds(since: turn.now) + 1, 500))
@@ -124,7 +124,7 @@ struct EventLoop: ~Copyable {
     poller.wait(milliseconds: timeout)
   }
 
-  /// Something of this turn was left to the next one.
+  /// Work of this turn was left to the next one.
   private var hasLeftOver: Bool {
     !mail.isEmpty || output.hasLeft || store.hasAnswers || sockets.hasDoomed
   }
@@ -153,25 +153,26 @@ struct EventLoop: ~Copyable {
 
   // MARK: Events
 
-  /// Sockets that have something to read or room to write. Those that were passed over are first
-  /// next time; epoll reports them again, except those that wait for a ClientHello.
+  /// Handles sockets that are readable or writable. When the turn's time is over, the remaining
+  /// ones are skipped and come first in the next turn: epoll reports them again, except
+  /// edge-triggered ones, which are never skipped.
   private mutating func dispatchEvents() {
     pulse.note(.sockets)
-    // Batches and answers never wait for peers.
+    // Sockets of clients never delay batches and answers.
     for position in 0..<poller.count { store.note(poller[position].datum) }
     poller.rotate()
     for step in 0..<poller.count {
       let event = poller.event(atStep: step)
       guard event.datum >= Datum.listenerMin else { continue }
-      if poller.isStopped, !isReportedOnce(event.datum) { continue }
+      if poller.isStopped, !isEdgeTriggered(event.datum) { continue }
       dispatch(event)
       if !poller.isStopped, step + 1 < poller.count, turn.isOver(.sockets) {
-        poller.stop(behindStep: step)
+        poller.stop(afterStep: step)
       }
     }
   }
 
-  private func isReportedOnce(_ datum: UInt64) -> Bool {
+  private func isEdgeTriggered(_ datum: UInt64) -> Bool {
     guard datum >= Datum.socketMin else { return false }
     let id = SocketID(datum: datum)
     return sockets.contains(id) && sockets[id.index].interest.contains(.edgeTriggered)
@@ -202,8 +203,7 @@ struct EventLoop: ~Copyable {
 
   private mutating func sweep() {
     engine.sweep()
-    // A socket is a connection of the engine, or speaks HTTP, or ends: where all are connections,
-    // which the engine's own sweep looks after, none has to be read.
+    // The engine's sweep covers its connections. Without other sockets no table scan is needed.
     if sockets.count > engine.connections.count { sweepSockets() }
     if index == 0 { sweepForAll() }
     store.pollGeneration(now: turn.now)
@@ -215,7 +215,7 @@ struct EventLoop: ~Copyable {
     postMetrics()
   }
 
-  /// What the first loop does for all.
+  /// The tasks that the first loop does for all loops.
   private mutating func sweepForAll() {
     periodic.removeExpired(&store, turn.wall, now: turn.now)
     periodic.readOrigins(&store, now: turn.now)
@@ -262,8 +262,8 @@ struct EventLoop: ~Copyable {
     guard drain.isOver, unstored > 0 else { return }
     logger.warning(
       """
-      \(unstored) messages are not stored: PostgreSQL did not answer in time; none of them was \
-      acknowledged, and their senders send them again
+      \(unstored) messages were not stored: PostgreSQL did not answer in time; none of them was \
+      acknowledged, so their senders send them again
       """)
   }
 }

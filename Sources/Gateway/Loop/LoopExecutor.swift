@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Runs async functions on a loop (SE-0417): each step is a mail to it, so a REST handler reads
-/// like straight code and still touches nothing that another thread touches. The path of a chat
-/// message never comes here.
+/// Runs async functions on a loop (SE-0417). Each step is a mail to the loop, so a REST handler can
+/// be written as sequential code without sharing state with other threads. Chat messages do not use
+/// it.
 final class LoopExecutor: TaskExecutor {
   private let mailbox: Mailbox
 
@@ -13,7 +13,7 @@ final class LoopExecutor: TaskExecutor {
   }
 }
 
-/// Which loop an async function runs on: its queries go to that loop's connection.
+/// The loop on which an async function runs. Its queries use that loop's connection.
 enum CurrentLoop {
   @TaskLocal static var index = 0
 }

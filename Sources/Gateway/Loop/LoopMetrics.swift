@@ -3,7 +3,7 @@ import Engine
 import Primitives
 import Synchronization
 
-/// What one loop counts and measures, for `/metrics` and `/readyz`.
+/// Counters and measurements of one loop, for `/metrics` and `/readyz`.
 struct LoopMetrics: Sendable {
   var isStoreReady = false
   var isDraining = false
@@ -15,14 +15,16 @@ struct LoopMetrics: Sendable {
   var turns = TurnMeter()
   var accepted: UInt64 = 0
   var handshakes = HandshakeCounts()
-  /// Faults of sockets that are not WebSockets yet; the engine counts the others.
+  /// Faults of sockets before the upgrade; the engine counts those of WebSockets.
   var faults = FaultCounts()
   var httpRequests: UInt64 = 0
   var bytesReceived: UInt64 = 0
   var bytesSent: UInt64 = 0
+  /// Closed WebSockets by close code (RFC 6455 §7.4); 1006 without a close frame.
   var closed: [UInt16: UInt64] = [:]
+  /// Messages that wait for their batch.
   var queuedRecords = 0
-  /// Of messages in memory.
+  /// Bytes of recent messages in memory.
   var recentBytes = 0
   var quarantine = QuarantineCounts()
   var engine = Counters()
@@ -55,10 +57,10 @@ final class MetricsRegistry: Sendable {
 
   func read() -> [LoopMetrics] { metrics.withLock { $0 } }
 
-  /// Every loop has ended.
+  /// Whether every loop has ended.
   var hasEnded: Bool { read().allSatisfy { $0.hasEnded } }
 
-  /// `/readyz`: whether this gateway may take traffic, and if not, why.
+  /// The state for `/readyz`: whether this gateway accepts traffic, and if not, why.
   func readiness() -> (isReady: Bool, json: String) {
     let all = read()
     if all.contains(where: { $0.isDraining }) {

@@ -2,13 +2,13 @@ import Primitives
 import REST
 import Synchronization
 
-/// What a loop is doing, in words for the log. Never what somebody sent: no body, no token, and of
-/// a path only the pattern in the table of routes.
+/// What a loop is doing, for the log. Never contains data of a client: of a path it shows only the
+/// route's pattern.
 struct Activity: RawRepresentable, Equatable, Sendable {
   let rawValue: UInt32
 
   static let starting = Activity(rawValue: 0)
-  /// In epoll_wait, which returns after half a second at the latest.
+  /// In epoll_wait, for half a second at most.
   static let waiting = Activity(rawValue: 1)
   static let mail = Activity(rawValue: 2)
   static let sockets = Activity(rawValue: 3)
@@ -18,7 +18,7 @@ struct Activity: RawRepresentable, Equatable, Sendable {
   static let store = Activity(rawValue: 7)
   static let peers = Activity(rawValue: 8)
   static let output = Activity(rawValue: 9)
-  /// A step of an async function of which no more is known: see `LoopServices.resumed`.
+  /// A step of an unknown async function, see `LoopServices.resumed`.
   static let task = Activity(rawValue: 10)
   static let job = Activity(rawValue: 11)
   static let page = Activity(rawValue: 12)
@@ -36,7 +36,7 @@ extension Activity: CustomStringConvertible {
     switch self {
     case .starting: return "starting"
     case .waiting: return "waiting for events"
-    case .mail: return "taking mail of other threads"
+    case .mail: return "mail of other threads"
     case .sockets: return "reading sockets"
     case .handshakes: return "TLS handshakes"
     case .timers: return "timers"
@@ -44,29 +44,29 @@ extension Activity: CustomStringConvertible {
     case .store: return "PostgreSQL: answers, queries and batches"
     case .peers: return "other gateways and mail to other loops"
     case .output: return "writing to sockets"
-    case .task: return "a step of a REST handler or a job"
-    case .job: return "a job"
+    case .task: return "a step of a REST handler or a background job"
+    case .job: return "a background job"
     case .page: return "a page"
     case .metrics: return "GET /metrics"
     case .upgrade: return "an upgrade to WebSocket"
-    case .ended: return "nothing: it has ended"
+    case .ended: return "ended"
     default: return API.routeName(Int(rawValue - Activity.routeMin))
     }
   }
 }
 
-/// Where a loop says what it does, for the watchdog, which reads it from its own thread. Saying it
-/// is one store to memory that only this loop writes.
+/// The present activity of a loop, which the watchdog reads from its own thread. An update is one
+/// store to memory that only this loop writes.
 final class LoopPulse: Sendable {
   private let began = Atomic<Int64>(0)
   private let activity = Atomic<UInt32>(Activity.starting.rawValue)
 
-  /// A turn begins; it is different from any other one's beginning.
+  /// Each turn begins at a different instant, which identifies it.
   func begin(_ now: Instant) { began.store(now.nanoseconds, ordering: .relaxed) }
 
   func note(_ new: Activity) { activity.store(new.rawValue, ordering: .relaxed) }
 
-  /// The turn, by its beginning, and what the loop does in it.
+  /// The turn, identified by its beginning, and the activity in it.
   func read() -> (turn: Int64, activity: Activity) {
     (
       began.load(ordering: .relaxed),

@@ -7,8 +7,8 @@ import Postgres
 import Primitives
 import REST
 
-/// What the loops lend to the REST API: the database connection of the loop a handler runs on, and
-/// the loops that own the sessions.
+/// What the REST API uses of the loops: the database connection of the loop on which a handler
+/// runs, and the loops that own the sessions.
 final class LoopServices: Database, Sessions {
   private let mailboxes: [Mailbox]
   private let pulses: [LoopPulse]
@@ -18,7 +18,8 @@ final class LoopServices: Database, Sessions {
     self.pulses = pulses
   }
 
-  /// What runs on the loop now is a step of this task: its handler, or a job.
+  /// Called after each suspension of a REST handler or a background job, which is now the activity
+  /// of its loop.
   func resumed() {
     pulses[CurrentLoop.index].note(API.currentRoute.map { Activity.route($0) } ?? .job)
   }
@@ -51,22 +52,22 @@ final class LoopServices: Database, Sessions {
   }
 
   func changed(session: Identifier) {
-    // Any loop forwards it to the owner.
+    // Any loop forwards it to the session's owner.
     mailbox.post(.changed(session: session))
   }
 
   func happened(_ news: WorkspaceNews) { mailbox.post(.happened(news)) }
 
-  /// First the calls, which may write by `append`; then the connections, which may have written
-  /// before they were closed; then what they had written.
+  /// Waits in this order: for REST calls, which may still write by `append`; for connections to be
+  /// closed, which may have sent before; for what they sent to be stored.
   func shutOut(_ ids: Set<Identifier>, after calls: Countdown) async -> Bool {
     guard await isConfirmed(calls) else { return false }
-    let looked = Countdown(mailboxes.count)
-    for mailbox in mailboxes { mailbox.post(.revocation(.recheck(ids, looked))) }
-    guard await isConfirmed(looked) else { return false }
-    let settled = Countdown(mailboxes.count)
-    for mailbox in mailboxes { mailbox.post(.revocation(.settle(settled))) }
-    return await isConfirmed(settled)
+    let rechecked = Countdown(mailboxes.count)
+    for mailbox in mailboxes { mailbox.post(.revocation(.recheck(ids, rechecked))) }
+    guard await isConfirmed(rechecked) else { return false }
+    let stored = Countdown(mailboxes.count)
+    for mailbox in mailboxes { mailbox.post(.revocation(.settle(stored))) }
+    return await isConfirmed(stored)
   }
 
   private func isConfirmed(_ countdown: Countdown) async -> Bool {

@@ -1,12 +1,12 @@
-/// The mail that a loop has taken out of its mailbox and not dealt with: a turn has time for a part
-/// of it.
+/// Mail that a loop has taken out of its mailbox and not handled yet, since a turn may have time
+/// for a part of it only.
 struct MailQueue {
   private var items: [LoopMail] = []
   private var takenCount = 0
 
   var isEmpty: Bool { takenCount == items.count }
 
-  /// Takes everything out of the mailbox, behind what is left.
+  /// Empties the mailbox; its mail follows what is left in the queue.
   mutating func fill(from mailbox: Mailbox) {
     guard isEmpty else {
       var more: [LoopMail] = []

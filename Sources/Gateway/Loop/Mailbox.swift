@@ -7,45 +7,43 @@ import Primitives
 import REST
 import Synchronization
 
-/// What may be told to a loop from another thread.
+/// A message to a loop from another thread.
 enum LoopMail: Sendable {
   case engine(Mail)
   /// A visitor's connection that belongs to this loop, with its socket and its TLS.
   case arrival(Departure, SocketTransfer)
-  /// For the connections that come from now on.
+  /// For new connections.
   case certificates(TLSContext)
   /// A step of an async function that runs on this loop.
   case step(UnownedJob)
   case query(Query, CheckedContinuation<Result<Rows, QueryFailure>, Never>)
   case append(AppendMail, CheckedContinuation<OutcomeMail, Never>)
   case response(socket: SocketID, APIResponse)
-  /// Changed in the database by a REST handler or a job, which runs on this loop.
+  /// A REST handler or a job on this loop has changed the session in the database.
   case changed(session: Identifier)
-  /// For the jobs, from a REST handler, which runs on this loop; and for the other gateways.
+  /// From a REST handler on this loop, for the background jobs and for the other gateways.
   case happened(WorkspaceNews)
-  /// A job has moved the queue of a workspace: for the other gateways.
+  /// A background job has changed the queue of a workspace: for the other gateways.
   case queueMoved(workspace: Identifier)
-  /// For the jobs of this gateway alone.
+  /// For the background jobs of this gateway only.
   case news(WorkspaceNews)
-  /// Other gateways may have changed anything.
+  /// Other gateways may have changed any session.
   case catchUp
-  /// Somebody was shut out.
   case revocation(RevocationMail)
-  /// The workspaces with bots, as one loop has read them for all: see `Engine.listeners`.
+  /// The workspaces with bots, read by the first loop for all: see `Engine.listeners`.
   case listeners(Set<Identifier>)
-  /// The origins of all workspaces, as one loop has read them for all.
+  /// The origins of all workspaces, read by the first loop for all.
   case origins(Origins)
-  /// Stop accepting, ask the clients to come back elsewhere, and end within so many milliseconds.
+  /// Drain and end within this time, see `Drain`.
   case drain(milliseconds: Int64)
   /// End now.
   case stop
 }
 
-/// The only way into a loop from another thread: a queue under a lock that is held for a swap, and
-/// an eventfd.
+/// The only way into a loop from another thread: a queue under a lock, and an eventfd.
 ///
-/// A post of many items costs one lock and one signal. The lock is not on the path of a message
-/// inside a loop; between loops it is taken once for each pair of loops and iteration.
+/// A post of many items costs one lock and one signal. Messages within a loop need no lock; between
+/// loops it is taken once for each pair of loops and turn.
 final class Mailbox: Sendable {
   private let items = Mutex<[LoopMail]>([])
   private let counter: EventCounter
@@ -63,8 +61,8 @@ final class Mailbox: Sendable {
     if wasEmpty { counter.signal() }
   }
 
-  /// Mail that waits for one loop. Beyond it, recoverable mail is dropped: a follower that
-  /// misses entries reads them from the database, and the rest is ephemeral.
+  /// Items that wait for one loop. Above it, recoverable mail is dropped: a subscriber reads missed
+  /// entries from the database, and the rest is ephemeral.
   static let itemsMax = 65_536
 
   func post(_ mail: [Mail]) {
@@ -78,7 +76,7 @@ final class Mailbox: Sendable {
     if wasEmpty { counter.signal() }
   }
 
-  /// Everything that came, in order; `items` must be empty and keeps its storage for the next time.
+  /// Takes all items, in order. `taken` must be empty; its storage is reused.
   func drain(into taken: inout [LoopMail]) {
     _ = counter.drain()
     var empty = consume taken

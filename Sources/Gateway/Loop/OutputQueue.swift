@@ -1,19 +1,19 @@
 import Engine
 
-/// The connections that have something to say at the end of a turn, and the bytes of the one that
-/// is written. A turn that has no time for all of them leaves the others to the next one.
+/// The connections with output at the end of a turn, and the bytes of the one being written. A turn
+/// without time for all of them leaves the rest to the next one.
 struct OutputQueue {
   private var connections: [ConnectionIndex] = []
   private var doneCount = 0
-  /// What is written to one socket.
+  /// The bytes for one socket; reused storage.
   var bytes: [UInt8] = []
 
-  /// A burst of large answers is not kept for ever.
+  /// Bytes of storage that are kept after a burst of large answers.
   private static let keptBytesMax = 4 * 1_048_576
 
   var hasLeft: Bool { doneCount < connections.count }
 
-  /// Takes the connections of this turn, unless those of the last one are left.
+  /// Takes the connections of this turn, unless some of the last turn are left.
   mutating func fill(from engine: inout Engine) {
     guard !hasLeft else { return }
     engine.connections.takeDirty(into: &connections)

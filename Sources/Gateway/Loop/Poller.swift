@@ -1,13 +1,13 @@
 import Kernel
 
-/// The loop's epoll, the events of one wait, and with which of them the turn begins: a turn that
-/// had no time for all of its events passes some over, and they are first in the next one.
+/// The loop's epoll and the events of one wait. A turn without time for all of its events skips the
+/// rest, and the next turn begins with the first skipped one.
 struct Poller: ~Copyable {
   let epoll: Epoll
   private var events = Events(capacity: 1024)
-  /// The position at which this turn begins.
+  /// The position of the first event of this turn.
   private var first = 0
-  /// The event at which the next turn begins, if it is among its events.
+  /// The first event of the next turn, if it is reported again.
   private var nextDatum = Datum.none
 
   init() throws(Errno) { epoll = try Epoll() }
@@ -22,7 +22,7 @@ struct Poller: ~Copyable {
 
   var count: Int { events.count }
 
-  /// The events in the order of the kernel.
+  /// The events in the kernel's order.
   @inline(__always)
   subscript(position: Int) -> Event { events[position] }
 
@@ -33,7 +33,7 @@ struct Poller: ~Copyable {
 
   // MARK: The order of a turn
 
-  /// Turns the order so that the event at which the last turn stopped is the first.
+  /// Rotates the order so that the first skipped event of the last turn comes first.
   mutating func rotate() {
     first = 0
     guard nextDatum != Datum.none else { return }
@@ -47,16 +47,16 @@ struct Poller: ~Copyable {
     return events[position < events.count ? position : position - events.count]
   }
 
-  /// The time of the turn is over: the events that follow are passed over.
+  /// The turn's time is over; the remaining events are skipped.
   var isStopped: Bool { nextDatum != Datum.none }
 
-  /// There is an event behind that step.
-  mutating func stop(behindStep step: Int) {
+  /// - Precondition: an event follows this step.
+  mutating func stop(afterStep step: Int) {
     nextDatum = event(atStep: step + 1).datum
   }
 }
 
-/// What an epoll event is about. A socket carries its `SocketID`.
+/// The 64 bits that epoll carries with each event. For a client's socket they are its `SocketID`.
 enum Datum {
   static let none = UInt64.max
   static let mailbox: UInt64 = 0

@@ -1,24 +1,23 @@
 import Kernel
 import Primitives
 
-/// The time of one turn, the same for everything in it, and how long its parts may go on, so that
-/// nobody holds a loop by being many: a thousand sockets that have something to say, a hundred
-/// answers of the database, a conversation with ten thousand followers.
+/// The time of one turn, the same for all of its work, and the time budget of its parts. Budgets
+/// keep a loop responsive under load: a thousand readable sockets, a hundred answers of the
+/// database, a conversation with ten thousand subscribers.
 ///
-/// Each part of a turn does at least one thing, and looks at the clock behind each. What is left
-/// when its time is over is the next turn's, which does not wait; the order of the others stays as
-/// it was. How long one thing takes is bounded by the bounds of its input.
+/// Each part handles at least one item and reads the clock after each. Items that are left when its
+/// budget is used up keep their order and are handled in the next turn, which does not wait. One
+/// item takes bounded time, since its input is bounded.
 struct Turn {
   let now: Instant
   let wall: WallTime
 
-  /// A turn that begins now.
   init() {
     now = SystemClock.now()
     wall = SystemClock.wallTime()
   }
 
-  /// Milliseconds from the beginning of the turn until which each part begins something.
+  /// Milliseconds after the beginning of the turn; a part begins no further item after that.
   enum Limit: Int64 {
     case mail = 4
     case sockets = 8

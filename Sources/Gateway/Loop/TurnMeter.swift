@@ -1,19 +1,21 @@
 import Primitives
 
-/// How long each turn holds its loop: from the return of epoll_wait to its next call, during which
-/// the loop serves nobody else.
+/// The duration of each turn, from the return of epoll_wait to its next call. Meanwhile the loop
+/// serves no other client.
 ///
-/// Two figures, because the machine may be shared. The time on the clock is the wait of a peer. The
-/// processor time of the thread is the gateway's own work, which no neighbour lengthens.
+/// Two histograms, because the machine may be shared: elapsed time is what a client waits; the
+/// thread's processor time is the gateway's own work, without that of other processes.
 ///
-/// Reading the processor time is a system call, so it is read once for each
-/// `sampleMilliseconds` of turns. Turns between two samples take less than that together: a turn's
-/// figure is exact to it, never too low, and never above the time on the clock.
+/// Reading the processor time is a system call, so it is read once per `sampleMilliseconds` of
+/// turns. Turns between two samples take less than that together. A turn's processor time is
+/// therefore too high by less than `sampleMilliseconds`, never too low, and never above its elapsed
+/// time.
 struct TurnMeter {
   static let sampleMilliseconds: Int64 = 2
 
-  /// Turns up to each limit, and those above the last one.
+  /// The number of turns up to each limit, and above the last one.
   struct Histogram: Sendable {
+    /// Nanoseconds.
     static let limits: InlineArray<13, Int64> = [
       1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000, 100_000_000,
       200_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000, 10_000_000_000,
@@ -21,8 +23,9 @@ struct TurnMeter {
 
     private(set) var counts = InlineArray<14, UInt64>(repeating: 0)
     private(set) var count: UInt64 = 0
-    /// Nanoseconds, as the longest.
+    /// Nanoseconds.
     private(set) var sum: Int64 = 0
+    /// Nanoseconds.
     private(set) var longest: Int64 = 0
 
     mutating func add(_ nanoseconds: Int64) {
@@ -37,14 +40,15 @@ struct TurnMeter {
 
   private(set) var elapsed = Histogram()
   private(set) var processor = Histogram()
-  /// As last read, and the time that turns have taken since.
+  /// The last sample of the processor time, and the elapsed time of the turns since then, in
+  /// nanoseconds.
   private var sampled: Int64
   private var unsampled: Int64 = 0
 
-  /// - Parameter processorTime: of the loop's thread, now, in nanoseconds.
+  /// - Parameter processorTime: the present one of the loop's thread, in nanoseconds.
   init(processorTime: Int64 = 0) { sampled = processorTime }
 
-  /// - Parameter processorTime: reads the clock of the loop's thread; called once or not at all.
+  /// - Parameter processorTime: reads that of the loop's thread; called once or not at all.
   mutating func note(
     from began: Instant, to ended: Instant, processorTime: () -> Int64
   ) {

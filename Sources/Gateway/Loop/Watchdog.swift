@@ -3,60 +3,59 @@ import Logging
 import Primitives
 import Synchronization
 
-/// What the watchdog knows of one loop.
+/// Detects that one loop is stalled: it begins no new turn.
 ///
-/// Only time in which the watchdog itself runs counts, at most `creditMilliseconds` a look: where
-/// the whole process is stopped, or starved, no loop is blamed.
+/// Each check counts at most `creditMilliseconds`, so time in which the watchdog did not run either
+/// does not count: if the whole process was stopped, no loop is reported.
 struct LoopWatch {
   enum Transition: Equatable {
     case stalled(milliseconds: Int64)
     case resumed(milliseconds: Int64)
   }
 
-  private let heldMilliseconds: Int64
+  private let stallMilliseconds: Int64
   private let creditMilliseconds: Int64
   private var turn: Int64?
-  private var lookedAt = Instant.zero
-  private var held: Int64 = 0
-  private var isNamed = false
+  private var checkedAt = Instant.zero
+  private var stalled: Int64 = 0
+  private var isReported = false
 
   /// - Parameters:
-  ///   - heldMilliseconds: without a new turn, after which a loop is named.
-  ///   - lookMilliseconds: between two looks.
-  init(heldMilliseconds: Int64, lookMilliseconds: Int64) {
-    self.heldMilliseconds = heldMilliseconds
-    creditMilliseconds = 2 * lookMilliseconds
+  ///   - stallMilliseconds: time without a new turn after which a loop is reported.
+  ///   - checkMilliseconds: time between two checks.
+  init(stallMilliseconds: Int64, checkMilliseconds: Int64) {
+    self.stallMilliseconds = stallMilliseconds
+    creditMilliseconds = 2 * checkMilliseconds
   }
 
-  /// Once when a loop has been held for too long, and once when it turns again.
-  mutating func look(turn new: Int64, now: Instant) -> Transition? {
-    defer { lookedAt = now }
+  /// - Returns: a value once when a loop has stalled, and once when it begins a turn again.
+  mutating func check(turn new: Int64, now: Instant) -> Transition? {
+    defer { checkedAt = now }
     guard new == turn else {
-      defer { (turn, held, isNamed) = (new, 0, false) }
-      return isNamed ? .resumed(milliseconds: held) : nil
+      defer { (turn, stalled, isReported) = (new, 0, false) }
+      return isReported ? .resumed(milliseconds: stalled) : nil
     }
-    held += min(max(0, now.milliseconds(since: lookedAt)), creditMilliseconds)
-    guard held >= heldMilliseconds, !isNamed else { return nil }
-    isNamed = true
-    return .stalled(milliseconds: held)
+    stalled += min(max(0, now.milliseconds(since: checkedAt)), creditMilliseconds)
+    guard stalled >= stallMilliseconds, !isReported else { return nil }
+    isReported = true
+    return .stalled(milliseconds: stalled)
   }
 }
 
-/// A thread that names a loop which does not turn, and ends a process that does not end by itself.
+/// A thread that logs stalled loops, and ends the process if a drain does not.
 ///
-/// It shares nothing with the loops but what they do (`LoopPulse`), takes no lock of theirs, and
-/// asks nobody.
+/// It shares only `LoopPulse` with the loops and takes no lock, so a stalled loop cannot stall it.
 final class Watchdog: Sendable {
   struct Limits: Sendable {
-    /// A loop turns twice a second, whatever happens or not.
-    var heldMilliseconds: Int64 = 10_000
-    var lookMilliseconds: Int64 = 2_000
+    /// A loop without events begins two turns a second.
+    var stallMilliseconds: Int64 = 10_000
+    var checkMilliseconds: Int64 = 2_000
   }
 
-  /// From the end of a drain until the process goes without its loops.
+  /// From the end of a drain until the process ends without waiting for stalled loops.
   static let loopMarginMilliseconds: Int64 = 500
-  /// From the end of a drain until the process is ended without anything else: what the private
-  /// PostgreSQL may take to stop when a loop is held.
+  /// From the end of a drain until the watchdog ends the process. A private PostgreSQL has this
+  /// time to stop after a stalled loop was left behind.
   static let exitMarginMilliseconds: Int64 = 5_000
   /// EX_SOFTWARE of sysexits(3).
   static let exitStatus: Int32 = 70
@@ -69,7 +68,7 @@ final class Watchdog: Sendable {
   private let deadline = Atomic<Int64>(Instant.never.nanoseconds)
   private let isStopping = Atomic(false)
 
-  /// - Parameter exit: what ends the process.
+  /// - Parameter exit: ends the process.
   init(
     _ pulses: [LoopPulse], _ logger: Logger, limits: Limits = Limits(),
     exit: @escaping @Sendable () -> Void = { ProcessEnd.now(status: Watchdog.exitStatus) }
@@ -81,7 +80,7 @@ final class Watchdog: Sendable {
     wakeup = try EventCounter()
   }
 
-  /// The process ends then, unless the watchdog is stopped before.
+  /// The process is ended at this instant, unless the watchdog is stopped before.
   func arm(at instant: Instant) {
     deadline.store(instant.nanoseconds, ordering: .releasing)
     wakeup.signal()
@@ -98,40 +97,40 @@ final class Watchdog: Sendable {
     try epoll.add(rawValue: wakeup.rawValue, .read, datum: 0)
     var events = Events(capacity: 1)
     let watch = LoopWatch(
-      heldMilliseconds: limits.heldMilliseconds, lookMilliseconds: limits.lookMilliseconds)
+      stallMilliseconds: limits.stallMilliseconds, checkMilliseconds: limits.checkMilliseconds)
     var watches = Array(repeating: watch, count: pulses.count)
     while !isStopping.load(ordering: .acquiring) {
       let now = SystemClock.now()
-      for index in pulses.indices { look(index, &watches[index], now) }
+      for index in pulses.indices { check(index, &watches[index], now) }
       let end = Instant(nanoseconds: deadline.load(ordering: .acquiring))
       guard now < end else {
         logger.error(
-          "the process did not end in its drain time and is ended", metadata: metadata())
+          "the process did not end in its drain time; ending it now", metadata: metadata())
         exit()
         return
       }
-      // A millisecond more, so that it is not asked for in vain at its beginning.
-      let left = min(limits.lookMilliseconds, end.milliseconds(since: now) + 1)
+      // The next millisecond, since epoll_wait would return too early by a fraction of one.
+      let left = min(limits.checkMilliseconds, end.milliseconds(since: now) + 1)
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(left))
       if events.count > 0 { wakeup.drain() }
     }
   }
 
-  private func look(_ index: Int, _ watch: inout LoopWatch, _ now: Instant) {
+  private func check(_ index: Int, _ watch: inout LoopWatch, _ now: Instant) {
     let (turn, activity) = pulses[index].read()
     guard activity != .ended else { return }
     let message: Logger.Message
-    switch watch.look(turn: turn, now: now) {
+    switch watch.check(turn: turn, now: now) {
     case .stalled(let milliseconds):
-      message = "a loop has not turned for \(milliseconds / 1_000) s"
+      message = "a loop has been stalled for \(milliseconds / 1_000) s"
     case .resumed(let milliseconds):
-      message = "a loop turns again after \(milliseconds / 1_000) s"
+      message = "a loop resumed after \(milliseconds / 1_000) s"
     case nil: return
     }
     logger.error(message, metadata: ["loop": "\(index)", "doing": "\(activity)"])
   }
 
-  /// The loops that have not ended, and what they do.
+  /// The loops that have not ended, with their activity.
   func metadata() -> Logger.Metadata {
     var metadata: Logger.Metadata = [:]
     for (index, pulse) in pulses.enumerated() {
@@ -142,7 +141,8 @@ final class Watchdog: Sendable {
   }
 }
 
-/// Loops that did not end with the drain. They still run: the process is to be ended at once.
-public struct LoopsHeld: Error {
+/// Some loops did not end with the drain. Their threads still run, so the caller must end the
+/// process at once, with `exitStatus`.
+public struct LoopsStalled: Error {
   public let exitStatus = Watchdog.exitStatus
 }

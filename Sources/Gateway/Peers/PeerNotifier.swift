@@ -2,7 +2,7 @@ import Chat
 import Engine
 import Primitives
 
-/// What another gateway announces.
+/// A change that another gateway has announced.
 enum PeerChange: Equatable {
   case hello
   case everything
@@ -11,16 +11,15 @@ enum PeerChange: Equatable {
   case revocation
 }
 
-/// What one loop has changed and the other gateways have not been told yet, and how it is told: as
-/// payloads of NOTIFY, at most 8,000 bytes each. A hint where to look, nothing more: the entries
-/// and the state are read from the database.
+/// Changes of one loop that the other gateways have not been notified of, and their encoding as
+/// payloads of NOTIFY. A notification only says which sessions to read from the database again.
 ///
-/// Payload: words with a space between. The gateway's id first; then `h` (it has just come), `*`
-/// (look at everything), `w` and a workspace's id (the following words are about it), `s` and a
-/// session's id (it has changed), `q` (the workspace's line has moved). From the database itself,
-/// as from a gateway without an id: `r` (somebody was shut out).
+/// Payload: words separated by spaces. The first one is the gateway's id. Then: `h`, the gateway
+/// has just started; `*`, any session may have changed; `w` and a workspace's id, to which the
+/// following words refer; `s` and a session's id, the session has changed; `q`, the workspace's
+/// queue has changed. The database itself sends `r` with the zero id: something was revoked.
 struct PeerNotifier {
-  /// Sessions that wait to be told; beyond them the others look at everything.
+  /// Changed sessions that are listed; above it `*` is sent.
   static let sessionsMax = 4_096
   /// PostgreSQL takes less than 8,000 bytes.
   static let payloadBytes = 7_900
@@ -48,7 +47,7 @@ struct PeerNotifier {
     isEverything = true
   }
 
-  /// What is to be told, as payloads; nothing is left.
+  /// Encodes all changes and removes them.
   mutating func takePayloads(as gateway: Identifier) -> [String] {
     var payloads: [String] = []
     var payload = "\(gateway)"
@@ -59,7 +58,7 @@ struct PeerNotifier {
     if isEverything { payload += " *" }
     for (workspace, changed) in sessions {
       let name = workspace.map { " w\($0)" } ?? ""
-      // What is about no known workspace stands in front of all others.
+      // Sessions of an unknown workspace must not follow another workspace's `w`.
       if workspace == nil { close() }
       payload += name
       for session in changed {
@@ -80,7 +79,7 @@ struct PeerNotifier {
     return payloads
   }
 
-  /// What another gateway tells; nothing when it is this one.
+  /// Decodes a payload; empty if this gateway has sent it.
   static func changes(in payload: String, as gateway: Identifier) -> [PeerChange] {
     let words = payload.split(separator: " ")
     guard let first = words.first, let sender = Identifier(String(first)), sender != gateway else {
@@ -98,7 +97,7 @@ struct PeerNotifier {
       case ("s", let id?, _):
         changes.append(.session(SessionChange(session: id, workspace: workspace)))
       case ("q", _, let workspace?): changes.append(.queue(workspace: workspace))
-      // A newer gateway may know more words.
+      // Newer gateways may send further words.
       default: continue
       }
     }

@@ -4,16 +4,16 @@ import Journal
 import Postgres
 import Primitives
 
-/// Keeps one loop in step with the other gateways on the same database. Each announces what it
-/// changes (`PeerNotifier`), and the others read it. NOTIFY may be lost, with its connection for
-/// example, or never come, through a pooler: so each loop also compares how far it knows what is
-/// followed here with the database (`CatchUpScan`).
+/// Synchronises one loop with the other gateways on the same database. Each gateway announces its
+/// changes (`PeerNotifier`), and the others read them. A notification may be lost, or never arrive
+/// through a pooler, so each loop also compares the heads of its subscribed sessions with the
+/// database (`CatchUpScan`).
 struct PeerSync {
   private let peers: Peers
   private var notifier = PeerNotifier()
-  /// One statement at a time: what comes meanwhile goes with the next one.
+  /// One statement at a time; changes of the meantime go with the next one.
   private var isNotifying = false
-  /// After a failure.
+  /// When to notify again after a failure.
   private var notifiesNext = Instant.zero
   private var scan = CatchUpScan()
   /// See `StoreDriver.subscriptionCount`.
@@ -23,7 +23,7 @@ struct PeerSync {
 
   init(_ peers: Peers) { self.peers = peers }
 
-  // MARK: To the others
+  // MARK: To the other gateways
 
   /// A session was changed over REST or by a background job of this gateway.
   func noteChange(_ session: Identifier, _ engine: inout Engine) {
@@ -37,23 +37,23 @@ struct PeerSync {
     if engine.hasPeers { notifier.queueMoved(in: workspace) }
   }
 
-  /// Once a turn, behind the commits.
+  /// Once a turn, after the commits.
   mutating func announce(
     _ engine: inout Engine, _ store: inout StoreDriver, now: Instant
   ) {
-    engine.hasPeers = peers.areThere
+    engine.hasPeers = peers.exist
     if engine.effects.hasChanges || !notifier.isEmpty { notify(&engine, &store, now) }
   }
 
-  /// Apart from the turns in which there is nothing to announce.
+  /// Keeps this code out of turns without changes.
   @inline(never)
   private mutating func notify(
     _ engine: inout Engine, _ store: inout StoreDriver, _ now: Instant
   ) {
     for change in engine.effects.takeChanges() { notifier.add(change) }
     guard !notifier.isEmpty, !isNotifying, now >= notifiesNext, store.canRead else { return }
-    let query = Peers.tell(notifier.takePayloads(as: peers.id))
-    isNotifying = store.ask(query, for: .notification, now: now)
+    let query = Peers.notify(notifier.takePayloads(as: peers.id))
+    isNotifying = store.enqueue(query, for: .notification, now: now)
     if !isNotifying { noteFailure(now) }
   }
 
@@ -62,17 +62,17 @@ struct PeerSync {
     if !isDone { noteFailure(now) }
   }
 
-  /// Which of the others have received it is not known.
+  /// It is unknown which gateways were notified, so all have to scan.
   private mutating func noteFailure(_ now: Instant) {
     notifier.requestScan()
     notifiesNext = now.advanced(byMilliseconds: PeerSync.retryMilliseconds)
   }
 
-  // MARK: From the others
+  // MARK: From the other gateways
 
-  /// What the others have announced since the last turn. One loop listens for all.
+  /// The changes announced since the last turn. The first loop receives them for all.
   mutating func takeChanges(_ store: inout StoreDriver) -> [PeerChange] {
-    peers.note(areHeard: store.isListening)
+    peers.note(isListening: store.isListening)
     var changes: [PeerChange] = []
     if store.subscriptionCount != subscriptionCount {
       subscriptionCount = store.subscriptionCount
@@ -86,7 +86,7 @@ struct PeerSync {
 
   mutating func requestScan(now: Instant) { scan.next = now }
 
-  /// With each sweep: compares a part of what is followed here with the database.
+  /// With each sweep: compares some of the subscribed sessions with the database.
   mutating func scan(_ engine: borrowing Engine, _ store: inout StoreDriver, now: Instant) {
     guard engine.hasPeers, !scan.isUnderWay, now >= scan.next, store.canRead else { return }
     let (known, next) = engine.sessions.followed(
@@ -94,30 +94,31 @@ struct PeerSync {
     scan.position = next ?? SessionIndex(0)
     if next == nil { scan.next = now.advanced(byMilliseconds: CatchUpScan.pause(peers)) }
     guard !known.isEmpty else { return }
-    scan.isUnderWay = store.ask(Peers.compare(known), for: .catchUp, now: now)
+    scan.isUnderWay = store.enqueue(Peers.sessionsBehind(known), for: .catchUp, now: now)
   }
 
-  /// Nil when the database did not answer.
+  /// - Parameter behind: sessions with a lower head here; nil if the database did not answer.
   mutating func finishScan(_ behind: [Identifier]?, _ engine: inout Engine) {
     scan.isUnderWay = false
     for session in behind ?? [] { engine.changed(session) }
   }
 }
 
-/// One comparison of all sessions that are followed with the database, a part with each sweep.
+/// Compares all subscribed sessions with the database, some with each sweep.
 private struct CatchUpScan {
-  /// Sessions that one sweep compares.
+  /// Sessions compared by one sweep.
   static let sessionsMax = 2_000
-  /// Time between two scans; where no notification comes they are all there is.
+  /// Time between two scans.
   private static let milliseconds: Int64 = 5_000
-  private static let deafMilliseconds: Int64 = 1_000
+  /// The same while no notifications are received.
+  private static let unnotifiedMilliseconds: Int64 = 1_000
 
   var next = Instant.zero
-  /// The engine's number of the session at which the next part begins.
+  /// The first session of the next part.
   var position = SessionIndex(0)
   var isUnderWay = false
 
   static func pause(_ peers: Peers) -> Int64 {
-    peers.areHeard ? milliseconds : deafMilliseconds
+    peers.isListening ? milliseconds : unnotifiedMilliseconds
   }
 }

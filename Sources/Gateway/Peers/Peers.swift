@@ -2,29 +2,30 @@ import Postgres
 import Primitives
 import Synchronization
 
-/// The other gateways on this database. While there are none, nobody is told anything.
+/// The other gateways on this database. Without any, no notification is sent.
 final class Peers: Sendable {
-  /// Of this process.
+  /// The id of this gateway, new in each process.
   let id: Identifier
-  private let found = Atomic<Bool>(false)
-  private let heard = Atomic<Bool>(false)
+  private let others = Atomic<Bool>(false)
+  private let listening = Atomic<Bool>(false)
 
   init(id: Identifier) { self.id = id }
 
-  var areThere: Bool { found.load(ordering: .relaxed) }
+  /// Whether there are other gateways.
+  var exist: Bool { others.load(ordering: .relaxed) }
 
-  func note(_ areThere: Bool) { found.store(areThere, ordering: .relaxed) }
+  func note(exist: Bool) { others.store(exist, ordering: .relaxed) }
 
-  /// Whether what they tell is heard: not through a pooler, and not while the connection is down.
-  var areHeard: Bool { heard.load(ordering: .relaxed) }
+  /// Whether notifications are received: not through a pooler, and not without a connection.
+  var isListening: Bool { listening.load(ordering: .relaxed) }
 
-  func note(areHeard: Bool) { heard.store(areHeard, ordering: .relaxed) }
+  func note(isListening: Bool) { listening.store(isListening, ordering: .relaxed) }
 
   static let listen: StaticString = "LISTEN chirrup"
 
-  /// Says that this one runs, the first time so that the others hear it; answers how many others
-  /// do.
-  func beat() -> Query {
+  /// Stores that this gateway runs, and notifies the others the first time. Returns one row with
+  /// the number of other gateways.
+  func heartbeat() -> Query {
     Query(
       """
       WITH gone AS (
@@ -39,8 +40,8 @@ final class Peers: Sendable {
       """, [.uuid(id)])
   }
 
-  /// - Parameter payloads: of `PeerNotifier`; none contains a line's end.
-  static func tell(_ payloads: [String]) -> Query {
+  /// - Parameter payloads: of `PeerNotifier`, without line breaks.
+  static func notify(_ payloads: [String]) -> Query {
     Query(
       """
       SELECT count(pg_notify('chirrup', payload)::text)
@@ -48,8 +49,8 @@ final class Peers: Sendable {
       """, [.text(payloads.joined(separator: "\n"))])
   }
 
-  /// Which of these sessions are further in the database, or not there any more.
-  static func compare(
+  /// Returns the ids of sessions with a higher head in the database, and of deleted ones.
+  static func sessionsBehind(
     _ known: [(session: Identifier, workspace: Identifier, head: Int64)]
   ) -> Query {
     Query(

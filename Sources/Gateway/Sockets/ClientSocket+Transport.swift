@@ -2,10 +2,10 @@ import Kernel
 import OpenSSL
 import Primitives
 
-/// The one seam between what a socket says and how its bytes travel: plain, or sealed by TLS. For a
-/// plain socket it is the system call and one comparison.
+/// Sending through a socket, plain or sealed by TLS. For a plain socket it costs the system call
+/// and one comparison.
 extension ClientSocket {
-  /// The socket speaks TLS, behind its ClientHello.
+  /// Whether the socket has a TLS session: it speaks TLS and its handshake has begun.
   var isSecure: Bool {
     switch tls {
     case .some: true
@@ -13,7 +13,7 @@ extension ClientSocket {
     }
   }
 
-  /// Sealed bytes wait for the socket.
+  /// Whether sealed bytes wait to be sent.
   var hasUnsent: Bool {
     switch tls {
     case .some(let session): session.hasUnsent
@@ -21,8 +21,10 @@ extension ClientSocket {
     }
   }
 
-  /// Sends as much as the socket takes. The count is of plain bytes: those that are sealed and not
-  /// sent yet are the socket's, see `hasUnsent`, and go out before anything else.
+  /// Sends as much as the socket accepts.
+  ///
+  /// - Returns: the number of plain bytes that were taken. Sealed bytes that are not sent yet belong
+  ///   to the socket (`hasUnsent`) and are sent before any others.
   mutating func send(_ bytes: RawSpan, _ workspace: TLSWorkspace) -> WriteOutcome {
     guard isSecure else { return descriptor.send(bytes) }
     if hasUnsent {
@@ -47,7 +49,9 @@ extension ClientSocket {
     return .bytes(taken)
   }
 
-  /// Sends what is sealed already; `.bytes` whether or not something is left.
+  /// Sends sealed bytes.
+  ///
+  /// - Returns: `.bytes`, also if some are left, or why the socket failed.
   mutating func flushUnsent() -> WriteOutcome {
     guard let outcome = tls?.withUnsent({ $0.isEmpty ? .bytes(0) : descriptor.send($0) }) else {
       return .bytes(0)

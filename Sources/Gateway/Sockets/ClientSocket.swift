@@ -5,32 +5,30 @@ import Primitives
 import Synchronization
 import Wire
 
-/// Who is at the other end, as far as is known; it goes with the connection from loop to loop.
+/// The other end of a connection. It moves with the connection from loop to loop.
 struct Caller: Sendable {
-  /// The client: a trusted proxy that names it was replaced by it.
+  /// The client's address: that of the socket, or the one that a trusted proxy names.
   var peer: PeerAddress
   var permit = Admission.Permit()
-  /// The page that opened the WebSocket, normalised; nil for a client that is no browser.
+  /// The normalised origin of the page that opened the WebSocket; nil for other clients.
   var origin: String?
 }
 
-/// One accepted socket of a loop: first it speaks HTTP, then perhaps WebSocket.
+/// One accepted socket of a loop. It speaks HTTP first, and WebSocket after an upgrade.
 struct ClientSocket: ~Copyable {
   enum ProtocolPhase {
-    /// A trusted proxy says first for whom it connects.
+    /// Waits for the PROXY header of a trusted proxy.
     case proxyHeader(ProxyHeader)
-    /// TLS begins, see `receiveHello`: the ClientHello has not come whole.
+    /// Waits for a complete ClientHello.
     case hello(until: Instant)
-    /// It is there and waits in the kernel for its turn.
+    /// Waits for a place among the handshakes. The ClientHello is in the kernel's buffer.
     case helloQueued(until: Instant)
-    /// Counted by `Admission` until it is over, see `endHandshake`.
+    /// A TLS handshake. `Admission` counts it until `TLSDriver.endHandshake`.
     case handshake(until: Instant)
     case http
-    /// Slot of the engine's connection.
     case webSocket(ConnectionIndex)
-    /// Our side is shut; what the peer still sends is thrown away until it closes too. A socket
-    /// closed with unread input would be reset, and the peer might never see our last words (RFC
-    /// 9112 §9.6).
+    /// Our side is shut; input is discarded until the peer closes too. Closing a socket with unread
+    /// input would reset it, and the peer might lose our last bytes (RFC 9112 §9.6).
     case lingering(until: Instant)
   }
 
@@ -39,17 +37,17 @@ struct ClientSocket: ~Copyable {
   var phase = ProtocolPhase.http
   /// Nil for a plain socket, and before the ClientHello.
   var tls: TLSSession?
-  /// Not of a WebSocket: of these there are many, and the exchange is half of a socket.
+  /// Removed from WebSockets: there are many of them, and it is half of the size of a socket.
   private var http: Aside<HTTPExchange>
-  /// What epoll was told to watch.
+  /// The events that epoll reports.
   var interest: Interest = .read
-  /// The socket is of no further use: it is closed at the end of the iteration.
+  /// The socket is closed at the end of the turn.
   var isDoomed = false
-  /// Of a TLS listener, and there is no session yet: nothing in plain text goes out.
+  /// Accepted by a TLS listener and without a session yet: nothing may be sent in plain text.
   var startsTLS = false
-  /// Turned away by `Admission`: of these there are few at a time.
+  /// Refused by `Admission`; `Acceptor` bounds their number.
   var isRefused = false
-  /// The peer has gone: there is nobody to linger for.
+  /// The peer has gone, so the socket does not linger.
   var hasEnded = false
 
   init(descriptor: consuming FileDescriptor, caller: Caller, now: Instant) {
@@ -58,7 +56,7 @@ struct ClientSocket: ~Copyable {
     http = Aside(HTTPExchange(openedAt: now))
   }
 
-  /// Only of a socket that speaks HTTP, or may begin to.
+  /// - Precondition: the socket is no WebSocket.
   var exchange: HTTPExchange {
     _read { yield http.value }
     _modify { yield &http.value }
@@ -69,8 +67,8 @@ struct ClientSocket: ~Copyable {
   mutating func endHTTP() { http.remove() }
 }
 
-/// A socket on its way to another loop: whoever takes it out owns it, and if nobody does, it is
-/// closed with the parcel.
+/// Carries a socket to another loop. `take` transfers its ownership; otherwise it is closed with
+/// the transfer.
 final class SocketTransfer: Sendable {
   private let content: Mutex<ClientSocket?>
 

@@ -3,40 +3,40 @@ import Kernel
 import Logging
 import Primitives
 
-/// The place of a socket in its loop's table. A number of its own kind: the engine counts
-/// connections and sessions by others.
+/// The index of a socket in its loop's table; a type of its own, like the engine's indices of
+/// connections and sessions.
 struct SocketIndex: Equatable, Sendable {
   fileprivate let number: Int
 
   fileprivate init(_ number: Int) { self.number = number }
 }
 
-/// The name of one socket: a place in the table is used again, a name never is. Events and mail
-/// that carry an old one find nobody.
+/// The unique name of one socket. An index is reused, a name is not: events and mail with an old
+/// name are ignored.
 struct SocketID: Hashable, Sendable {
   fileprivate let slot: SlotID
 
   fileprivate init(_ slot: SlotID) { self.slot = slot }
 
-  /// As epoll carries it. The generation of a slot in use is odd, so that the word is never below
+  /// The form that epoll carries. The generation of a used slot is odd, so the value is at least
   /// `Datum.socketMin`.
   init(datum: UInt64) { slot = SlotID(word: datum) }
 
   var datum: UInt64 { slot.word }
   var index: SocketIndex { SocketIndex(Int(slot.index)) }
 
-  /// No socket's.
+  /// No socket has this name.
   fileprivate static let none = SocketID(SlotID(index: 0, generation: 0))
 }
 
-/// The client sockets of one loop, what epoll watches of each, which of them belongs to which
-/// connection of the engine, and which are closed at the end of the turn.
+/// The client sockets of one loop, their registration in epoll, the engine's connection of each,
+/// and the doomed ones, which are closed at the end of the turn.
 ///
-/// Invariant: a socket that is doomed stays in the table until `takeDoomed` has named it, so that
-/// no place is used again while an event of this turn may still name it.
+/// Invariant: a doomed socket stays in the table until `takeDoomed` has returned it, so that no
+/// index is reused while an event of this turn may refer to it.
 struct SocketTable: ~Copyable {
   private var slab: Slab<ClientSocket>
-  /// By the engine's number of a connection, for as long as that lives.
+  /// By index of the engine's connections. Entries of closed connections are stale.
   private var idOfConnection: [SocketID] = []
   private var doomed: [SocketID] = []
   /// How many of `doomed` are taken.
@@ -50,10 +50,10 @@ struct SocketTable: ~Copyable {
 
   var count: Int { slab.count }
 
-  /// Through addressors: coroutine accessors are not inlined into closures, and each call of one
-  /// then allocates its frame (three allocations of a TLS message).
+  /// Addressors, since coroutine accessors are not inlined into closures, and each call of one then
+  /// allocates its frame (three allocations of a TLS message).
   subscript(socket: SocketIndex) -> ClientSocket {
-    // SAFETY: the slab checks that the place is in use; the address is valid until the table
+    // SAFETY: the slab checks that the index is in use; the address is valid until the table
     // changes, which the borrow of the table excludes.
     @inline(__always) unsafeAddress { unsafe UnsafePointer(slab.address(of: socket.number)) }
     @inline(__always) unsafeMutableAddress { unsafe slab.address(of: socket.number) }
@@ -65,13 +65,13 @@ struct SocketTable: ~Copyable {
   @inline(__always)
   func id(at socket: SocketIndex) -> SocketID { SocketID(slab.id(at: socket.number)) }
 
-  /// In the table, and not about to leave it.
+  /// Whether the socket is in the table and not doomed.
   @inline(__always)
   func isAlive(_ socket: SocketIndex) -> Bool {
     slab.isOccupied(socket.number) && !self[socket].isDoomed
   }
 
-  /// The first socket behind this one, from the beginning without one: for a walk over all.
+  /// The next socket in the order of indices; the first one for nil. Nil at the end.
   func next(after socket: SocketIndex?) -> SocketIndex? {
     var number = socket.map { $0.number + 1 } ?? 0
     while number < slab.endIndex {
@@ -81,9 +81,11 @@ struct SocketTable: ~Copyable {
     return nil
   }
 
-  // MARK: Coming and going
+  // MARK: Insertion and removal
 
-  /// Nil when the table is full, or when the kernel cannot watch one more: the socket is closed.
+  /// Inserts a socket and watches it.
+  ///
+  /// - Returns: nil if the table is full or epoll cannot watch the socket, which is then closed.
   mutating func insert(
     _ socket: consuming ClientSocket, _ epoll: borrowing Epoll
   ) -> SocketID? {
@@ -92,24 +94,24 @@ struct SocketTable: ~Copyable {
     do throws(Errno) {
       try epoll.add(self[id.index].descriptor, self[id.index].interest, datum: id.datum)
     } catch {
-      logger.error("cannot watch a socket: \(error)")
+      logger.error("cannot watch the socket of a client: \(error)")
       _ = remove(id.index)
       return nil
     }
     return id
   }
 
-  /// Closes the socket unless the caller keeps it; its place may be used again.
+  /// Frees the index. The socket is closed unless the caller keeps it.
   mutating func remove(_ socket: SocketIndex) -> ClientSocket { slab.remove(socket.number) }
 
-  /// Closed at the end of the turn: nothing more is read from it.
+  /// Marks the socket to be closed at the end of the turn; nothing more is read from it.
   mutating func doom(_ socket: SocketIndex) {
     guard !self[socket].isDoomed else { return }
     self[socket].isDoomed = true
     doomed.append(id(at: socket))
   }
 
-  /// The peer has gone, so that nobody waits for its end.
+  /// The same for a socket whose peer has gone: it does not linger.
   mutating func doomEnded(_ socket: SocketIndex) {
     self[socket].hasEnded = true
     doom(socket)
@@ -117,7 +119,7 @@ struct SocketTable: ~Copyable {
 
   var hasDoomed: Bool { doomedTaken < doomed.count }
 
-  /// The sockets to be closed, one after the other; those that are left are the next turn's.
+  /// The next socket to be closed. Those that are left are closed in the next turn.
   mutating func takeDoomed() -> SocketID? {
     while hasDoomed {
       let id = doomed[doomedTaken]
@@ -147,7 +149,7 @@ struct SocketTable: ~Copyable {
 
   // MARK: Reading
 
-  /// Receives `limit` bytes at most, at the beginning of `input`.
+  /// Receives at most `limit` bytes to the beginning of `input`.
   func receive(_ socket: SocketIndex, into input: inout [UInt8], limit: Int) -> ReadOutcome {
     input.withMutableRawSpan { all in
       var room = all._mutatingExtracting(0..<limit)
@@ -155,7 +157,7 @@ struct SocketTable: ~Copyable {
     }
   }
 
-  /// Gives the exchange of an HTTP connection the bytes at `range` of `input`.
+  /// Appends the bytes at `range` of `input` to the exchange of an HTTP connection.
   @inline(never)
   mutating func receiveRequest(
     _ socket: SocketIndex, _ input: [UInt8], _ range: Range<Int>, now: Instant
@@ -163,7 +165,7 @@ struct SocketTable: ~Copyable {
     input.withRawSpan { self[socket].exchange.receive($0.extracting(range), now: now) }
   }
 
-  /// The same as `receive`, but the bytes stay in the kernel.
+  /// Like `receive`, but the bytes stay in the kernel.
   func peek(_ socket: SocketIndex, into input: inout [UInt8], limit: Int) -> ReadOutcome {
     input.withMutableRawSpan { all in
       var room = all._mutatingExtracting(0..<limit)
@@ -173,14 +175,15 @@ struct SocketTable: ~Copyable {
 
   // MARK: Watching
 
-  /// Sets what epoll watches, where that has changed. A socket that cannot be watched is of no use.
+  /// Sets the events that epoll reports, if they have changed. A socket that cannot be watched is
+  /// closed.
   mutating func watch(_ socket: SocketIndex, _ interest: Interest, _ epoll: borrowing Epoll) {
     guard self[socket].interest != interest else { return }
     self[socket].interest = interest
     do throws(Errno) {
       try epoll.modify(self[socket].descriptor, interest, datum: id(at: socket).datum)
     } catch {
-      logger.error("cannot watch a socket: \(error)")
+      logger.error("cannot watch the socket of a client: \(error)")
       doomEnded(socket)
     }
   }

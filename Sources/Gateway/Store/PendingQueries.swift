@@ -3,13 +3,13 @@ import Engine
 import Postgres
 import Primitives
 
-/// The questions that the reader has not answered, by ticket, and whose each of them is.
+/// The queries that the reader has not answered, by ticket, with their requesters.
 struct PendingQueries {
   enum Requester {
     case engine(ReadRequest)
-    /// The engine asked for a session that its workspace does not have.
+    /// The engine's read of a session that was not found in its supposed workspace.
     case otherWorkspaces(Identifier)
-    /// Removes what has expired: nobody waits for it.
+    /// Removes expired rows; the result is only logged.
     case housekeeping(Purpose)
     case quarantine
     case generation
@@ -22,7 +22,7 @@ struct PendingQueries {
     case catchUp
     case task(CheckedContinuation<Result<Rows, QueryFailure>, Never>)
 
-    /// Nil for the engine's and the tasks' own.
+    /// Nil for reads of the engine and queries of tasks.
     var purpose: Purpose? {
       switch self {
       case .engine, .otherWorkspaces, .task: nil
@@ -40,30 +40,34 @@ struct PendingQueries {
     }
   }
 
-  /// What the statements are for that a loop repeats by itself, for the log.
+  /// The purposes of the loop's own periodic statements, for the log.
   enum Purpose: String {
-    case forgetTokens = "forget refresh tokens"
-    case forgetQuarantine = "forget quarantined messages"
-    case forgetRevocations = "forget revocations"
-    case generation = "changes"
-    case tokenChecks = "claims"
-    case notification = "bell"
-    case catchUp = "look"
-    case quarantine, origins, presence, recheck, revocations
+    case forgetTokens = "deleting expired refresh tokens"
+    case forgetQuarantine = "deleting old quarantined messages"
+    case forgetRevocations = "deleting old revocations"
+    case generation = "reading the generation of the database"
+    case tokenChecks = "checking tokens"
+    case recheck = "checking connected users"
+    case notification = "notifying other gateways"
+    case catchUp = "reading changes of other gateways"
+    case quarantine = "storing a quarantined message"
+    case origins = "reading allowed origins"
+    case presence = "storing operators' presence"
+    case revocations = "reading revocations"
   }
 
-  /// The answer to whatever is asked of a loop that ends.
+  /// The result of queries to a loop that has ended.
   static let stopped: Result<Rows, QueryFailure> =
     .failure(.unavailable(reason: "the gateway stops"))
 
   private var requesters: [UInt64: Requester] = [:]
   private var last: UInt64 = 0
 
-  /// Reads of the engine that are under way at once; the others wait in its queue.
+  /// Reads of the engine in flight at once; further ones wait in its queue.
   private static let engineReadsMax = 256
 
   private var engineReads = 0
-  /// A query came since the reader was last driven.
+  /// Whether a query was added since the reader was last advanced.
   var hasNew = false
 
   var hasRoomForReads: Bool { engineReads < PendingQueries.engineReadsMax }
@@ -81,7 +85,7 @@ struct PendingQueries {
     return requester
   }
 
-  /// Nothing is asked any more: the tasks that wait get an error.
+  /// The loop ends: waiting tasks get an error.
   mutating func end() {
     for case .task(let continuation) in requesters.values {
       continuation.resume(returning: PendingQueries.stopped)

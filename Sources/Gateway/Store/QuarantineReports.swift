@@ -4,8 +4,8 @@ import Logging
 import Postgres
 import Primitives
 
-/// When the log last named a message that PostgreSQL refuses: a client that sends nothing else
-/// does not fill the log of the gateway.
+/// Logs refused messages at most once a minute, so that a client that sends many does not fill the
+/// log.
 struct QuarantineReports {
   private static let milliseconds: Int64 = 60_000
 
@@ -15,7 +15,7 @@ struct QuarantineReports {
     guard now >= next else { return }
     next = now.advanced(byMilliseconds: QuarantineReports.milliseconds)
     logger.warning(
-      "PostgreSQL refuses a message for what is in it; chirrup quarantine show tells more",
+      "PostgreSQL refused a message because of its content; see chirrup quarantine show",
       metadata: ["message": "\(row.record.id)", "sqlstate": "\(row.refusal.state.code)"])
   }
 }

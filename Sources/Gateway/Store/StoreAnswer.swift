@@ -1,21 +1,20 @@
 import Directory
 import Primitives
 
-/// An answer of PostgreSQL to another component of the loop. Nil where it did not answer, or
-/// refused.
+/// An answer of PostgreSQL for another component of the loop. Nil if it did not answer or refused.
 enum StoreAnswer {
-  /// It was the store's own, the engine's or a task's, and is dealt with.
+  /// The answer was for the store driver, the engine or a task, and is handled.
   case handled
   case origins((origins: [String], hasOpenWorkspace: Bool)?)
-  /// The workspaces in which an operator came.
+  /// The workspaces with a new operator.
   case presence([Identifier]?)
-  /// Which of the people behind waiting tokens are shut out.
+  /// The revoked ones among the subjects of waiting tokens.
   case tokenChecks(Set<Standing.Subject>?)
-  /// Which of so many connected people are shut out.
+  /// The revoked ones among `count` connected subjects.
   case recheck(count: Int, Set<Standing.Subject>?)
   case revocations(Standing.Revoked?)
-  /// The other gateways were notified.
+  /// Whether the other gateways were notified.
   case notified(Bool)
-  /// Sessions that are further in the database than in memory.
+  /// Sessions with a higher head in the database than in memory.
   case catchUp([Identifier]?)
 }

@@ -11,9 +11,9 @@ import Primitives
 /// The loop's two connections to PostgreSQL: the writer commits batches; the reader answers
 /// everything else, so that a slow read never queues ahead of a commit.
 ///
-/// A turn drives it in this order: `write`, `receive`, `takeAnswer` until there is none,
-/// `sendQueries`, `takeAnswer` again, `watchReader`. Answers for the engine are given to it here;
-/// those for other components of the loop are returned (`StoreAnswer`).
+/// A turn calls in this order: `write`, `receive`, `takeAnswer` until it returns nil,
+/// `sendQueries`, `takeAnswer` again, `watchReader`. The engine gets its answers here; answers for
+/// other components of the loop are returned (`StoreAnswer`).
 struct StoreDriver: ~Copyable {
   private var writer: Writer
   private var reader: QueryConnection
@@ -23,14 +23,14 @@ struct StoreDriver: ~Copyable {
   private var health: StoreHealth
   private var quarantine = QuarantineReports()
   private var generation = GenerationPoll()
-  /// Names the database that the writer has reached; the engine takes no answer from another one.
+  /// The name of the database that the writer has reached. Answers from another one are discarded.
   private(set) var name = ""
   private let logger: Logger
 
-  /// The batch that PostgreSQL has and has not answered.
+  /// The batch that was sent to PostgreSQL and has no answer yet.
   struct BatchInFlight {
     var recordCount = 0
-    /// When the first of them came.
+    /// When its first message came.
     var oldest: Instant?
   }
 
@@ -44,12 +44,12 @@ struct StoreDriver: ~Copyable {
     self.logger = logger
   }
 
-  /// Both connections work.
-  var isReady: Bool { writer.health == .ready && reader.isReady }
+  /// Whether both connections work.
+  var isReady: Bool { writer.status.health == .ready && reader.isReady }
   var canRead: Bool { reader.isReady }
-  var nextDeadline: Instant { min(writer.nextDeadline, reader.nextDeadline) }
+  var nextDeadline: Instant { min(writer.status.nextDeadline, reader.nextDeadline) }
 
-  /// An event of epoll is about one of the two sockets.
+  /// Records an event of epoll for one of the two sockets.
   mutating func note(_ datum: UInt64) {
     if datum == Datum.writer { registrations.isWriterReady = true }
     if datum == Datum.reader { registrations.isReaderReady = true }
@@ -58,27 +58,27 @@ struct StoreDriver: ~Copyable {
   // MARK: Writing
 
   /// Whether the writer takes a batch now.
-  var canWrite: Bool { writer.isReady }
+  var canWrite: Bool { writer.status.isReady }
 
-  /// Takes what the writer's socket brought, and submits batches for as long as they are answered
-  /// at once.
+  /// Receives from the writer's socket, and submits batches as long as each is answered at once.
   mutating func write(
     _ engine: inout Engine, _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics, now: Instant
   ) {
-    let isDue = registrations.isWriterReady || now >= writer.nextDeadline
+    let isDue = registrations.isWriterReady || now >= writer.status.nextDeadline
     registrations.isWriterReady = false
-    guard isDue || writer.isReady && engine.hasBatch else { return }
+    guard isDue || writer.status.isReady && engine.hasBatch else { return }
     if isDue { writer.advance(now: now) }
     noteDatabase(&engine, now)
     settleBatches(&engine, &metrics, now)
-    while writer.isReady && engine.hasBatch {
+    while writer.status.isReady && engine.hasBatch {
       submit(&engine, now)
       writer.advance(now: now)
       noteDatabase(&engine, now)
       settleBatches(&engine, &metrics, now)
     }
     let registration = StoreRegistrations.Registration(
-      serial: writer.registration, descriptor: writer.descriptor, wantsWrite: writer.wantsWrite)
+      serial: writer.status.registration, descriptor: writer.status.descriptor,
+      wantsWrite: writer.status.wantsWrite)
     registrations.watchWriter(registration, epoll, logger)
   }
 
@@ -93,66 +93,65 @@ struct StoreDriver: ~Copyable {
   private mutating func settleBatches(
     _ engine: inout Engine, _ metrics: inout LoopMetrics, _ now: Instant
   ) {
-    // What an outcome means for the sends behind it depends on whether the store is there.
-    engine.isStoreReachable = writer.isWorthTrying
+    // Must be current: it decides whether sends after a failed one are refused or retried.
+    engine.isStoreReachable = writer.status.isWorthTrying
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {
       batch = BatchInFlight()
       storeQuarantined(&metrics, now)
     }
   }
 
-  /// Messages that PostgreSQL will never take go into the table `quarantine`, over the reader's
-  /// connection: whether that works or not, the log does not wait for it.
+  /// Stores messages that PostgreSQL will never accept in the table `quarantine`, over the reader's
+  /// connection, so that the log never waits for it.
   private mutating func storeQuarantined(_ metrics: inout LoopMetrics, _ now: Instant) {
     let rows = writer.takeQuarantined()
     metrics.quarantine.dropped &+= rows.dropped
     guard let first = rows.rows.first else { return }
     quarantine.report(first, logger, now: now)
     for row in rows.rows
-    where !ask(Quarantine.storeQuery(row), for: .quarantine, now: now) {
+    where !enqueue(Quarantine.storeQuery(row), for: .quarantine, now: now) {
       metrics.quarantine.dropped &+= 1
     }
   }
 
-  /// Before any outcome is given to the engine: the writer may have reached a database whose log
-  /// has gone back.
+  /// Detects a changed database, whose log may have gone back, before the engine gets any outcome.
   private mutating func noteDatabase(_ engine: inout Engine, _ now: Instant) {
-    guard writer.store != name else { return }
+    guard writer.status.store != name else { return }
     let isFirst = name.isEmpty
-    name = writer.store
-    engine.store = writer.store
-    if !reader.store.isEmpty, reader.store != writer.store { reader.reconnect(now: now) }
+    name = writer.status.store
+    engine.store = writer.status.store
+    if !reader.store.isEmpty, reader.store != writer.status.store { reader.reconnect(now: now) }
     guard !isFirst else { return }
     logger.warning(
-      "another database has taken over (fail-over or restore): all clients start anew from it")
+      "another database has taken over (failover or restore): all clients resynchronise with it")
     engine.storeReplaced()
   }
 
   // MARK: Health
 
-  /// Compares the state of both connections with the last turn's, and logs what changed.
+  /// Compares the state of both connections with that of the last turn, and logs changes.
   ///
-  /// - Returns: whether the store became ready or ceased to be.
+  /// - Returns: whether readiness has changed.
   mutating func noteHealth(_ engine: inout Engine, now: Instant) -> Bool {
-    engine.isStoreReachable = writer.isWorthTrying
+    engine.isStoreReachable = writer.status.isWorthTrying
     let hasChanged = health.note(isReady: isReady)
-    // It may be another server, or one that has gone back.
+    // It may be another server, or one that was restored.
     if hasChanged && isReady { generation.next = now }
     if !isReady, let fault { health.note(fault.reason, work: fault.work) }
     return hasChanged
   }
 
-  /// Nil also while the first connections are made.
+  /// Nil without a fault, and while the first connections are being made.
   private var fault: (work: String, reason: String)? {
-    if case .down(let reason) = writer.health { return ("writing", reason) }
+    if case .down(let reason) = writer.status.health { return ("writing", reason) }
     return reader.fault.map { ("reading", $0) }
   }
 
   // MARK: Reading
 
-  /// Takes what the reader's socket brought.
+  /// Receives from the reader's socket.
   ///
-  /// - Returns: whether it was due, to be given to `sendQueries`.
+  /// - Returns: whether it was due, an argument of `sendQueries`.
   mutating func receive(loop: Int, now: Instant) -> Bool {
     let isDue = registrations.isReaderReady || now >= reader.nextDeadline
     registrations.isReaderReady = false
@@ -163,13 +162,13 @@ struct StoreDriver: ~Copyable {
     return isDue
   }
 
-  /// Sends the engine's reads and whatever else was queued.
+  /// Sends the engine's reads and all queued queries.
   ///
-  /// - Returns: whether there was something to send: then `watchReader` follows.
+  /// - Returns: whether the reader was advanced; then call `watchReader`.
   mutating func sendQueries(_ engine: inout Engine, isDue: Bool, now: Instant) -> Bool {
     var hasNew = false
     while queries.hasRoomForReads, let request = engine.effects.nextRead() {
-      ask(request, &engine, now)
+      enqueue(request, &engine, now)
       hasNew = true
     }
     guard isDue || hasNew || queries.hasNew else { return false }
@@ -184,24 +183,24 @@ struct StoreDriver: ~Copyable {
     registrations.watchReader(registration, epoll, logger)
   }
 
-  /// Answers wait that the last turn had no time for.
+  /// Whether answers are left for which the last turn had no time.
   var hasAnswers: Bool { reader.hasAnswers }
 
-  /// The next turn may send what the engine wants to read.
+  /// Whether the next turn can send reads of the engine.
   func isReadDue(_ engine: borrowing Engine) -> Bool {
     engine.effects.hasReads && queries.hasRoomForReads
   }
 
   // MARK: Changes of the whole database
 
-  /// With each sweep: asks now and then whether sessions were changed behind the loop's back.
+  /// With each sweep: reads the database's generation every few seconds.
   mutating func pollGeneration(now: Instant) {
     guard now >= generation.next, reader.isReady else { return }
     generation.next = now.advanced(byMilliseconds: GenerationPoll.milliseconds)
-    _ = ask(History.generationQuery, for: .generation, now: now)
+    _ = enqueue(History.generationQuery, for: .generation, now: now)
   }
 
-  private mutating func noteGeneration(_ result: Result<Rows, QueryFailure>, _ engine: inout Engine)
+  private mutating func compareGeneration(_ result: Result<Rows, QueryFailure>, _ engine: inout Engine)
   {
     guard let rows = try? result.get(), !rows.isEmpty, let current = rows.int(0, 0) else { return }
     if generation.note(current) { engine.sessions.rereadAll(&engine.effects) }
@@ -209,21 +208,23 @@ struct StoreDriver: ~Copyable {
 
   // MARK: Notifications
 
-  /// How often the reader has subscribed: notifications of the time in between are lost.
+  /// Counts the reader's subscriptions; notifications between two of them are lost.
   var subscriptionCount: Int { reader.listens }
   var isListening: Bool { reader.isListening }
-  /// Names the database that the reader has reached.
+  /// The name of the database that the reader has reached.
   var readerDatabase: String { reader.store }
 
   mutating func takeNotification() -> String? { reader.takeNotification() }
 
-  /// The loop ends: the tasks that wait get an error.
+  /// The loop ends: waiting tasks get an error.
   mutating func end() { queries.end() }
 
-  // MARK: Questions and answers
+  // MARK: Queries and answers
 
-  /// Puts a question of the loop's own into the reader's queue, unless that is full.
-  mutating func ask(_ query: Query, for requester: PendingQueries.Requester, now: Instant) -> Bool {
+  /// Queues a query of the loop itself for the reader.
+  ///
+  /// - Returns: false if the queue is full.
+  mutating func enqueue(_ query: Query, for requester: PendingQueries.Requester, now: Instant) -> Bool {
     let ticket = queries.add(requester)
     queries.hasNew = true
     if reader.enqueue(query, ticket: ticket, now: now) { return true }
@@ -231,18 +232,18 @@ struct StoreDriver: ~Copyable {
     return false
   }
 
-  /// A question of a task on this loop.
-  mutating func ask(
+  /// Queues a query of a task on this loop.
+  mutating func enqueue(
     _ query: Query, _ continuation: CheckedContinuation<Result<Rows, QueryFailure>, Never>,
     now: Instant
   ) {
-    if !ask(query, for: .task(continuation), now: now) {
+    if !enqueue(query, for: .task(continuation), now: now) {
       continuation.resume(returning: .failure(.overloaded))
     }
   }
 
-  private mutating func ask(_ request: ReadRequest, _ engine: inout Engine, _ now: Instant) {
-    if !ask(query(for: request, engine), for: .engine(request), now: now) {
+  private mutating func enqueue(_ request: ReadRequest, _ engine: inout Engine, _ now: Instant) {
+    if !enqueue(query(for: request, engine), for: .engine(request), now: now) {
       finish(request, .failure(.overloaded), &engine, now)
     }
   }
@@ -270,13 +271,13 @@ struct StoreDriver: ~Copyable {
     }
   }
 
-  /// The next answer; those that are for other components are the caller's to deal with.
+  /// Handles the next answer, or returns it if it is for another component. Nil if there is none.
   mutating func takeAnswer(
     _ engine: inout Engine, _ metrics: inout LoopMetrics, now: Instant
   ) -> StoreAnswer? {
     guard let (ticket, result) = reader.takeAnswer() else { return nil }
     guard let requester = queries.take(ticket) else {
-      preconditionFailure("the reader answered a question that nobody asked")
+      preconditionFailure("the reader answered an unknown query")
     }
     if let purpose = requester.purpose { health.note(result, of: purpose) }
     let rows = try? result.get()
@@ -288,13 +289,13 @@ struct StoreDriver: ~Copyable {
       load(id, rows, mayBeElsewhere: false, &engine, now)
     case .housekeeping: break
     case .quarantine:
-      // No row was touched: the workspace has its share in the table already.
+      // No row was affected: the workspace has used its share of the table.
       if let rows, rows.affected > 0 {
         metrics.quarantine.stored &+= 1
       } else {
         metrics.quarantine.dropped &+= 1
       }
-    case .generation: noteGeneration(result, &engine)
+    case .generation: compareGeneration(result, &engine)
     case .origins:
       return .origins(rows.map(Workspace.allOrigins(limit: Origins.listedMax).answer))
     case .presence: return .presence(rows.map(OperatorPresence.beat([]).answer))
@@ -316,7 +317,7 @@ struct StoreDriver: ~Copyable {
     _ now: Instant
   ) {
     health.note(result)
-    // What the reader says of another database than the writer's is no answer.
+    // Data of another database than the writer's is discarded.
     let isSameStore = name.isEmpty || reader.store == name
     if !isSameStore { reader.reconnect(now: now) }
     let rows = isSameStore ? try? result.get() : nil
@@ -342,7 +343,7 @@ struct StoreDriver: ~Copyable {
     }
   }
 
-  /// Stored, or refused for good: a statement that PostgreSQL refuses it would refuse again.
+  /// Stored, or refused in a way that another attempt would not change.
   private static func isSettled(
     _ result: Result<Rows, QueryFailure>, _ isSameStore: Bool
   ) -> Bool {
@@ -369,12 +370,13 @@ struct StoreDriver: ~Copyable {
     }
   }
 
-  /// The first to ask for a session may belong to another workspace than the session; others who
-  /// wait for it must get it all the same. The only statement that looks in all workspaces.
+  /// The first connection that needs a session may belong to another workspace than the session,
+  /// but other connections that wait for it must get it. The only statement that searches all
+  /// workspaces.
   private mutating func loadFromAnyWorkspace(
     _ id: Identifier, _ engine: inout Engine, _ now: Instant
   ) {
-    if !ask(History.sessionQuery(id), for: .otherWorkspaces(id), now: now) {
+    if !enqueue(History.sessionQuery(id), for: .otherWorkspaces(id), now: now) {
       engine.sessionLoaded(id, .failure(.unavailable))
     }
   }

@@ -1,10 +1,10 @@
 import Kernel
 import Logging
 
-/// What epoll watches of libpq's sockets, and which of them has something. libpq opens and closes
-/// its sockets as it likes; a closed one has left epoll by itself.
+/// The registrations of libpq's sockets in epoll, and which of them are ready. libpq opens and
+/// closes its sockets itself; the kernel removes a closed one from epoll.
 struct StoreRegistrations {
-  /// The first turn drives both, so that they connect.
+  /// Both are initially ready, so that the first turn connects them.
   var isWriterReady = true
   var isReaderReady = true
   private var writer = Registration()
@@ -38,17 +38,17 @@ struct StoreRegistrations {
     guard new != old, new.descriptor >= 0 else { return }
     let interest: Interest = new.wantsWrite ? [.read, .write] : .read
     do throws(Errno) {
-      // A new serial may be a new socket of the same number, or the same socket after a step of
-      // connecting.
+      // A new serial is a new socket, perhaps with the same number, or the same socket after a step
+      // of connecting.
       try epoll.modify(rawValue: new.descriptor, interest, datum: datum)
     } catch  where error == .noEntry {
       do throws(Errno) {
         try epoll.add(rawValue: new.descriptor, interest, datum: datum)
       } catch {
-        logger.error("cannot watch the socket of PostgreSQL: \(error)")
+        logger.error("cannot watch the socket to PostgreSQL: \(error)")
       }
     } catch {
-      logger.error("cannot watch the socket of PostgreSQL: \(error)")
+      logger.error("cannot watch the socket to PostgreSQL: \(error)")
     }
   }
 }

@@ -1,14 +1,13 @@
 import OpenSSL
 import Settings
 
-/// The certificates of the TLS listeners, read from their files: at the start, and again at each
-/// SIGHUP.
+/// The certificates of the TLS listeners, read from their files at the start and at each SIGHUP.
 final class Certificates: Sendable {
   private let files: [TLSCertificateFiles]
   private let compactRecords: Bool
-  /// Kept over reloads, so that clients resume on new certificates too.
+  /// Kept over reloads, so that clients can resume their sessions.
   let tickets = TLSTicketKeys()
-  /// As they were at the start.
+  /// The context of the start.
   let first: TLSContext
 
   /// - Returns: nil without TLS listeners.
@@ -29,7 +28,9 @@ final class Certificates: Sendable {
     }
   }
 
-  /// A context of the files as they are now, for connections to come.
+  /// Reads the files again.
+  ///
+  /// - Returns: the context for new connections.
   func reload() throws(TLSLoadFailure) -> TLSContext {
     try TLSContext(server: files, tickets: tickets, compactRecords: compactRecords)
   }

@@ -1,26 +1,26 @@
 import Primitives
 
-/// The TLS handshakes of one loop: connections with a whole ClientHello that wait for their turn or
-/// for room (`limits.handshakes`), oldest first, and the number of handshakes under way.
-/// Bounded by the connections that are accepted in `handshakeMilliseconds`: each enters once, is
-/// closed when that time is over, and is skipped afterwards.
+/// Connections of one loop with a complete ClientHello that wait for a place among the handshakes
+/// (`limits.handshakes`), oldest first, and the number of handshakes under way. Bounded by the
+/// connections accepted in `TLSDriver.handshakeMilliseconds`: each enters once, is closed after
+/// that time, and is skipped afterwards.
 struct HandshakeQueue {
   private var waiting: [SocketID] = []
   private var head = 0
-  /// Entries that `Admission` refused in a row: once all of them were, the loop may sleep.
+  /// Entries that `Admission` refused in a row. When all were refused, the loop may sleep.
   private var refusedInARow = 0
   var underWay = 0
 
-  /// Entries tried in one iteration; each try takes a lock.
-  static let looksPerTurn = 32
-  /// While others wait, a handshake whose client has not answered for this long ends.
+  /// Entries tried in one turn; each takes a lock.
+  static let triesPerTurn = 32
+  /// Time for a handshake while others wait for its place.
   static let patienceMilliseconds: Int64 = 3_000
-  /// Entries that have left and are still kept in front of the others.
-  private static let goneMax = 1_024
+  /// Taken entries at the front of the array before it is compacted.
+  private static let takenMax = 1_024
 
   var count: Int { waiting.count - head }
   var isEmpty: Bool { count == 0 }
-  /// An entry waits that was not refused since the last handshake ended.
+  /// Whether an entry waits that was not refused since the last handshake ended.
   var isDue: Bool { refusedInARow < count }
 
   mutating func append(_ id: SocketID) { waiting.append(id) }
@@ -32,14 +32,14 @@ struct HandshakeQueue {
     if head == waiting.count {
       waiting = []
       head = 0
-    } else if head == HandshakeQueue.goneMax {
+    } else if head == HandshakeQueue.takenMax {
       waiting.removeFirst(head)
       head = 0
     }
     return id
   }
 
-  /// There is no room at all (`limits.handshakes`).
+  /// There is no place at all (`limits.handshakes`): the entry stays first.
   mutating func putBack(_ id: SocketID) {
     if head > 0 {
       head -= 1
@@ -50,7 +50,7 @@ struct HandshakeQueue {
     refusedInARow = count
   }
 
-  /// Its address has no room: it goes behind the others.
+  /// There is no place for its address: the entry becomes the last.
   mutating func refuse(_ id: SocketID) {
     waiting.append(id)
     refusedInARow += 1

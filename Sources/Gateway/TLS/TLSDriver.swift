@@ -2,34 +2,33 @@ import Kernel
 import OpenSSL
 import Primitives
 
-/// TLS on one loop: which handshakes are driven, and the way from a socket's bytes to plain ones
-/// and back. What a socket says inside is the loop's, the same for plain sockets.
+/// TLS on one loop: its handshakes, and opening and sealing of records. The plain bytes are handled
+/// by the loop, like those of plain sockets.
 ///
-/// Until its ClientHello is there whole, a connection has a socket and nothing else: the loop
-/// peeks, and the bytes stay in the kernel. Then it waits for room among the handshakes, and only
-/// then gets an OpenSSL object. A half-open connection costs 0.3 KiB this way, and 46 KiB with the
-/// object.
+/// Until its ClientHello is complete, a connection is only a socket: the loop peeks at the bytes,
+/// which stay in the kernel. The connection then waits for a place among the handshakes, and gets
+/// an OpenSSL object with it. So a half-open connection takes 0.3 KiB instead of 46 KiB.
 struct TLSDriver {
   /// For new connections; nil without TLS.
   private var certificates: TLSContext?
   let workspace = TLSWorkspace()
   private let admission: Admission
   private var queue = HandshakeQueue()
-  /// Handshakes that may still be driven in this turn.
+  /// Handshakes that may still be continued in this turn.
   private var handshakesLeft = TLSDriver.handshakesPerTurn
-  /// Sockets whose TLS has something to say for itself.
-  private var unsent: [SocketID] = []
+  /// Sockets with bytes of TLS itself to be sent: handshakes, alerts, answers to key updates.
+  var unsent = UnsentSockets()
 
-  /// Handshakes that are driven in one turn. One costs up to a millisecond, almost all of it the
-  /// signature; the others wait behind the conversations, in the kernel, and epoll brings them back
-  /// at once.
+  /// Handshakes that are continued in one turn. One takes up to a millisecond, mostly for the
+  /// signature. The others stay in the kernel until after the conversations; epoll reports them
+  /// again at once.
   static let handshakesPerTurn = 4
-  /// From the accept to the end of the handshake, however slowly it comes (faults T02).
+  /// From the accept to the end of the handshake, also for slow senders (faults T02).
   static let handshakeMilliseconds: Int64 = 10_000
-  /// Bytes that a socket's TLS may hold for a peer that does not read: answers to key updates,
-  /// which come without the engine's bounds.
+  /// Unsent bytes of TLS itself that one socket may hold. A peer that sends key updates and does
+  /// not read the answers is not bounded by the engine.
   private static let unsentBytesMax = 262_144
-  /// Edge-triggered: what is peeked at stays readable, and would wake the loop for ever.
+  /// Edge-triggered, since peeked bytes stay readable and would wake the loop again and again.
   static let helloInterest: Interest = [.read, .readHangUp, .edgeTriggered]
 
   init(_ certificates: TLSContext?, _ admission: Admission) {
@@ -48,13 +47,14 @@ struct TLSDriver {
   // MARK: Handshakes
 
   enum HelloStep {
-    /// For more bytes, or for its turn.
+    /// For more bytes, or for a place among the handshakes.
     case waiting
     case ended
     case refused(TLSFault)
   }
 
-  /// Bytes came, or the peer has shut its side. Each look begins at the first byte.
+  /// Handles bytes of a ClientHello, or the end of the peer's side. Each call peeks from the first
+  /// byte.
   mutating func receiveHello(
     _ socket: SocketIndex, until deadline: Instant, hasHungUp: Bool,
     _ sockets: inout SocketTable, _ input: inout [UInt8]
@@ -70,7 +70,7 @@ struct TLSDriver {
       case .broken(let fault, let alert):
         sockets[socket].startsTLS = false
         if let alert {
-          // One try: the gateway does not wait for such a peer.
+          // One attempt: the gateway does not wait for such a peer.
           _ = TLSHello.record(alert: alert).withRawSpan { sockets[socket].descriptor.send($0) }
         }
         return .refused(fault)
@@ -80,17 +80,18 @@ struct TLSDriver {
     }
   }
 
-  /// Begins to wait for handshakes in this turn: how many of the queue are looked at.
-  var looksPerTurn: Int { min(queue.count, HandshakeQueue.looksPerTurn) }
+  /// How many queued handshakes may be tried in one turn.
+  var startTriesPerTurn: Int { min(queue.count, HandshakeQueue.triesPerTurn) }
 
-  /// Starts the next of the handshakes that wait, if the turn and the limits allow one.
+  /// Starts the next queued handshake, if the turn and the limits allow one.
   ///
-  /// - Parameter looks: entries of the queue that may still be looked at.
+  /// - Parameter tries: queued handshakes that may still be tried in this turn.
+  /// - Returns: its socket, from which the ClientHello can be read.
   mutating func startHandshake(
-    _ looks: inout Int, _ sockets: inout SocketTable, _ epoll: borrowing Epoll, now: Instant
+    _ tries: inout Int, _ sockets: inout SocketTable, _ epoll: borrowing Epoll, now: Instant
   ) -> SocketIndex? {
-    while handshakesLeft > 0, looks > 0, let id = queue.takeFirst() {
-      looks -= 1
+    while handshakesLeft > 0, tries > 0, let id = queue.takeFirst() {
+      tries -= 1
       let socket = id.index
       guard sockets.contains(id), !sockets[socket].isDoomed,
         case .helloQueued(let deadline) = sockets[socket].phase, let certificates
@@ -116,16 +117,16 @@ struct TLSDriver {
     return nil
   }
 
-  /// Gives the place of a handshake back, however it ended. To be called before its socket enters
-  /// another phase.
+  /// Releases the place of a handshake, completed or not. Call it before its socket enters another
+  /// phase.
   mutating func endHandshake(_ socket: SocketIndex, _ sockets: borrowing SocketTable) {
     guard case .handshake = sockets[socket].phase else { return }
     admission.endHandshake(sockets[socket].caller.peer.ip)
     queue.ended()
   }
 
-  /// When a handshake under way has to be over: it has less time while others wait for its place.
-  /// The socket's exchange, which begins anew after the handshake, keeps that time.
+  /// The deadline of a handshake; it is earlier while others wait for its place. That one is kept
+  /// in the socket's HTTP exchange, which the handshake does not use and which is reset after it.
   func limit(
     ofHandshake socket: SocketIndex, until deadline: Instant, _ sockets: borrowing SocketTable
   ) -> Instant {
@@ -136,7 +137,7 @@ struct TLSDriver {
 
   enum Received {
     case nothing
-    /// Sealed bytes, to be opened one record after the other.
+    /// Sealed bytes; `open` opens them record by record.
     case records(TLSCursor)
     case ended
   }
@@ -163,7 +164,7 @@ struct TLSDriver {
     }
   }
 
-  /// Opens the next record. Plain bytes stand in `input` afterwards.
+  /// Opens the next record. Its plain bytes are in `input` afterwards.
   func open(
     _ socket: SocketIndex, _ cursor: inout TLSCursor, _ sockets: inout SocketTable,
     _ input: inout [UInt8]
@@ -174,7 +175,7 @@ struct TLSDriver {
     return step ?? .needMoreBytes
   }
 
-  /// The socket speaks HTTP inside TLS from here on.
+  /// The handshake is complete: the socket speaks HTTP inside TLS now.
   mutating func noteEstablished(
     _ socket: SocketIndex, _ sockets: inout SocketTable, now: Instant
   ) {
@@ -183,7 +184,7 @@ struct TLSDriver {
     sockets[socket].beginHTTP(now)
   }
 
-  /// Somebody who speaks HTTP without TLS gets an answer that can be read.
+  /// Lets a client that speaks HTTP without TLS receive a plain response.
   mutating func fallBackToHTTP(
     _ socket: SocketIndex, _ sockets: inout SocketTable, now: Instant
   ) {
@@ -196,7 +197,7 @@ struct TLSDriver {
 
   // MARK: Sending
 
-  /// What TLS itself has to say waits for the flush. A peer that does not read it is closed.
+  /// Queues bytes of TLS itself for the flush. A peer that does not read them is closed.
   mutating func noteUnsent(
     _ socket: SocketIndex, _ sockets: inout SocketTable, _ metrics: inout LoopMetrics
   ) {
@@ -208,20 +209,9 @@ struct TLSDriver {
     unsent.append(sockets.id(at: socket))
   }
 
-  mutating func becameWritable(_ id: SocketID) { unsent.append(id) }
-
-  /// Asked before `takeUnsent`, which hands out a reference even to an empty array.
-  var hasUnsent: Bool { !unsent.isEmpty }
-
-  mutating func takeUnsent() -> [SocketID] {
-    guard !unsent.isEmpty else { return [] }
-    defer { unsent.removeAll(keepingCapacity: true) }
-    return unsent
-  }
-
-  /// Sends a flight of the handshake, an answer to a key update, an alert.
+  /// Sends bytes of TLS itself.
   ///
-  /// - Returns: false when the peer has gone.
+  /// - Returns: false if the peer has gone.
   func flush(
     _ socket: SocketIndex, _ sockets: inout SocketTable, _ epoll: borrowing Epoll,
     _ metrics: inout LoopMetrics
@@ -241,8 +231,8 @@ struct TLSDriver {
     }
   }
 
-  /// Says goodbye without waiting for the peer's, and gives the session up as soon as the socket
-  /// has taken everything.
+  /// Sends close_notify without waiting for the peer's, and drops the session when everything is
+  /// sent.
   func close(_ socket: SocketIndex, _ sockets: inout SocketTable) {
     guard sockets[socket].isSecure else { return }
     sockets[socket].tls?.close(workspace)
