@@ -131,8 +131,8 @@ export class Composer {
     ));
     this.root.classList.toggle('noting', kind === Kind.note);
     this.#text.placeholder = kind === Kind.note
-      ? 'Write a note only your team can see'
-      : 'Write a reply, or / for canned replies';
+      ? 'Note for your team only'
+      : 'Reply (/ for canned replies)';
     this.#text.value = store.get(draftKey(this.#id, kind)) ?? '';
     this.#said();
     this.#fit();
