@@ -44,7 +44,7 @@ export function lines({ days, series, size, words, format, scale }) {
   });
 }
 
-const samples = (size) => size === 0 ? 'none' : `of ${count.format(size)}`;
+const samples = (size) => size === 0 ? 'no data' : `n = ${count.format(size)}`;
 
 /** The path with its gaps; a point between two gaps is a dot. */
 function line(points, tone, x, y) {

@@ -9,10 +9,10 @@ import { Rows } from './rows.js';
 
 const NAMES = { waiting: 'Waiting', mine: 'Mine', all: 'All', closed: 'Closed' };
 const EMPTY = {
-  waiting: ['Nobody is waiting', 'A new visitor appears here by itself.'],
-  mine: ['You have no conversation', 'Take one from the waiting list.'],
-  all: ['No conversation is open', 'They appear here as soon as somebody writes.'],
-  closed: ['No conversation is closed yet', 'Closed ones stay here and can be reopened.'],
+  waiting: ['No one is waiting', 'New visitors appear here automatically.'],
+  mine: ['No conversations assigned to you', 'Claim one from the waiting list.'],
+  all: ['No open conversations', 'They appear here as soon as a visitor writes.'],
+  closed: ['No closed conversations yet', 'They stay here, and you can reopen them.'],
 };
 const SILENT = 3000; // ms without an answer of which nothing is said
 const STILL = 4000; // ms after which a pointer that rests no longer holds the rows
@@ -167,10 +167,10 @@ export class List {
       ? ['The list could not be loaded', failed]
       : loaded
       ? this.#inbox.filter.tag
-        ? ['Nothing has this tag', 'Choose another tag, or all.']
+        ? ['No conversations with this tag', 'Choose another tag, or All.']
         : EMPTY[view]
       : Date.now() - this.#asked > SILENT
-      ? ['The list is being loaded', 'It takes longer than usual.']
+      ? ['Loading the list', 'This is taking longer than usual.']
       : null;
     const said = none?.join() ?? '';
     if (this.#none.dataset.said !== said) {
@@ -280,7 +280,7 @@ export class List {
       const { tags } = await api.tags();
       this.#tag.append(...tags.map(({ name }) => el('option', { value: name }, name)));
     } catch {
-      this.#tag.append(el('option', { disabled: true }, 'The tags could not be loaded'));
+      this.#tag.append(el('option', { disabled: true }, 'Tags could not be loaded'));
     }
   }
 

@@ -23,7 +23,7 @@ export const KINDS = {
     query: { status: 'active', assignee: 'me' },
     key: (row) => row.updated_at,
   },
-  others: { title: 'Others', query: { status: 'active' }, key: (row) => row.updated_at },
+  others: { title: 'Assigned to others', query: { status: 'active' }, key: (row) => row.updated_at },
   closed: {
     title: 'Closed, latest first',
     query: { status: 'closed' },
@@ -125,7 +125,7 @@ export class Section {
       this.failed = '';
       return page;
     } catch (error) {
-      this.failed = error.status ? error.message : 'The server does not answer.';
+      this.failed = error.status ? error.message : 'The server is not responding.';
       return null;
     }
   }

@@ -11,17 +11,17 @@ export function open(context) {
   const form = new Form({ current: '', new: '', again: '' });
   const save = () => form.save(async () => {
     const { current, new: fresh, again } = form.now;
-    if (!current) throw refusal('current', 'Write the password you log in with now.');
-    if (fresh.length < LEAST) throw refusal('new', `At least ${LEAST} characters.`);
-    if (fresh !== again) throw refusal('again', 'The two are not the same.');
+    if (!current) throw refusal('current', 'Enter your current password.');
+    if (fresh.length < LEAST) throw refusal('new', `Use at least ${LEAST} characters.`);
+    if (fresh !== again) throw refusal('again', 'The passwords do not match.');
     await context.rest.post('/api/v1/auth/password', { current, new: fresh }).catch((error) => {
       if (error.code === 'wrong_password') error.path = 'current';
       throw error;
     });
     return { current: '', new: '', again: '' };
-  }, 'Changed. Other devices are logged out.');
+  }, 'Password changed. Your other devices are logged out.');
   form.heard(() => context.changed());
-  const { bar, submit } = saveBar(form, { save, verb: 'Change the password' });
+  const { bar, submit } = saveBar(form, { save, verb: 'Change password' });
   const secret = (path, label, autocomplete, hint) => text(form, path, {
     label,
     hint,
@@ -33,7 +33,7 @@ export function open(context) {
   return {
     root: pane({
       title: 'Your account',
-      lead: 'What others see of you, and how you log in.',
+      lead: 'Your profile, and the password you log in with.',
       submit,
       bar,
       body: [
@@ -43,9 +43,9 @@ export function open(context) {
           el('dt', {}, 'Role'), el('dd', {}, operator.role[0].toUpperCase() + operator.role.slice(1)),
           el('dt', {}, 'Workspace'), el('dd', {}, workspace.name)),
         el('h3', {}, 'Password'),
-        secret('current', 'Password now', 'current-password'),
-        secret('new', 'New password', 'new-password', `At least ${LEAST} characters. A sentence is good.`),
-        secret('again', 'New password again', 'new-password'),
+        secret('current', 'Current password', 'current-password'),
+        secret('new', 'New password', 'new-password', `At least ${LEAST} characters. A sentence works well.`),
+        secret('again', 'Repeat new password', 'new-password'),
       ],
     }),
     unsaved: () => form.changes.length,

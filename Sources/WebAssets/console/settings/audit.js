@@ -5,7 +5,7 @@ import { sentence } from '../shell/rest.js';
 import { pane } from './pane.js';
 import { moment } from './times.js';
 
-const ACTORS = { api_key: 'An API key', command: 'The command line', rule: 'A rule' };
+const ACTORS = { api_key: 'API key', command: 'Command line', rule: 'Auto-reply rule' };
 
 /** `member.updated` as words. */
 const words = (action) => {
@@ -26,14 +26,14 @@ function gist(details = {}) {
 export async function open(context) {
   const members = new Map();
   const body = el('tbody');
-  const more = el('button.button', { type: 'button' }, 'Show older ones');
+  const more = el('button.button', { type: 'button' }, 'Show older entries');
   const trouble = el('p.trouble-line', { role: 'alert', hidden: true });
-  const empty = el('div.empty', { hidden: true }, icon('file'), el('b', {}, 'Nothing is in the log yet'),
-    el('p', {}, 'Changes of settings, members, keys and webhooks appear here.'));
+  const empty = el('div.empty', { hidden: true }, icon('file'), el('b', {}, 'No entries yet'),
+    el('p', {}, 'Changes to settings, members, keys and webhooks appear here.'));
   const table = el(
     'table.log-table',
     {},
-    el('thead', {}, el('tr', {}, ...['When', 'Who', 'What', 'Details'].map((name) => el('th', {
+    el('thead', {}, el('tr', {}, ...['Time', 'Who', 'Action', 'Details'].map((name) => el('th', {
       scope: 'col' }, name)))),
     body,
   );
@@ -41,7 +41,7 @@ export async function open(context) {
 
   const who = ({ actor, actor_id: id, actor_name: name }) => {
     if (actor && typeof actor === 'object') return actor.name ?? ACTORS[actor.kind] ?? actor.kind;
-    return name ?? members.get(id) ?? ACTORS[actor] ?? 'Somebody who left';
+    return name ?? members.get(id) ?? ACTORS[actor] ?? 'Former member';
   };
 
   async function load(from) {
@@ -79,7 +79,7 @@ export async function open(context) {
   return {
     root: pane({
       title: 'Audit log',
-      lead: 'Who changed what, newest first. What visitors and operators write is never in it.',
+      lead: 'Who changed what, newest first. Messages are never part of it.',
       body: [trouble, el('div.scroll', { role: 'region', tabindex: 0, 'aria-label': 'Audit log' },
         table), empty, el('div', {}, more)],
     }),

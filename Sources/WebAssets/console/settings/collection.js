@@ -113,7 +113,7 @@ class Collection {
     rows.replaceChildren(...shown.map(({ item, row }) => this.#line(item, row)));
     if (held) /** @type {HTMLElement?} */ (rows.querySelector(`a[href="${held}"]`))?.focus();
     if (!shown.length) {
-      rows.append(wanted ? el('li.none', {}, 'Nothing like that is here.') : this.#none());
+      rows.append(wanted ? el('li.none', {}, 'No matches.') : this.#none());
     }
     const last = on.below?.(all) ?? [];
     // what is there stays: a frame that is put in again begins anew
@@ -143,7 +143,7 @@ class Collection {
           el('b', { dir: 'auto' }, row.title),
           row.meta && el('span.item-meta', { dir: 'auto' }, row.meta),
         ),
-        isDirty ? el('span.mark', {}, 'not saved') : null,
+        isDirty ? el('span.mark', {}, 'unsaved') : null,
         row.side && el('span.item-side', {}, row.side),
       ),
       row.tools,
@@ -214,8 +214,8 @@ class Collection {
     return el(
       'div.empty',
       {},
-      el('b', {}, `There is no such ${this.#on.noun}`),
-      el('p', {}, 'It was removed, or the address is wrong.'),
+      el('b', {}, `This ${this.#on.noun} does not exist`),
+      el('p', {}, 'It was deleted, or the link is wrong.'),
       el('a.button', { href: this.#base }, 'Back to the list'),
     );
   }
@@ -226,7 +226,7 @@ class Collection {
     const form = new Form(this.#values(item), {
       keep: `${this.#context.session().operator.id}:${on.name}:${isNew ? NEW : on.key(item)}`,
       locked: this.#mayWrite ? ''
-        : on.locked ?? 'You can look at this. Administrators and owners change it.',
+        : on.locked ?? 'View only. Administrators and owners can change this.',
     });
     const editor = { root: el('div.editor-place'), form, item, reload: () => this.reload() };
     const heading = el('h2', { tabindex: -1, dir: 'auto' }, isNew ? on.make ?? `New ${on.noun}`
@@ -251,7 +251,7 @@ class Collection {
     const on = this.#on;
     const more = [];
     if (!isNew && this.#mayWrite && on.remove) {
-      const [words, question] = on.removal ?? ['Delete', () => 'For good?'];
+      const [words, question] = on.removal ?? ['Delete', () => 'Delete permanently?'];
       more.push(sure(words, question(editor.item), () => this.#drop(editor)));
     }
     if (!on.save || !isNew && on.fixed) {
@@ -307,7 +307,7 @@ class Collection {
     const done = el('button.button.primary', {
       type: 'button',
       click: () => { this.#secrets.delete(key); this.#show(this.#current); },
-    }, 'I have it');
+    }, 'I have copied it');
     const once = el('div.settings.once', { role: 'status' }, node, el('p', {}, done));
     this.#secrets.set(key, once);
     if (this.#current !== key) return;

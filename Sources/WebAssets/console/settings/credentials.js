@@ -12,10 +12,10 @@ export function open(context) {
   return collection(context, {
     name: 'credentials',
     title: 'Credentials',
-    lead: 'Secrets of other services, such as a channel or a mailer. They are encrypted, and nobody can read them back.',
+    lead: 'Secrets for other services, such as a messaging channel. They are stored encrypted and are never shown again.',
     noun: 'credential',
     look: 'shield',
-    empty: ['No credential yet', 'Add one when a service asks for a secret of yours.'],
+    empty: ['No credentials yet', 'Add one when Chirrup needs to log in to another service.'],
     locked: lockedFor(context),
     load: () => every(context.rest, 'credentials', 'credentials'),
     key: ({ provider, name }) => name && name !== 'default' ? `${provider}:${name}` : provider,
@@ -25,14 +25,14 @@ export function open(context) {
     row: (item) => ({
       title: item.provider,
       meta: item.name === 'default' ? '' : item.name,
-      side: el('span.meta', {}, `written ${ago(item.updated_at)}`),
+      side: el('span.meta', {}, `updated ${ago(item.updated_at)}`),
     }),
     fields: (form, item, isNew) => [
-      isNew && text(form, 'provider', { label: 'Service', hint: 'In small letters, like line or telegram.', max: 64, code: true }),
-      isNew && text(form, 'name', { label: 'Name', hint: 'If you have several of one service.', max: 100 }),
+      isNew && text(form, 'provider', { label: 'Service', hint: 'In lower case, for example line or telegram.', max: 64, code: true }),
+      isNew && text(form, 'name', { label: 'Name', hint: 'If you have several for one service.', max: 100 }),
       text(form, 'secret', {
         label: isNew ? 'Secret' : 'New secret',
-        hint: isNew ? '' : 'The one that is kept is not shown. Writing another replaces it.',
+        hint: isNew ? '' : 'The current secret is not shown. Enter a new one to replace it.',
         type: 'password',
         autocomplete: 'new-password',
         secret: true,
@@ -43,20 +43,20 @@ export function open(context) {
       const provider = isNew ? form.now.provider.trim().toLowerCase() : item.provider;
       const name = (isNew ? form.now.name.trim() : item.name) || 'default';
       if (!/^[a-z][a-z0-9_-]{0,63}$/.test(provider)) {
-        throw refusal('provider', 'Small letters, digits, - and _; it begins with a letter.');
+        throw refusal('provider', 'Use lower-case letters, digits, - and _, starting with a letter.');
       }
-      if (!form.now.secret) throw refusal('secret', 'Write the secret.');
+      if (!form.now.secret) throw refusal('secret', 'Enter the secret.');
       // writing one that is there would replace what something may depend on
       const answer = await context.rest.put(`credentials/${part(provider)}`, {
         ...(name !== 'default' && { name }),
         secret: form.now.secret,
       }, isNew).catch(taken(name === 'default' ? 'provider' : 'name',
-        'There is one already. Open it to replace its secret.'));
+        'This credential already exists. Open it to replace its secret.'));
       return { provider, name, updated_at: new Date().toISOString(), ...answer?.credential };
     },
-    saved: 'Replaced',
+    saved: 'Secret replaced',
     remove: ({ provider, name }) => context.rest.remove(`credentials/${part(provider)}${
       name && name !== 'default' ? `?name=${part(name)}` : ''}`),
-    removal: ['Delete', ({ provider }) => `Delete it? What needs ${provider} stops.`],
+    removal: ['Delete', ({ provider }) => `Delete it? Whatever uses ${provider} stops working.`],
   });
 }

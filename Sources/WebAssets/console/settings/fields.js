@@ -171,7 +171,7 @@ export function toggle(form, path, { label, hint, read = (value) => value !== fa
 export function sure(words, question, act) {
   const first = el('button.button.quiet.risky', { type: 'button' }, words);
   const yes = el('button.button.danger', { type: 'button' }, words);
-  const no = el('button.button.quiet', { type: 'button' }, 'Keep');
+  const no = el('button.button.quiet', { type: 'button' }, 'Cancel');
   const asked = el('span.sure', { role: 'group', hidden: true }, el('span', {}, question), yes, no);
   const root = el('span.sure-place', {}, first, asked);
   const ask = (now) => {
@@ -201,7 +201,7 @@ export function copyable(value, words) {
       await navigator.clipboard.writeText(typeof value === 'function' ? value() : value);
       told.textContent = 'Copied';
     } catch {
-      told.textContent = 'This browser does not let us copy. Select the text and copy it.';
+      told.textContent = 'Your browser blocked copying. Select the text and copy it.';
     }
     setTimeout(() => { told.textContent = ''; }, 4000);
   };

@@ -29,10 +29,10 @@ export function local(zone, at = new Date()) {
 
 /** What these hours mean at this moment, as a sentence. */
 export function meaning({ always, time_zone: zone, days, holidays }, at = new Date()) {
-  if (always) return 'Open at all hours: visitors can always write to you.';
-  if (!days.length) return 'No day has hours, so you are never open.';
+  if (always) return 'Visitors can write to you at any time.';
+  if (!days.length) return 'No opening hours are set, so you are never open.';
   let now;
-  try { now = local(zone, at); } catch { return 'This time zone is not known here.'; }
+  try { now = local(zone, at); } catch { return 'Your browser does not know this time zone.'; }
   const off = holidays.includes(now.date);
   const before = now.day === 1 ? 7 : now.day - 1;
   const open = !off && days.find(({ day, from, to }) => {
@@ -48,7 +48,7 @@ export function meaning({ always, time_zone: zone, days, holidays }, at = new Da
       .sort((one, other) => one.from.localeCompare(other.from))[0];
     if (!next) continue;
     const when = ahead === 0 ? 'today' : ahead === 1 ? 'tomorrow' : `on ${nameOf(then.day)}`;
-    return `It is ${now.time} there: closed${off ? ', a day off' : ''}. Opens ${when} at ${next.from}.`;
+    return `It is ${now.time} there: closed${off ? ' (day off)' : ''}. Opens ${when} at ${next.from}.`;
   }
   return `It is ${now.time} there: closed.`;
 }
@@ -57,14 +57,14 @@ export function meaning({ always, time_zone: zone, days, holidays }, at = new Da
 function checked(hours) {
   for (const { day, from, to } of hours.days) {
     if (!from || !to || from === to) {
-      throw refusal('hours.days', `${nameOf(day)}: write when it begins and when it ends.`);
+      throw refusal('hours.days', `${nameOf(day)}: enter a start and an end time.`);
     }
   }
   for (const day of DAYS) {
     const own = hours.days.filter((one) => one.day === day).sort(byTime);
     const before = (at) => own[at - 1];
     if (own.some(({ from }, at) => at && (from < before(at).to || before(at).to < before(at).from))) {
-      throw refusal('hours.days', `${nameOf(day)}: two times overlap.`);
+      throw refusal('hours.days', `${nameOf(day)}: these times overlap.`);
     }
   }
   const holidays = [...new Set(hours.holidays.filter(Boolean))].sort();
@@ -97,13 +97,13 @@ export async function open(context) {
   inner.append(
     select(form, 'hours.time_zone', {
       label: 'Time zone',
-      hint: 'Of these hours, and of the days in Analytics.',
+      hint: 'For these hours, and for the days in Analytics.',
       options: names,
     }),
     days(form),
     list(form, 'hours.holidays', {
       label: 'Days off',
-      hint: 'Closed all day, whatever the weekday says.',
+      hint: 'Closed all day, on any weekday.',
       add: 'Add a day off',
       row: 'Day off',
       fixed: true,
@@ -116,14 +116,14 @@ export async function open(context) {
   follow();
   return {
     root: pane({
-      title: 'Hours',
-      lead: 'When somebody answers. Outside of them visitors read your away message, or the offline form.',
+      title: 'Business hours',
+      lead: 'When your team replies. Outside these hours visitors see your away message or the offline form.',
       submit,
       bar,
       body: [
         choice(form, 'hours.always', {
-          label: 'Somebody answers',
-          options: [[true, 'At all hours'], [false, 'At these hours']],
+          label: 'Availability',
+          options: [[true, 'Always open'], [false, 'At set hours']],
         }),
         told,
         inner,
@@ -188,9 +188,9 @@ function days(form) {
     };
     const more = el('button.link.quiet-link', {
       type: 'button',
-      'aria-label': `Another time on ${nameOf(day)}`,
+      'aria-label': `Add hours on ${nameOf(day)}`,
       click: () => set([...all(), { day, from: own.at(-1).to, to: '20:00' }], true),
-    }, 'Another time');
+    }, 'Add hours');
     return el(
       'div.weekday',
       { role: 'group', 'aria-label': nameOf(day) },

@@ -10,8 +10,8 @@ import { gist } from './replies.js';
 import { cell, list, pick } from './rows.js';
 import { isAdmin } from './pane.js';
 
-const KINDS = [['contains', 'Contains'], ['exact', 'Is exactly'], ['starts_with', 'Begins with'], ['regex', 'Pattern']];
-const SAYS = { contains: 'contains', exact: 'is exactly', starts_with: 'begins with', regex: 'fits the pattern' };
+const KINDS = [['contains', 'Contains'], ['exact', 'Is exactly'], ['starts_with', 'Starts with'], ['regex', 'Pattern']];
+const SAYS = { contains: 'contains', exact: 'is exactly', starts_with: 'starts with', regex: 'matches the pattern' };
 
 /** As the gateway compares: capital letters and spaces at the ends do not count. */
 const folded = (words) => words.normalize('NFKC').trim().toLowerCase();
@@ -33,11 +33,11 @@ function readable(pattern) {
 
 /** An intent as it is sent; what cannot be meant is refused. */
 function checked({ keyword, match_kind: kind, replies, position, is_enabled: isEnabled }, name) {
-  if (!name) throw refusal('name', 'It needs a name.');
-  if (/[/\\]/.test(name)) throw refusal('name', 'A name without slashes.');
-  if (!keyword.trim()) throw refusal('keyword', 'Which words does it answer?');
+  if (!name) throw refusal('name', 'Enter a name.');
+  if (/[/\\]/.test(name)) throw refusal('name', 'Use a name without slashes.');
+  if (!keyword.trim()) throw refusal('keyword', 'Enter the words to match.');
   const clean = replies.filter((reply) => reply.object || reply.text?.trim());
-  if (!clean.length) throw refusal('replies', 'Write an answer, or choose a canned reply.');
+  if (!clean.length) throw refusal('replies', 'Add a reply, or choose a canned reply.');
   return { name, keyword: keyword.trim(), match_kind: kind, replies: clean, position,
     is_enabled: isEnabled };
 }
@@ -46,7 +46,7 @@ function checked({ keyword, match_kind: kind, replies, position, is_enabled: isE
 function answer(form, objects, reply, change) {
   const kinds = [['text', 'Text'], ['object', 'Canned reply']];
   const kind = 'object' in reply ? 'object' : 'text';
-  const other = pick('Answers with', kind, kinds, (wanted) => change({
+  const other = pick('Reply with', kind, kinds, (wanted) => change({
     text: wanted === 'text' ? '' : undefined,
     object: wanted === 'object' ? objects[0]?.object_id ?? '' : undefined,
     redraw: true,
@@ -58,7 +58,7 @@ function answer(form, objects, reply, change) {
   const names = objects.map((object) => [object.object_id,
     `${object.shortcut ? `/${object.shortcut}` : object.object_id}: ${gist(object).slice(0, 60)}`]);
   if (!objects.some(({ object_id: id }) => id === reply.object)) {
-    names.unshift([reply.object, reply.object ? `${reply.object} (removed)` : 'Choose one']);
+    names.unshift([reply.object, reply.object ? `${reply.object} (deleted)` : 'Choose one']);
   }
   return [other, pick('Canned reply', reply.object, names, (object) => change({ object }), {
     locked: form.locked })];
@@ -66,24 +66,24 @@ function answer(form, objects, reply, change) {
 
 const fields = (form, isNew, objects) => [
   isNew
-    ? text(form, 'name', { label: 'Name', hint: 'For you. It cannot be changed later.', max: 100 })
+    ? text(form, 'name', { label: 'Name', hint: 'Only your team sees it. It cannot be changed later.', max: 100 })
     : null,
-  choice(form, 'match_kind', { label: 'What the visitor writes', options: KINDS }),
+  choice(form, 'match_kind', { label: 'The visitor’s message', options: KINDS }),
   text(form, 'keyword', {
-    label: 'Words',
-    hint: 'Capital letters do not count. A pattern is a regular expression.',
+    label: 'Words to match',
+    hint: 'Upper and lower case are the same. A pattern is a regular expression.',
     max: 500,
   }),
   list(form, 'replies', {
-    label: 'Answers',
-    hint: 'All of them, in this order.',
-    add: 'Add an answer',
-    row: 'Answer',
+    label: 'Replies',
+    hint: 'All of them are sent, in this order.',
+    add: 'Add a reply',
+    row: 'Reply',
     max: 5,
     blank: () => ({ text: '' }),
     draw: (reply, change) => answer(form, objects(), reply, change),
   }),
-  toggle(form, 'is_enabled', { label: 'Answers', hint: 'Off: it stays here and answers nothing' }),
+  toggle(form, 'is_enabled', { label: 'Active', hint: 'Off: the rule is kept, but never replies' }),
 ].filter(Boolean);
 
 /** Order acts at once: what moves and what it moves past change places. */
@@ -119,16 +119,16 @@ function order(context, all, item, moved) {
 function judged(words, all, objects) {
   if (!words.trim()) {
     return [el('p.hint', {},
-      'Tried here with the saved intents; nothing is sent. Visitors are answered by the gateway.')];
+      'Tests your saved rules in this browser. Nothing is sent.')];
   }
   const found = all.find((item) => item.is_enabled && fits(item, words));
   const off = all.find((item) => !item.is_enabled && fits(item, words));
   if (!found) {
     const foreign = all.filter((item) => item.match_kind === 'regex' && !readable(item.keyword));
     return [el('p', {}, [
-      'Nothing answers this. It waits for an operator.',
-      off && `“${off.name}” would fit, but it is off.`,
-      foreign.length && `The pattern of “${foreign[0].name}” cannot be tried in a browser.`,
+      'No rule matches. The message waits for an operator.',
+      off && `“${off.name}” would match, but it is off.`,
+      foreign.length && `The pattern of “${foreign[0].name}” cannot be tested in a browser.`,
     ].filter(Boolean).join(' '))];
   }
   const lines = found.replies.map((reply) => {
@@ -136,7 +136,7 @@ function judged(words, all, objects) {
     return el('p.bubble', { dir: 'auto' }, reply.text ?? (object ? gist(object) : reply.object));
   });
   return [el('p', {}, el('b', {}, found.name),
-    ` answers: it ${SAYS[found.match_kind]} “${found.keyword}”.`), ...lines];
+    ` replies: the message ${SAYS[found.match_kind]} “${found.keyword}”.`), ...lines];
 }
 
 export async function open(context) {
@@ -156,11 +156,11 @@ export async function open(context) {
 
   const page = await collection(context, {
     name: 'intents',
-    title: 'Intents',
-    lead: 'Answers by themselves, while no operator has the conversation. The first that fits answers.',
-    noun: 'intent',
+    title: 'Auto-reply rules',
+    lead: 'Automatic replies while no operator is assigned. The first matching rule answers.',
+    noun: 'rule',
     look: 'chat',
-    empty: ['No intent yet', 'Answer “where is my order” once, here.'],
+    empty: ['No rules yet', 'Start with a question you answer often, such as “Where is my order?”.'],
     load: async () => (all = (await every(context.rest, 'intents', 'intents')).sort(
       (one, other) => one.position - other.position || one.name.localeCompare(other.name),
     )),

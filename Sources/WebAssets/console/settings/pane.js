@@ -24,4 +24,4 @@ export const isAdmin = (context) => context.session().operator.role !== 'agent';
 
 /** Why an agent cannot change this, or ''. */
 export const lockedFor = (context) => isAdmin(context) ? ''
-  : 'You can look at this. Administrators and owners change it.';
+  : 'View only. Administrators and owners can change this.';

@@ -10,12 +10,12 @@ const MENU = [
   ['Workspace', [
     ['appearance', 'Appearance', 'eye', () => import('./appearance.js')],
     ['members', 'Members', 'users', () => import('./members.js')],
-    ['hours', 'Hours', 'clock', () => import('./hours.js')],
+    ['hours', 'Business hours', 'clock', () => import('./hours.js')],
     ['queue', 'Queue', 'inbox', () => import('./queue.js')],
   ]],
-  ['Answers', [
+  ['Replies', [
     ['replies', 'Canned replies', 'bolt', () => import('./replies.js')],
-    ['intents', 'Intents', 'chat', () => import('./intents.js')],
+    ['intents', 'Auto-reply rules', 'chat', () => import('./intents.js')],
     ['menus', 'Menus', 'menu', () => import('./menus.js')],
     ['messages', 'Messages and forms', 'note', () => import('./messages.js')],
   ]],
@@ -131,7 +131,7 @@ function failed(name, error, again) {
     'main.empty',
     { 'aria-label': words },
     icon(error.status === 403 ? 'lock' : 'nowifi'),
-    el('b', {}, error.status === 403 ? `${words} are for administrators` : `No ${words.toLowerCase()} to show`),
+    el('b', {}, error.status === 403 ? `${words}: administrators only` : `${words} could not be loaded`),
     el('p', {}, sentence(error)),
     el('button.button', { type: 'button', click: again }, 'Try again'),
   );

@@ -11,24 +11,24 @@ import { lockedFor } from './pane.js';
 import { ago, moment } from './times.js';
 
 const EVENTS = [
-  ['conversation.created', 'A conversation begins'], ['message.created', 'A message is written'],
-  ['conversation.claimed', 'Somebody claims it'], ['conversation.assigned', 'It is assigned'],
-  ['conversation.transferred', 'It is transferred'], ['conversation.unassigned', 'It waits again'],
-  ['conversation.handover', 'A person is asked for'], ['conversation.closed', 'It is closed'],
-  ['conversation.reopened', 'It is reopened'], ['rating.created', 'A visitor rates it'],
-  ['visitor.created', 'A visitor is new'],
+  ['conversation.created', 'Conversation started'], ['message.created', 'Message sent'],
+  ['conversation.claimed', 'Conversation claimed'], ['conversation.assigned', 'Conversation assigned'],
+  ['conversation.transferred', 'Conversation transferred'], ['conversation.unassigned', 'Conversation back in the queue'],
+  ['conversation.handover', 'Operator requested'], ['conversation.closed', 'Conversation closed'],
+  ['conversation.reopened', 'Conversation reopened'], ['rating.created', 'Conversation rated'],
+  ['visitor.created', 'New visitor'],
 ];
 const AGAIN = 3000; // ms until a log with something that waits is asked for again
-const STATES = { pending: 'Waits', delivered: 'Delivered', failed: 'Failed' };
+const STATES = { pending: 'Pending', delivered: 'Delivered', failed: 'Failed' };
 
 export function open(context) {
   return collection(context, {
     name: 'webhooks',
     title: 'Webhooks',
-    lead: 'Tell other systems what happens. Deliveries are signed, repeated until they arrive, and in order.',
+    lead: 'Notify other systems of events. Deliveries are signed, in order, and retried if they fail.',
     noun: 'webhook',
     look: 'ext',
-    empty: ['No webhook yet', 'Add the address of a system that should know what happens here.'],
+    empty: ['No webhooks yet', 'Add the URL of a system that should receive events.'],
     locked: lockedFor(context),
     load: () => every(context.rest, 'webhooks', 'webhooks'),
     key: ({ id }) => id,
@@ -44,17 +44,17 @@ export function open(context) {
     fields: (form, item, isNew, editor) => {
       const more = item.events.filter((event) => !EVENTS.some(([key]) => key === event));
       return [
-        text(form, 'url', { label: 'Address', hint: 'Beginning with https://. Addresses of your own network are refused.', type: 'url', code: true, max: 2048 }),
-        checks(form, 'events', { label: 'What it is told', hint: 'Nothing ticked means everything.',
+        text(form, 'url', { label: 'URL', hint: 'Starts with https://. Addresses in a private network are refused.', type: 'url', code: true, max: 2048 }),
+        checks(form, 'events', { label: 'Events', hint: 'Select none to receive all events.',
           options: [...EVENTS, ...more.map((event) => [event, event])] }),
-        toggle(form, 'is_enabled', { label: 'Delivers', hint: 'Off: what happens meanwhile is not told later' }),
+        toggle(form, 'is_enabled', { label: 'Active', hint: 'Off: events are skipped, and not sent later' }),
         !isNew && deliveries(context, item, editor),
       ].filter(Boolean);
     },
     async save(form, item, isNew) {
       const { url, events, is_enabled: isEnabled } = form.now;
       if (!/^https?:\/\/[^\s/]+/.test(url.trim())) {
-        throw refusal('url', 'This is not an address. Begin with https://.');
+        throw refusal('url', 'Enter a URL that starts with https://.');
       }
       const body = { url: url.trim(), events, is_enabled: isEnabled };
       if (isNew) {
@@ -69,16 +69,16 @@ export function open(context) {
       'div.field',
       {},
       el('h2', {}, `The secret for ${hostOf(item.url)}`),
-      el('p', {}, 'With it your system checks that a delivery comes from here. It is shown once.'),
+      el('p', {}, 'Use it to verify that deliveries come from Chirrup. Copy it now: it is shown only once.'),
       el('pre.code', { 'aria-label': 'Secret' }, secret),
-      copyable(secret, 'Copy the secret'),
+      copyable(secret, 'Copy secret'),
     ),
     remove: ({ id }) => context.rest.remove(`webhooks/${id}`),
-    removal: ['Delete', ({ url }) => `Delete ${hostOf(url)}? What waits for it is dropped.`],
+    removal: ['Delete', ({ url }) => `Delete ${hostOf(url)}? Pending deliveries are dropped.`],
   });
 }
 
-const kinds = (count) => !count ? 'Everything' : count === 1 ? '1 kind' : `${count} kinds`;
+const kinds = (count) => !count ? 'All events' : count === 1 ? '1 event' : `${count} events`;
 
 function hostOf(url) {
   try { return new URL(url).host; } catch { return url; }
@@ -134,9 +134,9 @@ function deliveries(context, { id }, { form }) {
       acts && one.status !== 'pending' && el('button.button.quiet', {
         type: 'button',
         'aria-label': `Send ${one.event} of ${moment(one.created_at)} again`,
-        click: () => act(`deliveries/${one.id}/redeliver`, 'It is sent again, under the same id.'),
+        click: () => act(`deliveries/${one.id}/redeliver`, 'Queued again, with the same ID.'),
       }, 'Send again'),
-    ))) : el('p.hint', {}, 'Nothing was delivered yet. Send a test to see whether it arrives.'));
+    ))) : el('p.hint', {}, 'No deliveries yet. Send a test to check the connection.'));
   }
 
   load();
@@ -144,9 +144,9 @@ function deliveries(context, { id }, { form }) {
     'section.field',
     { 'aria-label': 'Deliveries' },
     el('div.label-line', {}, el('span.label', {}, 'Deliveries'), el('span.grow'),
-      el('button.button.quiet', { type: 'button', click: load }, icon('reload', 'small'), 'Look again'),
+      el('button.button.quiet', { type: 'button', click: load }, icon('reload', 'small'), 'Refresh'),
       acts && el('button.button', { type: 'button',
-        click: () => act('test', 'A test is on its way.') }, 'Send a test')),
+        click: () => act('test', 'Test queued. Its result appears below.') }, 'Send test')),
     told,
     place,
   );

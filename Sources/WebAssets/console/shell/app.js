@@ -331,11 +331,11 @@ export class App {
       const taken = (await api.next()).conversation;
       inbox.put(taken);
       if (pane.arrive(taken.id)) this.go(taken.id);
-      else this.#notice(`${nameOf(taken)} is yours, too.`);
+      else this.#notice(`${nameOf(taken)} is also assigned to you.`);
     } catch (failure) {
       const error = /** @type {any} */ (failure);
-      const words = error.code === 'queue_empty' ? 'Nobody waits.'
-        : error.status ? error.message : 'The server does not answer. Nobody was taken.';
+      const words = error.code === 'queue_empty' ? 'The queue is empty.'
+        : error.status ? error.message : 'The server is not responding. No conversation was claimed.';
       if (pane.strand(words)) return;
       if (pane.isExpecting) { pane.show(before); this.render(); }
       this.#notice(words);
@@ -347,13 +347,13 @@ export class App {
   /** For ten seconds it can be taken back, also from another conversation. @param {string} id */
   #closed(id) {
     const row = this.inbox.rows.get(id);
-    this.undo.offer(`You closed ${row ? nameOf(row) : 'the conversation'}.`, async () => {
+    this.undo.offer(`Conversation${row ? ` with ${nameOf(row)}` : ''} closed.`, async () => {
       try {
         this.inbox.put((await api.reopen(id)).conversation);
         this.take(id);
       } catch (failure) {
         const { status, message } = /** @type {any} */ (failure);
-        this.#notice(status ? message : 'The server does not answer. It is still closed.');
+        this.#notice(status ? message : 'The server is not responding. It is still closed.');
       }
     });
   }
@@ -378,8 +378,8 @@ export class App {
     const { length } = this.outbox.waiting;
     await api.logout().catch(() => {});
     api.know(false);
-    const words = length === 1 ? 'One reply waits' : `${length} replies wait`;
-    const more = length ? ` ${words} on this device until you log in again.` : '';
+    const words = length === 1 ? '1 unsent reply is' : `${length} unsent replies are`;
+    const more = length ? ` ${words} kept on this device and sent at your next login.` : '';
     this.#end(`You are logged out.${more}`);
   }
 

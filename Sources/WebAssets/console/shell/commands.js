@@ -52,19 +52,19 @@ export function acts(app) {
  */
 export function commands({ acts: act }) {
   return [
-    ['Take the longest waiting', 'N', act.n],
+    ['Claim the next conversation', 'N', act.n],
     ['Claim this conversation', 'C', act.c],
     ['Transfer this conversation', 'T', act.t],
     ['Close this conversation', 'E', act.e],
     ['Reopen this conversation', 'O', act.o],
-    ['Tags', 'L', act.l],
+    ['Edit tags', 'L', act.l],
     ['Write a note', 'I', act.i],
-    ['Show who waits', 'G W', act.go.w],
+    ['Show waiting conversations', 'G W', act.go.w],
     ['Show my conversations', 'G M', act.go.m],
     ['Show all open conversations', 'G A', act.go.a],
     ['Show closed conversations', 'G C', act.go.c],
-    ['Settings', '', () => { location.hash = '/settings'; }],
-    ['Keyboard', '?', act.help],
+    ['Open settings', '', () => { location.hash = '/settings'; }],
+    ['Keyboard shortcuts', '?', act.help],
   ];
 }
 

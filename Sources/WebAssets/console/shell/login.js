@@ -35,7 +35,7 @@ class Login {
     this.#password = this.#passwordField();
     this.#eye = el('button.icon-button.eye', {
       type: 'button',
-      'aria-label': 'Show what is typed',
+      'aria-label': 'Show password',
       'aria-pressed': 'false',
       click: () => this.#reveal(),
     }, icon('eye'));
@@ -130,12 +130,12 @@ class Login {
     const address = email.value.trim();
     if (!/^\S+@\S+$/.test(address)) {
       this.#complain(email, this.#emailProblem, address
-        ? 'This is not an email address.' : 'Write your email address.');
+        ? 'Enter a valid email address.' : 'Enter your email address.');
       email.focus();
       return false;
     }
     if (!password.value) {
-      this.#complain(password, this.#problem, 'Write your password.');
+      this.#complain(password, this.#problem, 'Enter your password.');
       password.focus();
       return false;
     }
@@ -171,8 +171,8 @@ class Login {
   #refused(error) {
     const password = this.#password;
     if (error.status === 429) return this.#pause(error);
-    const words = error.status === 401 ? 'Email and password do not match.'
-      : !error.status ? 'The server does not answer. Check the connection and try again.'
+    const words = error.status === 401 ? 'Incorrect email or password. Try again.'
+      : !error.status ? 'The server is not responding. Check your connection and try again.'
       : error.message;
     this.#complain(password, this.#problem, words);
     if (error.status !== 401) password.removeAttribute('aria-invalid');
@@ -185,7 +185,7 @@ class Login {
     const [password, button] = [this.#password, this.#button];
     const seconds = Number(/(\d+)\s*s\b/.exec(error.message)?.[1] ?? PAUSE);
     const until = Date.now() + seconds * 1000;
-    const words = 'Too many tries from here. After the pause you can try again.';
+    const words = 'Too many failed attempts. Wait, then try again.';
     this.#complain(password, this.#problem, words);
     password.removeAttribute('aria-invalid');
     const tick = () => {

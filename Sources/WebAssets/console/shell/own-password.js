@@ -35,11 +35,11 @@ function secret(id, label, autocomplete, input) {
 export function choosePassword(given, done, leave) {
   const problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
   const calm = () => complain(null, '');
-  const current = secret('current', 'Password now', 'current-password', calm);
+  const current = secret('current', 'Current password', 'current-password', calm);
   const fresh = secret('new', 'New password', 'new-password', calm);
-  const again = secret('again', 'New password again', 'new-password', calm);
+  const again = secret('again', 'Repeat new password', 'new-password', calm);
   const controls = [current.control, fresh.control, again.control];
-  const button = el('button.button.primary', { type: 'submit' }, 'Change the password');
+  const button = el('button.button.primary', { type: 'submit' }, 'Change password');
   let busy = false;
 
   function complain(control, words) {
@@ -54,11 +54,11 @@ export function choosePassword(given, done, leave) {
     if (busy) return;
     const old = given || current.control.value;
     const { value } = fresh.control;
-    if (!old) return complain(current.control, 'Write the password that you were given.');
-    if ([...value].length < LEAST) return complain(fresh.control, `At least ${LEAST} characters.`);
-    if (value === old) return complain(fresh.control, 'Choose another one than you were given.');
+    if (!old) return complain(current.control, 'Enter the password you were given.');
+    if ([...value].length < LEAST) return complain(fresh.control, `Use at least ${LEAST} characters.`);
+    if (value === old) return complain(fresh.control, 'Choose a password that is not the one you were given.');
     if (value !== again.control.value) {
-      return complain(again.control, 'The two are not the same.');
+      return complain(again.control, 'The passwords do not match.');
     }
     busy = true;
     button.setAttribute('aria-disabled', 'true');
@@ -68,7 +68,7 @@ export function choosePassword(given, done, leave) {
     } catch (error) {
       if (error.status === 401) return leave('Your session ended. Log in again.');
       complain(fresh.control, error.status ? error.message
-        : 'The server does not answer. Check the connection and try again.');
+        : 'The server is not responding. Check your connection and try again.');
     }
     busy = false;
     button.removeAttribute('aria-disabled');
@@ -82,8 +82,8 @@ export function choosePassword(given, done, leave) {
       { 'aria-labelledby': 'own-title', submit, novalidate: true },
       el('span.logo', {}, icon('swift')),
       el('h1', { id: 'own-title' }, 'Choose your password'),
-      el('p.hint', {}, 'Somebody else knows the one you were given. '
-        + `Yours has at least ${LEAST} characters; a sentence is good.`),
+      el('p.hint', {}, 'Someone else knows the password you were given. '
+        + `Use at least ${LEAST} characters; a sentence works well.`),
       !given && current.root,
       fresh.root,
       again.root,

@@ -131,8 +131,8 @@ export class Composer {
     ));
     this.root.classList.toggle('noting', kind === Kind.note);
     this.#text.placeholder = kind === Kind.note
-      ? 'Write a note. Only the team sees it'
-      : 'Write a reply. / for canned replies';
+      ? 'Note for your team only'
+      : 'Reply (/ for canned replies)';
     this.#text.value = store.get(draftKey(this.#id, kind)) ?? '';
     this.#said();
     this.#fit();
@@ -194,12 +194,12 @@ export class Composer {
     const bytes = value.length > 4000 ? new TextEncoder().encode(value).length : 0;
     const other = store.get(draftKey(this.#id, this.#kind === Kind.note ? Kind.text : Kind.note));
     this.#hint.textContent = bytes > LIMIT
-      ? `${bytes - LIMIT} bytes too long`
+      ? `${bytes - LIMIT} bytes over the limit`
       : this.#warned
       || (value
-        ? 'Draft kept on this device'
+        ? 'Draft saved on this device'
         : other
-        ? this.#kind === Kind.note ? 'A reply is begun' : 'A note is begun'
+        ? this.#kind === Kind.note ? 'Reply draft saved' : 'Note draft saved'
         : '');
   }
 
@@ -217,7 +217,7 @@ export class Composer {
     if (!body || new TextEncoder().encode(body).length > LIMIT) return;
     if (this.#kind === Kind.text && nextField(body, 0)) {
       this.#toField(0);
-      this.#warned = 'Fill the marked field first';
+      this.#warned = 'Fill in the selected field first';
       return this.#said();
     }
     if (!this.#on.send(body, this.#kind, close)) return;
@@ -258,7 +258,7 @@ export class Composer {
     this.focus();
     if (this.canned.isOpen) return this.canned.close();
     if (!this.#text.value) { this.#text.value = '/'; return this.#typed(); }
-    this.#warned = 'Canned replies begin in an empty reply';
+    this.#warned = 'Clear the reply to insert a canned one';
     this.#said();
   }
 

@@ -93,7 +93,7 @@ export class Excerpt {
       place(page);
       this.failed = '';
     } catch (error) {
-      this.failed = error.status ? error.message : 'The server does not answer.';
+      this.failed = error.status ? error.message : 'The server is not responding.';
     } finally { this.loading = false; }
     this.#changed();
   }

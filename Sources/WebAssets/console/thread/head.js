@@ -40,9 +40,9 @@ export class Head {
       el('kbd', {}, key),
     );
     this.#items = [
-      item('Tags', 'L', on.tags),
+      item('Edit tags', 'L', on.tags),
       item('Close with a reason', 'E', on.reason),
-      item('Visitor', 'V', on.visitor),
+      item('Visitor details', 'V', on.visitor),
     ];
     this.#list = el('div.pop.menu-list', { role: 'menu', id: 'more', hidden: true }, ...this.#items);
     this.#more = el(
@@ -86,7 +86,7 @@ export class Head {
       this.close,
       el(
         'button.icon-button.about',
-        { type: 'button', 'aria-label': 'Visitor', click: on.visitor },
+        { type: 'button', 'aria-label': 'Visitor details', click: on.visitor },
         icon('person'),
       ),
       menu,

@@ -8,14 +8,14 @@ import { remark, stars } from '../visitor/stars.js';
 
 const WORDS = {
   sending: 'Sending',
-  waiting: 'Waiting to be sent',
+  waiting: 'Waiting to send',
   unsure: 'Not confirmed yet',
   sent: 'Sent',
   delivered: 'Delivered',
   read: 'Read',
   today: 'Today',
   you: 'You',
-  note: 'note, only the team sees it',
+  note: 'note, visible to your team only',
 };
 speakThread(undefined, (name) => WORDS[name]);
 
@@ -49,9 +49,9 @@ function event(payload, me) {
       const from = name(payload.from);
       const to = payload.to ? name(payload.to) : 'the queue';
       if (!to) return '';
-      return from === 'you' ? `You gave this to ${to}` : `${from ?? 'It'} gave this to ${to}`;
+      return from === 'you' ? `You transferred this to ${to}` : `${from ?? 'Someone'} transferred this to ${to}`;
     }
-    case 'unassigned': return 'Its operator left; it waits again';
+    case 'unassigned': return 'Operator no longer available, back in the queue';
     case 'rated': return payload.rating ? `Rated ${payload.rating} of 5` : '';
     default: return '';
   }
@@ -60,7 +60,7 @@ function event(payload, me) {
 export const opened = ({ at, page }) => el(
   'p.event',
   {},
-  page ? 'Opened on ' : 'Opened',
+  page ? 'Started on ' : 'Conversation started',
   page && el('b', {}, page),
   ` · ${time(at)}`,
 );
@@ -80,7 +80,7 @@ export function hint({ winner, told, writer, excerpt, closed, busy, owner }, way
   if (owner) {
     return [
       face({ kind: 'operator', ...owner }, '.avatar-sm'),
-      el('p', {}, el('b', {}, `${owner.name} has this conversation.`), ' Nothing was sent.'),
+      el('p', {}, el('b', {}, `This conversation is assigned to ${owner.name}.`), ' Your message was not sent.'),
       way('Send anyway', ways.anyway),
     ];
   }
@@ -88,9 +88,9 @@ export function hint({ winner, told, writer, excerpt, closed, busy, owner }, way
   if (winner) {
     return [
       face({ kind: 'operator', ...winner }, '.avatar-sm'),
-      el('p', {}, el('b', {}, `${winner.name} was faster.`), ' The conversation is theirs.'),
-      ways.next && way('Take the next', ways.next),
-      way('Watch', ways.watch),
+      el('p', {}, el('b', {}, `${winner.name} claimed this conversation first.`), ' You can still read it.'),
+      ways.next && way('Claim next', ways.next),
+      way('Stay here', ways.watch),
     ].filter(Boolean);
   }
   if (told) return [el('p', {}, told)];
@@ -102,19 +102,19 @@ export function hint({ winner, told, writer, excerpt, closed, busy, owner }, way
       el(
         'p',
         {},
-        el('b', {}, `${name} is writing here too.`),
-        since > 2000 ? ` Began ${age(since)} ago.` : '',
+        el('b', {}, `${name} is also writing a reply.`),
+        since > 2000 ? ` Started ${age(since)} ago.` : '',
       ),
       way(`Leave it to ${name}`, ways.leave),
     ];
   }
   if (excerpt) {
     return [
-      el('p', {}, excerpt.failed || 'You read an earlier part.'),
-      way('Back to the latest', ways.latest),
+      el('p', {}, excerpt.failed || 'You are viewing older messages.'),
+      way('Jump to latest', ways.latest),
     ];
   }
-  return closed ? [el('p', {}, 'This conversation is closed. Reopen it to write again.')] : [];
+  return closed ? [el('p', {}, 'This conversation is closed. Reopen it to reply.')] : [];
 }
 
 /** No conversation is open. @param {{waiting: number, mine: number}} counts */
@@ -123,7 +123,7 @@ export function nothing({ waiting, mine }, next) {
     return [
       icon('swift'),
       el('b', {}, 'The queue is empty'),
-      el('p', {}, 'A new visitor appears here by itself, with a sound if you look elsewhere.'),
+      el('p', {}, 'New visitors appear here automatically, with a sound.'),
       mine
         ? el(
           'p.hint',
@@ -133,17 +133,17 @@ export function nothing({ waiting, mine }, next) {
           el('kbd', {}, 'M'),
           mine === 1 ? ' shows your conversation' : ` shows your ${mine} conversations`,
         )
-        : el('p.hint', {}, el('kbd', {}, '?'), ' shows the keys'),
+        : el('p.hint', {}, el('kbd', {}, '?'), ' shows all keyboard shortcuts'),
     ];
   }
   return [
     icon('swift'),
-    el('b', {}, waiting === 1 ? 'One person waits' : `${waiting} people wait`),
-    el('p', {}, 'Take the one who has waited longest.'),
+    el('b', {}, waiting === 1 ? '1 visitor is waiting' : `${waiting} visitors are waiting`),
+    el('p', {}, 'Claim the one who has waited longest.'),
     el(
       'button.button.primary',
       { type: 'button', click: next },
-      'Take the next',
+      'Claim next',
       el('kbd', {}, 'N'),
     ),
   ];
@@ -161,7 +161,7 @@ export function preview({ who, preview: text }) {
       'p.state',
       {},
       el('span.dots', { 'aria-hidden': 'true' }, el('i'), el('i'), el('i')),
-      `${name} is typing, not sent yet`,
+      `${name} is typing (not sent yet)`,
     ),
   );
 }

@@ -15,12 +15,12 @@ import { eventLine, hint, nothing, opened, preview } from './lines.js';
 import { Sheet } from './sheet.js';
 
 const CAUSES = {
-  [Fault.session_closed]: 'This conversation is closed.',
-  [Fault.no_such_session]: 'This conversation does not exist any more, or is not yours to see.',
-  [Fault.too_large]: 'Too long, the limit is 16 KB.',
-  [Fault.rejected]: 'This text cannot be stored.',
-  old: 'Not sent for a week.',
-  full: 'Too much waits to be sent. Wait, or delete some of it.',
+  [Fault.session_closed]: 'This conversation is closed. Reopen it to reply.',
+  [Fault.no_such_session]: 'This conversation no longer exists, or you do not have access to it.',
+  [Fault.too_large]: 'Too long. The limit is 16\u00a0KB.',
+  [Fault.rejected]: 'This text cannot be saved. Edit it and try again.',
+  old: 'Not sent for 7 days.',
+  full: 'Too many unsent messages. Wait, or delete some.',
 };
 
 /** Another text would be taken; an id that is in use cannot be kept either. */
@@ -99,7 +99,7 @@ export class Pane {
       ),
     );
     this.none = el('div.empty');
-    this.root = el('main.thread', { 'aria-label': 'Thread' }, this.full, this.none);
+    this.root = el('main.thread', { 'aria-label': 'Conversation' }, this.full, this.none);
     this.thread = new Thread(this.log, {
       me: on.me,
       state: (item) => on.outbox.state(item),
@@ -177,7 +177,7 @@ export class Pane {
     if (!this.isExpecting) return false;
     if (this.composer.isEmpty) return false;
     this.#stranded = true;
-    this.actions.tell(`${words} What you wrote is kept for the next one.`);
+    this.actions.tell(`${words} Your reply is kept for the next conversation.`);
     return true;
   }
 
@@ -236,7 +236,7 @@ export class Pane {
     if (entry) this.#on.outbox.remove(entry.id, entry);
     if (this.talk?.lost && (what === Event.error || what === Event.unsubscribed)) {
       this.#on.outbox.refuse(this.talk?.lost, ({ session }) => session === this.id);
-      this.actions.tell('This conversation does not exist, or it is not yours to see.');
+      this.actions.tell('This conversation no longer exists, or you do not have access to it.');
     }
     this.#on.changed();
   }
@@ -250,7 +250,7 @@ export class Pane {
     this.#row = row ?? (detail?.id === this.id ? detail : this.#row);
     const status = talk?.status || row?.status;
     const assignee = talk?.ready ? talk.assignee : row?.assignee;
-    const name = this.isExpecting ? 'The next one'
+    const name = this.isExpecting ? 'Next conversation'
       : this.#row ? nameOf(this.#row) : 'Conversation';
     this.#noteMove(status, assignee);
     this.head.render({
@@ -367,7 +367,7 @@ export class Pane {
       const part = new Excerpt(this.id, seq, talk.marks, this.#on.changed);
       const isThere = await part.load();
       if (talk !== this.talk) return;
-      if (!isThere) return this.actions.tell(`The message could not be found. ${part.failed}`);
+      if (!isThere) return this.actions.tell(`The message could not be loaded. ${part.failed}`);
       this.excerpt = part;
       this.#marked = part.hit;
     }

@@ -20,8 +20,8 @@ const reasonField = (words, hint) => [
 /** What is known of a colleague that helps to choose. */
 function state(member) {
   const open = member.load === undefined ? '' : `${member.load} open`;
-  if (member.online === false) return ['away', open].filter(Boolean).join(', ');
-  if (member.available === false) return [open, 'takes no new ones'].filter(Boolean).join(', ');
+  if (member.online === false) return ['offline', open].filter(Boolean).join(', ');
+  if (member.available === false) return [open, 'unavailable'].filter(Boolean).join(', ');
   return open;
 }
 
@@ -40,13 +40,13 @@ export async function transfer(sheet, { me, assignee, viewers }, done) {
     el('span.meta', {}, hint),
     el('input', { type: 'radio', name: 'to', value: id, required: true, 'data-name': name }),
   );
-  const queue = assignee ? [option('', 'The queue', 'whoever is free takes it')] : [];
-  people.append(...queue, el('p.meta', { role: 'status' }, 'The team is being loaded.'));
+  const queue = assignee ? [option('', 'Queue', 'next available operator')] : [];
+  people.append(...queue, el('p.meta', { role: 'status' }, 'Loading the team…'));
   sheet.open(
     'Transfer to',
     [
       people,
-      ...reasonField('Reason', 'The team sees it as a note. The visitor only sees who takes over.'),
+      ...reasonField('Reason', 'Your team sees it as a note. The visitor only sees who takes over.'),
       ways('Transfer', () => sheet.close()),
     ],
     () => {
@@ -64,7 +64,7 @@ export async function transfer(sheet, { me, assignee, viewers }, done) {
   } catch (error) {
     team = null;
     people.lastElementChild.textContent = error.status === 404
-      ? 'This server does not tell who is in the team.'
+      ? 'This server does not support the team list.'
       : 'The team could not be loaded.';
   }
   if (!sheet.is('Transfer to') || !team) return;
@@ -81,7 +81,7 @@ export async function transfer(sheet, { me, assignee, viewers }, done) {
     )),
     ...queue,
   );
-  if (!team.length && !queue.length) people.append(el('p.meta', {}, 'Nobody else is in the team.'));
+  if (!team.length && !queue.length) people.append(el('p.meta', {}, 'There is no one else on the team yet.'));
   const first = people.querySelector('input');
   if (first) { first.checked = true; first.focus(); }
 }
@@ -89,7 +89,7 @@ export async function transfer(sheet, { me, assignee, viewers }, done) {
 /** @param {(reason: string) => void} done */
 export function closing(sheet, done) {
   const end = ways('Close conversation', () => sheet.close());
-  const fields = reasonField('Reason', 'Optional. The team sees it as a note, the visitor does not.');
+  const fields = reasonField('Reason', 'Optional. Your team sees it as a note, the visitor does not.');
   sheet.open('Close this conversation', [...fields, end], () => done(reason(sheet)));
   const field = sheet.root.querySelector('textarea');
   field.addEventListener('keydown', (event) => {

@@ -46,7 +46,7 @@ export class VisitorPanel {
       )).slice(0, EARLIER);
     } catch (error) {
       if (id !== this.#id) return;
-      this.#told = error.status === 404 ? '' : 'More about the visitor could not be loaded.';
+      this.#told = error.status === 404 ? '' : 'Some visitor details could not be loaded.';
     }
     this.#on.changed();
   }
@@ -87,8 +87,8 @@ export class VisitorPanel {
   #person(row, visitor) {
     const named = visitor.name && !visitor.name.startsWith('Visitor ');
     const trust = visitor.external_id
-      ? el('span.verified', {}, icon('shield', 'small'), 'Identity signed by your site')
-      : el('span.meta', {}, named ? 'Named by the site, not verified' : 'Gave no name');
+      ? el('span.verified', {}, icon('shield', 'small'), 'Identity verified by your site')
+      : el('span.meta', {}, named ? 'Name not verified' : 'No name given');
     return el(
       'section',
       {},
@@ -100,7 +100,7 @@ export class VisitorPanel {
         trust,
         el(
           'button.icon-button.shut',
-          { type: 'button', 'aria-label': 'Close the visitor panel', click: this.#on.shut },
+          { type: 'button', 'aria-label': 'Close visitor details', click: this.#on.shut },
           icon('x'),
         ),
       ),
@@ -109,13 +109,13 @@ export class VisitorPanel {
         {},
         el('a', { href: `mailto:${encodeURIComponent(visitor.email)}` }, visitor.email),
       ),
-      visitor.banned_at && el('p.blocked', {}, icon('lock', 'small'), 'Blocked: cannot write'),
+      visitor.banned_at && el('p.blocked', {}, icon('lock', 'small'), 'Blocked: cannot send messages'),
     );
   }
 
   #context(row) {
     const known = facts(row.context ?? {});
-    return known.length && el('section', {}, el('h3', {}, 'Context'), list(known));
+    return known.length && el('section', {}, el('h3', {}, 'Visit'), list(known));
   }
 
   #attributes(visitor) {
@@ -155,12 +155,12 @@ export class VisitorPanel {
       {},
       el('h3', {}, 'Conversation'),
       list([
-        ['Opened', `${day.format(new Date(row.created_at))}, ${time(row.created_at)}`],
+        ['Started', `${day.format(new Date(row.created_at))}, ${time(row.created_at)}`],
         [
           'Status',
           { waiting: 'Waiting', active: 'Open', closed: 'Closed' }[row.status] ?? row.status,
         ],
-        ['Operator', row.assignee?.name ?? 'Nobody yet'],
+        ['Operator', row.assignee?.name ?? 'Unassigned'],
         ['Entries', String(head || row.last_seq)],
       ]),
     );
@@ -182,7 +182,7 @@ export class VisitorPanel {
           el(
             'a.truncate',
             { href: `#${row.id}`, dir: 'auto' },
-            row.title || row.last_message?.preview || 'Without words',
+            row.title || row.last_message?.preview || 'No messages',
           ),
           row.rating && stars(row.rating),
           el(
@@ -212,7 +212,7 @@ export class VisitorPanel {
     return el(
       'section',
       {},
-      el('p.ask', {}, `Block ${name}? They cannot write any more, and are not told why.`),
+      el('p.ask', {}, `Block ${name}? They can no longer send messages, and do not see why.`),
       el(
         'div.ways',
         {},
@@ -242,7 +242,7 @@ export class VisitorPanel {
     } catch (error) {
       this.#told = error.status
         ? error.message
-        : 'The server does not answer. Nothing was changed.';
+        : 'The server is not responding. Nothing was changed.';
     }
     this.#on.changed();
   }
