@@ -16,7 +16,7 @@ import Testing
 
   @Test(
     "What is not an address is refused",
-    arguments: ["", "localhost", "1.2.3", "1.2.3.256", "[::1]", "::1%lo", "1.2.3.4:80", " ::1"])
+    arguments: ["", "localhost", "1.2.3.4\0", "1.2.3", "1.2.3.256", "[::1]", "::1%lo", "1.2.3.4:80", " ::1"])
   func refused(_ text: String) {
     #expect(IPAddress(text) == nil)
   }

@@ -40,27 +40,27 @@ import Testing
 
   private static var declaration: Regex<(Substring, Substring)> {
     #/
-      (?: @\w+ (?: \([^)]*\) )? [ ] )*
-      (?: (?: public | private | fileprivate | package | final | indirect ) [ ] )*
-      (?: struct | class | enum | extension | actor ) [ ] ([\w.]+)
+      (?: @\w+ (?: \([^)]*\) )? \x20 )*
+      (?: (?: public | private | fileprivate | package | final | indirect ) \x20 )*
+      (?: struct | class | enum | extension | actor ) \x20 ([\w.]+)
     /#
   }
 
   private static var function: Regex<Substring> {
     #/
-      [ ]{2} (?: @\w+ (?: \([^)]*\) )? [ ] )*
+      \x20{2} (?: @\w+ (?: \([^)]*\) )? \x20 )*
       (?: (?: public | private | fileprivate | package | final | mutating | static | consuming
-        | borrowing | nonisolated | override | convenience ) [ ] )*
+        | borrowing | nonisolated | override | convenience ) \x20 )*
       (?: func | init ) \b
     /#
   }
 
   private static var field: Regex<Substring> {
     #/
-      [ ]{2} (?: @\w+ (?: \([^)]*\) )? [ ] )*
+      \x20{2} (?: @\w+ (?: \([^)]*\) )? \x20 )*
       (?: (?: public | private | fileprivate | package | weak | lazy | final | unowned
-        | nonisolated | (?: private | internal | package ) \(set\) ) [ ] )*
-      (?: let | var ) [ ] \w
+        | nonisolated | (?: private | internal | package ) \(set\) ) \x20 )*
+      (?: let | var ) \x20 \w
     /#
   }
 
