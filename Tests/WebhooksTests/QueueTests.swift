@@ -132,15 +132,15 @@ import Testing
     try database.connection.run(Query("UPDATE webhooks SET failures = 20"))
     try node.take()
     #expect(node.taken.count == 1)
-    #expect(try database.connection.run(DeliverySweep.disable).isEmpty)
+    #expect(try database.connection.run(DeliverySweep.disableFailing).isEmpty)
     try database.connection.run(
       Query("UPDATE webhooks SET failing_since = now() - interval '4 days'"))
-    #expect(try database.connection.run(DeliverySweep.disable).uuid(0, 0) == webhook)
-    #expect(try database.connection.run(DeliverySweep.disable).isEmpty)
+    #expect(try database.connection.run(DeliverySweep.disableFailing).uuid(0, 0) == webhook)
+    #expect(try database.connection.run(DeliverySweep.disableFailing).isEmpty)
     #expect(
       try database.texts("SELECT action FROM audit_log WHERE actor = 'rule'")
         == ["webhook.disabled"])
-    #expect(try database.connection.run(DeliverySweep.giveUp).affected == 20)
+    #expect(try database.connection.run(DeliverySweep.failPending).affected == 20)
     #expect(
       try database.number("SELECT count(*) FROM webhook_deliveries WHERE status = 'failed'") == 20)
   }
@@ -161,11 +161,11 @@ import Testing
     #expect(try database.number("SELECT failures FROM webhooks WHERE failing_since IS NULL") == 0)
     try database.connection.run(
       Query("UPDATE webhook_deliveries SET created_at = now() - interval '15 days'"))
-    #expect(try database.connection.run(DeliverySweep.forget).affected == 1)
-    #expect(try database.connection.run(DeliverySweep.pending).int(0, 0) == 2)
-    #expect(try database.connection.run(DeliverySweep.forgetOrphans).affected == 0)
+    #expect(try database.connection.run(DeliverySweep.deleteOld).affected == 1)
+    #expect(try database.connection.run(DeliverySweep.countPending).int(0, 0) == 2)
+    #expect(try database.connection.run(DeliverySweep.deleteOrphans).affected == 0)
     try database.connection.run(Query("DELETE FROM webhooks WHERE id = $1", [.uuid(webhook)]))
-    #expect(try database.connection.run(DeliverySweep.forgetOrphans).affected == 2)
+    #expect(try database.connection.run(DeliverySweep.deleteOrphans).affected == 2)
   }
 
   /// The numbers in their sessions, which stand in the payloads.
