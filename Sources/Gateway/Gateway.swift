@@ -97,7 +97,7 @@ public enum Gateway {
   ) throws {
     let epoll = try Epoll()
     var events = Events(capacity: 1)
-    while !context.board.hasEnded {
+    while !context.metrics.hasEnded {
       guard SystemClock.now() < limit else {
         context.logger.error(
           "stopped without loops that did not end in the drain's time",
@@ -135,20 +135,20 @@ public enum Gateway {
   private static func fit(_ options: GatewayOptions) -> GatewayOptions {
     let most = max(
       connectionsLeast, DescriptorLimit.raise() - ownDescriptors(loops: options.loopCount))
-    guard most < options.settings.connectionsMax else { return options }
+    guard most < options.settings.limits.connections else { return options }
     let text =
-      "at most \(most) connections and not \(options.settings.connectionsMax) as configured: the "
+      "at most \(most) connections and not \(options.settings.limits.connections) as configured: the "
       + "system allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the "
       + "systemd unit; or lower limits.connections."
     options.logger.warning("\(text)")
     var fitting = options
-    fitting.settings.connectionsMax = most
+    fitting.settings.limits.connections = most
     return fitting
   }
 
   private static func checkDescriptors(_ settings: Settings) throws(GatewayFailure) {
     let loops = GatewayOptions.loopCount(settings)
-    let connections = min(settings.connectionsMax, connectionsLeast)
+    let connections = min(settings.limits.connections, connectionsLeast)
     let needed = ownDescriptors(loops: loops) + connections
     let allowed = DescriptorLimit.raise()
     guard allowed < needed else { return }
@@ -165,7 +165,7 @@ public enum Gateway {
     var listeners: [[Listener]] = Array(repeating: [], count: context.loopCount)
     let isShared = context.settings.listenShared
     let plain = try listen(on: context.settings.listen, isSecure: false, isShared, &listeners)
-    let secure = try listen(on: context.settings.tlsListen, isSecure: true, isShared, &listeners)
+    let secure = try listen(on: context.settings.tls.listen, isSecure: true, isShared, &listeners)
     return (listeners, Listening(plain: plain, secure: secure))
   }
 
@@ -283,7 +283,7 @@ public enum Gateway {
         nextRotation = SystemClock.now().advanced(byMilliseconds: rotation)
         context.certificates?.tickets.rotate()
       }
-      if isDraining, context.board.hasEnded || SystemClock.now() >= deadline { return deadline }
+      if isDraining, context.metrics.hasEnded || SystemClock.now() >= deadline { return deadline }
     }
   }
 }

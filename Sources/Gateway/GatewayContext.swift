@@ -26,7 +26,7 @@ final class GatewayContext: Sendable {
   let hosts: Hosts
   /// Nil without TLS.
   let certificates: Certificates?
-  let board: MetricsBoard
+  let metrics: MetricsRegistry
   /// One for each loop.
   let pulses: [LoopPulse]
   let databaseURL: String
@@ -52,10 +52,10 @@ final class GatewayContext: Sendable {
     apiOptions.onResume = { services.resumed() }
     apiOptions.publicURL = settings.publicURL
     apiOptions.allowedOrigins = settings.allowedOrigins
-    apiOptions.visitorTokenSeconds = settings.visitorTokenSeconds
-    apiOptions.operatorTokenSeconds = settings.operatorTokenSeconds
+    apiOptions.visitorTokenSeconds = settings.tokens.visitorSeconds
+    apiOptions.operatorTokenSeconds = settings.tokens.operatorSeconds
     apiOptions.rates.widgetTokens = APIOptions.Rate(
-      burst: settings.tokensPerAddress, perMinute: settings.tokensPerAddress)
+      burst: settings.limits.tokensPerAddress, perMinute: settings.limits.tokensPerAddress)
     let logger = options.logger
     let secrets = SecretBox(
       configured: settings.credentialsKeys, signingKey: options.signingSecret)
@@ -89,7 +89,7 @@ final class GatewayContext: Sendable {
     admission = Admission(settings)
     proxies = Proxies(settings)
     hosts = Hosts(settings)
-    board = MetricsBoard(loopCount: loopCount)
+    metrics = MetricsRegistry(loopCount: loopCount)
     databaseURL = options.databaseURL
     self.logger = logger
   }

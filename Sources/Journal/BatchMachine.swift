@@ -48,8 +48,8 @@ struct BatchMachine {
   struct Row {
     var session: Identifier
     /// An earlier row of this batch with the same id; such a row is not sent.
-    var twin: Int?
-    /// Whether it has the twin's session and content too.
+    var duplicateOf: Int?
+    /// Whether both have the same session and content.
     var isSame = false
   }
 
@@ -92,7 +92,7 @@ struct BatchMachine {
   /// The row that the last event has shown to be the poison of its batch.
   private(set) var rejected: Int?
 
-  func isPending(_ row: Int) -> Bool { !decided[row] && rows[row].twin == nil }
+  func isPending(_ row: Int) -> Bool { !decided[row] && rows[row].duplicateOf == nil }
 
   var nextDeadline: Instant {
     if running != nil || isProbing {
@@ -173,7 +173,7 @@ struct BatchMachine {
       runningSince = now
       return .run(part.range)
     }
-    resolveTwins()
+    resolveDuplicates()
     isBusy = false
     if !isStoreFailing { resume = .zero }
     return .complete
@@ -285,10 +285,10 @@ struct BatchMachine {
   }
 
   /// A message twice in one batch: the second is the first's duplicate, or its conflict.
-  private mutating func resolveTwins() {
+  private mutating func resolveDuplicates() {
     for row in rows.indices {
-      guard let twin = rows[row].twin else { continue }
-      let first = outcomes[twin]
+      guard let original = rows[row].duplicateOf else { continue }
+      let first = outcomes[original]
       switch first.verdict {
       case .stored, .duplicate:
         outcomes[row] =

@@ -14,7 +14,7 @@ struct DuplicateIDIndex {
     for slot in table.indices { table[slot] = 0 }
     for index in 0..<batch.count {
       let record = batch.record(index)
-      var row = BatchMachine.Row(session: record.session, twin: nil)
+      var row = BatchMachine.Row(session: record.session, duplicateOf: nil)
       // The low half of an id of version 7 is random; one chosen by an attacker costs a longer walk
       // in 1,024 slots.
       var slot = Int(
@@ -22,13 +22,13 @@ struct DuplicateIDIndex {
       while table[slot] != 0 {
         let other = Int(table[slot]) - 1
         if batch.record(other).id == record.id {
-          row.twin = other
+          row.duplicateOf = other
           row.isSame = DuplicateIDIndex.isSame(batch, other, index)
           break
         }
         slot = (slot + 1) % DuplicateIDIndex.slots
       }
-      if row.twin == nil { table[slot] = UInt16(index + 1) }
+      if row.duplicateOf == nil { table[slot] = UInt16(index + 1) }
       rows.append(row)
     }
   }

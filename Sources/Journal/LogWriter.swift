@@ -2,55 +2,83 @@ package import Chat
 import Postgres
 package import Primitives
 
-/// The writer without its connection: which batch is under way, when to connect again, and what
-/// each answer means (`BatchMachine`). The gateway runs it over libpq (`Writer`), the simulator
-/// over a PostgreSQL that lies as its seed says.
+/// Appends batches to the log in PostgreSQL, one transaction each, over a connection that the event
+/// loop drives (as `QueryConnection`: `descriptor`, `wantsWrite`, `registration`, `nextDeadline`,
+/// `advance`). It decides which batch is in flight, when to reconnect, and by `BatchMachine` what
+/// each answer means. Never blocks.
+///
+/// It keeps the promise of Sources/PROTOCOL.md, “The log”: a row is `.stored` or `.duplicate` only
+/// after COMMIT was received. A batch with an unknown outcome is sent again after reconnecting, and
+/// the ids make that exact: rows that the first attempt committed come back as `.duplicate`. So a
+/// duplicate above the session's known head is new to its subscribers, like a stored row.
+///
+/// A batch older than `Limits.sendWaitMilliseconds` is given up: its rows come back `.unavailable`,
+/// and those in flight may still have been stored. A session in memory reads its head again before
+/// it trusts it.
 package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
-  private enum Phase { case down, connecting, ready }
+  private enum ConnectionPhase { case down, connecting, ready }
 
   static var connectMilliseconds: Int64 { 5_000 }
 
-  /// nil when memory is short.
+  /// Returns nil when memory is short.
   private let open: () -> Connection?
   private var connection: Connection?
-  private var phase = Phase.down
+  private var phase = ConnectionPhase.down
   private var backoff: Backoff
+  /// Down: when to connect. Connecting: when to give up.
   private var deadline = Instant.zero
   private var machine: BatchMachine
 
   private var batch = Batch()
   private var duplicateIDs = DuplicateIDIndex()
+  /// Reused storage: the batch's rows for `machine`, and the rows of one transaction.
   private var rows: [BatchMachine.Row] = []
   private var sending: [Int] = []
-  private var refused: ServerRefusal?
-  /// What PostgreSQL said of the rows of this batch that it will never take.
-  private var poison: [Int: ServerRefusal] = [:]
+  /// The last refusal of the transaction in flight.
+  private var refusal: ServerRefusal?
+  /// The refusals of rows of this batch that PostgreSQL will never accept.
+  private var rowRefusals: [Int: ServerRefusal] = [:]
   private var quarantined = QuarantinedRows()
   private var hasCompletion = false
 
+  /// -1 without a connection.
   package private(set) var descriptor: Int32 = -1
   package private(set) var wantsWrite = false
-  /// Names the database that the connection has reached; empty before the first one.
+  /// The name of the database that the connection has reached, empty before the first one. Another
+  /// name after a reconnection means that the log may have gone back; the engine has to know before
+  /// it gets any outcome.
   package private(set) var store = ""
+  /// Changes whenever `descriptor` may be another socket, even one of the same number: the loop
+  /// registers it again.
   package private(set) var registration: UInt32 = 0
   package private(set) var health = WriterHealth.connecting
+  /// Whether `submit` may be called and the batch would be sent at once.
   package private(set) var isReady = false
 
-  /// Whether records are worth taking. A store that has failed is probed: it is known to work again
-  /// without anybody's message.
-  package var isWorthTrying: Bool { isReady || health == .ready }
+  /// Whether records should be accepted: the store works, or nothing is known against it. A store
+  /// that has failed is probed, so that its return shows without a message.
+  package var isWorthTrying: Bool {
+    @specialized(where Connection == PipelinedConnection)
+    get { isReady || health == .ready }
+  }
 
+  /// Connects at the first `advance`.
+  ///
+  /// - Parameter seed: spreads the retries of several writers.
   package init(seed: UInt64, open: @escaping () -> Connection?) {
     self.open = open
     backoff = Backoff(firstMilliseconds: 20, lastMilliseconds: 1_000, seed: seed)
     machine = BatchMachine(seed: seed &* 31 &+ 7)
   }
 
+  /// When `advance` has to be called without any event.
   package var nextDeadline: Instant {
-    let own = phase == .ready ? Instant.never : deadline
-    return min(own, machine.nextDeadline)
+    @specialized(where Connection == PipelinedConnection)
+    get { min(phase == .ready ? .never : deadline, machine.nextDeadline) }
   }
 
+  /// Takes the records and leaves an empty batch with storage. No batch may be in flight.
+  @specialized(where Connection == PipelinedConnection)
   package mutating func submit(_ records: inout Batch, now: Instant) {
     precondition(!machine.isBusy && !hasCompletion, "one batch at a time: wait for isReady")
     swap(&batch, &records)
@@ -60,18 +88,23 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     refreshReadiness(now)
   }
 
+  /// Lends the batch and its outcomes once, when all of its rows have one.
+  ///
+  /// - Returns: whether there was a completed batch.
+  @specialized(where Connection == PipelinedConnection)
   package mutating func takeCompletion(_ body: (borrowing Batch, [Outcome]) -> Void) -> Bool {
     guard hasCompletion else { return false }
     hasCompletion = false
     body(batch, machine.outcomes)
-    if !poison.isEmpty { quarantine() }
+    if !rowRefusals.isEmpty { quarantine() }
     batch.removeAll()
     isReady = phase == .ready && !machine.isBusy && !machine.isStoreFailing
     return true
   }
 
-  /// What the last batch held that PostgreSQL will never take: for whoever keeps it, on another
-  /// path than the log's.
+  /// The rows of the last completed batch that PostgreSQL will never accept, once: see
+  /// `Quarantine`.
+  @specialized(where Connection == PipelinedConnection)
   package mutating func takeQuarantined() -> QuarantinedRows {
     guard !quarantined.isEmpty else { return quarantined }
     defer { quarantined = QuarantinedRows() }
@@ -79,13 +112,15 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
   }
 
   private mutating func quarantine() {
-    for (row, refusal) in poison.sorted(by: { $0.key < $1.key })
+    for (row, refusal) in rowRefusals.sorted(by: { $0.key < $1.key })
     where machine.outcomes[row].verdict == .rejected {
       quarantined.append(batch, row, refusal)
     }
-    poison.removeAll(keepingCapacity: true)
+    rowRefusals.removeAll(keepingCapacity: true)
   }
 
+  /// Exchanges bytes with the server and acts on its answers.
+  @specialized(where Connection == PipelinedConnection)
   package mutating func advance(now: Instant) {
     if phase == .down {
       if now >= deadline { connect(now) }
@@ -140,12 +175,12 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
       let outcomes = connection?.outcomes ?? []
       perform(machine.event(.committed(outcomes), now: now), now)
     case .refused(let refusal):
-      refused = refusal
+      self.refusal = refusal
       if machine.isProbing || Remedy(for: refusal.state) == .waitForStore {
         health = .down(reason: refusal.message)
       }
       let action = machine.event(.failed(refusal.state), now: now)
-      if let row = machine.rejected { poison[row] = refusal }
+      if let row = machine.rejected { rowRefusals[row] = refusal }
       perform(action, now)
     case .lost(let reason): disconnect(now, reason)
     }
@@ -155,15 +190,33 @@ package struct LogWriter<Connection: AppendConnection & ~Copyable>: ~Copyable {
     switch action {
     case .wait: break
     case .complete: hasCompletion = true
-    case .reconnect: disconnect(now, refused?.message ?? "the server does not answer")
+    case .reconnect: disconnect(now, refusal?.message ?? "the server does not answer")
     case .probe(let spilling):
-      refused = nil
+      refusal = nil
       if !(connection?.probe(spilling: spilling) ?? false) { disconnect(now, "connection lost") }
     case .run(let range):
-      refused = nil
+      refusal = nil
       sending.removeAll(keepingCapacity: true)
       for row in range where machine.isPending(row) { sending.append(row) }
       if !(connection?.append(batch, sending) ?? false) { disconnect(now, "connection lost") }
     }
   }
+}
+
+/// The gateway's writer, over libpq. The simulator runs the same code over a PostgreSQL that fails
+/// as its seed says. Public functions have a specialised copy for this connection, since generic
+/// code of another module is called through witness tables otherwise.
+package typealias Writer = LogWriter<PipelinedConnection>
+
+extension LogWriter where Connection == PipelinedConnection {
+  package init(url: String, seed: UInt64) {
+    self.init(seed: seed) { PipelinedConnection(url: url) }
+  }
+}
+
+/// The state of the writer's connection and of its store.
+package enum WriterHealth: Sendable, Equatable {
+  case connecting
+  case ready
+  case down(reason: String)
 }

@@ -1,4 +1,4 @@
-import Chat
+package import Chat
 import Postgres
 import Primitives
 
@@ -8,29 +8,29 @@ import Primitives
 /// Through a pooler that lends a server for one transaction (PgBouncer) nothing of a session holds:
 /// statements then travel as text and are parsed each time, settings end with their transaction,
 /// and each transaction asks anew which database it is in.
-struct PipelinedConnection: ~Copyable, AppendConnection {
-  private enum Phase { case connecting, open, ended }
+package struct PipelinedConnection: ~Copyable, AppendConnection {
+  private enum ConnectionPhase { case connecting, open, ended }
   /// What each result is the answer to.
   private enum Step {
     case other, append, commit, sync, rollbackSync, introduction, introductionSync, setupSync, store
   }
 
   private var pq: PQConnection
-  private var phase = Phase.connecting
+  private var phase = ConnectionPhase.connecting
   private var steps: [Step] = []
   private var stepsTaken = 0
   /// The refusal of the transaction whose results are being read.
   private var refused: ServerRefusal?
   /// Why the connection can be used no more; told once the results before it are read.
   private var failure: String?
-  private(set) var outcomes: [Outcome] = []
+  package private(set) var outcomes: [Outcome] = []
   /// Names the database, see `StoreIdentity`.
   private var store = ""
   /// Whether a pooler stands between; known before anything is prepared.
   private var isPooled = false
   /// Of a transaction through a pooler: it was another database.
   private var isElsewhere = false
-  private(set) var wantsWrite: Bool
+  package private(set) var wantsWrite: Bool
   private var lockKeys: [AppendStatement.SessionKey] = []
   private var replies: [Int] = []
   private var locks = ParameterBuffer()
@@ -45,15 +45,15 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
     self.pq = pq
   }
 
-  var descriptor: Int32 { pq.descriptor }
+  package var descriptor: Int32 { pq.descriptor }
 
   // MARK: Sending
 
-  mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool {
+  package mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool {
     send(batch, rows, spilling: false)
   }
 
-  mutating func probe(spilling: Bool) -> Bool { send(Batch(), [], spilling: spilling) }
+  package mutating func probe(spilling: Bool) -> Bool { send(Batch(), [], spilling: spilling) }
 
   private mutating func send(
     _ batch: borrowing Batch, _ rows: [Int], spilling: Bool
@@ -164,7 +164,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
 
   // MARK: Receiving
 
-  mutating func exchange() {
+  package mutating func exchange() {
     switch phase {
     case .connecting:
       let progress = pq.advanceConnect()
@@ -183,7 +183,7 @@ struct PipelinedConnection: ~Copyable, AppendConnection {
     }
   }
 
-  mutating func next() -> AppendEvent? {
+  package mutating func next() -> AppendEvent? {
     if phase == .open, let event = nextResult() { return event }
     guard let failure, phase != .ended else { return nil }
     phase = .ended

@@ -20,7 +20,7 @@ extension Settings {
       return "the environment variable \(name) is no setting and is ignored"
         + (meant.map { "; did you mean \($0)?" } ?? "")
     }
-    if settings.demo, !(settings.listen + settings.tlsListen).allSatisfy(\.isLoopback) {
+    if settings.demo, !(settings.listen + settings.tls.listen).allSatisfy(\.isLoopback) {
       warnings.append(
         "demo is on, so everybody who reaches this address can log in to the demo's console")
     }
@@ -30,10 +30,10 @@ extension Settings {
   private init(reading check: inout SettingsCheck) {
     self.init()
     check.list(.listen, into: &listen, none: "none") { parseListen($0) }
-    check.list(.tlsListen, into: &tlsListen, none: "none") { parseListen($0) }
-    check.list(.tlsCertificates, into: &tlsCertificates) { parsePath($0) }
-    check.list(.tlsKeys, into: &tlsKeys) { parsePath($0) }
-    check.value(.tlsCompactRecords, into: &tlsCompactRecords) { parseBoolean($0) }
+    check.list(.tlsListen, into: &tls.listen, none: "none") { parseListen($0) }
+    check.list(.tlsCertificates, into: &tls.certificates) { parsePath($0) }
+    check.list(.tlsKeys, into: &tls.keys) { parsePath($0) }
+    check.value(.tlsCompactRecords, into: &tls.compactRecords) { parseBoolean($0) }
     check.optional(.publicURL, into: &publicURL) { parsePublicURL($0) }
     check.optional(.databaseURL, into: &databaseURL) { isConnectionString($0) ? $0 : nil }
     check.optional(.databaseDirectURL, into: &databaseDirectURL) {
@@ -41,25 +41,25 @@ extension Settings {
     }
     check.value(.dataDirectory, into: &dataDirectory) { $0.utf8.contains(0) ? nil : $0 }
     check.number(.loops, into: &loops)
-    check.value(.logLevel, into: &logLevel) { LogLevel(rawValue: $0.lowercased()) }
-    check.value(.logFormat, into: &logFormat) { LogFormat(rawValue: $0.lowercased()) }
-    check.number(.connections, into: &connectionsMax)
-    check.number(.warmSessions, into: &warmSessionsMax)
-    check.number(.recentMebibytes, into: &recentMebibytesMax)
-    check.number(.connectionsPerAddress, into: &connectionsPerAddressMax)
-    check.number(.connectionsPerVisitor, into: &connectionsPerVisitorMax)
-    check.number(.connectionsPerWorkspace, into: &connectionsPerWorkspaceMax)
-    check.number(.handshakes, into: &handshakesMax)
-    check.number(.handshakesPerAddress, into: &handshakesPerAddressMax)
-    check.number(.connectsPerAddress, into: &connectsPerAddress)
-    check.number(.hellosPerAddress, into: &hellosPerAddress)
-    check.number(.tokensPerAddress, into: &tokensPerAddress)
-    check.list(.exemptAddresses, into: &exemptAddresses, none: "none") { parseRange($0) }
+    check.value(.logLevel, into: &log.level) { LogLevel(rawValue: $0.lowercased()) }
+    check.value(.logFormat, into: &log.format) { LogFormat(rawValue: $0.lowercased()) }
+    check.number(.connections, into: &limits.connections)
+    check.number(.warmSessions, into: &limits.warmSessions)
+    check.number(.recentMebibytes, into: &limits.recentMebibytes)
+    check.number(.connectionsPerAddress, into: &limits.connectionsPerAddress)
+    check.number(.connectionsPerVisitor, into: &limits.connectionsPerVisitor)
+    check.number(.connectionsPerWorkspace, into: &limits.connectionsPerWorkspace)
+    check.number(.handshakes, into: &limits.handshakes)
+    check.number(.handshakesPerAddress, into: &limits.handshakesPerAddress)
+    check.number(.connectsPerAddress, into: &limits.connectsPerAddress)
+    check.number(.hellosPerAddress, into: &limits.hellosPerAddress)
+    check.number(.tokensPerAddress, into: &limits.tokensPerAddress)
+    check.list(.exemptAddresses, into: &limits.exemptAddresses, none: "none") { parseRange($0) }
     check.list(.trustedProxies, into: &trustedProxies, none: "none") { parseRange($0) }
     check.value(.proxyProtocol, into: &proxyProtocol) { parseBoolean($0) }
     check.list(.allowedHosts, into: &allowedHosts) { parseHost($0) }
-    check.number(.visitorTokenSeconds, into: &visitorTokenSeconds)
-    check.number(.operatorTokenSeconds, into: &operatorTokenSeconds)
+    check.number(.visitorTokenSeconds, into: &tokens.visitorSeconds)
+    check.number(.operatorTokenSeconds, into: &tokens.operatorSeconds)
     check.list(.credentialsKey, into: &credentialsKeys) { parseKeyText($0) }
     check.value(.webhooksAllowPrivate, into: &webhooks.allowsPrivate) { parseBoolean($0) }
     check.list(.webhooksPorts, into: &webhooks.ports) { parsePorts($0) }
@@ -92,24 +92,24 @@ extension Settings {
 
 extension Settings {
   private func checkListeners(_ check: inout SettingsCheck) {
-    let all = listen + tlsListen
+    let all = listen + tls.listen
     let fixed = all.filter { $0.port != 0 }
-    if listen.count > 16 || tlsListen.count > 16 || Set(fixed).count < fixed.count {
+    if listen.count > 16 || tls.listen.count > 16 || Set(fixed).count < fixed.count {
       check.refuse(
-        Set(fixed).isDisjoint(with: tlsListen) ? .listen : .tlsListen,
+        Set(fixed).isDisjoint(with: tls.listen) ? .listen : .tlsListen,
         because: "there are too many addresses, or one of them twice")
     }
     if all.isEmpty { check.refuse(.listen, because: "nothing is listened on") }
-    if !tlsListen.isEmpty, tlsCertificates.isEmpty {
+    if !tls.listen.isEmpty, tls.certificates.isEmpty {
       check.refuse(.tlsCertificates, because: "tls.listen needs a certificate")
     }
-    if tlsCertificates.count > 64 {
-      check.refuse(.tlsCertificates, because: "there are \(tlsCertificates.count)")
+    if tls.certificates.count > 64 {
+      check.refuse(.tlsCertificates, because: "there are \(tls.certificates.count)")
     }
-    if !tlsKeys.isEmpty, tlsKeys.count != tlsCertificates.count {
+    if !tls.keys.isEmpty, tls.keys.count != tls.certificates.count {
       check.refuse(
         .tlsKeys,
-        because: "there are \(tlsKeys.count), and \(tlsCertificates.count) certificates")
+        because: "there are \(tls.keys.count), and \(tls.certificates.count) certificates")
     }
   }
 
@@ -118,7 +118,7 @@ extension Settings {
   private func checkCounts(_ check: inout SettingsCheck) {
     let counts: [(SettingKey, Int)] = [
       (.allowedOrigins, allowedOrigins.count), (.trustedProxies, trustedProxies.count),
-      (.exemptAddresses, exemptAddresses.count), (.allowedHosts, allowedHosts.count),
+      (.exemptAddresses, limits.exemptAddresses.count), (.allowedHosts, allowedHosts.count),
     ]
     for (key, count) in counts where count > 64 {
       check.refuse(key, because: "there are \(count)")

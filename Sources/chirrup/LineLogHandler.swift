@@ -15,8 +15,8 @@ struct LineLogHandler: LogHandler {
   private let format: LogFormat
 
   init(_ settings: Settings) {
-    logLevel = Logger.Level(rawValue: settings.logLevel.rawValue) ?? .info
-    format = settings.logFormat
+    logLevel = Logger.Level(rawValue: settings.log.level.rawValue) ?? .info
+    format = settings.log.format
   }
 
   subscript(metadataKey key: String) -> Logger.MetadataValue? {

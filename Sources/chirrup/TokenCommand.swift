@@ -52,7 +52,7 @@ struct TokenCommand: AsyncParsableCommand {
       let authority = TokenAuthority(secret: key)
       for visit in visits {
         let issued = try authority.issue(
-          visit.principal, lifetimeSeconds: options.lifetime ?? settings.visitorTokenSeconds,
+          visit.principal, lifetimeSeconds: options.lifetime ?? settings.tokens.visitorSeconds,
           now: SystemClock.wallTime())
         Terminal.result(
           """
@@ -95,7 +95,7 @@ struct TokenCommand: AsyncParsableCommand {
         let issued = try authority.issue(
           .operator(
             id: member.id, workspace: member.workspace, name: member.name, role: member.membership),
-          lifetimeSeconds: options.lifetime ?? settings.operatorTokenSeconds,
+          lifetimeSeconds: options.lifetime ?? settings.tokens.operatorSeconds,
           now: SystemClock.wallTime())
         Terminal.result(
           """

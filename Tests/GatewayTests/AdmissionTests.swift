@@ -13,22 +13,23 @@ private func address(_ text: String) throws -> IPAddress { try #require(IPAddres
 struct AdmissionTests {
   private func make(_ change: (inout Settings) -> Void = { _ in }) -> Admission {
     var settings = Settings()
-    settings.connectionsPerAddressMax = 2
-    settings.connectsPerAddress = 0
+    settings.limits.connectionsPerAddress = 2
+    settings.limits.connectsPerAddress = 0
     change(&settings)
     return Admission(settings)
   }
 
-  private func enter(_ admission: Admission, _ text: String) throws -> Admission.Verdict {
-    var place = Admission.Place()
+  private func enter(_ admission: Admission, _ text: String) throws -> Admission.ConnectionDecision
+  {
+    var place = Admission.Permit()
     return admission.enter(try address(text), &place, now: .zero)
   }
 
   @Test("all sockets together have a limit, and what leaves makes room")
   func total() {
-    let admission = make { $0.connectionsMax = 2 }
+    let admission = make { $0.limits.connections = 2 }
     #expect((0..<3).map { _ in admission.enter() } == [.admitted, .admitted, .full])
-    admission.leave(Admission.Place())
+    admission.leave(Admission.Permit())
     #expect(admission.enter() == .admitted)
     #expect(admission.count == 2)
   }
@@ -49,10 +50,10 @@ struct AdmissionTests {
   @Test("TLS handshakes have a limit in all, one for each address, and what ends makes room")
   func handshakes() throws {
     let admission = make {
-      $0.handshakesMax = 3
-      $0.handshakesPerAddressMax = 2
+      $0.limits.handshakes = 3
+      $0.limits.handshakesPerAddress = 2
     }
-    func begin(_ text: String) throws -> Admission.HandshakeVerdict {
+    func begin(_ text: String) throws -> Admission.HandshakeDecision {
       admission.beginHandshake(try address(text))
     }
     #expect(try begin("2001:db8::1") == .admitted)
@@ -75,7 +76,7 @@ struct AdmissionTests {
   @Test("a place is given back once, and not counted twice")
   func places() throws {
     let admission = make()
-    var place = Admission.Place()
+    var place = Admission.Permit()
     let peer = try address("203.0.113.1")
     for _ in 0..<3 { #expect(admission.enter(peer, &place, now: .zero) == .admitted) }
     #expect(try enter(admission, "203.0.113.1") == .admitted)
@@ -91,27 +92,27 @@ struct AdmissionTests {
     for peer in ["127.0.0.1", "::1", "10.1.1.1"] {
       for _ in 0..<9 { #expect(try enter(admission, peer) == .admitted) }
     }
-    let strict = make { $0.exemptAddresses = [] }
+    let strict = make { $0.limits.exemptAddresses = [] }
     #expect(try (0..<3).map { _ in try enter(strict, "127.0.0.1") }.last == .tooManyFromAddress)
   }
 
   @Test("new connections have a rate, which is told in seconds and comes back with time")
   func connects() throws {
     let admission = make {
-      $0.connectionsPerAddressMax = 0
-      $0.connectsPerAddress = 30
+      $0.limits.connectionsPerAddress = 0
+      $0.limits.connectsPerAddress = 30
     }
     for _ in 0..<30 { #expect(try enter(admission, "203.0.113.1") == .admitted) }
     #expect(try enter(admission, "203.0.113.1") == .tooFast(seconds: 2))
     #expect(try enter(admission, "203.0.113.2") == .admitted)
-    var place = Admission.Place()
+    var place = Admission.Permit()
     let later = Instant.zero.advanced(byMilliseconds: 2_000)
     #expect(admission.enter(try address("203.0.113.1"), &place, now: later) == .admitted)
   }
 
   @Test("hellos have a rate of their own")
   func hellos() throws {
-    let admission = make { $0.hellosPerAddress = 3 }
+    let admission = make { $0.limits.hellosPerAddress = 3 }
     let peer = try address("2001:db8::1")
     #expect(
       (0..<4).map { _ in admission.mayVerify(peer, now: .zero) } == [true, true, true, false])
@@ -121,11 +122,11 @@ struct AdmissionTests {
   @Test("a visitor and a workspace have limits; both are given back")
   func people() throws {
     let admission = make {
-      $0.connectionsPerVisitorMax = 1
-      $0.connectionsPerWorkspaceMax = 2
+      $0.limits.connectionsPerVisitor = 1
+      $0.limits.connectionsPerWorkspace = 2
     }
     let (shop, other) = (Identifier(high: 1, low: 0), Identifier(high: 2, low: 0))
-    var places = (0..<4).map { _ in Admission.Place() }
+    var places = (0..<4).map { _ in Admission.Permit() }
     func visitor(_ number: UInt64) -> Identifier { Identifier(high: 9, low: number) }
     #expect(admission.enter(visitor: visitor(1), workspace: shop, &places[0]) == .admitted)
     #expect(admission.enter(visitor: visitor(1), workspace: shop, &places[0]) == .admitted)
@@ -138,7 +139,7 @@ struct AdmissionTests {
       _ = admission.enter()
       admission.leave(place)
     }
-    var again = Admission.Place()
+    var again = Admission.Permit()
     #expect(admission.enter(visitor: visitor(3), workspace: shop, &again) == .admitted)
   }
 }

@@ -29,7 +29,7 @@ struct ClosingRaceTests {
 
   @Test("a slot that is used again gets nothing of who was there before")
   func recycledSlots() async throws {
-    let gateway = try await RunningGateway(loops: 2) { $0.connectionsPerVisitorMax = 0 }
+    let gateway = try await RunningGateway(loops: 2) { $0.limits.connectionsPerVisitor = 0 }
     defer { gateway.stop() }
     let visits = try (0..<4).map { _ in try gateway.visitor() }
     let findings = Findings()

@@ -31,7 +31,7 @@ struct HandshakeTests {
     let files = CertificateFiles()
     let gateway = try await RunningGateway {
       files.use(&$0)
-      $0.exemptAddresses = []
+      $0.limits.exemptAddresses = []
       change(&$0)
     }
     return (gateway, try files.client())
@@ -39,7 +39,7 @@ struct HandshakeTests {
 
   @Test("a hello that is not whole has no place among the handshakes, and no OpenSSL object")
   func halfOpen() async throws {
-    let (gateway, context) = try await start { $0.handshakesMax = 1 }
+    let (gateway, context) = try await start { $0.limits.handshakes = 1 }
     defer { gateway.stop() }
     // Nothing, a part of a header, a header, all but the last byte.
     var clients: [RawClient] = []
@@ -67,11 +67,11 @@ struct HandshakeTests {
       return bytes
     }
     try client.send(Array(hello.dropLast()))
-    try await until { gateway.context.board.read()[0].sockets > 0 }
+    try await until { gateway.context.metrics.read()[0].sockets > 0 }
     // What is peeked at stays readable; a loop that turned for it would turn some 100,000 times.
-    let before = gateway.context.board.read()[0].iterations
+    let before = gateway.context.metrics.read()[0].iterations
     try await Task.sleep(for: .milliseconds(1_500))
-    #expect(gateway.context.board.read()[0].iterations - before < 10_000)
+    #expect(gateway.context.metrics.read()[0].iterations - before < 10_000)
     try client.send([hello[hello.count - 1]])
     while client.heard.isEmpty, !client.hasEnded { try client.readMore() }
     #expect(client.heard.first == 22)
@@ -86,7 +86,7 @@ struct HandshakeTests {
     arguments: [true, false])
   func waiting(perAddress: Bool) async throws {
     let (gateway, context) = try await start {
-      if perAddress { $0.handshakesPerAddressMax = 2 } else { $0.handshakesMax = 2 }
+      if perAddress { $0.limits.handshakesPerAddress = 2 } else { $0.limits.handshakes = 2 }
     }
     defer { gateway.stop() }
     var (most, hasWaited) = (0, false)
@@ -94,7 +94,7 @@ struct HandshakeTests {
       let crowd = try (0..<20).map { _ in try stalled(gateway, context) }
       for _ in 0..<500 where !hasWaited {
         most = max(most, gateway.context.admission.handshakeCount)
-        hasWaited = gateway.context.board.read()[0].handshakesWaiting > 0
+        hasWaited = gateway.context.metrics.read()[0].handshakes.waiting > 0
         try await Task.sleep(for: .milliseconds(10))
       }
       withExtendedLifetime(crowd) {}
@@ -110,7 +110,7 @@ struct HandshakeTests {
 
   @Test("while others wait, who does not answer loses the place before the time is up")
   func patience() async throws {
-    let (gateway, context) = try await start { $0.handshakesMax = 1 }
+    let (gateway, context) = try await start { $0.limits.handshakes = 1 }
     defer { gateway.stop() }
     for _ in 0..<Self.attempts {
       let holder = try stalled(gateway, context)
@@ -128,7 +128,7 @@ struct HandshakeTests {
 
   @Test("a handshake that fails, ends or is cut gives its place back")
   func places() async throws {
-    let (gateway, context) = try await start { $0.handshakesMax = 1 }
+    let (gateway, context) = try await start { $0.limits.handshakes = 1 }
     defer { gateway.stop() }
     let wrong = try TLSContext(clientVerifying: false, protocols: ["h2"])
     for _ in 0..<3 {

@@ -32,8 +32,8 @@ struct LimitTests {
   @Test("over a limit of its address: 429 with Retry-After, before the upgrade (faults H28)")
   func perAddress() async throws {
     let gateway = try await RunningGateway(loops: 2) {
-      $0.exemptAddresses = []
-      $0.connectionsPerAddressMax = 2
+      $0.limits.exemptAddresses = []
+      $0.limits.connectionsPerAddress = 2
     }
     defer { gateway.stop() }
     let first = try answer(gateway, handshake())
@@ -48,8 +48,8 @@ struct LimitTests {
   @Test("connects too fast: 429 with the seconds to wait")
   func connects() async throws {
     let gateway = try await RunningGateway {
-      $0.exemptAddresses = []
-      $0.connectsPerAddress = 3
+      $0.limits.exemptAddresses = []
+      $0.limits.connectsPerAddress = 3
     }
     defer { gateway.stop() }
     for _ in 0..<3 {
@@ -64,7 +64,7 @@ struct LimitTests {
 
   @Test("a full gateway answers 503 with Retry-After, and takes the next when one has gone")
   func full() async throws {
-    let gateway = try await RunningGateway { $0.connectionsMax = 1 }
+    let gateway = try await RunningGateway { $0.limits.connections = 1 }
     defer { gateway.stop() }
     var only: RawClient? = try answer(gateway, handshake())
     let refused = try RawClient(port: gateway.port).readToEnd()
@@ -79,7 +79,7 @@ struct LimitTests {
   func forwarded() async throws {
     let gateway = try await RunningGateway {
       $0.trustedProxies = ["127.0.0.0/8"]
-      $0.connectionsPerAddressMax = 1
+      $0.limits.connectionsPerAddress = 1
     }
     defer { gateway.stop() }
     let one = try answer(gateway, handshake("X-Forwarded-For: 203.0.113.7\r\n"))
@@ -90,7 +90,7 @@ struct LimitTests {
     let other = try answer(gateway, handshake("X-Forwarded-For: 203.0.113.8\r\n"))
     #expect(other.text.hasPrefix("HTTP/1.1 101 "))
 
-    let distrustful = try await RunningGateway { $0.connectionsPerAddressMax = 1 }
+    let distrustful = try await RunningGateway { $0.limits.connectionsPerAddress = 1 }
     defer { distrustful.stop() }
     for _ in 0..<2 {
       let forger = try answer(distrustful, handshake("X-Forwarded-For: 203.0.113.7\r\n"))
@@ -107,7 +107,7 @@ struct LimitTests {
     let gateway = try await RunningGateway {
       $0.trustedProxies = ["127.0.0.1"]
       $0.proxyProtocol = true
-      $0.connectionsPerAddressMax = 1
+      $0.limits.connectionsPerAddress = 1
     }
     defer { gateway.stop() }
     let whole = try RawClient(port: gateway.port)
@@ -126,7 +126,7 @@ struct LimitTests {
 
   @Test("a visitor over the limit is told and closed with 4103; the others go on")
   func perVisitor() async throws {
-    let gateway = try await RunningGateway { $0.connectionsPerVisitorMax = 1 }
+    let gateway = try await RunningGateway { $0.limits.connectionsPerVisitor = 1 }
     defer { gateway.stop() }
     let visit = try gateway.visitor()
     let first = try SocketClient(port: gateway.port)
@@ -144,8 +144,8 @@ struct LimitTests {
   @Test("hellos over the rate of their address are closed with 4103")
   func hellos() async throws {
     let gateway = try await RunningGateway {
-      $0.exemptAddresses = []
-      $0.hellosPerAddress = 2
+      $0.limits.exemptAddresses = []
+      $0.limits.hellosPerAddress = 2
     }
     defer { gateway.stop() }
     let visit = try gateway.visitor()

@@ -16,19 +16,19 @@ struct OriginsTests {
     return origins
   }
 
-  private func judge(
+  private func evaluate(
     _ origins: Origins, _ given: [String], host: String = "chat.test", hasCookie: Bool = false,
     isSecure: Bool = false
-  ) throws -> Origins.Verdict {
+  ) throws -> Origins.Decision {
     let fields = given.map { "Origin: \($0)\r\n" }.joined()
     let head = try Array("GET / HTTP/1.1\r\nHost: \(host)\r\n\(fields)\r\n".utf8).withRawSpan {
       try RequestHead.parse($0)
     }
-    return origins.judge(head, hasCookie: hasCookie, isSecure: isSecure)
+    return origins.evaluate(head, hasCookie: hasCookie, isSecure: isSecure)
   }
 
-  private func passes(_ verdict: Origins.Verdict) -> Bool {
-    if case .admitted = verdict { return true }
+  private func passes(_ decision: Origins.Decision) -> Bool {
+    if case .admitted = decision { return true }
     return false
   }
 
@@ -45,45 +45,47 @@ struct OriginsTests {
       ("good.com", false), ("https://*.com", false),
     ])
   func exact(_ pair: (String, Bool)) throws {
-    #expect(passes(try judge(make(), [pair.0])) == pair.1)
+    #expect(passes(try evaluate(make(), [pair.0])) == pair.1)
   }
 
   @Test("two Origins never pass; none passes unless one is required")
   func counts() throws {
-    #expect(!passes(try judge(make(), ["https://good.com", "https://good.com"])))
-    #expect(try judge(make(), []) == .admitted(nil))
-    #expect(!passes(try judge(make { $0.requireOrigin = true }, [])))
+    #expect(!passes(try evaluate(make(), ["https://good.com", "https://good.com"])))
+    #expect(try evaluate(make(), []) == .admitted(nil))
+    #expect(!passes(try evaluate(make { $0.requireOrigin = true }, [])))
   }
 
   @Test("while a workspace lists none, the settings speak; null is no page's name even then")
   func open() throws {
     var any = make()
     any.load([], hasOpenWorkspace: true)
-    #expect(try judge(any, ["https://Anything.test:443"]) == .admitted("https://anything.test"))
-    for text in ["null", "", "file://", "https://a b"] { #expect(!passes(try judge(any, [text]))) }
+    #expect(try evaluate(any, ["https://Anything.test:443"]) == .admitted("https://anything.test"))
+    for text in ["null", "", "file://", "https://a b"] {
+      #expect(!passes(try evaluate(any, [text])))
+    }
     var some = make { $0.allowedOrigins = ["https://one.test"] }
     some.load([], hasOpenWorkspace: true)
-    #expect(passes(try judge(some, ["https://one.test"])))
-    #expect(!passes(try judge(some, ["https://two.test"])))
+    #expect(passes(try evaluate(some, ["https://one.test"])))
+    #expect(!passes(try evaluate(some, ["https://two.test"])))
   }
 
   @Test("the console's cookie comes from our own pages or not at all")
   func cookie() throws {
     var any = make { $0.publicURL = "https://public.test/chat" }
     any.load([], hasOpenWorkspace: true)
-    #expect(!passes(try judge(any, ["https://good.com"], hasCookie: true)))
-    #expect(!passes(try judge(any, [], hasCookie: true)))
+    #expect(!passes(try evaluate(any, ["https://good.com"], hasCookie: true)))
+    #expect(!passes(try evaluate(any, [], hasCookie: true)))
     for own in ["https://public.test", "http://chat.test"] {
-      #expect(passes(try judge(any, [own], hasCookie: true)))
+      #expect(passes(try evaluate(any, [own], hasCookie: true)))
     }
-    #expect(!passes(try judge(any, ["http://chat.test"], hasCookie: true, isSecure: true)))
+    #expect(!passes(try evaluate(any, ["http://chat.test"], hasCookie: true, isSecure: true)))
   }
 
   @Test("until the lists are known, only our own pages and programs pass")
   func unknown() throws {
     let fresh = Origins(Settings())
-    #expect(try judge(fresh, ["https://good.com"]) == .unknown)
-    #expect(try judge(fresh, []) == .admitted(nil))
-    #expect(passes(try judge(fresh, ["http://chat.test"])))
+    #expect(try evaluate(fresh, ["https://good.com"]) == .unknown)
+    #expect(try evaluate(fresh, []) == .admitted(nil))
+    #expect(passes(try evaluate(fresh, ["http://chat.test"])))
   }
 }

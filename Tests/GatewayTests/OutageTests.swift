@@ -5,7 +5,7 @@ import Testing
 @Suite struct OutageTests {
   @Test func `each reason is logged once, until the outage is over`() {
     var outage = Outage()
-    func note(_ reason: String) -> Outage.Remark? { outage.note(reason) }
+    func note(_ reason: String) -> Outage.Transition? { outage.note(reason) }
     func end() -> Bool { outage.end() }
     #expect(note("connection refused") == .begins)
     #expect(note("connection refused") == nil)

@@ -54,7 +54,7 @@ final class RunningGateway {
       id: workspace, name: "test \(workspace)", publicKey: "pk_\(workspace)")
     _ = create.answer(try connection.run(create.query))
     // The lists of origins are read when PostgreSQL answers.
-    while !context.board.readiness().isReady { try await Task.sleep(for: .milliseconds(2)) }
+    while !context.metrics.readiness().isReady { try await Task.sleep(for: .milliseconds(2)) }
   }
 
   static func makeID() -> Identifier {
@@ -143,7 +143,7 @@ final class RunningGateway {
   /// How often each kind of fault was counted, as `stage: reason`.
   var faults: [String: UInt64] {
     var all = FaultCounts()
-    for figures in context.board.read() {
+    for figures in context.metrics.read() {
       all.merge(figures.faults)
       all.merge(figures.engine.faults)
     }
@@ -158,7 +158,7 @@ final class RunningGateway {
 
   /// How often something was refused, when the loops have posted it.
   func faults(_ reason: String) -> UInt64 {
-    context.board.read().reduce(0) { sum, figures in
+    context.metrics.read().reduce(0) { sum, figures in
       sum + figures.faults.counts.filter { $0.key.reason == reason }.values.reduce(0, +)
     }
   }

@@ -80,7 +80,7 @@ struct ShutOutTests {
     let third = try await RunningGateway(loops: 1, database: database.url, migrates: false)
     defer { third.stop() }
     for gateway in [second, third] {
-      while !gateway.context.board.readiness().isReady {
+      while !gateway.context.metrics.readiness().isReady {
         try await Task.sleep(for: .milliseconds(2))
       }
     }

@@ -36,9 +36,9 @@ struct CertificateFiles {
   }
 
   func use(_ settings: inout Settings) {
-    settings.tlsListen = [ListenAddress(host: "127.0.0.1", port: 0)]
-    settings.tlsCertificates = [chain]
-    settings.tlsKeys = [key]
+    settings.tls.listen = [ListenAddress(host: "127.0.0.1", port: 0)]
+    settings.tls.certificates = [chain]
+    settings.tls.keys = [key]
   }
 
   func client(_ maximum: TLSVersion = .v13) throws -> TLSContext {

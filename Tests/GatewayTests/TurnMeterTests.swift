@@ -100,7 +100,7 @@ private final class Order: Sendable {
     loop.turn(microseconds: 40_500, working: 30_000)
     var figures = LoopMetrics()
     figures.turns = loop.meter
-    let text = PrometheusText.text([LoopMetrics(), figures], DeliveryFigures())
+    let text = PrometheusText.text([LoopMetrics(), figures], DeliveryMetrics())
     for line in [
       #"chirrup_loop_stall_seconds_bucket{loop="0",le="+Inf"} 0"#,
       #"chirrup_loop_stall_seconds_bucket{loop="1",le="0.001"} 1"#,
@@ -123,10 +123,10 @@ private final class Order: Sendable {
       while SystemClock.threadTimeNanoseconds() - begin < 30_000_000 {}
     }.value
     // Posted with the next sweep.
-    while gateway.context.board.read()[0].turns.elapsed.longest < 30_000_000 {
+    while gateway.context.metrics.read()[0].turns.elapsed.longest < 30_000_000 {
       try await Task.sleep(for: .milliseconds(5))
     }
-    let turns = gateway.context.board.read()[0].turns
+    let turns = gateway.context.metrics.read()[0].turns
     #expect(turns.processor.longest >= 30_000_000)
     #expect(turns.processor.longest <= turns.elapsed.longest)
     #expect(turns.elapsed.count == turns.processor.count)
@@ -137,7 +137,7 @@ private final class Order: Sendable {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
     let context = gateway.context
-    let before = context.board.read()[0].turns.processor.count
+    let before = context.metrics.read()[0].turns.processor.count
     let order = Order()
     // Held until all of them wait.
     let isOpen = Flag()
@@ -154,10 +154,10 @@ private final class Order: Sendable {
     for step in steps { await step.value }
     #expect(order.all == Array(0..<200))
     // Posted with the next sweep.
-    while context.board.read()[0].turns.processor.count < before + 40 {
+    while context.metrics.read()[0].turns.processor.count < before + 40 {
       try await Task.sleep(for: .milliseconds(5))
     }
-    let turns = context.board.read()[0].turns.processor
+    let turns = context.metrics.read()[0].turns.processor
     // The turn of the first step may be longer than all others: it waited for this thread.
     let long = (5..<turns.counts.count).reduce(0) { $0 + turns.counts[$1] }
     #expect(long <= 1, "turns above 20 ms")

@@ -23,17 +23,17 @@ import Testing
     for seconds in stride(from: Int64(2), through: 8, by: 2) {
       #expect(watch.look(turn: 1, now: instant(seconds)) == nil)
     }
-    #expect(watch.look(turn: 1, now: instant(10)) == .held(milliseconds: 10_000))
+    #expect(watch.look(turn: 1, now: instant(10)) == .stalled(milliseconds: 10_000))
     for seconds in stride(from: Int64(12), through: 30, by: 2) {
       #expect(watch.look(turn: 1, now: instant(seconds)) == nil)
     }
-    #expect(watch.look(turn: 2, now: instant(32)) == .turnsAgain(milliseconds: 30_000))
+    #expect(watch.look(turn: 2, now: instant(32)) == .resumed(milliseconds: 30_000))
     #expect(watch.look(turn: 2, now: instant(34)) == nil)
     // And anew.
     for seconds in stride(from: Int64(36), through: 40, by: 2) {
       #expect(watch.look(turn: 2, now: instant(seconds)) == nil)
     }
-    #expect(watch.look(turn: 2, now: instant(42)) == .held(milliseconds: 10_000))
+    #expect(watch.look(turn: 2, now: instant(42)) == .stalled(milliseconds: 10_000))
   }
 
   @Test("a loop that turns between two looks is never named")
@@ -130,7 +130,7 @@ struct WatchdogTests {
     thread.join()
     #expect(book.lines(with: "loop=1").count == 2)
     // Both are alive: the held one has gone on where it was.
-    #expect(gateway.context.board.readiness().isReady)
+    #expect(gateway.context.metrics.readiness().isReady)
   }
 
   @Test("an armed watchdog ends the process at its deadline, and says what the loops do")

@@ -12,7 +12,7 @@ import Testing
   }
   private static func stored(_ seq: Int64) -> Outcome { Outcome(verdict: .stored, seq: seq) }
   private static func rows(_ sessions: UInt64...) -> [BatchMachine.Row] {
-    sessions.map { BatchMachine.Row(session: Identifier(high: 0, low: $0), twin: nil) }
+    sessions.map { BatchMachine.Row(session: Identifier(high: 0, low: $0), duplicateOf: nil) }
   }
   private static func connected() -> BatchMachine {
     var machine = BatchMachine(seed: 1)
@@ -195,9 +195,9 @@ import Testing
 
   @Test func `twins are not sent and share what became of the first`() {
     var rows = Self.rows(1, 1, 1)
-    rows[1].twin = 0
+    rows[1].duplicateOf = 0
     rows[1].isSame = true
-    rows[2].twin = 0
+    rows[2].duplicateOf = 0
     var machine = Self.connected()
     #expect(machine.submit(rows, now: Self.at(0)) == .run(0..<3))
     #expect((0..<3).map { machine.isPending($0) } == [true, false, false])
@@ -222,7 +222,7 @@ import Testing
     var isConnected = true
     var now: Int64 = 0
     let rows = (0..<20).map { _ in
-      BatchMachine.Row(session: Identifier(high: 0, low: UInt64(roll(4))), twin: nil)
+      BatchMachine.Row(session: Identifier(high: 0, low: UInt64(roll(4))), duplicateOf: nil)
     }
     var committed = 0
     var action = machine.submit(rows, now: Self.at(now))

@@ -124,22 +124,22 @@ import Testing
       ListenAddress(host: "127.0.0.1", port: 1), ListenAddress(host: "::1", port: 2),
       ListenAddress(host: "127.0.0.1", port: 0),
     ]
-    expected.tlsListen = [ListenAddress(host: "127.0.0.1", port: 443)]
-    expected.tlsCertificates = ["a.pem", "/b/c.pem"]
-    expected.tlsKeys = ["a.key", "b.key"]
-    expected.tlsCompactRecords = true
-    expected.handshakesMax = 8
-    expected.handshakesPerAddressMax = 3
+    expected.tls.listen = [ListenAddress(host: "127.0.0.1", port: 443)]
+    expected.tls.certificates = ["a.pem", "/b/c.pem"]
+    expected.tls.keys = ["a.key", "b.key"]
+    expected.tls.compactRecords = true
+    expected.limits.handshakes = 8
+    expected.limits.handshakesPerAddress = 3
     expected.publicURL = "https://chat.example.com"
     expected.databaseURL = "postgresql:///chat"
     expected.databaseDirectURL = "host=direct dbname=chat"
     expected.dataDirectory = "/srv/chirrup"
     expected.loops = 4
-    expected.logLevel = .debug
-    expected.logFormat = .json
-    expected.connectionsMax = 10
-    expected.warmSessionsMax = 256
-    expected.recentMebibytesMax = 7
+    expected.log.level = .debug
+    expected.log.format = .json
+    expected.limits.connections = 10
+    expected.limits.warmSessions = 256
+    expected.limits.recentMebibytes = 7
     expected.credentialsKeys = [
       "0123456789abcdefghijklmnopqrstuv", "ABCDEFGHabcdefghABCDEFGHabcdefgh",
     ]
@@ -153,19 +153,19 @@ import Testing
     expected.compression.memoryLevel = 8
     expected.compression.level = 9
     expected.compression.thresholdBytes = 0
-    expected.connectionsPerAddressMax = 5
-    expected.connectionsPerVisitorMax = 4
-    expected.connectionsPerWorkspaceMax = 9
-    expected.connectsPerAddress = 30
-    expected.hellosPerAddress = 20
-    expected.tokensPerAddress = 6
-    expected.exemptAddresses = []
+    expected.limits.connectionsPerAddress = 5
+    expected.limits.connectionsPerVisitor = 4
+    expected.limits.connectionsPerWorkspace = 9
+    expected.limits.connectsPerAddress = 30
+    expected.limits.hellosPerAddress = 20
+    expected.limits.tokensPerAddress = 6
+    expected.limits.exemptAddresses = []
     expected.trustedProxies = ["10.0.0.0/8", "2001:db8::1"]
     expected.proxyProtocol = true
     expected.allowedHosts = ["chat.internal", "gateway"]
     expected.requireOrigin = true
-    expected.visitorTokenSeconds = 60
-    expected.operatorTokenSeconds = 86_400
+    expected.tokens.visitorSeconds = 60
+    expected.tokens.operatorSeconds = 86_400
     expected.allowedOrigins = ["https://example.com", "http://localhost:3000"]
     expected.drainSeconds = 0
     expected.migrate = false

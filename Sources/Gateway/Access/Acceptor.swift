@@ -102,25 +102,25 @@ struct Acceptor {
     _ sockets: inout SocketTable, _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics,
     _ turn: Turn
   ) {
-    var verdict = context.admission.enter()
-    guard verdict == .admitted else {
-      metrics.faults.count(.connect, AdmissionRefusal(verdict).reason)
-      if !isSecure { turnAway(descriptor, verdict, turn) }
+    var decision = context.admission.enter()
+    guard decision == .admitted else {
+      metrics.faults.count(.connect, AdmissionRefusal(decision).reason)
+      if !isSecure { refuse(descriptor, decision, turn) }
       return
     }
     var caller = Caller(peer: peer)
     let isProxy = context.proxies.sendsHeader(peer.ip)
-    if !isProxy { verdict = context.admission.enter(peer.ip, &caller.place, now: turn.now) }
-    guard verdict == .admitted else {
-      metrics.faults.count(.connect, AdmissionRefusal(verdict).reason)
+    if !isProxy { decision = context.admission.enter(peer.ip, &caller.permit, now: turn.now) }
+    guard decision == .admitted else {
+      metrics.faults.count(.connect, AdmissionRefusal(decision).reason)
       // An answer in plain HTTP would mean nothing to a TLS client.
       guard !isSecure, refusedCount < Acceptor.refusedMax else {
-        context.admission.leave(caller.place)
-        if !isSecure { turnAway(descriptor, verdict, turn) }
+        context.admission.leave(caller.permit)
+        if !isSecure { refuse(descriptor, decision, turn) }
         return
       }
       let socket = ClientSocket(descriptor: descriptor, caller: caller, now: turn.now)
-      if let id = insert(socket, &sockets, epoll) { turnAway(id.index, verdict, &sockets, turn) }
+      if let id = insert(socket, &sockets, epoll) { refuse(id.index, decision, &sockets, turn) }
       return
     }
     var socket = ClientSocket(descriptor: descriptor, caller: caller, now: turn.now)
@@ -142,9 +142,9 @@ struct Acceptor {
   func insert(
     _ socket: consuming ClientSocket, _ sockets: inout SocketTable, _ epoll: borrowing Epoll
   ) -> SocketID? {
-    let place = socket.caller.place
+    let permit = socket.caller.permit
     guard let id = sockets.insert(socket, epoll) else {
-      context.admission.leave(place)
+      context.admission.leave(permit)
       return nil
     }
     return id
@@ -153,25 +153,26 @@ struct Acceptor {
   /// A socket has left the table and is closed.
   mutating func noteClosed(_ socket: borrowing ClientSocket) {
     if socket.isRefused { refusedCount -= 1 }
-    context.admission.leave(socket.caller.place)
+    context.admission.leave(socket.caller.permit)
   }
 
   // MARK: Refusals
 
   /// One try at an answer: the gateway does not wait for a peer that it refuses.
-  private mutating func turnAway(
-    _ descriptor: consuming FileDescriptor, _ verdict: Admission.Verdict, _ turn: Turn
+  private mutating func refuse(
+    _ descriptor: consuming FileDescriptor, _ decision: Admission.ConnectionDecision, _ turn: Turn
   ) {
-    let answer = refusals.answer(verdict, at: turn.wall)
+    let answer = refusals.answer(decision, at: turn.wall)
     _ = answer.withRawSpan { descriptor.send($0) }
   }
 
   /// As long as few are refused, the socket stays until the peer has read why (RFC 9112 §9.6).
-  private mutating func turnAway(
-    _ socket: SocketIndex, _ verdict: Admission.Verdict, _ sockets: inout SocketTable, _ turn: Turn
+  private mutating func refuse(
+    _ socket: SocketIndex, _ decision: Admission.ConnectionDecision, _ sockets: inout SocketTable,
+    _ turn: Turn
   ) {
     if !sockets[socket].startsTLS {
-      let answer = refusals.answer(verdict, at: turn.wall)
+      let answer = refusals.answer(decision, at: turn.wall)
       _ = answer.withRawSpan { sockets[socket].descriptor.send($0) }
     }
     refusedCount += 1
@@ -222,11 +223,11 @@ struct Acceptor {
   ) {
     guard case .client(let high, let low, let port) = source else { return }
     sockets[socket].caller.peer = PeerAddress(ip: IPAddress(high: high, low: low), port: port)
-    let verdict = context.admission.enter(
-      sockets[socket].caller.peer.ip, &sockets[socket].caller.place, now: turn.now)
-    guard verdict != .admitted else { return }
-    metrics.faults.count(.connect, AdmissionRefusal(verdict).reason)
-    turnAway(socket, verdict, &sockets, turn)
+    let decision = context.admission.enter(
+      sockets[socket].caller.peer.ip, &sockets[socket].caller.permit, now: turn.now)
+    guard decision != .admitted else { return }
+    metrics.faults.count(.connect, AdmissionRefusal(decision).reason)
+    refuse(socket, decision, &sockets, turn)
   }
 }
 

@@ -7,7 +7,7 @@ import Synchronization
 /// one workspace. The loops share it; its locks are taken when a connection comes, says hello and
 /// goes, never for a message.
 final class Admission: Sendable {
-  enum Verdict: Equatable {
+  enum ConnectionDecision: Equatable {
     case admitted
     /// The gateway holds as many connections as it may.
     case full
@@ -18,13 +18,13 @@ final class Admission: Sendable {
 
   /// What is counted for one connection, to be given back when it ends. It travels with the
   /// connection from loop to loop.
-  struct Place: Sendable {
+  struct Permit: Sendable {
     fileprivate var address = TallyKey.none
     fileprivate var visitor = TallyKey.none
     fileprivate var workspace = TallyKey.none
   }
 
-  private let limits: Settings
+  private let limits: LimitSettings
   /// Whom the limits for one address do not concern: proxies, this machine.
   private let exempt: [AddressRange]
   private let total = Atomic<Int>(0)
@@ -36,35 +36,39 @@ final class Admission: Sendable {
   private let hellos: Mutex<RateTable<IPAddress>>
 
   init(_ settings: Settings) {
-    limits = settings
-    exempt = (settings.exemptAddresses + settings.trustedProxies).compactMap { AddressRange($0) }
+    limits = settings.limits
+    exempt = (settings.limits.exemptAddresses + settings.trustedProxies).compactMap {
+      AddressRange($0)
+    }
     connects = Mutex(
-      RateTable(burst: settings.connectsPerAddress, perMinute: settings.connectsPerAddress))
+      RateTable(
+        burst: settings.limits.connectsPerAddress, perMinute: settings.limits.connectsPerAddress))
     hellos = Mutex(
-      RateTable(burst: settings.hellosPerAddress, perMinute: settings.hellosPerAddress))
+      RateTable(
+        burst: settings.limits.hellosPerAddress, perMinute: settings.limits.hellosPerAddress))
   }
 
   func isExempt(_ address: IPAddress) -> Bool { exempt.contains(address) }
 
   /// A new socket, whoever it is for.
-  func enter() -> Verdict {
+  func enter() -> ConnectionDecision {
     let count = total.add(1, ordering: .relaxed).newValue
-    guard count > limits.connectionsMax else { return .admitted }
+    guard count > limits.connections else { return .admitted }
     total.subtract(1, ordering: .relaxed)
     return .full
   }
 
   /// Counts a connection for the address of its client, once that is known.
-  func enter(_ address: IPAddress, _ place: inout Place, now: Instant) -> Verdict {
-    guard place.address == .none, !isExempt(address) else { return .admitted }
+  func enter(_ address: IPAddress, _ permit: inout Permit, now: Instant) -> ConnectionDecision {
+    guard permit.address == .none, !isExempt(address) else { return .admitted }
     let key = address.limitKey
     let seconds = connects.withLock { $0.take(key, atMilliseconds: now.milliseconds) }
     guard seconds == 0 else { return .tooFast(seconds: seconds) }
-    let most = limits.connectionsPerAddressMax
+    let most = limits.connectionsPerAddress
     guard most > 0 else { return .admitted }
     let counted = TallyKey(key)
     guard addresses.withLock({ $0.add(counted, most: most) }) else { return .tooManyFromAddress }
-    place.address = counted
+    permit.address = counted
     return .admitted
   }
 
@@ -74,14 +78,14 @@ final class Admission: Sendable {
     var addresses = Tally()
   }
 
-  enum HandshakeVerdict { case admitted, full, tooManyFromAddress }
+  enum HandshakeDecision { case admitted, full, tooManyFromAddress }
 
   /// Counts a handshake whose ClientHello is there whole; `endHandshake` gives it back.
-  func beginHandshake(_ address: IPAddress) -> HandshakeVerdict {
+  func beginHandshake(_ address: IPAddress) -> HandshakeDecision {
     let key = handshakeKey(address)
     return handshakes.withLock { handshakes in
-      guard handshakes.count < limits.handshakesMax else { return .full }
-      if let key, !handshakes.addresses.add(key, most: limits.handshakesPerAddressMax) {
+      guard handshakes.count < limits.handshakes else { return .full }
+      if let key, !handshakes.addresses.add(key, most: limits.handshakesPerAddress) {
         return .tooManyFromAddress
       }
       handshakes.count += 1
@@ -99,7 +103,7 @@ final class Admission: Sendable {
 
   /// The same for an address each time, so that no socket has to keep it.
   private func handshakeKey(_ address: IPAddress) -> TallyKey? {
-    limits.handshakesPerAddressMax == 0 || isExempt(address) ? nil : TallyKey(address.limitKey)
+    limits.handshakesPerAddress == 0 || isExempt(address) ? nil : TallyKey(address.limitKey)
   }
 
   /// Whether this address may have one more token verified.
@@ -109,34 +113,34 @@ final class Admission: Sendable {
     return hellos.withLock { $0.take(key, atMilliseconds: now.milliseconds) } == 0
   }
 
-  enum VisitorVerdict { case admitted, tooManyOfVisitor, tooManyOfWorkspace }
+  enum VisitorDecision { case admitted, tooManyOfVisitor, tooManyOfWorkspace }
 
   /// Counts a visitor's connection after its hello.
   func enter(
-    visitor: Identifier, workspace: Identifier, _ place: inout Place
-  ) -> VisitorVerdict {
-    guard place.visitor == .none, place.workspace == .none else { return .admitted }
-    if limits.connectionsPerVisitorMax > 0 {
-      let most = limits.connectionsPerVisitorMax
+    visitor: Identifier, workspace: Identifier, _ permit: inout Permit
+  ) -> VisitorDecision {
+    guard permit.visitor == .none, permit.workspace == .none else { return .admitted }
+    if limits.connectionsPerVisitor > 0 {
+      let most = limits.connectionsPerVisitor
       let key = TallyKey(visitor)
       guard visitors.withLock({ $0.add(key, most: most) }) else { return .tooManyOfVisitor }
-      place.visitor = key
+      permit.visitor = key
     }
-    if limits.connectionsPerWorkspaceMax > 0 {
-      let most = limits.connectionsPerWorkspaceMax
+    if limits.connectionsPerWorkspace > 0 {
+      let most = limits.connectionsPerWorkspace
       let key = TallyKey(workspace)
       guard workspaces.withLock({ $0.add(key, most: most) }) else { return .tooManyOfWorkspace }
-      place.workspace = key
+      permit.workspace = key
     }
     return .admitted
   }
 
   /// Gives back whatever was counted.
-  func leave(_ place: Place) {
+  func leave(_ permit: Permit) {
     total.subtract(1, ordering: .relaxed)
-    if place.address != .none { addresses.withLock { $0.remove(place.address) } }
-    if place.visitor != .none { visitors.withLock { $0.remove(place.visitor) } }
-    if place.workspace != .none { workspaces.withLock { $0.remove(place.workspace) } }
+    if permit.address != .none { addresses.withLock { $0.remove(permit.address) } }
+    if permit.visitor != .none { visitors.withLock { $0.remove(permit.visitor) } }
+    if permit.workspace != .none { workspaces.withLock { $0.remove(permit.workspace) } }
   }
 
   /// Sockets that are counted now.

@@ -7,8 +7,8 @@ struct AdmissionRefusal {
   var detail: String
   var retryAfter: Int
 
-  init(_ verdict: Admission.Verdict) {
-    switch verdict {
+  init(_ decision: Admission.ConnectionDecision) {
+    switch decision {
     case .admitted: preconditionFailure("an admitted connection is not refused")
     case .full:
       self.init(503, "too many connections in all", "The gateway is full. Try again.")
@@ -34,14 +34,14 @@ struct AdmissionRefusal {
 /// The response to a refused socket as bytes: in a flood it is the same for a second, so that
 /// refusing costs no more than accepting.
 struct RefusalAnswers {
-  private var verdict = Admission.Verdict.admitted
+  private var decision = Admission.ConnectionDecision.admitted
   private var second: Int64 = 0
   private var bytes: [UInt8] = []
 
-  mutating func answer(_ wanted: Admission.Verdict, at time: WallTime) -> [UInt8] {
+  mutating func answer(_ wanted: Admission.ConnectionDecision, at time: WallTime) -> [UInt8] {
     let now = time.microseconds / 1_000_000
-    guard wanted != verdict || now != second else { return bytes }
-    (verdict, second) = (wanted, now)
+    guard wanted != decision || now != second else { return bytes }
+    (decision, second) = (wanted, now)
     let refusal = AdmissionRefusal(wanted)
     bytes = []
     HTTPResponse.append(

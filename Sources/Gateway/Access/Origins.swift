@@ -7,7 +7,7 @@ import Wire
 ///
 /// Each loop has a copy, replaced every few seconds: no lock, no query when somebody connects.
 struct Origins: Sendable {
-  enum Verdict: Equatable {
+  enum Decision: Equatable {
     /// With the origin in its one form; nil for a client that is no browser.
     case admitted(String?)
     case refused(String)
@@ -46,7 +46,7 @@ struct Origins: Sendable {
   ///   - hasCookie: the console's cookie came along: only our own pages may send it, so anything
   ///     else rides on it (cross-site WebSocket hijacking).
   ///   - isSecure: the client spoke TLS, so that a page without it is not ours.
-  func judge(_ head: RequestHead, hasCookie: Bool, isSecure: Bool) -> Verdict {
+  func evaluate(_ head: RequestHead, hasCookie: Bool, isSecure: Bool) -> Decision {
     let origins = head.values(of: "origin")
     guard origins.count <= 1 else { return .refused("More than one Origin came.") }
     guard let text = origins.first else {

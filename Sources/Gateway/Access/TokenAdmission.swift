@@ -7,7 +7,7 @@ import Settings
 import Tokens
 
 /// From a token to a member: verified, admitted, bound to its origin. Then the database has the
-/// last word, see `RevocationChecks`.
+/// last word, see `Revocations`.
 enum TokenAdmission {
   typealias Outcome = Result<(Member, Standing.Subject), TokenRefusal>
 
@@ -42,7 +42,7 @@ enum TokenAdmission {
     if let bound = token.binding.origin, let origin = caller.origin, bound != origin {
       return .failure(.foreignOrigin)
     }
-    switch admission.enter(visitor: id, workspace: workspace, &caller.place) {
+    switch admission.enter(visitor: id, workspace: workspace, &caller.permit) {
     case .admitted: break
     case .tooManyOfVisitor: return .failure(.tooManyConnections)
     case .tooManyOfWorkspace: return .failure(.workspaceFull)

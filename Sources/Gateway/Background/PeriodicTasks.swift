@@ -11,6 +11,7 @@ import Primitives
 /// origins, starts the gateway's maintenance, says which operators are there, and gives memory
 /// back.
 struct PeriodicTasks {
+  private(set) var nextSweep: Instant
   private var nextHousekeeping: Instant
   private var nextOrigins: Instant
   private var nextMaintenance = Instant.zero
@@ -23,9 +24,19 @@ struct PeriodicTasks {
   private static let housekeepingRows = 1_000
 
   init(now: Instant) {
+    nextSweep = now
     nextHousekeeping = now
     nextOrigins = now
   }
+
+  /// - Returns: whether a sweep is due: true once for each.
+  mutating func beginSweepIfDue(now: Instant) -> Bool {
+    guard now >= nextSweep else { return false }
+    nextSweep = now.advanced(byMilliseconds: Engine.sweepMilliseconds)
+    return true
+  }
+
+  mutating func sweepNow(_ now: Instant) { nextSweep = now }
 
   // MARK: Of one loop for all
 

@@ -30,7 +30,7 @@ final class QueueJob: BackgroundJob {
   private let mailboxes: [Mailbox]
   private let report: @Sendable (String) -> Void
   /// The loops with visitors who wait, as bits, by workspace.
-  private let audience = Mutex<[Identifier: UInt64]>([:])
+  private let subscribers = Mutex<[Identifier: UInt64]>([:])
   private let sweeping = Mutex(Sweep())
 
   init(
@@ -44,14 +44,14 @@ final class QueueJob: BackgroundJob {
   func wants(_ news: WorkspaceNews, loop: Int) -> Bool {
     switch news.kind {
     case .audience(let isThere):
-      audience.withLock { audience in
-        var loops = audience[news.workspace] ?? 0
+      subscribers.withLock { subscribers in
+        var loops = subscribers[news.workspace] ?? 0
         if isThere { loops |= 1 << UInt64(loop) } else { loops &= ~(1 << UInt64(loop)) }
-        audience[news.workspace] = loops == 0 ? nil : loops
+        subscribers[news.workspace] = loops == 0 ? nil : loops
       }
       return isThere
     case .waits, .taken, .closed, .operators, .sweep: return true
-    case .line: return audience.withLock { $0[news.workspace] != nil }
+    case .line: return subscribers.withLock { $0[news.workspace] != nil }
     case .wrote: return false
     }
   }
@@ -121,7 +121,7 @@ final class QueueJob: BackgroundJob {
         sweeping.last = Int64(due.count) < QueueJob.sweptMax ? .zero : due.last ?? .zero
         if sweeping.steadySince == nil { sweeping.steadySince = now }
       }
-      return Array(Set(due).union(audience.withLock { $0.keys }))
+      return Array(Set(due).union(subscribers.withLock { $0.keys }))
     } catch {
       sweeping.withLock { $0.steadySince = nil }
       note(error)
@@ -133,7 +133,7 @@ final class QueueJob: BackgroundJob {
 
   /// One question for all who wait, and to each loop the places of its own.
   private func tellPositions(_ workspace: Identifier) async throws(QueryFailure) {
-    let loops = audience.withLock { $0[workspace] ?? 0 }
+    let loops = subscribers.withLock { $0[workspace] ?? 0 }
     guard loops != 0 else { return }
     let line = QueuePositions.decode(try await services.run(QueuePositions.query(of: workspace)))
     var positions: [[Identifier: Int64]] = Array(repeating: [:], count: mailboxes.count)

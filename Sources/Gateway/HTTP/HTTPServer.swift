@@ -318,7 +318,7 @@ struct HTTPServer {
     let hasCookie = head.cookie(API.cookieName) != nil
     let isSecure =
       sockets[socket].isSecure || context.proxies.isSecure(sockets[socket].caller.peer.ip, head)
-    switch origins.judge(head, hasCookie: hasCookie, isSecure: isSecure) {
+    switch origins.evaluate(head, hasCookie: hasCookie, isSecure: isSecure) {
     case .admitted(let origin):
       sockets[socket].caller.origin = origin
       return true
@@ -340,12 +340,12 @@ struct HTTPServer {
     let peer = sockets[socket].caller.peer
     let client = context.proxies.client(of: peer.ip, head)
     guard client != peer.ip else { return true }
-    switch context.admission.enter(client, &sockets[socket].caller.place, now: turn.now) {
+    switch context.admission.enter(client, &sockets[socket].caller.permit, now: turn.now) {
     case .admitted:
       sockets[socket].caller.peer = PeerAddress(ip: client, port: 0)
       return true
-    case let verdict:
-      let refusal = AdmissionRefusal(verdict)
+    case let decision:
+      let refusal = AdmissionRefusal(decision)
       refuse(
         socket, .upgrade, refusal.status, refusal.reason, refusal.detail,
         [("Retry-After", "\(refusal.retryAfter)")], &sockets, &metrics, turn)

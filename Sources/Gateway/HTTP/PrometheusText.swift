@@ -8,7 +8,7 @@ struct PrometheusText {
   private let loops: [LoopMetrics]
   private var text = ""
 
-  static func text(_ loops: [LoopMetrics], _ webhooks: DeliveryFigures) -> String {
+  static func text(_ loops: [LoopMetrics], _ webhooks: DeliveryMetrics) -> String {
     var metrics = PrometheusText(loops: loops)
     metrics.gauges()
     metrics.stalls()
@@ -64,9 +64,9 @@ struct PrometheusText {
   private mutating func gauges() {
     gauge("up", "1 while PostgreSQL answers this loop.") { $0.isStoreReady ? 1 : 0 }
     gauge("sockets", "Open sockets, HTTP and WebSocket.") { $0.sockets }
-    gauge("tls_handshakes_under_way", "TLS handshakes under way.") { $0.handshakesUnderWay }
+    gauge("tls_handshakes_under_way", "TLS handshakes under way.") { $0.handshakes.underWay }
     gauge("tls_handshakes_waiting", "TLS clients that wait for a place among them.") {
-      $0.handshakesWaiting
+      $0.handshakes.waiting
     }
     gauge("connections", "Open WebSocket connections.") { $0.connections }
     gauge("sessions_warm", "Sessions held in memory.") { $0.sessions }
@@ -114,7 +114,7 @@ struct PrometheusText {
   private mutating func traffic() {
     counter("loop_iterations", "Turns of the event loop.") { $0.iterations }
     counter("accepted", "Accepted sockets.") { $0.accepted }
-    counter("tls_handshakes", "TLS handshakes completed.") { $0.handshakes }
+    counter("tls_handshakes", "TLS handshakes completed.") { $0.handshakes.completed }
     counter("http_requests", "HTTP requests.") { $0.httpRequests }
     counter("received_bytes", "Bytes received.") { $0.bytesReceived }
     counter("sent_bytes", "Bytes sent.") { $0.bytesSent }
@@ -137,21 +137,21 @@ struct PrometheusText {
     counter("batches", "Transactions submitted.") { $0.engine.batches }
     counter("deflated", "Texts compressed, once for each fan-out.") { $0.engine.deflated }
     counter("quarantined", "Messages that PostgreSQL refused, kept in quarantine.") {
-      $0.quarantined
+      $0.quarantine.stored
     }
     counter("quarantine_dropped", "Likewise, and not kept: no room, or PostgreSQL away.") {
-      $0.quarantineDropped
+      $0.quarantine.dropped
     }
     counter("slow_consumers", "Connections closed with 4101.") { $0.engine.slowConsumers }
   }
 
-  private mutating func deliveries(_ webhooks: DeliveryFigures) {
+  private mutating func deliveries(_ webhooks: DeliveryMetrics) {
     family(
       "webhooks_pending", "gauge", "Deliveries of all gateways that wait, up to 100000.",
       [("", UInt64(webhooks.pending))])
     family(
       "webhooks_under_way", "gauge", "Requests to webhooks under way.",
-      [("", UInt64(webhooks.underWay))])
+      [("", UInt64(webhooks.inFlight))])
     family(
       "webhooks_delivered_total", "counter", "Deliveries that were taken.",
       [("", webhooks.delivered)])

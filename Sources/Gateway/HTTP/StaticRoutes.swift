@@ -18,11 +18,11 @@ enum StaticRoutes {
     switch head.path {
     case "/healthz": return HTTPResponse.text(200, "ok\n")
     case "/readyz":
-      let (isReady, json) = context.board.readiness()
+      let (isReady, json) = context.metrics.readiness()
       return HTTPResponse.text(isReady ? 200 : 503, json + "\n", type: "application/json")
     case metricsPath:
       return HTTPResponse.text(
-        200, PrometheusText.text(context.board.read(), context.deliveries.figures),
+        200, PrometheusText.text(context.metrics.read(), context.deliveries.metrics),
         type: "text/plain; version=0.0.4; charset=utf-8")
     case "/":
       return APIResponse(

@@ -10,10 +10,11 @@ import Primitives
 extension EventLoop {
   /// When the mailbox has signalled: a turn without mail costs no lock and no read.
   mutating func takeMail() {
+    pulse.note(.mail)
     if mail.isEmpty {
       // With each sweep all the same: an eventfd that the kernel did not signal must not keep a
       // loop from its mail for ever, since a mailbox that holds mail already signals no more.
-      guard turn.now >= nextSweep || poller.contains(Datum.mailbox) else { return }
+      guard turn.now >= periodic.nextSweep || poller.contains(Datum.mailbox) else { return }
       mail.fill(from: context.mailboxes[index])
     }
     while let item = mail.next() {
@@ -68,6 +69,7 @@ extension EventLoop {
 
   /// What the engine has for the other loops, for the background jobs and for REST requests.
   mutating func postMail() {
+    engine.settleSessions()
     for loop in 0..<context.loopCount where loop != index {
       let items = engine.effects.takeMail(for: loop)
       if !items.isEmpty { context.mailboxes[loop].post(items) }
@@ -92,11 +94,20 @@ extension EventLoop {
     }
   }
 
-  // MARK: Tokens
+  // MARK: Admission
+
+  /// Hellos that came in this turn: their tokens, and the loop to which a connection belongs.
+  mutating func admitConnections() {
+    pulse.note(.engine)
+    engine.readInbox()
+    verifyTokens()
+    moveDepartures()
+    revocations.ask(engine, &store, now: turn.now)
+  }
 
   /// At most one for each connection and `hello`. A visitor who belongs to another loop is
   /// confirmed there: no answer from before its move welcomes a connection.
-  mutating func verifyTokens() {
+  private mutating func verifyTokens() {
     for verification in engine.effects.takeVerifications() {
       let connection = verification.connection
       guard let socket = sockets.socket(ofConnection: connection.index) else { continue }
@@ -108,7 +119,7 @@ extension EventLoop {
         engine.verified(connection, .success(member))
       case .success((let member, let subject)):
         revocations.add(
-          RevocationChecks.TokenCheck(
+          Revocations.TokenCheck(
             socket: sockets.id(at: socket), connection: connection, subject: subject,
             step: .hello(member)))
       }
@@ -118,14 +129,14 @@ extension EventLoop {
   // MARK: Connections on the move
 
   /// A visitor's connection goes to the loop of its session, once, after its hello.
-  mutating func moveDepartures() {
+  private mutating func moveDepartures() {
     for (id, loop) in engine.effects.takeDepartures() {
       guard let socket = sockets.socket(ofConnection: id.index), sockets.isAlive(socket),
         let departure = engine.connections.depart(id)
       else { continue }
       try? poller.epoll.remove(sockets[socket].descriptor)
       sockets[socket].tls?.forget(tls.workspace)
-      let parcel = SocketParcel(sockets.remove(socket))
+      let parcel = SocketTransfer(sockets.remove(socket))
       context.mailboxes[loop].post(.arrival(departure, parcel))
     }
   }
@@ -140,7 +151,7 @@ extension EventLoop {
     sockets.bind(id, toConnection: connection.index)
     sockets[id.index].phase = .webSocket(connection.index)
     revocations.add(
-      RevocationChecks.TokenCheck(
+      Revocations.TokenCheck(
         socket: id, connection: connection,
         subject: .visitor(departure.member.person.id, workspace: departure.member.workspace),
         step: .arrival))

@@ -80,6 +80,7 @@ extension EventLoop {
 
   /// One write for every connection with something to say.
   mutating func flush() {
+    pulse.note(.output)
     flushAnswers()
     flushTLS()
     output.fill(from: &engine)

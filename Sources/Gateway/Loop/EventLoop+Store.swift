@@ -9,6 +9,7 @@ import Primitives
 /// What PostgreSQL and the other gateways bring, and which component of the loop it is for.
 extension EventLoop {
   mutating func driveStore() {
+    pulse.note(.store)
     store.write(&engine, poller.epoll, &metrics, now: turn.now)
     let isDue = store.receive(loop: index, now: turn.now)
     takeAnswers()
@@ -46,7 +47,7 @@ extension EventLoop {
       revocations.finishRecheck(of: count, shutOut, &engine, sockets, now: turn.now)
       revocations.ask(engine, &store, now: turn.now)
     case .revocations(let found):
-      if let mail = revocationFeed.finish(found, &store, now: turn.now) {
+      if let mail = revocations.feed.finish(found, &store, now: turn.now) {
         for mailbox in context.mailboxes { mailbox.post(.revocation(mail)) }
       }
     case .notified(let isDone): peers.noteNotified(isDone, now: turn.now)
@@ -71,6 +72,7 @@ extension EventLoop {
 
   /// One loop listens to the other gateways for all; each tells them what it has changed.
   mutating func exchangeWithPeers() {
+    pulse.note(.peers)
     if index == 0 { takePeerChanges() }
     peers.announce(&engine, &store, now: turn.now)
   }
@@ -80,7 +82,7 @@ extension EventLoop {
       switch change {
       case .hello: context.peers.note(true)
       case .everything: for mailbox in context.mailboxes { mailbox.post(.catchUp) }
-      case .revocation: revocationFeed.announce(&store, now: turn.now)
+      case .revocation: revocations.feed.announce(&store, now: turn.now)
       case .session(let change): engine.changed(change.session, of: change.workspace)
       case .queue(let workspace): pass(WorkspaceNews(workspace: workspace, kind: .line))
       }

@@ -17,6 +17,7 @@ extension EventLoop {
 
   /// Starts as many of the waiting handshakes as the turn and the limits allow.
   mutating func startHandshakes() {
+    pulse.note(.handshakes)
     var looks = tls.looksPerTurn
     while let socket = tls.startHandshake(&looks, &sockets, poller.epoll, now: turn.now) {
       receiveSecure(socket)
@@ -39,7 +40,7 @@ extension EventLoop {
       switch tls.open(socket, &cursor, &sockets, &input) {
       case .plain(let range): deliver(socket, range)
       case .established:
-        metrics.handshakes &+= 1
+        metrics.handshakes.completed &+= 1
         tls.noteEstablished(socket, &sockets, now: turn.now)
       case .needMoreBytes: isGoing = false
       case .closed:

@@ -26,9 +26,7 @@ struct EventLoop: ~Copyable {
   var engine: Engine
   var store: StoreDriver
   var peers: PeerSync
-  var revocations = RevocationChecks()
-  /// Read by the first loop for all.
-  var revocationFeed = RevocationFeed()
+  var revocations = Revocations()
   var periodic: PeriodicTasks
   var mail = MailQueue()
   var output = OutputQueue()
@@ -36,7 +34,6 @@ struct EventLoop: ~Copyable {
   var input: [UInt8]
   var drain = Drain()
   var turn = Turn()
-  var nextSweep: Instant
   var metrics = LoopMetrics()
 
   /// Bytes read from one socket in one event: the next one's turn comes after that.
@@ -66,7 +63,7 @@ struct EventLoop: ~Copyable {
     self.logger = logger
     // How many there are in all is counted by `Admission`; one loop may have any share of them, and
     // those on their way from another loop besides.
-    let connectionsMax = 2 * context.settings.connectionsMax
+    let connectionsMax = 2 * context.settings.limits.connections
     sockets = SocketTable(limit: connectionsMax, logger: logger)
     acceptor = Acceptor(context, listeners, logger)
     tls = TLSDriver(context.certificates?.first, context.admission)
@@ -74,8 +71,9 @@ struct EventLoop: ~Copyable {
     engine = Engine(
       loop: index, loopCount: context.loopCount,
       configuration: Engine.Configuration(
-        connectionsMax: connectionsMax, sessionsMax: context.settings.warmSessionsMax,
-        recentBytesMax: context.settings.recentMebibytesMax << 20 / context.loopCount, node: "1",
+        connectionsMax: connectionsMax, sessionsMax: context.settings.limits.warmSessions,
+        recentBytesMax: context.settings.limits.recentMebibytes << 20 / context.loopCount,
+        node: "1",
         compression: context.settings.compression.options),
       now: turn.now, wall: turn.wall)
     store = StoreDriver(
@@ -84,44 +82,27 @@ struct EventLoop: ~Copyable {
     peers = PeerSync(context.peers)
     periodic = PeriodicTasks(now: turn.now)
     input = Array(repeating: 0, count: EventLoop.receiveBytes)
-    nextSweep = turn.now
   }
 
-  /// Runs until the loop is told to stop or has drained.
+  /// Runs until `stop`, or until a drain is complete.
   mutating func run() {
     metrics.turns = TurnMeter(processorTime: SystemClock.threadTimeNanoseconds())
     while !drain.isOver {
       wait()
       beginTurn()
-      pulse.note(.mail)
       takeMail()
-      pulse.note(.sockets)
       dispatchEvents()
-      pulse.note(.handshakes)
       startHandshakes()
-      pulse.note(.timers)
-      if turn.now >= nextSweep { sweep() }
-      pulse.note(.engine)
-      engine.readInbox()
-      verifyTokens()
-      moveDepartures()
-      revocations.ask(engine, &store, now: turn.now)
-      pulse.note(.store)
+      runTimers()
+      admitConnections()
       driveStore()
-      pulse.note(.peers)
       exchangeWithPeers()
-      engine.settleSessions()
       postMail()
-      pulse.note(.output)
       flush()
       closeDoomed()
-      revocations.confirm(engine, store, now: turn.now)
-      advanceDrain()
+      endTurn()
     }
-    pulse.note(.mail)
-    endMail()
-    postMetrics()
-    pulse.note(.ended)
+    end()
   }
 
   // MARK: Wait
@@ -130,7 +111,7 @@ struct EventLoop: ~Copyable {
   /// while the engine wants pages that PostgreSQL may be asked for: the flush continues a slow
   /// subscriber's backlog; the sweep alone would send one page per tick.
   private mutating func wait() {
-    let deadline = min(nextSweep, engine.nextInboxRead, store.nextDeadline)
+    let deadline = min(periodic.nextSweep, engine.nextInboxRead, store.nextDeadline)
     var timeout: Int64 = 0
     if !engine.hasDirty && !http.hasUnsent && !store.isReadDue(engine) && !tls.isHandshakeDue
       && !hasLeftOver
@@ -157,11 +138,25 @@ struct EventLoop: ~Copyable {
     tls.beginTurn()
   }
 
+  /// After the flush: output that confirms a revocation has left.
+  private mutating func endTurn() {
+    revocations.confirm(engine, store, now: turn.now)
+    advanceDrain()
+  }
+
+  private mutating func end() {
+    pulse.note(.mail)
+    endMail()
+    postMetrics()
+    pulse.note(.ended)
+  }
+
   // MARK: Events
 
   /// Sockets that have something to read or room to write. Those that were passed over are first
   /// next time; epoll reports them again, except those that wait for a ClientHello.
   private mutating func dispatchEvents() {
+    pulse.note(.sockets)
     // Batches and answers never wait for peers.
     for position in 0..<poller.count { store.note(poller[position].datum) }
     poller.rotate()
@@ -200,8 +195,12 @@ struct EventLoop: ~Copyable {
 
   // MARK: Timers
 
+  private mutating func runTimers() {
+    pulse.note(.timers)
+    if periodic.beginSweepIfDue(now: turn.now) { sweep() }
+  }
+
   private mutating func sweep() {
-    nextSweep = turn.now.advanced(byMilliseconds: Engine.sweepMilliseconds)
     engine.sweep()
     // A socket is a connection of the engine, or speaks HTTP, or ends: where all are connections,
     // which the engine's own sweep looks after, none has to be read.
@@ -220,7 +219,7 @@ struct EventLoop: ~Copyable {
   private mutating func sweepForAll() {
     periodic.removeExpired(&store, turn.wall, now: turn.now)
     periodic.readOrigins(&store, now: turn.now)
-    revocationFeed.poll(&store, now: turn.now)
+    revocations.feed.poll(&store, now: turn.now)
     guard !drain.isDraining else { return }
     context.jobs.advance(loop: index, now: turn.now)
     if periodic.isMaintenanceDue(store, now: turn.now) {
@@ -233,14 +232,14 @@ struct EventLoop: ~Copyable {
     metrics.isDraining = drain.isDraining
     metrics.hasEnded = drain.isOver
     metrics.sockets = sockets.count
-    metrics.handshakesUnderWay = tls.handshakesUnderWay
-    metrics.handshakesWaiting = tls.handshakesWaiting
+    metrics.handshakes.underWay = tls.handshakesUnderWay
+    metrics.handshakes.waiting = tls.handshakesWaiting
     metrics.connections = engine.connections.count
     metrics.sessions = engine.sessionCount
     metrics.queuedRecords = engine.queuedRecords
     metrics.recentBytes = engine.recentByteCount
     metrics.engine = engine.counters
-    context.board.post(metrics, loop: index)
+    context.metrics.publish(metrics, loop: index)
   }
 
   // MARK: Drain
@@ -251,7 +250,7 @@ struct EventLoop: ~Copyable {
     http.beginDrain()
     engine.connections.announceDrain(windowMilliseconds: milliseconds / 2)
     postMetrics()
-    nextSweep = turn.now
+    periodic.sweepNow(turn.now)
   }
 
   private mutating func advanceDrain() {

@@ -14,11 +14,7 @@ struct LoopMetrics: Sendable {
   var iterations: UInt64 = 0
   var turns = TurnMeter()
   var accepted: UInt64 = 0
-  /// Of TLS: between the whole ClientHello and the end, and those that wait for that.
-  var handshakesUnderWay = 0
-  var handshakesWaiting = 0
-  /// Of TLS, completed.
-  var handshakes: UInt64 = 0
+  var handshakes = HandshakeCounts()
   /// Faults of sockets that are not WebSockets yet; the engine counts the others.
   var faults = FaultCounts()
   var httpRequests: UInt64 = 0
@@ -28,19 +24,34 @@ struct LoopMetrics: Sendable {
   var queuedRecords = 0
   /// Of messages in memory.
   var recentBytes = 0
-  /// Messages that PostgreSQL refused: kept in its table, and not.
-  var quarantined: UInt64 = 0
-  var quarantineDropped: UInt64 = 0
+  var quarantine = QuarantineCounts()
   var engine = Counters()
+
+  /// TLS handshakes of this loop.
+  struct HandshakeCounts {
+    /// Started and not ended.
+    var underWay = 0
+    /// With a complete ClientHello, waiting to be started.
+    var waiting = 0
+    var completed: UInt64 = 0
+  }
+
+  /// Messages that PostgreSQL refused.
+  struct QuarantineCounts {
+    var stored: UInt64 = 0
+    /// Not stored: the quarantine had no room, or PostgreSQL did not answer.
+    var dropped: UInt64 = 0
+  }
 }
 
-/// Where every loop posts its metrics, a few times a second, so that one loop can answer for all.
-final class MetricsBoard: Sendable {
+/// The metrics of all loops, published by each of them twice a second, so that any loop can serve
+/// `/metrics` and `/readyz`.
+final class MetricsRegistry: Sendable {
   private let metrics: Mutex<[LoopMetrics]>
 
   init(loopCount: Int) { metrics = Mutex(Array(repeating: LoopMetrics(), count: loopCount)) }
 
-  func post(_ new: LoopMetrics, loop: Int) { metrics.withLock { $0[loop] = new } }
+  func publish(_ new: LoopMetrics, loop: Int) { metrics.withLock { $0[loop] = new } }
 
   func read() -> [LoopMetrics] { metrics.withLock { $0 } }
 

@@ -11,7 +11,7 @@ import Synchronization
 enum LoopMail: Sendable {
   case engine(Mail)
   /// A visitor's connection that belongs to this loop, with its socket and its TLS.
-  case arrival(Departure, SocketParcel)
+  case arrival(Departure, SocketTransfer)
   /// For the connections that come from now on.
   case certificates(TLSContext)
   /// A step of an async function that runs on this loop.

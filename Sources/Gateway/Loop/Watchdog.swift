@@ -8,9 +8,9 @@ import Synchronization
 /// Only time in which the watchdog itself runs counts, at most `creditMilliseconds` a look: where
 /// the whole process is stopped, or starved, no loop is blamed.
 struct LoopWatch {
-  enum Remark: Equatable {
-    case held(milliseconds: Int64)
-    case turnsAgain(milliseconds: Int64)
+  enum Transition: Equatable {
+    case stalled(milliseconds: Int64)
+    case resumed(milliseconds: Int64)
   }
 
   private let heldMilliseconds: Int64
@@ -29,16 +29,16 @@ struct LoopWatch {
   }
 
   /// Once when a loop has been held for too long, and once when it turns again.
-  mutating func look(turn new: Int64, now: Instant) -> Remark? {
+  mutating func look(turn new: Int64, now: Instant) -> Transition? {
     defer { lookedAt = now }
     guard new == turn else {
       defer { (turn, held, isNamed) = (new, 0, false) }
-      return isNamed ? .turnsAgain(milliseconds: held) : nil
+      return isNamed ? .resumed(milliseconds: held) : nil
     }
     held += min(max(0, now.milliseconds(since: lookedAt)), creditMilliseconds)
     guard held >= heldMilliseconds, !isNamed else { return nil }
     isNamed = true
-    return .held(milliseconds: held)
+    return .stalled(milliseconds: held)
   }
 }
 
@@ -65,7 +65,7 @@ final class Watchdog: Sendable {
   private let limits: Limits
   private let logger: Logger
   private let exit: @Sendable () -> Void
-  private let bell: EventCounter
+  private let wakeup: EventCounter
   private let deadline = Atomic<Int64>(Instant.never.nanoseconds)
   private let isStopping = Atomic(false)
 
@@ -78,24 +78,24 @@ final class Watchdog: Sendable {
     self.logger = logger
     self.limits = limits
     self.exit = exit
-    bell = try EventCounter()
+    wakeup = try EventCounter()
   }
 
   /// The process ends then, unless the watchdog is stopped before.
   func arm(at instant: Instant) {
     deadline.store(instant.nanoseconds, ordering: .releasing)
-    bell.signal()
+    wakeup.signal()
   }
 
   func stop() {
     isStopping.store(true, ordering: .releasing)
-    bell.signal()
+    wakeup.signal()
   }
 
   /// On a thread of its own, until `stop`.
   func run() throws(Errno) {
     let epoll = try Epoll()
-    try epoll.add(rawValue: bell.rawValue, .read, datum: 0)
+    try epoll.add(rawValue: wakeup.rawValue, .read, datum: 0)
     var events = Events(capacity: 1)
     let watch = LoopWatch(
       heldMilliseconds: limits.heldMilliseconds, lookMilliseconds: limits.lookMilliseconds)
@@ -113,7 +113,7 @@ final class Watchdog: Sendable {
       // A millisecond more, so that it is not asked for in vain at its beginning.
       let left = min(limits.lookMilliseconds, end.milliseconds(since: now) + 1)
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(left))
-      if events.count > 0 { bell.drain() }
+      if events.count > 0 { wakeup.drain() }
     }
   }
 
@@ -122,9 +122,9 @@ final class Watchdog: Sendable {
     guard activity != .ended else { return }
     let message: Logger.Message
     switch watch.look(turn: turn, now: now) {
-    case .held(let milliseconds):
+    case .stalled(let milliseconds):
       message = "a loop has not turned for \(milliseconds / 1_000) s"
-    case .turnsAgain(let milliseconds):
+    case .resumed(let milliseconds):
       message = "a loop turns again after \(milliseconds / 1_000) s"
     case nil: return
     }

@@ -9,14 +9,14 @@ import Wire
 struct Caller: Sendable {
   /// The client: a trusted proxy that names it was replaced by it.
   var peer: PeerAddress
-  var place = Admission.Place()
+  var permit = Admission.Permit()
   /// The page that opened the WebSocket, normalised; nil for a client that is no browser.
   var origin: String?
 }
 
 /// One accepted socket of a loop: first it speaks HTTP, then perhaps WebSocket.
 struct ClientSocket: ~Copyable {
-  enum Phase {
+  enum ProtocolPhase {
     /// A trusted proxy says first for whom it connects.
     case proxyHeader(ProxyHeader)
     /// TLS begins, see `receiveHello`: the ClientHello has not come whole.
@@ -36,7 +36,7 @@ struct ClientSocket: ~Copyable {
 
   var descriptor: FileDescriptor
   var caller: Caller
-  var phase = Phase.http
+  var phase = ProtocolPhase.http
   /// Nil for a plain socket, and before the ClientHello.
   var tls: TLSSession?
   /// Not of a WebSocket: of these there are many, and the exchange is half of a socket.
@@ -71,7 +71,7 @@ struct ClientSocket: ~Copyable {
 
 /// A socket on its way to another loop: whoever takes it out owns it, and if nobody does, it is
 /// closed with the parcel.
-final class SocketParcel: Sendable {
+final class SocketTransfer: Sendable {
   private let content: Mutex<ClientSocket?>
 
   init(_ socket: consuming sending ClientSocket) { content = Mutex(consume socket) }

@@ -1,7 +1,7 @@
 /// What the log says of a fault that lasts: when it begins, when its reason changes, and when it
 /// ends, each reason once, however often it comes again in between.
 struct Outage {
-  enum Remark: Equatable {
+  enum Transition: Equatable {
     case begins
     case changes
   }
@@ -12,7 +12,7 @@ struct Outage {
   private var reasons: [String] = []
 
   /// - Returns: what to log, if anything.
-  mutating func note(_ reason: String) -> Remark? {
+  mutating func note(_ reason: String) -> Transition? {
     guard reasons.count < Outage.reasonsMax, !reasons.contains(reason) else { return nil }
     reasons.append(reason)
     return reasons.count == 1 ? .begins : .changes

@@ -5,7 +5,7 @@ import Primitives
 
 /// The questions that the reader has not answered, by ticket, and whose each of them is.
 struct PendingQueries {
-  enum Asker {
+  enum Requester {
     case engine(ReadRequest)
     /// The engine asked for a session that its workspace does not have.
     case otherWorkspaces(Identifier)
@@ -56,7 +56,7 @@ struct PendingQueries {
   static let stopped: Result<Rows, QueryFailure> =
     .failure(.unavailable(reason: "the gateway stops"))
 
-  private var askers: [UInt64: Asker] = [:]
+  private var requesters: [UInt64: Requester] = [:]
   private var last: UInt64 = 0
 
   /// Reads of the engine that are under way at once; the others wait in its queue.
@@ -68,24 +68,24 @@ struct PendingQueries {
 
   var hasRoomForReads: Bool { engineReads < PendingQueries.engineReadsMax }
 
-  mutating func add(_ asker: Asker) -> UInt64 {
+  mutating func add(_ requester: Requester) -> UInt64 {
     last += 1
-    askers[last] = asker
-    if case .engine = asker { engineReads += 1 }
+    requesters[last] = requester
+    if case .engine = requester { engineReads += 1 }
     return last
   }
 
-  mutating func take(_ ticket: UInt64) -> Asker? {
-    let asker = askers.removeValue(forKey: ticket)
-    if case .engine = asker { engineReads -= 1 }
-    return asker
+  mutating func take(_ ticket: UInt64) -> Requester? {
+    let requester = requesters.removeValue(forKey: ticket)
+    if case .engine = requester { engineReads -= 1 }
+    return requester
   }
 
   /// Nothing is asked any more: the tasks that wait get an error.
   mutating func end() {
-    for case .task(let continuation) in askers.values {
+    for case .task(let continuation) in requesters.values {
       continuation.resume(returning: PendingQueries.stopped)
     }
-    askers = [:]
+    requesters = [:]
   }
 }

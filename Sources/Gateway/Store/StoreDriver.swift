@@ -105,12 +105,12 @@ struct StoreDriver: ~Copyable {
   /// connection: whether that works or not, the log does not wait for it.
   private mutating func storeQuarantined(_ metrics: inout LoopMetrics, _ now: Instant) {
     let rows = writer.takeQuarantined()
-    metrics.quarantineDropped &+= rows.dropped
+    metrics.quarantine.dropped &+= rows.dropped
     guard let first = rows.rows.first else { return }
     quarantine.report(first, logger, now: now)
     for row in rows.rows
     where !ask(Quarantine.storeQuery(row), for: .quarantine, now: now) {
-      metrics.quarantineDropped &+= 1
+      metrics.quarantine.dropped &+= 1
     }
   }
 
@@ -223,8 +223,8 @@ struct StoreDriver: ~Copyable {
   // MARK: Questions and answers
 
   /// Puts a question of the loop's own into the reader's queue, unless that is full.
-  mutating func ask(_ query: Query, for asker: PendingQueries.Asker, now: Instant) -> Bool {
-    let ticket = queries.add(asker)
+  mutating func ask(_ query: Query, for requester: PendingQueries.Requester, now: Instant) -> Bool {
+    let ticket = queries.add(requester)
     queries.hasNew = true
     if reader.enqueue(query, ticket: ticket, now: now) { return true }
     _ = queries.take(ticket)
@@ -275,12 +275,12 @@ struct StoreDriver: ~Copyable {
     _ engine: inout Engine, _ metrics: inout LoopMetrics, now: Instant
   ) -> StoreAnswer? {
     guard let (ticket, result) = reader.takeAnswer() else { return nil }
-    guard let asker = queries.take(ticket) else {
+    guard let requester = queries.take(ticket) else {
       preconditionFailure("the reader answered a question that nobody asked")
     }
-    if let purpose = asker.purpose { health.note(result, of: purpose) }
+    if let purpose = requester.purpose { health.note(result, of: purpose) }
     let rows = try? result.get()
-    switch asker {
+    switch requester {
     case .task(let continuation): continuation.resume(returning: result)
     case .engine(let request): finish(request, result, &engine, now)
     case .otherWorkspaces(let id):
@@ -290,9 +290,9 @@ struct StoreDriver: ~Copyable {
     case .quarantine:
       // No row was touched: the workspace has its share in the table already.
       if let rows, rows.affected > 0 {
-        metrics.quarantined &+= 1
+        metrics.quarantine.stored &+= 1
       } else {
-        metrics.quarantineDropped &+= 1
+        metrics.quarantine.dropped &+= 1
       }
     case .generation: noteGeneration(result, &engine)
     case .origins:

@@ -13,13 +13,13 @@ final class Certificates: Sendable {
 
   /// - Returns: nil without TLS listeners.
   init?(_ settings: Settings) throws(TLSLoadFailure) {
-    guard !settings.tlsListen.isEmpty else { return nil }
-    files = settings.tlsCertificates.indices.map { index in
-      let chain = settings.tlsCertificates[index]
+    guard !settings.tls.listen.isEmpty else { return nil }
+    files = settings.tls.certificates.indices.map { index in
+      let chain = settings.tls.certificates[index]
       return TLSCertificateFiles(
-        chain: chain, key: index < settings.tlsKeys.count ? settings.tlsKeys[index] : chain)
+        chain: chain, key: index < settings.tls.keys.count ? settings.tls.keys[index] : chain)
     }
-    compactRecords = settings.tlsCompactRecords
+    compactRecords = settings.tls.compactRecords
     first = try TLSContext(server: files, tickets: tickets, compactRecords: compactRecords)
     guard compactRecords else { return }
     do throws(TLSSelfTestFailure) {

@@ -24,7 +24,7 @@ enum RevocationMail: Sendable {
 /// What one loop has asked, or has to ask, the database about the people behind its connections:
 /// whether a token is still good before its connection is welcomed or renewed, and whether those
 /// who are connected may stay. Both in batches, one statement of each kind at a time.
-struct RevocationChecks {
+struct Revocations {
   /// A verified token that waits for the database.
   struct TokenCheck {
     enum Step {
@@ -75,6 +75,9 @@ struct RevocationChecks {
   /// A request that shuts somebody out waits this long for each of its steps.
   private static let limitMilliseconds: Int64 = 5_000
 
+  /// Used by the first loop, which reads the database for all.
+  var feed = RevocationFeed()
+
   mutating func add(_ check: TokenCheck) { waiting.append(check) }
 
   mutating func take(_ item: RevocationMail, now: Instant) {
@@ -82,7 +85,7 @@ struct RevocationChecks {
     case .recheck(let ids, let countdown): requestRecheck(of: ids, countdown)
     case .settle(let countdown): settling.append((now, countdown))
     case .limit(let countdown):
-      let end = now.advanced(byMilliseconds: RevocationChecks.limitMilliseconds)
+      let end = now.advanced(byMilliseconds: Revocations.limitMilliseconds)
       limits.append((end, countdown))
     }
   }
@@ -118,7 +121,7 @@ struct RevocationChecks {
       let statement = Standing.shutOut(of: subjects)
       if !store.ask(statement.query, for: .tokenChecks(statement), now: now) {
         _ = settleTokenChecks(isAnswered: false)
-        asksNext = now.advanced(byMilliseconds: RevocationChecks.retryMilliseconds)
+        asksNext = now.advanced(byMilliseconds: Revocations.retryMilliseconds)
       }
     }
     if recheck == nil && mustRecheck { beginRecheck(engine) }
@@ -164,7 +167,7 @@ struct RevocationChecks {
   ) {
     let checks = settleTokenChecks(isAnswered: shutOut != nil)
     guard let shutOut else {
-      asksNext = now.advanced(byMilliseconds: RevocationChecks.retryMilliseconds)
+      asksNext = now.advanced(byMilliseconds: Revocations.retryMilliseconds)
       return
     }
     for check in checks where sockets.contains(check.socket) {
@@ -221,7 +224,7 @@ struct RevocationChecks {
   ) {
     isRecheckUnderWay = false
     guard let shutOut else {
-      asksNext = now.advanced(byMilliseconds: RevocationChecks.retryMilliseconds)
+      asksNext = now.advanced(byMilliseconds: Revocations.retryMilliseconds)
       return
     }
     if !shutOut.isEmpty { revoke(shutOut, &engine, sockets) }
@@ -291,6 +294,6 @@ struct RevocationChecks {
       suspectCountdowns + (recheck?.countdowns ?? []) + settling.map(\.countdown)
       + limits.map(\.countdown)
     for countdown in countdowns + done { countdown.giveUp() }
-    self = RevocationChecks()
+    self = Revocations()
   }
 }

@@ -1,0 +1,103 @@
+/// A type stays small enough to be one component: its functions are counted over all its
+/// extensions, since short files hide what one function may touch.
+import Foundation
+import Testing
+
+@Suite struct ComponentTests {
+  static let functionsMax = 60
+  static let fieldsMax = 20
+  /// Below this a type is a record, a configuration or a report: its fields are what it is for.
+  static let recordFunctionsMax = 10
+
+  struct Component: CustomTestStringConvertible, Sendable {
+    var name: String
+    var functions = 0
+    var fields = 0
+
+    var testDescription: String { "\(name): \(functions) functions, \(fields) fields" }
+  }
+
+  /// Types and extensions at the outermost level, by target and name. The formatter's indentation
+  /// tells which members are theirs.
+  static func components(in files: [SourceFile]) -> [Component] {
+    var found: [String: Component] = [:]
+    for file in files {
+      var name: String?
+      for line in file.lines {
+        if let match = line.prefixMatch(of: declaration) {
+          name = "\(file.folders.dropFirst().first ?? ""): \(match.1)"
+        }
+        guard let current = name else { continue }
+        if line.hasPrefix("}") { name = nil }
+        var component = found[current] ?? Component(name: current)
+        if line.prefixMatch(of: function) != nil { component.functions += 1 }
+        if isStoredField(line) { component.fields += 1 }
+        found[current] = component
+      }
+    }
+    return found.values.sorted { $0.name < $1.name }
+  }
+
+  private static var declaration: Regex<(Substring, Substring)> {
+    #/
+      (?: @\w+ (?: \([^)]*\) )? [\ ] )*
+      (?: (?: public | private | fileprivate | package | final | indirect ) [\ ] )*
+      (?: struct | class | enum | extension | actor ) [\ ] ([\w.]+)
+    /#
+  }
+
+  private static var function: Regex<Substring> {
+    #/
+      [\ ]{2} (?: @\w+ (?: \([^)]*\) )? [\ ] )*
+      (?: (?: public | private | fileprivate | package | final | mutating | static | consuming
+        | borrowing | nonisolated | override | convenience ) [\ ] )*
+      (?: func | init ) \b
+    /#
+  }
+
+  private static var field: Regex<Substring> {
+    #/
+      [\ ]{2} (?: @\w+ (?: \([^)]*\) )? [\ ] )*
+      (?: (?: public | private | fileprivate | package | weak | lazy | final | unowned
+        | nonisolated | (?: private | internal | package ) \(set\) ) [\ ] )*
+      (?: let | var ) [\ ] \w
+    /#
+  }
+
+  static func isStoredField(_ line: Substring) -> Bool {
+    line.prefixMatch(of: field) != nil && !line.contains(" {")
+  }
+
+  static let all = components(
+    in: SourceFile.swift.filter {
+      $0.path.hasPrefix("Sources/") || $0.path.hasPrefix("LoadTests/Harness/")
+    })
+
+  @Test("a type has 60 functions at most, over all its extensions", arguments: all)
+  func functions(component: Component) { #expect(component.functions <= Self.functionsMax) }
+
+  @Test("a type that is more than a record has 20 stored fields at most", arguments: all)
+  func fields(component: Component) {
+    if component.functions > Self.recordFunctionsMax {
+      #expect(component.fields <= Self.fieldsMax)
+    }
+  }
+
+  @Test("functions and fields are counted over extensions, without what is nested or computed")
+  func counting() {
+    let one = SourceFile(
+      path: "Sources/A/One.swift",
+      lines: [
+        "public struct One: ~Copyable {", "  private(set) var a = 1", "  let b: Int",
+        "  var c: Int { 3 }", "  static func d() {", "    let e = 1", "  }", "}", "let f = 1",
+      ])
+    let two = SourceFile(
+      path: "Sources/A/Two.swift",
+      lines: [
+        "extension One {", "  init() {}", "  struct G {", "    func h() {}", "  }",
+        "  @inline(never)", "  mutating func i() {}", "}",
+      ])
+    let found = Self.components(in: [one, two])
+    #expect(found.map(\.testDescription) == ["A: One: 3 functions, 2 fields"])
+  }
+}
