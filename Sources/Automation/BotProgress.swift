@@ -94,8 +94,7 @@ public enum BotProgress {
             (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash,
              created_at)
           SELECT $3::uuid, $2::uuid, t.id, t.last_seq + 1, 'system', 'event', $4::text, $5::jsonb,
-            sha256(convert_to('event' || E'\\n' || $5::jsonb::text || E'\\n' || $4::text,
-              'UTF8')), h.at
+            \(ContentHash.of(kind: "'event'", payload: "$5::jsonb", content: "$4::text")), h.at
           FROM target t, handed h
         ), queued AS (
           UPDATE chat_sessions s SET last_seq = t.last_seq + 1,

@@ -49,7 +49,8 @@ struct PatternParser {
     depth += 1
     defer { depth -= 1 }
     guard depth <= PatternParser.depthMax else {
-      throw PatternFault(sentence: "Groups are nested deeper than \(PatternParser.depthMax).")
+      throw PatternFault(
+        sentence: "Groups are nested deeper than \(PatternParser.depthMax) levels.")
     }
     var branches = [try sequence()]
     while accept("|") { branches.append(try sequence()) }
@@ -103,7 +104,8 @@ struct PatternParser {
     guard min <= PatternParser.countMax, max ?? min <= PatternParser.countMax, max ?? min >= min
     else {
       throw PatternFault(
-        sentence: "“{\(inside)}” must count upwards, to \(PatternParser.countMax) at most.")
+        sentence:
+          "The counts of “{\(inside)}” must ascend and not exceed \(PatternParser.countMax).")
     }
     offset = end + 1
     return (min, max)
@@ -117,7 +119,8 @@ struct PatternParser {
       if accept("?") {
         guard accept(":") else {
           throw PatternFault(
-            sentence: "Only “(?:” is understood after “(”: no lookaround, no names, no flags.")
+            sentence: "Lookaround, named groups and flags (“(?…”) are not supported; only “(?:” is."
+          )
         }
       }
       let inner = try choice()
@@ -127,14 +130,17 @@ struct PatternParser {
     case ".": return .set(.anyButNewline)
     case "^": return .begin
     case "$": return .end
-    case "*", "+", "?": throw PatternFault(sentence: "A quantifier has nothing before it.")
+    case "*", "+", "?":
+      throw PatternFault(sentence: "A quantifier (“*”, “+”, “?”) has nothing before it.")
     case "\\": return try escape()
     default: return .scalar(character)
     }
   }
 
   private mutating func escape() throws(PatternFault) -> PatternNode {
-    guard let character = next else { throw PatternFault(sentence: "It ends with a “\\”.") }
+    guard let character = next else {
+      throw PatternFault(sentence: "The pattern ends with a “\\”.")
+    }
     offset += 1
     switch Unicode.Scalar(character) {
     case "b": return .wordEdge(isEdge: true)
@@ -162,15 +168,15 @@ struct PatternParser {
           .map { value << 4 | UInt32($0) }
       }
       guard digits.count == count, let value, let scalar = Unicode.Scalar(value) else {
-        throw PatternFault(sentence: "“\\x” takes two hexadecimal digits, “\\u” four.")
+        throw PatternFault(sentence: "“\\x” requires two hexadecimal digits, “\\u” four.")
       }
       offset += count
       // Folded like the text.
       return Folding.fold(String(scalar)).unicodeScalars.first?.value ?? value
     case let digit? where 0x30...0x39 ~= digit.value:
-      throw PatternFault(sentence: "A reference to a group (“\\1”) is not understood.")
+      throw PatternFault(sentence: "References to groups (“\\1”) are not supported.")
     case let letter? where 0x61...0x7A ~= letter.value | 0x20:
-      throw PatternFault(sentence: "“\\\(letter)” is not understood.")
+      throw PatternFault(sentence: "The escape “\\\(letter)” is not supported.")
     default: return character
     }
   }
@@ -203,7 +209,9 @@ struct PatternParser {
           high = try literal(escaped)
         }
       }
-      guard low <= high else { throw PatternFault(sentence: "A range in “[…]” runs backwards.") }
+      guard low <= high else {
+        throw PatternFault(sentence: "The end of a range in “[…]” precedes its start.")
+      }
       set.add(low...high)
     }
     guard accept("]") else { throw PatternFault(sentence: "A “[” has no “]”.") }

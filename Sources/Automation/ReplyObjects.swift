@@ -60,7 +60,8 @@ public enum ReplyObjects {
     Query(
       """
       WITH made AS (
-        INSERT INTO reply_objects (workspace_id, object_id, object_type, payload, alt_text, shortcut)
+        INSERT INTO reply_objects
+          (workspace_id, object_id, object_type, payload, alt_text, shortcut)
         SELECT $1::uuid, $4::text, $5::text, $6::jsonb, $7::text, $8::text
         WHERE EXISTS (
             SELECT FROM reply_objects WHERE workspace_id = $1::uuid AND object_id = $4::text)

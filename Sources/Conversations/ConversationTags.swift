@@ -5,8 +5,8 @@ public import Primitives
 
 public enum ConversationTags {
   /// Replaces the tags of a conversation and creates missing ones in the workspace. Returns false,
-  /// without a change, if the workspace would have more than `tagsMax` tags; nil if there is no such
-  /// conversation.
+  /// without a change, if the workspace would have more than `tagsMax` tags; nil if there is no
+  /// such conversation.
   public static func set(
     _ names: [String], of session: Identifier, in workspace: Identifier, tagsMax: Int64
   ) -> Statement<Bool?> {

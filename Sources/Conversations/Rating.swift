@@ -2,6 +2,7 @@ public import Directory
 import JSON
 import Postgres
 public import Primitives
+import SharedSQL
 
 /// A visitor's rating of a conversation. A later rating replaces an earlier one.
 public struct Rating: Sendable {
@@ -58,8 +59,8 @@ public struct Rating: Sendable {
             (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash,
              created_at)
           SELECT $6::uuid, $2::uuid, t.id, t.last_seq + 1, 'system', 'event', $7::text, $8::jsonb,
-            sha256(convert_to('event' || E'\\n' || $8::jsonb::text || E'\\n' || $7::text,
-              'UTF8')), r.created_at
+            \(ContentHash.of(kind: "'event'", payload: "$8::jsonb", content: "$7::text")),
+            r.created_at
           FROM target t, rated r
         ), changed AS (
           UPDATE chat_sessions s SET last_seq = t.last_seq + 1

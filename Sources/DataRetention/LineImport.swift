@@ -258,8 +258,7 @@ extension LineImport {
     SELECT id, $1, session, seq, role, kind, content, payload,
       CASE role WHEN 'visitor' THEN visitor END,
       CASE WHEN role <> 'visitor' THEN operator_name END,
-      sha256(convert_to(
-        kind || E'\\n' || coalesce(payload::text, '') || E'\\n' || content, 'UTF8')), created_at
+      \(ContentHash.of(kind: "kind", payload: "payload", content: "content")), created_at
     FROM fresh
     """
 

@@ -28,7 +28,7 @@ extension Operator {
           WHERE s.operator_id = c.id AND s.token_hash IS DISTINCT FROM $6::bytea
         ), kept AS (
           UPDATE operator_sessions s
-          SET credential = left(encode(sha256(convert_to($4::text, 'UTF8')), 'hex'), 16)
+          SET credential = \(Operator.credential(of: "$4::text"))
           FROM changed c WHERE s.operator_id = c.id AND s.token_hash = $6::bytea
         )
         INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id)

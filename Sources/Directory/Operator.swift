@@ -34,6 +34,13 @@ extension Operator {
   /// that every check of a role refuses such a token.
   public static let roleBeforeOwnPassword = "password_change_required"
 
+  /// The SQL expression of `credential`.
+  ///
+  /// - Parameter hash: the expression of the password's hash.
+  static func credential(of hash: SQL) -> SQL {
+    "left(encode(sha256(convert_to(coalesce(\(hash), ''), 'UTF8')), 'hex'), 16)"
+  }
+
   /// The data of a login: the account, its password hash, and the workspace.
   public struct Account: Sendable {
     public var member: Operator
@@ -49,7 +56,7 @@ extension Operator {
       Query(
         """
         SELECT o.id, o.email, o.name, m.role, w.id,
-          left(encode(sha256(convert_to(o.password_hash, 'UTF8')), 'hex'), 16),
+          \(Operator.credential(of: "o.password_hash")),
           o.must_change_password, o.password_hash, w.name, w.public_key
         FROM operators o
         JOIN memberships m ON m.operator_id = o.id
@@ -75,7 +82,7 @@ extension Operator {
       Query(
         """
         SELECT o.id, o.email, o.name, m.role, m.workspace_id,
-          left(encode(sha256(convert_to(coalesce(o.password_hash, ''), 'UTF8')), 'hex'), 16),
+          \(Operator.credential(of: "o.password_hash")),
           o.must_change_password
         FROM memberships m JOIN operators o ON o.id = m.operator_id
         WHERE m.operator_id = $1::uuid AND m.workspace_id = $2::uuid AND o.disabled_at IS NULL

@@ -2,8 +2,8 @@ import Postgres
 public import Primitives
 
 /// The presence of operators on all gateways. Every few seconds each gateway writes which operators
-/// have an open inbox (`beat`); who was seen within 15 seconds is online. So a crashed gateway needs
-/// no cleanup, and a reconnect causes no absence.
+/// have an open inbox (`beat`); an operator seen within 15 seconds is online. So a crashed gateway
+/// needs no cleanup, and a reconnect causes no absence.
 public struct OperatorPresence: Sendable, Equatable {
   public var isOnline = false
   /// Online and accepts new conversations.

@@ -15,7 +15,7 @@ public enum OperatorSession {
         INSERT INTO operator_sessions
           (token_hash, operator_id, workspace_id, expires_at, credential)
         SELECT $1::bytea, m.operator_id, m.workspace_id, $4::timestamptz,
-          left(encode(sha256(convert_to(o.password_hash, 'UTF8')), 'hex'), 16)
+          \(Operator.credential(of: "o.password_hash"))
         FROM memberships m JOIN operators o ON o.id = m.operator_id
         WHERE m.operator_id = $2::uuid AND m.workspace_id = $3::uuid AND o.disabled_at IS NULL
           AND o.password_hash = $5::text
@@ -34,14 +34,14 @@ public enum OperatorSession {
       Query(
         """
         SELECT o.id, o.email, o.name, m.role, m.workspace_id,
-          left(encode(sha256(convert_to(coalesce(o.password_hash, ''), 'UTF8')), 'hex'), 16),
+          \(Operator.credential(of: "o.password_hash")),
           o.must_change_password
         FROM operator_sessions s
         JOIN operators o ON o.id = s.operator_id
         JOIN memberships m ON m.operator_id = s.operator_id AND m.workspace_id = s.workspace_id
         WHERE s.token_hash = $1::bytea AND s.expires_at > $2::timestamptz AND o.disabled_at IS NULL
           AND (s.credential IS NULL OR s.credential
-            = left(encode(sha256(convert_to(coalesce(o.password_hash, ''), 'UTF8')), 'hex'), 16))
+            = \(Operator.credential(of: "o.password_hash")))
         """, [.bytes(tokenHash), .time(now)])
     ) { Operator($0) }
   }

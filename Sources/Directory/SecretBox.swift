@@ -54,8 +54,8 @@ public struct SecretBox: Sendable {
     return HMACSHA256.code(for: text, key: own)
   }
 
-  /// - Parameter place: where the secret is stored, such as `webhook:` and an id. It opens only with
-  ///   the same place (authenticated data of the cipher).
+  /// - Parameter place: where the secret is stored, such as `webhook:` and an id. It opens only
+  ///   with the same place (authenticated data of the cipher).
   public func seal(_ secret: [UInt8], place: String) -> Sealed {
     Sealed(
       keyID: keys[0].id,

@@ -1,5 +1,5 @@
 /// Reads the members of one setting. An invalid member counts as its default, so that a table that
-/// was filled by hand cannot stop a workspace; `fault` describes the first invalid one, for the API.
+/// was filled by hand cannot stop a workspace; `fault` describes the first one to the API's client.
 import JSON
 
 struct SettingReader {

@@ -5,7 +5,8 @@ public enum SigningKey {
   /// Stores `candidate` unless a key with this id exists, and returns the stored key: gateways that
   /// start at the same time get the same one.
   ///
-  /// The update changes nothing; it makes the losing insert wait for the winner's row and return it.
+  /// The update changes nothing: it makes the losing insert wait for the winner's row and return
+  /// that.
   public static func getOrCreate(id: String, candidate: [UInt8]) -> Statement<[UInt8]?> {
     Statement(
       Query(

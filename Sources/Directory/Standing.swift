@@ -66,14 +66,14 @@ public enum Standing {
 
   /// `LIMIT 1` makes each subquery one index lookup; `EXISTS` lets the planner read whole tables.
   /// The owner of a conversation from another system has no row in `visitors`.
-  private static let shutOutSQL: StaticString = """
+  private static let shutOutSQL: SQL = """
     SELECT false, l.place::bigint
     FROM jsonb_to_recordset($1::jsonb) AS l (
       place integer, operator uuid, workspace uuid, role text, session text, credential text)
     WHERE NOT coalesce((
       SELECT o.disabled_at IS NULL AND m.role = l.role
         AND (l.credential = '' OR l.credential
-          = left(encode(sha256(convert_to(coalesce(o.password_hash, ''), 'UTF8')), 'hex'), 16))
+          = \(Operator.credential(of: "o.password_hash")))
       FROM memberships m JOIN operators o ON o.id = m.operator_id
       WHERE m.operator_id = l.operator AND m.workspace_id = l.workspace LIMIT 1), false)
       OR l.session <> '' AND NOT coalesce((

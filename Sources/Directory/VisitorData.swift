@@ -56,19 +56,23 @@ public enum VisitorData {
           WHERE workspace_id = $1::uuid AND id = $2::uuid RETURNING id
         ), erased AS (
           UPDATE chats c SET content = '[erased]', payload = NULL, user_id = NULL,
-            content_hash = sha256(convert_to(c.kind || E'\\n\\n[erased]', 'UTF8'))
+            content_hash = \(erasedHash(kind: "c.kind"))
           FROM closed WHERE c.workspace_id = $1::uuid AND c.session_id = closed.id
             AND c.kind <> 'event' RETURNING 1
         ), commented AS (
           UPDATE chats c SET payload = c.payload - 'comment',
-            content_hash = sha256(convert_to(
-              c.kind || E'\\n' || (c.payload - 'comment')::text || E'\\n' || c.content, 'UTF8'))
+            content_hash = \(ContentHash.of(
+              kind: "c.kind", payload: "c.payload - 'comment'", content: "c.content"))
           FROM closed WHERE c.workspace_id = $1::uuid AND c.session_id = closed.id
             AND c.kind = 'event' AND c.payload ? 'comment'
         )
         SELECT count(*) FROM erased
         """, [.uuid(workspace), .uuid(session)])
     ) { $0.isEmpty ? 0 : $0.int(0, 0) ?? 0 }
+  }
+
+  private static func erasedHash(kind: SQL) -> SQL {
+    ContentHash.of(kind: kind, payload: "NULL", content: "'[erased]'")
   }
 
   /// The author of a change, for the audit log: `command`, or an operator or API key with its id.
@@ -85,8 +89,8 @@ public enum VisitorData {
   }
 
   /// The last step: erases everything outside the visitor's sessions, then the visitor. Messages in
-  /// sessions of others exist after a move from another system. Running gateways reload the sessions
-  /// in their memory. Returns the number of further messages.
+  /// sessions of others exist after a move from another system. Running gateways reload their
+  /// sessions. Returns the number of further messages.
   public static func eraseRest(
     _ visitor: Identifier, workspace: Identifier, by actor: Actor, sessions: Int64, messages: Int64
   ) -> Statement<Int64> {
@@ -100,10 +104,10 @@ public enum VisitorData {
     ) { $0.isEmpty ? 0 : $0.int(0, 0) ?? 0 }
   }
 
-  private static let eraseRestSQL: StaticString = """
+  private static let eraseRestSQL: SQL = """
     WITH elsewhere AS (
       UPDATE chats SET content = '[erased]', payload = NULL, user_id = NULL,
-        content_hash = sha256(convert_to(kind || E'\\n\\n[erased]', 'UTF8'))
+        content_hash = \(erasedHash(kind: "kind"))
       WHERE workspace_id = $1::uuid AND user_id = $2::uuid RETURNING 1
     ), refused AS (
       DELETE FROM quarantine WHERE workspace_id = $1::uuid AND (sender_id = $2::uuid

@@ -110,8 +110,8 @@ extension Visit {
     }
   }
 
-  /// ON CONFLICT makes a concurrent visit wait for the first one and find its visitor. The `xmax` of
-  /// an inserted row is 0, that of an updated row is not.
+  /// ON CONFLICT makes a concurrent visit wait for the first one and find its visitor. The `xmax`
+  /// of an inserted row is 0, that of an updated row is not.
   private static let identifiedSQL: SQL = """
     WITH before AS (
       SELECT id, last_seen_at FROM visitors

@@ -55,8 +55,8 @@ extension Workspace {
     ) { Workspace($0) }
   }
 
-  /// Creates a workspace. Nil if the name is taken. The schema has no unique constraint on names (an
-  /// adopted table may hold duplicates), so two concurrent calls may both succeed; `named` then
+  /// Creates a workspace. Nil if the name is taken. The schema has no unique constraint on names
+  /// (an adopted table may hold duplicates), so two concurrent calls may both succeed; `named` then
   /// finds the older one.
   public static func create(
     id: Identifier, name: String, publicKey: String, settings: String = "{}"

@@ -53,8 +53,7 @@ enum AppendStatement {
         END AS verdict,
         r.kind NOT IN ('note', 'event') AS shown
       FROM (
-        SELECT *, sha256(convert_to(
-          kind || E'\\n' || coalesce(payload::text, '') || E'\\n' || body, 'UTF8')) AS hash
+        SELECT *, \(ContentHash.of(kind: "kind", payload: "payload", content: "body")) AS hash
         FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9) WITH ORDINALITY
           AS t (workspace_id, session_id, id, role, kind, sender, name, body, payload, ordinal)
       ) AS r

@@ -20,8 +20,8 @@ enum DeliveryQueue {
   /// After this many consecutive failures a webhook counts as failing.
   static let failuresOfFailing = 20
   /// The most deliveries that one turn examines: per webhook, and in total.
-  static let lookedAt = 64
-  static let lookedAtTogether = 512
+  static let examinedMax = 64
+  static let examinedInTotalMax = 512
 
   /// Returns whether any webhook is enabled, and whether any delivery is due.
   static let peek: StaticString = """
@@ -46,7 +46,7 @@ enum DeliveryQueue {
           AND next_attempt_at <= now()
         ORDER BY next_attempt_at, seq LIMIT $2::bigint FOR UPDATE SKIP LOCKED) AS d
       LIMIT $3::bigint
-      """, [.uuids(busy), .int(Int64(lookedAt)), .int(Int64(lookedAtTogether))])
+      """, [.uuids(busy), .int(Int64(examinedMax)), .int(Int64(examinedInTotalMax))])
   }
 
   /// Postpones the locked deliveries that have an earlier one in their session, and takes at most
@@ -175,7 +175,7 @@ enum DeliveryQueue {
   }
 
   /// Releases the unfinished deliveries of a node that stops.
-  static func giveBack(lease: Identifier, _ deliveries: [Delivery]) -> Query {
+  static func release(lease: Identifier, _ deliveries: [Delivery]) -> Query {
     Query(
       """
       UPDATE webhook_deliveries d SET lease = NULL, next_attempt_at = now()

@@ -16,7 +16,7 @@ enum DeliverySweep {
   static let counted: Int64 = 100_000
 
   /// Disables webhooks that only fail. Returns a row with the id of each.
-  static var disable: Query {
+  static var disableFailing: Query {
     Query(
       """
       WITH hopeless AS (
@@ -32,7 +32,8 @@ enum DeliverySweep {
       """, [.int(Int64(DeliveryQueue.failuresOfFailing)), .int(failingDays)])
   }
 
-  static var giveUp: Query {
+  /// Fails the pending deliveries of disabled webhooks.
+  static var failPending: Query {
     Query(
       """
       UPDATE webhook_deliveries d SET status = 'failed', lease = NULL, next_attempt_at = NULL,
@@ -47,7 +48,8 @@ enum DeliverySweep {
       """, [.int(rows)])
   }
 
-  static var forget: Query {
+  /// Deletes finished deliveries after `keptDays`.
+  static var deleteOld: Query {
     Query(
       """
       DELETE FROM webhook_deliveries d USING (
@@ -63,7 +65,7 @@ enum DeliverySweep {
 
   /// Deletes the deliveries of deleted webhooks. The recursive query jumps from webhook to webhook
   /// in the index (a loose index scan) instead of reading all deliveries.
-  static var forgetOrphans: Query {
+  static var deleteOrphans: Query {
     Query(
       """
       WITH RECURSIVE heads AS (
@@ -87,7 +89,8 @@ enum DeliverySweep {
       """, [.int(rows)])
   }
 
-  static var pending: Query {
+  /// Returns the number of pending deliveries, up to `counted`.
+  static var countPending: Query {
     Query(
       """
       SELECT count(*) FROM (SELECT FROM webhook_deliveries WHERE status = 'pending'

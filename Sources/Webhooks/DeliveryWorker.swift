@@ -39,14 +39,14 @@ public final class DeliveryWorker: Sendable {
   /// Wakes the thread at `stop`; otherwise it sleeps from one poll of the outbox to the next.
   private let stopEvent: EventCounter
   private let isDone = Atomic(false)
-  private let posted = Mutex(DeliveryFigures())
+  private let posted = Mutex(DeliveryMetrics())
 
   public init(_ options: DeliveryOptions) throws(Errno) {
     self.options = options
     stopEvent = try EventCounter()
   }
 
-  public var figures: DeliveryFigures { posted.withLock { $0 } }
+  public var metrics: DeliveryMetrics { posted.withLock { $0 } }
 
   public var hasEnded: Bool { isDone.load(ordering: .acquiring) }
 
@@ -59,22 +59,22 @@ public final class DeliveryWorker: Sendable {
   /// Runs the worker. Returns after `stop`, within `graceMilliseconds` and the time of one
   /// statement.
   public func run() {
-    var course = DeliveryCourse(options)
+    var loop = DeliveryLoop(options)
     while !isStopping.load(ordering: .acquiring) {
-      course.turn(bell: stopEvent.rawValue)
-      let figures = course.figures
-      posted.withLock { $0 = figures }
+      loop.runOnce(wakeDescriptor: stopEvent.rawValue)
+      let metrics = loop.metrics
+      posted.withLock { $0 = metrics }
     }
     let limit = SystemClock.now().advanced(byMilliseconds: DeliveryWorker.graceMilliseconds)
-    while course.isBusy, SystemClock.now() < limit { course.carryOn(bell: nil) }
-    course.giveBack()
+    while loop.isBusy, SystemClock.now() < limit { loop.advance(wakeDescriptor: nil) }
+    loop.release()
     isDone.store(true, ordering: .releasing)
   }
 }
 
 /// The state of the worker's thread. Each turn polls the outbox, takes deliveries, sends them and
 /// records their outcomes.
-struct DeliveryCourse: ~Copyable {
+struct DeliveryLoop: ~Copyable {
   /// The most concurrent requests.
   static let requestsMax = 64
   /// The part of a lease after the time limit of the attempt, for recording the outcome.
@@ -93,11 +93,11 @@ struct DeliveryCourse: ~Copyable {
   private var nextPoll = Instant.zero
   private var nextSweep: Instant
   private var nextCount = Instant.zero
-  private var underWay: [UInt64: Delivery] = [:]
+  private var inFlight: [UInt64: Delivery] = [:]
   /// Outcomes that are not recorded yet, because PostgreSQL may be unavailable.
   private var ended: [(delivery: Delivery, failure: String?)] = []
   private var lastTicket: UInt64 = 0
-  private(set) var figures = DeliveryFigures()
+  private(set) var metrics = DeliveryMetrics()
 
   init(_ options: DeliveryOptions) {
     self.options = options
@@ -107,32 +107,32 @@ struct DeliveryCourse: ~Copyable {
       randomLow: Random.uint64())
     backoff = Backoff(firstMilliseconds: 250, lastMilliseconds: 10_000, seed: seed)
     let addressGuard = options.addressGuard
-    client = HTTPClient(connectionsMax: DeliveryCourse.requestsMax) { addressGuard.admits($0) }
+    client = HTTPClient(connectionsMax: DeliveryLoop.requestsMax) { addressGuard.admits($0) }
     // Jitter: nodes that start together do not sweep together.
     nextSweep = SystemClock.now().advanced(byMilliseconds: 5_000 + Int64(seed % 20_000))
   }
 
-  var isBusy: Bool { !underWay.isEmpty || !ended.isEmpty }
+  var isBusy: Bool { !inFlight.isEmpty || !ended.isEmpty }
 
   /// Runs one turn. Waits until the next poll at most, unless PostgreSQL takes longer.
-  mutating func turn(bell: Int32?) {
+  mutating func runOnce(wakeDescriptor: Int32?) {
     let now = SystemClock.now()
     if connection == nil, now >= nextConnect { connect(now) }
     if now >= nextSweep { sweep(now) }
     if now >= nextCount { count(now) }
     if now >= nextPoll { poll(now) }
-    carryOn(bell: bell)
+    advance(wakeDescriptor: wakeDescriptor)
   }
 
   /// Continues the requests in flight and records outcomes, without taking new deliveries.
-  mutating func carryOn(bell: Int32?) {
+  mutating func advance(wakeDescriptor: Int32?) {
     let next = connection == nil ? min(nextPoll, nextConnect) : nextPoll
     let wait = next.milliseconds(since: SystemClock.now())
-    // Without a bell the worker is stopping and has little time left.
-    let most: Int64 = bell == nil ? 100 : DeliveryCourse.idleMilliseconds
-    client.advance(milliseconds: Int32(max(1, min(most, wait))), bell: bell)
+    // Without a descriptor the worker is stopping and has little time left.
+    let most: Int64 = wakeDescriptor == nil ? 100 : DeliveryLoop.idleMilliseconds
+    client.advance(milliseconds: Int32(max(1, min(most, wait))), bell: wakeDescriptor)
     while let (ticket, outcome) = client.takeEnded() {
-      guard let delivery = underWay.removeValue(forKey: ticket) else { continue }
+      guard let delivery = inFlight.removeValue(forKey: ticket) else { continue }
       ended.append((delivery, failure(of: outcome)))
     }
     while connection != nil, let (delivery, failure) = ended.first {
@@ -140,7 +140,7 @@ struct DeliveryCourse: ~Copyable {
       ended.removeFirst()
       nextPoll = .zero
     }
-    figures.underWay = underWay.count
+    metrics.inFlight = inFlight.count
   }
 
   // MARK: PostgreSQL
@@ -151,7 +151,7 @@ struct DeliveryCourse: ~Copyable {
       // Delivery is at least once, so an outcome may be lost in a crash of PostgreSQL: the event is
       // sent again with the same id. synchronous_commit = off therefore saves a wait for the disk.
       // Behind a pooler other clients share the session, so it keeps its settings.
-      if try !made.isPooled() { try made.run(DeliveryCourse.settings) }
+      if try !made.isPooled() { try made.run(DeliveryLoop.settings) }
       connection = made
       backoff.reset()
     } catch {
@@ -187,10 +187,10 @@ struct DeliveryCourse: ~Copyable {
   }
 
   private mutating func poll(_ now: Instant) {
-    nextPoll = now.advanced(byMilliseconds: DeliveryCourse.idleMilliseconds)
+    nextPoll = now.advanced(byMilliseconds: DeliveryLoop.idleMilliseconds)
     guard let rows = run(Query(DeliveryQueue.peek)), rows.bool(0, 0) == true else { return }
-    nextPoll = now.advanced(byMilliseconds: DeliveryCourse.pollMilliseconds)
-    let room = DeliveryCourse.requestsMax - underWay.count
+    nextPoll = now.advanced(byMilliseconds: DeliveryLoop.pollMilliseconds)
+    let room = DeliveryLoop.requestsMax - inFlight.count
     guard rows.bool(0, 1) == true, room > 0, let connection else { return }
     do {
       let taken = try take(connection, room: room)
@@ -205,7 +205,7 @@ struct DeliveryCourse: ~Copyable {
   }
 
   private func take(_ connection: BlockingConnection, room: Int) throws -> [Delivery] {
-    let busy = underWay.values.map(\.webhook) + ended.map(\.delivery.webhook)
+    let busy = inFlight.values.map(\.webhook) + ended.map(\.delivery.webhook)
     var shares: [Identifier: Int] = [:]
     for webhook in busy { shares[webhook, default: 0] += 1 }
     let full = shares.filter { $0.value >= DeliveryQueue.perWebhook }.map(\.key)
@@ -220,7 +220,7 @@ struct DeliveryCourse: ~Copyable {
           DeliveryQueue.take(
             locked, lease: lease,
             leaseMilliseconds: Int64(options.timeoutMilliseconds)
-              + DeliveryCourse.leaseReserveMilliseconds, room: room, busy: busy)))
+              + DeliveryLoop.leaseReserveMilliseconds, room: room, busy: busy)))
     }
   }
 
@@ -239,7 +239,7 @@ struct DeliveryCourse: ~Copyable {
       ended.append((delivery, "the URL is invalid"))
       return
     }
-    underWay[lastTicket] = delivery
+    inFlight[lastTicket] = delivery
   }
 
   /// Records the outcome of an attempt; false if PostgreSQL is unavailable.
@@ -251,10 +251,10 @@ struct DeliveryCourse: ~Copyable {
       let rows = run(
         DeliveryQueue.finish(delivery, lease: lease, failure: failure, pause: pause))
     else { return false }
-    if failure != nil { figures.attemptsFailed += 1 }
+    if failure != nil { metrics.attemptsFailed += 1 }
     switch rows.isEmpty ? nil : rows.text(0, 0) {
-    case "delivered": figures.delivered += 1
-    case "failed": figures.failed += 1
+    case "delivered": metrics.delivered += 1
+    case "failed": metrics.failed += 1
     default: return true
     }
     _ = run(DeliveryQueue.wake(behind: delivery))
@@ -262,22 +262,22 @@ struct DeliveryCourse: ~Copyable {
   }
 
   /// Releases unfinished deliveries, so that another node can take them at once.
-  mutating func giveBack() {
-    let rest = Array(underWay.values) + ended.map(\.delivery)
-    underWay = [:]
+  mutating func release() {
+    let rest = Array(inFlight.values) + ended.map(\.delivery)
+    inFlight = [:]
     ended = []
-    if !rest.isEmpty { _ = run(DeliveryQueue.giveBack(lease: lease, rest)) }
+    if !rest.isEmpty { _ = run(DeliveryQueue.release(lease: lease, rest)) }
   }
 
   private mutating func sweep(_ now: Instant) {
     nextSweep = now.advanced(byMilliseconds: DeliverySweep.intervalMilliseconds)
-    if let rows = run(DeliverySweep.disable) {
+    if let rows = run(DeliverySweep.disableFailing) {
       for row in 0..<rows.count {
         let id = rows.uuid(row, 0).map { "\($0)" } ?? ""
         options.report("disabled the webhook \(id): all attempts of the last days failed")
       }
     }
-    for query in [DeliverySweep.giveUp, DeliverySweep.forget, DeliverySweep.forgetOrphans] {
+    for query in [DeliverySweep.failPending, DeliverySweep.deleteOld, DeliverySweep.deleteOrphans] {
       for _ in 0..<DeliverySweep.rounds {
         guard let rows = run(query), rows.affected >= Int(DeliverySweep.rows) else { break }
       }
@@ -285,7 +285,7 @@ struct DeliveryCourse: ~Copyable {
   }
 
   private mutating func count(_ now: Instant) {
-    nextCount = now.advanced(byMilliseconds: DeliveryCourse.countMilliseconds)
-    if let rows = run(DeliverySweep.pending) { figures.pending = Int(rows.int(0, 0) ?? 0) }
+    nextCount = now.advanced(byMilliseconds: DeliveryLoop.countMilliseconds)
+    if let rows = run(DeliverySweep.countPending) { metrics.pending = Int(rows.int(0, 0) ?? 0) }
   }
 }

@@ -172,8 +172,8 @@ struct DemoDataCommand: AsyncParsableCommand {
     """
     INSERT INTO chat_sessions (id, workspace_id, user_id, status, created_at, updated_at,
       assigned_operator_id, operator_name, last_seq, last_message_at, last_message_preview,
-      last_message_role, message_count, \(ConversationQueue.entryTime), claimed_at, first_response_at,
-      closed_at, closed_by, context)
+      last_message_role, message_count, \(ConversationQueue.entryTime), claimed_at,
+      first_response_at, closed_at, closed_by, context)
     SELECT r.id, $1::uuid, r.visitor, r.status, r.created_at,
       CASE r.status WHEN 'closed' THEN r.closed_at WHEN 'waiting' THEN r.created_at
         ELSE r.replied_at + (r.shown - 2) * interval '50 seconds' END,
@@ -200,8 +200,7 @@ struct DemoDataCommand: AsyncParsableCommand {
       CASE WHEN e.role = 'visitor' THEN e.visitor END,
       CASE WHEN e.role = 'operator' THEN e.operator_id END,
       CASE WHEN e.role = 'operator' THEN e.operator_name END,
-      sha256(convert_to(e.kind || E'\\n' || coalesce(e.payload::text, '') || E'\\n' || e.content,
-        'UTF8')), e.at
+      \(ContentHash.of(kind: "e.kind", payload: "e.payload", content: "e.content")), e.at
     FROM (
       SELECT r.n, r.id, r.visitor, r.operator_id, r.operator_name, i + (i > 1)::int AS seq,
         CASE WHEN i % 2 = 1 THEN 'visitor' ELSE 'operator' END AS role, 'text' AS kind,

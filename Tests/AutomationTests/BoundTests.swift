@@ -2,15 +2,14 @@ import Testing
 
 @testable import Automation
 
-/// Patterns that would take seconds, or memory without end, if any path of the compiler went
-/// uncounted.
+/// Patterns that would take seconds or exhaust memory if the compiler did not count every step.
 @Suite struct BoundTests {
   static func nested(_ inner: String, _ counts: [String]) -> String {
     counts.reduce(inner) { "(\($0))\($1)" }
   }
 
   static let evil: [String] = [
-    // The finding's, and one level less and more.
+    // The pattern of the finding, and with one level less and more.
     "(((((){200}){200}){200}){200}){200}",
     "((((){200}){200}){200}){200}", "((((((){200}){200}){200}){200}){200}){200}",
     nested("", Array(repeating: "{200}", count: 8)),
@@ -33,12 +32,12 @@ import Testing
     String(repeating: "(){200}", count: 140),
     String(repeating: "(", count: 33) + String(repeating: ")", count: 33),
     String(repeating: "|", count: 1_001),
-    // Each of these becomes three times as long by folding, and is under the limit before it.
+    // Folding triples the length, which is below the limit before.
     String(repeating: "\u{390}", count: 499),
     String(repeating: "a", count: 1 << 20),
   ]
 
-  @Test("an evil pattern is refused for its size before its work is done", arguments: evil.indices)
+  @Test("an excessive pattern is refused before its work is done", arguments: evil.indices)
   func refused(index: Int) {
     var budget = PatternBudget.workspace
     let fault = #expect(throws: PatternFault.self) {
@@ -49,17 +48,17 @@ import Testing
     #expect(spent.cut(to: .onePattern) == spent, "\(spent)")
   }
 
-  @Test("what is inside of the budget compiles, up to its last step")
+  @Test("patterns within the budget compile, up to the last step")
   func inside() throws {
     let largest = "(a{111}){9}"
     #expect(try Pattern(largest).stepCount == 1_000)
     #expect(throws: PatternFault.tooLarge) { try Pattern(largest + "a") }
-    // 200 empty groups, 200 times, are over the visits; 40 times are not.
+    // 200 empty groups, 50 times, exceed the visits; 40 times do not.
     #expect(try Pattern("((){200}){40}").stepCount == 1)
     #expect(throws: PatternFault.tooLarge) { try Pattern("((){200}){50}") }
   }
 
-  @Test("the patterns of a workspace share a budget, and the last ones are refused for it")
+  @Test("the patterns of a workspace share a budget, and those that exceed it are refused")
   func together() throws {
     var budget = PatternBudget.workspace
     var compiled = 0
@@ -76,7 +75,7 @@ import Testing
     #expect(compiled == PatternBudget.workspace.steps / 1_000)
   }
 
-  @Test("500 evil patterns together take no more visits than the workspace has")
+  @Test("500 excessive patterns together spend at most the visits of the workspace")
   func evilTogether() {
     var budget = PatternBudget.workspace
     for _ in 0..<500 {
@@ -87,7 +86,7 @@ import Testing
     #expect(budget.visits == 0)
   }
 
-  @Test("a set of many ranges is charged for each of them")
+  @Test("each range of a set counts")
   func sets() throws {
     let wide = "[" + String(repeating: #"\d"#, count: 300) + "]"
     let narrow = "[x]"
@@ -100,7 +99,7 @@ import Testing
     #expect(try looks(wide) > 50 * looks(narrow))
   }
 
-  @Test("a keyword of any kind has its bound before it is folded")
+  @Test("the length of a keyword is checked before it is folded")
   func keywords() {
     for kind in Intent.MatchKind.allCases {
       let fault = #expect(throws: PatternFault.self) {

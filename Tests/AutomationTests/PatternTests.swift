@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test(
-    "what the syntax means",
+    "the syntax of patterns",
     arguments: [
       ("abc", "xxABCxx", true), ("^abc", "xabc", false), ("abc$", "abcx", false),
       ("a.c", "abc", true),
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "what is not understood is refused with a sentence",
+    "unsupported and malformed syntax is refused with an explanation",
     arguments: [
       "(", ")", "a)", "[a", "[z-a]", "*a", "a**********", "a{3,2}", "a{201}", "(a{100}){100}",
       #"(a)\1"#, "(?=a)", "(?<n>a)", "(?i)a", #"\q"#, #"\x4"#, #"\ud800"#, "\\",
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "no pattern takes more than its steps times the text, where others never come back",
+    "matching takes at most steps times characters, where backtracking takes exponential time",
     arguments: ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "^(.*a){12}$", "^([a-z]+)*$", "(x+x+)+y"])
   func catastrophic(pattern: String) throws {
     let compiled = try Pattern(pattern)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("the largest pattern on the longest text is cut by the limit, in milliseconds")
+  @Test("the largest pattern on the longest text ends at the limit, within milliseconds")
   func limit() throws {
     let parts = (0..<18).map { "(a?b?c?d?e?f?g?h?i?j?k?l?m?\($0 % 10))*" }.joined()
     let compiled = try Pattern(parts + "z")
@@ -71,7 +71,7 @@ import Testing
       for _ in 0..<3 where looks > 0 { isMatch = compiled.matches(folded: text, looks: &looks) }
     }
     #expect(isMatch != true)
-    // Of a test's build, which is some thirty times as slow, on a busy machine.
+    // A debug build is about 30 times as slow, on a busy machine.
     #expect(time < .seconds(20))
     let intents = try [
       Intent(name: "slow", keyword: parts + "z", kind: .regex, replies: []),
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(
-    "keywords do not mind case, width, forms of characters, or spaces",
+    "keywords ignore case, width, canonical form and white space",
     arguments: [
       ("Price", "  PRICE ", true), ("straße", "STRASSE", true), ("İstanbul", "istanbul", true),
       ("istanbul", "İSTANBUL", true), ("ΟΔΟΣ", "οδος", true),
@@ -103,7 +103,7 @@ import Testing
     #expect((first([intent], text) == "x") == isEqual)
   }
 
-  @Test("the first that fits answers, by its kind")
+  @Test("the first intent that matches replies, by its kind")
   func order() throws {
     let intents = try [
       Intent(name: "exact", keyword: "hours", kind: .exact, replies: []),
@@ -119,7 +119,7 @@ import Testing
     #expect(first(intents, "") == nil)
   }
 
-  @Test("a keyword that shows nothing fits nothing, so it is refused")
+  @Test("a keyword without visible characters is refused")
   func empty() {
     for keyword in ["", "  ", "\u{200B}"] {
       #expect(throws: PatternFault.self) {
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test("five replies at most")
+  @Test("an intent has at most five replies")
   func bounded() throws {
     let replies = (0..<9).map { Intent.Reply.text("\($0)") }
     let intent = try Intent(name: "x", keyword: "x", kind: .exact, replies: replies)

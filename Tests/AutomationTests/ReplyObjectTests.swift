@@ -10,7 +10,7 @@ import Testing
     ReplyObject(type: type, payload: try #require(JSONValue(json)), altText: alt)
   }
 
-  @Test("a reply has a text for where its payload cannot be shown")
+  @Test("a reply object has a text for clients that cannot show the payload")
   func bodies() throws {
     let text = try object("text", #"{"text":"Hi"}"#, alt: "other")
     #expect(text == ReplyObject(text: "Hi"))
@@ -29,7 +29,7 @@ import Testing
     #expect(ReplyObject(text: long).body.utf8.count == 16_384)
   }
 
-  @Test("replies as they stand in the table")
+  @Test("replies are parsed from the JSON of the table")
   func replies() throws {
     for (json, reply) in [
       (#""plain""#, .text("plain")), (#"{"text":"a"}"#, .text("a")),
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("an answer's id follows from the message and the place, and is one of version 7")
+  @Test("a reply's id depends on the message and the ordinal, and has version 7")
   func identifiers() {
     let message = Identifier(high: 0x0192_3456_789A_7BCD, low: 0x8123_4567_89AB_CDEF)
     let all = (0...6).map { Identifier.answer(to: message, ordinal: $0) }

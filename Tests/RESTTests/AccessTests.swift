@@ -11,17 +11,17 @@ import Tokens
 
 @testable import REST
 
-/// Who may call which route. The table is walked as it stands, so that a new line in it is held to
-/// the same rules without a test of its own.
+/// The required role and scope of each route. The tests iterate over the table of routes, so that
+/// new routes are covered.
 @Suite struct AccessTests {
-  /// Routes that ask for no login; each checks by itself who calls. A line here is a decision.
+  /// Routes without a required login; their handlers check the request. Each line is a decision.
   static let open: Set<String> = [
     "GET /api/v1/widget/config", "POST /api/v1/widget/token", "POST /api/v1/widget/offline",
     "POST /api/v1/auth/login", "POST /api/v1/auth/token", "POST /api/v1/auth/logout",
     "GET /api/v1/openapi.json",
   ]
 
-  /// What agents may write besides conversations and visitors.
+  /// Routes with which agents write other things than conversations and visitors.
   static let agentsWrite: Set<String> = [
     "POST /api/v1/auth/password", "PUT /api/v1/admin/tags/{name}",
     "PUT /api/v1/admin/reply-objects/{object_id}",
@@ -45,7 +45,7 @@ import Tokens
     return await world.send(route.method, AccessTests.path(route), headers, "{}")
   }
 
-  @Test("no line of the table stands twice, and what is open is open on purpose")
+  @Test("every route occurs once, and only the listed routes are open")
   func table() {
     let names = API.routes.map { AccessTests.name($0) }
     #expect(Set(names).count == names.count)
@@ -67,7 +67,7 @@ import Tokens
     }
   }
 
-  @Test("without a login, with a forged one and with a visitor's token nobody passes")
+  @Test("no login, a forged token and a visitor's token are refused on every route")
   func strangers() async throws {
     let world = try await World()
     let visitor = try world.tokens.issue(
@@ -81,7 +81,7 @@ import Tokens
       case .forVisitors:
         #expect(await send(world, route, nil).status == 401, "\(name)")
         #expect(await send(world, route, try world.bearer(world.mika)).status == 403, "\(name)")
-        // Of no visitor that there is.
+        // A visitor who does not exist.
         #expect(await send(world, route, "Bearer \(visitor)").status == 401, "\(name)")
       case .forMembers:
         for authorization in [
@@ -96,13 +96,13 @@ import Tokens
     }
   }
 
-  @Test("each role may do what the table gives it, and nothing else")
+  @Test("each role may use the routes that the table allows, and no others")
   func roles() async throws {
     let world = try await World()
     for role in Membership.allCases {
       for route in API.routes {
         guard case .forMembers(let least, _, _) = route.handler else { continue }
-        // Each time somebody else: some of these routes change the caller's own login.
+        // A new member each time, because some routes end the caller's login.
         let member = try await world.member(role)
         let answer = await send(world, route, try world.bearer(member))
         let name = "\(role): \(AccessTests.name(route)) answered \(answer.status)"
@@ -116,7 +116,7 @@ import Tokens
     }
   }
 
-  @Test("a key does what its scopes say, and nothing else")
+  @Test("an API key may use the routes of its scopes, and no others")
   func scopes() async throws {
     let world = try await World()
     for given in KeyScope.allCases {
@@ -135,7 +135,7 @@ import Tokens
     }
   }
 
-  @Test("a key that is revoked, that has ended or that has no scope opens nothing")
+  @Test("a revoked key, an expired key and a key without scopes are refused")
   func ended() async throws {
     let world = try await World()
     let path = conversations
@@ -154,7 +154,7 @@ import Tokens
     #expect(await world.send("GET", path, [("Authorization", "Bearer \(short)")]).status == 401)
   }
 
-  @Test("that a key was used is noted once a minute")
+  @Test("the last use of a key is recorded once a minute")
   func used() async throws {
     let world = try await World()
     let key = try await world.key([.conversationsRead])
@@ -169,7 +169,7 @@ import Tokens
     }
   }
 
-  @Test("a key writes messages as a bot of its name, and cannot claim")
+  @Test("a key writes messages as a bot with its name, and cannot claim")
   func bot() async throws {
     let world = try await World()
     let session = try await world.conversation()
@@ -198,7 +198,7 @@ extension World {
     return member
   }
 
-  /// A new API key: its secret.
+  /// The secret of a new API key.
   func key(_ scopes: [KeyScope]) async throws -> String {
     let secret = "ck_" + SecureRandom.token()
     _ = try await database.run(

@@ -12,7 +12,7 @@ import Testing
 private let admin = "/api/v1/admin"
 
 extension World {
-  /// What the audit log of the workspace says, oldest first.
+  /// The actions in the workspace's audit log, oldest first.
   func audit() async throws -> [String] {
     let rows = try await database.run(
       Query(
@@ -23,7 +23,7 @@ extension World {
 }
 
 @Suite struct MembersTests {
-  @Test("an administrator adds, changes and removes a member, and the audit log says so")
+  @Test("an administrator adds, changes and removes a member; the audit log records each")
   func life() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -51,7 +51,7 @@ extension World {
     #expect(try await world.audit() == ["member.added", "member.changed", "member.removed"])
   }
 
-  @Test("the last owner stays, also when two owners lower each other at the same time")
+  @Test("the last owner remains, even if two owners demote each other at the same time")
   func lastOwner() async throws {
     let world = try await World()
     let first = try await world.member(.owner)
@@ -62,7 +62,7 @@ extension World {
     async let two = world.call(
       "PATCH", "\(path)\(first.id)", as: second, json: #"{"disabled":true}"#)
     let statuses = try await [one.status, two.status].sorted()
-    // The slower one is refused as the last owner, or as none any more.
+    // The second is refused as the last owner, or because it is no longer an owner.
     #expect(statuses[0] == 200 && statuses[1] != 200)
     let left = try await world.database.run(
       Query(
@@ -80,7 +80,7 @@ extension World {
     }
   }
 
-  @Test("only an owner makes and changes owners")
+  @Test("only an owner can add and change owners")
   func ownersOnly() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -98,7 +98,7 @@ extension World {
     #expect(made.status == 403)
   }
 
-  @Test("an account of two workspaces is changed by neither's administrators, but for its role")
+  @Test("administrators can change only the role of an account with two workspaces")
   func shared() async throws {
     let world = try await World()
     let other = try await World()
@@ -121,7 +121,7 @@ extension World {
   }
 
   @Test(
-    "the open conversations of a member who leaves or is shut out wait again, and their logs tell",
+    "conversations of a removed or disabled member wait again, with an event in their logs",
     arguments: [true, false])
   func freed(isRemoved: Bool) async throws {
     let world = try await World()
@@ -152,7 +152,7 @@ extension World {
     #expect(other.string("conversation.status") == "closed")
   }
 
-  @Test("a password is changed with the current one, and the other logins end")
+  @Test("changing a password requires the current one and ends the other logins")
   func password() async throws {
     let world = try await World()
     func login(_ password: String) async -> Answer {
@@ -180,7 +180,7 @@ extension World {
 }
 
 @Suite struct SettingsRouteTests {
-  @Test("settings are stored whole and shown with their defaults; null brings a default back")
+  @Test("settings are replaced as a whole and shown with defaults; null restores a default")
   func settings() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -208,7 +208,7 @@ extension World {
   }
 
   @Test(
-    "what is wrong is refused with its place, and nothing of it is stored",
+    "an invalid setting is refused by name, and nothing is stored",
     arguments: [
       #"{"settings":{"nonsense":{}}}"#, #"{"settings":{"queue":7}}"#, #"{"settings":[]}"#,
       #"{"settings":{"rating":{"enabled":false},"queue":{"capacity":0}}}"#,
@@ -230,7 +230,7 @@ extension World {
 }
 
 @Suite struct TagsTests {
-  @Test("a conversation is tagged, found by its tag, and loses a tag that is deleted")
+  @Test("a conversation is found by its tag, and loses a deleted tag")
   func tags() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -261,7 +261,7 @@ extension World {
   }
 
   @Test(
-    "what is no tag is refused",
+    "invalid tags are refused",
     arguments: [
       "", " a", "a ", "a/b", "a\\\\b", "a\\nb", "a\\u0000", String(repeating: "x", count: 51),
     ])
@@ -273,7 +273,7 @@ extension World {
     #expect((400..<423).contains(answer.status))
   }
 
-  @Test("a note is an entry that only operators see; a mark only grows, up to what there is")
+  @Test("a note is an entry for operators; a read mark only grows, up to the last entry")
   func notesAndMarks() async throws {
     let world = try await World()
     let session = try await world.conversation(messages: ["one", "two"])
@@ -291,7 +291,7 @@ extension World {
 }
 
 @Suite struct ReplyObjectTests {
-  @Test("each type of reply is stored and given back as it came")
+  @Test("each type of reply object is stored and returned unchanged")
   func types() async throws {
     let world = try await World()
     for (id, body) in [
@@ -333,7 +333,7 @@ extension World {
   }
 
   @Test(
-    "what is there already is not changed where only something new is to be made",
+    "If-None-Match: * leaves existing resources unchanged (412)",
     arguments: [
       ("reply-objects/x", #"{"payload":{"text":"1"}}"#, #"{"payload":{"text":"2"}}"#),
       ("tags/x", ##"{"colour":"#111111"}"##, ##"{"colour":"#222222"}"##),
@@ -363,7 +363,7 @@ extension World {
   }
 
   @Test(
-    "a reply that nobody could show is refused",
+    "a reply object that cannot be displayed is refused",
     arguments: [
       "{}", #"{"payload":{}}"#, #"{"payload":{"text":""}}"#, #"{"payload":{"text":7}}"#,
       #"{"object_type":"poem","payload":{"text":"x"}}"#,

@@ -10,7 +10,7 @@ import Testing
 
 @testable import REST
 
-/// Conversations that are played with the API's own statements, at random.
+/// Random conversations, made with the statements of the API.
 private struct Play {
   let world: World
   let operators: [Operator]
@@ -26,7 +26,7 @@ private struct Play {
     operators = all
   }
 
-  /// A conversation whose first message came so many seconds ago.
+  /// A conversation whose first message is this many seconds old.
   mutating func begin(secondsAgo: Int64) async throws {
     let session = try await world.conversation()
     let rows = try await world.database.run(
@@ -86,7 +86,7 @@ private struct Play {
     }
   }
 
-  /// Counts until nothing is left; other tests of this process count in the same database.
+  /// Counts until nothing is pending; other tests count in the same database.
   func countAll() async throws {
     var left = 200
     while left > 0 {
@@ -102,7 +102,7 @@ private struct Play {
 }
 
 @Suite struct AnalyticsTests {
-  /// The table as it is, one text for each row.
+  /// The rows of the table as texts.
   private func counted(_ world: World) async throws -> [String] {
     let rows = try await world.database.run(
       Query(
@@ -116,7 +116,7 @@ private struct Play {
     return (0..<rows.count).compactMap { rows.text($0, 0) }
   }
 
-  /// The same, by a scan over the conversations and their logs.
+  /// The expected rows, from a scan of the conversations and their logs.
   private func scanned(_ world: World) async throws -> [String] {
     let rows = try await world.database.run(
       Query(
@@ -167,7 +167,7 @@ private struct Play {
         .hours, .object(["time_zone": .string("Asia/Bangkok")]), workspace: world.workspace.id))
   }
 
-  @Test("what is counted with each change equals a scan over everything, and a recomputation")
+  @Test("incremental figures equal those of a full scan and of a recomputation")
   func equal() async throws {
     var play = try await Play()
     try await setZone(play.world)
@@ -186,13 +186,13 @@ private struct Play {
     #expect(sessions == 14)
     #expect(try await self.counted(play.world) == counted)
     try await sameTimes(play.world)
-    // And it goes on from there.
+    // Incremental counting continues after the recomputation.
     for _ in 1...20 { try await play.step() }
     try await play.countAll()
     #expect(try await self.counted(play.world) == (try await self.scanned(play.world)))
   }
 
-  /// All operators' times at once are what each one's are.
+  /// The percentiles of all operators in one statement equal those of each operator.
   private func sameTimes(_ world: World) async throws {
     let figures = try await world.database.ask(
       Analytics.operators(world.workspace.id, from: "2000-01-01", to: "2100-01-01", limit: 9))
@@ -208,7 +208,7 @@ private struct Play {
     }
   }
 
-  @Test("figures outlive their conversations, in the table and in a recomputation")
+  @Test("figures remain after their conversations are deleted, also in a recomputation")
   func kept() async throws {
     var play = try await Play()
     try await setZone(play.world)
@@ -232,7 +232,7 @@ private struct Play {
     #expect(try await counted(play.world) == before)
   }
 
-  @Test("a bucket is 4.4 % wide and its end is not below what lies in it")
+  @Test("a bucket is 4.4 % wide, and its end is at least its values")
   func buckets() async throws {
     let world = try await World()
     let rows = try await world.database.run(
@@ -249,7 +249,7 @@ private struct Play {
     #expect(rows.int(0, 2) == 5_115)
   }
 
-  @Test("the days, all of them together and the hours, of one's own workspace only")
+  @Test("days, total and hours are those of the caller's workspace")
   func rest() async throws {
     var play = try await Play()
     let world = play.world
@@ -304,7 +304,7 @@ private struct Play {
     ] {
       #expect(try await world.call("GET", "\(path)?\(query)", now: now).status == 400, "\(query)")
     }
-    // From a day on: a year at most.
+    // With “from” alone, at most a year.
     let year = try await world.call("GET", "\(path)?from=2020-01-01", now: now)
     #expect(year.string("to") == "2020-12-31" && year.objects("days").count == 366)
   }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite struct RoutingTests {
   @Test(
-    "an unknown address is not found",
+    "an unknown path is not found",
     arguments: [
       "/", "/api/v1", "/api/v1/", "/api/v2/auth/login", "/api/v1/auth/login/",
       "//api/v1/auth/login",
@@ -29,7 +29,7 @@ import Testing
     #expect(answer.header("Cache-Control") == "no-store")
   }
 
-  @Test("a known address with another method names its methods")
+  @Test("a path with another method responds with its methods")
   func methods() async throws {
     let world = try await World()
     let id = World.identifier()
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("HEAD is answered wherever GET is, as GET is (RFC 9110 §9.3.2)")
+  @Test("HEAD has the response of GET (RFC 9110 §9.3.2)")
   func heads() async throws {
     let world = try await World()
     for path in [conversations, "/api/v1/widget/config", "/api/v1/widget/config?workspace=x"] {
@@ -57,7 +57,7 @@ import Testing
     #expect(await world.send("HEAD", "/api/v1/auth/login").status == 405)
   }
 
-  @Test("a problem says what happened in the form of RFC 9457")
+  @Test("a problem has the members of RFC 9457")
   func problems() async throws {
     let world = try await World()
     let answer = await world.send("GET", conversations)
@@ -67,7 +67,7 @@ import Testing
   }
 }
 
-/// A database that never answers.
+/// A database on which every statement fails.
 struct BrokenDatabase: Database {
   var failure: QueryFailure
   func run(_ query: Query) async throws(QueryFailure) -> Rows { throw failure }
@@ -75,7 +75,7 @@ struct BrokenDatabase: Database {
 
 @Suite struct FailureTests {
   @Test(
-    "a database in trouble is a 503 with Retry-After; a refused statement is ours, and reported",
+    "an unavailable database is a 503 with Retry-After; a refused statement is reported",
     arguments: [
       (QueryFailure.unavailable(reason: "gone"), 503), (.overloaded, 503),
       (.refused(SQLState("57P01"), message: "m"), 503),
@@ -120,7 +120,7 @@ struct BrokenDatabase: Database {
 }
 
 @Suite struct IsolationTests {
-  @Test("a foreign conversation and a missing one have the same answer on every route (A09)")
+  @Test("another workspace's conversation has the response of a missing one on every route (A09)")
   func conversationsOfOthers() async throws {
     let world = try await World()
     let other = try await World()
@@ -148,7 +148,7 @@ struct BrokenDatabase: Database {
     #expect(search.int("waiting_count") == 0)
   }
 
-  @Test("a member of two workspaces acts in the one that the token names")
+  @Test("a member of two workspaces acts in the workspace of the token")
   func twoWorkspaces() async throws {
     let world = try await World()
     let other = try await World()
@@ -165,7 +165,7 @@ struct BrokenDatabase: Database {
 }
 
 @Suite struct LiteralTests {
-  /// What must come back as it went in (P14, P16, X01).
+  /// Texts that must be returned unchanged (P14, P16, X01).
   static let texts = [
     "'; DROP TABLE chats; --", "\\'", "%s%n%d", "$1", "${jndi:x}", "{{7*7}}", "#{x}", "E'\\n'",
     "<script>alert(1)</script>", "\u{202E}rtl", "สวัสดี مرحبا 😀👨‍👩‍👧", "\u{FFFE}\u{1}\u{7F}",
@@ -177,7 +177,7 @@ struct BrokenDatabase: Database {
     return String(String(decoding: object, as: UTF8.self).dropFirst(5).dropLast())
   }
 
-  @Test("SQL, templates and markup are stored and given back as they are", arguments: texts)
+  @Test("SQL, templates and markup are stored and returned unchanged", arguments: texts)
   func messages(text: String) async throws {
     let world = try await World()
     let visitor = await world.send(
@@ -205,7 +205,7 @@ struct BrokenDatabase: Database {
     #expect(found.int("total") == 1)
   }
 
-  @Test("names of operators and titles are stored as they are", arguments: texts)
+  @Test("names of operators and titles are stored unchanged", arguments: texts)
   func names(text: String) async throws {
     let world = try await World()
     let named = try await World.addOperator(text, to: world.workspace, world.database)
@@ -220,7 +220,7 @@ struct BrokenDatabase: Database {
     #expect(line.objects("messages").first?["body"] as? String == "\(text) joined")
   }
 
-  @Test("a percent sign searches for itself")
+  @Test("a percent sign in a search matches a percent sign")
   func search() async throws {
     let world = try await World()
     _ = try await world.conversation(title: "100% sure")

@@ -8,7 +8,7 @@ import Tokens
 
 @testable import REST
 
-/// A password that somebody else has given opens nothing but the change to one's own.
+/// A password that an administrator has set allows only to replace it.
 @Suite struct GivenPasswordTests {
   private let given = "given by somebody"
   private let own = "chosen by themselves"
@@ -26,7 +26,7 @@ import Tokens
     ]
   }
 
-  /// The first login of a member who was added, or whose password was reset.
+  /// The first login of a new member, or after a reset of the password.
   private func firstLogin(_ world: World, _ email: String) async throws {
     let first = await login(world, email, given)
     #expect(first.status == 200)
@@ -57,7 +57,7 @@ import Tokens
     #expect(me.status == 200)
   }
 
-  @Test("who is added changes the given password first")
+  @Test("a new member must change the password first")
   func added() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -72,7 +72,7 @@ import Tokens
     #expect(row?["password"] as? String == "own")
   }
 
-  @Test("who got another password changes it first, and the old logins are over")
+  @Test("after a reset the password must be changed first, and former logins have ended")
   func reset() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -86,7 +86,7 @@ import Tokens
     try await firstLogin(world, world.mika.email)
   }
 
-  @Test("the console's cookie opens no more than the token, and gets a new one that says so")
+  @Test("the console's cookie allows no more than the token, and its new token tells so")
   func cookie() async throws {
     let world = try await World()
     _ = try await world.database.ask(
@@ -109,7 +109,7 @@ import Tokens
     #expect(again["must_change_password"] as? Bool == false)
   }
 
-  @Test("a password has ten characters or more, whichever way it is given")
+  @Test("every route requires passwords of ten characters")
   func short() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)

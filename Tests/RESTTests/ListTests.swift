@@ -17,7 +17,7 @@ import Testing
     try ConversationList(QueryString(query), me: member.id, workspace: member.workspace)
   }
 
-  @Test("a cursor leads back to its position", arguments: [0, 1, 253_402_300_799_999_999])
+  @Test("a cursor decodes to its position", arguments: [0, 1, 253_402_300_799_999_999])
   func roundTrip(microseconds: Int64) throws {
     let list = try list("status=open&q=x")
     let position = ConversationList.Position(
@@ -27,7 +27,7 @@ import Testing
     #expect(cursor.utf8.count == 43)
   }
 
-  @Test("a cursor of other filters, of another workspace, or a damaged one is refused")
+  @Test("a cursor of other filters or of another workspace, and a damaged one, are refused")
   func forged() throws {
     let list = try list("status=open")
     let position = ConversationList.Position(at: World.now, id: World.identifier())
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(
-    "a time beyond all calendars is refused, even with a right check",
+    "a time after the year 9999 is refused, even with a valid checksum",
     arguments: [Int64.min, -1, .max])
   func absurd(microseconds: Int64) throws {
     let list = try list("")
@@ -57,7 +57,7 @@ import Testing
     #expect(list.decodeCursor(cursor, workspace: member.workspace) == nil)
   }
 
-  @Test("a search means itself")
+  @Test("a search text is literal")
   func pattern() throws {
     #expect(try list("q=50%25_a%5Cb").pattern == #"%50\%\_a\\b%"#)
     #expect(try list("").pattern == nil)
@@ -84,7 +84,7 @@ import Testing
     #expect(answer.json["next_cursor"] is NSNull)
   }
 
-  @Test("filters, counts and both orders")
+  @Test("filters, counts and both orders of the list")
   func filters() async throws {
     let world = try await World()
     let old = try await world.conversation(title: "old", messages: ["hello"])
@@ -93,7 +93,7 @@ import Testing
     let mine = try await world.conversation(title: "mine", messages: ["help"])
     _ = try await world.call("POST", "\(conversations)/\(closed)/close")
     _ = try await world.call("POST", "\(conversations)/\(mine)/claim")
-    // The oldest one wakes up: first by activity, and still the first to have waited.
+    // The oldest one gets a message: it is the first by activity, and still by waiting time.
     _ = await world.database.store(
       session: old, workspace: world.workspace.id, id: World.identifier(), role: "visitor",
       kind: "text", sender: nil, name: "", body: Array("still there?".utf8), payload: nil)
@@ -122,7 +122,7 @@ import Testing
     _ = young
   }
 
-  @Test("closed ones are counted as they close, reopen, vanish and come by the thousand")
+  @Test("the count of closed conversations follows closing, reopening, deletion and bulk inserts")
   func closedCount() async throws {
     let world = try await World()
     let workspace = world.workspace.id
@@ -157,7 +157,7 @@ import Testing
     try await run("DELETE FROM workspaces WHERE id = $1::uuid")
   }
 
-  @Test("a conversation shows what the contract names")
+  @Test("a conversation has the members of the contract")
   func row() async throws {
     let world = try await World()
     let session = try await world.conversation(title: "Order", messages: ["one", "two"])
@@ -179,7 +179,7 @@ import Testing
     #expect(row["assignee"] is NSNull)
   }
 
-  @Test("pages cover the list once, newest first, also while rows move", arguments: [1, 2, 3, 100])
+  @Test("pages cover the list once, newest first, even while rows move", arguments: [1, 2, 3, 100])
   func paging(limit: Int) async throws {
     let world = try await World()
     for number in 1...7 { _ = try await world.conversation(title: "\(number)", messages: ["x"]) }
@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  @Test("the same moment does not lose a row between two pages")
+  @Test("rows with the same time are not lost between pages")
   func ties() async throws {
     let world = try await World()
     for number in 1...5 { _ = try await world.conversation(title: "\(number)") }
@@ -219,7 +219,7 @@ import Testing
   }
 
   @Test(
-    "what a list cannot mean is refused",
+    "invalid parameters of a list are refused",
     arguments: [
       "status=lost", "assignee=mika", "assignee=1", "limit=0", "limit=101", "limit=-1", "limit=1e9",
       "limit=x", "cursor=x", "cursor=%00", "q=%FF", "q=\(String(repeating: "x", count: 201))",
@@ -232,7 +232,7 @@ import Testing
     #expect(answer.header("Content-Type") == "application/problem+json")
   }
 
-  @Test("a forged cursor, and one of another workspace, are refused")
+  @Test("a forged cursor and one of another workspace are refused")
   func forgedCursor() async throws {
     let world = try await World()
     let other = try await World()
@@ -248,7 +248,7 @@ import Testing
     #expect(filtered.status == 400)
   }
 
-  @Test("a deleted conversation is gone")
+  @Test("a deleted conversation is not listed")
   func deleted() async throws {
     let world = try await World()
     let session = try await world.conversation(messages: ["x"])

@@ -28,7 +28,7 @@ import Tokens
     String((answer.header("Set-Cookie") ?? "").split(separator: ";").first ?? "")
   }
 
-  @Test("a login answers a token, who it is, and a cookie that scripts cannot read")
+  @Test("a login returns a token, the account, and a cookie that scripts cannot read")
   func login() async throws {
     let world = try await World()
     let answer = await login(world)
@@ -54,7 +54,7 @@ import Tokens
     #expect(list.status == 200)
   }
 
-  @Test("over https the cookie is for https only")
+  @Test("over HTTPS the cookie is Secure")
   func secure() async throws {
     var options = APIOptions()
     let direct = await login(try await World(options), isSecure: true)
@@ -64,7 +64,7 @@ import Tokens
     #expect(proxied.header("Set-Cookie")?.hasSuffix("; Secure") == true)
   }
 
-  @Test("e-mail addresses have no case, and a workspace may be named")
+  @Test("e-mail addresses ignore case, and the login may name a workspace")
   func named() async throws {
     let world = try await World()
     let other = try await World()
@@ -79,7 +79,7 @@ import Tokens
     #expect(third.status == 401)
   }
 
-  @Test("an unknown address and a wrong password are answered alike, in the same time (A19)")
+  @Test("an unknown address and a wrong password have equal responses after equal times (A19)")
   func enumeration() async throws {
     let world = try await World()
     let clock = ContinuousClock()
@@ -107,7 +107,7 @@ import Tokens
     #expect(unknown < known * 4)
   }
 
-  @Test("a disabled account cannot log in, and what it had ends at once (A16)")
+  @Test("a disabled account cannot log in, and its logins end at once (A16)")
   func disabled() async throws {
     let world = try await World()
     let session = cookie(await login(world))
@@ -120,7 +120,7 @@ import Tokens
     #expect(try await world.call("GET", conversations).status == 401)
   }
 
-  @Test("too many tries from one address, or for one account, are told to wait (A18)")
+  @Test("attempts from one address and for one account are rate limited (A18)")
   func limits() async throws {
     var options = APIOptions()
     options.rates.loginsByAddress = APIOptions.Rate(burst: 3, perMinute: 6)
@@ -138,7 +138,7 @@ import Tokens
     #expect(await login(world, peer: "192.0.2.3").status == 200)
   }
 
-  @Test("when many passwords wait to be checked, the next one is told to come again")
+  @Test("a login responds 429 while the queue of passwords is full")
   func manyPasswords() async throws {
     let world = try await World()
     let (api, gate) = (world.api, Semaphore())
@@ -150,7 +150,7 @@ import Tokens
     let refused = await login(world)
     #expect(refused.status == 429)
     #expect(refused.header("Retry-After") == "1")
-    // One has gone, so that there is room.
+    // One has finished, so that one more fits.
     gate.signal()
     while api.passwords.threads.count == most { try await Task.sleep(for: .milliseconds(2)) }
     async let admitted = login(world)
@@ -163,7 +163,7 @@ import Tokens
   }
 
   @Test(
-    "what is no login is refused by name",
+    "an invalid login request is refused by the name of the member",
     arguments: [
       ("{}", 400), (#"{"email":"a@b"}"#, 400), (#"{"email":1,"password":"x"}"#, 400),
       (#"{"email":"a@b","password":null}"#, 400), ("[]", 400), ("", 400),
@@ -177,7 +177,7 @@ import Tokens
     #expect(answer.status == status)
   }
 
-  @Test("a foreign page cannot log its visitors in as somebody")
+  @Test("a page of another website cannot log its visitors in")
   func loginFromElsewhere() async throws {
     let world = try await World()
     let foreign = await login(
@@ -190,7 +190,7 @@ import Tokens
     #expect(form.status == 415)
   }
 
-  @Test("the cookie gives new tokens until the logout or its end")
+  @Test("the cookie gives new tokens until logout or expiry")
   func cookies() async throws {
     let world = try await World()
     let session = cookie(await login(world))
@@ -212,7 +212,7 @@ import Tokens
     #expect(await world.send("POST", "/api/v1/auth/token").status == 401)
   }
 
-  @Test("a logout by bearer token alone ends its login, and no other")
+  @Test("a logout with a bearer token ends only the login of the token")
   func bearersLogout() async throws {
     let world = try await World()
     let (first, second) = (await login(world), await login(world))
@@ -230,7 +230,7 @@ import Tokens
     #expect(await world.send("POST", "/api/v1/auth/logout", broken).status == 401)
   }
 
-  @Test("a login that races a change of the password is worth nothing, whichever commits first")
+  @Test("a login during a change of the password is invalid, whichever commits first")
   func race() async throws {
     let world = try await World()
     func enter(_ secret: String) async throws -> Bool {
@@ -246,14 +246,14 @@ import Tokens
     }
     #expect(try await enter("a"))
     #expect(try await find("a") != nil)
-    // The change does not see the login, which another transaction has not committed yet.
+    // The change does not see the login, whose transaction has not committed yet.
     _ = try await world.database.run(
       Query("UPDATE operators SET password_hash = 'x' WHERE id = $1", [.uuid(world.mika.id)]))
     #expect(try await find("a") == nil)
     #expect(try await !enter("b"))
   }
 
-  @Test("what a gateway cannot confirm in time is answered so, and stands")
+  @Test("a disconnection that is not confirmed in time responds 503, and the change remains")
   func notConfirmed() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -265,7 +265,7 @@ import Tokens
     #expect(try await world.call("GET", conversations).status == 401)
   }
 
-  @Test("a call that is under way counts until it ends, or is somebody else's")
+  @Test("a disconnection waits for a call until it ends or is another caller's")
   func underWay() async throws {
     let calls = CallsInFlight()
     let (ada, eve) = (World.identifier(), World.identifier())
@@ -286,7 +286,7 @@ import Tokens
     #expect(await calls.end(of: [ada]).isConfirmed)
   }
 
-  @Test("the database never sees a cookie's secret")
+  @Test("the database stores only the hash of a cookie's secret")
   func hashed() async throws {
     let world = try await World()
     let session = cookie(await login(world))
@@ -300,7 +300,7 @@ import Tokens
   }
 
   @Test(
-    "a write by cookie needs proof of our own page (CSRF)",
+    "a write with the cookie requires a page of the same origin (CSRF)",
     arguments: [
       ([], 403), ([("Origin", "https://evil.example")], 403), ([("Origin", "null")], 403),
       ([("Origin", "")], 403), ([("Origin", "http://chat.example.com.evil.com")], 403),
@@ -331,7 +331,7 @@ import Tokens
   }
 
   @Test(
-    "no token, a broken one, and one of another kind are refused",
+    "a missing, a malformed and an unsupported authorization are refused",
     arguments: ["", "Bearer", "Bearer ", "Bearer x", "Basic abc", "Bearer a.b.c", "token"])
   func tokens(authorization: String) async throws {
     let world = try await World()
@@ -341,7 +341,7 @@ import Tokens
     #expect(await world.send("GET", conversations).status == 401)
   }
 
-  @Test("an expired token is refused, and a visitor's opens nothing here")
+  @Test("an expired token and a visitor's token are refused")
   func otherTokens() async throws {
     let world = try await World()
     let expired = WallTime(microseconds: World.now.microseconds - 3_600_000_000)
@@ -359,7 +359,7 @@ import Tokens
     #expect(try await world.call("GET", conversations, as: stranger).status == 401)
   }
 
-  @Test("a token ends with its login and with the password it was issued for (faults A15, A16)")
+  @Test("a token ends with its login and with its password (faults A15, A16)")
   func tokensEnd() async throws {
     let world = try await World()
     func enter() async throws -> [(String, String)] {
@@ -379,7 +379,7 @@ import Tokens
     #expect(await world.send("GET", conversations, third).status == 401)
   }
 
-  @Test("of many logins those are good that nothing has happened to")
+  @Test("of many logins only unaffected ones remain valid")
   func stillGood() async throws {
     let world = try await World()
     func login(role: String = "agent", session: String? = nil, credential: String? = nil)

@@ -10,7 +10,7 @@ import Testing
 @testable import REST
 
 @Suite struct MessageTests {
-  @Test("a posted message is in the log, as its operator's")
+  @Test("a posted message is in the log, with its operator as sender")
   func post() async throws {
     let world = try await World()
     let session = try await world.conversation(messages: ["hello"])
@@ -44,7 +44,7 @@ import Testing
     #expect(first["name"] as? String == "Ada")
   }
 
-  @Test("a message without an id gets one, and a note is a note")
+  @Test("a message without an id gets one; the kind note makes a note")
   func note() async throws {
     let world = try await World()
     let session = try await world.conversation()
@@ -56,7 +56,7 @@ import Testing
     #expect(page.objects("messages").first?["kind"] as? String == "note")
   }
 
-  @Test("the sender is the caller, whatever the body says (A11)")
+  @Test("the sender is the caller, regardless of the body (A11)")
   func sender() async throws {
     let world = try await World()
     let session = try await world.conversation()
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(
-    "each verdict of the log has its answer",
+    "each verdict of the log has its response",
     arguments: [
       (Outcome.Verdict.stored, 201, ""), (.duplicate, 200, ""), (.conflict, 409, "id_conflict"),
       (.noSuchSession, 404, "no_such_session"), (.closed, 409, "session_closed"),
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(
-    "what is no message is refused by name",
+    "an invalid message is refused by the name of the member",
     arguments: [
       (#"{}"#, 400), (#"{"body":""}"#, 400), (#"{"body":1.5}"#, 400), (#"{"body":null}"#, 400),
       (#"{"body":"x","kind":"event"}"#, 400), (#"{"body":"x","kind":"card"}"#, 400),
@@ -108,7 +108,7 @@ import Testing
     #expect(world.sessions.appended.withLock { $0.isEmpty })
   }
 
-  @Test("sizes are bounded in bytes: the limit passes, one more does not")
+  @Test("sizes are limited in bytes: the limit is accepted, one byte more is not")
   func sizes() async throws {
     let world = try await World()
     let session = try await world.conversation()
@@ -126,7 +126,7 @@ import Testing
     #expect(try await post(huge) == 413)
   }
 
-  @Test("a page of long messages is shorter than was asked for, and the next ones have the rest")
+  @Test("a page of long messages is shorter than the limit, and the next pages have the others")
   func longPages() async throws {
     let world = try await World()
     let body = String(repeating: "é", count: Limits.bodyBytes / 2)
@@ -159,7 +159,7 @@ import Testing
     #expect(seen == Array(1...count))
   }
 
-  @Test("pages go forward and back without a hole")
+  @Test("pages forward and back have every message")
   func paging() async throws {
     let world = try await World()
     let session = try await world.conversation(messages: (1...9).map { "m\($0)" })
@@ -194,7 +194,7 @@ import Testing
   }
 
   @Test(
-    "positions and limits that cannot be are refused (P09, P10)",
+    "invalid positions and limits are refused (P09, P10)",
     arguments: [
       "after=-1", "before=-1", "after=1&before=2", "limit=0", "limit=201", "limit=1000000000",
       "after=9007199254740992", "after=1.5", "before=1e3", "after=x",
@@ -206,7 +206,7 @@ import Testing
     #expect(answer.status == 400)
   }
 
-  @Test("rows of older systems are shown")
+  @Test("rows of former systems are listed")
   func legacy() async throws {
     let world = try await World()
     let session = try await world.conversation()

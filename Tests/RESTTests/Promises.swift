@@ -1,6 +1,5 @@
-/// What the OpenAPI document promises of an answer, held against every answer that any test of the
-/// API gets: its status, its type, its headers, and each member of its body. A member that the
-/// document does not know is a fault too, so that the two cannot drift apart.
+/// Compares every response in the tests with the OpenAPI document: status, media type, headers, and
+/// each member of the body. A member that the document does not declare is a fault too.
 import Directory
 import JSON
 import Primitives
@@ -9,7 +8,7 @@ import Testing
 @testable import REST
 
 enum Promises {
-  /// What is wrong with an answer; nil where nothing is, and where no route was meant.
+  /// The difference between a response and the document; nil if there is none, or no such route.
   static func fault(_ method: String, _ path: String, _ answer: APIResponse) -> String? {
     let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     let sought = method == "HEAD" ? "GET" : method
@@ -29,7 +28,7 @@ enum Promises {
     guard header("Content-Type", answer)?.split(separator: ";").first ?? "" == type else {
       return "the type is \(header("Content-Type", answer) ?? "none")"
     }
-    // The document itself has more members than any object that `JSONValue` reads.
+    // The document has more members than `JSONValue` accepts.
     guard type != "text/plain", !route.path.hasSuffix("/openapi.json") else { return nil }
     guard let value = JSONValue(answer.body) else { return "the body is no JSON" }
     let schema = isSuccess ? route.response : .problem
@@ -48,7 +47,7 @@ enum Promises {
     answer.headers.first { $0.name == name }?.value
   }
 
-  /// As much of JSON Schema as the document uses of its answers.
+  /// Checks the part of JSON Schema that the document uses for responses.
   static func fault(_ value: JSONValue, _ schema: JSONValue, _ place: String) -> String? {
     if let reference = schema["$ref"]?.string {
       let name = reference.split(separator: "/").last.map { String($0) } ?? ""
@@ -120,7 +119,7 @@ enum Promises {
 }
 
 @Suite struct PromiseTests {
-  @Test("what the document does not promise is seen")
+  @Test("deviations from the document are found")
   func bites() throws {
     let path = "/api/v1/admin/live-chat/conversations/\(World.identifier())/read"
     func fault(_ status: Int, _ body: String, _ type: String = "application/json") -> String? {

@@ -12,7 +12,7 @@ import Testing
 @Suite struct BodyMemberTests {
   func object(_ text: String) throws -> JSONObject { try JSONObject(Array(text.utf8)) }
 
-  @Test("members are read by name, the last of equal ones counts")
+  @Test("members are read by name; of duplicates the last counts")
   func members() throws {
     let json = try object(
       #" {"a":"x","b":true,"c":null,"d":{"n":1.50,"m":[1e5]},"a":"\u00e9\ud83d\ude00\n","#
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(
-    "text that PostgreSQL cannot store is refused, also deep inside",
+    "text that PostgreSQL cannot store is refused at any depth",
     arguments: [
       #"\u0000"#, #"\ud800"#, #"\udc00"#, #"\ud800\ud800"#, #"\ud83dx"#, #"\ud83d\n"#,
       #"\udc00\ud83d"#,
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "escapes that only look like those are stored",
+    "similar escapes are stored",
     arguments: [#"\\u0000"#, #"\\ud800"#, #"\ud83d\ude00"#, #"\u0001"#, #"\\\u0041"#])
   func storable(text: String) throws {
     let json = try object(#"{"o":{"list":["\#(text)"]}}"#)
@@ -88,7 +88,7 @@ import Testing
 }
 
 @Suite struct QueryStringTests {
-  @Test("parameters are decoded, empty ones are missing")
+  @Test("parameters are decoded; empty ones count as missing")
   func decoding() throws {
     let query = try QueryString("q=a%20b+c%C3%A9&empty=&flag&a=1&a=2&x==")
     #expect(query["q"] == "a b cé")
@@ -99,20 +99,20 @@ import Testing
   }
 
   @Test(
-    "broken escapes and texts are refused",
+    "malformed escapes and texts are refused",
     arguments: ["a=%", "a=%2", "a=%zz", "a=%00", "a=%FF", "a=%ED%A0%80", "%C3=1"])
   func refused(text: String) {
     #expect(throws: Problem.self) { try QueryString(text) }
   }
 
-  @Test("length and number are bounded")
+  @Test("length and number of parameters are limited")
   func bounds() {
     #expect(throws: Problem.self) { try QueryString(String(repeating: "a", count: 4_097)) }
     #expect(throws: Problem.self) { try QueryString(String(repeating: "a=1&", count: 33)) }
   }
 
   @Test(
-    "numbers outside of their range are refused, not clamped",
+    "numbers outside their range are refused, not clamped",
     arguments: ["-1", "0", "201", "1.5", "1e3", "0x1", " 1", "９", "99999999999999999999"])
   func numbers(text: String) throws {
     let query = try QueryString("n=" + text)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import REST
 
-/// What visitors wrote with their ratings: in the analytics, in the list and in the log.
+/// Comments of ratings: in the analytics, in the list and in the log.
 @Suite struct RatingCommentTests {
   static let path = "/api/v1/admin/live-chat/analytics/comments"
   static var now: WallTime {
@@ -32,7 +32,7 @@ import Testing
     answer.objects("comments").compactMap { $0["comment"] as? String }
   }
 
-  @Test("comments come newest first, in pages, with stars and names")
+  @Test("comments are listed newest first, in pages, with ratings and names")
   func pages() async throws {
     let world = try await World()
     var sessions: [Identifier] = []
@@ -77,7 +77,7 @@ import Testing
     #expect(comments(rest) == (1...4).reversed().map { "comment \($0)" })
   }
 
-  @Test("a key needs analytics:read, and another workspace's key or cursor sees nothing (A08)")
+  @Test("comments require analytics:read; another workspace's key and cursor are refused (A08)")
   func walls() async throws {
     let there = try await World()
     for _ in 1...2 { _ = try await rate(there, 2, "secret") }
@@ -97,7 +97,7 @@ import Testing
     #expect(await get(try await there.key([.analyticsRead])).objects("comments").count == 2)
   }
 
-  @Test("a page reads 2,000 ratings at most; the next one goes on behind them")
+  @Test("a page reads at most 2,000 ratings, and the next one continues after them")
   func scanned() async throws {
     let world = try await World()
     let (session, _) = try await rate(world, 1, "the only one")
@@ -127,7 +127,7 @@ import Testing
     #expect(second.string("next_cursor") == nil)
   }
 
-  @Test("the list has stars and the comment's beginning, the log the whole of it at its place")
+  @Test("the list has the rating and the start of the comment; the log has all of it")
   func listed() async throws {
     let world = try await World()
     let long = String(repeating: "ก", count: 500)
@@ -145,7 +145,7 @@ import Testing
     #expect(payload["event"] as? String == "rated" && payload["comment"] as? String == long)
   }
 
-  @Test("an erased visitor's comment is nowhere; the stars stay")
+  @Test("erasing a visitor deletes the comment and keeps the rating")
   func erased() async throws {
     let world = try await World()
     let (session, visitor) = try await rate(world, 1, "my name is Ada")
@@ -170,7 +170,8 @@ import Testing
     #expect(kept.int(0, 0) == 0)
   }
 
-  @Test("the longest comment fits into its line's payload; control characters are left out")
+  @Test(
+    "the longest comment fits into the payload of its log entry; control characters are removed")
   func fits() async throws {
     let test = try await VisitorWorld()
     let visit = await test.token()

@@ -15,7 +15,7 @@ private let admin = "/api/v1/admin"
 private let search = "/api/v1/admin/live-chat/messages/search"
 
 @Suite struct SearchTests {
-  @Test("a text is found in any case, newest first, page by page, without what nobody said")
+  @Test("search ignores case and events, and pages from the newest conversation on")
   func pages() async throws {
     let world = try await World()
     let old = try await world.conversation(messages: ["Blue bike", "red car", "BLUE car"])
@@ -48,7 +48,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(try await other.call("GET", "\(search)?q=blue").objects("hits").isEmpty)
   }
 
-  @Test("a snippet shows the text with what is around it")
+  @Test("a snippet shows the text in its context")
   func snippets() {
     let body =
       String(repeating: "before ", count: 40) + "NEEDLE" + String(repeating: " after", count: 40)
@@ -60,7 +60,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(snippet(String(repeating: "x", count: 500), around: "y").count <= 162)
   }
 
-  @Test("messages around one are those before it, it, and those behind it")
+  @Test("`around` returns the messages before a seq, its own, and those after it")
   func around() async throws {
     let world = try await World()
     let session = try await world.conversation(messages: (1...20).map { "m\($0)" })
@@ -84,7 +84,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     return try await world.database.ask(Standing.shutOut(of: [subject])) == [subject]
   }
 
-  @Test("a visitor is shown, changed, blocked and let in again; each block is an event")
+  @Test("a visitor is read, changed, blocked and unblocked; each block is an event")
   func block() async throws {
     let world = try await World()
     let session = try await world.conversation()
@@ -111,7 +111,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(try await !isShutOut(world, path))
   }
 
-  @Test("what is kept about a visitor can be had, and erased: the log keeps its numbers")
+  @Test("a visitor's data is exported and erased; the log keeps its seq")
   func erase() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -149,7 +149,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
       ], json)
   }
 
-  @Test("a repetition gets the first answer, another request under its key is refused")
+  @Test("a repeated request gets the first response; another request with its key is refused")
   func repetition() async throws {
     let world = try await World()
     let path = "\(conversations)/\(try await world.conversation())/notes"
@@ -161,7 +161,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(world.sessions.appended.withLock { $0.count } == 1)
     let other = try await post(world, path, key: "a", #"{"body":"twice"}"#)
     #expect(other.status == 422 && other.problem == "idempotency_conflict")
-    // A refusal is an answer too.
+    // An error response is stored too.
     let refused = try await post(world, path, key: "b", "{}")
     #expect(refused.status == 400)
     #expect(try await post(world, path, key: "b", "{}").header("Idempotency-Replayed") == "true")
@@ -170,7 +170,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     }
   }
 
-  @Test("of twins at the same time one runs")
+  @Test("of simultaneous requests with one key one runs")
   func twins() async throws {
     let world = try await World()
     let path = "\(conversations)/\(try await world.conversation())/notes"
@@ -185,7 +185,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(world.sessions.appended.withLock { $0.count } == 1)
   }
 
-  @Test("what failed on our side, what is a day old and whose gateway died runs again")
+  @Test("requests run again after a 5xx, after a day, and after a crash of the gateway")
   func again() async throws {
     let world = try await World()
     let path = "\(conversations)/\(try await world.conversation())/notes"
@@ -214,7 +214,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(try await post(world, path, key: "z", #"{"body":"x"}"#).status == 201)
   }
 
-  @Test("a secret that is shown once is in the first answer only, and not in the table")
+  @Test("a secret is in the first response only, and not in the table")
   func secret() async throws {
     let options = APIOptions()
     let world = try await World(options)
@@ -235,7 +235,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
       #expect(again.string(name) == nil && !again.body.contains(secret))
       let id = made.string("webhook.id") ?? made.string("api_key.id")
       #expect(again.body.contains(try #require(id)))
-      // Not even under the key that seals what is kept.
+      // Not even encrypted.
       let rows = try await world.database.run(
         Query(
           "SELECT key_id, body FROM idempotency_keys WHERE workspace_id = $1 AND key = $2",
@@ -250,7 +250,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(list.objects("api_keys").count == 1)
   }
 
-  @Test("a password is not to be guessed from the digest of its request")
+  @Test("the stored digest of a request does not allow to guess its password")
   func digest() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -267,7 +267,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     let plain = SHA256.digest(Array("POST\n\(admin)/members\n\n\(json)".utf8))
     #expect(rows.count == 1 && rows.bytes(0, 0)?.count == plain.count)
     #expect(rows.bytes(0, 0) != plain)
-    // A key that was exchanged meanwhile still knows its requests.
+    // After a rotation of the key earlier requests are still recognized.
     let text = Array("a request".utf8)
     let old = SecretBox(configured: ["first"], signingKey: [1])
     let new = SecretBox(configured: ["second", "first"], signingKey: [1])
@@ -277,7 +277,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
 }
 
 @Suite struct OpenAPITests {
-  @Test("the document is of the table: each route once, each schema that is named, and none else")
+  @Test("the document has every route once and the named schemas, nothing else")
   func document() async throws {
     let world = try await World()
     let answer = await world.send("GET", "/api/v1/openapi.json")
@@ -299,7 +299,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
       let name = String(reference.prefix { $0 != "\"" })
       #expect(API.components[name] != nil, "there is no schema \(name)")
     }
-    // Of two that were given one name the document would keep one.
+    // Of two schemas with one name the document would keep one.
     for route in API.routes {
       for schema in [route.body, route.response].compactMap({ $0 }) {
         guard let name = schema.name else { continue }

@@ -11,7 +11,7 @@ import Testing
 private let admin = "/api/v1/admin"
 
 @Suite struct IntentTests {
-  @Test("an intent is added once, changed in parts, listed in its order and deleted")
+  @Test("an intent is added once, changed in part, listed in order and deleted")
   func life() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -42,7 +42,7 @@ private let admin = "/api/v1/admin"
   }
 
   @Test(
-    "what no bot could use is refused",
+    "an invalid intent is refused",
     arguments: [
       "{}", #"{"name":"a"}"#, #"{"keyword":"a"}"#, #"{"name":"","keyword":"a"}"#,
       #"{"name":"a/b","keyword":"a"}"#, #"{"name":"a\\b","keyword":"a"}"#,
@@ -64,7 +64,7 @@ private let admin = "/api/v1/admin"
     #expect(try await world.audit().isEmpty)
   }
 
-  @Test("a pattern over its budget is refused with 422, alone and with the workspace's others")
+  @Test("a pattern over its budget is refused with 422, alone and together with others")
   func budgets() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -82,13 +82,13 @@ private let admin = "/api/v1/admin"
     let json = #"{"keyword":"(a{111}){9}b"}"#
     let answer = try await world.call("PUT", "\(admin)/intents/i3", as: owner, json: json)
     #expect(answer.status == 422)
-    // In place of itself it has room.
+    // It may replace itself.
     let same = #"{"keyword":"(b{111}){9}"}"#
     let changed = try await world.call("PUT", "\(admin)/intents/i3", as: owner, json: same)
     #expect(changed.status == 200)
   }
 
-  @Test("a change is held to what stays: a text is no pattern because it was none before")
+  @Test("a change to the kind regex checks the stored keyword")
   func combined() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -107,7 +107,7 @@ private let admin = "/api/v1/admin"
     }
   }
 
-  @Test("there is a limit to intents, menus and credentials; what is there can still be changed")
+  @Test("intents, menus and credentials are limited; existing ones can still be changed")
   func limits() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -140,7 +140,7 @@ private let admin = "/api/v1/admin"
 }
 
 @Suite struct MenuTests {
-  @Test("one menu is published at a time, and the audit log says what happened")
+  @Test("one menu is published at a time; the audit log records each change")
   func published() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -173,7 +173,7 @@ private let admin = "/api/v1/admin"
   }
 
   @Test(
-    "an action that the widget could not offer is refused",
+    "an invalid action of a menu is refused",
     arguments: [
       "{}", #"{"name":""}"#, #"{"name":"M","status":"sent"}"#, #"{"name":"M","actions":{}}"#,
       #"{"name":"M","actions":[7]}"#, #"{"name":"M","actions":[{"label":"A"}]}"#,
@@ -196,7 +196,7 @@ private let admin = "/api/v1/admin"
 }
 
 @Suite struct CredentialTests {
-  @Test("a secret is written, replaced and deleted; it comes back nowhere and lies encrypted")
+  @Test("a credential is written, replaced and deleted; its secret is encrypted and never returned")
   func life() async throws {
     var options = APIOptions()
     let reports = Reports()
@@ -237,7 +237,7 @@ private let admin = "/api/v1/admin"
 }
 
 @Suite struct AuditTests {
-  @Test("the log has pages, newest first, names who it was, and holds no secret and no text")
+  @Test("the audit log pages from the newest entry on, names actors, and has no secrets and texts")
   func log() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -275,7 +275,7 @@ private let admin = "/api/v1/admin"
   }
 }
 
-/// What the API would write to the log.
+/// The reports of the API to the log.
 private final class Reports: Sendable {
   private let kept = Mutex<[String]>([])
 

@@ -9,13 +9,12 @@ import Testing
 
 private let members = "/api/v1/admin/members"
 
-/// Who may do what to whom: every actor does every deed to a member of every role. What is refused
-/// must also have changed nothing.
+/// Every actor tries every change of a member of every role. A refused change must have no effect.
 @Suite struct TakeoverTests {
   enum Actor: CaseIterable {
     case owner, admin, agent, inviting, managing, bare
 
-    /// The highest role it may give or change; nil: it changes nobody.
+    /// The highest role it may give or change; nil: none.
     var reach: Membership? {
       switch self {
       case .owner: .owner
@@ -81,7 +80,7 @@ private let members = "/api/v1/admin/members"
       method, path, [("Authorization", authorization), ("Content-Type", "application/json")], body)
   }
 
-  /// Everything of a member that a deed may change.
+  /// The state of a member that an action may change.
   func state(_ world: World, _ id: Identifier) async throws -> String {
     let rows = try await world.database.run(
       Query(
@@ -94,7 +93,7 @@ private let members = "/api/v1/admin/members"
     return rows.isEmpty ? "gone" : rows.text(0, 0) ?? ""
   }
 
-  @Test("nobody changes a member beyond what they may, and a key takes no account over")
+  @Test("callers change members up to their reach, and an API key cannot take over an account")
   func matrix() async throws {
     let world = try await World()
     _ = try await world.member(.owner)  // so that the target is never the last one
@@ -119,7 +118,7 @@ private let members = "/api/v1/admin/members"
     }
   }
 
-  @Test("nobody adds a member with a role above their own, and a key adds agents without password")
+  @Test("callers add members up to their reach, and an API key adds agents without a password")
   func adding() async throws {
     let world = try await World()
     for actor in Actor.allCases {
@@ -144,7 +143,7 @@ private let members = "/api/v1/admin/members"
     }
   }
 
-  @Test("one's own password needs the current one, by whichever way it is changed")
+  @Test("every change of one's own password requires the current one")
   func own() async throws {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -164,7 +163,7 @@ private let members = "/api/v1/admin/members"
     #expect(try await state(world, owner.id) != before)
   }
 
-  @Test("an address that has an account elsewhere is refused in the words for every other address")
+  @Test("an address with an account in another workspace gets the same conflict as any other")
   func elsewhere() async throws {
     let world = try await World()
     let other = try await World()

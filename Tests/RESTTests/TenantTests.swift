@@ -8,19 +8,18 @@ import Tokens
 
 @testable import REST
 
-/// One workspace asks for what another one has (faults A08 and A09). The table of routes is walked
-/// as it stands: a new route is tried like the others, and fails until this file knows how to name
-/// one of its objects.
+/// Requests of one workspace for the resources of another (faults A08 and A09). The tests iterate
+/// over the table of routes: a new route fails until this file has one of its resources.
 @Suite struct TenantTests {
-  /// Whose objects they are: one of each kind, by the word before its place in a path.
+  /// The resources of the other workspace, by the word before them in a path.
   struct Owner {
     var world: World
     var objects: [String: String]
-    /// Texts that nobody else may be shown.
+    /// Texts that no response to another workspace may contain.
     var secrets: [String]
   }
 
-  /// What has to be in a body for it to change something.
+  /// Bodies that would change something.
   static let bodies = [
     "POST /api/v1/auth/password": #"{"current":"x","new":"long enough"}"#,
     "POST /api/v1/admin/live-chat/conversations/{id}/messages": #"{"body":"x"}"#,
@@ -43,8 +42,8 @@ import Tokens
     "PUT /api/v1/widget/sessions/{id}/rating": #"{"rating":1}"#,
   ]
 
-  /// Names are each workspace's own, so these make one here, and delete it, and leave the other's
-  /// alone.
+  /// Names belong to a workspace, so these routes create or delete a resource of the caller's
+  /// workspace.
   static let ownNames: Set<String> = [
     "PUT /api/v1/admin/tags/{name}", "DELETE /api/v1/admin/tags/{name}",
     "PUT /api/v1/admin/reply-objects/{object_id}",
@@ -52,7 +51,7 @@ import Tokens
     "PUT /api/v1/admin/credentials/{provider}", "DELETE /api/v1/admin/credentials/{provider}",
   ]
 
-  @Test("no member of another workspace, no key of it and no visitor finds or changes anything")
+  @Test("members, API keys and visitors of another workspace find and change nothing")
   func walls() async throws {
     let there = try await owner()
     let here = try await World()
@@ -60,7 +59,7 @@ import Tokens
     let member = try here.bearer(try await here.member(.owner))
     let key = "Bearer " + (try await here.key(KeyScope.allCases))
     let visitor = try await here.visitorBearer(session)
-    // Of the same workspace, with a conversation of its own.
+    // A visitor of the same workspace with another conversation.
     let neighbour = try await there.world.visitorBearer(try await there.world.conversation())
     let before = try await everything(there.world)
     for route in API.routes {
@@ -94,7 +93,7 @@ import Tokens
     for secret in there.secrets { #expect(!answer.body.contains(secret), "\(name)") }
   }
 
-  /// The route's path with the other's objects in it; nil when it names a kind that is not known.
+  /// The route's path with resources of the other workspace; nil for an unknown kind.
   private func address(_ route: Route, _ objects: [String: String]) -> String? {
     var path = ""
     var kind = ""
@@ -111,7 +110,7 @@ import Tokens
     return path
   }
 
-  @Test("who exists elsewhere is nobody here: no transfer, no filter, no cursor leads there")
+  @Test("ids and cursors of another workspace have no effect in transfers and filters")
   func names() async throws {
     let there = try await owner()
     let here = try await World()
@@ -137,7 +136,7 @@ import Tokens
     }
   }
 
-  /// A workspace with one of everything.
+  /// A workspace with one resource of each kind.
   private func owner() async throws -> Owner {
     let world = try await World()
     let owner = try await world.member(.owner)
@@ -184,8 +183,8 @@ import Tokens
       ])
   }
 
-  /// A digest of all rows that a workspace has, for each table. Not of its figures: what changed in
-  /// any workspace is counted for whoever asks first.
+  /// A digest of a workspace's rows in each table, except the analytics, which any workspace's
+  /// request may update.
   private func everything(_ world: World) async throws -> Set<Substring> {
     let rows = try await world.database.run(
       Query(
@@ -211,7 +210,7 @@ import Tokens
 }
 
 extension World {
-  /// What the widget of a conversation's visitor shows.
+  /// The messages that the widget of the conversation's visitor shows.
   func visitorBearer(_ session: Identifier) async throws -> String {
     let row = try await call("GET", "\(conversations)/\(session)")
     let visitor = try #require(row.string("conversation.visitor.id").flatMap { Identifier($0) })

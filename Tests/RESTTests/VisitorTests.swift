@@ -12,7 +12,7 @@ import Tokens
 
 @testable import REST
 
-/// A visitor's calls.
+/// The requests of a visitor.
 struct VisitorWorld {
   let world: World
   let secret: String
@@ -63,7 +63,7 @@ struct VisitorWorld {
 }
 
 @Suite struct IdentityTests {
-  @Test("whom the host site has signed is the same visitor on every device")
+  @Test("a signed identity is the same visitor on every device")
   func devices() async throws {
     let test = try await VisitorWorld()
     let ada = #","identity":"\#(test.identity(#""sub":"7","name":"Ada","email":"a@b.example""#))""#
@@ -79,7 +79,7 @@ struct VisitorWorld {
     #expect(other.string("session") != first.string("session"))
   }
 
-  @Test("a stranger who logs in on the host site stays in the same conversation")
+  @Test("a visitor who logs in on the host site keeps the conversation")
   func adopted() async throws {
     let test = try await VisitorWorld()
     let stranger = await test.token()
@@ -94,7 +94,7 @@ struct VisitorWorld {
     #expect(elsewhere.string("visitor.id") == stranger.string("visitor.id"))
   }
 
-  @Test("on a shared computer the next one to log in gets no conversation of the last (A10)")
+  @Test("on a shared computer the next identity does not get the former conversation (A10)")
   func shared() async throws {
     let test = try await VisitorWorld()
     let one = await test.token(#","identity":"\#(test.identity(#""sub":"1""#))""#)
@@ -109,7 +109,7 @@ struct VisitorWorld {
     #expect(verified.principal.id.description == two.string("visitor.id"))
   }
 
-  @Test("what is not signed right is refused, and nobody comes into being (A13)")
+  @Test("an invalid identity is refused and creates no visitor (A13)")
   func refused() async throws {
     let test = try await VisitorWorld()
     let foreign = try await VisitorWorld()
@@ -129,7 +129,7 @@ struct VisitorWorld {
     #expect(count.int(0, 0) == 0)
   }
 
-  @Test("many devices at once are one visitor")
+  @Test("simultaneous devices with one identity are one visitor")
   func race() async throws {
     let test = try await VisitorWorld()
     let ada = #","identity":"\#(test.identity(#""sub":"r""#))""#
@@ -142,7 +142,7 @@ struct VisitorWorld {
     #expect(try await test.events(answers[0]) == ["follow"])
   }
 
-  @Test("who is banned stays so under the same name")
+  @Test("a blocked identity remains blocked on other devices")
   func banned() async throws {
     let test = try await VisitorWorld()
     let ada = #","identity":"\#(test.identity(#""sub":"b""#))""#
@@ -157,7 +157,7 @@ struct VisitorWorld {
 }
 
 @Suite struct FriendEventTests {
-  @Test("a first visit follows, a return after a month follows again, one in between does not")
+  @Test("the first visit and a return after a month are events; an earlier return is not")
   func months() async throws {
     let test = try await VisitorWorld()
     var visit = await test.token()
@@ -174,7 +174,7 @@ struct VisitorWorld {
     }
   }
 
-  @Test("a block is recorded once, and who comes back after it follows again")
+  @Test("a block is recorded once, and a return after it is an event")
   func blocks() async throws {
     let test = try await VisitorWorld()
     let visit = await test.token()
@@ -202,7 +202,7 @@ struct VisitorWorld {
 }
 
 @Suite struct VisitorCallTests {
-  @Test("what a visitor says about themselves, within bounds")
+  @Test("a visitor changes the own profile within limits")
   func profile() async throws {
     let test = try await VisitorWorld()
     let visit = await test.token(#","attributes":{"plan":"pro","seats":3}"#)
@@ -232,7 +232,7 @@ struct VisitorWorld {
     }
   }
 
-  @Test("whom the host site has signed the page cannot rename")
+  @Test("a page cannot change the name of a signed identity")
   func signedProfile() async throws {
     let test = try await VisitorWorld()
     let visit = await test.token(#","identity":"\#(test.identity(#""sub":"p","name":"Ada""#))""#)
@@ -240,7 +240,7 @@ struct VisitorWorld {
     #expect(answer.string("visitor.name") == "Ada")
   }
 
-  @Test("one rating for each conversation, the last one counts, with a line for each")
+  @Test("a conversation has one rating, the last; each is an entry of the log")
   func rating() async throws {
     let test = try await VisitorWorld()
     let visit = await test.token()
@@ -269,7 +269,7 @@ struct VisitorWorld {
     #expect(head.int(0, 0) == 2)
   }
 
-  @Test("a comment has 2,000 characters of any script; one of spaces is none")
+  @Test("a comment has at most 2,000 characters of any script; a blank one counts as missing")
   func commentLimit() async throws {
     let test = try await VisitorWorld()
     let visit = await test.token()
@@ -289,7 +289,7 @@ struct VisitorWorld {
     }
   }
 
-  @Test("nobody rates or reads a conversation of somebody else (A08)")
+  @Test("a visitor can rate and read only the own conversations (A08)")
   func foreign() async throws {
     let test = try await VisitorWorld()
     let mine = await test.token()
@@ -306,7 +306,7 @@ struct VisitorWorld {
     #expect(member.status == 403)
   }
 
-  @Test("a transcript has what was said, without notes, and nobody can forge a line in it")
+  @Test("a transcript has the messages without notes, and no message can forge a line")
   func transcript() async throws {
     let test = try await VisitorWorld()
     let visit = await test.token()
@@ -341,13 +341,13 @@ struct VisitorWorld {
     #expect(!answer.body.contains("secret") && !answer.body.contains("given"))
   }
 
-  @Test("a transcript ends behind its bound, whatever its texts unfold to")
+  @Test("a transcript ends after its limit, however its texts expand")
   func longTranscript() async throws {
     let test = try await VisitorWorld()
     let visit = await test.token()
     let session = try test.session(visit)
     let visitor = try #require(visit.string("visitor.id").flatMap { Identifier($0) })
-    // A line feed becomes a line with its indent.
+    // A line feed becomes an indented line.
     let body = Array(repeating: UInt8(ascii: "\n"), count: Limits.bodyBytes)
     for _ in 0..<20 {
       _ = await test.world.database.store(
@@ -361,7 +361,7 @@ struct VisitorWorld {
     #expect(answer.body.hasSuffix("\n[…]\n"))
   }
 
-  @Test("a message for later becomes a conversation that waits, where the form is switched on")
+  @Test("a message of the offline form becomes a waiting conversation, if the form is enabled")
   func offline() async throws {
     let test = try await VisitorWorld()
     let world = test.world
@@ -391,7 +391,7 @@ struct VisitorWorld {
     }
   }
 
-  @Test("the config has everything a widget needs before it is opened")
+  @Test("the config has what a widget needs before it is opened")
   func config() async throws {
     let world = try await World()
     let path = "/api/v1/widget/config?workspace=\(world.workspace.publicKey)"

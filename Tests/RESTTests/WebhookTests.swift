@@ -10,7 +10,8 @@ import Webhooks
 private let path = "/api/v1/admin/webhooks"
 
 @Suite struct WebhookTests {
-  @Test("an administrator makes, changes, tests and deletes a webhook, and the audit log says so")
+  @Test(
+    "an administrator creates, changes, tests and deletes a webhook; the audit log records each")
   func life() async throws {
     let world = try await World()
     let admin = try await world.member(.admin)
@@ -47,7 +48,7 @@ private let path = "/api/v1/admin/webhooks"
       ])
   }
 
-  @Test("agents may not see them, nor other workspaces, nor keys without the scope")
+  @Test("agents, other workspaces and keys without the scope have no access")
   func access() async throws {
     let world = try await World()
     let admin = try await world.member(.admin)
@@ -72,7 +73,7 @@ private let path = "/api/v1/admin/webhooks"
   }
 
   @Test(
-    "what is wrong is said",
+    "invalid webhooks are refused",
     arguments: [
       #"{}"#, #"{"url":7}"#, #"{"url":"http://127.0.0.1/"}"#, #"{"url":"https://u:p@a.example/"}"#,
       #"{"url":"https://a.example/","events":["no.event"]}"#,
@@ -86,7 +87,7 @@ private let path = "/api/v1/admin/webhooks"
     #expect(try await world.call("POST", path, as: admin, json: body).status == 400)
   }
 
-  @Test("deliveries come newest first, page by page, and by their status")
+  @Test("deliveries are listed newest first, in pages, and by status")
   func log() async throws {
     let world = try await World()
     let admin = try await world.member(.admin)

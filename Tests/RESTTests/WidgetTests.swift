@@ -23,7 +23,7 @@ import Tokens
     WallTime(microseconds: World.now.microseconds + seconds * 1_000_000)
   }
 
-  @Test("a stranger becomes a visitor with a conversation")
+  @Test("a new visitor gets a token and a conversation")
   func fresh() async throws {
     let world = try await World()
     let answer = await token(world)
@@ -46,7 +46,7 @@ import Tokens
     #expect(list.objects("conversations").first?["id"] as? String == session.description)
   }
 
-  @Test("who comes back is the same visitor in the same conversation, with a new secret")
+  @Test("a refresh secret returns the visitor and conversation, with a new secret")
   func rotation() async throws {
     let world = try await World()
     let first = await token(world)
@@ -64,7 +64,7 @@ import Tokens
     #expect(world.sessions.hints.withLock { $0.count } == 1)
   }
 
-  @Test("two tabs may use one secret within a minute, and both go on")
+  @Test("two tabs may use one secret within a minute")
   func grace() async throws {
     let world = try await World()
     let first = await token(world)
@@ -80,7 +80,7 @@ import Tokens
     }
   }
 
-  @Test("two tabs at the same moment are one visitor")
+  @Test("two simultaneous tabs are one visitor")
   func simultaneous() async throws {
     let world = try await World()
     let first = await token(world)
@@ -94,7 +94,7 @@ import Tokens
     #expect(Set(answers.compactMap { $0.string("refresh") }).count == 4)
   }
 
-  @Test("a secret used again too late ends its whole family")
+  @Test("reuse of a secret after a minute revokes its family")
   func replay() async throws {
     let world = try await World()
     let first = await token(world)
@@ -111,7 +111,7 @@ import Tokens
     #expect(owner.string("visitor.id") != first.string("visitor.id"))
   }
 
-  @Test("an expired, unknown, empty or foreign secret brings a new visitor, not an error")
+  @Test("an expired, unknown, empty or foreign secret gives a new visitor, not an error")
   func invalid() async throws {
     let world = try await World()
     let other = try await World()
@@ -129,7 +129,7 @@ import Tokens
     }
   }
 
-  @Test("the newest conversation is found, a wanted one too, a foreign one never")
+  @Test("the newest or the requested conversation is found, never another visitor's")
   func sessions() async throws {
     let world = try await World()
     let first = await token(world)
@@ -154,7 +154,7 @@ import Tokens
     #expect(sixth.string("status") == "closed")
   }
 
-  @Test("operators see where a visitor is: known texts, cut to their bounds, kept up to date")
+  @Test("operators see the visitor's context: known texts, cut to their limits, up to date")
   func context() async throws {
     let world = try await World()
     let long = String(repeating: "é", count: 3_000)
@@ -180,7 +180,7 @@ import Tokens
     #expect(world.sessions.hints.withLock { $0.count } == 2)
   }
 
-  @Test("a text of the context that cannot be kept is left out")
+  @Test("a text of the context that cannot be stored is omitted")
   func oddContext() async throws {
     let world = try await World()
     let answer = await token(
@@ -192,7 +192,7 @@ import Tokens
     #expect(row["conversation.context"] as? [String: String] == ["screen": "1x1"])
   }
 
-  @Test("a banned visitor gets no token")
+  @Test("a blocked visitor gets no token")
   func banned() async throws {
     let world = try await World()
     let first = await token(world)
@@ -204,7 +204,7 @@ import Tokens
     #expect(answer.problem == "banned")
   }
 
-  @Test("an unknown workspace is not found, one that is missing is asked for")
+  @Test("an unknown workspace is not found, a missing one is invalid")
   func workspaces() async throws {
     let world = try await World()
     let unknown = await world.send("POST", "/api/v1/widget/token", [], #"{"workspace":"pk_none"}"#)
@@ -216,7 +216,7 @@ import Tokens
   }
 
   @Test(
-    "only listed sites may open the widget (A02, A03, A05)",
+    "only listed origins may use the widget (A02, A03, A05)",
     arguments: [
       ("https://good.com", true), ("HTTPS://GOOD.COM", true), ("https://good.com:443", true),
       ("https://shop.example:8443", true), ("https://good.com.evil.com", false),
@@ -236,7 +236,7 @@ import Tokens
     #expect(config.status == (isAllowed || origin == nil ? 200 : 403))
   }
 
-  @Test("the widget's routes may be called from any page, without credentials (CORS)")
+  @Test("any page may call the widget's routes, without credentials (CORS)")
   func cors() async throws {
     let world = try await World()
     let page = [("Origin", "https://shop.example")]
@@ -267,7 +267,7 @@ import Tokens
     #expect(login.header("Access-Control-Allow-Origin") == nil)
   }
 
-  @Test("tokens are limited by address (A18)")
+  @Test("tokens are rate limited by address (A18)")
   func rate() async throws {
     var options = APIOptions()
     options.rates.widgetTokens = APIOptions.Rate(burst: 2, perMinute: 60)
@@ -280,7 +280,7 @@ import Tokens
     #expect(await token(world, now: after(1)).status == 200)
   }
 
-  @Test("the appearance comes from the workspace's settings, whatever stands in them")
+  @Test("the appearance comes from the workspace's settings, even invalid ones")
   func config() async throws {
     let world = try await World()
     let path = "/api/v1/widget/config?workspace=\(world.workspace.publicKey)"
@@ -319,7 +319,7 @@ import Tokens
   }
 
   @Test(
-    "what is no request for a token is refused by name",
+    "an invalid request for a token is refused by the name of the member",
     arguments: [
       #","refresh":1"#, #","session":"x""#, #","session":7"#, #","new_session":"yes""#,
       #","context":[]"#, #","context":"x""#,

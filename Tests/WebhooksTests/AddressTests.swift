@@ -4,7 +4,7 @@ import Webhooks
 
 @Suite struct AddressTests {
   @Test(
-    "addresses of this machine, of private networks and of no host are refused (X12)",
+    "addresses of this machine, of private networks and of no single host are refused (X12)",
     arguments: [
       "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.254",
       "127.0.0.1", "127.255.255.254", "169.254.169.254", "172.16.0.1", "172.31.255.254",
@@ -23,7 +23,7 @@ import Webhooks
   }
 
   @Test(
-    "addresses of the public internet are not",
+    "addresses of the public internet are allowed",
     arguments: [
       "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "172.15.255.255",
       "172.32.0.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0",
@@ -34,14 +34,16 @@ import Webhooks
     #expect(AddressGuard().admits(PeerAddress(ip: try #require(IPAddress(text)), port: 443)))
   }
 
-  @Test("ports", arguments: [(80, true), (443, true), (1_024, true), (65_535, true), (22, false)])
+  @Test(
+    "allowed ports",
+    arguments: [(80, true), (443, true), (1_024, true), (65_535, true), (22, false)])
   func ports(port: Int, isAdmitted: Bool) throws {
     let peer = PeerAddress(ip: try #require(IPAddress("1.1.1.1")), port: UInt16(port))
     #expect(AddressGuard().admits(peer) == isAdmitted)
   }
 
   @Test(
-    "URLs that a webhook may have",
+    "valid URLs",
     arguments: [
       "https://example.com", "https://example.com/hook?a=b&c=%20", "HTTP://Example.COM:8080/",
       "https://xn--bcher-kva.example/", "https://1.1.1.1/x", "https://[2606:4700::1111]:8443/",
@@ -71,12 +73,12 @@ import Webhooks
     ("https://example.com/" + String(repeating: "a", count: 2_040), .tooLong),
   ]
 
-  @Test("… and those that it may not", arguments: badURLs)
+  @Test("invalid URLs", arguments: badURLs)
   func bad(url: String, fault: WebhookAddress.Fault) {
     #expect(throws: fault) { try WebhookAddress(url, under: AddressGuard()) }
   }
 
-  @Test("with allow_private this machine and its network are good")
+  @Test("with allow_private this machine and its network are allowed")
   func allowed() throws {
     let open = AddressGuard(allowsPrivate: true)
     for url in ["http://127.0.0.1:9000/", "http://localhost/", "http://receiver:8080/x"] {

@@ -13,7 +13,7 @@ import Webhooks
     event: "message.created", payload: Array(#"{"at": "x"}"#.utf8),
     secret: SecretBox.Sealed(keyID: "", bytes: []), attempt: 3)
 
-  @Test("the signature is the HMAC-SHA-256 of time and body, as others compute it")
+  @Test("the signature is the HMAC-SHA-256 of time and body, as openssl computes it")
   func signature() {
     // printf '1700000000.{"a":1}' | openssl dgst -sha256 -hmac whsec_test
     #expect(
@@ -26,7 +26,7 @@ import Webhooks
     #expect(WebhookSignature.makeSecret() != WebhookSignature.makeSecret())
   }
 
-  @Test("a body begins with the delivery's id and event, and is what is signed")
+  @Test("the signed body begins with the delivery's id and event")
   func body() {
     let delivery = Self.delivery
     let body = String(decoding: delivery.body, as: UTF8.self)
@@ -45,7 +45,7 @@ import Webhooks
     #expect(post.headers.contains("Chirrup-Attempt: 3"))
   }
 
-  @Test("only 2xx is a delivery; what an answer says is kept as one short line")
+  @Test("only 2xx is a success; other responses are stored as one short line")
   func outcomes() {
     #expect(failure(of: .answered(status: 204, text: [])) == nil)
     #expect(failure(of: .answered(status: 500, text: [])) == "HTTP 500")
@@ -57,7 +57,7 @@ import Webhooks
     #expect(failure(of: .refused(.loopback))?.contains("127") == false)
   }
 
-  @Test("twelve attempts over about a day, each pause longer, none in step")
+  @Test("twelve attempts in about a day, with growing pauses and jitter")
   func schedule() {
     let schedule = RetrySchedule(firstMilliseconds: 5_000)
     let pauses = (1..<RetrySchedule.attemptsMax).compactMap { schedule.pause(after: $0, random: 0) }
@@ -71,7 +71,7 @@ import Webhooks
     }
   }
 
-  @Test("a secret opens where it was kept, with its key configured, and with older ones")
+  @Test("a secret opens in its place only, with its key or a former one configured")
   func secrets() {
     let plain = Array("whsec_1".utf8)
     let old = SecretBox(configured: [], signingKey: [1, 2, 3])

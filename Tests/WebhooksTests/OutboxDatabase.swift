@@ -7,7 +7,7 @@ import Testing
 
 @testable import Webhooks
 
-/// A migrated database of its own for each test, with a workspace, a visitor and sessions.
+/// A migrated database for one test, with a workspace, a visitor and sessions.
 struct OutboxDatabase {
   let url: String
   let connection: BlockingConnection
@@ -57,8 +57,8 @@ struct OutboxDatabase {
     return id
   }
 
-  /// A line of a session's log, as the gateway writes it: the session's row is locked, and the
-  /// line numbered.
+  /// Appends an entry to a session's log as the gateway does: under the lock of the session's row,
+  /// with the next seq.
   func line(_ session: Identifier, kind: String = "text", event: String? = nil) throws {
     try connection.run(
       Query(
@@ -74,7 +74,7 @@ struct OutboxDatabase {
         [.uuid(workspace), .uuid(session), .text(kind), .text(event), .uuid(visitor)]))
   }
 
-  /// One column of all rows, as text.
+  /// One column of all rows as texts.
   func texts(_ sql: StaticString, _ parameters: [Parameter] = []) throws -> [String] {
     let rows = try connection.run(Query(sql, parameters))
     return (0..<rows.count).map { rows.text($0, 0) ?? "" }
@@ -85,7 +85,7 @@ struct OutboxDatabase {
   }
 }
 
-/// A gateway's part of the work, in steps, without its requests.
+/// The steps of a gateway's worker, without HTTP requests.
 struct Node {
   let connection: BlockingConnection
   let lease = OutboxDatabase.identifier()
@@ -108,7 +108,7 @@ struct Node {
     }
   }
 
-  /// The status afterwards; nil when the delivery is somebody else's by now.
+  /// The new status; nil if another node has taken the delivery.
   @discardableResult
   mutating func finish(_ index: Int, _ failure: String?, pause: Int64? = 0) throws -> String? {
     let delivery = taken.remove(at: index)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Webhooks
 
-/// What PostgreSQL writes into the outbox.
+/// The events that PostgreSQL's triggers write into the outbox.
 @Suite struct OutboxTests {
-  @Test("each kind of line is an event, notes are none, and the names are those of WebhookEvent")
+  @Test("each kind of entry except notes is an event, with a name of WebhookEvent")
   func events() throws {
     let database = try OutboxDatabase("events")
     _ = try database.webhook()
@@ -42,7 +42,7 @@ import Testing
     #expect(message == ["hello 11 visitor \(database.visitor)"])
   }
 
-  @Test("it is one transaction with what happened, and goes to the webhooks that want it")
+  @Test("an event commits with its cause, for the webhooks that have chosen it")
   func together() throws {
     let database = try OutboxDatabase("together")
     let all = try database.webhook()
@@ -65,7 +65,7 @@ import Testing
       ])
   }
 
-  @Test("without an enabled webhook the trigger of chats is off, and old messages are no news")
+  @Test("without an enabled webhook the trigger of chats is off, and old messages are no events")
   func armed() throws {
     let database = try OutboxDatabase("armed")
     let state: StaticString = """
@@ -92,7 +92,7 @@ import Testing
     #expect(try database.number("SELECT count(*) FROM webhook_deliveries WHERE seq > 2") == 0)
   }
 
-  @Test("who may not see webhooks may still write a message")
+  @Test("a role without access to webhooks can write messages")
   func otherRole() throws {
     let database = try OutboxDatabase("role")
     _ = try database.webhook()

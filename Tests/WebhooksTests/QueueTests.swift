@@ -4,9 +4,9 @@ import Testing
 
 @testable import Webhooks
 
-/// How several nodes share the outbox.
+/// The queue of deliveries, shared by several nodes.
 @Suite struct QueueTests {
-  @Test("of a session one delivery at a time, in order; a failing one holds up its session only")
+  @Test("a session has one delivery at a time, in order; a failing one delays its session only")
   func headOfLine() throws {
     let database = try OutboxDatabase("head")
     _ = try database.webhook("message.created")
@@ -16,7 +16,7 @@ import Testing
     try node.take()
     #expect(node.taken.count == 2 && Set(node.taken.map(\.attempt)) == [1])
     #expect(seqs(node.taken) == [1, 1])
-    // One fails for long, the other goes on.
+    // One session fails, the other continues.
     let failing = node.taken[0]
     #expect(try node.finish(0, "HTTP 500", pause: 3_600_000) == "pending")
     for seq in 1...3 {
@@ -25,7 +25,7 @@ import Testing
       try node.take()
     }
     #expect(node.taken.isEmpty)
-    // Given up at last: the next of its session comes.
+    // After the last attempt the next delivery of the session is due.
     try database.connection.run(
       Query(
         "UPDATE webhook_deliveries SET next_attempt_at = now() WHERE id = $1", [.uuid(failing.id)]))
@@ -36,7 +36,7 @@ import Testing
     #expect(seqs(node.taken) == [2])
   }
 
-  @Test("two nodes never hold the same; what a dead one held is taken when its lease has ended")
+  @Test("two nodes never hold one delivery; that of a crashed node is taken after its lease")
   func leases() throws {
     let database = try OutboxDatabase("leases")
     _ = try database.webhook("message.created")
@@ -51,7 +51,7 @@ import Testing
       Query("UPDATE webhook_deliveries SET next_attempt_at = now() WHERE lease IS NOT NULL"))
     try alive.take()
     #expect(alive.taken.map(\.id) == dead.taken.map(\.id) && alive.taken[0].attempt == 2)
-    // The one that was thought dead comes back: it has nothing to say any more.
+    // The node that seemed to have crashed continues: its outcome is ignored.
     #expect(try dead.finish(0, "late") == nil)
     #expect(try alive.finish(0, nil) == "delivered")
     try alive.take()
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "nodes that take, fail, die and write in any order deliver everything, in order",
+    "nodes that take, fail, crash and write in random order deliver everything in order",
     arguments: [1, 2, 3] as [UInt64])
   func anyOrder(seed: UInt64) throws {
     let database = try OutboxDatabase("any\(seed)")
@@ -84,7 +84,7 @@ import Testing
         written += 1
       case 1...3: try nodes[node].take(room: 1 + choose(8))
       case 4 where choose(8) == 0:
-        // It dies; its leases end, and nothing else is known of what it sent.
+        // The node crashes: its leases expire, and its outcomes are lost.
         nodes[node] = try Node(database)
         try database.connection.run(
           Query(
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test("a webhook that only fails gets one attempt at a time, and is disabled after days")
+  @Test("a failing webhook gets one attempt at a time, and is disabled after days")
   func hopeless() throws {
     let database = try OutboxDatabase("hopeless")
     let webhook = try database.webhook("message.created")
@@ -132,20 +132,20 @@ import Testing
     try database.connection.run(Query("UPDATE webhooks SET failures = 20"))
     try node.take()
     #expect(node.taken.count == 1)
-    #expect(try database.connection.run(DeliverySweep.disable).isEmpty)
+    #expect(try database.connection.run(DeliverySweep.disableFailing).isEmpty)
     try database.connection.run(
       Query("UPDATE webhooks SET failing_since = now() - interval '4 days'"))
-    #expect(try database.connection.run(DeliverySweep.disable).uuid(0, 0) == webhook)
-    #expect(try database.connection.run(DeliverySweep.disable).isEmpty)
+    #expect(try database.connection.run(DeliverySweep.disableFailing).uuid(0, 0) == webhook)
+    #expect(try database.connection.run(DeliverySweep.disableFailing).isEmpty)
     #expect(
       try database.texts("SELECT action FROM audit_log WHERE actor = 'rule'")
         == ["webhook.disabled"])
-    #expect(try database.connection.run(DeliverySweep.giveUp).affected == 20)
+    #expect(try database.connection.run(DeliverySweep.failPending).affected == 20)
     #expect(
       try database.number("SELECT count(*) FROM webhook_deliveries WHERE status = 'failed'") == 20)
   }
 
-  @Test("a success ends the count of failures; old deliveries and those without a webhook go")
+  @Test("a success resets the failures; old deliveries and orphans are deleted")
   func sweep() throws {
     let database = try OutboxDatabase("sweep")
     let webhook = try database.webhook("message.created")
@@ -161,14 +161,14 @@ import Testing
     #expect(try database.number("SELECT failures FROM webhooks WHERE failing_since IS NULL") == 0)
     try database.connection.run(
       Query("UPDATE webhook_deliveries SET created_at = now() - interval '15 days'"))
-    #expect(try database.connection.run(DeliverySweep.forget).affected == 1)
-    #expect(try database.connection.run(DeliverySweep.pending).int(0, 0) == 2)
-    #expect(try database.connection.run(DeliverySweep.forgetOrphans).affected == 0)
+    #expect(try database.connection.run(DeliverySweep.deleteOld).affected == 1)
+    #expect(try database.connection.run(DeliverySweep.countPending).int(0, 0) == 2)
+    #expect(try database.connection.run(DeliverySweep.deleteOrphans).affected == 0)
     try database.connection.run(Query("DELETE FROM webhooks WHERE id = $1", [.uuid(webhook)]))
-    #expect(try database.connection.run(DeliverySweep.forgetOrphans).affected == 2)
+    #expect(try database.connection.run(DeliverySweep.deleteOrphans).affected == 2)
   }
 
-  /// The numbers in their sessions, which stand in the payloads.
+  /// The seq in the payloads of deliveries.
   private func seqs(_ deliveries: [Delivery]) -> [Int] {
     deliveries.compactMap { delivery in
       let text = String(decoding: delivery.payload, as: UTF8.self)

@@ -27,7 +27,7 @@ public struct MemberChange: Sendable {
   /// `beyond_reach` (a role outside `reachedRoles`), `last_owner` or `shared` (the account belongs
   /// to another workspace too). `freed` are the conversations that returned to the queue.
   ///
-  /// - Parameter reachedRoles: the roles that the author may assign and change, separated by spaces.
+  /// - Parameter reachedRoles: the roles that the author may assign and change, space-separated.
   public func statement(
     of member: Identifier, reachedRoles: String, by author: AuditActor
   ) -> Statement<(word: String, freed: [Identifier])?> {

@@ -68,8 +68,8 @@ public enum StateChange: String, Sendable {
     }
   }
 
-  /// A reopened conversation returns to its operator. Without one it enters the queue at the end, or
-  /// at its old position if it was closed by mistake, for seconds only (`chirrup_keep_place`).
+  /// A reopened conversation returns to its operator. Without one it enters the queue at the end,
+  /// or at its old position if it was closed by mistake, for seconds only (`chirrup_keep_place`).
   /// After a wait for the lock, PostgreSQL returns the newest version of the row.
   private static let sql: StaticString = """
     WITH target AS (

@@ -3,7 +3,7 @@ import Postgres
 public import Primitives
 
 /// Transfers a conversation to another operator, or back to its position in the queue. One
-/// statement with its event, as in `StateChange`. The capacity does not apply: a person has decided.
+/// statement with its event, as in `StateChange`. A person decides, so the capacity does not apply.
 public struct Transfer: Sendable {
   var session: Identifier
   var member: Operator

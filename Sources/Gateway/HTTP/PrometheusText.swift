@@ -8,7 +8,7 @@ struct PrometheusText {
   private let loops: [LoopMetrics]
   private var text = ""
 
-  static func text(_ loops: [LoopMetrics], _ webhooks: DeliveryFigures) -> String {
+  static func text(_ loops: [LoopMetrics], _ webhooks: DeliveryMetrics) -> String {
     var metrics = PrometheusText(loops: loops)
     metrics.gauges()
     metrics.stalls()
@@ -145,13 +145,13 @@ struct PrometheusText {
     counter("slow_consumers", "Connections closed with 4101.") { $0.engine.slowConsumers }
   }
 
-  private mutating func deliveries(_ webhooks: DeliveryFigures) {
+  private mutating func deliveries(_ webhooks: DeliveryMetrics) {
     family(
       "webhooks_pending", "gauge", "Deliveries of all gateways that wait, up to 100000.",
       [("", UInt64(webhooks.pending))])
     family(
       "webhooks_under_way", "gauge", "Requests to webhooks under way.",
-      [("", UInt64(webhooks.underWay))])
+      [("", UInt64(webhooks.inFlight))])
     family(
       "webhooks_delivered_total", "counter", "Deliveries that were taken.",
       [("", webhooks.delivered)])

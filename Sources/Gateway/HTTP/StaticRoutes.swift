@@ -22,7 +22,7 @@ enum StaticRoutes {
       return HTTPResponse.text(isReady ? 200 : 503, json + "\n", type: "application/json")
     case metricsPath:
       return HTTPResponse.text(
-        200, PrometheusText.text(context.metrics.read(), context.deliveries.figures),
+        200, PrometheusText.text(context.metrics.read(), context.deliveries.metrics),
         type: "text/plain; version=0.0.4; charset=utf-8")
     case "/":
       return APIResponse(

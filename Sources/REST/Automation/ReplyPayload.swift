@@ -1,11 +1,12 @@
 /// The payload of a reply object, by its type. It is checked when it is stored and sent without a
 /// further check.
+import Automation
 import Chat
 import JSON
 import Primitives
 
 enum ReplyPayload {
-  static let types = ["text", "buttons", "card", "carousel"]
+  static let types = ReplyObject.Kind.allCases.map(\.rawValue)
 
   static let quickRepliesMax = 12
   static let buttonsMax = 6

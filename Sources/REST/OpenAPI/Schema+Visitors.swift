@@ -7,7 +7,7 @@ extension Schema {
   private static let workspaceKey = string(1...APILimits.secretBytes)
     .described("The workspace's public key, from the snippet.")
   private static let context = object.described(
-    "Strings page, referrer, title, locale, timezone, user_agent, screen; other members are ignored."
+    "Strings: page, referrer, title, locale, timezone, user_agent, screen. Others are ignored."
   )
   private static let attributes = map(
     of: any(of: [string(0...APILimits.attributeTextBytes), number, bool]),

@@ -102,8 +102,8 @@ extension JSONObject {
     for (name, value) in members {
       guard !name.isEmpty, name.utf8.count <= APILimits.attributeNameBytes else {
         throw .invalid(
-          "The name of an attribute must have 1 to \(APILimits.attributeNameBytes) bytes; “\(name)” "
-            + "has \(name.utf8.count).")
+          "The name of an attribute must have 1 to \(APILimits.attributeNameBytes) bytes; "
+            + "“\(name)” has \(name.utf8.count).")
       }
       switch value {
       case .number, .bool: break

@@ -1,9 +1,9 @@
 /// The webhook metrics of a node since its start, for `/metrics`.
-public struct DeliveryFigures: Sendable, Equatable {
+public struct DeliveryMetrics: Sendable, Equatable {
   /// The pending deliveries of the whole database, at the last count.
   public var pending = 0
   /// The requests in flight.
-  public var underWay = 0
+  public var inFlight = 0
   /// Deliveries that receivers accepted.
   public var delivered: UInt64 = 0
   /// Failed attempts, including those that are retried.

@@ -1,8 +1,7 @@
-/// The rule of the queue stands in one file: `SharedSQL/ConversationQueue.swift`.
+/// Rules that several statements share stand in one file each.
 import Testing
 
-@Suite struct QueueTests {
-  static let owner = "Sources/SharedSQL/ConversationQueue.swift"
+@Suite struct SharedRuleTests {
   static let sources = SourceFile.swift.filter { $0.path.hasPrefix("Sources/") }
 
   @Test("only ConversationQueue names the column by which the queue is ordered")
@@ -10,7 +9,7 @@ import Testing
     // A whole string is a member of the API's JSON, except in its owner.
     let column = /(^|[^"])waiting_since|SQL = "waiting_since"/
     let files = Set(Self.sources.filter { $0.lines.contains { $0.contains(column) } }.map(\.path))
-    #expect(files == [Self.owner])
+    #expect(files == ["Sources/SharedSQL/ConversationQueue.swift"])
   }
 
   @Test("each new conversation says whether it is in the queue: the column's default is the queue")
@@ -25,5 +24,14 @@ import Testing
       }
     }
     #expect(statements >= 5)
+  }
+
+  @Test("the hashes of entries and of passwords' hashes are computed in one file each")
+  func hashes() {
+    let files = Self.sources.filter { $0.lines.contains { $0.contains("sha256(convert_to(") } }
+    #expect(
+      Set(files.map(\.path)) == [
+        "Sources/SharedSQL/ContentHash.swift", "Sources/Directory/Operator.swift",
+      ])
   }
 }
