@@ -15,7 +15,8 @@ public struct TypingMail: Sendable {
 }
 
 extension FanOut {
-  /// The command `typing`.
+  /// The command `typing`. Not inlined, to stay out of the path of sends.
+  @inline(never)
   mutating func typing(
     _ connection: ConnectionIndex, _ command: Command, _ text: RawSpan,
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
