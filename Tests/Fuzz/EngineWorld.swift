@@ -166,7 +166,7 @@ struct Store {
   }
 
   private mutating func add(
-    _ index: Int, _ id: Identifier, _ sender: Person, _ kind: Kind, _ body: [UInt8],
+    _ index: Int, _ id: Identifier, _ sender: Person, _ kind: EntryKind, _ body: [UInt8],
     _ wall: WallTime
   ) {
     entries[index].append(

@@ -102,7 +102,7 @@ private func entry(_ rows: Rows, _ row: Int) -> Entry? {
   return Entry(
     // A kind or role that an older system invented is shown as the plainest one.
     seq: seq, id: id, role: role.withRawSpan { Role(text: $0) } ?? .system,
-    kind: kind.withRawSpan { Kind(text: $0) } ?? .text, sender: rows.uuid(row, 6),
+    kind: kind.withRawSpan { EntryKind(text: $0) } ?? .text, sender: rows.uuid(row, 6),
     senderName: rows.bytes(row, 7) ?? [], body: rows.bytes(row, 8) ?? [],
     payload: rows.bytes(row, 9) ?? [], at: at)
 }

@@ -71,7 +71,7 @@ extension ConversationRoutes {
     let body = try object.string("body", bytesMax: Limits.bodyBytes) ?? ""
     let payload = try object.object("payload", bytesMax: Limits.payloadBytes) ?? []
     guard !body.isEmpty || !payload.isEmpty else { throw .missing("body") }
-    let kind: Kind
+    let kind: EntryKind
     switch try object.string("kind", bytesMax: 16) ?? "text" {
     case "text": kind = .text
     case "note": kind = .note
@@ -82,7 +82,7 @@ extension ConversationRoutes {
 
   /// What the caller writes, as an entry of the log: committed when this answers.
   func append(
-    _ kind: Kind, id: Identifier, body: String, payload: [UInt8], to call: Call
+    _ kind: EntryKind, id: Identifier, body: String, payload: [UInt8], to call: Call
   ) async throws(Problem) -> APIResponse {
     // The loop that owns the session is asked only about sessions of the caller's workspace.
     _ = try await showConversation(call)
