@@ -1,7 +1,7 @@
 public import Primitives
 
-/// An index into one kind of table. Each table has a type of its own, so that an index into another
-/// one does not compile.
+/// An index into a table. Each table has its own index type, so that an index into another one does
+/// not compile.
 ///
 /// An index does not identify an element, since it is reused. State that outlives one call keeps an
 /// identifier with a generation (`ConnectionID`, `LoadedSessionID`).

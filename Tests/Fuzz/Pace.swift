@@ -1,5 +1,5 @@
 // Part of every target: a limit on the time for each KiB of input, so that a peer cannot slow the
-// gateway down at a low cost of its own.
+// gateway down at a low cost.
 
 /// Microseconds for each KiB: one millisecond, times four for AddressSanitizer.
 private let microsecondsMax = 4_000

@@ -9,7 +9,7 @@ public struct TypingMail: Sendable {
   var person: Person
   var isActive: Bool
   var preview: [UInt8]
-  /// The loop and connection of the person who types, to whom it is not sent.
+  /// The connection on which the person types. It gets no event.
   var loop: Int
   var connection: ConnectionID
 }
