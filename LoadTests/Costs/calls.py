@@ -14,18 +14,18 @@ from counter import KINDS, Counter, Names, built_counter  # noqa: E402
 from scenes import SCENES  # noqa: E402
 from thresholds import Thresholds  # noqa: E402
 
-#: Retains and releases are shown apart and judged together.
+#: Retains and releases are printed separately and compared as a sum.
 COLUMNS = ("allocations", "libpq", "counting")
 
-#: A scene is counted in so many parts. Of allocations the least counts: what comes with time (a sweep each second,
-#: upkeep) only adds. Of retains and releases the median does: beside other work a part has had a quarter fewer.
+#: The number of parts of a scene. For allocations the least part counts, since periodic work (the sweep, maintenance)
+#: only adds to it; for retains and releases the median, since load on the machine can reduce a part by a quarter.
 PARTS = 4
-#: On a slow machine no part is without: a sweep makes about 35 calls of the allocator.
+#: On a slow machine every part may contain a sweep, with about 35 calls of the allocator.
 SWEEP = 40
 
 
 def measure(gateway, counter, name, traced):
-    """The loop's calls of each kind in a part of a scene, and the messages of that part."""
+    """The loop's calls of each kind in a part of a scene, and the number of messages in it."""
     scene = SCENES[name](gateway)
     scene.warm_up()
     parts = 1 if traced else min(PARTS, scene.rounds)
@@ -59,13 +59,13 @@ def main():
         description="Drives a private gateway with one loop over real sockets and counts how often the loop calls the "
         "allocator and Swift's reference counting, for each message, after a warm-up.",
         epilog=f"Scenes: {', '.join(SCENES)}. In 'fanout' and 'fanout-x8' each message has 100 deliveries; in 'rest' a "
-        "message stands for a second in which nothing happens.")
-    parser.add_argument("scenes", nargs="*", help="which scenes (all)")
-    parser.add_argument("--binary", default=SHARED, help="the gateway, its runtime a library")
+        "message stands for one idle second.")
+    parser.add_argument("scenes", nargs="*", help="scenes; by default all")
+    parser.add_argument("--binary", default=SHARED, help="a gateway with a shared runtime")
     parser.add_argument("--trace", metavar="KIND,…", default="",
-                        help=f"also print where calls come from, of these kinds: {', '.join(KINDS)}. Name one scene.")
+                        help=f"also print the backtraces of these kinds: {', '.join(KINDS)}. For one scene.")
     parser.add_argument("--frames", type=int, default=12, help="lines of each backtrace (12)")
-    parser.add_argument("--record", action="store_true", help="write what was counted as the new thresholds")
+    parser.add_argument("--record", action="store_true", help="record the counts as the new thresholds")
     options = parser.parse_args()
     traced = [kind for kind in options.trace.split(",") if kind]
     unknown = set(options.scenes) - set(SCENES) or set(traced) - set(KINDS)
@@ -76,7 +76,7 @@ def main():
         board = os.path.join(stage.folder, "board")
         gateway = stage.start({"LD_PRELOAD": built_counter(stage.folder), "COUNTER_FILE": board})
         counter = Counter(board)
-        # What a second without messages costs depends on where in the second it begins: only shown, and only on demand.
+        # The cost of an idle second depends on its start. It is only printed, and only on demand.
         for name in options.scenes or [name for name in SCENES if name != "rest"]:
             calls, messages = measure(gateway, counter, name, traced)
             parts = "  ".join(f"{kind} {calls[kind] / messages:7.3f}" for kind in KINDS)

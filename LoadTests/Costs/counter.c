@@ -1,7 +1,8 @@
-// Counts what a process asks of the allocator and of Swift's reference counting, thread by thread,
-// in a file that others map and read while it runs: `LD_PRELOAD=counter.so COUNTER_FILE=… program`.
+// Counts the calls of the allocator and of Swift's reference counting by thread, in a file that
+// another process maps and reads meanwhile: `LD_PRELOAD=counter.so COUNTER_FILE=… program`.
 //
-// Functions of the same names stand in front of glibc's and of the Swift runtime's. On demand each call's backtrace is kept, so that a count can be traced to its line.
+// Functions of the same names precede those of glibc and the Swift runtime. On demand it keeps the
+// backtrace of each call.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,7 +32,7 @@ struct trace {
   uint64_t kind, depth, frames[FRAMES];
 };
 
-// What counter.py maps; its numbers stand there too.
+// The layout of the file, also defined in counter.py.
 struct board {
   char magic[8];
   _Atomic uint64_t threadCount;
@@ -47,7 +48,7 @@ static __thread int busy __attribute__((tls_model("initial-exec")));
 
 static void enter(void) {
   uint64_t index = atomic_fetch_add(&board->threadCount, 1);
-  // The last place is shared by all threads for which there is none.
+  // Threads beyond the limit share the last entry.
   mine = &board->threads[index < THREADS ? index : THREADS - 1];
   pthread_getname_np(pthread_self(), mine->name, sizeof mine->name);
 }
@@ -85,7 +86,7 @@ static inline void count(int kind) {
   busy = 0;
 }
 
-// What libpq allocates for an answer is its own affair, so it is told apart by the caller.
+// libpq's allocations for a response are counted separately, by the caller's address.
 static uintptr_t libpqBegin, libpqEnd;
 
 static int findLibpq(struct dl_phdr_info *info, size_t size, void *unused) {
@@ -104,7 +105,7 @@ static inline void countAllocation(void *caller) {
   count(address >= libpqBegin && address < libpqEnd ? LIBPQ : ALLOCATION);
 }
 
-// glibc's own names for its allocator, so that nothing has to be looked up before the first call.
+// glibc's internal names of its allocator need no lookup before the first call.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
@@ -146,9 +147,9 @@ void free(void *memory) {
   __libc_free(memory);
 }
 
-// Swift's, put in front of the runtime's own. The hooks that the runtime has for this are of no use:
-// in 6.3 they are handed small strings as if these were objects. What the standard library calls
-// inside itself is not seen here; what its generic code allocates is, above.
+// These precede the Swift runtime's functions. The runtime's own hooks are no alternative: in 6.3 they
+// also get small strings instead of objects. Calls within the standard library are not counted here;
+// allocations of its generic code are counted above.
 static void *next(const char *name) {
   void *found = dlsym(RTLD_NEXT, name);
   if (!found) _exit(119);
@@ -166,7 +167,7 @@ static void *next(const char *name) {
     return real arguments;                                        \
   }
 
-// A reference that is null or keeps a small value in its own bits has no count.
+// Null references and small values stored in a reference have no count.
 FORWARD(RETAIN, void *, swift_retain, (void *object), (object))
 FORWARD(RETAIN, void *, swift_retain_n, (void *object, uint32_t n), (object, n))
 FORWARD(RETAIN, void *, swift_tryRetain, (void *object), (object))
@@ -187,11 +188,11 @@ __attribute__((constructor)) static void begin(void) {
   void *map = mmap(0, sizeof(struct board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (map == MAP_FAILED) _exit(119);
-  // Processes that this one starts are not counted.
+  // Child processes are not counted.
   unsetenv("LD_PRELOAD");
   unsetenv("COUNTER_FILE");
   void *first[1];
-  backtrace(first, 1);  // which loads its library, and allocates
+  backtrace(first, 1);  // The first call loads a library and allocates.
   dl_iterate_phdr(findLibpq, 0);
   board = map;
   memcpy(board->magic, "counter1", 8);

@@ -1,4 +1,4 @@
-"""Reads what counter.c counts in another process, and names the lines that its backtraces lead to."""
+"""Reads the counts of counter.c from another process, and resolves its backtraces to source lines."""
 
 import mmap
 import os
@@ -33,7 +33,7 @@ class Counter:
             raise SystemExit("the process does not count: was it started with LD_PRELOAD?")
 
     def counts(self, thread=None):
-        """How often each kind was called so far, by the threads whose name begins so."""
+        """The calls of each kind so far, by the threads whose names start with `thread`."""
         sums = dict.fromkeys(KINDS, 0)
         for name, counts in self._threads():
             if thread is None or name.startswith(thread):
@@ -48,7 +48,7 @@ class Counter:
             yield name.rstrip(b"\0").decode(errors="replace"), counts
 
     def trace(self, kinds):
-        """From now on the backtraces of these kinds are kept."""
+        """Keeps the backtraces of these kinds from now on."""
         bits = sum(1 << KINDS.index(kind) for kind in kinds)
         struct.pack_into("Q", self.board, 16, bits)
 
@@ -57,7 +57,7 @@ class Counter:
         self.board[begin:begin + TRACES * TRACE.size] = bytes(TRACES * TRACE.size)
 
     def traces(self):
-        """(kind, count, addresses), the most frequent first."""
+        """Tuples (kind, count, addresses) in descending order of their counts."""
         found = []
         begin = HEAD.size + THREADS * THREAD.size
         for index in range(TRACES):
@@ -68,7 +68,7 @@ class Counter:
 
 
 class Names:
-    """From addresses of a running process to functions and lines. Make it while the process runs."""
+    """Resolves addresses of a process to functions and lines. Create it while the process runs."""
 
     def __init__(self, pid):
         self.places, self.known = [], {}
@@ -85,7 +85,7 @@ class Names:
                 break
 
     def resolve(self, addresses):
-        """Looks up all of them at once, program by program."""
+        """Resolves all addresses with one call of the symbolizer for each program."""
         wanted = {}
         for address in set(addresses) - set(self.known):
             for begin, end, offset, path in self.places:
@@ -95,11 +95,11 @@ class Names:
         for path, pairs in wanted.items():
             biases = segments(path)
             virtual = [hex(to_virtual(biases, offset)) for _, offset in pairs]
-            lines = self._ask(path, virtual)
+            lines = self._symbolize(path, virtual)
             for (address, _), names in zip(pairs, lines):
                 self.known[address] = names or [f"{os.path.basename(path)} {hex(address)}"]
 
-    def _ask(self, path, virtual):
+    def _symbolize(self, path, virtual):
         if self.symbolizer != "llvm-symbolizer":
             return [[f"{os.path.basename(path)} {address}"] for address in virtual]
         done = subprocess.run(
@@ -116,7 +116,7 @@ class Names:
 
 
 def segments(path):
-    """Where the file's parts lie in its own address space."""
+    """The loadable segments of a file: (offset, virtual address, size)."""
     done = subprocess.run(["readelf", "--segments", "--wide", path], capture_output=True, text=True)
     found = []
     for line in done.stdout.splitlines():

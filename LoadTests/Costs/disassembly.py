@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the compiler made of the hot path: in the release program the functions listed in disassembly.txt may not call the
-allocator, reference counting or the runtime's dynamic features. Functions are found by their demangled names, with their
-closures and specialisations; one that is not there (renamed, or inlined into its callers) is an error."""
+"""Checks the machine code of the hot path: in the release program, the functions listed in disassembly.txt may not call
+the allocator, reference counting or the runtime's dynamic features. Functions are found by their demangled names, with
+their closures and specialisations; a missing one (renamed, or inlined into its callers) is an error."""
 
 import argparse
 import bisect
@@ -16,15 +16,15 @@ sys.path.insert(0, HERE)
 from stage import SHARED  # noqa: E402
 from thresholds import Thresholds  # noqa: E402
 
-#: The modules of the hot path, as they begin mangled names.
+#: The modules of the hot path, as in mangled names.
 MODULES = ("4Wire", "4JSON", "4Chat", "6Engine", "7Gateway", "6Kernel", "10Primitives")
 
-#: Where a call's target belongs to.
+#: The columns, by the names of call targets.
 COLUMNS = {
-    # Not the growth of an array, which is a cold branch of every append: what is really allocated is counted by calls.py.
+    # Without the growth of an array, a cold branch of every append; calls.py counts actual allocations.
     "allocating": re.compile(
         r"(swift_(allocObject|slowAlloc|allocBox|allocError|dealloc\w*)|malloc|calloc|realloc|free|posix_memalign)$"),
-    # Outlined copies and destructions of values hold retains and releases: WOy, WOe, WOs, WOr, WOh, WOc, WOd, WOf.
+    # Outlined copies and destructions of values contain retains and releases: WOy, WOe, WOs, WOr, WOh, WOc, WOd, WOf.
     "counting": re.compile(r"(swift_(bridgeObject)?(try)?(Retain|Release|retain|release)(_n)?|\$s.*WO[yesrhcdf])$"),
     "dynamic": re.compile(
         r"(swift_(dynamicCast\w*|get\w*Metadata\w*|getWitnessTable|getAssociated\w+|getTypeByMangled\w*|conforms\w*|"
@@ -49,11 +49,11 @@ class Program:
         self.names = [plain(name) for name in names.stdout.splitlines()]
 
     def functions(self, name):
-        """(first address, address behind) of everything that carries this name."""
+        """The address ranges (first, end) of everything with this name."""
         return [(begin, begin + size) for (begin, size, _), found in zip(self.symbols, self.names) if found == name]
 
     def calls(self, ranges):
-        """The targets of all calls and jumps out of these ranges. Ranges that lie near each other are read at once."""
+        """The targets of all calls and jumps in these ranges. Ranges close to each other are disassembled at once."""
         targets = []
         ranges = sorted(set(ranges))
         begins = [begin for begin, _ in ranges]
@@ -91,9 +91,9 @@ def clusters(ranges, gap=200_000):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="which functions of the list (all); also shows what they call")
-    parser.add_argument("--binary", default=SHARED, help="the gateway, its runtime a library")
-    parser.add_argument("--record", action="store_true", help="write down what became less")
+    parser.add_argument("names", nargs="*", help="functions of the list, by default all; also prints their calls")
+    parser.add_argument("--binary", default=SHARED, help="a gateway with a shared runtime")
+    parser.add_argument("--record", action="store_true", help="record figures that have decreased")
     options = parser.parse_args()
     table = Thresholds(os.path.join(HERE, "disassembly.txt"), tuple(COLUMNS), share=0, least=0, may_rise=False)
     program = Program(options.binary)
@@ -116,7 +116,7 @@ def main():
         for name, targets in called.items():
             print(f"{name}: {', '.join(f'{target} {targets.count(target)}' for target in sorted(set(targets)))}")
     for name in missing:
-        print(f"FAIL  {name} is not in {options.binary}: renamed, or inlined into its callers, which are then to be listed")
+        print(f"FAIL  {name} is not in {options.binary}: renamed, or inlined into its callers, which must be listed then")
     if options.record:
         table.record(found)
     raise SystemExit(table.judge(found, all=False) or bool(missing))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Instructions, allocations and reference counting of one operation of each workload, exactly.
+"""Exact instructions, allocations and reference counting of one operation of each workload.
 
-The processor's own counters are missing on many machines, and time is different at every moment. Callgrind counts
-instructions as they are carried out, the same number in every run: `chirrup-bench count` does N operations and then 2N,
-and the difference, divided by N, is what one costs, without the costs of a run.
+Many machines lack hardware counters, and times vary. Callgrind counts executed instructions, the same number in every
+run. `chirrup-bench count` performs N operations and then 2N; the difference divided by N is the cost of one operation
+without the cost of a run.
 """
 
 import argparse
@@ -20,19 +20,19 @@ from thresholds import Thresholds  # noqa: E402
 
 OPERATIONS = 512
 
-#: What callgrind's call counts are added up to.
+#: The called functions whose counts are added up.
 CALLS = {
     "allocations": {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc"},
-    # swift_bridgeObjectRetain and its like end in one of these.
+    # swift_bridgeObjectRetain and similar functions call one of these.
     "retains": {"swift_retain", "swift_retain_n", "swift_tryRetain", "swift_release", "swift_release_n"},
 }
 COLUMNS = ("instructions", *CALLS)
 
 
 def count(binary, names):
-    """A dictionary of columns for each workload."""
+    """The columns of each workload, as dictionaries."""
     with tempfile.TemporaryDirectory(prefix="chirrup-count.") as folder:
-        # Hashing is seeded at random otherwise, and collisions cost instructions.
+        # With random seeds of hashing, collisions would vary the number of instructions.
         environment = os.environ | {"SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no"}
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/counts", "--dump-before=*countingMark*",
@@ -43,14 +43,14 @@ def count(binary, names):
         found = {}
         for index, line in enumerate(done.stdout.splitlines()):
             name, operations = line.split("\t")
-            # Each workload calls the mark three times: what is dumped before the second and the third is its own.
+            # Each workload calls the mark three times. The dumps before the second and the third call are its counts.
             once, twice = (read(f"{folder}/counts.{3 * index + part}") for part in (2, 3))
             found[name] = {column: (twice[column] - once[column]) / int(operations) for column in COLUMNS}
         return found
 
 
 def read(path):
-    """The sums of one dump."""
+    """The totals of one dump."""
     sums = dict.fromkeys(COLUMNS, 0)
     kind = None
     with open(path) as file:
@@ -67,9 +67,9 @@ def read(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="which workloads (all)")
+    parser.add_argument("names", nargs="*", help="workloads; by default all")
     parser.add_argument("--binary", default=os.path.join(ROOT, ".build/release/chirrup-bench"), help="chirrup-bench")
-    parser.add_argument("--record", action="store_true", help="write what was counted as the new thresholds")
+    parser.add_argument("--record", action="store_true", help="record the counts as the new thresholds")
     options = parser.parse_args()
     thresholds = Thresholds(os.path.join(HERE, "instructions.txt"), COLUMNS, share=0.03, least=0.02)
     found = count(options.binary, options.names)

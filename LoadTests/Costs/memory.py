@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a connection at rest costs the gateway in memory, by `chirrup-load idle`."""
+"""The gateway's memory for an idle connection, measured by `chirrup-load idle`."""
 
 import argparse
 import json
@@ -16,12 +16,12 @@ from thresholds import Thresholds  # noqa: E402
 COLUMNS = ("bytes",)
 CONNECTIONS = 4_200
 
-#: Visitors that have said hello with a token and follow their session; and what TLS costs by itself, with the echo.
+#: Visitors who follow their session; and the cost of TLS, with the echo.
 KINDS = {"plain": ("ws", "chat"), "tls-echo": ("wss", "echo")}
 
 
 def measure(stage, load, kind):
-    """Bytes of a connection. A gateway for each measurement: what an earlier one gave back would hide the next."""
+    """Bytes of a connection. Each measurement has its own gateway, since freed memory would hide the next one."""
     scheme, path = KINDS[kind]
     gateway = stage.start({})
     port = (gateway.tls_address if scheme == "wss" else gateway.address)[1]
@@ -44,14 +44,14 @@ def measure(stage, load, kind):
 
 
 def figure(report):
-    """The report's figures may stand in a group of their own."""
+    """The figure, at the top level of the report or in its group `figures`."""
     return report.get("bytes_per_connection") or report["figures"]["bytes_per_connection"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", default=BINARY, help="the gateway; chirrup-load lies beside it")
-    parser.add_argument("--record", action="store_true", help="write what was measured as the new thresholds")
+    parser.add_argument("--binary", default=BINARY, help="the gateway, with chirrup-load in the same folder")
+    parser.add_argument("--record", action="store_true", help="record the measurements as the new thresholds")
     options = parser.parse_args()
     load = os.path.join(os.path.dirname(options.binary), "chirrup-load")
     with Stage(options.binary) as stage:

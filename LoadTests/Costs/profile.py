@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Where the gateway's time goes, from profiles of `perf record -e cpu-clock -g -p PID`: system calls by their name, the rest
-by what it is for. Prints a table with a column for each profile, in per cent."""
+"""The gateway's use of time, from profiles of `perf record -e cpu-clock -g -p PID`: system calls by name, the rest by
+purpose. Prints a table in per cent with a column for each profile."""
 
 import argparse
 import collections
@@ -9,14 +9,14 @@ import subprocess
 
 FRAME = re.compile(r"^\s+[0-9a-f]+ (.*?)(?:\+0x[0-9a-f]+)? \((.*)\)$")
 
-#: Part of a kernel function's name → row. The outermost that fits counts.
+#: Part of a kernel function's name → row. The outermost match counts.
 SYSTEM_CALLS = [
     ("sys_send", "kernel: send"), ("sys_recv", "kernel: recv"), ("epoll_wait", "kernel: epoll_wait"),
     ("epoll_ctl", "kernel: epoll_ctl"), ("page_fault", "kernel: memory"), ("sys_m", "kernel: memory"),
     ("sys_brk", "kernel: memory"),
 ]
 
-#: Mangled name → row. The first that fits counts.
+#: Mangled name → row. The first match counts.
 OURS = [
     (r"^\$s4Wire.*(Decoder|Masking|UTF8|FrameHeader|WholeMessage)", "frames in"),
     (r"^\$s4Wire.*FrameEncoder", "frames out"),
@@ -35,7 +35,7 @@ COUNTING = re.compile(r"swift_(retain|release|bridgeObject)|RefCount|isUniquelyR
 
 
 def stacks(path):
-    """The frames of each sample, innermost first: (function, program)."""
+    """The frames of each sample as (function, program), innermost first."""
     script = subprocess.Popen(["perf", "script", "--fields", "ip,sym,symoff,dso", "--input", path],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     stack = []
@@ -79,7 +79,7 @@ def row(stack):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("profiles", nargs="+", metavar="TITLE=FILE", help="what perf wrote")
+    parser.add_argument("profiles", nargs="+", metavar="TITLE=FILE", help="an output file of perf")
     options = parser.parse_args()
     columns = {}
     for profile in options.profiles:
@@ -87,7 +87,7 @@ def main():
         counts = collections.Counter(row(stack) for stack in stacks(path))
         total = sum(counts.values())
         if not total:
-            raise SystemExit(f"{path} holds no samples")
+            raise SystemExit(f"{path} has no samples")
         columns[f"{title} ({total})"] = {name: 100 * count / total for name, count in counts.items()}
     rows = sorted({name for column in columns.values() for name in column},
                   key=lambda name: -sum(column.get(name, 0) for column in columns.values()))

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What a message costs, in figures that do not depend on the machine: instructions and calls of each part, the release
-# code of the hot path, calls of a real gateway for each message, memory of an idle connection. The tables are the .txt
-# files beside this one; --record writes them anew. All run at once but `calls`: what shares its core with others works
-# through its sockets in other turns.
+# The costs of a message in figures that do not depend on the machine: instructions and calls of each part, the release
+# code of the hot path, calls of a real gateway for each message, memory of an idle connection. The .txt files beside
+# this one are the recorded tables; --record rewrites them. All parts but `calls` run at once: shared cores change how
+# many messages the gateway finds in one turn.
 set -uo pipefail
 cd "$(dirname "$0")"
 export SWIFT_BACKTRACE=enable=no
-# What `calls` and `disassembly` look at; what is installed has the runtime linked in (scripts/release).
+# `calls` and `disassembly` need a gateway with a shared runtime; scripts/release links it statically.
 swift build --configuration release --product chirrup --package-path ../.. --scratch-path ../../.build-shared || exit 1
 outputs=$(mktemp -d /tmp/chirrup-costs.XXXXXX)
 trap 'rm -rf "$outputs"' EXIT
@@ -29,7 +29,7 @@ done
 for index in "${!together[@]}"; do judged "${together[index]}" "${pids[index]}"; done
 python3 -B ./calls.py "$@" >"$outputs/calls" 2>&1 &
 judged calls $!
-# Of a long log often only the end is kept.
+# Repeats the failures, since a long log may be cut at the start.
 if [ $status != 0 ]; then
   printf "\n"
   grep --no-filename "^FAIL" "$outputs"/* | cut -c 1-300

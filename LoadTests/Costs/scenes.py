@@ -1,7 +1,7 @@
-"""What the gateway is given to do while its calls are counted: real sockets, a number of messages that is known exactly.
+"""The workloads of a real gateway whose calls are counted: real sockets, and an exact number of messages.
 
-A scene makes its connections first. A round then sends `messages` messages and takes everything that they lead to. While
-they are sent the gateway is stopped, so that it finds all of them in one turn, on a fast machine as on a slow one.
+A scene opens its connections first. A round then sends `messages` messages and receives all results. The gateway is
+stopped while they are sent, so that it finds all of them in one turn on any machine.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from harness.peer import Peer
 
 
 class Stream:
-    """What one connection gets, of which only lengths or marks are looked at."""
+    """The input of one connection, of which only lengths or marks are checked."""
 
     def __init__(self, peer):
         self.socket, self.kept = peer.socket, bytes(peer.buffer)
@@ -35,10 +35,10 @@ class Stream:
                 raise SystemExit("the gateway closed a connection")
             count -= len(data)
         if count:
-            raise SystemExit("more came back than was sent")
+            raise SystemExit("more was received than expected")
 
     def take_marks(self, **wanted):
-        """Reads until each of these words has come so often; an error ends the run."""
+        """Reads until this many events of each type have arrived. An error ends the run."""
         wanted = {f'"type":"{word}"'.encode(): count for word, count in wanted.items()}
         while any(count > 0 for count in wanted.values()):
             data = self.socket.recv(1 << 20)
@@ -49,7 +49,7 @@ class Stream:
                 raise SystemExit(f"the gateway answers {text[:300]!r}")
             cut = max(0, len(text) - 20)
             for mark in wanted:
-                # A mark that begins before the cut is counted now, any other with what comes next.
+                # A mark that begins after the cut is counted with the next input.
                 wanted[mark] -= sum(1 for found in re.finditer(re.escape(mark), text) if found.start() < cut)
             self.kept = text[cut:]
             if len(data) < 1 << 20 and self.kept.endswith(b"}"):
@@ -69,7 +69,7 @@ class Scene:
 
 @contextlib.contextmanager
 def stopped(gateway):
-    """Whatever is sent meanwhile is there when the gateway goes on."""
+    """Stops the gateway meanwhile, so that it finds all sent messages when it continues."""
     os.kill(gateway.pid, signal.SIGSTOP)
     try:
         while state(gateway.pid) != "T":
@@ -113,7 +113,7 @@ def command(session, body):
 
 
 def fill(gateway, account, session):
-    """More messages than a session's memory keeps, so that it grows no more."""
+    """Sends more messages than a session keeps in memory, so that it no longer grows."""
     for _ in range(6):
         chat = connect_chat(gateway, account=account, session=session, tail=1)
         stream = Stream(chat.peer)
@@ -124,7 +124,7 @@ def fill(gateway, account, session):
 
 
 class FanOut(Scene):
-    """One session of which 100 operators' connections get every message; `pending` are sent at once."""
+    """One session with 100 operators' connections. `pending` messages are sent at once."""
     warm = 30
 
     def __init__(self, gateway, pending):
@@ -143,7 +143,7 @@ class FanOut(Scene):
         self.deliveries = pending * len(chats)
 
     def round(self):
-        # Each of them sends in turn, since one may not send so many.
+        # The connections send in turn, because of their rate limits.
         with stopped(self.gateway):
             for _ in range(self.pending):
                 self.streams[self.turn % 100].send(command(self.session, "x" * 128))
@@ -153,7 +153,7 @@ class FanOut(Scene):
 
 
 class Chat(Scene):
-    """Conversations of a visitor and an operator: sent, acknowledged, delivered to both."""
+    """Conversations of a visitor and an operator: messages sent, acknowledged and delivered to both."""
     warm, rounds = 5, 40
 
     def __init__(self, gateway):
@@ -182,7 +182,7 @@ class Chat(Scene):
 
 
 class Rest(Scene):
-    """Nothing: a message stands for a second of it, with 100 connections."""
+    """100 idle connections. A message stands for one second."""
     warm, rounds, messages = 1, 2, 1
 
     def __init__(self, gateway):

@@ -1,4 +1,4 @@
-"""A private PostgreSQL and gateways on it, made by what the conformance tests use for theirs."""
+"""A private PostgreSQL with gateways, built from the harness of the conformance tests."""
 
 import os
 import shutil
@@ -7,8 +7,8 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.path.join(ROOT, ".build/release/chirrup")
-#: The same code with Swift's runtime as a library, and with its symbols: what calls it can be seen, by a library put in
-#: front of it and in the disassembly. `run.sh` builds it.
+#: The same code with a shared Swift runtime and with symbols, so that a preloaded library and the disassembly see the
+#: calls of the runtime. `run.sh` builds it.
 SHARED = os.path.join(ROOT, ".build-shared/release/chirrup")
 sys.path.insert(0, os.path.join(ROOT, "Tests/Conformance"))
 
@@ -28,7 +28,7 @@ class Stage:
         return self
 
     def start(self, environment):
-        """The next gateway, with one loop, the echo and TLS; the one before it ends."""
+        """Starts a gateway with one loop, the echo and TLS, after stopping the last one."""
         if self.gateway:
             self.gateway.stop()
         self.count += 1

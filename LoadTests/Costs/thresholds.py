@@ -1,10 +1,10 @@
-"""A table of what things cost, kept beside the code: the check fails when one costs more, and also when it costs less,
-so that what was gained is written down and cannot be lost unseen. `--record` writes the table anew."""
+"""A table of costs, kept beside the code. The check fails when a cost rises, and also when it falls, so that a gain is
+recorded and cannot be lost unnoticed. `--record` rewrites the table."""
 
 
 class Thresholds:
     def __init__(self, path, columns, share, least, may_rise=True):
-        """A figure may differ by `share` of it, and by `least` in any case, which may be another for each row."""
+        """A figure may differ by the fraction `share`, and by `least` in any case, which may be a dictionary by row."""
         self.path, self.columns, self.share, self.least, self.may_rise = path, columns, share, least, may_rise
         self._read()
 
@@ -30,11 +30,11 @@ class Thresholds:
             lines.append(f"{name:{width}}" + "".join(f"{spelled(figures[column]):>14}" for column in self.columns))
         with open(self.path, "w") as file:
             file.write("\n".join(lines) + "\n")
-        # What is judged is what stands there.
+        # Compares with the rounded figures of the file.
         self._read()
 
     def judge(self, found, all=True):
-        """Prints every figure beside the one in the table; returns 1 if one is another, or missing on one side."""
+        """Prints every figure beside the one in the table. Returns 1 if one differs, or is missing on one side."""
         wrong = []
         width = max((len(name) for name in found), default=0) + 2
         print(" " * width + "".join(f"{column:>26}" for column in self.columns))
@@ -57,8 +57,8 @@ class Thresholds:
         for line in wrong:
             print(f"FAIL  {line}")
         if wrong:
-            print("A figure that is better is to be written down as well: the same command with --record writes "
-                  f"{self.path}" + ("" if self.may_rise else ", but raises nothing there"))
+            print(f"Record a better figure too: the same command with --record rewrites {self.path}"
+                  + ("" if self.may_rise else ", but raises no figure"))
         return 1 if wrong else 0
 
 

@@ -7,13 +7,13 @@ public struct Record: Sendable {
   public var session: Identifier
   public var id: Identifier
   public var role: Role
-  public var kind: Kind
+  public var kind: EntryKind
   public var sender: Identifier?
   /// The receiver of the outcome; opaque to the journal.
   public var origin: Origin
 
   public init(
-    workspace: Identifier, session: Identifier, id: Identifier, role: Role, kind: Kind,
+    workspace: Identifier, session: Identifier, id: Identifier, role: Role, kind: EntryKind,
     sender: Identifier?, origin: Origin
   ) {
     self.workspace = workspace

@@ -44,7 +44,7 @@ public struct Command: Sendable {
   public var ref = Reference.none
   public var session: Identifier?
   public var id: Identifier?
-  public var kind: Kind?
+  public var kind: EntryKind?
   public var body: Token?
   public var payload: Token?
   public var token: Token?

@@ -199,9 +199,10 @@ public struct CommandDecoder {
     return CommandType(text: text.extracting(value.range))
   }
 
-  private func kind(_ value: JSONScanner.Token, _ text: RawSpan) throws(CommandFault) -> Kind? {
+  private func kind(_ value: JSONScanner.Token, _ text: RawSpan) throws(CommandFault) -> EntryKind?
+  {
     if value.kind == .null { return nil }
-    guard value.kind == .string, let kind = Kind(text: text.extracting(value.range)) else {
+    guard value.kind == .string, let kind = EntryKind(text: text.extracting(value.range)) else {
       throw .field(.kind)
     }
     return kind

@@ -19,7 +19,7 @@ public enum Role: UInt8, Sendable, Named {
 
 /// The type of an entry, as stored in `chats.kind`. Only operators see a note. An event is a line
 /// of the log without an author (“Mika joined”).
-public enum Kind: UInt8, Sendable, Named {
+public enum EntryKind: UInt8, Sendable, Named {
   case text, note, card, event, buttons, carousel
 
   public var text: StaticString {
@@ -39,7 +39,7 @@ public struct Entry: Sendable, Equatable {
   public var seq: Int64
   public var id: Identifier
   public var role: Role
-  public var kind: Kind
+  public var kind: EntryKind
   /// The visitor or operator who wrote it; nil for system entries and rows of unknown origin.
   public var sender: Identifier?
   public var senderName: [UInt8]
@@ -50,7 +50,7 @@ public struct Entry: Sendable, Equatable {
   public var at: WallTime
 
   public init(
-    seq: Int64, id: Identifier, role: Role, kind: Kind, sender: Identifier?,
+    seq: Int64, id: Identifier, role: Role, kind: EntryKind, sender: Identifier?,
     senderName: [UInt8], body: [UInt8], payload: [UInt8], at: WallTime
   ) {
     self.seq = seq

@@ -18,7 +18,8 @@ public enum EventEncoder {
   }
 
   public static func message(
-    session: Identifier, seq: Int64, id: Identifier, role: Role, kind: Kind, sender: Identifier?,
+    session: Identifier, seq: Int64, id: Identifier, role: Role, kind: EntryKind,
+    sender: Identifier?,
     senderName: RawSpan, body: RawSpan, payload: RawSpan, at: WallTime, to json: inout [UInt8]
   ) {
     var text = ShortText()

@@ -1,7 +1,7 @@
 public import Primitives
 
 /// The status of a conversation, as stored in `chat_sessions.status`.
-public enum Status: UInt8, Sendable, Named {
+public enum SessionStatus: UInt8, Sendable, Named {
   case waiting, active, closed
 
   public var text: StaticString {
@@ -48,14 +48,14 @@ public struct SessionSnapshot: Sendable, Equatable {
   public var epoch: [UInt8]
   /// The highest committed seq; 0 when the log is empty.
   public var head: Int64
-  public var status: Status
+  public var status: SessionStatus
   public var assignee: Person?
   public var title: [UInt8]
   public var marks: [Mark]
 
   public init(
     id: Identifier, workspace: Identifier, visitor: Person?, epoch: [UInt8], head: Int64,
-    status: Status, assignee: Person?, title: [UInt8], marks: [Mark]
+    status: SessionStatus, assignee: Person?, title: [UInt8], marks: [Mark]
   ) {
     self.id = id
     self.workspace = workspace

@@ -268,7 +268,7 @@ public final class Bots: Sendable {
 }
 
 extension ReplyObject {
-  fileprivate var messageKind: Chat.Kind {
+  fileprivate var messageKind: EntryKind {
     switch kind {
     case .text: .text
     case .buttons: .buttons

@@ -8,7 +8,7 @@ public protocol Sessions: Sendable {
   /// Appends an entry to a session's log, like `send` of the WebSocket. The entry is committed if
   /// the outcome is `stored`.
   func append(
-    session: Identifier, workspace: Identifier, id: Identifier, role: Role, kind: Kind,
+    session: Identifier, workspace: Identifier, id: Identifier, role: Role, kind: EntryKind,
     sender: Identifier?, senderName: [UInt8], body: [UInt8], payload: [UInt8]
   ) async -> Outcome
 

@@ -4,8 +4,7 @@ import Wire
 
 /// The whole state of one loop as one deterministic state machine. It has no clock, no descriptor
 /// and no source of randomness: the driver sets `now`, passes in bytes, mail and responses, and
-/// takes the results from `connections` and `effects` (architecture: “A pure engine, a thin
-/// driver”).
+/// takes the results from `connections` and `effects`.
 ///
 /// The engine coordinates components, each of which owns its state. A component's functions change
 /// its own state and get the other components as arguments. The engine itself has the functions

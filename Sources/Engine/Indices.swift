@@ -1,10 +1,10 @@
 public import Primitives
 
-/// An index into one kind of table. Each table has a type of its own, so that an index into another
-/// one does not compile.
+/// An index into a table. Each table has its own index type, so that an index into another one does
+/// not compile.
 ///
-/// An index does not identify the element: the place is reused. Whatever outlives one call keeps an
-/// identifier with a generation instead (`ConnectionID`, `LoadedSessionID`).
+/// An index does not identify an element, since it is reused. State that outlives one call keeps an
+/// identifier with a generation (`ConnectionID`, `LoadedSessionID`).
 public protocol TableIndex: Hashable, Comparable, Strideable, Sendable where Stride == Int {
   var raw: UInt32 { get }
   init(_ value: Int)

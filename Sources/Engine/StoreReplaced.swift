@@ -6,8 +6,8 @@ import Wire
 /// lack entries that this gateway and its clients have seen.
 ///
 /// So nothing in memory is kept: the sessions are removed and their connections closed. A client
-/// that reconnects finds another epoch and receives `resync`. This is the path that clients also
-/// take after a crash of the gateway, and not a rarely used one of its own.
+/// that reconnects finds another epoch and receives `resync`. Clients take the same path after a
+/// crash of the gateway.
 extension Engine {
   /// This loop's writer has reached another database.
   public mutating func storeReplaced() {

@@ -59,7 +59,7 @@ public enum History {
         Person(role: .visitor, id: $0, name: rows.bytes(0, 3) ?? [])
       },
       epoch: rows.bytes(0, 4) ?? [], head: rows.int(0, 5) ?? 0,
-      status: rows.bytes(0, 6)?.withRawSpan { Status(text: $0) } ?? .waiting,
+      status: rows.bytes(0, 6)?.withRawSpan { SessionStatus(text: $0) } ?? .waiting,
       assignee: rows.uuid(0, 7).map {
         Person(role: .operator_, id: $0, name: rows.bytes(0, 8) ?? [])
       },
@@ -135,7 +135,7 @@ public enum History {
         Entry(
           seq: seq, id: id,
           role: rows.bytes(row, 2)?.withRawSpan { Role(text: $0) } ?? .system,
-          kind: rows.bytes(row, 3)?.withRawSpan { Kind(text: $0) } ?? .text,
+          kind: rows.bytes(row, 3)?.withRawSpan { EntryKind(text: $0) } ?? .text,
           sender: rows.uuid(row, 4), senderName: rows.bytes(row, 5) ?? [],
           body: rows.bytes(row, 6) ?? [], payload: rows.json(row, 7) ?? [], at: at))
     }

@@ -23,7 +23,7 @@ struct ReleaseWriter: ~Copyable {
 
   mutating func append(_ message: StoredData.Refused) throws -> Ended {
     let role = Array(message.role.utf8).withRawSpan { Role(text: $0) }
-    let kind = Array(message.kind.utf8).withRawSpan { Kind(text: $0) }
+    let kind = Array(message.kind.utf8).withRawSpan { EntryKind(text: $0) }
     guard let role, let kind else {
       return Ended(text: "its role or kind is unknown to this version of chirrup")
     }

@@ -2,7 +2,7 @@ import Chat
 import Primitives
 import Testing
 
-@Suite("The batch")
+@Suite("Batch")
 struct BatchTests {
   func record(_ number: UInt64) -> Record {
     Record(
@@ -11,7 +11,7 @@ struct BatchTests {
       origin: Origin(loop: 0, index: 0, generation: 1, isRequest: false, ref: .none))
   }
 
-  @Test("records keep their order and their bytes, and an emptied batch can be filled again")
+  @Test("records keep their order and texts, and an emptied batch can be filled again")
   func order() {
     var batch = Batch()
     for round in 0..<2 {

@@ -3,7 +3,7 @@ import JSON
 import Primitives
 import Testing
 
-/// The commands of a message, or the fault that ended the reading.
+/// The commands of a message, or the fault that ended the decoding.
 private func read(_ text: String) -> [Result<Command, CommandFault>] {
   var results: [Result<Command, CommandFault>] = []
   Array(text.utf8).withRawSpan { bytes in
@@ -31,7 +31,7 @@ private func fault(_ text: String) -> CommandFault? {
 struct CommandDecoderTests {
   let id = "0191f3c4-5b6a-7def-8123-456789abcdef"
 
-  @Test("every field is read, wherever it stands, and unknown ones are skipped")
+  @Test("every field is read in any order, and unknown ones are skipped")
   func fields() throws {
     let command = try one(
       #"""
@@ -62,7 +62,7 @@ struct CommandDecoderTests {
   }
 
   @Test(
-    "what is not a JSON object is refused (faults P01)",
+    "anything but a JSON object is refused (faults P01)",
     arguments: [
       "null", "[]", "\"x\"", "1", "{", "{}x", "\u{FEFF}{}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}",
       "{'a':1}", "{\"a\":01}", "{\"a\":+1}", "{\"a\":.5}", "{\"a\":\"\u{1}\"}", "{\"a\":\"\\x\"}",
@@ -72,13 +72,13 @@ struct CommandDecoderTests {
     #expect(fault(text) != nil)
   }
 
-  @Test("an empty object has no type; a type that does not exist is no type")
+  @Test("an empty object and one of an unknown type have no type")
   func noType() throws {
     #expect(try one("{}").type == nil)
     #expect(try one(#"{"type":"nonsense"}"#).type == nil)
   }
 
-  @Test("nesting beyond the limit is refused without recursion beyond it (P03)")
+  @Test("deeper nesting than the limit is refused, and limits the recursion (P03)")
   func depth() {
     let deep = String(repeating: "[", count: 100_000)
     #expect(fault(#"{"x":"# + deep) == .json(.tooDeep))
@@ -90,7 +90,7 @@ struct CommandDecoderTests {
     #expect(fault(#"{"x":["# + most + close + "]}") == .json(.tooDeep))
   }
 
-  @Test("more keys than the limit are refused (P06), and of equal keys the last one counts")
+  @Test("more keys than the limit are refused (P06), and the last of equal keys counts")
   func keys() throws {
     func object(_ count: Int) -> String {
       "{" + (0..<count).map { "\"k\($0)\":1" }.joined(separator: ",") + "}"
@@ -101,7 +101,7 @@ struct CommandDecoderTests {
   }
 
   @Test(
-    "numbers that are no whole number from 0 to 2^53 − 1 are refused by name (P05)",
+    "values other than integers from 0 to 2^53 − 1 are refused with the field's name (P05)",
     arguments: [
       "1.5", "1e400", "-0", "-1", "9007199254740992", "9223372036854775808", "1e-5", "1.0",
       "123456789012345678901234567890", "\"1\"", "true", "[]", "{}",
@@ -110,13 +110,13 @@ struct CommandDecoderTests {
     #expect(fault(#"{"seq":\#(number)}"#) == .field(.seq))
   }
 
-  @Test("the greatest whole number is read exactly")
+  @Test("the largest integer is read exactly")
   func greatest() throws {
     #expect(try one(#"{"after":9007199254740991}"#).after == CommandDecoder.integerMax)
   }
 
   @Test(
-    "a value of the wrong type is refused by the field's name, and ref is known all the same (P04)",
+    "a value of the wrong type is refused with the field's name, and ref is still read (P04)",
     arguments: [
       (#""type":1"#, CommandFault.Field.type), (#""session":"x""#, .session), (#""id":5"#, .id),
       (#""kind":"x""#, .kind), (#""body":{}"#, .body), (#""payload":[]"#, .payload),
@@ -137,7 +137,7 @@ struct CommandDecoderTests {
     }
   }
 
-  @Test("null means that a field is not there")
+  @Test("null is the same as a missing field")
   func null() throws {
     let command = try one(
       #"{"type":"send","session":null,"after":null,"body":null,"payload":null}"#)

@@ -2,9 +2,9 @@ import Chat
 import Primitives
 import Testing
 
-@Suite("Rates")
+@Suite("Token bucket")
 struct TokenBucketTests {
-  @Test("what has happened already is charged, owed up to a burst, and paid back by time")
+  @Test("charged events become a debt of at most one burst, which time reduces")
   func charging() {
     var now = Instant.zero
     var bucket = TokenBucket(burst: 10, now: now)
@@ -14,7 +14,7 @@ struct TokenBucketTests {
     #expect(wait == 100)
     isCovered = bucket.charge(.max, perSecond: 10, burst: 10, now: now)
     #expect(!isCovered)
-    // A whole burst is owed, and one is taken.
+    // The debt of a whole burst, and one event more.
     wait = bucket.take(perSecond: 10, burst: 10, now: now)
     #expect(wait == 1_100)
     now = now.advanced(byMilliseconds: 1_100)
@@ -22,7 +22,7 @@ struct TokenBucketTests {
     #expect(wait == 0)
   }
 
-  @Test("a burst, then so many a second, and the wait is named")
+  @Test("after a burst, events are allowed at the rate, and the wait is returned")
   func bucket() {
     var now = Instant.zero
     var bucket = TokenBucket(burst: 3, now: now)

@@ -143,7 +143,7 @@ final class Client {
     return received
   }
 
-  /// The types of the received texts.
+  /// The received text messages.
   func texts() -> [String] {
     receive().compactMap { if case .text(let text) = $0 { text } else { nil } }
   }

@@ -75,7 +75,7 @@ final class World {
     return id
   }
 
-  func entry(_ seq: Int64, _ body: String, kind: Kind = .text) -> Entry {
+  func entry(_ seq: Int64, _ body: String, kind: EntryKind = .text) -> Entry {
     Entry(
       seq: seq, id: makeID(), role: .visitor, kind: kind, sender: visitor.id,
       senderName: visitor.name, body: Array(body.utf8), payload: [], at: wall)

@@ -1,5 +1,5 @@
-// Fuzz target: the commands of chirrup.v1. Whatever is accepted lies inside the message, decodes to
-// text that PostgreSQL can store, and reads the same after it was written again.
+// Fuzz target: the commands of chirrup.v1. Accepted tokens lie inside the message, decode to text
+// that PostgreSQL can store, and are unchanged by encoding and decoding again.
 import Chat
 import JSON
 import Primitives
@@ -8,7 +8,7 @@ import Primitives
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   // SAFETY: libFuzzer gives `count` bytes that live for the call.
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
-  // The frame decoder lets nothing else through.
+  // The frame decoder accepts only UTF-8.
   guard String(validating: input, as: UTF8.self) != nil else { return 0 }
   paced(count) { input.withRawSpan { read($0) } }
   return 0
@@ -16,7 +16,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 
 private func read(_ text: RawSpan) {
   var decoder = CommandDecoder()
-  // Every command or fault consumes a byte at least, so a longer loop would be an endless one.
+  // Every command or fault consumes at least one byte.
   for _ in 0...text.byteCount {
     do throws(CommandFault) {
       guard let command = try decoder.next(text) else { return }
@@ -27,7 +27,7 @@ private func read(_ text: RawSpan) {
       decoder.skipLine(text)
     }
   }
-  preconditionFailure("the decoder does not come to an end")
+  preconditionFailure("the decoder does not end")
 }
 
 private func check(_ command: Command, _ text: RawSpan) {
@@ -53,7 +53,7 @@ private func check(_ ref: Reference) {
   precondition(isJSON(bytes), "a ref that cannot be sent back")
 }
 
-/// Decoding, quoting and decoding again gives the same text.
+/// Decoding, quoting and decoding again must give the same text.
 private func checkText(_ token: JSONScanner.Token, _ text: RawSpan) {
   var decoded: [UInt8] = []
   guard (try? JSONText.decode(token, in: text, to: &decoded)) != nil else { return }
@@ -65,10 +65,10 @@ private func checkText(_ token: JSONScanner.Token, _ text: RawSpan) {
     var scanner = JSONScanner()
     guard let again = try? scanner.value(span, depth: 0), again.kind == .string,
       scanner.isAtEnd(span)
-    else { preconditionFailure("a quoted text is no string") }
+    else { preconditionFailure("a quoted text is not a string") }
     var twice: [UInt8] = []
     let isDecoded = (try? JSONText.decode(again, in: span, to: &twice)) != nil
-    precondition(twice == decoded || !isDecoded && decoded.contains(0), "another text comes back")
+    precondition(twice == decoded || !isDecoded && decoded.contains(0), "the text has changed")
   }
 }
 
@@ -76,7 +76,7 @@ private func checkPayload(_ payload: RawSpan) {
   var compact: [UInt8] = []
   guard (try? JSONText.appendCompact(payload, to: &compact)) != nil else { return }
   precondition(!compact.contains { $0 < 0x20 }, "a line feed inside a payload")
-  precondition(isJSON(compact), "a compact payload is no JSON")
+  precondition(isJSON(compact), "a compact payload is not JSON")
   compact.withRawSpan { span in
     var again: [UInt8] = []
     try? JSONText.appendCompact(span, to: &again)

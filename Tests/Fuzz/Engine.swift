@@ -1,9 +1,10 @@
-// Fuzz target: the whole engine, two loops of it, with everything around it made of the input: what
-// several peers say, whole or in pieces, deflated or not; how fast they read; what the store
-// answers and when; and how time goes by.
+// Fuzz target: two loops with their engines. The input determines everything around them: the
+// messages of several peers, whole or fragmented, deflated or not; how fast they read; the store's
+// responses; and the passing of time.
 //
-// Nothing may trap, every byte the engine says must be read by a strict client that agreed to the
-// same windows, nobody may miss or repeat an entry, and at the end nothing is left behind.
+// Nothing may trap, a strict client with the negotiated windows must be able to decode all output,
+// no subscriber may miss an entry or receive one twice, and at the end nothing may be left in
+// memory.
 import Chat
 import Compression
 import Primitives
@@ -25,7 +26,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// The input as a stream of choices; zeros when it has come to its end.
+/// The input as a stream of choices, with zeros after its end.
 struct Script {
   let bytes: [UInt8]
   var offset = 0
@@ -71,7 +72,7 @@ final class World {
     }
   }
 
-  // MARK: What happens
+  // MARK: Actions
 
   func act(_ script: inout Script) {
     let action = script.next()
@@ -87,17 +88,17 @@ final class World {
       send(peer, peer.frame(first, payload))
     case 3, 4, 5:
       guard let peer = peer(script.next()) else { return }
-      let way = script.next()
+      let form = script.next()
       let text = command(action % 12 == 3 ? 0 : script.next(), &script)
-      send(peer, peer.said(text, isDeflated: way & 1 != 0, isCut: way & 2 != 0))
+      send(peer, peer.message(text, isDeflated: form & 1 != 0, isFragmented: form & 2 != 0))
     case 6: commit(script.next())
     case 7: advance(Int64(script.next()) * 200)
-    case 8: peer(script.next())?.appetite = [0, 1, 7, 100, 4_096, .max][script.next() % 6]
+    case 8: peer(script.next())?.readLimit = [0, 1, 7, 100, 4_096, .max][script.next() % 6]
     case 9:
       guard let peer = peer(script.next()) else { return }
       if action & 0x10 == 0 {
         loops[peer.loop].engine.connections.writable(
-          peer.slot.index, now: loops[peer.loop].engine.now)
+          peer.connection.index, now: loops[peer.loop].engine.now)
       } else {
         peer.hasEnded = true
       }
@@ -129,14 +130,14 @@ final class World {
     names += 1
     let loop = choice & 1
     guard
-      let slot = loops[loop].engine.connections.accept(
+      let connection = loops[loop].engine.connections.accept(
         name: Identifier(high: 1, low: names), isEcho: choice & 2 != 0, deflate: agreement,
         now: loops[loop].engine.now)
     else { return }
-    peers.append(Peer(loop: loop, slot: slot, agreement: agreement))
+    peers.append(Peer(loop: loop, connection: connection, agreement: agreement))
   }
 
-  /// Commands as a client would write them, or whatever the input has.
+  /// A command of a client, or bytes of the input.
   private func command(_ choice: Int, _ script: inout Script) -> [UInt8] {
     let session = store.id(script.next())
     let more = script.next()
@@ -166,11 +167,11 @@ final class World {
     return Array(text.utf8)
   }
 
-  /// A driver does not read from who is paused.
+  /// Like the driver, does not read a paused connection.
   private func send(_ peer: Peer, _ bytes: [UInt8]) {
-    guard !loops[peer.loop].engine.connections.isPaused(peer.slot.index) else { return }
+    guard !loops[peer.loop].engine.connections.isPaused(peer.connection.index) else { return }
     var bytes = bytes
-    bytes.withMutableRawSpan { loops[peer.loop].engine.receive(peer.slot.index, &$0) }
+    bytes.withMutableRawSpan { loops[peer.loop].engine.receive(peer.connection.index, &$0) }
   }
 
   private func changeStore(_ choice: Int) {
@@ -205,7 +206,7 @@ final class World {
     }
   }
 
-  // MARK: One iteration of every loop, in the order of the driver
+  // MARK: One iteration of every loop, in the driver's order
 
   func iterate() {
     for index in loops.indices {
@@ -222,10 +223,10 @@ final class World {
       }
       _ = loop.engine.connections.takePauseChanges()
       flush(index)
-      for slot in loop.engine.connections.takeDoomed() { release(index, slot) }
+      for connection in loop.engine.connections.takeDoomed() { release(index, connection) }
       for peer in peers where peer.hasEnded && !peer.isGone && peer.loop == index {
-        loop.engine.connections.peerEnded(peer.slot.index)
-        release(index, peer.slot.index)
+        loop.engine.connections.peerEnded(peer.connection.index)
+        release(index, peer.connection.index)
         _ = loop.engine.connections.takeDoomed()
       }
       check(loop)
@@ -233,9 +234,9 @@ final class World {
   }
 
   private func move(_ index: Int) {
-    for (slot, target) in loops[index].engine.effects.takeDepartures() {
-      guard let departure = loops[index].engine.connections.depart(slot) else { continue }
-      let mover = peers.first { !$0.isGone && $0.loop == index && $0.slot == slot }
+    for (connection, target) in loops[index].engine.effects.takeDepartures() {
+      guard let departure = loops[index].engine.connections.depart(connection) else { continue }
+      let mover = peers.first { !$0.isGone && $0.loop == index && $0.connection == connection }
       guard
         let arrived = loops[target].engine.connections.adopt(
           departure, now: loops[target].engine.now)
@@ -244,7 +245,7 @@ final class World {
         continue
       }
       mover?.loop = target
-      mover?.slot = arrived
+      mover?.connection = arrived
       loops[target].engine.settle(arrived)
     }
   }
@@ -252,74 +253,79 @@ final class World {
   private func flush(_ index: Int) {
     var dirty: [ConnectionIndex] = []
     loops[index].engine.connections.takeDirty(into: &dirty)
-    for slot in dirty {
+    for connection in dirty {
       guard
         let peer = peers.first(where: {
-          !$0.isGone && $0.loop == index && $0.slot.index == slot
+          !$0.isGone && $0.loop == index && $0.connection.index == connection
         })
       else { continue }
       var output: [UInt8] = []
-      loops[index].engine.collect(slot, into: &output)
-      let count = min(peer.appetite, output.count)
-      peer.hear(Array(output[..<count]))
+      loops[index].engine.collect(connection, into: &output)
+      let count = min(peer.readLimit, output.count)
+      peer.receive(Array(output[..<count]))
       if count == output.count {
-        loops[index].engine.connections.flushed(slot, now: loops[index].engine.now)
+        loops[index].engine.connections.flushed(connection, now: loops[index].engine.now)
       } else {
         loops[index].engine.connections.blocked(
-          slot, rest: output[count...], now: loops[index].engine.now)
+          connection, rest: output[count...], now: loops[index].engine.now)
       }
     }
   }
 
-  private func release(_ index: Int, _ slot: ConnectionIndex) {
-    _ = loops[index].engine.release(slot)
-    for peer in peers where peer.loop == index && peer.slot.index == slot {
+  private func release(_ index: Int, _ connection: ConnectionIndex) {
+    _ = loops[index].engine.release(connection)
+    for peer in peers where peer.loop == index && peer.connection.index == connection {
       peer.isGone = true
     }
   }
 
-  // MARK: What must hold
+  // MARK: Invariants
 
-  /// After a sweep nobody who is open has more queued than is allowed.
+  /// After a sweep, no open connection has more waiting output than the limit.
   private func checkQueues(_ loop: Loop) {
-    for slot in loop.engine.connections.indices where loop.engine.connections.isOccupied(slot) {
-      guard loop.engine.connections[slot].phase == .open,
-        loop.engine.connections[slot].purpose == .chat
+    for connection in loop.engine.connections.indices
+    where loop.engine.connections.isOccupied(connection) {
+      guard loop.engine.connections[connection].phase == .open,
+        loop.engine.connections[connection].purpose == .chat
       else { continue }
       precondition(
-        loop.engine.connections[slot].outbox.count <= Limits.outputHardBytes, "a queue too long")
+        loop.engine.connections[connection].outbox.count <= Limits.outputHardBytes,
+        "too much waiting output")
     }
   }
 
   private func check(_ loop: Loop) {
-    for slot in loop.engine.connections.indices where loop.engine.connections.isOccupied(slot) {
-      let subscriptions = loop.engine.connections[slot].subscriptions
+    for connection in loop.engine.connections.indices
+    where loop.engine.connections.isOccupied(connection) {
+      let subscriptions = loop.engine.connections[connection].subscriptions
       precondition(subscriptions.count <= Limits.subscriptions, "too many subscriptions")
       precondition(
-        (0...Limits.inFlight).contains(Int(loop.engine.connections[slot].sends.inFlight)),
-        "sends under way")
-      precondition(loop.engine.connections[slot].held.count <= 65_536, "too much held")
+        (0...Limits.inFlight).contains(Int(loop.engine.connections[connection].sends.inFlight)),
+        "sends in flight")
+      precondition(loop.engine.connections[connection].held.count <= 65_536, "too much held input")
       precondition(
-        loop.engine.connections[slot].hello.count <= Limits.helloBytes, "a hello too long")
+        loop.engine.connections[connection].hello.count <= Limits.helloBytes,
+        "a hello beyond the limit")
       for index in subscriptions.indices {
         let subscription = subscriptions[index]
         let subscriber = loop.engine.sessions[subscription.session].subscribers[
           subscription.subscriber]
         precondition(
-          subscriber.connection == slot && subscriber.subscription == index, "the lists disagree")
+          subscriber.connection == connection && subscriber.subscription == index,
+          "inconsistent lists")
       }
     }
     for index in loop.engine.sessions.indices where loop.engine.sessions.isOccupied(index) {
       precondition(
         loop.engine.sessions[index].log.last == loop.engine.sessions[index].head
-          || loop.engine.sessions[index].phase == .loading, "log and head")
+          || loop.engine.sessions[index].phase == .loading, "a log that does not end at the head")
       precondition(
-        loop.engine.sessions[index].waiting.count <= 16, "more waiting than there are commands")
+        loop.engine.sessions[index].waiting.count <= 16, "too many waiting subscribes")
     }
     precondition(loop.engine.queuedRecords <= Limits.queuedRecords, "too many records")
   }
 
-  /// Everybody leaves, time goes by, and nothing is left.
+  /// All peers leave. After a while nothing may be left.
   func end() {
     store.isUp = true
     commit(0)

@@ -1,5 +1,5 @@
-// The peers and the store around the engine that is fuzzed, see Engine.swift: strict readers, and a
-// database that is three arrays.
+// The surroundings of the fuzzed engine (Engine.swift): peers that decode strictly, and a store
+// with three sessions.
 import Chat
 import Compression
 import Primitives
@@ -7,32 +7,32 @@ import Wire
 
 @testable import Engine
 
-/// The other end of one connection.
+/// The peer of one connection.
 final class Peer {
   var loop: Int
-  var slot: ConnectionID
-  /// It has closed its socket, which the loop notices in its next iteration.
+  var connection: ConnectionID
+  /// It has closed its socket; the loop finds that in its next iteration.
   var hasEnded = false
   var isGone = false
-  /// Bytes it takes of each write.
-  var appetite = Int.max
+  /// Bytes that its socket takes of each write.
+  var readLimit = Int.max
   private let agreement: DeflateAgreement?
   private var decoder: MessageDecoder
   private var inflater: Inflater?
   private var deflater: Deflater?
-  /// The seq that must come next, by session.
+  /// The next seq, by session.
   private var expected: [[UInt8]: Int64] = [:]
 
-  init(loop: Int, slot: ConnectionID, agreement: DeflateAgreement?) {
+  init(loop: Int, connection: ConnectionID, agreement: DeflateAgreement?) {
     self.loop = loop
-    self.slot = slot
+    self.connection = connection
     self.agreement = agreement
     decoder = MessageDecoder(
       role: .client, limits: MessageLimits(messageBytes: 1 << 24, fragments: 1),
       allowsDeflated: agreement != nil)
   }
 
-  /// A masked frame whose first byte may be anything.
+  /// A masked frame with any first byte.
   func frame(_ first: UInt8, _ payload: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     payload.withRawSpan {
@@ -42,7 +42,8 @@ final class Peer {
     return bytes
   }
 
-  func said(_ text: [UInt8], isDeflated: Bool, isCut: Bool) -> [UInt8] {
+  /// A text message. A fragmented one has a ping between its two fragments.
+  func message(_ text: [UInt8], isDeflated: Bool, isFragmented: Bool) -> [UInt8] {
     var payload = text
     if isDeflated, let agreement {
       if deflater == nil {
@@ -55,19 +56,19 @@ final class Peer {
       }
     }
     let rsv1: UInt8 = isDeflated ? 0x40 : 0
-    guard isCut else { return frame(0x81 | rsv1, payload) }
+    guard isFragmented else { return frame(0x81 | rsv1, payload) }
     let middle = payload.count / 2
     return frame(0x01 | rsv1, Array(payload[..<middle])) + frame(0x89, [1, 2])
       + frame(0x80, Array(payload[middle...]))
   }
 
-  func hear(_ bytes: [UInt8]) {
+  func receive(_ bytes: [UInt8]) {
     var bytes = bytes
     bytes.withMutableRawSpan { buffer in
       var offset = 0
       while offset < buffer.byteCount {
         guard let step = try? decoder.next(&buffer, offset: &offset) else {
-          preconditionFailure("the engine breaks RFC 6455")
+          preconditionFailure("the engine violates RFC 6455")
         }
         switch step {
         case .needMoreBytes: return
@@ -89,12 +90,12 @@ final class Peer {
     do throws(InflateFault) {
       try inflater?.inflate(payload, keepsContext: keepsContext, limit: 1 << 24, to: &text)
     } catch {
-      preconditionFailure("the engine breaks RFC 7692: \(error)")
+      preconditionFailure("the engine violates RFC 7692: \(error)")
     }
     text.withRawSpan { take($0) }
   }
 
-  /// Entries come one after the other, each once.
+  /// Checks that every entry is the next one of its session.
   private func take(_ text: RawSpan) {
     guard let type = value(of: #""type":"#, in: text, count: 12), type.first == 0x22,
       let session = value(of: #""session":"#, in: text, count: 38)
@@ -102,7 +103,7 @@ final class Peer {
     if type.starts(with: "\"subscribed".utf8) {
       expected[session] = number(#""from":"#, in: text)
     } else if type.starts(with: "\"message".utf8), let next = expected[session] {
-      precondition(number(#""seq":"#, in: text) == next, "an entry missing or repeated")
+      precondition(number(#""seq":"#, in: text) == next, "a missing or repeated entry")
       expected[session] = next + 1
     } else if type.starts(with: "\"resync".utf8) {
       expected[session] = nil
@@ -112,7 +113,7 @@ final class Peer {
   private func value(of key: StaticString, in text: RawSpan, count: Int) -> [UInt8]? {
     let length = key.utf8CodeUnitCount
     guard text.byteCount >= length + count else { return nil }
-    // Both stand at the front of every event.
+    // Both keys are near the start of every event.
     for offset in 0...min(text.byteCount - length - count, 400)
     where text.extracting(offset..<offset + length).equals(key) {
       var copy: [UInt8] = []
@@ -127,7 +128,7 @@ final class Peer {
     var offset = 0
     while !text.extracting(offset..<offset + key.utf8CodeUnitCount).equals(key) { offset += 1 }
     offset += key.utf8CodeUnitCount
-    precondition(digits.first.map { (0x30...0x39).contains($0) } ?? false, "no number")
+    precondition(digits.first.map { (0x30...0x39).contains($0) } ?? false, "not a number")
     var number: Int64 = 0
     while offset < text.byteCount, (0x30...0x39).contains(text.byte(at: offset)) {
       number = number * 10 + Int64(text.byte(at: offset) - 0x30)
@@ -137,7 +138,7 @@ final class Peer {
   }
 }
 
-/// Three conversations.
+/// A database with three sessions.
 struct Store {
   private var entries: [[Entry]] = [[], [], []]
   private var epochs = [0, 0, 0]
@@ -165,7 +166,7 @@ struct Store {
   }
 
   private mutating func add(
-    _ index: Int, _ id: Identifier, _ sender: Person, _ kind: Kind, _ body: [UInt8],
+    _ index: Int, _ id: Identifier, _ sender: Person, _ kind: EntryKind, _ body: [UInt8],
     _ wall: WallTime
   ) {
     entries[index].append(
@@ -174,7 +175,7 @@ struct Store {
         sender: sender.id, senderName: sender.name, body: body, payload: [], at: wall))
   }
 
-  /// The log goes back, as after a restore, under another epoch.
+  /// The log goes back and gets another epoch, as after a restore.
   mutating func restore(_ number: Int) {
     entries[number % 3].removeLast(min(3, entries[number % 3].count))
     epochs[number % 3] += 1
@@ -217,8 +218,7 @@ struct Store {
     case .conversation(let session, let workspace):
       engine.conversationLoaded(
         session, workspace, isUp ? .success(Array("{}".utf8)) : .failure(.unavailable))
-    case .storeMark: engine.stored(read, isStored: isUp)
-    case .storeAvailability: engine.stored(read, isStored: isUp)
+    case .storeMark, .storeAvailability: engine.stored(read, isStored: isUp)
     }
   }
 
@@ -229,7 +229,7 @@ struct Store {
       status: .waiting, assignee: nil, title: [], marks: [])
   }
 
-  /// What PostgreSQL would say; or, by the input's choice, nothing.
+  /// The outcome of one record, or a failure chosen by the input.
   mutating func commit(
     _ batch: borrowing Batch, _ position: Int, _ choice: Int, _ wall: WallTime
   ) -> Outcome {
@@ -245,7 +245,7 @@ struct Store {
     add(
       index, record.id, record.role == .visitor ? Store.visitors[index] : Store.clerk, record.kind,
       Array(batch.withBody(position) { $0.string }.utf8), wall)
-    // Committed, and the answer lost on the way.
+    // Committed, but the response is lost.
     guard choice % 5 != 3 else { return Outcome(verdict: .unavailable) }
     return Outcome(verdict: .stored, seq: Int64(entries[index].count), at: wall)
   }

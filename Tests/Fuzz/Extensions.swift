@@ -1,5 +1,5 @@
-// Fuzz target: the offers of permessage-deflate. Whatever a client offers, what is agreed is within
-// what was asked for and configured, and the client can read it back.
+// Fuzz target: offers of permessage-deflate. The agreement must be within the offer and the policy,
+// and the client must be able to parse it.
 //
 // The first byte of the input chooses the policy; the rest is fields, separated by line feeds.
 import Primitives
@@ -12,7 +12,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   let policy = DeflatePolicy(
     allowsContext: input[0] & 8 != 0, contextWindowBits: 9 + input[0] & 7 % 7)
-  // The head's reader makes the same replacement where a field is no UTF-8.
+  // `RequestHead` replaces invalid UTF-8 in the same way.
   let fields = input[1...].split(separator: 0x0A, omittingEmptySubsequences: false).map {
     String(decoding: $0, as: UTF8.self)
   }
@@ -26,9 +26,9 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 
 private func check(_ agreement: DeflateAgreement, _ policy: DeflatePolicy, _ fields: [String]) {
   let text = fields.joined(separator: ",")
-  precondition(text.contains("permessage-deflate"), "agreed to what was not offered")
-  precondition((9...15).contains(agreement.serverWindowBits), "a window that zlib has not")
-  precondition((8...15).contains(agreement.clientWindowBits), "a window that does not exist")
+  precondition(text.contains("permessage-deflate"), "an agreement without an offer")
+  precondition((9...15).contains(agreement.serverWindowBits), "a window that zlib does not support")
+  precondition((8...15).contains(agreement.clientWindowBits), "an invalid window")
   if policy.allowsContext {
     precondition(
       agreement.serverForgets || agreement.serverWindowBits <= policy.contextWindowBits,
@@ -37,33 +37,36 @@ private func check(_ agreement: DeflateAgreement, _ policy: DeflatePolicy, _ fie
       agreement.clientForgets || agreement.clientWindowBits <= policy.contextWindowBits,
       "more memory than configured")
   } else {
-    precondition(agreement.serverForgets && agreement.clientForgets, "context against the policy")
+    precondition(agreement.serverForgets && agreement.clientForgets, "a context despite the policy")
   }
   let value = agreement.fieldValue
-  precondition(value.utf8.allSatisfy { $0 > 0x1F && $0 < 0x7F }, "a field of two lines")
+  precondition(value.utf8.allSatisfy { $0 > 0x1F && $0 < 0x7F }, "a field with a control character")
   precondition(
-    !value.contains("client_max") || text.contains("client_max_window_bits"), "not asked for")
+    !value.contains("client_max") || text.contains("client_max_window_bits"),
+    "a parameter that was not offered")
   guard let back = DeflateAgreement(answer: value) else {
-    preconditionFailure("an answer that no client can read")
+    preconditionFailure("an unreadable answer")
   }
-  precondition(back.serverForgets == agreement.serverForgets, "another agreement")
-  precondition(back.clientForgets == agreement.clientForgets, "another agreement")
+  precondition(back.serverForgets == agreement.serverForgets, "a different agreement")
+  precondition(back.clientForgets == agreement.clientForgets, "a different agreement")
   precondition(
-    back.serverWindowBits >= agreement.serverWindowBits, "less than the client was told")
+    back.serverWindowBits >= agreement.serverWindowBits, "a smaller window than announced")
 }
 
-/// An offer behind all others changes nothing where there was an agreement; where there was none it
-/// is taken, unless the list is malformed, which then stays so.
+/// A later offer does not change an agreement. Without an agreement it is accepted, unless the list
+/// is malformed.
 private func checkMore(_ policy: DeflatePolicy, _ fields: [String]) {
   let before = policy.agree(on: fields)
-  let behind = policy.agree(on: fields + ["permessage-deflate"])
-  if let before { precondition(behind == before, "a later offer was preferred") }
-  let inFront = policy.agree(on: ["permessage-deflate; server_max_window_bits=9"] + fields)
-  precondition((behind == nil) == (inFront == nil), "well formed from one side only")
-  if behind == nil { precondition(before == nil, "a good field makes a list malformed") }
+  let after = policy.agree(on: fields + ["permessage-deflate"])
+  if let before { precondition(after == before, "a later offer was preferred") }
+  let first = policy.agree(on: ["permessage-deflate; server_max_window_bits=9"] + fields)
+  precondition((after == nil) == (first == nil), "malformed depending on the order")
+  if after == nil { precondition(before == nil, "a valid field makes a list malformed") }
 }
 
 private func checkAnswer(_ field: String) {
   guard let agreement = DeflateAgreement(answer: field) else { return }
-  precondition(DeflateAgreement(answer: agreement.fieldValue) == agreement, "reads back otherwise")
+  precondition(
+    DeflateAgreement(answer: agreement.fieldValue) == agreement,
+    "a different agreement after parsing")
 }

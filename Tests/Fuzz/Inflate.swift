@@ -1,7 +1,7 @@
-// Fuzz target: inflating what strangers send, and deflating what they say. Output never passes its
-// limit, a fault leaves nothing behind, and whatever is deflated comes back.
+// Fuzz target: inflating and deflating. Output never exceeds its limit, a fault appends nothing,
+// and inflating reverses deflating.
 //
-// The first byte of the input chooses windows, the second how the rest is cut into messages.
+// The first byte of the input chooses windows, the second the size of the messages.
 import Compression
 import Primitives
 
@@ -28,7 +28,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// The limits of a hello and of a message: what is possible below one is the same below the other.
+/// Results below two limits agree.
 private func inflateAll(_ data: [UInt8], _ bits: Int) {
   var inflater = Inflater(windowBits: bits)
   let large = inflate(data, &inflater, keepsContext: false, limit: 65_536)
@@ -36,14 +36,14 @@ private func inflateAll(_ data: [UInt8], _ bits: Int) {
   if case .text(let text) = large {
     precondition(small == (text.count <= 300 ? large : .fault(.tooLong)), "the limit is not exact")
     let exact = inflate(data, &inflater, keepsContext: false, limit: text.count)
-    precondition(exact == large, "exactly the limit must pass")
+    precondition(exact == large, "a text of exactly the limit fails")
   }
   if case .fault(let fault) = small, fault != .tooLong {
-    precondition(large == small, "another fault below another limit")
+    precondition(large == small, "a fault that depends on the limit")
   }
 }
 
-/// A used inflater says the same as a new one, whatever it was used for.
+/// A used inflater gives the same results as a new one.
 private func inflateMessages(_ messages: [[UInt8]], _ bits: Int) {
   var used = Inflater(windowBits: bits)
   var keeping = Inflater(windowBits: bits)
@@ -52,13 +52,14 @@ private func inflateMessages(_ messages: [[UInt8]], _ bits: Int) {
     var fresh = Inflater(windowBits: bits)
     let result = inflate(message, &used, keepsContext: false, limit: 1_000)
     precondition(
-      inflate(message, &fresh, keepsContext: false, limit: 1_000) == result, "the past shows")
+      inflate(message, &fresh, keepsContext: false, limit: 1_000) == result,
+      "an earlier message has an effect")
     if !hasFailed {
       let next = inflate(message, &keeping, keepsContext: true, limit: 1_000)
       if case .fault = next { hasFailed = true }
       if case .text = result, case .fault(let fault) = next {
-        // More history makes more distances right, never fewer, and the same text.
-        preconditionFailure("with context there is \(fault)")
+        // With more history, more distances are valid, never fewer.
+        preconditionFailure("a fault only with context: \(fault)")
       }
     }
   }
@@ -73,7 +74,7 @@ private func inflate(
       try inflater.inflate(span, keepsContext: keepsContext, limit: limit, to: &output)
     }
   } catch {
-    precondition(output == [1, 2, 3], "a fault leaves something behind")
+    precondition(output == [1, 2, 3], "a fault has appended something")
     return .fault(error)
   }
   precondition(output.count <= limit + 3 && output.starts(with: [1, 2, 3]), "above the limit")
@@ -92,7 +93,7 @@ private func roundTrip(_ messages: [[UInt8]], _ bits: Int, memoryLevel: Int) {
         payload.count <= message.count + message.count / 8 + message.count / 64 + 64,
         "longer than a receiver allows")
       let back = inflate(payload, &inflater, keepsContext: keepsContext, limit: message.count)
-      precondition(back == .text(message), "another text comes back")
+      precondition(back == .text(message), "the text has changed")
     }
   }
 }

@@ -1,7 +1,7 @@
-// Fuzz target: the message decoder. Whatever the bytes are and however they are cut, it says the
-// same, and what it says is what RFC 6455 allows.
+// Fuzz target: the message decoder. Its results do not depend on the segments in which bytes
+// arrive, and RFC 6455 allows them.
 //
-// The first two bytes of the input choose the role, the limits and the cuts; the rest is the
+// The first two bytes of the input choose the role, the limits and the segments; the rest is the
 // stream.
 import Primitives
 import Wire
@@ -9,7 +9,7 @@ import Wire
 // SAFETY: libFuzzer calls the target on one thread, which sets it before each input.
 nonisolated(unsafe) private var allowsDeflated = false
 
-private enum Heard: Equatable {
+private enum Received: Equatable {
   case message(Opcode, [UInt8])
   case deflated(Opcode, [UInt8])
   case ping([UInt8])
@@ -29,31 +29,31 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   allowsDeflated = input[0] & 8 != 0
   let stream = Array(input[2...])
 
-  paced(count) { _ = hear([stream], role, limits) }
-  let whole = hear([stream], role, limits)
+  paced(count) { _ = decode([stream], role, limits) }
+  let whole = decode([stream], role, limits)
   check(whole, limits)
   var segments: [[UInt8]] = []
   var random = UInt32(input[1]) &+ 1
   var offset = 0
   while offset < stream.count {
-    // A small generator: the cuts only have to differ.
+    // A small generator suffices.
     random = random &* 1_664_525 &+ 1_013_904_223
     let size = min(Int(random >> 16) % (input[1] & 0x80 == 0 ? 7 : 90) + 1, stream.count - offset)
     segments.append(Array(stream[offset..<offset + size]))
     offset += size
   }
-  precondition(hear(segments, role, limits) == whole, "a cut changed what was heard")
+  precondition(decode(segments, role, limits) == whole, "results depend on the segments")
   if stream.count < 4_096 {
-    precondition(hear(stream.map { [$0] }, role, limits) == whole, "byte by byte is different")
+    precondition(decode(stream.map { [$0] }, role, limits) == whole, "results differ byte by byte")
   }
   return 0
 }
 
-private func hear(
+private func decode(
   _ segments: [[UInt8]], _ role: MessageDecoder.Role, _ limits: MessageLimits
-) -> [Heard] {
+) -> [Received] {
   var decoder = MessageDecoder(role: role, limits: limits, allowsDeflated: allowsDeflated)
-  var heard: [Heard] = []
+  var received: [Received] = []
   for segment in segments {
     var buffer = segment
     buffer.withMutableRawSpan { (span: inout MutableRawSpan) in
@@ -62,26 +62,28 @@ private func hear(
         let before = offset
         do throws(FrameFault) {
           let step = try decoder.next(&span, offset: &offset)
-          precondition(offset >= before && offset <= span.byteCount, "offset out of order")
+          precondition(
+            offset >= before && offset <= span.byteCount,
+            "an offset that decreases or exceeds the end")
           if step == .needMoreBytes {
-            precondition(offset == span.byteCount, "bytes left behind")
+            precondition(offset == span.byteCount, "unread bytes")
             return
           }
-          precondition(!endsStream(heard.last), "yielded behind the end")
-          heard.append(translate(step, decoder, span.bytes))
+          precondition(!endsStream(received.last), "a message after the end")
+          received.append(translate(step, decoder, span.bytes))
         } catch {
-          precondition(!endsStream(heard.last), "a fault behind the end")
-          precondition(decoder.isFinished, "a fault that is not the end")
-          heard.append(.fault(error))
+          precondition(!endsStream(received.last), "a fault after the end")
+          precondition(decoder.isFinished, "a fault without an end")
+          received.append(.fault(error))
         }
       }
     }
   }
-  return heard
+  return received
 }
 
-private func endsStream(_ heard: Heard?) -> Bool {
-  switch heard {
+private func endsStream(_ received: Received?) -> Bool {
+  switch received {
   case .close, .fault: true
   default: false
   }
@@ -89,7 +91,7 @@ private func endsStream(_ heard: Heard?) -> Bool {
 
 private func translate(
   _ step: MessageDecoder.Step, _ decoder: MessageDecoder, _ buffer: RawSpan
-) -> Heard {
+) -> Received {
   func payload(_ location: MessageDecoder.Location) -> [UInt8] {
     var copy: [UInt8] = []
     switch location {
@@ -108,22 +110,22 @@ private func translate(
   }
 }
 
-private func check(_ heard: [Heard], _ limits: MessageLimits) {
-  for item in heard {
+private func check(_ received: [Received], _ limits: MessageLimits) {
+  for item in received {
     switch item {
     case .message(let opcode, let payload):
-      precondition(opcode == .text || opcode == .binary, "a message of another kind")
+      precondition(opcode == .text || opcode == .binary, "an invalid opcode of a message")
       precondition(payload.count <= limits.messageBytes, "a message above the limit")
       precondition(
         opcode == .binary || String(validating: payload, as: UTF8.self) != nil, "text not UTF-8")
     case .deflated(let opcode, let payload):
       precondition(allowsDeflated, "deflated without an agreement")
-      precondition(opcode == .text || opcode == .binary, "a message of another kind")
+      precondition(opcode == .text || opcode == .binary, "an invalid opcode of a message")
       precondition(payload.count <= limits.deflatedBytes, "a deflated message above its limit")
     case .ping(let payload), .pong(let payload):
       precondition(payload.count <= FrameEncoder.controlBytesMax, "a long control frame")
     case .close(let code, let reason):
-      precondition(code?.isReceivable != false, "a close code that may not travel")
+      precondition(code?.isReceivable != false, "a close code that must not be sent")
       precondition(String(validating: reason, as: UTF8.self) != nil, "reason not UTF-8")
       precondition(reason.count <= FrameEncoder.closeReasonBytesMax, "a long reason")
     case .fault(let fault):

@@ -1,11 +1,11 @@
-// Compiled into every target: no input may cost more than a stated time for each KiB of it, so that
-// nobody can make the gateway slow by being cheap himself.
+// Part of every target: a limit on the time for each KiB of input, so that a peer cannot slow the
+// gateway down at a low cost.
 
-/// Microseconds for each KiB: a millisecond, four times that with AddressSanitizer.
+/// Microseconds for each KiB: one millisecond, times four for AddressSanitizer.
 private let microsecondsMax = 4_000
 
-/// Runs `body`, and where it was slow, again: what is slow every time is a finding, what is slow
-/// once was the machine.
+/// Runs `body` up to eight times. It fails if every run is too slow, since the machine may cause a
+/// single slow run.
 func paced(_ byteCount: Int, _ body: () -> Void) {
   let limit = Duration.microseconds(microsecondsMax * (byteCount / 1024 + 1))
   for _ in 0..<8 {

@@ -1,10 +1,10 @@
-// Fuzz target: an administrator's pattern is compiled, and looks through a visitor's text, within
-// the budgets that are named for it, whatever both are.
+// Fuzz target: an administrator's pattern is compiled, and matched against a visitor's text, within
+// their budgets.
 //
 // The input up to the first newline is the pattern, the rest is the text.
 import Automation
 
-/// So few that a match lasts no longer than `paced` allows for the shortest input.
+/// Few enough that a match is within the time limit of the shortest input.
 private let looksMax = 20_000
 
 @c(LLVMFuzzerTestOneInput)
@@ -22,39 +22,40 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var answer: Bool?
   paced(count) { answer = match(pattern, folded) }
   guard let answer else { return 0 }
-  // A group of its own and another branch change nothing about what is found.
+  // A group or another branch must not change the result.
   if let grouped = compile("(?:\(source))"), let again = match(grouped, folded) {
-    precondition(again == answer, "a group finds something else")
+    precondition(again == answer, "a group changes the result")
   }
   if answer, let branched = compile("\u{E000}|(?:\(source))") {
-    precondition(match(branched, folded) != false, "one branch more finds less")
+    precondition(match(branched, folded) != false, "another branch finds less")
   }
   return 0
 }
 
-/// Nil when it is refused.
+/// Nil when the pattern is refused.
 private func compile(_ source: String) -> Pattern? {
-  // A workspace that has something left, and one that has next to nothing.
+  // With the budget of a workspace, and with that of one pattern.
   var small = PatternBudget.onePattern
   let isRefused = attempt(source, &small) == nil
   var budget = PatternBudget.workspace
   let pattern = attempt(source, &budget)
-  precondition((pattern == nil) == isRefused, "what fits into one pattern's budget is compiled")
+  precondition((pattern == nil) == isRefused, "refusal depends on the workspace's budget")
   guard let pattern else { return nil }
   precondition(pattern.stepCount <= PatternBudget.onePattern.steps, "too many steps")
   let spent = PatternBudget.workspace.steps - budget.steps
-  precondition(spent == pattern.stepCount, "steps that nobody paid for")
+  precondition(spent == pattern.stepCount, "uncharged steps")
   return pattern
 }
 
 private func attempt(_ source: String, _ budget: inout PatternBudget) -> Pattern? {
   let before = budget
   defer {
-    // Also of a pattern that is refused.
+    // Holds for refused patterns too.
     precondition(before.visits - budget.visits <= PatternBudget.onePattern.visits, "visits")
     precondition(before.steps - budget.steps <= PatternBudget.onePattern.steps, "steps")
     precondition(before.bytes - budget.bytes <= PatternBudget.onePattern.bytes, "bytes")
-    precondition(budget.visits >= 0 && budget.steps >= 0 && budget.bytes >= 0, "more than there is")
+    precondition(
+      budget.visits >= 0 && budget.steps >= 0 && budget.bytes >= 0, "an overspent budget")
   }
   do throws(PatternFault) {
     return try Pattern(source, within: &budget)
@@ -64,12 +65,12 @@ private func attempt(_ source: String, _ budget: inout PatternBudget) -> Pattern
   }
 }
 
-/// Nil when the looks did not suffice.
+/// Nil when the budget of looks is exhausted.
 private func match(_ pattern: Pattern, _ text: [UInt32]) -> Bool? {
   var looks = looksMax
   let answer = pattern.matches(folded: text, looks: &looks)
-  // They are compared at each character, which looks at every step once, and every part of a set.
+  // The budget is checked once for each character.
   precondition(looks >= -Pattern.looksOfCharacterMax, "looks beyond the budget: \(looks)")
-  if answer == nil { precondition(looks < 0, "given up with looks left") }
+  if answer == nil { precondition(looks < 0, "given up before the budget is exhausted") }
   return answer
 }

@@ -1,5 +1,5 @@
-// Fuzz target: the PROXY header, read in pieces. Whatever comes, it takes no more than it wants,
-// ends within its bound, and says the same however it was cut.
+// Fuzz target: the PROXY header, read in pieces. It ends within its size limit, and its result does
+// not depend on the pieces.
 import Primitives
 import Wire
 
@@ -8,10 +8,10 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   // SAFETY: libFuzzer gives `count` bytes that live for the call.
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   let whole = read(input, step: Int.max)
-  precondition(read(input, step: 1) == whole, "byte by byte is different")
-  precondition(read(input, step: 7) == whole, "in pieces is different")
+  precondition(read(input, step: 1) == whole, "the result differs byte by byte")
+  precondition(read(input, step: 7) == whole, "the result differs in pieces")
   _ = WebOrigin.normalize(String(decoding: input, as: UTF8.self)).map {
-    precondition(WebOrigin.normalize($0) == $0, "an origin of two forms")
+    precondition(WebOrigin.normalize($0) == $0, "an origin with two normal forms")
   }
   return 0
 }
@@ -19,7 +19,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 private enum Outcome: Equatable {
   case more
   case known(ProxyHeader.Source)
-  /// Which fault it is may depend on how much was there to look at.
+  /// The fault may depend on the pieces.
   case refused
 }
 
@@ -29,7 +29,7 @@ private func read(_ input: [UInt8], step: Int) -> Outcome {
     var taken = 0
     while taken < span.byteCount {
       let wanted = header.wantedByteCount
-      precondition(wanted > 0 && wanted <= ProxyHeader.byteCountMax, "an endless header")
+      precondition(wanted > 0 && wanted <= ProxyHeader.byteCountMax, "a header beyond the limit")
       let count = min(wanted, step, span.byteCount - taken)
       do throws(ProxyFault) {
         if let source = try header.receive(span.extracting(taken..<taken + count)) {

@@ -1,5 +1,5 @@
-// Fuzz target: HTTP heads, their targets and the opening handshake. Whatever is accepted has one
-// meaning and can be written into a response or a log without becoming a new line of it.
+// Fuzz target: HTTP heads, request targets and the opening handshake. An accepted head is
+// unambiguous, and its texts contain no line break that could split a response or a log line.
 import Primitives
 import Wire
 
@@ -8,15 +8,15 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   // SAFETY: libFuzzer gives `count` bytes that live for the call.
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
   let found = scan(input, step: max(1, input.count))
-  precondition(scan(input, step: 1) == found, "byte by byte is different")
-  precondition(scan(input, step: 13) == found, "in pieces is different")
+  precondition(scan(input, step: 1) == found, "the result differs byte by byte")
+  precondition(scan(input, step: 13) == found, "the result differs in pieces")
   guard case .success(let end?) = found else { return 0 }
   input.withRawSpan { span in
     let head = span.extracting(0..<end)
     paced(end) { _ = try? RequestHead.parse(head) }
     if let request = try? RequestHead.parse(head) { check(request) }
     if let response = try? ResponseHead.parse(head) {
-      precondition((100...599).contains(response.status), "no status")
+      precondition((100...599).contains(response.status), "an invalid status")
       check(response.fields)
     }
   }
@@ -40,23 +40,24 @@ private func scan(_ input: [UInt8], step: Int) -> Result<Int?, HeadFault> {
 }
 
 private func check(_ request: RequestHead) {
-  precondition(request.path == "*" || request.path.utf8.first == UInt8(ascii: "/"), "no path")
+  precondition(
+    request.path == "*" || request.path.utf8.first == UInt8(ascii: "/"), "an invalid path")
   for segment in request.path.split(separator: "/") {
-    precondition(segment != "." && segment != "..", "a path that climbs")
+    precondition(segment != "." && segment != "..", "a path with dot segments")
   }
-  precondition(isOneLine(request.path), "a path of two lines")
+  precondition(isOneLine(request.path), "a path with a control character")
   precondition((request.contentLength ?? 0) >= 0, "a negative length")
-  precondition(request.minorVersion == 0 || request.minorVersion == 1, "no version")
+  precondition(request.minorVersion == 0 || request.minorVersion == 1, "an invalid version")
   check(request.fields)
   precondition(
     request.minorVersion == 0 || request.fields.values(of: "host").count == 1, "not one host")
-  precondition(request.fields.values(of: "transfer-encoding").isEmpty, "a coded body")
+  precondition(request.fields.values(of: "transfer-encoding").isEmpty, "a transfer coding")
   _ = (request.isKeepAlive, request.query("a"), request.cookie("a"))
   switch Upgrade.evaluate(request, subprotocol: "chirrup.v1") {
   case .accept(let response, _):
     response.withRawSpan { span in
       var scanner = HeadScanner()
-      precondition((try? scanner.scan(span)) == span.byteCount, "a response of two heads")
+      precondition((try? scanner.scan(span)) == span.byteCount, "a response with two heads")
       let head = try? ResponseHead.parse(span)
       precondition(head?.status == 101, "not a 101")
       precondition((3...4).contains(head?.fields.all.count ?? 0), "a field too many")
@@ -69,8 +70,10 @@ private func check(_ request: RequestHead) {
 private func check(_ fields: HeadFields) {
   precondition(fields.all.count <= HeadLimits.fields, "too many fields")
   for field in fields.all {
-    precondition(!field.name.isEmpty && field.name == field.name.lowercased(), "no name")
-    precondition(isOneLine(field.name) && isOneLine(field.value), "a field of two lines")
+    precondition(
+      !field.name.isEmpty && field.name == field.name.lowercased(), "an invalid field name")
+    precondition(
+      isOneLine(field.name) && isOneLine(field.value), "a field with a control character")
     precondition(field.value.utf8.first != UInt8(ascii: " "), "space around a value")
   }
 }

@@ -1,7 +1,7 @@
-// Fuzz target: the record layer of TLS 1.3. The input is a script of records: most are sealed with
-// the right keys and hold what the fuzzer likes, of any type and with any padding, so that it comes
-// behind the encryption; some are raw. They arrive in pieces of any size, and what is heard must be
-// what was sent.
+// Fuzz target: the record layer of TLS 1.3. The input is a script of records. Most are sealed with
+// the right keys and have any content, type and padding, so that fuzzing reaches the code after
+// decryption; some are raw. They arrive in pieces of any size. The received content must be what
+// was sent.
 import Primitives
 
 @testable import OpenSSL
@@ -26,19 +26,19 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
       stream += content
       continue
     }
-    // A type, its content, and as much padding as the kind says.
+    // The content, its type, and padding.
     let type = kind & 31
     var inner = content + [type]
     inner += [UInt8](repeating: 0, count: Int(kind >> 5) * 40)
     append(inner, &traffic, aead, to: &stream)
-    // The type is the last byte that is not zero, whoever put it there.
+    // The type is the last byte that is not zero, which may be one of the content.
     while inner.last == 0 { inner.removeLast() }
     let last = inner.popLast()
     if last == 23 { expected += inner }
     if last == 22, inner.count == 5, inner[0] == 24 { traffic.update(.aes128) }
   }
-  let heard = receive(stream, piece, receiver, aead)
-  precondition(expected.starts(with: heard), "something was heard that nobody said")
+  let received = receive(stream, piece, receiver, aead)
+  precondition(expected.starts(with: received), "received content that was not sent")
   return 0
 }
 
@@ -65,11 +65,11 @@ private func receive(
   _ stream: [UInt8], _ piece: Int, _ receiver: TLSRecords, _ aead: TLSAEAD
 ) -> [UInt8] {
   var buffer = [UInt8](repeating: 0, count: TLSSession.bufferBytesMin)
-  var heard: [UInt8] = []
+  var received: [UInt8] = []
   var output: [UInt8] = []
   for start in stride(from: 0, to: stream.count, by: piece) {
     let end = min(stream.count, start + piece)
-    // SAFETY: the buffer outlives the calls, and what is held and the piece fit into it.
+    // SAFETY: the buffer outlives the calls, and has room for the held bytes and the piece.
     let fill = unsafe buffer.withUnsafeMutableBytes { unsafe receiver.prepare($0) }
     buffer.replaceSubrange(fill..<(fill + end - start), with: stream[start..<end])
     var cursor = TLSCursor(next: 0, end: fill + end - start)
@@ -79,10 +79,10 @@ private func receive(
       }
       guard case .plain(let range) = step else {
         if step == .needMoreBytes { break }
-        return heard
+        return received
       }
-      heard += buffer[range]
+      received += buffer[range]
     }
   }
-  return heard
+  return received
 }

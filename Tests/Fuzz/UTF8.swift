@@ -9,7 +9,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let expected = String(validating: text, as: UTF8.self) != nil
   text.withRawSpan { span in
     precondition(UTF8Validator.isValid(span) == expected, "the two validators disagree")
-    // Byte by byte, and cut at every place: the same answer.
+    // Byte by byte, and cut at 16 offsets.
     var stepwise = UTF8Validator()
     var accepted = 0
     while accepted < span.byteCount, stepwise.accept(span, in: accepted..<accepted + 1) {
@@ -29,12 +29,12 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// Whether some continuation makes the text valid: what was accepted must never be a dead end.
+/// Whether some continuation makes the text valid, as for all accepted text.
 private func canBeCompleted(_ text: [UInt8]) -> Bool {
   for first: UInt8 in [0x80, 0x90, 0xA0] {
     for more in 0...3 {
       let tail = more == 0 ? [] : [first] + [UInt8](repeating: 0x80, count: more - 1)
-      // Only the last character can be unfinished.
+      // Only the last character can be incomplete.
       let end = text.suffix(3).drop { $0 & 0xC0 == 0x80 }
       if String(validating: end + tail, as: UTF8.self) != nil { return true }
     }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Fuzzes the parsers that read what strangers send, each for SECONDS, with AddressSanitizer and in release mode:
-# in Swift a trap is a crash, so every unchecked sum or index on a peer's data would end the whole gateway.
+# Fuzzes the parsers of untrusted input, each for SECONDS, with AddressSanitizer and in release mode. In Swift a trap ends
+# the process, so an unchecked sum or index on a peer's data could end the whole gateway.
 #
 #     Tests/Fuzz/fuzz.sh SECONDS [TARGET…]
 #
-# A target is a file of this folder without its extension; without any, all of them run. New inputs are kept
-# under .build/fuzz; the small corpora beside this file only give each run a start. The exit status is not
-# zero when a target crashed; the input that did it is named last and stays in .build/fuzz.
+# A target is a file of this folder without its extension; by default all run. New inputs are kept in .build/fuzz; the
+# small corpora beside this file are only starting points. The exit status is not zero when a target crashed. Its log
+# names the input, which stays in .build/fuzz.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -17,9 +17,9 @@ targets=("$@")
   targets=(UTF8 MessageDecoder RequestHead ProxyHeader Extensions Inflate Command Engine TLSRecords TLSHello
     Pattern)
 
-# Without this a crash starts Swift's backtracer, which hangs under libFuzzer.
+# Swift's backtracer hangs under libFuzzer.
 export SWIFT_BACKTRACE=enable=no
-# The Swift runtime keeps its metadata for ever; that is no leak.
+# The Swift runtime never frees its metadata.
 export ASAN_OPTIONS=detect_leaks=0
 
 build=.build/fuzz
@@ -31,10 +31,10 @@ flags=(
   -enable-upcoming-feature MemberImportVisibility
 )
 
-# The modules are compiled here and not by SwiftPM, so that the parsers themselves are instrumented.
-# Testable, so that the target of the engine can look at its state.
+# The modules are compiled here and not by SwiftPM, so that they are instrumented, and with testing enabled, so that the
+# target Engine can check the engine's state.
 modules=(Primitives JSON Wire Chat Compression Engine OpenSSL Automation)
-# Of the automation only the patterns, which need nothing else.
+# Automation without its dependencies: only the patterns.
 sources_of() {
   case $1 in
   Automation) printf "Sources/Automation/%s.swift\n" Folding Pattern PatternBudget PatternParser ScalarSet ;;
@@ -48,7 +48,7 @@ done
 
 objects=("${modules[@]/%/.o}")
 objects=("${objects[@]/#/$build/}")
-# Each target takes one core for its time, so as many run at once as there are cores.
+# Each target uses one core.
 run_target() {
   local target=$1
   mkdir -p "$build/corpus/$target" "Tests/Fuzz/corpus/$target"

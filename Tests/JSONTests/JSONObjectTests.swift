@@ -15,7 +15,7 @@ import Testing
     #expect(throws: JSONObject.Fault.self) { try object(text) }
   }
 
-  @Test("bytes that are not UTF-8 are refused, wherever they stand")
+  @Test("invalid UTF-8 is refused anywhere in the text")
   func encoding() {
     for bytes: [UInt8] in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80]] {
       let text = Array("{\"a\":\"".utf8) + bytes + Array("\"}".utf8)
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("depth and number of members are bounded")
+  @Test("depth and number of members are limited")
   func bounds() throws {
     for opening in ["[", "{\"a\":"] {
       let text = "{\"a\":" + String(repeating: opening, count: 30_000)

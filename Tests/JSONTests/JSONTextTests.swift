@@ -24,13 +24,13 @@ private func quote(_ text: String) -> String {
 
 @Suite("Strings of JSON (RFC 8259 §7)")
 struct JSONTextTests {
-  @Test("escapes are decoded, surrogate pairs joined")
+  @Test("escapes and surrogate pairs are decoded")
   func escapes() {
     #expect(decode(#""a\n\t\r\b\f\/\\\"é""#) == .success("a\n\t\r\u{8}\u{C}/\\\"é"))
     #expect(decode(#""\u0e01\u00e9\ud83d\ude00""#) == .success("กé😀"))
   }
 
-  @Test("a quote, an escape or a control character is found wherever it stands in a word")
+  @Test("a quote, a backslash or a control character is found at every offset")
   func everyPlace() {
     for count in 0..<40 {
       let text = String(repeating: "é", count: count / 2) + String(repeating: "a", count: count % 2)
@@ -44,7 +44,7 @@ struct JSONTextTests {
     }
   }
 
-  @Test("U+0000 and lone surrogates are refused (faults P07)")
+  @Test("U+0000 and unpaired surrogates are refused (faults P07)")
   func refused() {
     #expect(decode(#""a\u0000""#) == .failure(.null))
     #expect(decode(#""\ud800""#) == .failure(.loneSurrogate))
@@ -63,7 +63,7 @@ struct JSONTextTests {
     #expect(decode(quote(text)) == .success(text))
   }
 
-  @Test("every byte is found special or plain at every place of a word, beside letters of 8 bits")
+  @Test("every byte is classified correctly at every offset, also beside non-ASCII bytes")
   func places() {
     for byte in UInt8.min...UInt8.max {
       for place in 0..<19 {
@@ -80,7 +80,7 @@ struct JSONTextTests {
     }
   }
 
-  @Test("a payload is copied without the space between its tokens, and so without line feeds")
+  @Test("a payload is copied without white space between its tokens")
   func compact() throws {
     let payload = Array("{ \"a b\" : [ 1 ,\n 2 ] , \"c\":\"\\u0041 \\\" x\" }".utf8)
     var output: [UInt8] = []

@@ -4,7 +4,7 @@ import Primitives
 import Testing
 
 @Suite struct JSONWritingTests {
-  @Test("what is written is what a parser reads")
+  @Test("a parser reads the written values")
   func roundTrip() throws {
     let text = "\"\\/\u{1}\n\t\u{7F}é漢😀</script>\u{2028}"
     let json = [UInt8].object { json in

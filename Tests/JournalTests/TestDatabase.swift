@@ -162,7 +162,7 @@ extension Batch {
   @discardableResult
   mutating func add(
     _ session: Identifier, id: Identifier = freshIdentifier(), role: Role = .visitor,
-    kind: Kind = .text, sender: Identifier? = nil, name: String = "", body: [UInt8],
+    kind: EntryKind = .text, sender: Identifier? = nil, name: String = "", body: [UInt8],
     payload: String = ""
   ) -> Identifier {
     let origin = Origin(loop: 0, index: 0, generation: 0, isRequest: false, ref: .none)
@@ -182,7 +182,7 @@ extension Batch {
   @discardableResult
   mutating func add(
     _ session: Identifier, _ text: String, id: Identifier = freshIdentifier(),
-    role: Role = .visitor, kind: Kind = .text
+    role: Role = .visitor, kind: EntryKind = .text
   ) -> Identifier {
     add(session, id: id, role: role, kind: kind, body: Array(text.utf8))
   }

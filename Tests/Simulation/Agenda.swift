@@ -20,7 +20,7 @@ final class Agenda {
   private(set) var microseconds: Int64 = 0
   private(set) var steps = 0
 
-  /// The engines' time at the start. Zero has a meaning of its own in them.
+  /// The engines' time at the start. Zero has a special meaning in them.
   private static let origin: Int64 = 1_000_000_000
 
   var now: Instant { Instant(nanoseconds: Agenda.origin + microseconds * 1000) }

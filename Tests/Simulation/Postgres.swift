@@ -154,7 +154,7 @@ final class SimulatedPostgres {
   }
 
   /// A transaction of the REST API: a new status and an event.
-  func changeState(_ session: Identifier, _ status: Status, by person: Person?) {
+  func changeState(_ session: Identifier, _ status: SessionStatus, by person: Person?) {
     guard sessions[session] != nil else { return }
     sessions[session]?.snapshot.status = status
     sessions[session]?.snapshot.assignee = person
@@ -183,7 +183,7 @@ struct AppendItem {
   var session: Identifier
   var id: Identifier
   var role: Role
-  var kind: Kind
+  var kind: EntryKind
   var sender: Identifier?
   var senderName: [UInt8]
   var body: [UInt8]

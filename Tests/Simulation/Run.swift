@@ -108,7 +108,7 @@ final class Run {
   }
 
   /// An operator claims or closes a conversation over REST.
-  func postgresChange(_ session: Identifier, _ status: Status, by client: Client) {
+  func postgresChange(_ session: Identifier, _ status: SessionStatus, by client: Client) {
     guard postgres.isUp else { return }
     let person = Person(
       role: .operator_, id: Identifier(high: 0xC, low: UInt64(client.number)),

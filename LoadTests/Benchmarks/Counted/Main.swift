@@ -1,10 +1,10 @@
-/// `chirrup-bench`: runs workloads so that something else can count what they cost, see
+/// `chirrup-bench`: runs workloads for counting under valgrind, see
 /// LoadTests/Costs/instructions.py.
 import Foundation
 import Synchronization
 import Workloads
 
-/// Where one count ends and the next begins: valgrind looks for this name.
+/// The boundary between two counts. valgrind dumps its counts at calls of this function.
 @inline(never)
 func countingMark() { marks.add(1, ordering: .relaxed) }
 let marks = Atomic(0)
@@ -14,12 +14,11 @@ let help = """
          chirrup-bench time [NAME…]
          chirrup-bench count OPERATIONS [NAME…]
 
-  `list` prints the workloads, and what one operation of each is. `time` prints the nanoseconds
-  of an operation, the median of 21 rounds and the quickest: figures of this machine at this
-  moment, and only good for comparison with others of the same machine and moment. `count`
-  carries out so many operations of each workload, and then twice as many, with a call of
-  `countingMark` before, between and behind them: the difference is what these operations cost,
-  without what a run costs.
+  `list` prints the workloads and their operations. `time` prints the nanoseconds of an
+  operation, the median of 21 rounds and the least; they are comparable only with others of the
+  same machine and moment. `count` performs OPERATIONS operations of each workload and then
+  twice as many, and calls `countingMark` before, between and after them. The difference of the
+  two counts is the cost of the operations without the cost of a run.
   """
 
 func fail(_ message: String) -> Never {
@@ -27,8 +26,8 @@ func fail(_ message: String) -> Never {
   exit(2)
 }
 
-/// Nanoseconds of an operation: each round lasts some milliseconds, so that the clock's own cost
-/// does not matter.
+/// Prints the nanoseconds of an operation. Each round lasts some milliseconds, so that the cost of
+/// the clock is negligible.
 func time(_ work: Work) {
   let running = work.begin()
   let clock = ContinuousClock()
@@ -42,10 +41,10 @@ func time(_ work: Work) {
 
 func rounded(_ value: Double) -> Double { (value * 10).rounded() / 10 }
 
-/// Those that are named, or all.
+/// The named workloads, by default all.
 func chosen(_ names: ArraySlice<String>) -> [Work] {
   for name in names where !Work.all.contains(where: { $0.name == name }) {
-    fail("there is no workload \(name); `chirrup-bench list` names them")
+    fail("unknown workload \(name); see `chirrup-bench list`")
   }
   return Work.all.filter { names.isEmpty || names.contains($0.name) }
 }

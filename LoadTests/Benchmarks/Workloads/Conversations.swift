@@ -3,16 +3,16 @@ import Engine
 import Primitives
 import Wire
 
-/// Whole messages through the engine, with everything but sockets and the database.
+/// The path of messages through the engine, without sockets and database.
 extension Work {
   static let conversations = [
-    Work("engine-echo-20", "20 bytes in and out again, 16 in the buffer", step: 16) {
+    Work("engine-echo-20", "20 bytes received and sent back, 16 in the buffer", step: 16) {
       Echoing(byteCount: 20)
     },
-    Work("engine-echo-512", "512 bytes in and out again, 16 in the buffer", step: 16) {
+    Work("engine-echo-512", "512 bytes received and sent back, 16 in the buffer", step: 16) {
       Echoing(byteCount: 512)
     },
-    Work("engine-chat", "a `send` in, committed, an `ack` and two messages out") {
+    Work("engine-chat", "a `send` received and committed, an `ack` and two messages sent") {
       Conversing(subscribers: 2, pending: 1)
     },
     Work("engine-fan-out", "a committed message to each of 100 subscribers, 8 at once", step: 8) {
@@ -21,7 +21,7 @@ extension Work {
   ]
 }
 
-/// An engine with a loop's way of using it, and no sockets.
+/// An engine, driven like by a loop but without sockets.
 struct Driver: ~Copyable {
   var engine = Engine(
     loop: 0, loopCount: 1,
@@ -35,29 +35,29 @@ struct Driver: ~Copyable {
   mutating func accept(isEcho: Bool) -> ConnectionIndex {
     lastID += 1
     let name = Identifier(high: 9, low: lastID)
-    guard let slot = engine.connections.accept(name: name, isEcho: isEcho, now: engine.now) else {
+    guard let id = engine.connections.accept(name: name, isEcho: isEcho, now: engine.now) else {
       preconditionFailure("the workload's engine has room")
     }
-    return slot.index
+    return id.index
   }
 
-  /// What a loop does with the sockets that are to be written; returns the bytes written.
+  /// Collects the output of all dirty connections. Returns the number of bytes.
   mutating func flush() -> Int {
     var written = 0
     engine.settleSessions()
     engine.connections.takeDirty(into: &dirty)
-    for slot in dirty {
+    for connection in dirty {
       output.removeAll(keepingCapacity: true)
-      engine.collect(slot, into: &output)
+      engine.collect(connection, into: &output)
       written += output.count
-      engine.connections.flushed(slot, now: engine.now)
+      engine.connections.flushed(connection, now: engine.now)
     }
     return written
   }
 
-  mutating func say(_ slot: ConnectionIndex, _ text: String) {
+  mutating func send(_ connection: ConnectionIndex, _ text: String) {
     var bytes = Driver.frame(text)
-    bytes.withMutableRawSpan { engine.receive(slot, &$0) }
+    bytes.withMutableRawSpan { engine.receive(connection, &$0) }
   }
 
   static func frame(_ text: String) -> [UInt8] {
@@ -72,11 +72,11 @@ struct Driver: ~Copyable {
 struct Echoing: Workload, ~Copyable {
   private var driver = Driver()
   private var buffer: [UInt8] = []
-  private let slot: ConnectionIndex
+  private let connection: ConnectionIndex
   private let answerBytes: Int
 
   init(byteCount: Int) {
-    slot = driver.accept(isEcho: true)
+    connection = driver.accept(isEcho: true)
     answerBytes = 16 * (FrameEncoder.headerByteCount(payloadByteCount: byteCount) + byteCount)
     let payload = [UInt8](repeating: 7, count: byteCount)
     for _ in 0..<16 {
@@ -88,17 +88,17 @@ struct Echoing: Workload, ~Copyable {
 
   mutating func run(_ count: Int) {
     for _ in 0..<count / 16 {
-      buffer.withMutableRawSpan { driver.engine.receive(slot, &$0) }
+      buffer.withMutableRawSpan { driver.engine.receive(connection, &$0) }
       let written = driver.flush()
-      precondition(written == answerBytes, "an echo is not what came")
+      precondition(written == answerBytes, "an echo of the wrong size")
     }
   }
 }
 
-/// One session whose subscribers send in turn; what they send is committed at once.
+/// One session whose subscribers send in turn. Each message is committed at once.
 struct Conversing: Workload, ~Copyable {
   private var driver = Driver()
-  private var slots: [ConnectionIndex] = []
+  private var connections: [ConnectionIndex] = []
   private var command: [UInt8]
   private var batch = Batch()
   private var outcomes: [Outcome] = []
@@ -114,10 +114,10 @@ struct Conversing: Workload, ~Copyable {
       id: sampleSession, workspace: workspace, visitor: nil, epoch: Array("e".utf8), head: 0,
       status: .active, assignee: nil, title: [], marks: [])
     for number in 0..<subscribers {
-      let slot = driver.accept(isEcho: false)
-      slots.append(slot)
-      driver.say(
-        slot, #"{"type":"hello","token":"t","subscribe":[{"session":"\#(sampleSession)"}]}"#)
+      let connection = driver.accept(isEcho: false)
+      connections.append(connection)
+      driver.send(
+        connection, #"{"type":"hello","token":"t","subscribe":[{"session":"\#(sampleSession)"}]}"#)
       for verification in driver.engine.effects.takeVerifications() {
         let person = Person(
           role: .operator_, id: Identifier(high: 2, low: UInt64(number)),
@@ -136,8 +136,7 @@ struct Conversing: Workload, ~Copyable {
     }
   }
 
-  /// A frame's payload is masked, so the id in it is changed in its masked form: two digits at its
-  /// end, which differ from one message to the next.
+  /// Changes the last digit of the id in the masked payload, so that it differs between messages.
   private mutating func makeNewID() {
     turn &+= 1
     let place = command.count - 1 - sampleBody.utf8.count - #"","body":""#.utf8.count - 2
@@ -150,23 +149,24 @@ struct Conversing: Workload, ~Copyable {
       commit()
       let written = driver.flush()
       precondition(
-        written > pending * slots.count * sampleBody.utf8.count, "not everybody was told")
+        written > pending * connections.count * sampleBody.utf8.count, "a subscriber got no message"
+      )
     }
   }
 
   private mutating func send() {
-    let slot = slots[turn % slots.count]
+    let connection = connections[turn % connections.count]
     makeNewID()
-    // Nobody may send faster than the protocol allows.
+    // Stays within the rate limit.
     driver.engine.now = driver.engine.now.advanced(byMilliseconds: 50)
-    // Receiving unmasks in place, so it is a copy that is received.
+    // The engine unmasks in place, so it receives a copy.
     received.removeAll(keepingCapacity: true)
     received.append(contentsOf: command)
-    received.withMutableRawSpan { driver.engine.receive(slot, &$0) }
+    received.withMutableRawSpan { driver.engine.receive(connection, &$0) }
   }
   private var received: [UInt8] = []
 
-  /// As PostgreSQL would.
+  /// Commits all batches in place of PostgreSQL.
   private mutating func commit() {
     while driver.engine.hasBatch {
       driver.engine.submitBatch { swap(&batch, &$0) }

@@ -1,13 +1,13 @@
 import Primitives
 import Wire
 
-/// Frames as they come and go: decoding, unmasking, checking text, encoding.
+/// Frames: decoding, unmasking, validating text, encoding.
 extension Work {
   static let frames = [
     Work("decode-20", "a masked binary frame of 20 bytes, 16 in the buffer", step: 16) {
       Decoding(.binary, byteCount: 20)
     },
-    Work("decode-text-128", "a masked text frame of 128 bytes, checked", step: 16) {
+    Work("decode-text-128", "a masked text frame of 128 bytes, validated", step: 16) {
       Decoding(.text, byteCount: 128)
     },
     Work("decode-512", "a masked binary frame of 512 bytes", step: 16) {
@@ -16,13 +16,13 @@ extension Work {
     Work("decode-4096", "a masked binary frame of 4 KiB: mostly unmasking", step: 16) {
       Decoding(.binary, byteCount: 4096)
     },
-    Work("utf8-ascii-4096", "4 KiB of ASCII checked") { Validating("The quick brown fox. ") },
-    Work("utf8-mixed-4096", "4 KiB in three scripts checked") { Validating("Grüße, мир, 世界 ") },
+    Work("utf8-ascii-4096", "4 KiB of ASCII validated") { Validating("The quick brown fox. ") },
+    Work("utf8-mixed-4096", "4 KiB in three scripts validated") { Validating("Grüße, мир, 世界 ") },
     Work("encode-frame-128", "a frame of 128 bytes appended") { FrameEncoding(byteCount: 128) },
   ]
 }
 
-/// Sixteen frames in one buffer, as a peer sends them that does not wait for each answer.
+/// Sixteen frames in one buffer, as from a peer that does not wait for answers.
 struct Decoding: Workload, ~Copyable {
   private var decoder = MessageDecoder(
     role: .server, limits: MessageLimits(messageBytes: 65_536, fragments: 128))
@@ -34,8 +34,8 @@ struct Decoding: Workload, ~Copyable {
     let payload = [UInt8](repeating: UInt8(ascii: "a"), count: byteCount)
     for _ in 0..<16 {
       payload.withRawSpan {
-        // Every second time the payload is masked by being unmasked; with this key that is ASCII
-        // as well.
+        // Decoding unmasks in place, so every second run masks the payload again. With this key
+        // that is ASCII too.
         FrameEncoder.appendMaskedFrame(opcode, payload: $0, maskKey: 0x0102_0304, to: &buffer)
       }
     }
@@ -49,7 +49,7 @@ struct Decoding: Workload, ~Copyable {
         while offset < bytes.byteCount {
           guard let step = try? decoder.next(&bytes, offset: &offset),
             case .message(_, .inPlace(let range)) = step
-          else { preconditionFailure("the workload's frames are whole and right") }
+          else { preconditionFailure("the workload's frames are valid") }
           seen += range.count
         }
       }
@@ -61,7 +61,7 @@ struct Decoding: Workload, ~Copyable {
 struct Validating: Workload, ~Copyable {
   private var bytes: [UInt8] = []
 
-  /// As many of these words as fit into 4 KiB, and ASCII behind them.
+  /// Fills 4 KiB with these words, and the rest with ASCII.
   init(_ words: String) {
     while bytes.count + words.utf8.count <= 4096 { bytes.append(contentsOf: words.utf8) }
     while bytes.count < 4096 { bytes.append(UInt8(ascii: ".")) }
@@ -70,7 +70,7 @@ struct Validating: Workload, ~Copyable {
   mutating func run(_ count: Int) {
     var valid = 0
     for turn in 0..<count {
-      // Another text each time: else the compiler would look at one once.
+      // The text changes, since the optimizer would validate the same one only once.
       bytes[4095] = turn & 1 == 0 ? UInt8(ascii: ".") : UInt8(ascii: "!")
       if bytes.withRawSpan({ UTF8Validator.isValid($0) }) { valid += 1 }
     }

@@ -1,10 +1,10 @@
 import Primitives
 import Wire
 
-/// From HTTP to WebSocket, up to the 101 (what admits the client is not in it).
+/// The opening handshake up to the 101, without admission.
 extension Work {
   static let handshakes = [
-    Work("upgrade", "a browser's opening handshake read and answered") { Upgrading() }
+    Work("upgrade", "a browser's opening handshake parsed and answered") { Upgrading() }
   ]
 }
 
@@ -42,6 +42,6 @@ struct Upgrading: Workload, ~Copyable {
         accepted += 1
       }
     }
-    precondition(accepted == count, "the workload's handshake is right")
+    precondition(accepted == count, "the workload's handshake is valid")
   }
 }

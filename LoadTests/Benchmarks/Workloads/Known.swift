@@ -1,11 +1,11 @@
-/// Workloads whose cost is known beforehand: the table holds these, so that a counter that counts
-/// nothing, or something else, is found out.
+/// Workloads with a known number of allocations, retains and releases. They show a counter that
+/// does not count, or counts something else.
 extension Work {
   static let known = [
-    Work("known-allocation", "an array made and given up: one allocation, one release") {
+    Work("known-allocation", "an array allocated and freed: one allocation, one release") {
       KnownAllocation()
     },
-    Work("known-retain", "an object given to another owner: two retains, two releases") {
+    Work("known-retain", "a reference replaced by another: two retains, two releases") {
       KnownRetain()
     },
   ]
@@ -33,7 +33,7 @@ struct KnownRetain: Workload, ~Copyable {
     for turn in 0..<count { keep(turn & 1 == 0 ? first : second) }
   }
 
-  /// Not to be seen through: else only the last exchange would be left.
+  /// Not inlined, since the optimizer would keep only the last call.
   @inline(never)
   private mutating func keep(_ new: Owned) { kept = new }
 }

@@ -2,12 +2,12 @@ import Chat
 import JSON
 import Primitives
 
-/// Commands and events: JSON in and out.
+/// Commands and events: decoding and encoding JSON.
 extension Work {
   static let texts = [
-    Work("command-send", "a `send` of 128 bytes read, its body decoded") { CommandReading() },
-    Work("event-message", "a `message` of 128 bytes written") { EventWriting() },
-    Work("event-ack", "an `ack` written") { AckWriting() },
+    Work("command-send", "a `send` of 128 bytes and its body decoded") { CommandReading() },
+    Work("event-message", "a `message` of 128 bytes encoded") { EventWriting() },
+    Work("event-ack", "an `ack` encoded") { AckWriting() },
   ]
 }
 
@@ -29,7 +29,7 @@ struct CommandReading: Workload, ~Copyable {
         body.removeAll(keepingCapacity: true)
         guard let command = try? decoder.next(span), let token = command.body,
           (try? JSONText.decode(token, in: span, to: &body)) != nil, body.count == 128
-        else { preconditionFailure("the workload's command is right") }
+        else { preconditionFailure("the workload's command is valid") }
       }
     }
   }

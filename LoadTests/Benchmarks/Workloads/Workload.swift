@@ -1,22 +1,23 @@
-/// Pieces of the hot path, each to be repeated as often as one likes: `chirrup-bench` counts their
-/// instructions under valgrind, and the package beside it their time.
+/// A part of the hot path, repeated for measurement: `chirrup-bench` counts its instructions under
+/// valgrind or measures its time.
 ///
-/// A workload makes everything it needs when it begins, and has warmed up before it is counted; its
-/// state is a value, as in the gateway, so that nothing is paid here that is not paid there.
+/// A workload allocates everything in its initializer and is warmed up before it is counted. Its
+/// state is a value, as in the gateway, so that its costs are the same.
 protocol Workload: ~Copyable {
-  /// Carries out `count` operations, a multiple of `Work.step`.
+  /// Performs `count` operations, a multiple of `Work.step`.
   mutating func run(_ count: Int)
 }
 
+/// A workload by name.
 public struct Work: Sendable {
   public let name: String
-  /// What one operation is.
+  /// A description of one operation.
   public let operation: String
-  /// Operations come in such portions.
+  /// The number of operations in one call of the measured code.
   public let step: Int
   private let start: @Sendable () -> Running
 
-  /// A workload that has begun and is warm.
+  /// Creates the workload and warms it up.
   public func begin() -> Running {
     let running = start()
     running.run(1024 / step * step)
@@ -35,6 +36,7 @@ public struct Work: Sendable {
   public static let all = known + frames + texts + conversations + handshakes
 }
 
+/// A workload that is ready to run.
 public class Running {
   public func run(_ count: Int) {}
 }

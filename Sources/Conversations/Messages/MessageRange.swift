@@ -101,7 +101,7 @@ private func entry(_ rows: Rows, _ row: Int) -> Entry? {
   return Entry(
     // Rows of older systems may have other kinds and roles.
     seq: seq, id: id, role: role.withRawSpan { Role(text: $0) } ?? .system,
-    kind: kind.withRawSpan { Kind(text: $0) } ?? .text, sender: rows.uuid(row, 6),
+    kind: kind.withRawSpan { EntryKind(text: $0) } ?? .text, sender: rows.uuid(row, 6),
     senderName: rows.bytes(row, 7) ?? [], body: rows.bytes(row, 8) ?? [],
     payload: rows.bytes(row, 9) ?? [], at: at)
 }

@@ -4,7 +4,7 @@ import Primitives
 /// One connection's position in one session's log.
 ///
 /// The only rule that sends: if the entry `next` is available, in memory or from the database, it
-/// is sent and `next` is incremented. So nothing that a subscriber missed is ever behind `next`.
+/// is sent and `next` is incremented. So no entry can be skipped.
 struct Subscription {
   let session: SessionIndex
   /// In the session's list of subscribers.

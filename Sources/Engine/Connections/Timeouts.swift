@@ -100,10 +100,10 @@ extension ConnectionTable {
     {
       return .zero
     }
-    let heard = self[connection].timing.lastReceivedAt
+    let lastReceivedAt = self[connection].timing.lastReceivedAt
     let ping =
-      self[connection].timing.pingedAt <= heard
-      ? heard.advanced(byMilliseconds: Limits.heartbeatIntervalMilliseconds)
+      self[connection].timing.pingedAt <= lastReceivedAt
+      ? lastReceivedAt.advanced(byMilliseconds: Limits.heartbeatIntervalMilliseconds)
       : self[connection].timing.pingedAt.advanced(
         byMilliseconds: Limits.heartbeatTimeoutMilliseconds)
     let token = self[connection].timing.tokenExpires.advanced(

@@ -135,7 +135,7 @@ public struct Effects {
     }
   }
 
-  /// Records a change for other gateways on the same database, of which there are some. Not
+  /// Records a change for other gateways on the same database. Call it only with `hasPeers`. Not
   /// inlined, to stay out of the path of messages.
   @inline(never)
   public mutating func noteChange(_ session: Identifier, _ workspace: Identifier?) {

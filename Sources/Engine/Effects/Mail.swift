@@ -1,7 +1,7 @@
 public import Chat
 public import Primitives
 
-/// A message from one loop to another. Each is about a session or a workspace; `Engine.owner(of:)`
+/// A message from one loop to another. Each is about a session or a workspace; `Effects.owner(of:)`
 /// is the loop that owns a session.
 public enum Mail: Sendable {
   // To the owner of a session.

@@ -7,7 +7,7 @@ import Wire
 public struct CompressionOptions: Sendable, Equatable {
   /// zlib's 1 (fast) to 9 (small).
   public var level: Int
-  /// zlib's `memLevel`, 1 to 9: the memory of a deflater against its speed and ratio.
+  /// zlib's `memLevel`, 1 to 9: with more memory, deflating is faster and better.
   public var memoryLevel: Int
   /// Shorter texts are sent uncompressed.
   public var thresholdBytes: Int

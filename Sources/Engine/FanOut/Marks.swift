@@ -5,7 +5,8 @@ import Wire
 /// Read and delivered marks. The owner of a session raises them and sends them to subscribers and
 /// following loops; only the latest is stored, now and then (`UnstoredMarks`).
 extension FanOut {
-  /// The commands `read` and `delivered`.
+  /// The commands `read` and `delivered`. Not inlined, to stay out of the path of sends.
+  @inline(never)
   mutating func mark(
     _ connection: ConnectionIndex, _ command: Command, isRead: Bool,
     _ sessions: inout SessionTable, _ connections: inout ConnectionTable, _ inbox: inout Inbox,

@@ -9,13 +9,14 @@ public struct TypingMail: Sendable {
   var person: Person
   var isActive: Bool
   var preview: [UInt8]
-  /// The loop and connection of the person who types, to whom it is not sent.
+  /// The connection on which the person types. It gets no event.
   var loop: Int
   var connection: ConnectionID
 }
 
 extension FanOut {
-  /// The command `typing`.
+  /// The command `typing`. Not inlined, to stay out of the path of sends.
+  @inline(never)
   mutating func typing(
     _ connection: ConnectionIndex, _ command: Command, _ text: RawSpan,
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,

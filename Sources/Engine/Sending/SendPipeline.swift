@@ -99,13 +99,13 @@ struct SendPipeline {
       return (.rateLimited, wait)
     }
     connection.rates.excess = max(0, connection.rates.excess - 1)
-    if isStoreGivenUp { return (.unavailable, breaker.wait(salt: connection.salt, now: now)) }
+    if failsFast { return (.unavailable, breaker.wait(salt: connection.salt, now: now)) }
     return nil
   }
 
   private mutating func accept(
     _ connection: ConnectionIndex, _ ref: Reference, _ ordinal: UInt32, _ session: Identifier,
-    _ id: Identifier, _ kind: Kind, _ content: borrowing [UInt8], _ payload: borrowing [UInt8],
+    _ id: Identifier, _ kind: EntryKind, _ content: borrowing [UInt8], _ payload: borrowing [UInt8],
     _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
     _ effects: inout Effects, now: Instant
   ) -> Bool {
@@ -159,7 +159,7 @@ struct SendPipeline {
     _ record: Record, _ sessions: borrowing SessionTable, _ connections: inout ConnectionTable,
     _ effects: inout Effects, now: Instant
   ) -> Bool {
-    if !isHeld(record, loop: effects.loop, now: now), !queue.isFull, !isStoreGivenUp {
+    if !isHeld(record, loop: effects.loop, now: now), !queue.isFull, !failsFast {
       return true
     }
     answer(
@@ -168,7 +168,7 @@ struct SendPipeline {
   }
 
   /// The store is unreachable and sends have failed already, so later ones are refused at once.
-  private var isStoreGivenUp: Bool { breaker.isOpen && !isStoreReachable }
+  private var failsFast: Bool { breaker.isOpen && !isStoreReachable }
 
   /// The delay before a client should retry, in milliseconds; `salt` spreads the clients.
   func retryAfter(salt: UInt64, now: Instant) -> Int64 { breaker.wait(salt: salt, now: now) }

@@ -34,7 +34,7 @@ struct Session: ~Copyable {
   /// The highest position of a client for which the database was read: see `mayBeBehind`.
   var checkedSeq: Int64 = 0
   /// The links in the list of sessions without followers.
-  var unfollowed: UnfollowedPlace?
+  var unfollowed: UnfollowedLinks?
   var unstoredMarks = UnstoredMarks()
 
   init(id: Identifier, workspaceHint: Identifier?, isOwned: Bool, now: Instant) {

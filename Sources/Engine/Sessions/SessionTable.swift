@@ -24,7 +24,7 @@ public struct SessionTable: ~Copyable {
   public private(set) var recentByteCount = 0
   private let recentBytesMax: Int
   /// The next session of the clock algorithm.
-  private var hand = 0
+  private var hand = SessionIndex(0)
   /// The epoch of the session loaded last. Nearly all sessions share this copy.
   private var epoch: [UInt8] = []
   private(set) var loads: UInt64 = 0
@@ -126,7 +126,7 @@ public struct SessionTable: ~Copyable {
   mutating func followersChanged(_ session: SessionIndex) {
     unlist(session)
     guard self[session].isUnfollowed else { return }
-    self[session].unfollowed = UnfollowedPlace(older: newestUnfollowed)
+    self[session].unfollowed = UnfollowedLinks(older: newestUnfollowed)
     if let newest = newestUnfollowed {
       self[newest].unfollowed?.newer = session
     } else {
@@ -204,8 +204,9 @@ public struct SessionTable: ~Copyable {
     var visits = 2 * slab.endIndex
     while recentByteCount > goal, visits > 0 {
       visits -= 1
-      hand = hand + 1 < slab.endIndex ? hand + 1 : 0
-      let session = SessionIndex(hand)
+      let next = hand.advanced(by: 1)
+      hand = next < indices.upperBound ? next : SessionIndex(0)
+      let session = hand
       guard isOccupied(session), !self[session].log.isEmpty, !self[session].isDirty,
         !self[session].log.takeFreshness()
       else { continue }
@@ -216,7 +217,7 @@ public struct SessionTable: ~Copyable {
 }
 
 /// A session's links in the list of sessions without followers.
-struct UnfollowedPlace {
+struct UnfollowedLinks {
   private var olderRaw = UInt32.max
   private var newerRaw = UInt32.max
 

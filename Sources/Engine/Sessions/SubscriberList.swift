@@ -1,7 +1,7 @@
 import Primitives
 
-/// The connections of one loop that follow a session. Most sessions have one follower, the visitor,
-/// for whom no array is allocated.
+/// The connections of one loop that follow a session. Most sessions have one, the visitor's, which
+/// needs no array.
 struct SubscriberList: RandomAccessCollection {
   private var first = Subscriber.none
   private var others: [Subscriber] = []

@@ -35,7 +35,7 @@ final class LoopServices: Database, Sessions {
   }
 
   func append(
-    session: Identifier, workspace: Identifier, id: Identifier, role: Role, kind: Kind,
+    session: Identifier, workspace: Identifier, id: Identifier, role: Role, kind: EntryKind,
     sender: Identifier?, senderName: [UInt8], body: [UInt8], payload: [UInt8]
   ) async -> Outcome {
     // The loop fills in the origin.

@@ -66,7 +66,7 @@ extension ConversationRoutes {
     let body = try object.string("body", bytesMax: Limits.bodyBytes) ?? ""
     let payload = try object.object("payload", bytesMax: Limits.payloadBytes) ?? []
     guard !body.isEmpty || !payload.isEmpty else { throw .missing("body") }
-    let kind: Kind
+    let kind: EntryKind
     switch try object.string("kind", bytesMax: 16) ?? "text" {
     case "text": kind = .text
     case "note": kind = .note
@@ -77,7 +77,7 @@ extension ConversationRoutes {
 
   /// Appends an entry to the log. Returns after the commit.
   func append(
-    _ kind: Kind, id: Identifier, body: String, payload: [UInt8], to call: Call
+    _ kind: EntryKind, id: Identifier, body: String, payload: [UInt8], to call: Call
   ) async throws(Problem) -> APIResponse {
     // Only a session of the caller's workspace may reach the loop that owns it.
     _ = try await showConversation(call)

@@ -44,7 +44,7 @@ extension Schema {
       of: object(
         [
           "session": id, "seq": seq, "id": id, "sender": sender,
-          "kind": word(Kind.allCases.map { "\($0.text)" }), "body": text, "at": time,
+          "kind": word(EntryKind.allCases.map { "\($0.text)" }), "body": text, "at": time,
         ], sometimes: ["payload": object]
       ).named("Message")),
     "more": bool, "head": seq, "epoch": text,
