@@ -52,7 +52,7 @@ struct Connection: ~Copyable {
   /// Input is not read: a token is verified, or the peer does not read its answers.
   var isPaused = false
   /// What few connections have, and only for a moment.
-  private var passing = Aside<Passing>()
+  private var passing = HeapBox<Passing>()
 
   var subscriptions: [Subscription] = []
   /// The first of the subscriptions that have something to send; the others follow it by

@@ -15,7 +15,7 @@ struct Session: ~Copyable {
   var subscribers = SubscriberList()
   /// Loops that follow, as bits. Only on the owner.
   var followers: UInt64 = 0
-  private var loading: Aside<Loading>
+  private var loading: HeapBox<Loading>
   /// The database knows more than this loop; a read is under way.
   var isReading = false
   /// It changed again while it was read.
@@ -36,7 +36,7 @@ struct Session: ~Copyable {
   var unstoredMarks = UnstoredMarks()
 
   init(id: Identifier, workspaceHint: Identifier?, isOwned: Bool, now: Instant) {
-    loading = Aside(Loading(workspaceHint: workspaceHint))
+    loading = HeapBox(Loading(workspaceHint: workspaceHint))
     self.isOwned = isOwned
     snapshot = SessionSnapshot(
       id: id, workspace: .zero, visitor: nil, epoch: [], head: 0, status: .waiting,

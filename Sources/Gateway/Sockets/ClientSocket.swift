@@ -40,7 +40,7 @@ struct ClientSocket: ~Copyable {
   /// Nil for a plain socket, and before the ClientHello.
   var tls: TLSSession?
   /// Not of a WebSocket: of these there are many, and the exchange is half of a socket.
-  private var http: Aside<HTTPExchange>
+  private var http: HeapBox<HTTPExchange>
   /// What epoll was told to watch.
   var interest: Interest = .read
   /// The socket is of no further use: it is closed at the end of the iteration.
@@ -55,7 +55,7 @@ struct ClientSocket: ~Copyable {
   init(descriptor: consuming FileDescriptor, caller: Caller, now: Instant) {
     self.descriptor = descriptor
     self.caller = caller
-    http = Aside(HTTPExchange(openedAt: now))
+    http = HeapBox(HTTPExchange(openedAt: now))
   }
 
   /// Only of a socket that speaks HTTP, or may begin to.
