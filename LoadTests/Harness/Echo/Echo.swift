@@ -58,8 +58,8 @@ struct Echo: ParsableCommand {
   func run() throws {
     try report.run(work: {
       try allowDescriptors(connections)
-      let door = Door(try trust.target(url), isBare: raw)
-      var plan = EchoPlan(door: door, course: course)
+      let endpoint = SwarmEndpoint(try trust.target(url), isBare: raw)
+      var plan = EchoPlan(endpoint: endpoint, course: course)
       plan.connections = connections
       plan.inFlight = inFlight
       plan.sizeBytes = size

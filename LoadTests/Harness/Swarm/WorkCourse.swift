@@ -15,7 +15,7 @@ struct WorkCourse: ParsableArguments {
   @Flag(
     help: """
       Poll without sleeping, because waking this process would cost a server on the same \
-      machine processor time. Needs a core of its own.
+      machine processor time. Needs its own core.
       """)
   var busyPoll = false
 

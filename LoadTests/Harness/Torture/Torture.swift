@@ -90,7 +90,7 @@ struct Torture: ParsableCommand {
     // Absolute, as libpq requires for the folder of a socket.
     let folder = try dataDir.map { URL(filePath: $0).path } ?? Torture.newFolder()
     say("torture seed \(seed), \(cycles) cycles, data and logs in \(folder)")
-    let conductor = try Conductor(self, seed: seed, folder: folder)
+    let conductor = try TortureRun(self, seed: seed, folder: folder)
     let found = try conductor.run()
     if found.passed, dataDir == nil { try FileManager.default.removeItem(atPath: folder) }
     print(found)
