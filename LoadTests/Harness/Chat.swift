@@ -6,7 +6,7 @@ import Primitives
 
 struct Chat: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Visitors and operators talk; every message is verified.",
+    abstract: "Let visitors and operators talk, and verify every message.",
     discussion: """
       Messages become due at a rate that does not depend on the gateway, and latencies count from \
       the due time. At the end each acknowledged message must be in the database once, and every \
@@ -47,7 +47,7 @@ struct Chat: ParsableCommand {
     try checkRange("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
     try checkRange("--subscriptions", subscriptions, 1...256)
     try checkRange("--backoff-seconds", backoffSeconds, 1...60)
-    guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
+    try checkRate(rate, max: 1_000_000)
     guard (0...1).contains(operatorShare) else {
       throw ValidationError("--operator-share must be 0 to 1")
     }

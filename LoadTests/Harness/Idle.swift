@@ -16,7 +16,7 @@ struct Idle: ParsableCommand {
 
   @Argument(help: "ws://ADDRESS:PORT/debug/echo, or …/api/v1/ws with tokens; wss:// for TLS.")
   var url: String
-  @Option(help: "Process id of the gateway.")
+  @Option(help: "The gateway's process id.")
   var pid: Int
   @Option(help: "Connections.")
   var connections = 10_000

@@ -28,7 +28,7 @@ struct GatewayOptions: ParsableArguments {
   var url = "ws://127.0.0.1:8080"
   @OptionGroup var trust: TrustOptions
   @Option(
-    help: "The gateway's process id, for its processor time and memory; found through --data-dir.")
+    help: "The gateway's process id, for its processor time and memory (default: of --data-dir).")
   var pid: Int?
 
   func validate() throws {
@@ -46,7 +46,7 @@ struct GatewayOptions: ParsableArguments {
 /// Sources of the clients' tokens, and the database that the messages are verified in.
 struct CredentialOptions: ParsableArguments {
   @Option(
-    name: .customLong("tokens"), help: "A file with output of `chirrup token`; may be repeated.")
+    name: .customLong("tokens"), help: "A file with output of `chirrup token`. Repeatable.")
   var tokenFiles: [String] = []
   @Option(help: "The chirrup binary, which issues the tokens.")
   var chirrup: String?
@@ -173,6 +173,13 @@ struct WorkerOptions: ParsableArguments {
 
   /// Above this number of connections the kernel's search for a free port becomes slow.
   private static let portsOfAddress = 10_000
+}
+
+/// Refuses a rate of messages per second that is not above 0 and at most `max`.
+func checkRate(_ rate: Double, max: Int) throws {
+  guard rate > 0, rate <= Double(max) else {
+    throw ValidationError("--rate must be more than 0, and at most \(max)")
+  }
 }
 
 /// Throws an error that names the range.

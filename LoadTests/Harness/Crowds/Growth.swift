@@ -61,7 +61,7 @@ struct Growth: ParsableCommand {
     else {
       throw ValidationError("--sizes must increase, from at least --followers to at most 1000000")
     }
-    guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
+    try checkRate(rate, max: 1_000_000)
     guard gateway.pid != nil || credentials.dataDir != nil else {
       throw ValidationError("--pid, or --data-dir of a gateway on this machine, is needed")
     }

@@ -62,7 +62,7 @@ struct Slow: ParsableCommand {
     try checkRange("--turns", turns, 1...100)
     try checkRange("--seconds", seconds, 1...3_600)
     guard share > 0, share <= 0.5 else { throw ValidationError("--share must be 0 to 0.5") }
-    guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
+    try checkRate(rate, max: 1_000_000)
     guard
       rooms * (followers - min(ClientGroup.talkersOfRoom, followers / 2))
         >= Int((1 / share).rounded())

@@ -64,7 +64,7 @@ struct Storm: ParsableCommand {
     try checkRange("--return-seconds", returnSeconds, 1...3_600)
     try checkRange("--backoff-seconds", backoffSeconds, 1...60)
     try checkRange("--steady", steady, 0...64)
-    guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
+    try checkRate(rate, max: 1_000_000)
     guard how != .kill || credentials.chirrup != nil && credentials.tokenFiles.isEmpty else {
       throw ValidationError("--how kill starts its own gateway: use only --chirrup PATH")
     }

@@ -49,9 +49,7 @@ struct Echo: ParsableCommand {
     guard inFlight * size <= 64 << 20 else {
       throw ValidationError("--in-flight × --size must be at most 64 MiB")
     }
-    guard rate.map({ $0 > 0 && $0 <= 10_000_000 }) ?? true else {
-      throw ValidationError("--rate must be more than 0, and at most 10000000")
-    }
+    if let rate { try checkRate(rate, max: 10_000_000) }
     try course.check()
   }
 

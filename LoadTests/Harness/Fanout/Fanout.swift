@@ -68,9 +68,7 @@ struct Fanout: ParsableCommand {
     guard (rate == nil ? pending : FanoutPlan.openPendingMax) * size <= 64 << 20 else {
       throw ValidationError("--pending × --size must be at most 64 MiB")
     }
-    guard rate.map({ $0 > 0 && $0 <= 1_000_000 }) ?? true else {
-      throw ValidationError("--rate must be more than 0, and at most 1000000")
-    }
+    if let rate { try checkRate(rate, max: 1_000_000) }
     try course.check()
   }
 

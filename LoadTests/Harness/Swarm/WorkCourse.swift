@@ -6,7 +6,7 @@ import Kernel
 struct WorkCourse: ParsableArguments {
   @Option(help: "Measured seconds.")
   var seconds = 5.0
-  @Option(help: "Seconds of warm-up before.")
+  @Option(help: "Seconds of warm-up.")
   var warmUp = 1.0
   @Option(help: "The server's process id, for its processor time and memory.")
   var pid: Int?

@@ -23,7 +23,7 @@ struct Upgrades: ParsableCommand {
   var connections = 10_000
   @Option(help: "Connections that are opening at a time.")
   var parallel = 256
-  @Option(help: "Process id of the server, to report its processor time and memory.")
+  @Option(help: "The server's process id, for its processor time and memory.")
   var pid: Int?
   @OptionGroup(title: "Clients of the chat") var credentials: CredentialOptions
   @OptionGroup var trust: TrustOptions
