@@ -218,7 +218,8 @@ let package = Package(
     suite(
       "CommandLineTests",
       [
-        "chirrup", "Settings", "Primitives", .product(name: "Logging", package: "swift-log"),
+        "chirrup", "Fixtures", "Postgres", "Kernel", "Settings", "Primitives",
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     suite("TidyTests", []),

@@ -6,7 +6,7 @@ import Primitives
 
 struct Chat: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Visitors and operators talk; every message is verified.",
+    abstract: "Let visitors and operators talk, and verify every message.",
     discussion: """
       Messages become due at a rate that does not depend on the gateway, and latencies count from \
       the due time. At the end each acknowledged message must be in the database once, and every \
@@ -15,8 +15,8 @@ struct Chat: ParsableCommand {
       """)
 
   @OptionGroup(title: "Gateway") var gateway: GatewayOptions
-  @OptionGroup(title: "Clients") var who: CredentialOptions
-  @OptionGroup(title: "Run") var crew: CrewOptions
+  @OptionGroup(title: "Clients") var credentials: CredentialOptions
+  @OptionGroup(title: "Run") var workers: WorkerOptions
   @Option(help: "Visitors, each with its own session.")
   var visitors = 100
   @Option(help: "Operators; the sessions are split among them.")
@@ -40,14 +40,14 @@ struct Chat: ParsableCommand {
   @OptionGroup(title: "Report") var report: ReportOptions
 
   func validate() throws {
-    try who.check()
+    try credentials.check()
     try checkRange("--visitors", visitors, 1...1_000_000)
     try checkRange("--operators", operators, 0...10_000)
     try checkRange("--seconds", seconds, 1...86_400)
     try checkRange("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
     try checkRange("--subscriptions", subscriptions, 1...256)
     try checkRange("--backoff-seconds", backoffSeconds, 1...60)
-    guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
+    try checkRate(rate, max: 1_000_000)
     guard (0...1).contains(operatorShare) else {
       throw ValidationError("--operator-share must be 0 to 1")
     }
@@ -70,10 +70,10 @@ struct Chat: ParsableCommand {
     "Chat: \(Format.count(visitors)) visitors, \(Format.number(rate)) messages a second"
   }
 
-  private func describe(_ record: inout RunRecord, seed: UInt64, casts: [Cast]) {
-    let parts = casts.flatMap(\.parts)
+  private func describe(_ record: inout RunRecord, seed: UInt64, groups: [ClientGroup]) {
+    let parts = groups.flatMap(\.members)
     record.meta.seed = seed
-    record.add(setup: "Visitors", "\(Format.count(visitors)), each with a session of its own")
+    record.add(setup: "Visitors", "\(Format.count(visitors)), each with its own session")
     record.add(
       setup: "Operators",
       "\(Format.count(operators)), \(Format.number(operatorsPerSession)) a session")
@@ -83,33 +83,33 @@ struct Chat: ParsableCommand {
     record.add(setup: "Bodies", "\(Format.count(bodyBytes)) bytes")
     record.add(setup: "Length", "\(Format.seconds(Double(seconds)))")
     record.add(
-      setup: "Generator", casts.count == 1 ? "1 process" : "\(casts.count) processes")
+      setup: "Generator", groups.count == 1 ? "1 process" : "\(groups.count) processes")
   }
 
   private func measure(_ record: inout RunRecord) throws -> Report {
     let target = try gateway.target()
-    let credentials = try who.gather(visitors: visitors, operators: operators)
-    let casts = try split(credentials)
-    let connections = casts.reduce(0) { $0 + $1.parts.count }
-    let seed = crew.seed ?? Random.uint64()
-    describe(&record, seed: seed, casts: casts)
-    let database = try who.database()
-    record.meta.ask(chirrup: who.chirrup, database: database)
+    let clients = try credentials.gather(visitors: visitors, operators: operators)
+    let groups = try split(clients)
+    let connections = groups.reduce(0) { $0 + $1.members.count }
+    let seed = workers.seed ?? Random.uint64()
+    describe(&record, seed: seed, groups: groups)
+    let database = try credentials.database()
+    record.meta.ask(chirrup: credentials.chirrup, database: database)
     let plan = LoadPlan(
       target: target,
       stamp: Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now()),
       bodyBytes: bodyBytes, ratePerSecond: rate, spacing: arrivals, seconds: seconds,
-      operatorShare: operatorShare, settleSeconds: crew.settleSeconds,
-      drainSeconds: crew.drainSeconds, backoffMaxMilliseconds: backoffSeconds * 1000, seed: seed)
-    var works = crew.works(
-      casts.count, plan: plan, course: .chat, connections: connections, database: database)
-    for index in casts.indices { works[index].casts = [casts[index]] }
-    let members = try Crew(
-      works, progressSeconds: crew.progressSeconds, title: report.title ?? headline,
+      operatorShare: operatorShare, settleSeconds: workers.settleSeconds,
+      drainSeconds: workers.drainSeconds, backoffMaxMilliseconds: backoffSeconds * 1000, seed: seed)
+    var works = workers.works(
+      groups.count, plan: plan, course: .chat, connections: connections, database: database)
+    for index in groups.indices { works[index].groups = [groups[index]] }
+    let members = try WorkerGroup(
+      works, progressSeconds: workers.progressSeconds, title: report.title ?? headline,
       plannedSeconds: seconds
     ) { recorder($0, target) }
     // No process sends before all clients are connected.
-    if try members.await(step: 0, seconds: crew.settleSeconds + 30) { try members.take() }
+    if try members.await(step: 0, seconds: workers.settleSeconds + 30) { try members.take() }
     let result = try members.results(afterSeconds: seconds)
     record.add(latency: "ack", result.latencies.ack)
     record.add(latency: "delivery", result.latencies.delivery)
@@ -124,27 +124,29 @@ struct Chat: ParsableCommand {
     return found
   }
 
-  private func split(_ credentials: [Credential]) throws -> [Cast] {
+  private func split(_ credentials: [Credential]) throws -> [ClientGroup] {
     let followed = (Double(visitors) * operatorsPerSession).rounded(.up)
     let connections = visitors + operators + Int(followed) / subscriptions
-    let processes = crew.count(connections: connections)
+    let processes = workers.count(connections: connections)
     let needed = Int(operatorsPerSession.rounded(.up)) * processes
     guard operatorsPerSession == 1 || operators >= needed else {
       throw ValidationError(
         "\(processes) processes with \(Format.number(operatorsPerSession)) operators a session "
           + "need --operators \(needed)")
     }
-    return Cast.split(
+    return ClientGroup.split(
       credentials, loops: processes, operatorsPerSession: operatorsPerSession,
       subscriptionsMax: subscriptions
-    ).filter { !$0.parts.isEmpty }
+    ).filter { !$0.members.isEmpty }
   }
 
-  private func recorder(_ shared: Shared, _ target: Target) -> Recorder {
-    let (gateway, who) = (gateway, who)
+  private func recorder(_ shared: RunState, _ target: Target) -> Recorder {
+    let (gateway, credentials) = (gateway, credentials)
     return Recorder(
-      intervals: shared.intervals, gateway: { gateway.process(who) },
-      postmaster: who.dataDir.flatMap { Place.process(in: $0 + "/postgres/data/postmaster.pid") },
+      intervals: shared.intervals, gateway: { gateway.process(credentials) },
+      postmaster: credentials.dataDir.flatMap {
+        LocalGateway.process(in: $0 + "/postgres/data/postmaster.pid")
+      },
       target: target)
   }
 }

@@ -18,7 +18,7 @@ struct Client {
     case stopped
   }
 
-  /// What the driver must do after an event.
+  /// The driver's action after an event.
   enum Action: Equatable {
     case none
     case connect

@@ -25,15 +25,15 @@ enum Credentials {
     return try parse([UInt8](data))
   }
 
-  /// Runs `chirrup token visitor|operator`. `place` names the gateway: `--data-dir` or
-  /// `--database-url`.
+  /// Runs `chirrup token visitor|operator`. `database` is the option that
+  /// names the gateway's database: `--data-dir` or `--database-url`, with its value.
   static func make(
-    chirrup: String, kind: String, count: Int, workspace: String, place: [String],
+    chirrup: String, kind: String, count: Int, workspace: String, database: [String],
     lifetimeSeconds: Int? = nil
   ) throws(CredentialFailure) -> [Credential] {
     guard count > 0 else { return [] }
     let arguments =
-      ["token", kind, "--workspace", workspace, "--count", String(count)] + place
+      ["token", kind, "--workspace", workspace, "--count", String(count)] + database
       + (lifetimeSeconds.map { ["--lifetime", String($0)] } ?? [])
     var command = Command(chirrup, arguments)
     command.output = .capture

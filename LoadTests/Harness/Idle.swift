@@ -16,7 +16,7 @@ struct Idle: ParsableCommand {
 
   @Argument(help: "ws://ADDRESS:PORT/debug/echo, or …/api/v1/ws with tokens; wss:// for TLS.")
   var url: String
-  @Option(help: "Process id of the gateway.")
+  @Option(help: "The gateway's process id.")
   var pid: Int
   @Option(help: "Connections.")
   var connections = 10_000
@@ -29,8 +29,8 @@ struct Idle: ParsableCommand {
   @Option(help: "Idle seconds before the memory is read.")
   var seconds = 10
   @OptionGroup var trust: TrustOptions
-  @OptionGroup(title: "Clients of the chat") var who: CredentialOptions
-  @OptionGroup(title: "Run") var crew: CrewOptions
+  @OptionGroup(title: "Clients of the chat") var credentials: CredentialOptions
+  @OptionGroup(title: "Run") var workers: WorkerOptions
   @OptionGroup(title: "Report") var report: ReportOptions
 
   static let warmCount = 200
@@ -42,7 +42,7 @@ struct Idle: ParsableCommand {
     try checkRange("--connections", connections, Idle.warmCount + 1...1_000_000)
     try checkRange("--rate", rate, 0...1_000_000)
     try checkRange("--seconds", seconds, 1...3_600)
-    if !target.isEcho { try who.check() }
+    if !target.isEcho { try credentials.check() }
     guard !target.isEcho || !subscribe else {
       throw ValidationError("--subscribe needs the chat; the echo has no sessions")
     }

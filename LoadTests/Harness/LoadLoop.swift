@@ -28,19 +28,19 @@ struct LoadPlan: Sendable, Codable {
 
 final class LoadLoop {
   let plan: LoadPlan
-  let shared: Shared
+  let shared: RunState
   let index: Int
   var clients: [Client]
   var connections: [Connection?]
   var book: Scorebook
-  var phase = Shared.Phase.connecting {
+  var phase = RunState.Phase.connecting {
     didSet { nextProgress = .zero }
   }
   var nextProgress = Instant.zero
   /// The senders: for each session its visitors, and its operators with their subscription.
   let visitors: [[Int]]
   let operators: [[(client: Int, subscription: Int)]]
-  let habits: [Cast.Habit]
+  let behaviours: [ClientGroup.Behaviour]
   /// Falsifies one delivery, to test the verifier.
   var tamper: Tamper?
   /// Becomes `tamper` when all clients are sending.
@@ -69,41 +69,41 @@ final class LoadLoop {
   private var connectingCount = 0
   private var connectQueue: [Int] = []
 
-  init(plan: LoadPlan, cast: Cast, shared: Shared, index: Int) throws(Errno) {
+  init(plan: LoadPlan, group: ClientGroup, shared: RunState, index: Int) throws(Errno) {
     self.plan = plan
     self.shared = shared
     self.index = index
     epoll = try Epoll()
-    var visitors = Array(repeating: [Int](), count: cast.sessions.count)
+    var visitors = Array(repeating: [Int](), count: group.sessions.count)
     var operators = Array(
-      repeating: [(client: Int, subscription: Int)](), count: cast.sessions.count)
-    clients = cast.parts.enumerated().map { position, part in
-      for (subscription, session) in part.sessions.enumerated() {
-        if part.habit == .stopping { continue }
-        if part.role == .visitor {
+      repeating: [(client: Int, subscription: Int)](), count: group.sessions.count)
+    clients = group.members.enumerated().map { position, member in
+      for (subscription, session) in member.sessions.enumerated() {
+        if member.behaviour == .stopping { continue }
+        if member.role == .visitor {
           visitors[session].append(position)
         } else {
           operators[session].append((position, subscription))
         }
       }
       var client = Client(
-        number: part.number, role: part.role, token: part.token,
-        sessions: part.sessions.map { ($0, cast.sessions[$0]) },
+        number: member.number, role: member.role, token: member.token,
+        sessions: member.sessions.map { ($0, group.sessions[$0]) },
         backoffMaxMilliseconds: plan.backoffMaxMilliseconds)
-      client.isTimed = part.habit != .stopping
+      client.isTimed = member.behaviour != .stopping
       return client
     }
-    talkingSessions = cast.sessions.count
+    talkingSessions = group.sessions.count
     self.visitors = visitors
     self.operators = operators
-    habits = cast.parts.map(\.habit)
+    behaviours = group.members.map(\.behaviour)
     connections = Array(repeating: nil, count: clients.count)
     generations = Array(repeating: 0, count: clients.count)
     deadlines = Deadlines(clients: clients.count)
     book = Scorebook(
       stamp: plan.stamp, bodies: Bodies(byteCount: plan.bodyBytes),
       random: RandomStream(seed: plan.seed &+ UInt64(index)),
-      ledger: Ledger(sessions: cast.sessions))
+      ledger: Ledger(sessions: group.sessions))
   }
 
   /// Waits until `wake` at the latest, and handles the events.
@@ -174,12 +174,12 @@ final class LoadLoop {
       return
     }
     do throws(Errno) {
-      let habit = habits[client]
+      let behaviour = behaviours[client]
       let connection = try Connection(
-        client: client, target: habit == .slow ? plan.slowTarget ?? plan.target : plan.target,
-        offersDeflate: habit == .deflating, workspace, random: &book.random)
+        client: client, target: behaviour == .slow ? plan.slowTarget ?? plan.target : plan.target,
+        offersDeflate: behaviour == .deflating, workspace, random: &book.random)
       generations[client] &+= 1
-      if habit == .stopping { try connection.keepLittle() }
+      if behaviour == .stopping { try connection.keepLittle() }
       try connection.register(in: epoll, datum: datum(client))
       connections[client] = connection
       connectingCount += 1

@@ -129,7 +129,7 @@ extension LoadLoop {
     if now < nextProgress { return }
     nextProgress = now.advanced(byMilliseconds: 100)
     let counters = book.counters
-    var snapshot = Shared.Snapshot(phase: phase, clients: activeCount)
+    var snapshot = RunState.Snapshot(phase: phase, clients: activeCount)
     for client in clients[..<activeCount] {
       if client.stage == .online { snapshot.online += 1 }
       snapshot.unsettled += client.outbox.unsettled

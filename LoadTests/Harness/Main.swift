@@ -7,7 +7,7 @@ struct ChirrupLoad: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "chirrup-load",
     abstract: "Put load on a Chirrup gateway and verify its promises.",
-    subcommands: commands + [Compare.self, Diff.self, Redraw.self, Figures.self, Member.self])
+    subcommands: commands + [Compare.self, Diff.self, Redraw.self, Figures.self, Worker.self])
 
   /// The commands that measure, for which a profile can be written.
   static let commands: [any ParsableCommand.Type] = [

@@ -22,13 +22,13 @@ struct TrustOptions: ParsableArguments {
   }
 }
 
-/// Where the gateway is.
+/// The gateway under test.
 struct GatewayOptions: ParsableArguments {
   @Option(help: "The gateway: ws://ADDRESS:PORT[/PATH], or wss:// for TLS.")
   var url = "ws://127.0.0.1:8080"
   @OptionGroup var trust: TrustOptions
   @Option(
-    help: "The gateway's process id, for its processor time and memory; found through --data-dir.")
+    help: "The gateway's process id, for its processor time and memory (default: of --data-dir).")
   var pid: Int?
 
   func validate() throws {
@@ -38,7 +38,7 @@ struct GatewayOptions: ParsableArguments {
   }
 
   /// The gateway's process id; nil when no option names it.
-  func process(_ who: CredentialOptions) -> Int? { pid ?? who.gateway }
+  func process(_ credentials: CredentialOptions) -> Int? { pid ?? credentials.gateway }
 
   func target() throws -> Target { try trust.target(url) }
 }
@@ -46,7 +46,7 @@ struct GatewayOptions: ParsableArguments {
 /// Sources of the clients' tokens, and the database that the messages are verified in.
 struct CredentialOptions: ParsableArguments {
   @Option(
-    name: .customLong("tokens"), help: "A file with output of `chirrup token`; may be repeated.")
+    name: .customLong("tokens"), help: "A file with output of `chirrup token`. Repeatable.")
   var tokenFiles: [String] = []
   @Option(help: "The chirrup binary, which issues the tokens.")
   var chirrup: String?
@@ -74,7 +74,7 @@ struct CredentialOptions: ParsableArguments {
   }
 
   /// Process id of the gateway that uses the data directory.
-  var gateway: Int? { dataDir.flatMap { Place.process(in: $0 + "/gateway.lock") } }
+  var gateway: Int? { dataDir.flatMap { LocalGateway.process(in: $0 + "/gateway.lock") } }
 
   var hasDatabase: Bool { (dataDir ?? databaseUrl) != nil }
 
@@ -92,12 +92,12 @@ struct CredentialOptions: ParsableArguments {
     var all: [Credential] = []
     for file in tokenFiles { all += try Credentials.read(file: file) }
     guard let chirrup else { return all }
-    let place =
+    let option =
       (database ?? databaseUrl).map { ["--database-url", $0] }
       ?? dataDir.map { ["--data-dir", $0] } ?? []
     for (kind, count) in [("visitor", visitors), ("operator", operators)] {
       all += try Credentials.make(
-        chirrup: chirrup, kind: kind, count: count, workspace: workspace, place: place,
+        chirrup: chirrup, kind: kind, count: count, workspace: workspace, database: option,
         lifetimeSeconds: CredentialOptions.lifetimeSeconds)
     }
     return all
@@ -120,7 +120,7 @@ struct CredentialOptions: ParsableArguments {
 }
 
 /// The number of client processes, and timeouts.
-struct CrewOptions: ParsableArguments {
+struct WorkerOptions: ParsableArguments {
   @Option(help: "Processes for the clients; 0 chooses by the descriptor limit (ulimit -n).")
   var processes = 0
   @Option(help: "Seconds for all clients to connect and subscribe.")
@@ -148,21 +148,22 @@ struct CrewOptions: ParsableArguments {
   }
 
   func count(connections: Int) -> Int {
-    Crew.processes(connections: connections, asked: processes, limit: Crew.connectionsMax)
+    WorkerGroup.processes(
+      connections: connections, asked: processes, limit: WorkerGroup.connectionsMax)
   }
 
   /// The work of each process, without its clients: a share of the rate, a seed, and source
   /// addresses where one address has too few ports.
   func works(
-    _ count: Int, plan: LoadPlan, course: Course, connections: Int, database: String?
-  ) -> [CrewWork] {
+    _ count: Int, plan: LoadPlan, course: RunKind, connections: Int, database: String?
+  ) -> [WorkerTask] {
     (0..<count).map { index in
-      var work = CrewWork(plan: plan, course: course, databaseURL: database)
+      var work = WorkerTask(plan: plan, course: course, databaseURL: database)
       work.plan.ratePerSecond = plan.ratePerSecond / Double(count)
       if index == 0 { work.tamper = tamper }
       work.plan.seed = plan.seed &+ UInt64(index) &* 7919
       let address = plan.target.address
-      if connections > CrewOptions.portsOfAddress, address.isLoopback, address.isVersion4 {
+      if connections > WorkerOptions.portsOfAddress, address.isLoopback, address.isVersion4 {
         let first = 0x7F00_0002 + 2 * UInt32(index)
         work.plan.target.sources = [IPAddress(version4: first), IPAddress(version4: first + 1)]
       }
@@ -172,6 +173,13 @@ struct CrewOptions: ParsableArguments {
 
   /// Above this number of connections the kernel's search for a free port becomes slow.
   private static let portsOfAddress = 10_000
+}
+
+/// Refuses a rate of messages per second that is not above 0 and at most `max`.
+func checkRate(_ rate: Double, max: Int) throws {
+  guard rate > 0, rate <= Double(max) else {
+    throw ValidationError("--rate must be more than 0, and at most \(max)")
+  }
 }
 
 /// Throws an error that names the range.

@@ -5,7 +5,7 @@ import OpenSSL
 import Primitives
 
 /// Receives the pool's events. Connections are numbered from 0 in the order of opening.
-protocol PoolOwner: AnyObject {
+protocol PoolDelegate: AnyObject {
   /// The handshake is done: the first commands can be sent.
   func opened(_ number: Int)
   func received(_ number: Int, _ text: RawSpan, _ now: Instant)
@@ -47,7 +47,7 @@ final class Pool {
   var begunCount: Int { connections.count }
 
   /// Waits for events and handles them.
-  func turn(nanoseconds: Int64, _ owner: some PoolOwner) throws(Errno) {
+  func turn(nanoseconds: Int64, _ owner: some PoolDelegate) throws(Errno) {
     try epoll.wait(into: &events, timeoutNanoseconds: nanoseconds)
     let now = SystemClock.now()
     for position in 0..<events.count {
@@ -77,7 +77,7 @@ final class Pool {
   }
 
   /// Sends `commands` on one connection.
-  func transmit(_ number: Int, _ owner: some PoolOwner) throws(Errno) {
+  func transmit(_ number: Int, _ owner: some PoolDelegate) throws(Errno) {
     guard let connection = connections[number] else {
       commands.removeAll()
       return
@@ -93,7 +93,7 @@ final class Pool {
     }
   }
 
-  private func remove(_ number: Int, _ end: ConnectionEnd, _ owner: some PoolOwner) {
+  private func remove(_ number: Int, _ end: ConnectionEnd, _ owner: some PoolDelegate) {
     connections[number] = nil
     owner.ended(number, end)
   }

@@ -6,7 +6,7 @@ import Primitives
 import Synchronization
 
 struct Progress: ~Copyable {
-  private let shared: Shared
+  private let shared: RunState
   private let signals: SignalDescriptor
   private let title: String
   private let plannedSeconds: Double?
@@ -20,7 +20,7 @@ struct Progress: ~Copyable {
 
   /// Precondition: no thread was started before, because this blocks the signals that it reads.
   init(
-    _ shared: Shared, everySeconds seconds: Int, title: String = "", plannedSeconds: Int? = nil
+    _ shared: RunState, everySeconds seconds: Int, title: String = "", plannedSeconds: Int? = nil
   ) throws(Errno) {
     self.shared = shared
     self.title = title
@@ -52,7 +52,7 @@ struct Progress: ~Copyable {
     terminal?.clear()
   }
 
-  private func record(_ total: Shared.Snapshot, in recorder: Recorder) {
+  private func record(_ total: RunState.Snapshot, in recorder: Recorder) {
     switch total.phase {
     case .connecting: break
     case .loading, .draining:
@@ -62,7 +62,7 @@ struct Progress: ~Copyable {
     }
   }
 
-  private mutating func show(_ now: Instant, _ total: Shared.Snapshot, _ recorder: Recorder) {
+  private mutating func show(_ now: Instant, _ total: RunState.Snapshot, _ recorder: Recorder) {
     lastShown = now
     guard let hasColour = terminal?.hasColour, let columns = terminal?.columns else {
       return FileHandle.standardError.write(Data((line(now, total, recorder.lastRow) + "\n").utf8))
@@ -77,7 +77,7 @@ struct Progress: ~Copyable {
     terminal?.draw(LiveView(hasColour: hasColour).lines(state, columns: columns))
   }
 
-  private func line(_ now: Instant, _ total: Shared.Snapshot, _ row: [String: Double]) -> String {
+  private func line(_ now: Instant, _ total: RunState.Snapshot, _ row: [String: Double]) -> String {
     let violations = total.violations.values.reduce(0, +)
     return [
       "\(now.milliseconds(since: start) / 1000) s \(total.phase.name)",
@@ -92,7 +92,7 @@ struct Progress: ~Copyable {
   }
 }
 
-extension Shared.Snapshot {
+extension RunState.Snapshot {
   var counts: Recorder.Counts {
     Recorder.Counts(
       totals: ["sent": made, "acked": acked, "delivered": delivered],

@@ -225,7 +225,7 @@ extension Report {
     }
     record.proof.append(
       .init(
-        label: "Shown to everybody", count: shownToAll,
+        label: "Delivered to all", count: shownToAll,
         note: "\(Format.count(delivered)) receipts, each id checked"))
   }
 }

@@ -44,13 +44,13 @@ public struct LineImport {
   /// Users whose messages are imported in one transaction.
   static let usersPerBatch = 50
 
-  private let archive: StoredData
+  private let storedData: StoredData
   private let workspace: Identifier
 
-  public init(_ archive: StoredData, workspace: Identifier) throws {
-    self.archive = archive
+  public init(_ storedData: StoredData, workspace: Identifier) throws {
+    self.storedData = storedData
     self.workspace = workspace
-    let columns = try archive.number(
+    let columns = try storedData.number(
       """
       SELECT count(*) FROM pg_attribute WHERE NOT attisdropped AND attnum > 0 AND (
         attrelid = to_regclass('users') AND attname IN ('line_user_id', 'display_name',
@@ -60,7 +60,8 @@ public struct LineImport {
       """)
     guard columns == 13 else { throw NoLineTables() }
     // Imported messages must not trigger webhooks.
-    try archive.connection.execute(script: "SET chirrup.webhooks = 'off'; " + LineImport.functions)
+    try storedData.connection.execute(
+      script: "SET chirrup.webhooks = 'off'; " + LineImport.functions)
   }
 
   /// Counts the rows that `run` would import. Changes nothing.
@@ -92,7 +93,7 @@ public struct LineImport {
         WHERE pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM friend_events f
           WHERE f.workspace_id = $1 AND f.id = pg_temp.derived($1, 'message:' || m.id))
         """),
-      settings: try archive.number(
+      settings: try storedData.number(
         """
         SELECT (SELECT count(*) FROM system_settings WHERE workspace_id IS NULL)
           + (SELECT count(*) FROM intents WHERE workspace_id IS NULL)
@@ -109,7 +110,7 @@ public struct LineImport {
     let start = clock.now
     var last = ""
     while true {
-      let rows = try archive.connection.run(
+      let rows = try storedData.connection.run(
         Query(
           """
           SELECT max(line_user_id::text COLLATE "C"), count(*) FROM (
@@ -117,7 +118,8 @@ public struct LineImport {
             ORDER BY line_user_id::text COLLATE "C" LIMIT $2) AS page
           """, [.text(last), .int(Int64(LineImport.usersPerBatch))]))
       guard let end = rows.text(0, 0) else { break }
-      let batch = try archive.connection.transaction { _ in try importUsers(after: last, upTo: end)
+      let batch = try storedData.connection.transaction { _ in
+        try importUsers(after: last, upTo: end)
       }
       done.visitors += batch.visitors
       done.sessions += batch.sessions
@@ -128,28 +130,28 @@ public struct LineImport {
       progress.milliseconds = Int64((clock.now - start) / .milliseconds(1))
       report(progress)
     }
-    try archive.connection.transaction { _ in
+    try storedData.connection.transaction { _ in
       done.settings = try assignSettings()
       guard done != Summary() else { return }
-      try archive.audit(
+      try storedData.audit(
         "line.imported", workspace: workspace, target: nil,
         details: [
           ("visitors", done.visitors), ("sessions", done.sessions), ("messages", done.messages),
           ("friend_events", done.friendEvents), ("settings", done.settings),
         ])
-      try archive.announceChanges()
+      try storedData.announceChanges()
     }
     return done
   }
 
   private func count(_ sql: StaticString) throws -> Int64 {
-    try archive.number(sql, [.uuid(workspace)])
+    try storedData.number(sql, [.uuid(workspace)])
   }
 
   private func importUsers(after first: String, upTo last: String) throws -> Summary {
     func run(_ sql: SQL) throws -> Int64 {
       let query = Query(sql, [.uuid(workspace), .text(first), .text(last)])
-      return Int64(try archive.connection.run(query).affected)
+      return Int64(try storedData.connection.run(query).affected)
     }
     return Summary(
       visitors: try run(LineImport.visitors), sessions: try run(LineImport.sessions),
@@ -163,7 +165,7 @@ public struct LineImport {
       "UPDATE intents SET workspace_id = $1 WHERE workspace_id IS NULL",
       "UPDATE reply_objects SET workspace_id = $1 WHERE workspace_id IS NULL",
     ] {
-      assigned += try archive.connection.run(Query(sql, [.uuid(workspace)])).affected
+      assigned += try storedData.connection.run(Query(sql, [.uuid(workspace)])).affected
     }
     return Int64(assigned)
   }

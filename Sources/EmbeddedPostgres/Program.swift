@@ -17,14 +17,14 @@ struct Program {
   /// The signal's name without SIG, for setpriv(1).
   var deathSignal = "TERM"
 
-  struct Ended {
+  struct Exit {
     var succeeded: Bool
     /// Standard output and error together, cut at 16 KiB.
     var output: String
   }
 
   /// Runs the program; kills it after `seconds` and throws `tooSlow`.
-  func run(seconds: Int) throws(ClusterFailure) -> Ended {
+  func run(seconds: Int) throws(ClusterFailure) -> Exit {
     let (outputReader, outputWriter) = try Program.pipe()
     let (inputReader, inputWriter) = try Program.pipe()
     defer { close(outputReader) }
@@ -61,7 +61,7 @@ struct Program {
       if output.count < 16_384 { output += buffer[..<count] }
     }
     let status = Program.wait(for: process)
-    return Ended(succeeded: status == 0, output: String(decoding: output, as: UTF8.self))
+    return Exit(succeeded: status == 0, output: String(decoding: output, as: UTF8.self))
   }
 
   /// Runs the program; throws its output unless it succeeds.

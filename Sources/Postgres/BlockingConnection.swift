@@ -11,7 +11,7 @@ public final class BlockingConnection {
     pq.sendNotices(to: notices)
   }
 
-  /// Whether a pooler is in between, see `PQConnection.isPooled`.
+  /// Whether the connection goes through a pooler, see `PQConnection.isPooled`.
   public func isPooled() throws(QueryFailure) -> Bool {
     pq.isPooled(answeredBy: try perform(Query("SELECT pg_backend_pid()")).int(0, 0))
   }

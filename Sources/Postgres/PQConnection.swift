@@ -108,9 +108,9 @@ import Primitives
     unsafe PQsocket(handle)
   }
 
-  /// Whether a pooler is in between: it assigns its own process numbers to clients, and executes
-  /// each transaction in another backend. Session state then lasts only for a transaction: prepared
-  /// statements, settings, advisory locks.
+  /// Whether the connection goes through a pooler: it assigns its own process numbers to clients,
+  /// and executes each transaction in another backend. Session state then lasts only for a
+  /// transaction: prepared statements, settings, advisory locks.
   package func isPooled(answeredBy process: Int64?) -> Bool {
     // SAFETY: see the type.
     process != Int64(unsafe PQbackendPID(handle))

@@ -74,9 +74,9 @@ public struct QueryConnection: ~Copyable {
 
   /// Identifies the connected database, see `StoreIdentity`; empty before the first connection.
   public private(set) var store = ""
-  /// Whether a pooler (PgBouncer) is in between, see `PQConnection.isPooled`. Then statements are
-  /// sent as text, one at a time, each first checks the database, and settings last for one
-  /// statement.
+  /// Whether the connection goes through a pooler (PgBouncer), see `PQConnection.isPooled`. Then
+  /// statements are sent as text, one at a time, each first checks the database, and settings last
+  /// for one statement.
   public private(set) var isPooled = false
 
   /// The error of the server or the network when the connection was last lost.

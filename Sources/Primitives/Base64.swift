@@ -2,14 +2,15 @@
 /// password hashes and the WebSocket handshake.
 ///
 /// Decoding is strict: no padding, no blanks, no spare bits, so that one value has one text.
+@frozen
 public struct Base64: Sendable {
   /// RFC 4648 §5, `-` and `_`.
   public static let url = Base64(digit62: UInt8(ascii: "-"), digit63: UInt8(ascii: "_"))
   /// RFC 4648 §4, `+` and `/`.
   public static let standard = Base64(digit62: UInt8(ascii: "+"), digit63: UInt8(ascii: "/"))
 
-  private let digit62: UInt8
-  private let digit63: UInt8
+  @usableFromInline let digit62: UInt8
+  @usableFromInline let digit63: UInt8
 
   /// Without padding.
   public func encode(_ bytes: [UInt8]) -> String {
@@ -51,6 +52,7 @@ public struct Base64: Sendable {
   }
 
   /// The six bits of a digit; nil for any other byte.
+  @inlinable @inline(__always)
   public func value(of digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 26
@@ -62,6 +64,7 @@ public struct Base64: Sendable {
     }
   }
 
+  @inlinable @inline(__always)
   public func isDigit(_ byte: UInt8) -> Bool { value(of: byte) != nil }
 
   public func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {

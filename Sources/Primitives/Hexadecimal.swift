@@ -1,5 +1,5 @@
-/// Hexadecimal digits, and the text of bytes. Identifiers read and write eight digits a step by
-/// functions of their own.
+/// Hexadecimal digits, and the text of bytes. Identifiers have
+/// faster functions, which process eight digits in a step.
 @inlinable
 public func hexadecimalValue(_ byte: UInt8) -> UInt8? {
   switch byte {

@@ -17,21 +17,21 @@ public struct HeadFields: Equatable, Sendable {
   }
 
   /// In `text`, which is shorter than `HeadLimits.headBytes`: the name, and the value behind it.
-  private struct Place: Equatable, Sendable {
+  private struct Extent: Equatable, Sendable {
     var start: UInt16
     var valueStart: UInt16
     var end: UInt16
   }
 
   private var text: [UInt8] = []
-  private var places: [Place] = []
+  private var extents: [Extent] = []
 
   public var all: [Field] {
     text.withRawSpan { bytes in
-      places.map { place in
+      extents.map { extent in
         Field(
-          name: bytes.extracting(Int(place.start)..<Int(place.valueStart)).string,
-          value: bytes.extracting(Int(place.valueStart)..<Int(place.end)).string)
+          name: bytes.extracting(Int(extent.start)..<Int(extent.valueStart)).string,
+          value: bytes.extracting(Int(extent.valueStart)..<Int(extent.end)).string)
       }
     }
   }
@@ -69,11 +69,11 @@ public struct HeadFields: Equatable, Sendable {
   /// Lends the value of each field of the name.
   func forEachValue(of name: StaticString, _ body: (RawSpan) -> Void) {
     text.withRawSpan { bytes in
-      for place in places
-      where Int(place.valueStart - place.start) == name.utf8CodeUnitCount
-        && bytes.extracting(Int(place.start)..<Int(place.valueStart)).equals(name)
+      for extent in extents
+      where Int(extent.valueStart - extent.start) == name.utf8CodeUnitCount
+        && bytes.extracting(Int(extent.start)..<Int(extent.valueStart)).equals(name)
       {
-        body(bytes.extracting(Int(place.valueStart)..<Int(place.end)))
+        body(bytes.extracting(Int(extent.valueStart)..<Int(extent.end)))
       }
     }
   }
@@ -108,7 +108,7 @@ public struct HeadFields: Equatable, Sendable {
 
   /// Reads one line without its CRLF (RFC 9112 §5).
   mutating func append(line: RawSpan) throws(HeadFault) {
-    guard places.count < HeadLimits.fields else { throw .tooManyFields }
+    guard extents.count < HeadLimits.fields else { throw .tooManyFields }
     // §5.2: obsolete line folding, in which leading white space continues the previous line, is
     // refused: it enables request smuggling.
     guard !line.byte(at: 0).isBlank else { throw .fieldFolded }
@@ -131,14 +131,14 @@ public struct HeadFields: Equatable, Sendable {
       }
       return colon + value.count
     }
-    places.append(
-      Place(start: UInt16(start), valueStart: UInt16(start + colon), end: UInt16(text.count)))
+    extents.append(
+      Extent(start: UInt16(start), valueStart: UInt16(start + colon), end: UInt16(text.count)))
   }
 
   /// Reserves `byteCount` bytes of text, and 16 fields, about as many as browsers send.
   mutating func reserve(byteCount: Int) {
     text.reserveCapacity(byteCount)
-    places.reserveCapacity(16)
+    extents.reserveCapacity(16)
   }
 }
 

@@ -98,7 +98,8 @@ public enum Upgrade {
   /// is never decoded, so the four bits after the last byte are not checked.
   static func isKey(_ text: RawSpan) -> Bool {
     guard text.byteCount == 24, text.extracting(22..<24).equals("==") else { return false }
-    for offset in 0..<22 where !Base64.standard.isDigit(text.byte(at: offset)) { return false }
+    let base64 = Base64.standard
+    for offset in 0..<22 where !base64.isDigit(text.byte(at: offset)) { return false }
     return true
   }
 

@@ -1,6 +1,6 @@
-import Directory
 /// Connects a command to the database: the configured one, the private PostgreSQL of a running
 /// gateway, or that PostgreSQL started only for this command.
+import Directory
 import EmbeddedPostgres
 import Kernel
 import Migrator

@@ -1,7 +1,7 @@
-import ArgumentParser
-import Chat
 /// `chirrup quarantine`: the messages whose content PostgreSQL refused. The log continues without
 /// them; an administrator inspects them here, then stores them again or deletes them.
+import ArgumentParser
+import Chat
 import DataRetention
 import Directory
 import OpenSSL
@@ -38,9 +38,9 @@ struct QuarantineCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, output in
+      try await options.runOnSchema { storedData, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0).id }
-        let messages = try archive.refused(workspace: only, limit: limit)
+        let messages = try storedData.refused(workspace: only, limit: limit)
         for message in messages { output.result(summary(message), members(message)) }
         if messages.isEmpty { output.note("No messages are in quarantine.") }
       }
@@ -57,9 +57,9 @@ struct QuarantineCommand: AsyncParsableCommand {
     @Argument(help: "The message's id.") var id: String
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, output in
+      try await options.runOnSchema { storedData, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0).id }
-        let messages = try archive.refused(
+        let messages = try storedData.refused(
           workspace: only, id: messageID(id), limit: mostAtOnce)
         guard !messages.isEmpty else { throw notThere(id) }
         for message in messages {
@@ -93,28 +93,32 @@ struct QuarantineCommand: AsyncParsableCommand {
 
     func validate() throws {
       guard all ? ids.isEmpty && workspace != nil : !ids.isEmpty else {
-        throw ValidationError("give the ids of messages, or --all with --workspace")
+        throw ValidationError("specify message ids, or --all with --workspace")
       }
     }
 
     func run() async throws {
       let settings = try await options.data.settings()
-      try await options.runOnSchema { archive, connection, output in
+      try await options.runOnSchema { storedData, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0).id }
         var messages: [StoredData.Refused] = []
         for id in ids {
-          let found = try archive.refused(
+          let found = try storedData.refused(
             workspace: only, id: messageID(id), limit: mostAtOnce)
           guard !found.isEmpty else { throw notThere(id) }
           messages += found
         }
-        if all { messages = try archive.refused(workspace: only, limit: mostAtOnce) }
+        if all { messages = try storedData.refused(workspace: only, limit: mostAtOnce) }
         messages.sort { $0.firstAt < $1.firstAt }
         var writer = ReleaseWriter(url: try Database.url(settings))
         var failed = 0
         for message in messages {
           let outcome = try writer.append(message)
-          if let seq = outcome.seq { try archive.released(message, seq: seq) } else { failed += 1 }
+          if let seq = outcome.seq {
+            try storedData.released(message, seq: seq)
+          } else {
+            failed += 1
+          }
           output.result(
             "\(message.id): \(outcome.text)",
             [
@@ -130,7 +134,7 @@ struct QuarantineCommand: AsyncParsableCommand {
   struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Delete messages permanently.",
-      discussion: "The gateway deletes messages older than 30 days by itself.")
+      discussion: "The gateway deletes messages older than 30 days automatically.")
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("Only in this workspace.", valueName: "name"))
@@ -145,12 +149,12 @@ struct QuarantineCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, output in
+      try await options.runOnSchema { storedData, connection, output in
         let only = try workspace.map { try connection.workspace(named: $0).id }
         let count =
           yes
-          ? try archive.purgeRefused(olderThan: days, workspace: only)
-          : try archive.countRefused(olderThan: days, workspace: only)
+          ? try storedData.purgeRefused(olderThan: days, workspace: only)
+          : try storedData.countRefused(olderThan: days, workspace: only)
         output.result(
           "\(yes ? "deleted" : "would delete") \(count) messages",
           [("done", .bool(yes)), ("messages", .number(count))])

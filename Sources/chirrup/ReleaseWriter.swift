@@ -8,7 +8,7 @@ import Postgres
 import Primitives
 
 struct ReleaseWriter: ~Copyable {
-  struct Ended {
+  struct Report {
     /// The message's number in its session; nil if it was not stored.
     var seq: Int64?
     var text: String
@@ -21,11 +21,11 @@ struct ReleaseWriter: ~Copyable {
 
   init(url: String) { writer = Writer(url: url, seed: 0) }
 
-  mutating func append(_ message: StoredData.Refused) throws -> Ended {
+  mutating func append(_ message: StoredData.Refused) throws -> Report {
     let role = Array(message.role.utf8).withRawSpan { Role(text: $0) }
     let kind = Array(message.kind.utf8).withRawSpan { EntryKind(text: $0) }
     guard let role, let kind else {
-      return Ended(text: "its role or kind is unknown to this version of chirrup")
+      return Report(text: "its role or kind is unknown to this version of chirrup")
     }
     let record = Record(
       workspace: message.workspace, session: message.session, id: message.id, role: role,
@@ -49,17 +49,17 @@ struct ReleaseWriter: ~Copyable {
     return ReleaseWriter.describe(outcome, writer.takeQuarantined().rows.first)
   }
 
-  private static func describe(_ outcome: Outcome, _ refused: QuarantinedRow?) -> Ended {
+  private static func describe(_ outcome: Outcome, _ refused: QuarantinedRow?) -> Report {
     switch outcome.verdict {
-    case .stored: Ended(seq: outcome.seq, text: "stored as \(outcome.seq)")
-    case .duplicate: Ended(seq: outcome.seq, text: "already stored as \(outcome.seq)")
-    case .conflict: Ended(text: "another message has its id")
-    case .noSuchSession: Ended(text: "its session does not exist any more")
-    case .closed: Ended(text: "its session is closed")
+    case .stored: Report(seq: outcome.seq, text: "stored as \(outcome.seq)")
+    case .duplicate: Report(seq: outcome.seq, text: "already stored as \(outcome.seq)")
+    case .conflict: Report(text: "another message has its id")
+    case .noSuchSession: Report(text: "its session does not exist any more")
+    case .closed: Report(text: "its session is closed")
     case .rejected:
-      Ended(
+      Report(
         text: "refused again: \(refused.map { "\($0.refusal)" } ?? "PostgreSQL gave no reason")")
-    case .unavailable: Ended(text: "PostgreSQL cannot store it now; try again later")
+    case .unavailable: Report(text: "PostgreSQL cannot store it now; try again later")
     }
   }
 

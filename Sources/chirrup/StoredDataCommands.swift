@@ -1,6 +1,6 @@
-import ArgumentParser
 /// `chirrup import`, `retention`, `visitor` and `epoch`: the administration of conversations. A
 /// command that cannot be undone only prints what it would do, unless `--yes` is given.
+import ArgumentParser
 import DataRetention
 import Directory
 import Postgres
@@ -41,9 +41,9 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Import; without this, only print the numbers.") var yes = false
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, output in
+      try await options.runOnSchema { storedData, connection, output in
         let workspace = try connection.workspace(named: workspace)
-        let line = try LineImport(archive, workspace: workspace.id)
+        let line = try LineImport(storedData, workspace: workspace.id)
         let summary = yes ? try line.run(report: output.report) : try line.plan()
         output.result(
           "\(yes ? "imported" : "would import") \(summary.visitors) visitors, "
@@ -83,12 +83,12 @@ struct RetentionCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await options.runOnSchema { archive, connection, output in
+    try await options.runOnSchema { storedData, connection, output in
       let only = try workspace.map { try connection.workspace(named: $0).id }
       let items =
         yes
-        ? try archive.removeExpired(days: days, workspace: only, report: output.report)
-        : try archive.expired(days: days, workspace: only)
+        ? try storedData.removeExpired(days: days, workspace: only, report: output.report)
+        : try storedData.expired(days: days, workspace: only)
       for item in items {
         output.result(
           "\(item.workspaceName): \(yes ? "deleted" : "would delete") \(item.sessions) sessions "
@@ -118,9 +118,10 @@ struct VisitorCommand: AsyncParsableCommand {
     @Argument(help: "The visitor's id.") var id: String
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, output in
+      try await options.runOnSchema { storedData, connection, output in
         let workspace = try connection.workspace(named: workspace)
-        guard let json = try archive.export(VisitorCommand.visitorID(id), workspace: workspace.id)
+        guard
+          let json = try storedData.export(VisitorCommand.visitorID(id), workspace: workspace.id)
         else {
           throw VisitorCommand.noVisitor(id, workspace)
         }
@@ -139,13 +140,13 @@ struct VisitorCommand: AsyncParsableCommand {
     @Flag(help: "Erase; without this, only print the numbers.") var yes = false
 
     func run() async throws {
-      try await options.runOnSchema { archive, connection, output in
+      try await options.runOnSchema { storedData, connection, output in
         let workspace = try connection.workspace(named: workspace)
         let visitor = try VisitorCommand.visitorID(id)
-        guard var erasure = try archive.erasure(of: visitor, workspace: workspace.id) else {
+        guard var erasure = try storedData.erasure(of: visitor, workspace: workspace.id) else {
           throw VisitorCommand.noVisitor(id, workspace)
         }
-        if yes { erasure = try archive.erase(visitor, workspace: workspace.id) }
+        if yes { erasure = try storedData.erase(visitor, workspace: workspace.id) }
         output.result(
           "\(yes ? "erased" : "would erase") \(erasure.messages) messages in \(erasure.sessions) "
             + "sessions, and the visitor",
@@ -183,9 +184,9 @@ struct EpochCommand: AsyncParsableCommand {
   @Flag(help: "Change the epoch.") var renew = false
 
   func run() async throws {
-    try await options.runOnSchema { archive, _, output in
-      if renew { try archive.renewEpoch() }
-      let epoch = try archive.epoch()
+    try await options.runOnSchema { storedData, _, output in
+      if renew { try storedData.renewEpoch() }
+      let epoch = try storedData.epoch()
       output.result(
         "\(epoch.epoch.isEmpty ? "the first epoch" : epoch.epoch), since \(epoch.changedAt)",
         [("epoch", .text(epoch.epoch)), ("changed_at", .text("\(epoch.changedAt)"))])

@@ -56,6 +56,34 @@ import Testing
         "--lifetime must be 1 to 86400"
       ),
       (["token", "visitor"], "--workspace"),
+      (["retention"], "--days"),
+      (["retention", "--days", "0"], "--days must be 1 to 36500"),
+      (["quarantine", "list", "--limit", "1001"], "--limit must be 1 to 1000"),
+      (["quarantine", "release"], "--all with --workspace"),
+      (["quarantine", "release", "--all"], "--all with --workspace"),
+      (["quarantine", "purge", "--days", "-1"], "--days"),
+      (["workspace", "create", "shop", "--public-key", "a b c d e"], "8 to 64 letters"),
+      (
+        ["workspace", "origins", "shop", "--any", "--allow", "https://a.example"],
+        "--any and --allow exclude each other"
+      ),
+      (["workspace", "origins", "shop", "--allow", "a.example"], "a.example is not an origin"),
+      (
+        [
+          "operator", "create", "--workspace", "w", "--email", "ada", "--name", "Ada",
+        ], "--email must be an address"
+      ),
+      (
+        [
+          "operator", "create", "--workspace", "w", "--email", "a@b", "--name", "A", "--role",
+          "boss",
+        ], "--role must be owner, admin or agent"
+      ),
+      (["demo-data", "--conversations", "0"], "--conversations must be 1 to 1,000,000"),
+      (["demo-data", "--conversations", "5", "--open", "6"], "--open must be 0 to"),
+      (["migrate", "down"], "--to"),
+      (["migrate", "stamp"], "revision"),
+      (["visitor", "erase", "--workspace", "w"], "id"),
       (["server"], "server"),
       (["serve", "--lisen", "1"], "--lisen"),
     ])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct TranscriptTests {
   private func entry(
-    _ role: Role, _ kind: Kind, _ name: String, _ body: String, payload: String = ""
+    _ role: Role, _ kind: EntryKind, _ name: String, _ body: String, payload: String = ""
   ) -> Entry {
     Entry(
       seq: 1, id: Identifier(high: 1, low: 2), role: role, kind: kind, sender: nil,

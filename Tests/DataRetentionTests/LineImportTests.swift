@@ -23,7 +23,7 @@ import Testing
     try LineImport(StoredData(connection), workspace: workspace)
   }
 
-  @Test func `repair has mended the database, and dropped and renamed nothing`() throws {
+  @Test func `repair has completed the schema, and dropped and renamed nothing`() throws {
     #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
     #expect(
       try connection.texts("SELECT version_num::text FROM alembic_version") == ["b90dd01ef204"])
@@ -36,7 +36,7 @@ import Testing
     #expect(try connection.texts("SELECT object_id::text FROM reply_objects") == ["flex_1"])
   }
 
-  @Test func `a dry run says what would come and changes nothing`() throws {
+  @Test func `a plan counts the rows to import and changes nothing`() throws {
     let plan = LineImport.Summary(
       visitors: 200, sessions: 180, messages: 5_000, friendEvents: 0, settings: 5)
     #expect(try line().plan() == plan)
@@ -45,7 +45,7 @@ import Testing
     #expect(try line().plan() == LineImport.Summary())
   }
 
-  @Test func `messages keep order, writer, name and stickers`() throws {
+  @Test func `messages keep their order, author, name and stickers`() throws {
     var progress: [MoveProgress] = []
     _ = try line().run { progress.append($0) }
     #expect(progress.map(\.rowsDone).last == 5_000)
@@ -76,7 +76,7 @@ import Testing
       try connection.number("SELECT count(*) FROM audit_log WHERE action = 'line.imported'") == 1)
   }
 
-  @Test func `run again it brings what has come since, at the end, with the same ids`() throws {
+  @Test func `another run imports the new messages, at the end, with the same ids`() throws {
     _ = try line().run()
     let ids = try connection.texts("SELECT md5(string_agg(id::text, ',' ORDER BY id)) FROM chats")
     #expect(try line().run() == LineImport.Summary())
@@ -98,13 +98,13 @@ import Testing
       try connection.texts("SELECT event FROM friend_events ORDER BY event") == [
         "follow", "unfollow",
       ])
-    // Into a database of its own the same messages come under the same ids.
+    // In another database the same messages get the same ids.
     try connection.execute(script: "DELETE FROM chats WHERE content = 'late'")
     #expect(
       try connection.texts("SELECT md5(string_agg(id::text, ',' ORDER BY id)) FROM chats") == ids)
   }
 
-  @Test func `who was erased does not come back`() throws {
+  @Test func `an erased visitor is not imported again`() throws {
     _ = try line().run()
     let rows = try connection.run(
       Query("SELECT user_id FROM chat_sessions WHERE user_id IS NOT NULL LIMIT 1"))
@@ -116,7 +116,7 @@ import Testing
     #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
   }
 
-  @Test func `a database without such tables is refused in words`() throws {
+  @Test func `a database without the tables is refused with a message`() throws {
     let other = try BlockingConnection(EmptyDatabase().url)
     try Migrator(other).up()
     #expect(throws: LineImport.NoLineTables.self) {

@@ -25,7 +25,7 @@ public final class RecordingSessions: Sessions {
   public func changed(session: Identifier) { hints.withLock { $0.append(session) } }
 
   public func append(
-    session: Identifier, workspace: Identifier, id: Identifier, role: Role, kind: Kind,
+    session: Identifier, workspace: Identifier, id: Identifier, role: Role, kind: EntryKind,
     sender: Identifier?, senderName: [UInt8], body: [UInt8], payload: [UInt8]
   ) async -> Outcome {
     appended.withLock {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-/// The private server is watched: whatever ends it, it comes back; when we end, it ends.
+/// The private server is supervised: it is restarted after any end, and ends with this process.
 @Suite(.serialized) struct KeeperTests {
   private final class Record: Sendable {
     private let events = Mutex<[ClusterEvent]>([])
@@ -37,13 +37,13 @@ import Testing
   }
 
   @Test(arguments: [SIGQUIT, SIGKILL, SIGTERM, SIGABRT])
-  func `a server that ends by a signal is there again, on the same socket`(signal: Int32) throws {
+  func `a server that ends by a signal is restarted on the same socket`(signal: Int32) throws {
     try withCluster("signal-\(signal)") { cluster, record, data in
       let connection = try BlockingConnection(cluster.url)
       try connection.execute(script: "CREATE TABLE t (n int); INSERT INTO t VALUES (42)")
       let first = try process(data)
       kill(first, signal)
-      // It waits for its clients to go.
+      // It waits for its clients to disconnect.
       if signal == SIGTERM {
         #expect(throws: ScriptFailure.self) {
           try connection.execute(script: "SELECT pg_terminate_backend(pg_backend_pid())")
@@ -66,9 +66,8 @@ import Testing
     }
   }
 
-  /// A backend that computes does not see that its server is gone, and keeps its shared memory.
-  @Test func `a backend that outlives its server does not keep the next one from starting`() throws
-  {
+  /// A busy backend does not notice the end of its server, and keeps the shared memory attached.
+  @Test func `a backend that outlives its server does not prevent the next start`() throws {
     try withCluster("backend") { cluster, record, data in
       // SAFETY: the text is copied into a C string for the call.
       _ = unsafe system(
@@ -100,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `a server that cannot start says why once, and starts when it can`() throws {
+  @Test func `a server that cannot start reports the reason once, and starts when it can`() throws {
     try withCluster("broken") { cluster, record, data in
       let settings = data + "/postgresql.conf"
       // SAFETY: the texts are copied into C strings for the calls.
@@ -113,7 +112,7 @@ import Testing
         return
       }
       #expect(reason.contains("status 1"))
-      // Several attempts later it is still one line.
+      // After several attempts it is still one line.
       usleep(1_500_000)
       #expect(record.all.count == 2)
       _ = unsafe system("cp -p '\(settings).good' '\(settings)'")
@@ -126,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func `one that is ended on purpose stays away until it is called`() throws {
+  @Test func `a server stopped on purpose starts only on request`() throws {
     let folder = "/tmp/chirrup-keeper-test-\(getpid())-purpose"
     let cluster = PrivateCluster(
       dataDirectory: folder, survivesPowerLoss: false, restartsByItself: false)
@@ -143,7 +142,7 @@ import Testing
     #expect(try BlockingConnection(cluster.url).run(Query("SELECT 1")).int(0, 0) == 1)
   }
 
-  @Test func `the pauses grow to a second, and a server that stayed begins anew`() {
+  @Test func `the pauses grow to a second, and are reset by a server that stayed up`() {
     var pause = Keeper.Pause()
     let pauses = (0..<7).map { _ in pause.take(hasRunMilliseconds: 0) }
     #expect(pauses == [0, 50, 100, 200, 400, 800, 1_000])
@@ -151,14 +150,14 @@ import Testing
     #expect(pause.take(hasRunMilliseconds: 0) == 50)
   }
 
-  @Test func `a file system is made durable at once where that reports errors`() {
+  @Test func `syncfs is used where it reports errors`() {
     #expect(Server.syncMethod(release: "6.18.44-fc-v509\n") == "syncfs")
     #expect(Server.syncMethod(release: "5.8.0") == "syncfs")
     #expect(Server.syncMethod(release: "5.4.0-150-generic") == "fsync")
     #expect(Server.syncMethod(release: "") == "fsync")
   }
 
-  @Test func `the log's last words are those of the server that ended`() {
+  @Test func `the reason from the log is that of the server that ended`() {
     let log = """
       2026-11-23 10:00:00.000 UTC [7] LOG:  received fast shutdown request
       2026-11-23 10:00:01.000 UTC [8] LOG:  database system is ready to accept connections
@@ -176,8 +175,8 @@ import Testing
       Server.lastWords(of: 10, in: log + "\npostgres: FATAL:  no such folder") == "no such folder")
   }
 
-  /// kill -9 of this process, in a process of its own.
-  @Test func `a server ends with the process that started it, however that ends`() async throws {
+  /// kill -9 of the parent, in a separate process.
+  @Test func `a server ends with the process that started it, after any end`() async throws {
     let folder = "/tmp/chirrup-keeper-test-\(getpid())-parent"
     defer {
       // SAFETY: the text is copied into a C string for the call.
@@ -187,19 +186,19 @@ import Testing
       let cluster = PrivateCluster(
         dataDirectory: "/tmp/chirrup-keeper-test-\(getppid())-parent", survivesPowerLoss: false)
       try cluster.start()
-      // Something that would be inherited if it were let.
+      // A descriptor that could be inherited.
       _ = dup(2)
       kill(getpid(), SIGKILL)
     }
     let data = folder + "/postgres/data"
     #expect(Folder.exists(data))
     #expect(waitUntil(milliseconds: 60_000) { Postmaster.running(on: data) == nil })
-    // In good order: it took its file away.
+    // An orderly shutdown: it removed its file.
     #expect(!Folder.exists(data + "/postmaster.pid"))
   }
 
   @Test func `the server inherits no descriptor`() throws {
-    // Without O_CLOEXEC, as another library may leave it.
+    // Without O_CLOEXEC, as a library may have opened it.
     let own = dup(2)
     defer { close(own) }
     try withCluster("descriptors") { _, _, data in

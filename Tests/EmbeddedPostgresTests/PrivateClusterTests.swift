@@ -4,7 +4,7 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-/// Each test has a data folder of its own under /tmp and takes it away again.
+/// Each test has its own data folder in /tmp and removes it.
 @Suite(.serialized) struct PrivateClusterTests {
   private func withFolder(_ name: String, _ body: (String) throws -> Void) throws {
     let folder = "/tmp/chirrup-cluster-test-\(getpid())-\(name)"
@@ -12,7 +12,7 @@ import Testing
     try body(folder)
   }
 
-  /// Does not wait for the disk.
+  /// Runs without fsync.
   private func quick(_ folder: String) -> PrivateCluster {
     PrivateCluster(dataDirectory: folder, survivesPowerLoss: false)
   }
@@ -22,7 +22,7 @@ import Testing
     _ = unsafe system("rm -rf -- '\(folder)'")
   }
 
-  @Test func `data outlives a stop`() throws {
+  @Test func `data survives a stop`() throws {
     try withFolder("warm") { folder in
       let first = PrivateCluster(dataDirectory: folder)
       try first.start()
@@ -47,13 +47,13 @@ import Testing
     }
   }
 
-  @Test func `its buffers fit the machine`() {
+  @Test func `its buffers depend on the machine's memory`() {
     #expect(Tuning.sharedBuffers(memory: 256 << 20) == 128)
     #expect(Tuning.sharedBuffers(memory: 2 << 30) == 512)
     #expect(Tuning.sharedBuffers(memory: 64 << 30) == 1_024)
   }
 
-  @Test func `a second gateway on the same folder is refused, a command beside it is not`() throws {
+  @Test func `a second gateway on the same folder is refused, a command is not`() throws {
     try withFolder("second") { folder in
       let first = quick(folder)
       try first.start()
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  /// A server that nobody watches, as an earlier version left it: PostgreSQL by itself.
+  /// An unsupervised server, as an earlier version left it: PostgreSQL alone.
   private func leave(_ folder: String) throws -> String {
     let cluster = quick(folder)
     try cluster.start()
@@ -85,7 +85,7 @@ import Testing
     return url
   }
 
-  @Test func `a server that was left ends, and one that is watched takes its place`() throws {
+  @Test func `a server left behind is ended, and a supervised one replaces it`() throws {
     try withFolder("left") { folder in
       let url = try leave(folder)
       let stranger = try #require(Postmaster.running(on: folder + "/postgres/data")).process
@@ -100,12 +100,12 @@ import Testing
     }
   }
 
-  @Test func `a pid file of a crashed server does not mislead`() throws {
+  @Test func `the pid file of a crashed server is not trusted`() throws {
     try withFolder("stale") { folder in
       let first = quick(folder)
       try first.start()
       first.stop()
-      // The number of a process that lives but is no server: ours.
+      // The id of a living process that is no server: this one.
       let file = folder + "/postgres/data/postmaster.pid"
       // SAFETY: the paths are copied into C strings for the call.
       _ = unsafe system("echo \(getpid()) > '\(file)'")
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func `a server that is just stopping is waited for and started again`() throws {
+  @Test func `a server that is stopping is awaited and started again`() throws {
     try withFolder("stopping") { folder in
       _ = try leave(folder)
       let file = folder + "/postgres/data/postmaster.pid"
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(.enabled(if: getuid() == 0, "only root runs the server as somebody else"))
-  func `a folder that the server's user cannot enter gets its data elsewhere`() throws {
+  func `if the server's user cannot access the folder, the data is elsewhere`() throws {
     try withFolder("closed") { folder in
       // SAFETY: the text is copied into a C string for the call.
       _ = unsafe system("mkdir -m 700 '\(folder)'")
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func `a folder whose path is too long for a socket gets a short private one`() throws {
+  @Test func `a path that is too long for a socket is replaced by a private folder`() throws {
     try withFolder("long") { folder in
       let long = folder + "/" + String(repeating: "x", count: 100) + "/with space, comma"
       let cluster = quick(long)
@@ -162,13 +162,13 @@ import Testing
     }
   }
 
-  @Test func `the server is in a session of its own`() throws {
+  @Test func `the server runs in its own session`() throws {
     try withFolder("session") { folder in
       let cluster = quick(folder)
       try cluster.start()
       let connection = try BlockingConnection(cluster.url)
       let own = try #require(try connection.run(Query("SELECT pg_backend_pid()")).int(0, 0))
-      // A backend is a child of the server and belongs to the server's session.
+      // A backend is a child of the server and belongs to its session.
       let session = getsid(pid_t(own))
       #expect(session > 0)
       #expect(session != getsid(0))

@@ -40,11 +40,11 @@ for lie in double-delivery:duplicated; do
   fi
 done
 
-# Whoever kills the parent kills all.
+# The workers end when their parent is killed.
 "$chirrup_load" storm "${gateway[@]}" "${small[@]}" --calm-seconds 600 >"$work/load.out" 2>&1 &
 parent=$!
 pids+=("$parent")
-members() { pgrep --parent "$parent" --full crew-member; }
+members() { pgrep --parent "$parent" --full load-worker; }
 two_members() { [ "$(members | wc -l)" = 2 ]; }
 await 30 "two processes" two_members || die "no members: $(cat "$work/load.out")"
 children=$(members)

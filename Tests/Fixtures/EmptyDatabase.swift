@@ -3,7 +3,7 @@ import Foundation
 public import Postgres
 import Synchronization
 
-/// A database of its own for one test, on the server that all tests of the process share.
+/// A separate database for one test, on the server that all tests of the process share.
 public struct EmptyDatabase: Sendable {
   public let url: String
   public let name: String
@@ -17,19 +17,19 @@ public struct EmptyDatabase: Sendable {
     url = base.replacing("/chirrup?", with: "/\(name)?")
   }
 
-  /// A database as it was found elsewhere (Tests/Fixtures/legacy).
+  /// A database as found in other systems (Tests/Fixtures/legacy).
   public init(fixture: String, rows: Int = 1_000) throws {
     try self.init()
     let file = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "legacy/\(fixture).sql")
-    // The lines of psql's own language set the variable that stands in the script.
+    // psql's meta-commands set the variable used in the script.
     let script = try String(contentsOf: file, encoding: .utf8)
       .split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("\\") }
       .joined(separator: "\n").replacing(":rows)", with: "\(rows))")
     try BlockingConnection(url).execute(script: script)
   }
 
-  /// A backup by pg_dump, brought back into a database of its own.
+  /// Restores a pg_dump backup into another database.
   public func restored() throws -> EmptyDatabase {
     let copy = try EmptyDatabase()
     let program = Process()
@@ -44,8 +44,8 @@ public struct EmptyDatabase: Sendable {
     return copy
   }
 
-  /// What pg_dump writes: the schema as it stands, the rows of each table sorted, since a table has
-  /// no order. Without the key that pg_dump draws for each run.
+  /// The output of pg_dump: the schema, and the rows of each table, sorted because a table has no
+  /// order. Without the random key of each pg_dump run.
   public func dump() throws -> (schema: String, rows: [String]) {
     func run(_ option: String) throws -> [String] {
       let program = Process()
@@ -66,7 +66,7 @@ public struct EmptyDatabase: Sendable {
 }
 
 extension BlockingConnection {
-  /// The first column of an answer.
+  /// The first column of the result.
   public func texts(_ sql: StaticString, _ parameters: [Parameter] = []) throws -> [String] {
     let rows = try run(Query(sql, parameters))
     return (0..<rows.count).compactMap { rows.text($0, 0) }

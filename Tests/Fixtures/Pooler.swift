@@ -2,26 +2,26 @@ import Foundation
 import Glibc
 import Postgres
 
-/// A PgBouncer in transaction mode in front of a test's server, as it comes in a package, over a
-/// Unix socket. It lends its two server connections in turn, so that whoever leaves something in a
-/// session finds it gone with the next transaction.
+/// A PgBouncer in transaction mode before a test's server, configured as packaged, over a Unix
+/// socket. It uses its two server connections in turn, so that session state is lost with the next
+/// transaction.
 public final class Pooler {
   public struct Failure: Error, CustomStringConvertible {
     public var description: String
   }
 
-  /// Of the database behind it, through it.
+  /// The URL of the database through the pooler.
   public let url: String
   private let folder: String
   private let behind: String
-  /// The database that clients ask for.
+  /// The database name that clients use.
   private let name: String
   private let account: String?
   private var process: Process?
 
   private static let poolSize = 2
 
-  /// - Parameter url: a cluster's, with its socket's folder as `host`.
+  /// - Parameter url: a cluster's, with the socket's folder as `host`.
   public init(before url: String) throws {
     let parts = url.split(separator: "?")
     let fields = parts[1].split(separator: "&").map { $0.split(separator: "=", maxSplits: 1) }
@@ -30,7 +30,7 @@ public final class Pooler {
     }
     behind = host
     name = String(parts[0].split(separator: "/").last ?? "")
-    // The server's folder is its account's alone.
+    // Only the server's account may access its folder.
     let attributes = try FileManager.default.attributesOfItem(atPath: host)
     account = getuid() == 0 ? attributes[.ownerAccountName] as? String : nil
     folder = NSTemporaryDirectory() + "chirrup-pooler-\(UUID().uuidString.prefix(8))"
@@ -48,10 +48,10 @@ public final class Pooler {
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  /// Leads its clients to another database from now on.
+  /// Connects its clients to another database from now on.
   public func lead(to database: String) throws {
     try configure(database: database)
-    // Not by SIGHUP, which a process may inherit as ignored.
+    // Not by SIGHUP, which a process may have inherited as ignored.
     let console = "postgresql:///pgbouncer?host=\(folder)&port=6432&user=chirrup"
     try BlockingConnection(console).execute(script: "RELOAD")
   }
@@ -100,13 +100,13 @@ public final class Pooler {
     }
   }
 
-  /// At once: what is under way is cut off.
+  /// Stops at once: open connections are cut.
   public func stop() {
     guard let process else { return }
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     self.process = nil
-    // What a killed one leaves behind stops the next one.
+    // Files left by a killed pooler prevent the next start.
     try? FileManager.default.removeItem(atPath: "\(folder)/.s.PGSQL.6432")
     try? FileManager.default.removeItem(atPath: "\(folder)/.s.PGSQL.6432.lock")
   }

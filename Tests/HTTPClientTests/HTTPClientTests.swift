@@ -24,19 +24,19 @@ import Testing
   }
 
   @Test(
-    "the guard sees the address that is connected to, however it is written (X12)",
+    "the guard receives the resolved address, in any notation (X12)",
     arguments: [
       "http://127.0.0.1:9/", "http://localhost:9/", "http://2130706433:9/", "http://0x7f.1:9/",
       "http://017700000001:9/", "http://127.1:9/",
     ])
   func refusal(url: String) {
-    // Where localhost is ::1 first, that is the one.
+    // localhost may resolve to ::1 first.
     let refused = outcome(of: url) { _ in false }
     #expect(
       refused == .refused(.loopback) || refused == .refused(IPAddress(high: 0, low: 1)), "\(url)")
   }
 
-  @Test("an address that was admitted is connected to; nobody listens there")
+  @Test("an admitted address is connected to; here nothing listens")
   func nobody() {
     guard case .failed = outcome(of: "http://127.0.0.1:9/", admits: { $0.port == 9 }) else {
       Issue.record("a closed port answered")
@@ -45,16 +45,16 @@ import Testing
   }
 
   @Test(
-    "other protocols are not spoken",
+    "other protocols are refused",
     arguments: ["file:///etc/hostname", "ftp://127.0.0.1/x", "gopher://127.0.0.1/x", "dict://x/"])
   func protocols(url: String) {
     guard case .failed = outcome(of: url, admits: { _ in true }) else {
-      Issue.record("\(url) was asked")
+      Issue.record("\(url) was requested")
       return
     }
   }
 
-  @Test("a client that goes with requests under way leaves nothing behind")
+  @Test("releasing a client ends its requests")
   func leaving() {
     for _ in 0..<50 {
       var client = HTTPClient(connectionsMax: 2) { _ in true }

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "what is no range is refused",
+    "malformed ranges are refused",
     arguments: [
       "", "/", "10.0.0.0/33", "::1/129", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/+8", "a/8",
     ])

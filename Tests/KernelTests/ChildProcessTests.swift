@@ -9,7 +9,7 @@ private func shell(_ script: String) -> Command {
 }
 
 @Suite struct ChildProcessTests {
-  @Test("A program's output and exit status come back")
+  @Test("A program's output and exit status are returned")
   func run() throws {
     let finished = try ChildProcess.run(shell("printf 'one two'; exit 3"))
     #expect(finished.text == "one two")
@@ -17,7 +17,7 @@ private func shell(_ script: String) -> Command {
     #expect(try ChildProcess.run(Command("true")).status.isSuccess)
   }
 
-  @Test("Arguments are passed as they are: no shell reads them")
+  @Test("Arguments are passed unchanged, without a shell")
   func arguments() throws {
     var command = Command("printf", ["%s|", "a b", "$HOME", "`id`", "'\"", ""])
     command.output = .capture
@@ -53,12 +53,12 @@ private func shell(_ script: String) -> Command {
     #expect(finished.output.count == 1_000_000 && finished.status.isSuccess)
   }
 
-  @Test("A program that is not there is an error of the caller")
+  @Test("A missing program is an error of the caller")
   func missing() {
     #expect(throws: Errno.noEntry) { try ChildProcess.run(Command("no-such-program")) }
   }
 
-  @Test("A signal ends a program, and the status says which")
+  @Test("A signal ends a program, and the status contains its number")
   func signal() throws {
     var child = try ChildProcess.spawn(Command("sleep", ["1000"]))
     #expect(try child.poll() == nil)
@@ -69,7 +69,7 @@ private func shell(_ script: String) -> Command {
     try child.send(.kill)
   }
 
-  @Test("A dropped process is killed and reaped")
+  @Test("A released process is killed and reaped")
   func dropped() throws {
     let identifier: Int32
     do {
@@ -79,10 +79,10 @@ private func shell(_ script: String) -> Command {
     #expect(try !ChildProcess.run(shell("kill -0 \(identifier) 2>&1")).status.isSuccess)
   }
 
-  @Test("A program has a group of its own when asked, and no descriptor of ours")
+  @Test("A program can have its own process group, and inherits no descriptor")
   func isolation() throws {
     let pair = try Sockets.pair()
-    // `ls` itself holds one descriptor: the directory it reads.
+    // `ls` itself has one descriptor: the directory it reads.
     let open = try ChildProcess.run(shell("ls /proc/self/fd | sort -n | tr '\\n' ' '"))
     #expect(open.text == "0 1 2 3 ")
     #expect(pair.first.rawValue > 2)

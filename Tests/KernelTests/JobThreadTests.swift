@@ -8,14 +8,14 @@ import Testing
 @Suite struct JobThreadTests {
   private func owner(_ number: UInt64) -> Identifier { Identifier(high: number, low: number) }
 
-  /// Holds the thread until it is opened.
+  /// Blocks the thread until it is opened.
   private final class Gate: Sendable {
     let isOpen = Atomic(false)
     func pass() { while !isOpen.load(ordering: .acquiring) { sched_yield() } }
     func open() { isOpen.store(true, ordering: .releasing) }
   }
 
-  @Test("a job runs on another thread and its result comes back")
+  @Test("a job runs on another thread and its result is returned")
   func runs() async throws {
     let jobs = JobThread(name: "jobs")
     let sum = try await jobs.run(for: owner(1)) { (1...100).reduce(0, +) }
@@ -35,14 +35,14 @@ import Testing
       #expect(jobs.add(for: owner(number)) { order.withLock { $0.append(number) } })
     }
     gate.open()
-    // Behind everything that the first owner has.
+    // After all jobs of the first owner.
     try await jobs.run(for: owner(1)) {}
     let seen = order.withLock { $0 }
     #expect(seen.count == 52)
     #expect(Set(seen.prefix(4)).isSuperset(of: [2, 3]), "\(seen.prefix(6))")
   }
 
-  @Test("beyond its bounds a job is refused, and counted; the others are done")
+  @Test("a job beyond the bounds is refused and counted; the others run")
   func full() async throws {
     let jobs = JobThread(name: "jobs")
     let gate = Gate()
@@ -50,7 +50,7 @@ import Testing
     #expect(jobs.add(for: owner(0)) { gate.pass() })
     var taken = 0
     for number in 1...UInt64(JobThread.jobsMax) {
-      // Sixteen owners, each with its own bound.
+      // Sixteen owners, each up to its own bound.
       if jobs.add(for: owner(number % 17), { done.add(1, ordering: .relaxed) }) { taken += 1 }
     }
     #expect(taken <= JobThread.jobsMax)
@@ -68,7 +68,7 @@ import Testing
     #expect(jobs.waiting == 0)
   }
 
-  @Test("jobs that wait are done although nobody holds the queue any more")
+  @Test("waiting jobs run even after the queue was released")
   func ends() async throws {
     let done = Atomic(0)
     let gate = Gate()

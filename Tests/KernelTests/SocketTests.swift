@@ -5,7 +5,7 @@ import Testing
 
 private func pair() throws -> SocketPair { try Sockets.pair() }
 
-/// One end, the other being closed already.
+/// One end of a pair whose other end is closed.
 private func survivorOfAPair() throws -> FileDescriptor {
   let pair = try pair()
   return pair.first
@@ -21,7 +21,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
 }
 
 @Suite struct SocketTests {
-  @Test("Bytes arrive as they were sent, at the offset that was asked for")
+  @Test("Bytes arrive unchanged, at the requested offset")
   func transfer() throws {
     let pair = try pair()
     let message = Array("hello".utf8)
@@ -32,7 +32,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(buffer.withMutableRawSpan { pair.second.receive(into: &$0) } == .wouldBlock)
   }
 
-  @Test("A full socket takes a part and then says wouldBlock; a reader makes room")
+  @Test("A full socket accepts a part and then returns wouldBlock; reading makes room")
   func partial() throws {
     let pair = try pair()
     try pair.first.setSendBuffer(byteCount: 4_096)
@@ -48,7 +48,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(try wait(pair.first, .write)?.isWritable == true)
   }
 
-  @Test("The end of the stream is no error; writing behind it is a reset, not a SIGPIPE")
+  @Test("The end of the stream is no error; writing after it is a reset, not a SIGPIPE")
   func ends() throws {
     let survivor = try survivorOfAPair()
     var buffer = [UInt8](repeating: 0, count: 10)
@@ -57,7 +57,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(try wait(survivor, .read)?.isHungUp == true)
   }
 
-  @Test("A half-closed peer is heard of, and can still be answered (N12)")
+  @Test("A half-closed peer is reported, and can still be answered (N12)")
   func halfClosed() throws {
     let pair = try pair()
     try pair.first.shutdownWrite()
@@ -66,7 +66,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect([UInt8](repeating: 1, count: 3).withRawSpan { pair.second.send($0) } == .bytes(3))
   }
 
-  @Test("A reset connection is told apart from one that ended (N03)")
+  @Test("A reset is distinguished from the end of the stream (N03)")
   func reset() throws {
     let listener = try Sockets.listen(on: .loopback, port: 0)
     let client = try Sockets.connect(to: .loopback, port: try listener.localPort())
@@ -82,7 +82,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(buffer.withMutableRawSpan { server.receive(into: &$0) } == .reset)
   }
 
-  @Test("What is accepted inherits its listener's TCP_NODELAY, so the gateway sets it once")
+  @Test("An accepted socket inherits its listener's TCP_NODELAY, so the gateway sets it once")
   func noDelay() throws {
     let listener = try Sockets.listen(on: .loopback, port: 0)
     try listener.setNoDelay()
@@ -119,7 +119,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     }
   }
 
-  @Test("A port that is taken is refused unless both sides share it (SO_REUSEPORT)")
+  @Test("A port in use is refused unless both sockets share it (SO_REUSEPORT)")
   func sharedPort() throws {
     let first = try Sockets.listen(on: .loopback, port: 0, sharing: .others)
     let port = try first.localPort()
@@ -128,25 +128,25 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     for sharing in [PortSharing.none, .later] {
       do {
         _ = try Sockets.listen(on: .loopback, port: port, sharing: sharing)
-        Issue.record("a third listener that wants the port for itself")
+        Issue.record("a third listener without sharing was accepted")
       } catch {
         #expect(error == .addressInUse)
       }
     }
   }
 
-  @Test("The first listener has the port for itself, then shares it with later ones only")
+  @Test("The first listener binds exclusively, then shares the port with later ones only")
   func portSharedLater() throws {
     let first = try Sockets.listen(on: .loopback, port: 0, sharing: .later)
     let port = try first.localPort()
     do {
       _ = try Sockets.listen(on: .loopback, port: port, sharing: .later)
-      Issue.record("two that were both first")
+      Issue.record("two exclusive listeners")
     } catch {
       #expect(error == .addressInUse)
     }
     let second = try Sockets.listen(on: .loopback, port: port, sharing: .others)
-    // Connections come to both: 64 to one of them alone would be chance of 2^-63.
+    // The kernel distributes connections: all 64 at one listener would be a chance of 2^-63.
     var counts = [0, 0]
     for _ in 0..<64 {
       let client = try Sockets.connect(to: .loopback, port: port)
@@ -165,7 +165,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     #expect(counts[0] > 0 && counts[1] > 0)
   }
 
-  @Test("IPv6 and, on the same listener, IPv4 peers have one form of address (N17)")
+  @Test("A listener for both families returns IPv4 peers as IPv4 addresses (N17)")
   func dualStack() throws {
     let listener: FileDescriptor
     do {
@@ -203,7 +203,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     _ = try ChildProcess.run(Command("rm", [path]))
   }
 
-  @Test("Nothing to accept is wouldBlock")
+  @Test("accept returns wouldBlock without a connection")
   func nothingToAccept() throws {
     let listener = try Sockets.listen(on: .loopback, port: 0)
     guard case .wouldBlock = listener.accept() else {
@@ -212,7 +212,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     }
   }
 
-  @Test("A descriptor is closed when its owner ends, and not when it is released")
+  @Test("A descriptor is closed with its owner, but not when it was released")
   func closes() throws {
     let listener = try Sockets.listen(on: .loopback, port: 0)
     let client = try Sockets.connect(to: .loopback, port: try listener.localPort())

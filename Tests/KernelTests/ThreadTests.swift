@@ -20,7 +20,7 @@ import Testing
     sum.withLock { $0 = box.value.load(ordering: .relaxed) }
   }
 
-  @Test("A bell that another thread rings wakes an epoll, and counts the rings")
+  @Test("An event counter wakes an epoll from another thread, and counts the signals")
   func bell() throws {
     let bell = Bell(counter: try EventCounter())
     let epoll = try Epoll()
@@ -42,7 +42,7 @@ import Testing
     #expect(events.count == 0)
   }
 
-  @Test("Workers do what their line has room for, and refuse the rest")
+  @Test("Worker threads do the work that fits into the queue, and refuse the rest")
   func workers() async throws {
     let gate = Semaphore()
     let done = Box()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import chirrup_load
 
-/// The comparison with the database must bite too.
+/// The comparison with the database detects injected faults.
 @Suite struct AuditTests {
   let stamp = Stamp(nonce: 9, wall: WallTime(microseconds: 1_800_000_000_000_000), now: .zero)
   let bodies = Bodies(byteCount: 80)
@@ -12,7 +12,7 @@ import Testing
     stamp.identifier(due: .zero, client: 1, number: number)
   }
 
-  /// Five messages, all shown and acknowledged.
+  /// Five messages, all delivered and acknowledged.
   var log: Ledger.Log {
     var ledger = Ledger(sessions: [Scene.session])
     for number in 0..<5 {
@@ -63,7 +63,7 @@ import Testing
     #expect(violations(rows + [rows[4]])[.duplicated] == 1)
   }
 
-  @Test func aRowThatNobodyWasShownIsLost() {
+  @Test func aRowThatWasNotDeliveredIsLost() {
     let extra = StoredMessage(seq: 6, id: id(5), body: bodies.body(of: id(5)))
     #expect(violations(rows + [extra], lastSeq: 6)[.lost] == 1)
   }
@@ -74,7 +74,7 @@ import Testing
 }
 
 @Suite struct CredentialsTests {
-  @Test func linesOfBothKindsAreRead() throws {
+  @Test func linesOfBothRolesAreParsed() throws {
     let text = """
       {"token":"a.b.c","session":"01900000-0000-7000-8000-000000000001","visitor":{}}
 
@@ -91,22 +91,22 @@ import Testing
     #expect(throws: CredentialFailure.self) { try Credentials.parse(Array(line.utf8)) }
   }
 
-  @Test func aCastKeepsASessionAndItsPeopleOnOneLoop() {
+  @Test func aGroupKeepsASessionAndItsClientsOnOneLoop() {
     let visitors = (0..<10).map { number in
       Credential(
         kind: .visitor, token: "v\(number)",
         session: Identifier(high: 1, low: UInt64(number)))
     }
     let operators = (0..<3).map { Credential(kind: .operator_, token: "o\($0)") }
-    let casts = Cast.split(visitors + operators, loops: 2, subscriptionsMax: 2)
-    #expect(casts.reduce(0) { $0 + $1.sessions.count } == 10)
+    let groups = ClientGroup.split(visitors + operators, loops: 2, subscriptionsMax: 2)
+    #expect(groups.reduce(0) { $0 + $1.sessions.count } == 10)
     var numbers: Set<Int> = []
-    for cast in casts {
-      var followed = Array(repeating: 0, count: cast.sessions.count)
-      for part in cast.parts {
-        #expect(numbers.insert(part.number).inserted)
-        #expect(part.sessions.count <= 2)
-        if part.role == .operator_ { for session in part.sessions { followed[session] += 1 } }
+    for group in groups {
+      var followed = Array(repeating: 0, count: group.sessions.count)
+      for member in group.members {
+        #expect(numbers.insert(member.number).inserted)
+        #expect(member.sessions.count <= 2)
+        if member.role == .operator_ { for session in member.sessions { followed[session] += 1 } }
       }
       #expect(followed.allSatisfy { $0 == 1 })
     }
@@ -114,7 +114,7 @@ import Testing
 }
 
 @Suite struct TargetTests {
-  @Test func addressesAreRead() throws {
+  @Test func addressesAreParsed() throws {
     let target = try #require(Target("ws://127.0.0.1:8080"))
     #expect(target.port == 8080 && target.path == "/api/v1/ws" && target.host == "127.0.0.1:8080")
     #expect(Target("ws://localhost/echo")?.path == "/echo")

@@ -5,7 +5,7 @@ import Testing
 
 /// A client against a scripted gateway, as a transcript of JSON texts.
 @Suite struct ClientTests {
-  @Test func sayHelloSubscribeSendAndSettle() throws {
+  @Test func helloSubscribeSendAndSettle() throws {
     var stage = Scene()
     #expect(stage.open() == ["hello"])
     #expect(stage.say(Scene.welcome) == ["subscribe"])
@@ -29,7 +29,7 @@ import Testing
     #expect(stage.say(stage.ack(0, seq: 1)) == ["send"])
   }
 
-  @Test func afterATemporaryErrorAllIsSentAgainInOrderOnceEveryAnswerIsIn() {
+  @Test func afterATemporaryErrorAllIsResentInOrderWhenAllAnswersHaveArrived() {
     var stage = Scene.live()
     for _ in 0..<3 { _ = stage.compose() }
     _ = stage.say(stage.ack(0, seq: 1))
@@ -109,7 +109,7 @@ import Testing
   }
 }
 
-/// The verifier must bite: each planted fault is found and named.
+/// The verifier detects each injected fault and names it.
 @Suite struct VerifierTests {
   @Test func aSkippedMessageIsAHoleAndClosesWith4190() {
     var stage = Scene.live()
@@ -119,7 +119,7 @@ import Testing
     #expect(stage.finish()[.holes] == 1)
   }
 
-  @Test func aMessageShownTwiceIsADuplicate() {
+  @Test func aMessageDeliveredTwiceIsADuplicate() {
     var stage = Scene.live()
     _ = stage.compose()
     _ = stage.say(stage.message(0, seq: 1))
@@ -163,7 +163,7 @@ import Testing
     #expect(stage.finish()[.mismatched] == 1)
   }
 
-  @Test func anAckOfNothingIsAMismatch() {
+  @Test func anAckWithoutAMessageIsAMismatch() {
     var stage = Scene.live()
     _ = stage.say(stage.ack(0, seq: 1))
     #expect(stage.finish()[.mismatched] == 1)
@@ -177,7 +177,7 @@ import Testing
     #expect(stage.finish()[.lost] == 2)
   }
 
-  @Test func liveBeforeTheBacklogIsShownIsAHole() {
+  @Test func liveBeforeTheBacklogIsAHole() {
     var stage = Scene()
     _ = stage.open()
     _ = stage.say(Scene.welcome)
@@ -186,7 +186,7 @@ import Testing
     #expect(stage.finish()[.holes] == 2)
   }
 
-  @Test func aRefusedMessageThatTurnsUpIsAMismatch() {
+  @Test func aRefusedMessageThatIsStoredIsAMismatch() {
     var stage = Scene.live()
     _ = stage.compose()
     _ = stage.say(stage.error(0, "rejected", retry: false))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import chirrup_load
 
-/// What a comparison's YAML file may say, and what becomes of it.
+/// The contents of a comparison's YAML file, and their effect.
 @Suite struct ComparisonPlanTests {
   private static let servers = """
     servers:
@@ -55,7 +55,7 @@ import Testing
     try ComparisonPlan.parse(Self.servers + "\n" + Self.work)
   }
 
-  @Test func `the plan that the documentation names is read`() throws {
+  @Test func `the documented plan is parsed`() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
     let path = folder.appending(path: "LoadTests/Peers/speed.yaml").path
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test
-  func `the first server is the subject, and TLS goes to the server of the column that speaks it`()
+  func `TLS work uses the column's server with TLS`()
     throws
   {
     let plan = try plan()
@@ -76,15 +76,15 @@ import Testing
     #expect(plan.servers(for: plan.work[0]).map(\.name) == ["ours", "peer", "bare"])
     #expect(plan.servers(for: plan.work[1]).map(\.name) == ["ours-TLS"])
     #expect(plan.servers(for: plan.work[2]).map(\.name) == ["ours", "peer"])
-    // Bytes without frames begin without an upgrade.
+    // Plain bytes need no upgrade.
     #expect(plan.servers(for: plan.work[3]).map(\.name) == ["ours", "peer"])
   }
 
-  @Test func `options are handed on as they would be typed`() throws {
+  @Test func `options are passed as arguments`() throws {
     #expect(try plan().work[0].options == ["size": "20", "in-flight": "16", "warm-up": "0.5"])
   }
 
-  @Test func `a kind of server determines how a workload is told to reach it`() throws {
+  @Test func `the kind of server determines a workload's arguments`() throws {
     let plan = try plan()
     func arguments(_ server: String, _ work: String) -> [String]? {
       guard let server = plan.servers.first(where: { $0.name == server }),
@@ -109,7 +109,7 @@ import Testing
     #expect(arguments("bare", "rest") == nil)
   }
 
-  @Test func `a server that is apart takes part where it is named, and others stay out there`()
+  @Test func `work that names servers uses only those`()
     throws
   {
     let plan = try plan()
@@ -120,7 +120,7 @@ import Testing
     #expect(!names("rest").contains("twin"))
   }
 
-  @Test func `names in braces are replaced, and unknown ones are an error`() throws {
+  @Test func `placeholders are replaced, and unknown ones are an error`() throws {
     let names = ["port": "21000", "port+1": "21001", "chirrup": "/c", "scratch": "/s"]
     let server = try plan().servers[0].expanded(names)
     #expect(server.command == ["/c", "serve", "--listen=127.0.0.1:21000"])
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(
-    "a slip of the pen is an error",
+    "a misspelt key is an error",
     arguments: [
       "subjekt: ours", "rounds: 0", "subject: somebody", "options: { ecco: { size: 1 } }",
     ])
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(
-    "so is one in work or in a goal",
+    "a misspelt key in work or in a goal is an error",
     arguments: [
       "  - { name: a, kind: ecco }",
       "  - { name: a, kind: echo, subscribes: true }",
@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test(
-    "and in a server",
+    "a misspelt key in a server is an error",
     arguments: [
       "name: a, kind: plain, echo: \"ws://x\"",
       "name: a, kind: plain, command: [x], pid: 1, echo: \"ws://x\"",

@@ -30,7 +30,7 @@ import Testing
     Goal(figure: .cpu, against: peer, bound: bound)
   }
 
-  @Test func `a ratio is taken within a round, and the median has its neighbours`() {
+  @Test func `a ratio is of one round, and the median comes with its range`() {
     // The machine was three times as slow in the second round.
     let record = record(ours: [4, 15, 4.5], peer: [5, 15, 5])
     let ratio = record.ratio(record.work[0], .cpu, to: "peer")
@@ -40,7 +40,7 @@ import Testing
     #expect(record.ratio(record.work[0], .memory, to: "peer") == nil)
   }
 
-  @Test func `a round in which one of both failed has no ratio, and the failure is told`() {
+  @Test func `a round with a failed turn has no ratio, and reports the failure`() {
     let record = record(ours: [4, nil, 6], peer: [5, 5, nil])
     let ratio = record.ratio(record.work[0], .cpu, to: "peer")
     #expect(ratio?.min == 0.8 && ratio?.max == 0.8)
@@ -58,14 +58,14 @@ import Testing
     #expect(outcomes == [.met, .missed, .met, .missed])
   }
 
-  @Test func `a goal without a peer is about the figure itself`() {
+  @Test func `a goal without a peer applies to the figure itself`() {
     let outcomes = record(
       [goal(.atMost(4), against: nil), goal(.atMost(3.9), against: nil)], ours: [4, 4, 9], peer: []
     ).verdicts.map(\.outcome)
     #expect(outcomes == [.met, .missed])
   }
 
-  @Test func `what was not measured is not met`() {
+  @Test func `a goal without a measurement is not met`() {
     let goals = [goal(.atMost(1), against: "gone"), goal(.atMost(1))]
     let record = record(goals, ours: [4], peer: [nil])
     #expect(record.verdicts.map(\.outcome) == [.unmeasured, .unmeasured])
@@ -74,12 +74,12 @@ import Testing
     #expect(table.contains("not measured: gone is missing: not built"))
   }
 
-  @Test func `work without a goal has its line too`() {
+  @Test func `work without a goal has a line too`() {
     let table = ComparisonTable(record: record(ours: [4], peer: [5])).description
     #expect(table.contains(/\| echo +\| none +\| – +\| for comparison +\|/))
   }
 
-  @Test func `a record is read as it was written, and others add their rounds and their work`()
+  @Test func `records are read back, and merged by rounds and work`()
     throws
   {
     let first = record([goal(.atMost(0.9))], ours: [4], peer: [5])
@@ -106,7 +106,7 @@ import Testing
     #expect(figures.p99 == 1.5 && figures.clientLoad == 0.7)
   }
 
-  @Test func `what a connection at rest takes is read from the record of idle`() throws {
+  @Test func `the cost of an idle connection is read from the record of idle`() throws {
     let json = """
       {"command": "idle", "figures": {"connections": 10000, "resident_bytes_per_connection": 781},
        "problems": [], "setup": []}
@@ -115,7 +115,7 @@ import Testing
     #expect(figures.count == 10_000 && figures[.memory] == 781 && figures[.cpu] == nil)
   }
 
-  @Test func `what only a gateway does is read from the record by its figures' names`() throws {
+  @Test func `figures of gateways are read from the record by name`() throws {
     func figures(_ json: String) throws -> TurnFigures {
       try TurnFigures(Data(#"{"figures": {\#(json)}, "problems": []}"#.utf8))
     }
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test(
-    "a workload that failed has no figures",
+    "a failed workload has no figures",
     arguments: [
       #"{"messages": 1000, "passed": false, "problems": []}"#,
       #"{"messages": 1000, "passed": true, "problems": ["wrong bytes"]}"#,
@@ -152,7 +152,7 @@ import Testing
     #expect(throws: PlanFailure.self) { try TurnFigures(Data(json.utf8)) }
   }
 
-  @Test func `busy ticks of the machine leave the idle ones out`() {
+  @Test func `busy ticks exclude idle ones`() {
     #expect(Neighbours.busyTicks("cpu  10 20 30 1000 500 1 2 7 0 0\ncpu0 1 1") == 63)
     #expect(Neighbours.busyTicks("intr 1") == nil)
   }

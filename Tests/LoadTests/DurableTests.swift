@@ -3,7 +3,7 @@ import Testing
 
 @testable import chirrup_load
 
-/// The parts of `durable` that decide what is counted.
+/// The parts of `durable` that decide which messages count.
 @Suite struct DurableTests {
   private let session = "019e5a3c-7f21-7abc-8def-0123456789ab"
   private let id = Identifier(high: 0x019E_5A3C_7F21_7ABC, low: 0x8DEF_0123_4567_89AC)
@@ -12,7 +12,7 @@ import Testing
     Array(text.utf8).withRawSpan { QuickEvent($0) }
   }
 
-  @Test func `acks and messages are read where the gateway writes their fields`() {
+  @Test func `acks and messages are read at the gateway's offsets`() {
     let ack = #"{"type":"ack","ref":17,"session":"\#(session)","id":"\#(id)","seq":4,"at":"x"}"#
     #expect(read(ack) == .ack(ref: 17, id: id, seq: 4))
     let message =
@@ -20,7 +20,7 @@ import Testing
     #expect(read(message) == .message(id: id, seq: 120))
   }
 
-  @Test func `whatever else comes is left to the reader that knows all of it`() {
+  @Test func `all other texts are left to the general parser`() {
     for text in [
       "", "{}", #"{"type":"ping"}"#, #"{"type":"ack","ref":"17","session":"\#(session)"}"#,
       #"{"type":"ack","ref":17,"session":"\#(session)","id":"\#(session)","seq":,"at":"x"}"#,
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `a sender takes no more than its allowance`() {
+  @Test func `a sender does not exceed its rate limit`() {
     var sender = Sender(session: id)
     var now = Instant.zero.advanced(byMilliseconds: 60_000)
     var taken = 0
@@ -40,7 +40,7 @@ import Testing
       if sender.takeTokens(4, now) { taken += 4 }
       now = now.advanced(byMilliseconds: 1)
     }
-    // 32 at once and 20 a second for ten seconds.
+    // 32 at once and 20 per second for ten seconds.
     #expect((228...232).contains(taken))
   }
 
@@ -65,7 +65,7 @@ import Testing
     return round
   }
 
-  @Test func `ratios are taken within a round, and each target may be missed`() {
+  @Test func `ratios are of one round, and each target can be missed`() {
     var report = DurableReport(
       machine: "", loops: 2, senders: 1, window: 1, pipeline: 1, bodyBytes: 100)
     report.rounds = [

@@ -36,8 +36,8 @@ import Wire
   let bodies = Bodies(byteCount: 60)
   let now = Instant(nanoseconds: 5_000_000)
 
-  func book(subscribers: Int = 3, verifiesAll: Bool = true) -> SessionBook {
-    var book = SessionBook(
+  func book(subscribers: Int = 3, verifiesAll: Bool = true) -> SessionVerifier {
+    var book = SessionVerifier(
       subscribers: subscribers, stamp: stamp, bodies: bodies, pendingMax: 8,
       verifiesAll: verifiesAll)
     for index in 0..<subscribers {
@@ -48,13 +48,13 @@ import Wire
     return book
   }
 
-  func take(_ book: inout SessionBook, _ index: Int, _ texts: String..., cut: Int? = nil) {
+  func take(_ book: inout SessionVerifier, _ index: Int, _ texts: String..., cut: Int? = nil) {
     let stream = texts.flatMap { FrameWalkerTests.frame(.text, Array($0.utf8)) }
     let parts = cut.map { [Array(stream[..<$0]), Array(stream[$0...])] } ?? [stream]
     for part in parts { part.withRawSpan { book.take(index, $0, now) } }
   }
 
-  /// As the gateway spells it.
+  /// In the gateway's spelling.
   func message(_ seq: Int, number: Int? = nil, body: [UInt8]? = nil) -> String {
     let id = stamp.identifier(due: .zero, client: 0, number: number ?? seq)
     var json: [UInt8] = []
@@ -65,7 +65,7 @@ import Wire
       + #""body":"\#(text)","at":"2026-01-01T00:00:00.000Z"}"#
   }
 
-  @Test("every subscriber is shown every seq once, and the last one settles it")
+  @Test("every subscriber receives every seq once, and the last one settles it")
   func shown() {
     var book = book()
     #expect(book.liveCount == 3)
@@ -79,7 +79,7 @@ import Wire
     #expect(figures.count == 60)
   }
 
-  @Test("a text cut at every place, and two objects in one text")
+  @Test("a text split at every offset, and two objects in one text")
   func cuts() {
     let length = FrameWalkerTests.frame(.text, Array(message(1).utf8)).count
     for cut in 1..<length {
@@ -94,7 +94,7 @@ import Wire
     #expect(book.settled == 2 && book.problems.isEmpty)
   }
 
-  @Test("a hole, a repetition, another text and another body are found")
+  @Test("a hole, a repetition, another text and another body are detected")
   func wrong() {
     let other = message(1).replacingOccurrences(of: "\"O\"", with: "\"P\"")
     let longer = message(1).replacingOccurrences(of: "\"O\"", with: "\"Other\"")
@@ -112,7 +112,7 @@ import Wire
     }
   }
 
-  @Test("acks free their sender, and only those of this run's own messages")
+  @Test("acks of this run's messages free their sender")
   func acks() {
     var book = book()
     book.subscribers[0].inFlight = 1
@@ -124,7 +124,7 @@ import Wire
     #expect(book.problems.count == 1)
   }
 
-  @Test("both kinds of ping are handed over")
+  @Test("both kinds of ping are passed on")
   func pings() {
     var book = book()
     take(&book, 2, #"{"type":"ping"}"#)

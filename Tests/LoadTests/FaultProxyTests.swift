@@ -6,7 +6,7 @@ import Testing
 
 @testable import chirrup_load
 
-/// The proxy over real sockets: a client, the proxy, and a server that the test plays.
+/// The proxy over real sockets: a client, the proxy, and the test as server.
 @Suite(.serialized) struct FaultProxyTests {
   /// Both ends of one connection through a proxy.
   final class Ends {
@@ -17,7 +17,8 @@ import Testing
     init() throws {
       let listener = try Sockets.listen(on: .loopback, port: 0)
       proxy = try FaultProxy(
-        "proxy", doors: [.init(place: .tcp(0))], target: .tcp(try listener.localPort()), seed: 1)
+        "proxy", listeners: [.init(endpoint: .tcp(0))], target: .tcp(try listener.localPort()),
+        seed: 1)
       client = try Sockets.connect(to: .loopback, port: proxy.ports[0])
       var accepted: Int32?
       try FaultProxyTests.until {
@@ -25,7 +26,7 @@ import Testing
         return accepted != nil
       }
       server = FileDescriptor(owning: try #require(accepted))
-      try FaultProxyTests.until { proxy.desk.links.load(ordering: .relaxed) == 1 }
+      try FaultProxyTests.until { proxy.control.links.load(ordering: .relaxed) == 1 }
     }
 
     deinit { proxy.stop() }
@@ -50,7 +51,7 @@ import Testing
     }
   }
 
-  /// Everything up to `count` bytes, or to the end, which comes along.
+  /// Reads up to `count` bytes, or to the end of the stream, which is returned too.
   static func receive(
     _ count: Int, from socket: borrowing FileDescriptor
   ) throws -> (bytes: [UInt8], end: ReadOutcome?) {
@@ -72,9 +73,9 @@ import Testing
 
   static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-  @Test func bytesPassUnchangedBothWaysAndSoDoesTheEnd() throws {
+  @Test func bytesAndTheEndOfStreamPassInBothDirections() throws {
     let ends = try Ends()
-    ends.proxy.desk.order(
+    ends.proxy.control.order(
       ProxyOrder(fault: .throttle(milliseconds: 60_000, bytesPerSecond: 4_000_000), share: 1))
     try Self.send(Array(Self.bytes[..<60_000]), to: ends.client)
     #expect(try Self.receive(60_000, from: ends.server).bytes == Array(Self.bytes[..<60_000]))
@@ -88,29 +89,29 @@ import Testing
   @Test func aCutIsAnEndAndAResetIsAReset() throws {
     for (fault, end) in [(ProxyFault.cut, ReadOutcome.endOfStream), (.reset, .reset)] {
       let ends = try Ends()
-      ends.proxy.desk.order(ProxyOrder(fault: fault, share: 0.1))
+      ends.proxy.control.order(ProxyOrder(fault: fault, share: 0.1))
       #expect(try Self.receive(1, from: ends.client).end == end)
       #expect(try Self.receive(1, from: ends.server).end == end)
-      #expect(ends.proxy.desk.broken.load(ordering: .relaxed) == 1)
+      #expect(ends.proxy.control.broken.load(ordering: .relaxed) == 1)
     }
   }
 
-  @Test func whatIsStalledComesLater() throws {
+  @Test func stalledBytesArriveLater() throws {
     let ends = try Ends()
     let begin = SystemClock.now()
-    ends.proxy.desk.order(ProxyOrder(fault: .stall(milliseconds: 300), share: 1))
-    // Also what comes before the order was heard is whole.
+    ends.proxy.control.order(ProxyOrder(fault: .stall(milliseconds: 300), share: 1))
+    // Bytes sent before the order took effect arrive too.
     try Self.until { SystemClock.now().milliseconds(since: begin) > 50 }
     try Self.send([1, 2, 3], to: ends.client)
     #expect(try Self.receive(3, from: ends.server).bytes == [1, 2, 3])
     #expect(SystemClock.now().milliseconds(since: begin) >= 300)
   }
 
-  @Test func afterTheLastAllowedByteNothingIsAnswered() throws {
+  @Test func afterTheLastAllowedByteThereIsNoAnswer() throws {
     let ends = try Ends()
-    ends.proxy.desk.order(
+    ends.proxy.control.order(
       ProxyOrder(fault: .cutAfter(bytes: 1_000, milliseconds: 60_000), share: 1))
-    try Self.until { ends.proxy.desk.takesNoOrders }
+    try Self.until { ends.proxy.control.takesNoOrders }
     try Self.send(Array(Self.bytes[..<5_000]), to: ends.client)
     let (bytes, end) = try Self.receive(5_000, from: ends.server)
     #expect(bytes == Array(Self.bytes[..<1_000]))
@@ -121,8 +122,8 @@ import Testing
   @Test(arguments: [0, 3, 6])
   func theAnswerToACommitIsLostAlsoWhenItComesInPieces(split: Int) throws {
     let ends = try Ends()
-    ends.proxy.desk.order(ProxyOrder(fault: .loseCommit(milliseconds: 60_000), share: 1))
-    try Self.until { ends.proxy.desk.takesNoOrders }
+    ends.proxy.control.order(ProxyOrder(fault: .loseCommit(milliseconds: 60_000), share: 1))
+    try Self.until { ends.proxy.control.takesNoOrders }
     let answer = Array("INSERT 0 1\0COMMIT\0".utf8)
     let head = Array(answer[..<(11 + split)])
     try Self.send(head, to: ends.server)
@@ -130,6 +131,6 @@ import Testing
     try Self.send(Array(answer[(11 + split)...]), to: ends.server)
     let (rest, end) = try Self.receive(1, from: ends.client)
     #expect(rest.isEmpty && end == .reset)
-    #expect(ends.proxy.desk.commitsLost.load(ordering: .relaxed) == 1)
+    #expect(ends.proxy.control.commitsLost.load(ordering: .relaxed) == 1)
   }
 }

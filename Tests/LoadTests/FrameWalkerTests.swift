@@ -4,9 +4,9 @@ import Wire
 
 @testable import chirrup_load
 
-/// RFC 6455 §5: what a server may send, cut wherever a network may cut it.
+/// RFC 6455 §5: valid and invalid frames of a server, split at any offset.
 @Suite struct FrameWalkerTests {
-  /// What a walker saw, with pieces put together.
+  /// The frames found by a walker, with pieces joined.
   struct Seen: Equatable {
     var messages: [[UInt8]] = []
     var controls: [String] = []
@@ -71,7 +71,7 @@ import Wire
     (0..<count).map { UInt8(truncatingIfNeeded: 97 + (first + $0) % 26) }
   }
 
-  @Test("a stream cut at every place is the same stream", arguments: [0, 1, 5, 125, 126, 300])
+  @Test("a stream split at every offset is the same stream", arguments: [0, 1, 5, 125, 126, 300])
   func everyCut(count: Int) {
     let stream =
       Self.frame(.text, Self.text(count)) + Self.frame(.ping, [1, 2, 3])
@@ -109,7 +109,7 @@ import Wire
     }
   }
 
-  @Test("a 64-bit length, its header cut at every place")
+  @Test("a 64-bit length, its header split at every offset")
   func longLength() {
     let payload = Self.text(70_000)
     let stream = Self.frame(.binary, payload) + Self.frame(.text, [65])
@@ -121,7 +121,7 @@ import Wire
     }
   }
 
-  @Test("the quick way leaves other lengths to the general one")
+  @Test("the fast path leaves other lengths to the general parser")
   func otherShape() {
     let stream = Self.frame(.text, Self.text(20)) + Self.frame(.text, Self.text(21))
     let seen = Self.walk(
@@ -130,7 +130,7 @@ import Wire
   }
 
   @Test(
-    "what a server must not send",
+    "frames that a server must not send",
     arguments: [
       ([0x81, 0x85, 1, 2, 3, 4, 0, 0, 0, 0, 0], FrameFault.masked),
       ([0xC1, 0x00], .reservedBits), ([0x91, 0x00], .reservedBits),

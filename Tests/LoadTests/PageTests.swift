@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ScaleTests {
   @Test(arguments: [[], [0], [0, 0], [-3], [Double.nan], [Double.infinity]] as [[Double]])
-  func `nothing to show gives a scale all the same`(values: [Double]) {
+  func `without values there is a scale too`(values: [Double]) {
     for scale in [Scale.linear(values), .binary(values), .logarithmic(values)] {
       #expect(scale.high > scale.low)
       #expect(scale.ticks.count >= 2)
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: [0.003, 1, 7, 99.9, 100, 12_345, 1e9])
-  func `a scale holds its largest value, and not much more`(value: Double) {
+  func `a scale includes its largest value, and not much more`(value: Double) {
     let scale = Scale.linear([0, value])
     #expect(scale.high >= value && scale.high <= value * 2)
     #expect((2...12).contains(scale.ticks.count))
@@ -25,7 +25,7 @@ import Testing
     #expect(decades.high / decades.low <= 10.001)
   }
 
-  @Test func `moments of a time axis are round, few, and begin at 0`() {
+  @Test func `positions on a time axis are round, few, and begin at 0`() {
     for (end, last) in [(0.4, 0.0), (9.7, 9), (60, 60), (600, 600), (14_400, 14_400)] {
       let moments = Scale.moments(until: end, atMost: 10)
       #expect(moments.first == 0 && moments.last == last)
@@ -34,7 +34,7 @@ import Testing
     #expect(Scale.moments(until: 40 * 86_400, atMost: 4).count <= 7)
   }
 
-  @Test func `a peak of one second survives a day`() {
+  @Test func `a peak of one second stays visible in a day`() {
     let x = (0..<86_400).map { Double($0) }
     var values = [Double?](repeating: 1, count: x.count)
     values[40_000] = 900
@@ -66,7 +66,7 @@ import Testing
 }
 
 @Suite struct PageTests {
-  /// What a browser would refuse, or a stranger could use.
+  /// Markup that a browser would reject, or an attacker could use.
   private func isSound(_ page: String) -> Bool {
     let opened = page.matches(of: /<([a-z][a-z0-9]*)[ >]/).map { String($0.1) }
     let closed = page.matches(of: /<\/([a-z][a-z0-9]*)>/).map { String($0.1) }
@@ -78,7 +78,7 @@ import Testing
     } && !page.contains("nan") && !page.contains("inf\"")
   }
 
-  @Test func `a page of everything is sound, and what people wrote is text`() {
+  @Test func `a page with all parts is valid, and user text is escaped`() {
     var record = RecordTests.sample()
     record.problems = ["<script>alert(1)</script>", "a \u{0}\u{8} b"]
     record.events = [.init(name: "\"><svg onload=x>", atSeconds: 0.5, lastsSeconds: 1)]
@@ -92,7 +92,7 @@ import Testing
     #expect(page.contains(">Failed<"))
   }
 
-  @Test func `a page needs nothing else`() {
+  @Test func `a page loads no other files`() {
     let page = Page.text(RecordTests.sample())
     for word in ["http:", "https:", "src=", "url(", "@import", "<link", "<script"] {
       #expect(!page.contains(word), "\(word)")
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 2, 86_400])
-  func `so many seconds make a page of bounded size`(count: Int) {
+  func `the size of a page is bounded for any number of seconds`(count: Int) {
     var record = RunRecord(command: "chat", title: "seconds")
     record.series.seconds = (0..<count).map { Double($0 + 1) }
     for name in ["acked_per_second", "ack_p50_ms", "ack_p99_ms", "gateway_resident_bytes"] {
@@ -111,7 +111,7 @@ import Testing
     #expect(page.utf8.count < 600_000)
   }
 
-  @Test func `nothing but zeros and nothing at all make pages`() {
+  @Test func `records with only zeros, and empty ones, make pages`() {
     var record = RunRecord(command: "idle", title: "zeros")
     #expect(isSound(Page.text(record)))
     record.series.seconds = [1, 2]
@@ -134,7 +134,7 @@ import Testing
     #expect(!page.contains("<div class=\"bad\"><dt>lost"))
   }
 
-  @Test func `numbers have three digits that matter, and thousands apart`() {
+  @Test func `numbers have three significant digits and grouped thousands`() {
     #expect(
       [0, 0.0421, 7.25, 99.96, 118.4, 12_345].map(Format.number)
         == ["0", "0.042", "7.25", "100", "118", "12,345"])
@@ -150,13 +150,13 @@ import Testing
     ("ack_p99_ms", "<= 10000", "≤ 10 s"), ("lost", "== 0", "= 0"), ("acked", "> 1500", "> 1,500"),
     ("gateway_growth_bytes", "< 2097152", "< 2 MiB"), ("lost", "!= 1", "≠ 1"),
   ])
-  func `a threshold is read as people write it`(figure: String, condition: String, words: String) {
+  func `a threshold is shown with units`(figure: String, condition: String, words: String) {
     let verdict = RunRecord.ThresholdVerdict(
       figure: figure, condition: condition, value: nil, isKept: false)
     #expect(verdict.words == words)
   }
 
-  @Test func `an outage is seen from outside, and a pause without work is none`() {
+  @Test func `an outage is detected from the series, and a pause without work is none`() {
     var series = RunRecord.Series()
     series.seconds = [1, 2, 3, 4, 5, 6, 7]
     series.columns["acked_per_second"] = [10, 0, 0, 0, 50, 0, 10]
@@ -177,12 +177,12 @@ import Testing
     return record
   }
 
-  /// Around 100, by turns higher and lower.
+  /// Around 100, alternately higher and lower.
   private func noisy(_ mean: Double) -> [Double] {
     (0..<40).map { mean * [0.97, 1.02, 0.99, 1.03, 0.98, 1.01][$0 % 6] }
   }
 
-  @Test func `a difference within the noise is none, and one beyond it has a direction`() {
+  @Test func `a difference within the noise does not count, one beyond it has a direction`() {
     func verdict(_ before: Double, _ after: Double) -> Difference.Verdict? {
       Difference(run(noisy(before)), run(noisy(after))).rows
         .first { $0.figure == "acked_per_second" }?.verdict
@@ -192,7 +192,7 @@ import Testing
     #expect(verdict(100, 90) == .worse)
   }
 
-  @Test func `seconds that resemble each other count as fewer`() throws {
+  @Test func `autocorrelated seconds count as fewer`() throws {
     let steps = (0..<40).map { $0 < 20 ? 90.0 : 110.0 }
     let turns = (0..<40).map { $0 % 2 == 0 ? 90.0 : 110.0 }
     let alike = try #require(Noise.factor(steps, steps))
@@ -200,7 +200,7 @@ import Testing
     #expect(alike > free)
   }
 
-  @Test func `too few seconds tell nothing`() {
+  @Test func `too few seconds give no estimate`() {
     #expect(Noise.factor([1, 2, 3], noisy(2)) == nil)
     #expect(Noise.factor([0, 1, 1, 1, 1, 1], noisy(2)) == nil)
     let difference = Difference(run([100]), run([120]))

@@ -97,32 +97,32 @@ import Testing
     ("options: {profile: x}", "chat has no option profile"),
     ("[1, 2", "invalid YAML"), ("", "the file is empty"),
   ])
-  func `what is wrong is said in a sentence`(yaml: String, sentence: String) {
+  func `an error is described in a sentence`(yaml: String, sentence: String) {
     let found = problems(yaml)
     #expect(found.contains { $0.contains(sentence) }, "\(found)")
   }
 
-  @Test func `all of it is said at once, with lines`() {
+  @Test func `all errors are reported at once, with their lines`() {
     let found = problems("options:\n  visitor: 1\n  rate: x\n")
     #expect(found.count == 2)
     #expect(found.first?.contains(".yaml:2: ") == true && found.last?.contains(":3: ") == true)
   }
 
-  @Test func `a file that is not there is named`() {
+  @Test func `a missing file is reported`() {
     #expect(throws: ProfileFault(problems: ["the profile /nowhere.yaml cannot be read"])) {
       try Profile.expand(["chat", "--profile", "/nowhere.yaml"], commands: Self.commands)
     }
   }
 }
 
-/// The scenarios in the repository are for commands and options that there are.
+/// The scenarios in the repository use existing commands and options.
 @Suite struct ScenarioTests {
   static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "LoadTests/Scenarios")
   static let files =
     ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
 
-  @Test func `there are some`() { #expect(Self.files.contains("smoke.yaml")) }
+  @Test func `scenarios exist`() { #expect(Self.files.contains("smoke.yaml")) }
 
   @Test(arguments: files)
   func `a scenario can be run`(file: String) throws {
@@ -136,7 +136,7 @@ import Testing
 
 @Suite struct LiveViewTests {
   private func state() -> LiveView.State {
-    var snapshot = Shared.Snapshot(phase: .loading, clients: 2_020)
+    var snapshot = RunState.Snapshot(phase: .loading, clients: 2_020)
     snapshot.online = 2_020
     snapshot.made = 31_942
     snapshot.acked = 31_930
@@ -156,7 +156,7 @@ import Testing
 
   @Test(arguments: [1, 20, 40, 60, 80, 120, 250])
   func `no line is longer than the terminal`(columns: Int) {
-    for phase in [Shared.Phase.connecting, .loading, .draining, .closing] {
+    for phase in [RunState.Phase.connecting, .loading, .draining, .closing] {
       var state = state()
       state.snapshot.phase = phase
       let lines = LiveView(hasColour: true).lines(state, columns: columns)
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test func `figures and promises stand there, and without colours no escapes`() {
+  @Test func `figures and promises are shown, without escapes if colours are off`() {
     let text = LiveView(hasColour: false).lines(state(), columns: 100).joined(separator: "\n")
     for part in [
       "acked 31,930", "998/s", "p99 9.2 ms", "lost 2", "duplicated 0", "reordered 0",

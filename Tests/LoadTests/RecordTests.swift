@@ -35,7 +35,7 @@ import Testing
     return record
   }
 
-  @Test func `what is written is read again`() throws {
+  @Test func `a record is read back`() throws {
     let record = Self.sample()
     #expect(try RunRecord(json: record.json()) == record)
   }
@@ -53,7 +53,7 @@ import Testing
     #expect((fields["thresholds"] as? [[String: Any]])?.first?["is_kept"] as? Bool == false)
   }
 
-  @Test func `a file of another format is refused in a sentence`() throws {
+  @Test func `a file of another format is refused with a message`() throws {
     let path = "/tmp/chirrup-record-\(UInt64.random(in: 0 ..< .max)).json"
     defer { try? FileManager.default.removeItem(atPath: path) }
     var record = Self.sample()
@@ -64,7 +64,7 @@ import Testing
     #expect(throws: ReportFailure.self) { try RunRecord(file: path) }
   }
 
-  @Test func `a percentile curve rises to the largest value and invents none`() {
+  @Test func `a percentile curve rises to the largest value and contains only recorded ones`() {
     for count in [1, 2, 10, 1_000, 50_000] {
       var histogram = Intervals.empty
       for value in 1...count { histogram.record(UInt64(value * 10)) }
@@ -93,7 +93,7 @@ import Testing
     ("ws://h/api/v1/ws?token=secret", "secret"),
     ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2VjcmV0", "c2VjcmV0"),
   ])
-  func `no secret stands in a report`(argument: String, secret: String) {
+  func `no secret is in a report`(argument: String, secret: String) {
     let line = Meta.withoutSecrets(["/opt/chirrup-load", "chat", "--database-url", argument])
     #expect(!line.contains(secret))
     #expect(line.hasPrefix("chirrup-load chat --database-url "))
@@ -105,20 +105,20 @@ import Testing
     ("< 10", 9.9, 10), ("<= 10", 10, 10.1), ("> 10", 10.1, 10), (">= 10", 10, 9.9),
     ("== 0", 0, 1), ("!= 0", 1, 0), ("0", 0, 0.5), ("<1_000", 999, 1_000),
   ])
-  func `a condition is kept or missed`(condition: String, kept: Double, missed: Double) throws {
+  func `a condition is met or missed`(condition: String, kept: Double, missed: Double) throws {
     let threshold = try Threshold(figure: "ack_p99_ms", condition: condition)
     #expect(threshold.isKept(by: kept))
     #expect(!threshold.isKept(by: missed))
   }
 
-  @Test func `a figure that was not measured keeps nothing`() throws {
+  @Test func `a threshold without a measurement is missed`() throws {
     let threshold = try Threshold("lost==0")
     #expect(!threshold.verdict([:]).isKept)
     #expect(threshold.verdict(["lost": 0]).isKept)
   }
 
   @Test(arguments: ["", "lost", "< 3", "lost ~ 3", "lost < many", "lost < inf", "lost <", "lost 3"])
-  func `what is no threshold is refused`(text: String) {
+  func `a malformed threshold is refused`(text: String) {
     #expect(
       throws: ThresholdFault.malformed(
         text.contains("<") && text.hasPrefix("lost")

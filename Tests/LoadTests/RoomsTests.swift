@@ -6,7 +6,7 @@ import Testing
 
 @testable import chirrup_load
 
-/// Who plays in the runs with many clients, and what is made of their return.
+/// The clients of runs with many connections, and the evaluation of their return.
 @Suite struct RoomsTests {
   static func credentials(visitors: Int, operators: Int) -> [Credential] {
     (0..<visitors).map { number in
@@ -17,54 +17,54 @@ import Testing
   }
 
   @Test func aRoomLivesInOneProcess() {
-    let casts = Cast.rooms(
+    let groups = ClientGroup.rooms(
       RoomsTests.credentials(visitors: 7, operators: 3), count: 7, followers: 20, processes: 3)
-    #expect(casts.count == 3)
-    #expect(casts.map(\.sessions.count) == [3, 2, 2])
-    #expect(Set(casts.flatMap(\.sessions)).count == 7)
-    let numbers = casts.flatMap { $0.parts.map(\.number) }
-    #expect(Set(numbers).count == 7 * 20, "every client has a number of its own")
-    for cast in casts {
-      for room in cast.sessions.indices {
-        // The connections of a room stand together, so that the first rooms can come first.
-        let parts = cast.parts[room * 20..<(room + 1) * 20]
+    #expect(groups.count == 3)
+    #expect(groups.map(\.sessions.count) == [3, 2, 2])
+    #expect(Set(groups.flatMap(\.sessions)).count == 7)
+    let numbers = groups.flatMap { $0.members.map(\.number) }
+    #expect(Set(numbers).count == 7 * 20, "every client has its own number")
+    for group in groups {
+      for room in group.sessions.indices {
+        // The connections of a room are adjacent, so that the first rooms can connect first.
+        let parts = group.members[room * 20..<(room + 1) * 20]
         #expect(parts.allSatisfy { $0.sessions == [room] })
-        #expect(parts.count { $0.role == .visitor } == Cast.talkersOfRoom)
+        #expect(parts.count { $0.role == .visitor } == ClientGroup.talkersOfRoom)
       }
     }
   }
 
-  @Test func theAskedPartOfTheListenersCanStopReading() {
-    let casts = Cast.rooms(
+  @Test func theRequestedShareOfTheListenersCanStopReading() {
+    let groups = ClientGroup.rooms(
       RoomsTests.credentials(visitors: 10, operators: 3), count: 10, followers: 110, processes: 2,
       stopsEvery: 100)
-    let stopping = casts.flatMap(\.parts).filter { $0.habit == .stopping }
+    let stopping = groups.flatMap(\.members).filter { $0.behaviour == .stopping }
     #expect(stopping.count == 10)
-    #expect(stopping.allSatisfy { $0.role == .operator_ }, "nobody who talks")
+    #expect(stopping.allSatisfy { $0.role == .operator_ }, "no sender stops reading")
   }
 
   @Test func everySecondSessionHasTwoOperatorsOfItsProcess() throws {
-    let casts = Cast.split(
+    let groups = ClientGroup.split(
       RoomsTests.credentials(visitors: 40, operators: 6), loops: 2, operatorsPerSession: 1.5,
       subscriptionsMax: 4)
-    #expect(casts.map(\.sessions.count) == [20, 20])
+    #expect(groups.map(\.sessions.count) == [20, 20])
     var followers: [Int] = []
-    for cast in casts {
-      for session in cast.sessions.indices {
-        let parts = cast.parts.filter { $0.sessions.contains(session) }
+    for group in groups {
+      for session in group.sessions.indices {
+        let parts = group.members.filter { $0.sessions.contains(session) }
         #expect(parts.count { $0.role == .visitor } == 1)
         let tokens = parts.filter { $0.role == .operator_ }.map(\.token)
-        #expect(Set(tokens).count == tokens.count, "nobody follows a session twice")
+        #expect(Set(tokens).count == tokens.count, "no operator follows a session twice")
         followers.append(tokens.count)
       }
-      #expect(cast.parts.allSatisfy { $0.sessions.count <= 4 })
+      #expect(group.members.allSatisfy { $0.sessions.count <= 4 })
     }
     #expect(followers.count { $0 == 1 } == 20 && followers.count { $0 == 2 } == 20)
-    let numbers = casts.flatMap { $0.parts.map(\.number) }
+    let numbers = groups.flatMap { $0.members.map(\.number) }
     #expect(Set(numbers).count == numbers.count)
   }
 
-  @Test func whoComesBackCountsOnceFromTheCut() {
+  @Test func aReturningClientCountsOnceFromTheCut() {
     var recovery = Recovery(at: Instant(nanoseconds: 1_000_000), clients: 3)
     recovery.cameBack(1, at: Instant(nanoseconds: 3_000_000))
     recovery.cameBack(1, at: Instant(nanoseconds: 9_000_000))

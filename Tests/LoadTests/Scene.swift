@@ -3,14 +3,14 @@ import Testing
 
 @testable import chirrup_load
 
-/// A visitor's client, its book and a clock, and the lines that a gateway would say.
+/// A visitor's client with its records and a clock, and lines of a gateway.
 struct Scene {
   static let session = Identifier(high: 0x0190_0000_0000_7000, low: 0x8000_0000_0000_0001)
   static let welcome =
     "{\"type\":\"welcome\",\"ref\":268435456,\"limits\":{\"body_bytes\":16384,\"in_flight\":16},"
     + "\"heartbeat\":{\"interval_ms\":25000,\"timeout_ms\":10000}}"
 
-  /// When every message of a scene is due.
+  /// The due time of every message in a scene.
   static let origin = Instant(nanoseconds: 5_000_000_000)
 
   var client: Client
@@ -52,7 +52,7 @@ struct Scene {
     client.closed(code: code, label: "test", now: now, &book)
   }
 
-  /// What the client answers to a message of the gateway, as types.
+  /// The types of the client's answers to a message of the gateway.
   mutating func say(_ text: String) -> [String] {
     var output = CommandBuffer()
     Array(text.utf8).withRawSpan { span in
@@ -91,7 +91,7 @@ struct Scene {
     return book.ledger.violations
   }
 
-  // MARK: the gateway's lines
+  // MARK: The gateway's lines
 
   func id(_ number: Int) -> Identifier {
     book.stamp.identifier(due: Scene.origin, client: 3, number: number)
@@ -128,7 +128,7 @@ struct Scene {
       + "\"kind\":\"text\",\"body\":\"\(escaped)\",\"at\":\"2026-11-21T14:03:07.042Z\"}"
   }
 
-  /// A message that was there before the run.
+  /// A message from before the run.
   func foreign(seq: Int) -> String {
     "{\"type\":\"message\",\"session\":\"\(Scene.session)\",\"seq\":\(seq),"
       + "\"id\":\"01900000-0000-7000-8000-00000000000\(seq)\",\"body\":\"hello\"}"
@@ -149,7 +149,7 @@ struct Scene {
 }
 
 extension ArraySlice<UInt8> {
-  /// The number behind `"ref":`.
+  /// The number after `"ref":`.
   fileprivate func withRefDigits(_ body: (Int) -> Void) {
     let text = String(decoding: self, as: UTF8.self)
     guard let range = text.firstRange(of: "\"ref\":") else { return }

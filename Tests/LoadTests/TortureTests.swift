@@ -22,7 +22,7 @@ import Testing
     #expect(first == [.killGateway, .stopDatabase, .loseCommit])
   }
 
-  @Test func twoFaultsAtOnceTakeHoldOfDifferentOrgans() {
+  @Test func simultaneousFaultsAffectDifferentParts() {
     let plan = FaultPlan(seed: 3)
     let pairs = (0..<500).map { plan.cycle($0) }.filter { $0.count == 2 }
     #expect(pairs.count > 50 && pairs.count < 450)
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func onlyWhatWasAskedForIsPlayed() {
+  @Test func onlyRequestedFaultsOccur() {
     let plan = FaultPlan(seed: 3, kinds: [.cutClients])
     for number in 0..<20 { #expect(plan.cycle(number).map(\.kind) == [.cutClients]) }
   }
@@ -45,20 +45,20 @@ import Testing
         kind: .visitor, token: "v\(number)", session: Identifier(high: 1, low: UInt64(number)))
     }
     let operators = (0..<6).map { Credential(kind: .operator_, token: "o\($0)") }
-    let cast = Cast.crowd(visitors + operators)
-    #expect(cast.sessions.count == 12 && cast.parts.count == 30)
-    for session in cast.sessions.indices {
-      #expect(cast.parts.count { $0.sessions.contains(session) } == 8)
+    let group = ClientGroup.crowd(visitors + operators)
+    #expect(group.sessions.count == 12 && group.members.count == 30)
+    for session in group.sessions.indices {
+      #expect(group.members.count { $0.sessions.contains(session) } == 8)
     }
-    #expect(cast.parts.map(\.number) == Array(0..<30))
+    #expect(group.members.map(\.number) == Array(0..<30))
     for role in [Client.Role.visitor, .operator_] {
-      let habits = Set(cast.parts.filter { $0.role == role }.map(\.habit))
-      #expect(habits == [.plain, .deflating, .slow, .wandering])
+      let behaviours = Set(group.members.filter { $0.role == role }.map(\.behaviour))
+      #expect(behaviours == [.plain, .deflating, .slow, .wandering])
     }
   }
 }
 
-/// The comparison with the table while the load goes on.
+/// The comparison with the table during the load.
 @Suite struct TableCheckTests {
   let stamp = Stamp(nonce: 9, wall: WallTime(microseconds: 1_800_000_000_000_000), now: .zero)
   let bodies = Bodies(byteCount: 80)
@@ -67,7 +67,7 @@ import Testing
     stamp.identifier(due: .zero, client: client, number: number)
   }
 
-  /// Five messages, all shown, the first three acknowledged.
+  /// Five messages, all delivered, the first three acknowledged.
   func log(_ ids: [Identifier]? = nil) -> Ledger.Log {
     var ledger = Ledger(sessions: [Scene.session])
     for (offset, id) in (ids ?? (0..<5).map { id($0) }).enumerated() {
@@ -98,13 +98,13 @@ import Testing
     #expect(check(rows(), isFinal: true).isEmpty)
   }
 
-  @Test func whatIsStoredAndNotShownYetWaits() {
+  @Test func storedRowsWaitForTheirDelivery() {
     let seven = (0..<7).map { id($0) }
     #expect(check(rows(seven), lastSeq: 7, made: 7).isEmpty)
     #expect(check(rows(seven), lastSeq: 7, made: 7, isFinal: true)[.lost] == 2)
   }
 
-  @Test func eachRowIsTakenOnceAndRowsBehindAreTakenLater() {
+  @Test func eachRowIsCheckedOnceAndLaterRowsLater() {
     var check = TableCheck(stamp: stamp, bodies: bodies, sessions: 1)
     check.take(Array(rows()[..<2]), of: 0, log()) { _ in 5 }
     #expect(check.verified(0) == 2)
@@ -113,7 +113,7 @@ import Testing
     #expect(check.verified(0) == 5 && check.violations.isEmpty)
   }
 
-  @Test(arguments: 0..<5) func aMissingRowIsLostByItsName(missing: Int) {
+  @Test(arguments: 0..<5) func aMissingRowIsReportedWithItsPlace(missing: Int) {
     var rows = rows()
     rows.remove(at: missing)
     let violations = check(rows, stored: 5)
@@ -121,7 +121,7 @@ import Testing
     #expect(violations.examples.contains { $0.contains("\(id(missing))") })
   }
 
-  @Test func aRowThatVanishedLaterShowsInTheCount() {
+  @Test func aRowDeletedLaterChangesTheCount() {
     #expect(check(rows(), stored: 4)[.lost] == 1)
   }
 
@@ -141,7 +141,7 @@ import Testing
     #expect(check(rows(mixed), log(mixed)).isEmpty)
   }
 
-  @Test func whatNobodySentIsAMismatch() {
+  @Test func anUnsentMessageIsAMismatch() {
     #expect(check(rows(), made: 4)[.mismatched] == 1)
     let strangers = [0, 1, 2, 3].map { id($0) } + [Identifier(high: 0x7000, low: 1 << 63)]
     #expect(check(rows(strangers), log(strangers))[.mismatched] == 1)

@@ -2,10 +2,10 @@ import Foundation
 import Testing
 import Workloads
 
-/// What `chirrup-bench` repeats; the costs themselves are counted on the release build, see
+/// The workloads of `chirrup-bench`; the costs themselves are counted on the release build, see
 /// LoadTests/Costs.
 @Suite struct WorkloadTests {
-  /// Each checks that it did what it is for: frames decoded, everybody told.
+  /// Each workload checks its own result: frames decoded, subscribers served.
   @Test(arguments: Work.all.map(\.name))
   func everyWorkloadDoesItsWork(name: String) throws {
     let work = try #require(Work.all.first { $0.name == name })
@@ -20,7 +20,7 @@ import Workloads
     #expect(try Set(WorkloadTests.rows(of: "instructions.txt").map { $0[0] }) == Set(names))
   }
 
-  @Test func whatIsKnownBeforehandStandsInTheTable() throws {
+  @Test func knownCostsAreInTheTable() throws {
     let rows = try WorkloadTests.rows(of: "instructions.txt")
     let allocation = try #require(rows.first { $0[0] == "known-allocation" })
     #expect(allocation[2...] == ["1", "1"])
@@ -37,7 +37,7 @@ import Workloads
       .map { $0.split(separator: " ").map(String.init) }
   }
 
-  /// The table fails in both directions, whatever a figure is; `unittest` of the scripts.
+  /// The table fails in both directions for any figure; tested by the scripts' `unittest`.
   @Test func theScriptsJudgeInBothDirections() throws {
     let script = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../LoadTests/Costs/test_costs.py")

@@ -5,7 +5,7 @@ import Testing
   static let key = [UInt8](0..<32)
   static let context = Array("webhook:1".utf8)
 
-  @Test("what was sealed opens, and two seals of one text differ", arguments: [0, 1, 16, 4_097])
+  @Test("a sealed text opens, and two seals of one text differ", arguments: [0, 1, 16, 4_097])
   func roundTrip(count: Int) {
     let plain = [UInt8](repeating: 7, count: count)
     let sealed = AES256GCM.seal(plain, key: Self.key, context: Self.context)
@@ -14,7 +14,7 @@ import Testing
     #expect(sealed != AES256GCM.seal(plain, key: Self.key, context: Self.context))
   }
 
-  @Test("another key, another context, a changed bit or a missing byte: it does not open")
+  @Test("it does not open with another key or context, a changed bit or a missing byte")
   func tampering() {
     let sealed = AES256GCM.seal(Array("secret".utf8), key: Self.key, context: Self.context)
     #expect(AES256GCM.open(sealed, key: Self.key.reversed(), context: Self.context) == nil)
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test("AES-256-GCM of the specification (test case 14): other programs' seals open")
+  @Test("AES-256-GCM of the specification (test case 14): seals of other programs open")
   func knownAnswer() {
     let sealed: [UInt8] =
       [UInt8](repeating: 0, count: 12) + [

@@ -1,5 +1,4 @@
-/// Password hashes: they verify, they are salted, and no stored text can make us work without
-/// bound.
+/// Password hashes: they verify, they are salted, and no stored text can demand unbounded work.
 import Primitives
 import Testing
 
@@ -35,7 +34,7 @@ import Testing
       hexadecimal(bytes) == "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162")
   }
 
-  @Test("an empty password is a password; one beyond 1 KiB is refused before any work")
+  @Test("an empty password is accepted; one above 1 KiB is refused without hashing")
   func lengths() throws {
     let hash = try Password.hash("", parameters: cheap, salt: SecureRandom.bytes(16))
     #expect(try Password.verify("", against: hash))
@@ -45,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "a text that is no hash, or one that asks for too much, verifies nothing",
+    "malformed hashes, and those with excessive parameters, verify nothing",
     arguments: [
       "", "$", "plain", "$scrypt$",
       "$argon2id$ln=4,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAA",
@@ -62,7 +61,7 @@ import Testing
     #expect(try !Password.verify("x", against: encoded))
   }
 
-  @Test("an unknown account costs what a known one costs, and answers nothing")
+  @Test("an unknown account takes as long as a known one, and verifies nothing")
   func nothing() throws {
     try Password.verifyNothing("guess")
   }

@@ -15,7 +15,7 @@ struct TLSCertificateTests {
     }
   }
 
-  @Test("what cannot be served is refused in words")
+  @Test("invalid certificates are refused with a message")
   func refusals() throws {
     let good = TestCertificates.localhost
     let other = TestCertificates.chat
@@ -37,14 +37,14 @@ struct TLSCertificateTests {
         == "the key \(other.key) does not belong to the certificate \(good.chain)")
   }
 
-  @Test("an expired certificate is refused, whatever else is right")
+  @Test("an expired certificate is refused")
   func dates() {
     let expired = TestCertificates.make("expired", names: ["localhost"], isExpired: true)
     #expect(
       refusal(expired.chain, expired.key) == "the certificate \(expired.chain) has expired")
   }
 
-  @Test("a key with a passphrase is refused without asking for it")
+  @Test("a key with a passphrase is refused without a prompt")
   func passphrase() {
     let good = TestCertificates.localhost
     let locked = TestCertificates.folder + "/locked.key"
@@ -56,7 +56,7 @@ struct TLSCertificateTests {
       refusal(good.chain, locked)?.hasSuffix("a PEM key without a passphrase is expected") == true)
   }
 
-  @Test("a key that others can read is warned about")
+  @Test("a key that other users can read causes a warning")
   func permissions() throws {
     let files = TestCertificates.make("open", names: ["localhost"])
     TestCertificates.protect(files.key, 0o644)
@@ -67,7 +67,7 @@ struct TLSCertificateTests {
     #expect(quiet.warnings.isEmpty)
   }
 
-  @Test("exact names win over wildcards, and a wildcard is one label")
+  @Test("exact names precede wildcards, and a wildcard matches one label")
   func names() {
     var names = TLSNames()
     names.add(["a.test", "*.b.test", "a.test"], certificate: 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OpenSSL
 
-/// Which first bytes of a connection are worth an OpenSSL object (findings, security 3).
+/// The check of a connection's first bytes before OpenSSL's object is created.
 @Suite("The ClientHello before TLS") struct TLSHelloTests {
   private func look(_ bytes: [UInt8]) -> TLSHello {
     Array(bytes.prefix(TLSHello.byteCountMax)).withRawSpan { TLSHello($0) }
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test("it is whole with its last byte and not before, in one record or in many (§5.1)")
+  @Test("it is complete with its last byte and not before, in one record or many (§5.1)")
   func whole() throws {
     let hello = try makeHello()
     for bytes in [hello, inRecords(of: 100, hello), inRecords(of: 1, hello)] {
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "what cannot become a hello is refused at the first byte that says so, with its alert",
+    "bytes that cannot become a hello are refused at the first wrong byte, with an alert",
     arguments: [
       (Array("GET / HTTP/1.1".utf8), .broken(.plainHTTP, alert: nil)),
       (Array("OPTIONS * HT".utf8), .broken(.plainHTTP, alert: nil)),
@@ -52,17 +52,17 @@ import Testing
       ([0x80, 0x2E, 1, 0, 2], .broken(.notTLS, alert: nil)),
       ([22, 2, 0, 0, 5], .broken(.notTLS, alert: nil)),
       ([99, 3, 1, 0, 5], .broken(.notTLS, alert: nil)),
-      // An alert, data, a change of ciphers; an empty record, one that is too long.
+      // An alert, data, a change_cipher_spec; an empty record, one that is too long.
       ([21, 3, 1, 0, 2], .broken(.unexpectedMessage, alert: 10)),
       ([23, 3, 3, 0, 5], .broken(.unexpectedMessage, alert: 10)),
       ([20, 3, 3, 0, 1], .broken(.unexpectedMessage, alert: 10)),
       ([22, 3, 1, 0, 0], .broken(.unexpectedMessage, alert: 10)),
       ([22, 3, 1, 0x40, 1], .broken(.recordTooLong, alert: 22)),
-      // Another message, a message of 16 MiB, its header in two records.
+      // Another message, a message of 16 MiB, its header split over two records.
       ([22, 3, 1, 0, 9, 2], .broken(.unexpectedMessage, alert: 10)),
       ([22, 3, 1, 0, 9, 1, 0xFF, 0xFF, 0xFF], .broken(.malformed, alert: 47)),
       ([22, 3, 1, 0, 2, 1, 0xFF, 22, 3, 1, 0, 9, 0, 1], .broken(.malformed, alert: 47)),
-      // The second record is none.
+      // The second record is malformed.
       ([22, 3, 1, 0, 1, 1, 23, 3, 1, 0, 5], .broken(.unexpectedMessage, alert: 10)),
       ([22, 3, 1, 0, 1, 1, 0, 0, 0, 0, 0], .broken(.notTLS, alert: nil)),
     ] as [([UInt8], TLSHello)])
@@ -71,7 +71,7 @@ import Testing
     #expect(look(bytes + [UInt8](repeating: 0, count: 300)) == expected)
   }
 
-  @Test("it has a limit, whatever its records are")
+  @Test("it has a limit, independent of its records")
   func limit() {
     let most: [UInt8] = [22, 3, 1, 0x40, 0, 1, 0, 0x40, 0]
     #expect(look(most) == .incomplete)
@@ -86,7 +86,7 @@ import Testing
     #expect(look(slow) == .broken(.malformed, alert: 50))
   }
 
-  @Test("OpenSSL answers or refuses what is whole, and never waits for more")
+  @Test("OpenSSL answers or refuses complete hellos, and never waits for more")
   func answered() throws {
     let context = try TLSContext(
       server: [TestCertificates.localhost], tickets: TLSTicketKeys())

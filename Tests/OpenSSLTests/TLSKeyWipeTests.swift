@@ -3,15 +3,16 @@ import Testing
 
 @testable import OpenSSL
 
-/// Old keys are nowhere: not behind a key update, not behind the end (findings, security 9).
-@Suite("Keys that are of no use any more") struct TLSKeyWipeTests {
-  /// A block of zeros under a key and a nonce of zeros: test case 2 of the GCM specification.
+/// Old keys are overwritten after a key update and after the end of a connection.
+@Suite("Overwriting of old keys") struct TLSKeyWipeTests {
+  /// A block of zeros, encrypted with a key and a nonce of zeros: test case 2 of the GCM
+  /// specification.
   private static let zeroKey: [UInt8] = [
     0x03, 0x88, 0xDA, 0xCE, 0x60, 0xB6, 0xA3, 0x92, 0xF3, 0x28, 0xC2, 0xB9, 0x71, 0xB2, 0xFE, 0x78,
   ]
   private let secret = [UInt8](repeating: 7, count: 32)
 
-  @Test("a context of a connection that is over has a key of zeros", arguments: [true, false])
+  @Test("the context of a closed connection has a key of zeros", arguments: [true, false])
   func end(seals: Bool) {
     let aead = TLSAEAD()
     var traffic = TLSTraffic(.aes128, secret: secret)
@@ -22,7 +23,7 @@ import Testing
     #expect(aead.fingerprints(.aes128, seals: seals) == [Self.zeroKey])
   }
 
-  @Test("a key update leaves no context with the old key, of either direction")
+  @Test("after a key update no context has the old key, in either direction")
   func update() {
     let aead = TLSAEAD()
     let other = [UInt8](repeating: 9, count: 32)
@@ -46,12 +47,12 @@ import Testing
         seen.formUnion(prints)
       }
     }
-    // The keys did change, and with them the one context of each direction.
+    // The keys have changed, and with them the one context of each direction.
     #expect(seen.count >= 299)
     #expect(aead.contextCount == 2)
   }
 
-  @Test("a direction that has new keys, or is wiped, holds nothing of the old ones")
+  @Test("a direction with new keys, or overwritten, contains none of the old ones")
   func traffic() {
     var traffic = TLSTraffic(.aes256, secret: [UInt8](repeating: 5, count: 48))
     let old = parts(of: traffic)

@@ -2,16 +2,16 @@ import Primitives
 
 @testable import OpenSSL
 
-/// A server's and a client's session that talk to each other through two byte queues, in pieces of
-/// any size.
+/// A server's and a client's session that communicate through two byte queues, in pieces of any
+/// size.
 final class TLSPair {
   /// One end, with its loop's workspace and receive buffer.
   final class End {
     let session: TLSSession
-    /// Another one stands for another loop.
+    /// A different workspace simulates another loop.
     var workspace: TLSWorkspace
     private var buffer = [UInt8](repeating: 0, count: 65_536)
-    private(set) var heard: [UInt8] = []
+    private(set) var received: [UInt8] = []
     private(set) var steps: [TLSStep] = []
     private(set) var isClosed = false
     private(set) var fault: TLSFault?
@@ -29,7 +29,7 @@ final class TLSPair {
 
     func resumption() -> TLSResumption? { session.resumption() }
 
-    /// What the socket would do: receive some bytes and open them.
+    /// As the socket does: receives some bytes and opens them.
     func receive(_ bytes: ArraySlice<UInt8>) {
       var rest = bytes
       while !rest.isEmpty {
@@ -49,7 +49,7 @@ final class TLSPair {
     private func take(_ step: TLSStep) -> Bool {
       steps.append(step)
       switch step {
-      case .plain(let range): heard += buffer[range]
+      case .plain(let range): received += buffer[range]
       case .established: break
       case .needMoreBytes: return false
       case .closed:
@@ -72,7 +72,7 @@ final class TLSPair {
       return bytes
     }
 
-    /// Sealed bytes of a whole text.
+    /// The sealed bytes of a whole text.
     func seal(_ plain: [UInt8]) -> [UInt8]? {
       var sealed = takeUnsent()
       var offset = 0
@@ -89,7 +89,7 @@ final class TLSPair {
 
   let server: End
   let client: End
-  /// Bytes in one delivery.
+  /// Bytes per delivery.
   var pieceBytes = 65_536
 
   init(
@@ -111,7 +111,7 @@ final class TLSPair {
     }
   }
 
-  /// Until neither side has anything to send.
+  /// Delivers until neither side has bytes to send.
   func exchange() {
     for _ in 0..<64 {
       let fromClient = client.takeUnsent()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OpenSSL
 
-/// A client that seals whatever it likes, behind the handshake, and hears what it is answered.
+/// A client that seals arbitrary records after the handshake, and receives the answers.
 private final class Forger {
   private static let (theirs, ours) = (
     [UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32)
@@ -36,7 +36,7 @@ private final class Forger {
     return raw(record)
   }
 
-  /// Bytes as they are.
+  /// Sends bytes unchanged.
   @discardableResult
   func raw(_ bytes: [UInt8]) -> Forger {
     stream += bytes
@@ -45,10 +45,10 @@ private final class Forger {
 
   func updateKeys() { writing.update(.aes128) }
 
-  /// A record less: what follows is sealed under a number too high.
+  /// Skips a record number: later records are sealed with numbers that are too high.
   func skip() { _ = writing.nextNonce() }
 
-  /// What became of all that was sealed: the plaintexts' sizes, the last step, the alert.
+  /// The result of all records: sizes of the plaintexts, the last step, and the alert.
   func deliver() -> (plain: [Int], last: TLSStep, alert: UInt8?) {
     var (plain, output): ([Int], [UInt8]) = ([], [])
     var last = TLSStep.needMoreBytes
@@ -82,11 +82,11 @@ private final class Forger {
   }
 }
 
-/// What RFC 8446 says of records behind the handshake, by its sections.
+/// The rules of RFC 8446 for records after the handshake, by section.
 @Suite("Rules of TLS 1.3's records") struct TLSRecordRulesTests {
   private static let keyUpdate: [UInt8] = [24, 0, 0, 1, 0]
 
-  @Test("content, type and padding are 2^14 + 1 bytes together at most (§5.4)")
+  @Test("content, type and padding together have at most 2^14 + 1 bytes (§5.4)")
   func sizes() {
     let most = Forger().seal(23, [UInt8](repeating: 7, count: 16_384)).deliver()
     #expect(most.plain == [16_384] && most.last == .needMoreBytes)
@@ -99,22 +99,22 @@ private final class Forger {
       #expect(result.plain.isEmpty && result.last == .failed(.recordTooLong))
       #expect(result.alert == 22)
     }
-    // §5.2: beyond 2^14 + 256 nothing is even waited for.
+    // §5.2: above 2^14 + 256 the rest is not awaited.
     let long = Forger().raw([23, 3, 3, 0x41, 0x01]).deliver()
     #expect(long.last == .failed(.recordTooLong) && long.alert == 22)
   }
 
   @Test(
-    "what is not allowed behind the handshake ends it with the alert of its section",
+    "messages that are not allowed after the handshake end it with the specified alert",
     arguments: [
       (21, [], .unexpectedMessage, 10), (21, [1], .malformed, 50), (21, [1, 0, 0], .malformed, 50),
       (22, [], .unexpectedMessage, 10), (20, [1], .unexpectedMessage, 10),
       (99, [1], .unexpectedMessage, 10), (0, [0, 0, 0], .unexpectedMessage, 10),
-      // Key updates: with an unknown request, with a wrong length, with more behind (§5.1).
+      // Key updates: with an unknown request, a wrong length, more bytes after it (§5.1).
       (22, [24, 0, 0, 1, 2], .malformed, 47), (22, [24, 0, 0, 2, 0], .unexpectedMessage, 10),
       (22, [24, 0, 0, 1, 0, 0], .unexpectedMessage, 10),
       (22, [24, 0, 0, 1, 0, 24, 0, 0, 1, 0], .unexpectedMessage, 10),
-      // A hello, a ticket, the end of early data, a certificate, a request for one, a finish.
+      // A hello, a ticket, the end of early data, a certificate, a certificate request, a finished.
       (22, [1, 0, 0, 1, 0], .unexpectedMessage, 10), (22, [4, 0, 0, 1, 0], .unexpectedMessage, 10),
       (22, [5, 0, 0, 0], .unexpectedMessage, 10), (22, [11, 0, 0, 1, 0], .unexpectedMessage, 10),
       (22, [13, 0, 0, 1, 0], .unexpectedMessage, 10),
@@ -126,13 +126,13 @@ private final class Forger {
     #expect(result.plain == [1])
     #expect(result.last == .failed(fault))
     #expect(result.alert == alert)
-    // Nothing is opened any more.
+    // Nothing more is decrypted.
     let after = forger.seal(23, [1, 2, 3]).deliver()
     #expect(after.plain.isEmpty && after.last == .needMoreBytes && after.alert == nil)
   }
 
   @Test(
-    "records in the clear are refused: change_cipher_spec, alerts, hellos (§5)",
+    "unencrypted records are refused: change_cipher_spec, alerts, hellos (§5)",
     arguments: [20, 21, 22, 24, 0] as [UInt8])
   func clear(type: UInt8) {
     let result = Forger().raw([type, 3, 3, 0, 1, 1]).deliver()
@@ -147,7 +147,7 @@ private final class Forger {
     #expect(result.last == .failed(.badRecord) && result.alert == 20)
   }
 
-  @Test("the key update counts from the next record on, also in pieces, and nothing interrupts it")
+  @Test("a key update applies from the next record on, in fragments too, but not interrupted")
   func keyUpdates() {
     let forger = Forger()
     forger.seal(23, [1])
@@ -155,7 +155,7 @@ private final class Forger {
     forger.updateKeys()
     let good = forger.seal(23, [1, 2]).deliver()
     #expect(good.plain == [1, 2] && good.last == .needMoreBytes && good.alert == nil)
-    // The old keys are of no use any more.
+    // The old keys are invalid now.
     let old = forger.seal(22, Self.keyUpdate).seal(23, [1]).deliver()
     #expect(old.plain.isEmpty && old.last == .failed(.badRecord) && old.alert == 20)
     for (type, content) in [(23, [1]), (23, []), (21, [1, 0])] as [(UInt8, [UInt8])] {
@@ -164,7 +164,7 @@ private final class Forger {
     }
   }
 
-  @Test("a record that is missing is noticed by the next one (§5.3)")
+  @Test("a missing record is detected by the next one (§5.3)")
   func missing() {
     let forger = Forger().seal(23, [1])
     forger.skip()
@@ -172,14 +172,14 @@ private final class Forger {
     #expect(result.plain == [1] && result.last == .failed(.badRecord))
   }
 
-  @Test("what follows a close_notify or a fatal alert is ignored (§6.1, §6.2)")
+  @Test("data after a close_notify or a fatal alert is ignored (§6.1, §6.2)")
   func closed() {
     let forger = Forger().seal(23, [1]).seal(21, [1, 0]).seal(23, [1, 2])
     let result = forger.deliver()
     #expect(result.plain == [1] && result.last == .closed && result.alert == nil)
     let after = forger.seal(23, [1, 2, 3]).raw([1, 2, 3, 4, 5, 6]).deliver()
     #expect(after.plain.isEmpty && after.last == .needMoreBytes && after.alert == nil)
-    // An alert is not answered, whatever it says.
+    // An alert is never answered.
     for alert in [[2, 20], [1, 20], [2, 255]] as [[UInt8]] {
       let failed = Forger().seal(21, alert).seal(23, [1]).deliver()
       #expect(failed.plain.isEmpty && failed.last == .failed(.alert) && failed.alert == nil)
@@ -190,7 +190,7 @@ private final class Forger {
   }
 
   @Test(
-    "records that say nothing are limited",
+    "records without content are limited",
     arguments: [(23, []), (21, [1, 90])] as [(UInt8, [UInt8])])
   func empty(type: UInt8, content: [UInt8]) {
     let most = Int(TLSRecords.emptyRecordsMax)

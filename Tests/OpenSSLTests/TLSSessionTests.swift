@@ -39,7 +39,9 @@ enum Kind: CaseIterable, CustomTestStringConvertible {
 struct TLSSessionTests {
   private static let long = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
 
-  @Test("two ends agree and talk both ways", arguments: Kind.allCases, [65_536, 1_000, 1])
+  @Test(
+    "two ends complete the handshake and exchange data", arguments: Kind.allCases,
+    [65_536, 1_000, 1])
   func talk(kind: Kind, pieceBytes: Int) throws {
     let pair = try kind.pair()
     pair.pieceBytes = pieceBytes
@@ -51,16 +53,16 @@ struct TLSSessionTests {
     pair.say(text, from: pair.client)
     pair.say(text, from: pair.server)
     pair.say([7], from: pair.client)
-    #expect(pair.server.heard == text + [7])
-    #expect(pair.client.heard == text)
+    #expect(pair.server.received == text + [7])
+    #expect(pair.client.received == text)
     #expect(pair.server.fault == nil)
     #expect(pair.client.fault == nil)
   }
 
-  @Test("what comes right behind the handshake is not lost", arguments: Kind.allCases)
+  @Test("data directly after the handshake is not lost", arguments: Kind.allCases)
   func behindTheHandshake(kind: Kind) throws {
     let pair = try kind.pair()
-    // The client's last flight and its first message in one delivery.
+    // The client's last flight and its first message are delivered together.
     while !pair.client.isEstablished {
       pair.deliver(pair.client.takeUnsent(), to: pair.server)
       pair.deliver(pair.server.takeUnsent(), to: pair.client)
@@ -68,10 +70,10 @@ struct TLSSessionTests {
     let sealed = try #require(pair.client.seal(Array("hello".utf8)))
     pair.deliver(sealed, to: pair.server)
     pair.exchange()
-    #expect(pair.server.heard == Array("hello".utf8))
+    #expect(pair.server.received == Array("hello".utf8))
   }
 
-  @Test("close_notify is sent at once and heard", arguments: Kind.allCases)
+  @Test("close_notify is sent at once and received", arguments: Kind.allCases)
   func close(kind: Kind) throws {
     let pair = try kind.pair()
     pair.exchange()
@@ -85,7 +87,7 @@ struct TLSSessionTests {
     other.exchange()
     #expect(other.server.isClosed)
     #expect(other.server.fault == nil)
-    // After our own close nothing can be sealed.
+    // After our close nothing can be sealed.
     #expect(pair.server.seal([1]) == nil)
   }
 
@@ -98,26 +100,26 @@ struct TLSSessionTests {
     sealed[sealed.count - 3] ^= 1
     pair.deliver(sealed, to: pair.server)
     #expect(pair.server.fault == .badRecord)
-    #expect(pair.server.heard.isEmpty)
+    #expect(pair.server.received.isEmpty)
     pair.deliver(pair.server.takeUnsent(), to: pair.client)
     #expect(pair.client.fault == .alert)
-    // Nothing is opened any more.
+    // Nothing more is decrypted.
     pair.deliver(sealed, to: pair.server)
-    #expect(pair.server.heard.isEmpty)
+    #expect(pair.server.received.isEmpty)
   }
 
-  @Test("a replayed record is not accepted", arguments: Kind.allCases)
+  @Test("a replayed record is refused", arguments: Kind.allCases)
   func replayed(kind: Kind) throws {
     let pair = try kind.pair()
     pair.exchange()
     let sealed = try #require(pair.client.seal(Array("once".utf8)))
     pair.deliver(sealed, to: pair.server)
     pair.deliver(sealed, to: pair.server)
-    #expect(pair.server.heard == Array("once".utf8))
+    #expect(pair.server.received == Array("once".utf8))
     #expect(pair.server.fault == .badRecord)
   }
 
-  @Test("only http/1.1 is spoken: an offer of others gets an alert, no offer is fine")
+  @Test("only http/1.1 is accepted: other offers get an alert, no offer is accepted")
   func applicationProtocol() throws {
     let wrong = TLSPair(server: try server(), client: try client(protocols: ["h2", "http/1.0"]))
     wrong.exchange()
@@ -131,7 +133,7 @@ struct TLSSessionTests {
   }
 
   @Test(
-    "the name chooses the certificate; an unknown one gets the first",
+    "the name selects the certificate; an unknown name gets the first one",
     arguments: [
       ("chat.example.com", "chat"), ("CHAT.example.com", "chat"), ("a.example.org", "wild"),
       ("example.org", "wild"), ("localhost", "localhost"), ("a.b.example.org", "localhost"),
@@ -141,7 +143,7 @@ struct TLSSessionTests {
     let all = [TestCertificates.localhost, TestCertificates.chat, TestCertificates.wild]
     let context = try server(all)
     for files in all {
-      // The client trusts one certificate only, so it says which it was given.
+      // The client trusts only one certificate, so its result shows which one it received.
       let trusting = try client(trusting: files.chain)
       let pair = TLSPair(server: context, client: trusting, name: name)
       pair.exchange()
@@ -152,7 +154,7 @@ struct TLSSessionTests {
     }
   }
 
-  @Test("data that is not TLS is told apart from HTTP, and never accepted")
+  @Test("data that is not TLS is distinguished from HTTP, and never accepted")
   func notTLS() throws {
     let cases: [(bytes: [UInt8], fault: TLSFault)] = [
       (Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8), .plainHTTP),
@@ -167,13 +169,14 @@ struct TLSSessionTests {
     }
   }
 
-  @Test("garbage of any kind ends in a fault or waits for more, without a crash")
+  @Test("random bytes end in a fault or wait for more, without a crash")
   func garbage() throws {
     var random = SystemRandomNumberGenerator()
     let context = try server()
     for round in 0..<300 {
       let pair = TLSPair(server: context, client: try client())
-      // Whole noise, a noisy hello, or noise instead of the client's second flight.
+      // Only random bytes, a corrupted hello, or random bytes instead of the client's second
+      // flight.
       var bytes = (0..<Int.random(in: 1...2_000)).map { _ in
         UInt8.random(in: 0...255, using: &random)
       }
@@ -192,22 +195,23 @@ struct TLSSessionTests {
 
 @Suite("TLS over time")
 struct TLSLifeTests {
-  @Test("a connection that moves to another loop goes on there", arguments: Kind.allCases)
+  @Test("a connection that moves to another loop continues there", arguments: Kind.allCases)
   func moving(kind: Kind) throws {
     let pair = try kind.pair()
     pair.exchange()
     pair.say(Array("one".utf8), from: pair.client)
-    // Half a record is held when the connection moves.
+    // Half a record is held during the move.
     let sealed = try #require(pair.client.seal(Array("two".utf8)))
     pair.deliver(Array(sealed.prefix(9)), to: pair.server)
     pair.server.workspace = TLSWorkspace()
     pair.deliver(Array(sealed.dropFirst(9)), to: pair.server)
     pair.say(Array("three".utf8), from: pair.server)
-    #expect(pair.server.heard == Array("onetwo".utf8))
-    #expect(pair.client.heard == Array("three".utf8))
+    #expect(pair.server.received == Array("onetwo".utf8))
+    #expect(pair.client.received == Array("three".utf8))
   }
 
-  @Test("the peer may change its keys and ask for ours", arguments: [Kind.own, .library])
+  @Test(
+    "the peer may update its keys and request new ones from us", arguments: [Kind.own, .library])
   func keyUpdate(kind: Kind) throws {
     let pair = try kind.pair()
     pair.exchange()
@@ -217,8 +221,8 @@ struct TLSLifeTests {
       pair.say([UInt8(round)], from: pair.client)
       pair.say([UInt8(round)], from: pair.server)
     }
-    #expect(pair.server.heard == Array(0..<100))
-    #expect(pair.client.heard == Array(0..<100))
+    #expect(pair.server.received == Array(0..<100))
+    #expect(pair.client.received == Array(0..<100))
   }
 
   @Test("key updates without data in between are limited", arguments: [Kind.own, .library])
@@ -229,7 +233,7 @@ struct TLSLifeTests {
     while pair.server.fault == nil, count < 10_000 {
       pair.client.session.requestKeyUpdate(pair.client.workspace)
       pair.deliver(pair.client.takeUnsent(), to: pair.server)
-      // The answers bring the client's next request.
+      // Our answers deliver the client's next request.
       pair.deliver(pair.server.takeUnsent(), to: pair.client)
       count += 1
     }
@@ -237,7 +241,7 @@ struct TLSLifeTests {
     #expect(count == Int(TLSRecords.keyUpdatesMax) + 1)
   }
 
-  @Test("each resumption brings the ticket of the next one, since a ticket is used once")
+  @Test("each resumption issues the next ticket, because a ticket is used once")
   func resumptionAgain() throws {
     let tickets = TLSTicketKeys()
     let (serverContext, clientContext) = (try server(tickets: tickets), try client())
@@ -261,21 +265,21 @@ struct TLSLifeTests {
     first.say([1], from: first.server)
     #expect(!first.client.isResumed)
     let ticket = try #require(first.client.resumption())
-    // After a reload, after a rotation, and after the rotation that forgets the ticket's key.
+    // After a reload, after a rotation, and after the rotation that drops the ticket's key.
     for expected in [true, true, false] {
       let next = TLSPair(
         server: try server(tickets: tickets), client: clientContext, resuming: ticket)
       next.exchange()
       next.say([1, 2], from: next.client)
-      #expect(next.server.heard == [1, 2])
+      #expect(next.server.received == [1, 2])
       #expect(next.client.isResumed == expected)
-      // A client that does not say goodbye forgets its ticket.
+      // A client that does not send close_notify drops its ticket.
       next.client.session.close(next.client.workspace)
       tickets.rotate()
     }
   }
 
-  @Test("our own keys change before they wear out, and the peer follows")
+  @Test("our keys are updated before their limit, and the peer follows")
   func ownKeyUpdate() {
     let (left, right) = (
       Array(repeating: UInt8(1), count: 32), Array(repeating: UInt8(2), count: 32)
@@ -284,7 +288,7 @@ struct TLSLifeTests {
       suite: .aes128, readSecret: left, writeSecret: right, written: 0, recordsPerKey: 3)
     let receiver = TLSRecords(suite: .aes128, readSecret: right, writeSecret: left, written: 0)
     let aead = TLSAEAD()
-    var heard = 0
+    var received = 0
     for _ in 0..<20 {
       var bytes: [UInt8] = []
       let text = [UInt8](repeating: 5, count: 100)
@@ -295,15 +299,15 @@ struct TLSLifeTests {
       unsafe bytes.withUnsafeMutableBytes { buffer in
         while case .plain(let range) = unsafe receiver.open(buffer, &cursor, aead, output: &output)
         {
-          heard += range.count
+          received += range.count
         }
       }
       #expect(output.isEmpty)
     }
-    #expect(heard == 2_000)
+    #expect(received == 2_000)
   }
 
-  @Test("there are as many contexts as connections at once, not as ever were")
+  @Test("the number of contexts is that of simultaneous connections, not of all")
   func contextsOfThePast() {
     let aead = TLSAEAD()
     for number in 0..<600 {
@@ -320,7 +324,7 @@ struct TLSLifeTests {
     #expect(aead.contextCount == 1)
   }
 
-  @Test("more connections speak by turns than a loop has contexts, and some of them end")
+  @Test("more active connections than contexts take turns, and some of them end")
   func manyConnections() {
     let aead = TLSAEAD()
     func secret(_ number: Int) -> [UInt8] {
@@ -336,7 +340,7 @@ struct TLSLifeTests {
           written: 0)
       )
     }
-    var heard = 0
+    var received = 0
     for round in 0..<3 {
       for (index, (sender, receiver)) in pairs.enumerated() {
         var (bytes, output): ([UInt8], [UInt8]) = ([], [])
@@ -347,15 +351,15 @@ struct TLSLifeTests {
         var cursor = TLSCursor(next: 0, end: bytes.count)
         unsafe bytes.withUnsafeMutableBytes { buffer in
           while case .plain = unsafe receiver.open(buffer, &cursor, aead, output: &output) {
-            heard += 1
+            received += 1
           }
         }
-        // A connection that moves is forgotten here and may come back.
+        // A connection that moves is removed here and may return.
         if index % 3 == round { sender.forget(aead) }
         if index % 5 == round { receiver.forget(aead) }
       }
     }
-    #expect(heard == 3 * pairs.count)
+    #expect(received == 3 * pairs.count)
   }
 
   @Test("keys follow from a secret as in RFC 8448 §3")

@@ -1,7 +1,7 @@
 import Foundation
 import OpenSSL
 
-/// Certificates made by the openssl command in a folder of this test run.
+/// Certificates created by the openssl command in a folder of this test run.
 enum TestCertificates {
   static let folder: String = {
     let folder = NSTemporaryDirectory() + "chirrup-tls-\(UUID().uuidString)"

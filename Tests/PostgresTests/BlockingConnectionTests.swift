@@ -6,7 +6,7 @@ import Testing
   let database: TestDatabase
   init() throws { database = try TestDatabase() }
 
-  @Test func `every kind of parameter comes back as it went`() throws {
+  @Test func `every kind of parameter is returned unchanged`() throws {
     let connection = try database.connect()
     let id = Identifier(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)
     let time = WallTime(microseconds: 1_795_269_787_042_123)
@@ -36,13 +36,13 @@ import Testing
     "postgresql://u:se/cret@h/x", "password=secret host", "postgresql://u:secret@[h",
     "postgresql://u:sec@ret@localhost/x",
   ])
-  func `what libpq cannot read is not repeated: a password may be in it`(url: String) {
+  func `a malformed URL is not repeated, because it may contain a password`(url: String) {
     let malformed =
       "the database's URL or connection string is malformed; in a password write @ as %40, / as %2F"
     #expect(throws: QueryFailure.unavailable(reason: malformed)) { try BlockingConnection(url) }
   }
 
-  @Test func `a refused query names its SQLSTATE, and the connection goes on`() throws {
+  @Test func `a refused query has an SQLSTATE, and the connection stays usable`() throws {
     let connection = try database.connect()
     #expect(throws: QueryFailure.refused(SQLState("22012"), message: "division by zero")) {
       try connection.run(Query("SELECT 1 / 0"))
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func `an error inside a transaction undoes all of it`() throws {
+  @Test func `an error inside a transaction rolls it back`() throws {
     let connection = try database.connect()
     try connection.execute(script: "CREATE TABLE t (n int)")
     #expect(throws: QueryFailure.self) {
@@ -76,7 +76,7 @@ import Testing
     #expect(try connection.run(Query("SELECT count(*) FROM t")).int(0, 0) == 1)
   }
 
-  @Test func `a server that is not there is unavailable, with the reason`() {
+  @Test func `a missing server is unavailable, with the reason`() {
     #expect {
       try BlockingConnection("postgresql:///chirrup?host=/nowhere&user=chirrup")
     } throws: { error in
@@ -91,7 +91,7 @@ import Testing
     #expect(try connection.run(Query("DELETE FROM t WHERE n > 1")).affected == 2)
   }
 
-  @Test func `of several hosts the one that takes writes is meant, one host is taken as it is`()
+  @Test func `of several hosts the writable one is used, a single host in any state`()
     throws
   {
     let folder = try #require(database.url.firstMatch(of: /host=([^&]+)/)).1

@@ -10,8 +10,8 @@ import Testing
   private struct TookTooLong: Error {}
   private typealias Answers = [UInt64: Result<Rows, QueryFailure>]
 
-  /// A clock at a quarter of the speed, so that the bounds of a busy machine are not those of the
-  /// connection.
+  /// A clock at a quarter of the speed, so that a busy machine does not exceed the connection's
+  /// time limits.
   private func now() -> Instant {
     var time = timespec()
     // SAFETY: `time` is filled during the call.
@@ -47,7 +47,7 @@ import Testing
     return state.code
   }
 
-  @Test func `its fault is known without a query, and over when it answers`() throws {
+  @Test func `its fault is known without a query, and cleared when the server answers`() throws {
     let limited = "limited_\(getpid())"
     let admin = try database.connect()
     try admin.execute(script: "CREATE ROLE \(limited) LOGIN CONNECTION LIMIT 0")
@@ -65,7 +65,7 @@ import Testing
     #expect(atLast == nil)
   }
 
-  @Test func `queries before the connection exists wait for it, and each answers its own ticket`()
+  @Test func `queries wait for the connection, and each answer has its ticket`()
     throws
   {
     var connection = QueryConnection(url: database.url)
@@ -82,7 +82,7 @@ import Testing
     #expect(isReady)
   }
 
-  @Test func `an error hits only its own query`() throws {
+  @Test func `an error affects only its own query`() throws {
     var connection = QueryConnection(url: database.url)
     let queries: [Query] = [
       Query("SELECT 1"), Query("SELECT 1 / 0"), Query("SELECT no_such_column"), Query("SELECT 2"),
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `the same text with a NULL instead of a value is prepared for that`() throws {
+  @Test func `the same text with a NULL instead of a value is prepared separately`() throws {
     var connection = QueryConnection(url: database.url)
     for (ticket, value) in [Parameter.null, .int(5), .null, .int(6)].enumerated() {
       _ = connection.enqueue(
@@ -112,7 +112,7 @@ import Testing
     #expect(try (0..<4).map { try answers[$0]?.get().int(0, 0) } == [-1, 5, -1, 6])
   }
 
-  @Test func `each text is prepared once for a connection`() throws {
+  @Test func `each text is prepared once per connection`() throws {
     var connection = QueryConnection(url: database.url)
     for ticket in 0..<10 as Range<UInt64> {
       _ = connection.enqueue(Query("SELECT 42"), ticket: ticket, now: now())
@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  @Test func `a killed connection answers what was under way, comes back and goes on`() throws {
+  @Test func `a killed connection answers the sent queries, reconnects and continues`() throws {
     var connection = QueryConnection(url: database.url)
     _ = connection.enqueue(Query("SELECT pg_backend_pid()"), ticket: 1, now: now())
     let first = try drive(&connection) { $1.count == 1 }
@@ -179,7 +179,7 @@ import Testing
     #expect(after != before)
   }
 
-  @Test func `an answer larger than any socket buffer arrives whole`() throws {
+  @Test func `an answer larger than any socket buffer arrives complete`() throws {
     var connection = QueryConnection(url: database.url)
     _ = connection.enqueue(
       Query("SELECT repeat('x', 16000) FROM generate_series(1, 400)"), ticket: 1, now: now())

@@ -2,7 +2,7 @@ import EmbeddedPostgres
 import Postgres
 import Synchronization
 
-/// A database of its own for one test, on the server that all tests of the process share.
+/// A separate database for one test, on the server that all tests of the process share.
 struct TestDatabase {
   let url: String
 

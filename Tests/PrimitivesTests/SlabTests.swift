@@ -55,7 +55,7 @@ private func holds(_ slab: borrowing Slab<Int>, _ id: SlotID) -> Bool { slab.con
   }
 
   @Test(
-    "What is in a slab is destroyed once: when it is dropped after its removal, or with the slab")
+    "An element is destroyed once: after its removal, or with the slab")
   func ownership() {
     let log = Log()
     do {

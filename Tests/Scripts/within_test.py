@@ -1,5 +1,4 @@
-"""What scripts/within promises, on processes that misbehave. The times are limits of what must end, not of how long it
-takes."""
+"""Tests of scripts/within with misbehaving processes. Times are upper limits, not expected durations."""
 
 import os
 import signal
@@ -10,7 +9,7 @@ import time
 import unittest
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/within")
-#: The script itself with shorter times for what must be waited for.
+#: The script with shorter waiting times.
 SHORTER = f"""
 import importlib.machinery, importlib.util, sys
 loader = importlib.machinery.SourceFileLoader("within", {SCRIPT!r})
@@ -19,7 +18,7 @@ loader.exec_module(within)
 within.GRACE_SECONDS, within.LEFT_SECONDS = 2, 5
 sys.exit(within.main())
 """
-#: Far more than any of them takes, and the sign of a process that must not be there any more.
+#: Seconds; far more than any test takes.
 PATIENCE = 300
 
 
@@ -40,11 +39,11 @@ class WithinTest(unittest.TestCase):
         return self.within(*options, seconds, "the step", "bash", "-c", line, *arguments)
 
     def assertGone(self, output):
-        """The lines `pid NUMBER` name what must not live any more."""
+        """The processes in lines `pid NUMBER` must have ended."""
         pids = [int(line.split()[1]) for line in output.splitlines() if line.startswith("pid ")]
         self.assertTrue(pids)
         for pid in pids:
-            self.assertFalse(lives(pid), f"{pid} lives: {output}")
+            self.assertFalse(lives(pid), f"{pid} is running: {output}")
 
     def test_status_and_output_are_the_commands(self):
         done = self.shell(PATIENCE, "echo one; echo two >&2; exit 3")
@@ -58,7 +57,7 @@ class WithinTest(unittest.TestCase):
         done = self.shell(PATIENCE, "seq 200000")
         self.assertEqual(done.stdout.splitlines(), [str(number) for number in range(1, 200_001)])
 
-    def test_what_hangs_is_named_and_ended(self):
+    def test_hanging_processes_are_listed_and_ended(self):
         done = self.shell(4, "echo pid $$; echo the last line; sleep 3333; true")
         self.assertEqual(done.returncode, 124)
         self.assertIn("the step has not ended within its 4 s", done.stdout)
@@ -66,7 +65,7 @@ class WithinTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"the last lines:\n  pid \d+\n  the last line\n")
         self.assertGone(done.stdout)
 
-    def test_who_prints_without_end_is_ended_too(self):
+    def test_endless_output_is_ended(self):
         reader, writer = os.pipe()
         process = subprocess.Popen([sys.executable, "-B", SCRIPT, "1", "the step", "yes"], stdout=writer)
         os.close(writer)
@@ -75,13 +74,13 @@ class WithinTest(unittest.TestCase):
                 pass
         self.assertEqual(process.wait(PATIENCE), 124)
 
-    def test_what_ignores_sigterm_is_killed(self):
+    def test_ignored_sigterm_leads_to_sigkill(self):
         done = self.shell(4, "trap '' TERM; echo pid $$; while :; do sleep 0.1; done")
         self.assertEqual(done.returncode, 124)
         self.assertGone(done.stdout)
 
     def test_a_daemon_is_found_and_ended(self):
-        """In a session of its own, its parent gone, and nothing of the output in its hands."""
+        """In another session, with its parent ended, and without the output pipe."""
         daemon = "setsid bash -c '(exec sleep 3334 </dev/null >/dev/null 2>&1) & echo pid $!'"
         done = self.shell(PATIENCE, daemon)
         self.assertEqual(done.returncode, 123)
@@ -89,14 +88,14 @@ class WithinTest(unittest.TestCase):
         self.assertIn(": sleep 3334\n", done.stdout)
         self.assertGone(done.stdout)
 
-    def test_an_orphan_with_the_output_in_its_hands_holds_nobody_up(self):
-        """As a PostgreSQL did that outlived the test process which started it: the reader of its pipe waited."""
+    def test_an_orphan_with_the_output_pipe_does_not_block(self):
+        """A PostgreSQL that outlived its test process once blocked the reader of its output."""
         done = self.shell(PATIENCE, "sleep 3335 & echo pid $!; kill -9 $$")
         self.assertEqual(done.returncode, 128 + 9)
         self.assertRegex(done.stdout, r"holds the output: sleep 3335")
         self.assertGone(done.stdout)
 
-    def test_what_ends_soon_after_is_no_failure(self):
+    def test_a_process_that_ends_soon_after_is_no_failure(self):
         done = self.shell(PATIENCE, "sleep 0.3 & echo pid $!")
         self.assertEqual(done.returncode, 0)
         self.assertGone(done.stdout)
@@ -114,7 +113,7 @@ class WithinTest(unittest.TestCase):
         for other in ("b()", "c(number:)", "run"):
             self.assertNotIn(f"  {other}, for ", done.stdout)
 
-    def test_asked_to_end_it_takes_all_with_it(self):
+    def test_a_signal_ends_all_processes(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             process = subprocess.Popen([sys.executable, "-B", SCRIPT, str(PATIENCE), "the step", "bash", "-c",
                                         "sleep 3337 & echo pid $!; wait"], stdout=subprocess.PIPE, text=True)
@@ -124,8 +123,8 @@ class WithinTest(unittest.TestCase):
             self.assertGone(line)
             process.stdout.close()
 
-    def test_killed_it_takes_the_command_with_it(self):
-        """And within a command that is itself watched, all that is left comes to the watcher."""
+    def test_sigkill_ends_the_command_too(self):
+        """Nested: the outer process adopts the remaining processes."""
         with tempfile.TemporaryDirectory(prefix="chirrup-within.") as folder:
             pids = f"{folder}/pids"
             inner = f"{{ echo pid $$; sleep 3338 & echo pid $!; }} >{pids}.new; mv {pids}.new {pids}; wait"
@@ -136,14 +135,14 @@ class WithinTest(unittest.TestCase):
             with open(pids) as file:
                 self.assertGone(file.read())
 
-    def test_whose_starter_is_killed_ends(self):
+    def test_it_ends_when_its_parent_is_killed(self):
         command = "bash -c 'echo pid $$; sleep 3339; true'; true"
         process = subprocess.Popen(
             ["bash", "-c", f"{sys.executable} -B {SCRIPT} {PATIENCE} step {command}"],
             stdout=subprocess.PIPE, text=True)
         line = process.stdout.readline()
         process.kill()
-        # The end of the output: nobody is left to write.
+        # End of file: no writer is left.
         process.stdout.read()
         process.stdout.close()
         process.wait(PATIENCE)

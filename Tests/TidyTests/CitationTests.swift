@@ -1,10 +1,10 @@
-/// Every citation resolves: ids of faults stand in Tests/FAULTS.md with their tests, named pages,
-/// sections and anchors exist, and RFCs are cited in one form.
+/// Every citation resolves: ids of faults are in Tests/FAULTS.md with their tests; named pages,
+/// sections and anchors exist; RFCs are cited in one form.
 import Foundation
 import Testing
 
 @Suite struct CitationTests {
-  /// What people write. The tests of citations name wrong ones.
+  /// Files written by people. The tests of citations contain wrong ones on purpose.
   static let texts = SourceFile.all.filter { file in
     let kinds = [
       "swift", "md", "py", "sh", "js", "mjs", "c", "h", "sql", "yaml", "css", "ts", "service", "",
@@ -18,7 +18,7 @@ import Testing
 
   struct Fault {
     var isRow = false
-    /// Files in Tests, as the catalogue names them.
+    /// Files in Tests, as named in the catalogue.
     var tests: [String] = []
     var text = ""
   }
@@ -39,7 +39,7 @@ import Testing
     return faults
   }()
 
-  @Test("the catalogue of faults is read as it is meant, each id once")
+  @Test("the catalogue of faults is parsed, and each id occurs once")
   func reading() {
     let lines = Self.catalogue?.lines ?? []
     let ids = lines.compactMap { $0.prefixMatch(of: #/\| ([A-Z]\d\d[a-z]?) /#)?.output.1 }
@@ -47,7 +47,7 @@ import Testing
     #expect(Self.faults["F27"]?.isRow == true)
   }
 
-  @Test("a fault that is cited stands in Tests/FAULTS.md", arguments: texts)
+  @Test("a cited fault is in Tests/FAULTS.md", arguments: texts)
   func cited(file: SourceFile) {
     for (number, line) in file.lines.enumerated() {
       for id in Citations.faults(in: line) where Self.faults[id] == nil {
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("a test that names a fault stands in the fault's line of Tests/FAULTS.md", arguments: texts)
+  @Test("a test that cites a fault is in the fault's line of Tests/FAULTS.md", arguments: texts)
   func named(file: SourceFile) {
     let isTest =
       file.path.hasPrefix("Tests/") && ["swift", "sh", "py"].contains(file.fileExtension)
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test("the rows of the conformance suite are those of Tests/FAULTS.md")
+  @Test("the rows of the conformance suite are in Tests/FAULTS.md")
   func rows() {
     let lines = Self.texts.filter { $0.path.hasPrefix("Tests/Conformance/rows/") }.flatMap(\.lines)
     let rows = Set(
@@ -83,7 +83,7 @@ import Testing
     #expect(skipped.subtracting(Self.faults.keys).isEmpty)
   }
 
-  @Test("a fault has a test that exists, or says that it has none")
+  @Test("a fault has an existing test, or states that it has none")
   func tested() {
     for (id, fault) in Self.faults {
       let hasReason = fault.text.contains("not tested") || fault.text.contains("by hand")
@@ -106,7 +106,7 @@ import Testing
     return String(URL(filePath: "/\(folder)/\(name)").standardized.path.dropFirst())
   }
 
-  /// Beside the file that names it, else from the top, else the only page of this name.
+  /// Searched beside the file, then from the top, then as the only page of this name.
   static func page(_ name: String, from file: SourceFile) -> SourceFile? {
     let near = path(Substring(name), from: file)
     if let page = pages.first(where: { $0.path == near }) { return page }
@@ -115,12 +115,12 @@ import Testing
     return others.count == 1 ? others[0] : nil
   }
 
-  @Test("a page that is named exists, and so does its section", arguments: texts)
+  @Test("a cited page and its section exist", arguments: texts)
   func namedPages(file: SourceFile) {
     for number in file.lines.indices {
       for reference in Citations.pages(in: file.lines, at: number) {
         guard let page = Self.page(reference.page, from: file) else {
-          Issue.record("line \(number + 1): there is no \(reference.page)")
+          Issue.record("line \(number + 1): \(reference.page) does not exist")
           continue
         }
         let headings = Citations.headings(of: page.lines)
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test("a link of a page leads to a file and a heading", arguments: pages)
+  @Test("links lead to existing files and headings", arguments: pages)
   func links(file: SourceFile) {
     for (number, line) in file.lines.enumerated() {
       for link in Citations.links(in: line) {
@@ -164,9 +164,9 @@ import Testing
     }
   }
 
-  // MARK: Planted mistakes
+  // MARK: Injected mistakes
 
-  @Test("ids of faults are told from what looks like them")
+  @Test("ids of faults are distinguished from similar texts")
   func faultIDs() {
     #expect(Citations.faults(in: "(faults A08-A10, H27a.) x F16") == ["A08", "A10", "H27a", "F16"])
     let none = [
@@ -178,7 +178,7 @@ import Testing
     #expect(Self.faults["A77"] == nil)
   }
 
-  @Test("pages are found with their sections, over the end of a line too")
+  @Test("pages and sections are found, also across lines")
   func pageNames() {
     let lines: [Substring] = [
       "/// see protocol.md,", "/// “The log”; https://x.example/a.md", "README.md#a-b",

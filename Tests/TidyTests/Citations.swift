@@ -1,10 +1,10 @@
-/// Reads citations out of text: ids of faults, pages with their sections, links, RFCs. No function
-/// looks at the package, so that tests can give them mistakes.
+/// Finds citations in text: ids of faults, pages with sections, links, RFCs. No function reads the
+/// package, so that tests can pass wrong ones.
 import Foundation
 
 enum Citations {
   /// Ids of the catalogue of faults in one line: `H27a`, `F16`. Percentiles and times of day look
-  /// like ids and are none.
+  /// similar and are skipped.
   static func faults(in line: Substring) -> [String] {
     let bytes = Array(line.utf8)
     var ids: [String] = []
@@ -29,7 +29,7 @@ enum Citations {
   }
 
   private static let chapters = Set("HFDPAXNTROZ".utf8)
-  /// Percentiles, and a piece of the sample key of an old handshake.
+  /// Percentiles, and a part of the sample key of an old handshake.
   private static let lookAlikes = ["P50", "P90", "P95", "P99", "P00"]
 
   private static func isDigit(_ bytes: [UInt8], _ index: Int) -> Bool {
@@ -43,7 +43,7 @@ enum Citations {
       || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
   }
 
-  /// A page named in text: `Sources/PROTOCOL.md`, `PROTOCOL.md “The log”`, `README.md#limits`.
+  /// A page cited in text: `Sources/PROTOCOL.md`, `PROTOCOL.md “The log”`, `README.md#limits`.
   struct PageReference: Equatable {
     var page: String
     var anchor: String?
@@ -57,11 +57,11 @@ enum Citations {
     let form = /([A-Za-z0-9_.\/-]*[A-Za-z0-9_-]\.md)\b(?:#([\w-]+))?(?:,? \(?“([^”]+)”)?/
     return text.matches(of: form).compactMap { match -> PageReference? in
       let before = text[..<match.range.lowerBound]
-      // Of another site, or the text of a link, whose target counts.
+      // Of another site, or the text of a link, whose target is checked.
       let isOther = before.hasSuffix(":") || text[match.range.upperBound...].hasPrefix("](")
       guard before.utf8.count < length, !isOther else { return nil }
       var page = match.output.1
-      // `$root/README.md` of a shell script.
+      // `$root/README.md` in a shell script.
       if before.hasSuffix("$") { page = page.drop { $0 != "/" } }
       return PageReference(
         page: String(page.drop { $0 == "/" }), anchor: match.output.2.map(String.init),
@@ -79,8 +79,7 @@ enum Citations {
     }
   }
 
-  /// What is wrong with the citations of RFCs in a line: only `RFC 6455` and `RFC 6455 §5.2` are
-  /// right.
+  /// Wrong citations of RFCs in a line: only `RFC 6455` and `RFC 6455 §5.2` are correct.
   static func wrongRFCs(in lines: [Substring], at index: Int) -> [String] {
     guard lines[index].contains("RFC") else { return [] }
     let text = joined(lines, at: index)
@@ -109,7 +108,7 @@ enum Citations {
       && rest.prefixMatch(of: bareNumber) == nil
   }
 
-  /// The line, and the one behind it without its mark of a comment: sentences go over lines.
+  /// The line, followed by the next one without its comment mark, because sentences span lines.
   private static func joined(_ lines: [Substring], at index: Int) -> String {
     let line = String(lines[index])
     guard index + 1 < lines.count else { return line }
@@ -117,7 +116,7 @@ enum Citations {
     return line + (line.hasSuffix(" ") ? "" : " ") + next
   }
 
-  /// Headings of a page in Markdown, outside its code.
+  /// The headings of a Markdown page, outside code.
   static func headings(of lines: [Substring]) -> [String] {
     var isCode = false
     return lines.compactMap { line -> String? in
@@ -127,7 +126,7 @@ enum Citations {
     }
   }
 
-  /// The anchors that GitHub makes of headings.
+  /// The anchor that GitHub creates for a heading.
   static func anchors(of headings: [String]) -> Set<String> {
     var seen: [String: Int] = [:]
     return Set(

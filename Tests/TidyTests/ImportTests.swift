@@ -1,5 +1,5 @@
-/// The order of the layers: Package.swift lists targets from the lowest to the highest, and nothing
-/// points up.
+/// The layers: Package.swift lists targets from the lowest to the highest, and each depends only on
+/// targets above it in the list.
 import Foundation
 import Testing
 
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("Package.swift is read as it is meant")
+  @Test("Package.swift is parsed")
   func reading() {
     let names = Self.targets.map(\.name)
     #expect(names.contains("Primitives") && names.contains("Gateway") && names.contains("chirrup"))
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("what is imported is declared")
+  @Test("every import is declared")
   func declared() {
     let names = Set(Self.targets.map(\.name))
     for use in Self.imports where names.contains(use.module) {
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test(
-    "the pure targets know no operating system",
+    "the pure targets import no operating system",
     arguments: ["Primitives", "JSON", "Wire", "Chat", "Compression", "Engine"])
   func pure(target: String) {
     let foreign = [
@@ -103,7 +103,7 @@ import Testing
     #expect(uses.isEmpty, "\(uses.map { "\($0.path) imports \($0.module)" })")
   }
 
-  @Test("no target of the gateway needs Foundation")
+  @Test("no target of the gateway imports Foundation")
   func foundation() {
     let uses = Self.imports.filter {
       $0.module.hasPrefix("Foundation") && $0.target != "chirrup-load"

@@ -1,4 +1,4 @@
-/// The files of the package as text, for the rules that are kept by reading.
+/// The package's files as text, for the style rules.
 import Foundation
 import Testing
 
@@ -14,7 +14,7 @@ struct SourceFile: CustomTestStringConvertible, Sendable {
   static let packageDirectory = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// Every text file of ours, without what builds and tests leave behind.
+  /// Every text file of the package, without the output of builds and tests.
   static let all: [SourceFile] = {
     var files = [read("Package.swift"), read("README.md")]
     for folder in ["Sources", "Tests", "LoadTests", "scripts", "config"] {
@@ -33,7 +33,7 @@ struct SourceFile: CustomTestStringConvertible, Sendable {
 
   static let swift = all.filter { $0.fileExtension == "swift" }
 
-  /// Nil for folders and for what is no text.
+  /// Nil for folders and for files that are no text.
   private static func read(_ path: String) -> SourceFile? {
     guard
       let text = try? String(contentsOf: packageDirectory.appending(path: path), encoding: .utf8)

@@ -1,5 +1,4 @@
-/// The rules of style that a formatter does not know: sizes, first lines, and words that must not
-/// ship.
+/// Style rules that the formatter does not check: sizes, first lines, and words that must not ship.
 import Foundation
 import Testing
 
@@ -38,17 +37,17 @@ import Testing
   }
 
   @Test(
-    "a file of Swift says first what it is for, before or after its imports",
+    "a Swift file starts with its purpose, before or after its imports",
     arguments: shippedSwift)
   func firstLines(file: SourceFile) {
     let code = file.lines.filter { line in
       !line.isEmpty && line.firstMatch(of: /^((public |package )?import |#if canImport)/) == nil
     }
-    // Or within the extension that is all of the file.
+    // Or inside the extension that is the whole file.
     #expect(code.prefix(2).contains { $0.drop { $0 == " " }.hasPrefix("//") })
   }
 
-  @Test("nothing unfinished and nothing forced", arguments: SourceFile.all)
+  @Test("no unfinished and no forced code", arguments: SourceFile.all)
   func bannedWords(file: SourceFile) {
     guard !file.path.hasPrefix("Tests/TidyTests/") else { return }
     let banned =
@@ -74,10 +73,10 @@ import Testing
   }
 
   @Test(
-    "nothing runs on libdispatch's threads, which end the process when descriptors run out",
+    "no code uses libdispatch's threads, which end the process without descriptors",
     arguments: SourceFile.swift.filter { $0.path.hasPrefix("Sources/") })
   func ownThreads(file: SourceFile) throws {
-    // SE-0417: what has a preferred executor gives it to its child tasks and to actors.
+    // SE-0417: a preferred executor is inherited by child tasks and used by actors.
     let foreign = try Regex(
       #"\bTask(\.detached|\.sleep|\.yield|\s*\{|\((?!executorPreference:))|\basync let\b"#
         + #"|@MainActor|@globalActor|\bAsyncStream\b|\bDispatch\w*"#)
@@ -88,7 +87,7 @@ import Testing
     }
   }
 
-  @Test("who leaves memory safety says why", arguments: shippedSwift)
+  @Test("unsafe code has a SAFETY comment", arguments: shippedSwift)
   func safety(file: SourceFile) throws {
     let marked = try Regex(#"\bunsafe \S|@unchecked Sendable|nonisolated\(unsafe\)"#)
     let code = file.lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }

@@ -1,4 +1,4 @@
-/// Tokens: what is issued verifies, and nothing else does (RFC 8725, JWT best current practices).
+/// Tokens: issued ones verify, and no others (RFC 8725, JWT best current practices).
 import OpenSSL
 import Primitives
 import Testing
@@ -17,7 +17,7 @@ import Testing
 
   let now = TokenAuthorityTests.now
 
-  @Test("what is issued verifies until its end", arguments: [visitor, agent])
+  @Test("issued tokens verify until they expire", arguments: [visitor, agent])
   func roundTrip(principal: Principal) throws {
     let authority = TokenAuthority(secret: Self.secret)
     let issued = try authority.issue(principal, lifetimeSeconds: 900, now: now)
@@ -43,7 +43,7 @@ import Testing
     #expect(!token.contains("="))
   }
 
-  @Test("the example of RFC 7515 §A.1, verifies")
+  @Test("the example of RFC 7515 §A.1 verifies")
   func publishedExample() throws {
     let key = HMACSHA256Key(
       try #require(
@@ -63,7 +63,7 @@ import Testing
     #expect(parts.header == 0..<40)
   }
 
-  @Test("every flipped bit is noticed")
+  @Test("every flipped bit is detected")
   func flippedBits() throws {
     let authority = TokenAuthority(secret: Self.secret)
     let token = Array(
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("a token of a foreign key is refused")
+  @Test("a token of another key is refused")
   func foreignKey() throws {
     let ours = TokenAuthority(secret: Self.secret)
     let theirs = TokenAuthority(secret: SecureRandom.bytes(32))
@@ -95,13 +95,13 @@ import Testing
     let authority = TokenAuthority(secret: Self.secret)
     let signed = token(header: header, claims: Self.claims())
     #expect(throws: TokenFault.unsupportedAlgorithm) { try authority.verify(signed, now: now) }
-    // The same without any signature, as "none" would have it (RFC 7519 §6).
+    // Without any signature, as for "none" (RFC 7519 §6).
     let bare = signed[...(signed.lastIndex(of: UInt8(ascii: ".")) ?? 0)]
     #expect(throws: TokenFault.badSignature) { try authority.verify(Array(bare), now: now) }
   }
 
   @Test(
-    "claims of ours only",
+    "only valid claims of the gateway are accepted",
     arguments: [
       ("{}", TokenFault.malformed),
       ("[]", .malformed),
@@ -132,7 +132,7 @@ import Testing
     #expect(throws: fault) { try authority.verify(signed, now: now) }
   }
 
-  @Test("what other libraries write is read: blanks, escapes, unknown claims, null for nothing")
+  @Test("other libraries' JSON is accepted: blanks, escapes, unknown claims, null")
   func otherWriters() throws {
     let authority = TokenAuthority(secret: Self.secret)
     let claims = """
@@ -150,7 +150,7 @@ import Testing
     #expect(verified.binding == TokenBinding())
   }
 
-  @Test("a name that is no text is refused")
+  @Test("a name that is no string is refused")
   func brokenText() throws {
     let authority = TokenAuthority(secret: Self.secret)
     var claims = Array(Self.claims().utf8)
@@ -161,14 +161,14 @@ import Testing
   }
 
   @Test(
-    "texts that are no token",
+    "malformed tokens",
     arguments: ["", ".", "..", "...", "a.b", "a.b.c.d", "a..c", "ü.b.c", "a.b.c="])
   func malformed(text: String) throws {
     let authority = TokenAuthority(secret: Self.secret)
     #expect(throws: TokenFault.malformed) { try authority.verify(Array(text.utf8), now: now) }
   }
 
-  @Test("a token has 4 KiB at most, coming and going")
+  @Test("tokens are limited to 4 KiB when issued and when verified")
   func size() throws {
     let authority = TokenAuthority(secret: Self.secret)
     let long = [UInt8](repeating: UInt8(ascii: "a"), count: TokenAuthority.tokenBytesMax + 1)

@@ -1,4 +1,4 @@
-/// What a host site signs about its visitors (fault table A13, A14).
+/// Visitors' identities as signed by a host site (A13, A14).
 import OpenSSL
 import Primitives
 import Testing
@@ -26,7 +26,7 @@ import Testing
     try VisitorIdentity(token: Array(token.utf8), secret: secret, now: now)
   }
 
-  @Test("what the workspace's secret signed is believed, until it ends")
+  @Test("an identity signed with the workspace's secret is accepted until it expires")
   func good() throws {
     let identity = try read(Self.sign(Self.claims))
     #expect(
@@ -39,7 +39,7 @@ import Testing
     #expect(try read(Self.sign(#"{"sub":"x","exp":1795273400}"#)).name == nil)
   }
 
-  @Test("nothing else is: no signature, a wrong one, one of another secret, a part of one (A13)")
+  @Test("a missing, wrong, foreign or truncated signature is refused (A13)")
   func forged() throws {
     let token = Self.sign(Self.claims)
     let parts = token.split(separator: ".").map { String($0) }
@@ -77,19 +77,19 @@ import Testing
     }
   }
 
-  @Test("a workspace without a secret believes nobody, though an empty key signs as well as any")
+  @Test("a workspace without a secret refuses all, even signatures with an empty key")
   func emptySecret() throws {
     let token = Self.sign(Self.claims, by: [])
     #expect(throws: TokenFault.badSignature) { try read(token, secret: []) }
   }
 
-  /// `constantTimeEquals` is OpenSSL's `CRYPTO_memcmp`; this shows that the whole path is: the time
-  /// does not grow with the bytes that are right.
-  @Test("how much of a signature is right does not show in the time (A14)")
+  /// `constantTimeEquals` is OpenSSL's `CRYPTO_memcmp`; this shows the same for the whole path: the
+  /// time does not grow with the number of correct bytes.
+  @Test("the time does not reveal how much of a signature is correct (A14)")
   func timing() throws {
     let token = Array(Self.sign(Self.claims).utf8)
     let start = token.count - 43
-    // The letter differs in its highest bits, so the first byte that is wrong is that one's.
+    // The letter differs in its highest bits, so its byte is the first wrong one.
     func wrong(at place: Int) -> [UInt8] {
       var bytes = token
       bytes[start + place] = bytes[start + place] == UInt8(ascii: "A") ? 0x67 : 0x41
@@ -109,8 +109,8 @@ import Testing
     }
     _ = quickest(early)
     let (first, second) = (quickest(early), quickest(late))
-    // A comparison that stops at the first wrong byte differs by nanoseconds among microseconds:
-    // what is looked for here is a path that does something else, such as reading the claims.
+    // A comparison that stops at the first wrong byte would differ by nanoseconds among
+    // microseconds: this test detects a path that does other work, such as reading the claims.
     let ratio = first / second
     #expect((0.5...2).contains(ratio), "\(first) and \(second)")
   }

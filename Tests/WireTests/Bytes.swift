@@ -36,7 +36,7 @@ enum LengthForm {
 }
 
 /// A decoder's result, with the payload in place of its location.
-enum Heard: Equatable, CustomStringConvertible {
+enum Received: Equatable, CustomStringConvertible {
   case message(Opcode, [UInt8])
   case deflated(Opcode, [UInt8])
   case ping([UInt8])
@@ -57,18 +57,18 @@ enum Heard: Equatable, CustomStringConvertible {
 }
 
 /// Feeds segments the way a loop does: one receive buffer, reused and overwritten for each of them.
-func hear(
+func receive(
   _ segments: [[UInt8]], role: MessageDecoder.Role = .server,
   limits: MessageLimits = MessageLimits(messageBytes: 70_000, fragments: 16),
   allowsDeflated: Bool = false
-) -> [Heard] {
+) -> [Received] {
   var decoder = MessageDecoder(role: role, limits: limits, allowsDeflated: allowsDeflated)
-  var heard: [Heard] = []
-  for segment in segments { listen(&decoder, segment, &heard) }
-  return heard
+  var received: [Received] = []
+  for segment in segments { feed(&decoder, segment, &received) }
+  return received
 }
 
-func listen(_ decoder: inout MessageDecoder, _ segment: [UInt8], _ heard: inout [Heard]) {
+func feed(_ decoder: inout MessageDecoder, _ segment: [UInt8], _ received: inout [Received]) {
   var buffer = segment
   buffer.withMutableRawSpan { (span: inout MutableRawSpan) in
     var offset = 0
@@ -79,9 +79,9 @@ func listen(_ decoder: inout MessageDecoder, _ segment: [UInt8], _ heard: inout 
           precondition(offset == span.byteCount, "asked for more with bytes left")
           return
         }
-        heard.append(translate(step, decoder, span.bytes))
+        received.append(translate(step, decoder, span.bytes))
       } catch {
-        heard.append(.fault(error))
+        received.append(.fault(error))
         offset = 0
       }
     }
@@ -90,7 +90,7 @@ func listen(_ decoder: inout MessageDecoder, _ segment: [UInt8], _ heard: inout 
 
 private func translate(
   _ step: MessageDecoder.Step, _ decoder: MessageDecoder, _ buffer: RawSpan
-) -> Heard {
+) -> Received {
   func payload(_ location: MessageDecoder.Location) -> [UInt8] {
     var copy: [UInt8] = []
     switch location {

@@ -13,30 +13,30 @@ import Wire
     }
     for value: UInt16 in [0, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, 65_535] {
       let payload = [UInt8(value >> 8), UInt8(value & 0xFF)]
-      #expect(hear([rawFrame(0x88, payload)]) == [.fault(.closeCodeForbidden)], "\(value)")
+      #expect(receive([rawFrame(0x88, payload)]) == [.fault(.closeCodeForbidden)], "\(value)")
     }
     for value: UInt16 in [1000, 1003, 1007, 1014, 3000, 4999] {
       let payload = [UInt8(value >> 8), UInt8(value & 0xFF)]
-      #expect(hear([rawFrame(0x88, payload)]) == [.close(CloseCode(rawValue: value), [])])
+      #expect(receive([rawFrame(0x88, payload)]) == [.close(CloseCode(rawValue: value), [])])
     }
   }
 
   @Test("A close without payload has no code; a reason of 123 bytes is taken (§5.5.1, §7.1.5)")
   func payloads() {
-    #expect(hear([rawFrame(0x88)]) == [.close(nil, [])])
-    #expect(hear(rawFrame(0x88).map { [$0] }) == [.close(nil, [])])
+    #expect(receive([rawFrame(0x88)]) == [.close(nil, [])])
+    #expect(receive(rawFrame(0x88).map { [$0] }) == [.close(nil, [])])
     let reason = [UInt8](repeating: UInt8(ascii: "r"), count: 123)
     let frame = rawFrame(0x88, [0x0F, 0xA1] + reason)
-    #expect(hear([frame]) == [.close(.rebalance, reason)])
-    #expect(hear(frame.map { [$0] }) == [.close(.rebalance, reason)])
+    #expect(receive([frame]) == [.close(.rebalance, reason)])
+    #expect(receive(frame.map { [$0] }) == [.close(.rebalance, reason)])
   }
 
   @Test("A close between fragments ends the message too, and its reason is its own (§5.5.1)")
   func insideAMessage() {
     let stream = rawFrame(0x01, bytes("unfinished")) + rawFrame(0x88, [0x03, 0xE9, 0x6F, 0x6B])
-    let expected: [Heard] = [.close(.goingAway, bytes("ok"))]
-    for point in 0...stream.count { #expect(hear(cut(stream, at: [point])) == expected) }
-    #expect(hear(stream.map { [$0] }) == expected)
+    let expected: [Received] = [.close(.goingAway, bytes("ok"))]
+    for point in 0...stream.count { #expect(receive(cut(stream, at: [point])) == expected) }
+    #expect(receive(stream.map { [$0] }) == expected)
   }
 
   @Test("A close frame is built with its code first, unmasked (§5.5.1)")
@@ -44,7 +44,7 @@ import Wire
     var frame: [UInt8] = []
     FrameEncoder.appendClose(.drain, reason: "later", to: &frame)
     #expect(frame == [0x88, 7, 0x0F, 0xA0] + bytes("later"))
-    #expect(hear([frame], role: .client) == [.close(.drain, bytes("later"))])
+    #expect(receive([frame], role: .client) == [.close(.drain, bytes("later"))])
   }
 
   @Test(
@@ -54,7 +54,7 @@ import Wire
     let text = String(repeating: "a", count: lead) + String(repeating: character, count: 130)
     var frame: [UInt8] = []
     FrameEncoder.appendClose(.internalError, reason: text, to: &frame)
-    guard case .close(let code, let reason) = hear([frame], role: .client).first else {
+    guard case .close(let code, let reason) = receive([frame], role: .client).first else {
       Issue.record("not a close frame")
       return
     }

@@ -17,7 +17,7 @@ private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()
   private static let keepingAll = DeflatePolicy(allowsContext: true, contextWindowBits: 15)
 
   @Test(
-    "without context the answer says so for both sides, whatever was offered (faults D01)",
+    "without context takeover the answer says so for both sides, for any offer (D01)",
     arguments: [
       ("permessage-deflate", ""),
       ("permessage-deflate; client_max_window_bits", ""),
@@ -36,7 +36,7 @@ private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()
   }
 
   @Test(
-    "with context the windows are those of the configuration, and nobody is told what it cannot do",
+    "with context takeover the windows are the configured ones, within the offer",
     arguments: [
       ("permessage-deflate", "; client_no_context_takeover; server_max_window_bits=12"),
       (

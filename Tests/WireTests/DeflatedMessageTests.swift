@@ -10,15 +10,15 @@ import Testing
   @Test("RSV1 is permitted where it was agreed, and only there")
   func agreed() {
     let frame = rawFrame(0xC1, Self.payload)
-    #expect(hear([frame]) == [.fault(.reservedBits)])
-    #expect(hear([frame], allowsDeflated: true) == [.deflated(.text, Self.payload)])
+    #expect(receive([frame]) == [.fault(.reservedBits)])
+    #expect(receive([frame], allowsDeflated: true) == [.deflated(.text, Self.payload)])
     #expect(
-      hear(frame.map { [$0] }, allowsDeflated: true) == [.deflated(.text, Self.payload)])
+      receive(frame.map { [$0] }, allowsDeflated: true) == [.deflated(.text, Self.payload)])
     #expect(
-      hear([rawFrame(0xC2, Self.payload)], allowsDeflated: true)
+      receive([rawFrame(0xC2, Self.payload)], allowsDeflated: true)
         == [.deflated(.binary, Self.payload)])
     #expect(
-      hear([rawFrame(0x81, bytes("plain")) + frame], allowsDeflated: true)
+      receive([rawFrame(0x81, bytes("plain")) + frame], allowsDeflated: true)
         == [.message(.text, bytes("plain")), .deflated(.text, Self.payload)])
   }
 
@@ -28,7 +28,7 @@ import Testing
   func forbidden(first: UInt8) {
     let start: [UInt8] = first & 0xF == 0 ? rawFrame(0x41, [1]) : []
     #expect(
-      hear([start + rawFrame(first, [2, 3])], allowsDeflated: true) == [.fault(.reservedBits)])
+      receive([start + rawFrame(first, [2, 3])], allowsDeflated: true) == [.fault(.reservedBits)])
   }
 
   @Test("the fragments of a message are deflated together; control frames stand between them")
@@ -36,38 +36,38 @@ import Testing
     let stream =
       rawFrame(0x41, Array(Self.payload[..<3])) + rawFrame(0x89, bytes("p"))
       + rawFrame(0x00) + rawFrame(0x80, Array(Self.payload[3...]))
-    let expected: [Heard] = [.ping(bytes("p")), .deflated(.text, Self.payload)]
-    #expect(hear([stream], allowsDeflated: true) == expected)
-    #expect(hear(stream.map { [$0] }, allowsDeflated: true) == expected)
+    let expected: [Received] = [.ping(bytes("p")), .deflated(.text, Self.payload)]
+    #expect(receive([stream], allowsDeflated: true) == expected)
+    #expect(receive(stream.map { [$0] }, allowsDeflated: true) == expected)
     // The next message is what its own first frame says.
     #expect(
-      hear([stream + rawFrame(0x81, bytes("x"))], allowsDeflated: true)
+      receive([stream + rawFrame(0x81, bytes("x"))], allowsDeflated: true)
         == expected + [.message(.text, bytes("x"))])
   }
 
   @Test("deflated bytes are no text yet, so they are not checked to be UTF-8")
   func noText() {
     let payload: [UInt8] = [0xFF, 0xFE, 0xC0]
-    #expect(hear([rawFrame(0xC1, payload)], allowsDeflated: true) == [.deflated(.text, payload)])
-    #expect(hear([rawFrame(0x81, payload)], allowsDeflated: true) == [.fault(.textInvalid)])
+    #expect(receive([rawFrame(0xC1, payload)], allowsDeflated: true) == [.deflated(.text, payload)])
+    #expect(receive([rawFrame(0x81, payload)], allowsDeflated: true) == [.fault(.textInvalid)])
   }
 
-  @Test("a deflated message may be a little longer than the limit, and no more")
+  @Test("a deflated message may exceed the limit only slightly")
   func limit() {
     let limits = MessageLimits(messageBytes: 1_000, fragments: 4)
     #expect(limits.deflatedBytes == 1_000 + 125 + 15 + 1_024)
     let full = [UInt8](repeating: 7, count: limits.deflatedBytes)
     #expect(
-      hear([rawFrame(0xC2, full)], limits: limits, allowsDeflated: true)
+      receive([rawFrame(0xC2, full)], limits: limits, allowsDeflated: true)
         == [.deflated(.binary, full)])
     #expect(
-      hear([rawFrame(0xC2, full + [7])], limits: limits, allowsDeflated: true)
+      receive([rawFrame(0xC2, full + [7])], limits: limits, allowsDeflated: true)
         == [.fault(.messageTooBig)])
     #expect(
-      hear([rawFrame(0x42, full) + rawFrame(0x80, [7])], limits: limits, allowsDeflated: true)
+      receive([rawFrame(0x42, full) + rawFrame(0x80, [7])], limits: limits, allowsDeflated: true)
         == [.fault(.messageTooBig)])
     #expect(
-      hear([rawFrame(0x82, full)], limits: limits, allowsDeflated: true)
+      receive([rawFrame(0x82, full)], limits: limits, allowsDeflated: true)
         == [.fault(.messageTooBig)], "the other messages have the limit they had")
   }
 
@@ -98,8 +98,8 @@ import Testing
     var decoder = MessageDecoder(
       role: .server, limits: MessageLimits(messageBytes: 100, fragments: 9), allowsDeflated: true)
     decoder.finish()
-    var heard: [Heard] = []
-    listen(&decoder, rawFrame(0x81, bytes("x")) + rawFrame(0x88), &heard)
-    #expect(heard == [] && decoder.isFinished)
+    var received: [Received] = []
+    feed(&decoder, rawFrame(0x81, bytes("x")) + rawFrame(0x88), &received)
+    #expect(received == [] && decoder.isFinished)
   }
 }

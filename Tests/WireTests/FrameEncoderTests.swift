@@ -19,7 +19,7 @@ private func pattern(_ count: Int) -> [UInt8] {
     let header = FrameEncoder.headerByteCount(payloadByteCount: size)
     #expect(frame.count == 6 + header + size)
     #expect(Array(frame[6...]) == rawFrame(0x82, payload, mask: nil))
-    #expect(hear([Array(frame[6...])], role: .client) == [.message(.binary, payload)])
+    #expect(receive([Array(frame[6...])], role: .client) == [.message(.binary, payload)])
   }
 
   @Test("A payload written in place gives the same frame as one that is copied", arguments: sizes)
@@ -42,7 +42,7 @@ private func pattern(_ count: Int) -> [UInt8] {
       }
       let frame = Array(stream[lead...])
       #expect(frame == rawFrame(0x82, payload, mask: UInt32(0xA1B2_C3D4).byteSwapped))
-      #expect(hear([frame]) == [.message(.binary, payload)])
+      #expect(receive([frame]) == [.message(.binary, payload)])
     }
   }
 
@@ -52,7 +52,7 @@ private func pattern(_ count: Int) -> [UInt8] {
     let frame = rawFrame(0x82, payload, mask: 0x0102_0408)
     for first in 0...frame.count {
       for second in stride(from: first, through: frame.count, by: 5) {
-        #expect(hear(cut(frame, at: [first, second])) == [.message(.binary, payload)])
+        #expect(receive(cut(frame, at: [first, second])) == [.message(.binary, payload)])
       }
     }
   }
@@ -61,7 +61,7 @@ private func pattern(_ count: Int) -> [UInt8] {
   func maskedClose() {
     var frame: [UInt8] = []
     FrameEncoder.appendMaskedClose(.normal, reason: "bye", maskKey: 0x0102_0304, to: &frame)
-    #expect(hear([frame]) == [.close(.normal, bytes("bye"))])
+    #expect(receive([frame]) == [.close(.normal, bytes("bye"))])
   }
 
   @Test("The sample frames of RFC 6455 §5.7")
@@ -72,8 +72,8 @@ private func pattern(_ count: Int) -> [UInt8] {
     let masked: [UInt8] = [
       0x81, 0x85, 0x37, 0xFA, 0x21, 0x3D, 0x7F, 0x9F, 0x4D, 0x51, 0x58,
     ]
-    #expect(hear([masked]) == [.message(.text, bytes("Hello"))])
+    #expect(receive([masked]) == [.message(.text, bytes("Hello"))])
     let fragments: [UInt8] = [0x01, 0x03, 0x48, 0x65, 0x6C, 0x80, 0x02, 0x6C, 0x6F]
-    #expect(hear([fragments], role: .client) == [.message(.text, bytes("Hello"))])
+    #expect(receive([fragments], role: .client) == [.message(.text, bytes("Hello"))])
   }
 }

@@ -88,28 +88,28 @@ private let brokenCloses: [Broken] = [
     arguments: brokenHeaders + brokenCloses)
   func endsTheStream(_ broken: Broken) {
     let stream = rawFrame(0x82, bytes("good")) + broken.frame + rawFrame(0x82, bytes("late"))
-    let expected: [Heard] = [.message(.binary, bytes("good")), .fault(broken.fault)]
-    #expect(hear([stream]) == expected)
+    let expected: [Received] = [.message(.binary, bytes("good")), .fault(broken.fault)]
+    #expect(receive([stream]) == expected)
     for point in 0...min(stream.count, 60) {
-      #expect(hear(cut(stream, at: [point])) == expected, "cut at \(point)")
+      #expect(receive(cut(stream, at: [point])) == expected, "cut at \(point)")
     }
-    #expect(hear(stream.map { [$0] }) == expected)
+    #expect(receive(stream.map { [$0] }) == expected)
   }
 
   @Test("A header is refused at the first byte that is wrong", arguments: brokenHeaders)
   func early(_ broken: Broken) {
     guard let knownAfter = broken.knownAfter else { return }
     let bytes = Array(broken.frame.prefix(knownAfter))
-    #expect(hear([bytes]) == [.fault(broken.fault)])
-    #expect(hear(bytes.map { [$0] }) == [.fault(broken.fault)])
-    #expect(hear([Array(bytes.dropLast())]).isEmpty)
+    #expect(receive([bytes]) == [.fault(broken.fault)])
+    #expect(receive(bytes.map { [$0] }) == [.fault(broken.fault)])
+    #expect(receive([Array(bytes.dropLast())]).isEmpty)
   }
 
   @Test(
     "Reserved opcodes 3–7 and B–F are refused (§5.2)",
     arguments: [3, 4, 5, 6, 7, 11, 12, 13, 14, 15])
   func reservedOpcodes(_ opcode: Int) {
-    #expect(hear([[0x80 | UInt8(opcode)]]) == [.fault(.reservedOpcode)])
+    #expect(receive([[0x80 | UInt8(opcode)]]) == [.fault(.reservedOpcode)])
   }
 
   @Test("Every RSV bit with every opcode is refused (§5.2)")
@@ -117,7 +117,7 @@ private let brokenCloses: [Broken] = [
     for bits in 1...7 {
       for opcode in 0...15 {
         let first = 0x80 | UInt8(bits) << 4 | UInt8(opcode)
-        #expect(hear([[first]]) == [.fault(.reservedBits)])
+        #expect(receive([[first]]) == [.fault(.reservedBits)])
       }
     }
   }
@@ -125,26 +125,26 @@ private let brokenCloses: [Broken] = [
   @Test("A client refuses a masked frame and takes an unmasked one (§5.1)")
   func clientRole() {
     let frame = rawFrame(0x81, bytes("hi"), mask: nil)
-    #expect(hear([frame], role: .client) == [.message(.text, bytes("hi"))])
-    #expect(hear(frame.map { [$0] }, role: .client) == [.message(.text, bytes("hi"))])
-    #expect(hear([rawFrame(0x81, bytes("hi"))], role: .client) == [.fault(.masked)])
+    #expect(receive([frame], role: .client) == [.message(.text, bytes("hi"))])
+    #expect(receive(frame.map { [$0] }, role: .client) == [.message(.text, bytes("hi"))])
+    #expect(receive([rawFrame(0x81, bytes("hi"))], role: .client) == [.fault(.masked)])
   }
 
   @Test("A message of exactly the limit passes, one byte more is refused on its header")
   func messageLimit() {
     let limits = MessageLimits(messageBytes: 1_000, fragments: 4)
     let full = [UInt8](repeating: 7, count: 1_000)
-    #expect(hear([rawFrame(0x82, full)], limits: limits) == [.message(.binary, full)])
+    #expect(receive([rawFrame(0x82, full)], limits: limits) == [.message(.binary, full)])
     let over = rawFrame(0x82, full + [7])
-    #expect(hear([Array(over.prefix(8))], limits: limits) == [.fault(.messageTooBig)])
+    #expect(receive([Array(over.prefix(8))], limits: limits) == [.fault(.messageTooBig)])
     // As the sum of fragments, and with a last one whose length would overflow the sum.
     let parts = rawFrame(0x02, Array(full[..<600])) + rawFrame(0x80, Array(full[600...]))
-    #expect(hear([parts], limits: limits) == [.message(.binary, full)])
+    #expect(receive([parts], limits: limits) == [.message(.binary, full)])
     let sum = rawFrame(0x02, Array(full[..<600])) + rawFrame(0x80, Array(full[599...]))
-    #expect(hear([sum], limits: limits) == [.fault(.messageTooBig)])
+    #expect(receive([sum], limits: limits) == [.fault(.messageTooBig)])
     let huge: [UInt8] = [0x80, 0xFF, 0x7F] + [UInt8](repeating: 0xFF, count: 11)
     let overflow = rawFrame(0x02, Array(full[..<600])) + huge
-    #expect(hear([overflow], limits: limits) == [.fault(.messageTooBig)])
+    #expect(receive([overflow], limits: limits) == [.fault(.messageTooBig)])
   }
 
   @Test("As many fragments as the limit pass, one more is refused, empty or not")
@@ -152,14 +152,14 @@ private let brokenCloses: [Broken] = [
     let limits = MessageLimits(messageBytes: 1_000, fragments: 4)
     let start = rawFrame(0x02, [1]) + rawFrame(0x00, [2]) + rawFrame(0x00)
     #expect(
-      hear([start + rawFrame(0x80, [3])], limits: limits) == [.message(.binary, [1, 2, 3])])
+      receive([start + rawFrame(0x80, [3])], limits: limits) == [.message(.binary, [1, 2, 3])])
     #expect(
-      hear([start + rawFrame(0x00) + rawFrame(0x00)], limits: limits)
+      receive([start + rawFrame(0x00) + rawFrame(0x00)], limits: limits)
         == [.fault(.tooManyFragments)])
     // The count begins anew with each message.
     let twice = start + rawFrame(0x80) + start + rawFrame(0x80)
     #expect(
-      hear([twice], limits: limits)
+      receive([twice], limits: limits)
         == [.message(.binary, [1, 2]), .message(.binary, [1, 2])])
   }
 

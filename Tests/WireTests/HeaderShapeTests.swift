@@ -49,7 +49,7 @@ import Wire
     /// The expected result for the receiver of this role.
     func expected(
       _ length: UInt64, _ role: MessageDecoder.Role, limit: Int
-    ) -> [Heard] {
+    ) -> [Received] {
       guard isMasked == (role == .server) else {
         return [.fault(role == .server ? .unmasked : .masked)]
       }
@@ -77,9 +77,9 @@ import Wire
         for limit in [0, 125, 65_535, 65_536, 1 << 32, Int.max] {
           let limits = MessageLimits(messageBytes: limit, fragments: 2)
           let expected = shape.expected(length, role, limit: limit)
-          #expect(hear([header], role: role, limits: limits) == expected)
+          #expect(receive([header], role: role, limits: limits) == expected)
           let pieces = cut(header, at: Array(1..<header.count))
-          #expect(hear(pieces, role: role, limits: limits).prefix(1) == expected.prefix(1))
+          #expect(receive(pieces, role: role, limits: limits).prefix(1) == expected.prefix(1))
         }
       }
     }
@@ -93,13 +93,13 @@ import Wire
       var second = shape.header(length)
       second[0] = 0x80
       let fits = length <= UInt64(Int.max - 100)
-      let heard = hear(
+      let received = receive(
         [rawFrame(0x02, [UInt8](repeating: 7, count: 100)), second], limits: limits)
-      #expect(heard == (fits ? [] : [.fault(.messageTooBig)]))
+      #expect(received == (fits ? [] : [.fault(.messageTooBig)]))
     }
   }
 
-  @Test("What is declared costs nothing: a thousand headers of a gigabyte each")
+  @Test("A declared length allocates nothing: a thousand headers of a gigabyte each")
   func memory() throws {
     let before = try allocated()
     var decoders: [MessageDecoder] = []
@@ -108,8 +108,8 @@ import Wire
         var decoder = MessageDecoder(
           role: shape.isMasked ? .server : .client,
           limits: MessageLimits(messageBytes: .max, fragments: 2))
-        var heard: [Heard] = []
-        listen(&decoder, shape.header(shape.form == .sixtyFour ? 1 << 30 : 125), &heard)
+        var received: [Received] = []
+        feed(&decoder, shape.header(shape.form == .sixtyFour ? 1 << 30 : 125), &received)
         decoders.append(decoder)
       }
     }
@@ -118,7 +118,7 @@ import Wire
     #expect(decoders.count == 800)
   }
 
-  /// Bytes of address space, in which even memory that nobody has touched shows.
+  /// Bytes of address space, which include untouched memory.
   private func allocated() throws -> Int {
     let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(
       separator: " ")

@@ -3,9 +3,9 @@ import Testing
 import Wire
 
 /// A stream with everything that a correct client may send, and its messages.
-private let lively: (stream: [UInt8], heard: [Heard]) = {
+private let lively: (stream: [UInt8], received: [Received]) = {
   let long = [UInt8](repeating: UInt8(ascii: "x"), count: 300)
-  let parts: [([UInt8], Heard?)] = [
+  let parts: [([UInt8], Received?)] = [
     (rawFrame(0x81, bytes("hello")), .message(.text, bytes("hello"))),
     (rawFrame(0x81), .message(.text, [])),
     (rawFrame(0x82, [0, 255, 1]), .message(.binary, [0, 255, 1])),
@@ -29,13 +29,13 @@ private let lively: (stream: [UInt8], heard: [Heard]) = {
 @Suite struct MessageDecoderTests {
   @Test("A whole stream in one segment gives its messages, pings and close (RFC 6455 §5, §5.4)")
   func whole() {
-    #expect(hear([lively.stream]) == lively.heard)
+    #expect(receive([lively.stream]) == lively.received)
   }
 
   @Test("Every cut of a stream into two segments gives the same steps")
   func twoSegments() {
     for point in 0...lively.stream.count {
-      #expect(hear(cut(lively.stream, at: [point])) == lively.heard, "cut at \(point)")
+      #expect(receive(cut(lively.stream, at: [point])) == lively.received, "cut at \(point)")
     }
   }
 
@@ -43,7 +43,7 @@ private let lively: (stream: [UInt8], heard: [Heard]) = {
   func equalSegments() {
     for size in 1...80 {
       let points = Array(stride(from: size, to: lively.stream.count, by: size))
-      #expect(hear(cut(lively.stream, at: points)) == lively.heard, "segments of \(size)")
+      #expect(receive(cut(lively.stream, at: points)) == lively.received, "segments of \(size)")
     }
   }
 }
@@ -66,14 +66,14 @@ private let lively: (stream: [UInt8], heard: [Heard]) = {
     #expect(Array(buffer[6..<11]) == bytes("hello"))
   }
 
-  @Test("What was assembled stays readable until the next call, and then its memory is gone")
+  @Test("An assembled message stays readable until the next call, which frees its memory")
   func assembled() {
     var decoder = MessageDecoder(role: .server, limits: limits)
-    var heard: [Heard] = []
-    listen(&decoder, rawFrame(0x01, bytes("par")), &heard)
+    var received: [Received] = []
+    feed(&decoder, rawFrame(0x01, bytes("par")), &received)
     #expect(decoder.isInsideMessage)
-    listen(&decoder, rawFrame(0x80, bytes("ts")), &heard)
-    #expect(heard == [.message(.text, bytes("parts"))])
+    feed(&decoder, rawFrame(0x80, bytes("ts")), &received)
+    #expect(received == [.message(.text, bytes("parts"))])
     #expect(!decoder.isInsideMessage)
     decoder.clearAssembled()
     #expect(decoder.withAssembled { $0.byteCount } == 0)
@@ -84,11 +84,11 @@ private let lively: (stream: [UInt8], heard: [Heard]) = {
     let ping = rawFrame(0x89, bytes("ping payload"))
     for point in 1..<ping.count {
       var decoder = MessageDecoder(role: .server, limits: limits)
-      var heard: [Heard] = []
-      listen(&decoder, rawFrame(0x01, bytes("par")), &heard)
-      listen(&decoder, Array(ping[..<point]), &heard)
-      listen(&decoder, Array(ping[point...]) + rawFrame(0x80, bytes("ts")), &heard)
-      #expect(heard == [.ping(bytes("ping payload")), .message(.text, bytes("parts"))])
+      var received: [Received] = []
+      feed(&decoder, rawFrame(0x01, bytes("par")), &received)
+      feed(&decoder, Array(ping[..<point]), &received)
+      feed(&decoder, Array(ping[point...]) + rawFrame(0x80, bytes("ts")), &received)
+      #expect(received == [.ping(bytes("ping payload")), .message(.text, bytes("parts"))])
     }
   }
 
@@ -96,15 +96,15 @@ private let lively: (stream: [UInt8], heard: [Heard]) = {
   func changedLimits() {
     var decoder = MessageDecoder(
       role: .server, limits: MessageLimits(messageBytes: 4, fragments: 2))
-    var heard: [Heard] = []
-    listen(&decoder, rawFrame(0x81, bytes("four")), &heard)
+    var received: [Received] = []
+    feed(&decoder, rawFrame(0x81, bytes("four")), &received)
     decoder.limits.messageBytes = 5
-    listen(&decoder, rawFrame(0x81, bytes("fives")), &heard)
-    listen(&decoder, rawFrame(0x01, bytes("five")), &heard)
+    feed(&decoder, rawFrame(0x81, bytes("fives")), &received)
+    feed(&decoder, rawFrame(0x01, bytes("five")), &received)
     decoder.limits.messageBytes = 3
-    listen(&decoder, rawFrame(0x80), &heard)
+    feed(&decoder, rawFrame(0x80), &received)
     #expect(
-      heard == [
+      received == [
         .message(.text, bytes("four")), .message(.text, bytes("fives")), .fault(.messageTooBig),
       ])
   }

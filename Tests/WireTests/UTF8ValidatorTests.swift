@@ -117,9 +117,9 @@ private let edges: [[UInt8]] = [
       let frame = rawFrame(0x81, bytes("héllo ") + text + bytes(" and more to come"))
       // Six bytes of header, seven of greeting, and the byte that cannot be.
       let known = 6 + 7 + at + 1
-      #expect(hear([Array(frame.prefix(known))]) == [.fault(.textInvalid)], "\(name)")
-      #expect(hear([Array(frame.prefix(known - 1))]).isEmpty, "\(name)")
-      #expect(hear(frame.map { [$0] }) == [.fault(.textInvalid)], "\(name)")
+      #expect(receive([Array(frame.prefix(known))]) == [.fault(.textInvalid)], "\(name)")
+      #expect(receive([Array(frame.prefix(known - 1))]).isEmpty, "\(name)")
+      #expect(receive(frame.map { [$0] }) == [.fault(.textInvalid)], "\(name)")
     }
   }
 
@@ -130,17 +130,17 @@ private let edges: [[UInt8]] = [
       let stream =
         rawFrame(0x01, Array(text[..<point])) + rawFrame(0x89)
         + rawFrame(0x80, Array(text[point...]))
-      let expected: [Heard] = [.ping([]), .message(.text, text)]
-      #expect(hear([stream]) == expected)
-      #expect(hear(stream.map { [$0] }) == expected)
+      let expected: [Received] = [.ping([]), .message(.text, text)]
+      #expect(receive([stream]) == expected)
+      #expect(receive(stream.map { [$0] }) == expected)
     }
   }
 
   @Test("A text that ends inside a character is refused at its end (§8.1)")
   func incomplete() {
-    #expect(hear([rawFrame(0x81, [0xE2, 0x82])]) == [.fault(.textInvalid)])
+    #expect(receive([rawFrame(0x81, [0xE2, 0x82])]) == [.fault(.textInvalid)])
     let stream = rawFrame(0x01, [0x61, 0xE2]) + rawFrame(0x80)
-    #expect(hear([stream]) == [.fault(.textInvalid)])
-    #expect(hear([rawFrame(0x82, [0xE2, 0x82])]) == [.message(.binary, [0xE2, 0x82])])
+    #expect(receive([stream]) == [.fault(.textInvalid)])
+    #expect(receive([rawFrame(0x82, [0xE2, 0x82])]) == [.message(.binary, [0xE2, 0x82])])
   }
 }

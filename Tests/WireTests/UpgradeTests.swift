@@ -64,7 +64,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
     #expect(response(try handshake(without: "", "Sec-WebSocket-Protocol: \(many)")) != nil)
   }
 
-  @Test("Extensions are ignored, whatever they look like (H21, H22)")
+  @Test("Unknown and malformed extensions are ignored (H21, H22)")
   func extensions() throws {
     let quoted = "a; b=\"" + String(repeating: "\\c", count: 5_000)
     let offers = ["permessage-deflate", "constructor, __proto__", ",;", quoted]
@@ -75,7 +75,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
   }
 
   @Test(
-    "Methods other than GET are told which one is right (H03)", arguments: ["POST", "PUT", "BREW"])
+    "Other methods than GET are answered with Allow: GET (H03)", arguments: ["POST", "PUT", "BREW"])
   func methods(_ method: String) throws {
     let refused = refusal(try handshake("\(method) /api/v1/ws HTTP/1.1"))
     #expect(refused?.status == 405)
@@ -83,7 +83,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
   }
 
   @Test(
-    "Other versions are told which one is spoken (§4.4, H05, H06)",
+    "Other versions are answered with the supported one (§4.4, H05, H06)",
     arguments: ["8", "0", "7777", "013", "13, 8", ""])
   func versions(_ version: String) throws {
     let refused = refusal(
@@ -94,7 +94,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
     )
   }
 
-  @Test("Who does not ask for WebSocket learns that this is one (H08)")
+  @Test("A request without Upgrade is answered with 426 (H08)")
   func noUpgrade() throws {
     for outcome in [
       try handshake(without: "Upgrade"), try handshake(without: "Connection"),

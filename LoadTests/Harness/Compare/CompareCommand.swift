@@ -52,7 +52,7 @@ struct Compare: ParsableCommand {
     parsing: .upToNextOption,
     help: "Do not measure, but show these files of --json as one table.")
   var show: [String] = []
-  @Flag(help: "End with 1 when a goal is missed or was not measured.")
+  @Flag(help: "Exit with 1 when a goal is missed or was not measured.")
   var check = false
 
   func validate() throws {

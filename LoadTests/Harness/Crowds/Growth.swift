@@ -10,16 +10,16 @@ struct Growth: ParsableCommand {
     discussion: """
       Opens more and more rooms of --followers connections, authenticated and subscribed. At each \
       size it measures idle connections first: memory per connection and processor time. Then the \
-      same load runs (--rate messages a second, each in a random room), and the gateway's processor \
-      time, less the idle time, is divided by the deliveries. It needs --pid or --data-dir, and a \
-      gateway without other clients.
+      same load runs (--rate messages a second, each in a random room), and the gateway's \
+      processor time, less the idle time, is divided by the deliveries. It needs --pid or \
+      --data-dir, and a gateway without other clients.
 
       With --check it exits with 1 when the largest size costs more than --flat times the smallest.
       """)
 
   @OptionGroup(title: "Gateway") var gateway: GatewayOptions
-  @OptionGroup(title: "Clients") var who: CredentialOptions
-  @OptionGroup(title: "Run") var crew: CrewOptions
+  @OptionGroup(title: "Clients") var credentials: CredentialOptions
+  @OptionGroup(title: "Run") var workers: WorkerOptions
   @Option(help: "Numbers of connections, smallest first.", transform: Growth.sizes)
   var sizes = [100, 1_000, 5_000, 10_000, 19_000]
   @Option(help: "Connections of a room, including the visitor's.")
@@ -49,7 +49,7 @@ struct Growth: ParsableCommand {
   }
 
   func validate() throws {
-    try who.check()
+    try credentials.check()
     try checkRange("--followers", followers, 2...10_000)
     try checkRange("--operators", operators, 1...10_000)
     try checkRange("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
@@ -61,8 +61,8 @@ struct Growth: ParsableCommand {
     else {
       throw ValidationError("--sizes must increase, from at least --followers to at most 1000000")
     }
-    guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
-    guard gateway.pid != nil || who.dataDir != nil else {
+    try checkRate(rate, max: 1_000_000)
+    guard gateway.pid != nil || credentials.dataDir != nil else {
       throw ValidationError("--pid, or --data-dir of a gateway on this machine, is needed")
     }
   }

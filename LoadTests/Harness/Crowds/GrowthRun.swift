@@ -26,10 +26,10 @@ final class GrowthRun {
   init(_ options: Growth) throws {
     self.options = options
     target = try options.gateway.target()
-    guard let process = options.gateway.process(options.who),
+    guard let process = options.gateway.process(options.credentials),
       ProcessorTime.nanoseconds(of: process) != nil
     else {
-      throw CrewFailure(description: "the gateway's process is unknown: use --pid")
+      throw WorkerFailure(description: "the gateway's process is unknown: use --pid")
     }
     gateway = process
   }
@@ -37,32 +37,33 @@ final class GrowthRun {
   func measure() throws -> CrowdRecord {
     let largest = options.sizes.last ?? 0
     let rooms = largest / options.followers
-    let credentials = try options.who.gather(visitors: rooms, operators: options.operators)
-    let casts = Cast.rooms(
+    let credentials = try options.credentials.gather(visitors: rooms, operators: options.operators)
+    let groups = ClientGroup.rooms(
       credentials, count: rooms, followers: options.followers,
-      processes: options.crew.count(connections: largest))
+      processes: options.workers.count(connections: largest))
     let plan = LoadPlan(
       target: target,
       stamp: Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now()),
       bodyBytes: options.bodyBytes, ratePerSecond: options.rate, spacing: .constant, seconds: 0,
-      operatorShare: 0, settleSeconds: options.crew.settleSeconds,
-      drainSeconds: options.crew.drainSeconds, backoffMaxMilliseconds: 5_000,
-      seed: options.crew.seed ?? Random.uint64())
+      operatorShare: 0, settleSeconds: options.workers.settleSeconds,
+      drainSeconds: options.workers.drainSeconds, backoffMaxMilliseconds: 5_000,
+      seed: options.workers.seed ?? Random.uint64())
     let empty = GrowthCourse(sizes: [], seconds: options.seconds)
-    var works = options.crew.works(
-      casts.count, plan: plan, course: .growth(empty), connections: largest,
-      database: try options.who.database())
-    for index in casts.indices {
-      works[index].casts = [casts[index]]
-      works[index].course = .growth(course(of: index, processes: casts.count))
+    var works = options.workers.works(
+      groups.count, plan: plan, course: .growth(empty), connections: largest,
+      database: try options.credentials.database())
+    for index in groups.indices {
+      works[index].groups = [groups[index]]
+      works[index].course = .growth(course(of: index, processes: groups.count))
     }
     let begin = ProcessSample(process: gateway)
-    let crew = try Crew(works, progressSeconds: options.crew.progressSeconds) { [gateway, target] in
+    let workers = try WorkerGroup(works, progressSeconds: options.workers.progressSeconds) {
+      [gateway, target] in
       Recorder(intervals: $0.intervals, gateway: { gateway }, target: target)
     }
-    let isWhole = try conduct(crew)
-    let result = try crew.results()
-    var record = report(result, crew.recorder, from: begin, processes: works.count)
+    let isWhole = try conduct(workers)
+    let result = try workers.results()
+    var record = report(result, workers.recorder, from: begin, processes: works.count)
     if !isWhole, record.passed { record.fail("the run was ended early") }
     return record
   }
@@ -78,17 +79,17 @@ final class GrowthRun {
   }
 
   /// False when the run was ended early.
-  private func conduct(_ crew: Crew) throws -> Bool {
+  private func conduct(_ workers: WorkerGroup) throws -> Bool {
     for (number, size) in options.sizes.enumerated() {
       let step = 3 * number
-      guard try crew.await(step: step, seconds: options.crew.settleSeconds + 30),
-        try crew.wait(milliseconds: GrowthRun.restMilliseconds)
+      guard try workers.await(step: step, seconds: options.workers.settleSeconds + 30),
+        try workers.wait(milliseconds: GrowthRun.restMilliseconds)
       else { return false }
       var found = Size(connections: size / options.followers * options.followers)
       let idleBegin = used()
       let start = SystemClock.now()
       let seconds = number == options.sizes.count - 1 ? options.idleSeconds : 0
-      guard try crew.wait(milliseconds: Int64(max(options.restSeconds, seconds)) * 1000) else {
+      guard try workers.wait(milliseconds: Int64(max(options.restSeconds, seconds)) * 1000) else {
         return false
       }
       let rested = SystemClock.now().nanoseconds - start.nanoseconds
@@ -97,16 +98,16 @@ final class GrowthRun {
         found.bytes = sample.bytes
         found.anonymousBytes = sample.anonymousBytes
       }
-      try crew.take()
-      guard try crew.await(step: step + 1, seconds: 30) else { return false }
+      try workers.take()
+      guard try workers.await(step: step + 1, seconds: 30) else { return false }
       let begin = used()
-      let began = try crew.take()
-      let limit = options.seconds + options.crew.drainSeconds + 60
-      guard try crew.await(step: step + 2, seconds: limit) else { return false }
+      let began = try workers.take()
+      let limit = options.seconds + options.workers.drainSeconds + 60
+      guard try workers.await(step: step + 2, seconds: limit) else { return false }
       found.nanoseconds = used() - begin
       found.loadNanoseconds = Double(SystemClock.now().nanoseconds - began.nanoseconds)
       sizes.append(found)
-      try crew.take()
+      try workers.take()
     }
     return true
   }
@@ -155,7 +156,7 @@ final class GrowthRun {
     flatness(&record)
     if let begin { record.lines.append("at the start \(begin.bytes >> 20) MiB resident") }
     record.lines.append("clients      \(processes) processes")
-    record.judge(result, hasDatabase: options.who.hasDatabase)
+    record.judge(result, hasDatabase: options.credentials.hasDatabase)
     recorder.fill(
       &record.record, messages: result.counters.acked, deliveries: result.counters.delivered)
     record.record.set("connections", options.sizes.last ?? 0)

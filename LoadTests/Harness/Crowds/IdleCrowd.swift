@@ -13,7 +13,7 @@ struct IdleCourse: Sendable, Codable {
   var rate: Int
 }
 
-final class IdleCrowd: PoolOwner {
+final class IdleCrowd: PoolDelegate {
   private let course: IdleCourse
   private let target: Target
   /// Credentials, used in turn.
@@ -29,17 +29,17 @@ final class IdleCrowd: PoolOwner {
   private static let turnNanoseconds: Int64 = 20_000_000
   private static let pacedNanoseconds: Int64 = 1_000_000
 
-  init(_ course: IdleCourse, plan: LoadPlan, cast: Cast) throws(Errno) {
+  init(_ course: IdleCourse, plan: LoadPlan, group: ClientGroup) throws(Errno) {
     self.course = course
     target = plan.target
-    credentials = cast.parts.map { part in
-      (part.token, part.sessions.first.map { cast.sessions[$0] })
+    credentials = group.members.map { member in
+      (member.token, member.sessions.first.map { group.sessions[$0] })
     }
     pool = try Pool(target: plan.target, offersDeflate: course.offersDeflate)
   }
 
   /// Opens the uncounted connections, then the others, and keeps them idle until the end.
-  func run(_ shared: Shared) throws(Errno) -> LoopResult {
+  func run(_ shared: RunState) throws(Errno) -> LoopResult {
     defer { shared.finished.add(1, ordering: .sequentiallyConsistent) }
     var result = LoopResult()
     if try open(course.warm, shared), try meet(shared),
@@ -56,7 +56,7 @@ final class IdleCrowd: PoolOwner {
   }
 
   /// False when the run was ended.
-  private func meet(_ shared: Shared) throws(Errno) -> Bool {
+  private func meet(_ shared: RunState) throws(Errno) -> Bool {
     shared.arrive()
     defer { step += 1 }
     while shared.moment(of: step) == nil {
@@ -67,7 +67,7 @@ final class IdleCrowd: PoolOwner {
   }
 
   /// Waits until `count` connections are ready and idle.
-  private func open(_ count: Int, _ shared: Shared) throws(Errno) -> Bool {
+  private func open(_ count: Int, _ shared: RunState) throws(Errno) -> Bool {
     let begin = SystemClock.now()
     let limit = begin.advanced(byMilliseconds: IdleCrowd.openSecondsMax * 1000)
     let first = pool.begunCount
@@ -88,10 +88,11 @@ final class IdleCrowd: PoolOwner {
     return true
   }
 
-  private func turn(_ shared: Shared, nanoseconds: Int64) throws(Errno) {
+  private func turn(_ shared: RunState, nanoseconds: Int64) throws(Errno) {
     try pool.turn(nanoseconds: nanoseconds, self)
     shared.publish(
-      Shared.Snapshot(phase: .connecting, clients: course.connections, online: readyCount), loop: 0)
+      RunState.Snapshot(phase: .connecting, clients: course.connections, online: readyCount),
+      loop: 0)
   }
 
   // MARK: Events

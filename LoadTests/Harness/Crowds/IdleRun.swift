@@ -20,8 +20,8 @@ final class IdleRun {
   func measure() throws -> CrowdRecord {
     let target = try options.trust.target(options.url)
     let credentials =
-      target.isEcho ? [] : try options.who.all(visitors: options.connections, operators: 0)
-    let count = options.crew.count(connections: options.connections)
+      target.isEcho ? [] : try options.credentials.all(visitors: options.connections, operators: 0)
+    let count = options.workers.count(connections: options.connections)
     let plan = LoadPlan(
       target: target,
       stamp: Stamp(nonce: 0, wall: SystemClock.wallTime(), now: SystemClock.now()),
@@ -30,7 +30,7 @@ final class IdleRun {
     let empty = IdleCourse(
       warm: 0, connections: 0, offersDeflate: options.deflate, subscribes: options.subscribe,
       rate: 0)
-    var works = options.crew.works(
+    var works = options.workers.works(
       count, plan: plan, course: .idle(empty), connections: options.connections, database: nil)
     for index in works.indices {
       var course = empty
@@ -38,60 +38,60 @@ final class IdleRun {
       course.connections = share(options.connections, index, count)
       course.rate = options.rate == 0 ? 0 : max(1, share(options.rate, index, count))
       works[index].course = .idle(course)
-      works[index].casts = [cast(credentials, index, count)]
+      works[index].groups = [group(credentials, index, count)]
     }
     let pid = options.pid
-    let crew = try Crew(works, progressSeconds: options.crew.progressSeconds) {
+    let workers = try WorkerGroup(works, progressSeconds: options.workers.progressSeconds) {
       Recorder(intervals: $0.intervals, gateway: { pid }, target: nil)
     }
-    return try conduct(crew)
+    return try conduct(workers)
   }
 
   private func share(_ total: Int, _ index: Int, _ count: Int) -> Int {
     total * (index + 1) / count - total * index / count
   }
 
-  private func cast(_ credentials: [Credential], _ index: Int, _ count: Int) -> Cast {
-    var cast = Cast()
+  private func group(_ credentials: [Credential], _ index: Int, _ count: Int) -> ClientGroup {
+    var group = ClientGroup()
     // Each process needs at least one credential.
     let step = credentials.count < count ? 1 : count
     for number in stride(from: step == 1 ? 0 : index, to: credentials.count, by: step) {
       let credential = credentials[number]
-      var part = Cast.Part(
+      var member = ClientGroup.Member(
         number: number, role: .visitor, token: credential.token, sessions: [])
       if let session = credential.session {
-        part.sessions = [cast.sessions.count]
-        cast.sessions.append(session)
+        member.sessions = [group.sessions.count]
+        group.sessions.append(session)
       }
-      cast.parts.append(part)
+      group.members.append(member)
     }
-    return cast
+    return group
   }
 
-  private func conduct(_ crew: Crew) throws -> CrowdRecord {
+  private func conduct(_ workers: WorkerGroup) throws -> CrowdRecord {
     var record = CrowdRecord(
       command: "idle", title: "Idle: \(Format.count(options.connections)) connections")
     record.lines.append(headline)
-    guard try crew.await(step: 0, seconds: IdleRun.openSeconds),
-      try crew.wait(milliseconds: IdleRun.warmMilliseconds)
-    else { return try unfinished(crew, record) }
+    guard try workers.await(step: 0, seconds: IdleRun.openSeconds),
+      try workers.wait(milliseconds: IdleRun.warmMilliseconds)
+    else { return try unfinished(workers, record) }
     let begin = try sample()
-    try crew.take()
-    guard try crew.await(step: 1, seconds: IdleRun.openSeconds) else {
-      return try unfinished(crew, record)
+    try workers.take()
+    guard try workers.await(step: 1, seconds: IdleRun.openSeconds) else {
+      return try unfinished(workers, record)
     }
     let opened = try sample()
-    guard try crew.wait(milliseconds: Int64(options.seconds) * 1000) else {
-      return try unfinished(crew, record)
+    guard try workers.wait(milliseconds: Int64(options.seconds) * 1000) else {
+      return try unfinished(workers, record)
     }
     let end = try sample()
-    try crew.take()
-    guard try crew.await(step: 2, seconds: IdleRun.openSeconds) else {
-      return try unfinished(crew, record)
+    try workers.take()
+    guard try workers.await(step: 2, seconds: IdleRun.openSeconds) else {
+      return try unfinished(workers, record)
     }
-    try crew.take()
+    try workers.take()
     fill(&record, begin, opened, end)
-    return try finish(crew, record)
+    return try finish(workers, record)
   }
 
   private var headline: String {
@@ -102,7 +102,7 @@ final class IdleRun {
   private func sample() throws -> Sample {
     guard let memory = ProcessSample(process: options.pid),
       let nanoseconds = ProcessorTime.nanoseconds(of: options.pid)
-    else { throw CrewFailure(description: "no process has the id \(options.pid)") }
+    else { throw WorkerFailure(description: "no process has the id \(options.pid)") }
     return Sample(memory: memory, nanoseconds: nanoseconds)
   }
 
@@ -146,14 +146,14 @@ final class IdleRun {
     record.lines.append("idle       \(String(format: "%.2f", idle * 100)) % of a core")
   }
 
-  private func finish(_ crew: Crew, _ record: CrowdRecord) throws -> CrowdRecord {
+  private func finish(_ workers: WorkerGroup, _ record: CrowdRecord) throws -> CrowdRecord {
     var record = record
-    for problem in try crew.results().problems { record.fail(problem) }
+    for problem in try workers.results().problems { record.fail(problem) }
     return record
   }
 
-  private func unfinished(_ crew: Crew, _ record: CrowdRecord) throws -> CrowdRecord {
-    var record = try finish(crew, record)
+  private func unfinished(_ workers: WorkerGroup, _ record: CrowdRecord) throws -> CrowdRecord {
+    var record = try finish(workers, record)
     if record.passed { record.fail("the run was ended early") }
     return record
   }

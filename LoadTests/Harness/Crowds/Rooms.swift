@@ -2,7 +2,7 @@
 /// operators' connections listen.
 import Primitives
 
-extension Cast {
+extension ClientGroup {
   /// The gateway limits each connection to 20 messages a second.
   static let talkersOfRoom = 10
 
@@ -10,31 +10,31 @@ extension Cast {
   /// `stopsEvery`th listener can be stopped from reading; 0 for none.
   static func rooms(
     _ credentials: [Credential], count: Int, followers: Int, processes: Int, stopsEvery: Int = 0
-  ) -> [Cast] {
+  ) -> [ClientGroup] {
     let operators = credentials.filter { $0.kind == .operator_ }
     let visitors = credentials.filter { $0.kind == .visitor }
     precondition(!operators.isEmpty && visitors.count >= count, "a room has people")
-    var casts = Array(repeating: Cast(), count: processes)
+    var groups = Array(repeating: ClientGroup(), count: processes)
     var number = 0
     var listeners = 0
     for room in 0..<count {
       guard let session = visitors[room].session else { continue }
       let process = room % processes
-      let place = casts[process].sessions.count
-      casts[process].sessions.append(session)
+      let place = groups[process].sessions.count
+      groups[process].sessions.append(session)
       for follower in 0..<max(1, followers) {
-        var part = Part(
+        var member = Member(
           number: number, role: .visitor, token: visitors[room].token, sessions: [place])
-        if follower >= min(Cast.talkersOfRoom, max(1, followers / 2)) {
+        if follower >= min(ClientGroup.talkersOfRoom, max(1, followers / 2)) {
           listeners += 1
-          part.role = .operator_
-          part.token = operators[listeners % operators.count].token
-          if stopsEvery > 0, listeners % stopsEvery == 0 { part.habit = .stopping }
+          member.role = .operator_
+          member.token = operators[listeners % operators.count].token
+          if stopsEvery > 0, listeners % stopsEvery == 0 { member.behaviour = .stopping }
         }
-        casts[process].parts.append(part)
+        groups[process].members.append(member)
         number += 1
       }
     }
-    return casts.filter { !$0.parts.isEmpty }
+    return groups.filter { !$0.members.isEmpty }
   }
 }

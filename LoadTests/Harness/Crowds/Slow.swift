@@ -20,8 +20,8 @@ struct Slow: ParsableCommand {
       """)
 
   @OptionGroup(title: "Gateway") var gateway: GatewayOptions
-  @OptionGroup(title: "Clients") var who: CredentialOptions
-  @OptionGroup(title: "Run") var crew: CrewOptions
+  @OptionGroup(title: "Clients") var credentials: CredentialOptions
+  @OptionGroup(title: "Run") var workers: WorkerOptions
   @Option(help: "Rooms, each with a visitor who sends.")
   var rooms = 10
   @Option(help: "Connections of a room, including the visitor's.")
@@ -54,7 +54,7 @@ struct Slow: ParsableCommand {
   @OptionGroup(title: "Report") var report: ReportOptions
 
   func validate() throws {
-    try who.check()
+    try credentials.check()
     try checkRange("--rooms", rooms, 1...10_000)
     try checkRange("--followers", followers, 2...20_000)
     try checkRange("--operators", operators, 1...10_000)
@@ -62,8 +62,10 @@ struct Slow: ParsableCommand {
     try checkRange("--turns", turns, 1...100)
     try checkRange("--seconds", seconds, 1...3_600)
     guard share > 0, share <= 0.5 else { throw ValidationError("--share must be 0 to 0.5") }
-    guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
-    guard rooms * (followers - min(Cast.talkersOfRoom, followers / 2)) >= Int((1 / share).rounded())
+    try checkRate(rate, max: 1_000_000)
+    guard
+      rooms * (followers - min(ClientGroup.talkersOfRoom, followers / 2))
+        >= Int((1 / share).rounded())
     else {
       throw ValidationError(
         "\(rooms) rooms of \(followers) have no listener that could stop reading")

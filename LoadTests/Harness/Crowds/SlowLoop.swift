@@ -28,7 +28,7 @@ extension LoadLoop {
     guard let moment = try meet() else { return false }
     try go(until: moment)
     if stops {
-      for client in clients.indices where habits[client] == .stopping {
+      for client in clients.indices where behaviours[client] == .stopping {
         try setReading(client, false)
       }
     } else {
@@ -43,7 +43,7 @@ extension LoadLoop {
   }
 
   private func letAllRead() throws(Errno) {
-    for client in clients.indices where habits[client] == .stopping {
+    for client in clients.indices where behaviours[client] == .stopping {
       try setReading(client, true)
     }
   }

@@ -19,60 +19,63 @@ final class SlowRun {
   init(_ options: Slow) throws {
     self.options = options
     target = try options.gateway.target()
-    gateway = options.gateway.process(options.who)
+    gateway = options.gateway.process(options.credentials)
   }
 
   func measure() throws -> CrowdRecord {
     let connections = options.rooms * options.followers
-    let credentials = try options.who.gather(
+    let credentials = try options.credentials.gather(
       visitors: options.rooms, operators: options.operators)
-    let casts = Cast.rooms(
+    let groups = ClientGroup.rooms(
       credentials, count: options.rooms, followers: options.followers,
-      processes: options.crew.count(connections: connections),
+      processes: options.workers.count(connections: connections),
       stopsEvery: Int((1 / options.share).rounded()))
-    let slow = casts.reduce(0) { $0 + $1.parts.count { $0.habit == .stopping } }
+    let slow = groups.reduce(0) { $0 + $1.members.count { $0.behaviour == .stopping } }
     let plan = LoadPlan(
       target: target,
       stamp: Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now()),
       bodyBytes: options.bodyBytes, ratePerSecond: options.rate, spacing: .poisson, seconds: 0,
-      operatorShare: 0, settleSeconds: options.crew.settleSeconds,
-      drainSeconds: options.crew.drainSeconds, backoffMaxMilliseconds: 5_000,
-      seed: options.crew.seed ?? Random.uint64())
-    var works = options.crew.works(
-      casts.count, plan: plan,
+      operatorShare: 0, settleSeconds: options.workers.settleSeconds,
+      drainSeconds: options.workers.drainSeconds, backoffMaxMilliseconds: 5_000,
+      seed: options.workers.seed ?? Random.uint64())
+    var works = options.workers.works(
+      groups.count, plan: plan,
       course: .slow(SlowCourse(turns: options.turns, seconds: options.seconds)),
-      connections: connections, database: try options.who.database())
-    for index in casts.indices { works[index].casts = [casts[index]] }
+      connections: connections, database: try options.credentials.database())
+    for index in groups.indices { works[index].groups = [groups[index]] }
     closedBefore = slowClosed() ?? 0
-    let crew = try Crew(works, progressSeconds: options.crew.progressSeconds) { [gateway, target] in
+    let workers = try WorkerGroup(works, progressSeconds: options.workers.progressSeconds) {
+      [gateway, target] in
       Recorder(intervals: $0.intervals, gateway: { gateway }, target: target)
     }
-    let isWhole = try conduct(crew, slow)
-    let result = try crew.results()
+    let isWhole = try conduct(workers, slow)
+    let result = try workers.results()
     var record = report(
-      result, crew.recorder, slow: slow, connections: connections, processes: works.count)
+      result, workers.recorder, slow: slow, connections: connections, processes: works.count)
     if !isWhole, record.passed { record.fail("the run was ended early") }
     return record
   }
 
   /// False when the run was ended early.
-  private func conduct(_ crew: Crew, _ slow: Int) throws -> Bool {
-    guard try crew.await(step: 0, seconds: options.crew.settleSeconds + 30) else { return false }
-    try crew.take()
+  private func conduct(_ workers: WorkerGroup, _ slow: Int) throws -> Bool {
+    guard try workers.await(step: 0, seconds: options.workers.settleSeconds + 30) else {
+      return false
+    }
+    try workers.take()
     for turn in 0..<2 * options.turns {
-      guard try crew.await(step: 1 + turn, seconds: options.seconds + 60) else { return false }
+      guard try workers.await(step: 1 + turn, seconds: options.seconds + 60) else { return false }
       if turn > 0 { sampleMemory() }
-      try crew.take()
+      try workers.take()
     }
     let last = 1 + 2 * options.turns
-    guard try crew.await(step: last, seconds: options.seconds + 60) else { return false }
+    guard try workers.await(step: last, seconds: options.seconds + 60) else { return false }
     sampleMemory()
     let limit = SystemClock.now().advanced(byMilliseconds: Int64(options.closeSeconds) * 1000)
     while options.untilClosed, closed < slow, SystemClock.now() < limit {
-      guard try crew.wait(milliseconds: SlowRun.polling) else { return false }
+      guard try workers.wait(milliseconds: SlowRun.polling) else { return false }
       closed = max(0, (slowClosed() ?? 0) - closedBefore)
     }
-    try crew.take()
+    try workers.take()
     return true
   }
 
@@ -119,7 +122,7 @@ final class SlowRun {
       "clients      \(options.rooms) rooms of \(options.followers) in \(processes) processes; "
         + "\(milliseconds(options.rate)) messages/s of \(options.bodyBytes) bytes")
     judgeClosed(&record, slow)
-    record.judge(result, hasDatabase: options.who.hasDatabase)
+    record.judge(result, hasDatabase: options.credentials.hasDatabase)
     recorder.fill(
       &record.record, messages: result.counters.acked, deliveries: result.counters.delivered)
     record.record.set("connections", connections)

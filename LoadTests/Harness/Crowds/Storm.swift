@@ -18,8 +18,8 @@ struct Storm: ParsableCommand {
 
       --how reset   the clients' sockets are reset (RST)
       --how cut     a proxy before the gateway ends all connections (FIN)
-      --how kill    a gateway is killed (kill -9) and restarted; needs only --chirrup, which starts a \
-      gateway with a private PostgreSQL
+      --how kill    a gateway with a private PostgreSQL is killed (kill -9) and restarted; needs \
+      only --chirrup
 
       Exit status: 1 after a broken promise or if a client did not return, 2 if it could not run.
       """)
@@ -27,9 +27,9 @@ struct Storm: ParsableCommand {
   enum How: String, CaseIterable, ExpressibleByArgument { case reset, cut, kill }
 
   @OptionGroup(title: "Gateway") var gateway: GatewayOptions
-  @OptionGroup(title: "Clients") var who: CredentialOptions
-  @OptionGroup(title: "Run") var crew: CrewOptions
-  @Option(help: "What ends the connections: reset, cut or kill.")
+  @OptionGroup(title: "Clients") var credentials: CredentialOptions
+  @OptionGroup(title: "Run") var workers: WorkerOptions
+  @Option(help: "How the connections end: reset, cut or kill.")
   var how = How.reset
   @Option(help: "Visitors, each with its own session.")
   var visitors = 1_000
@@ -54,7 +54,7 @@ struct Storm: ParsableCommand {
   @OptionGroup(title: "Report") var report: ReportOptions
 
   func validate() throws {
-    try who.check()
+    try credentials.check()
     try checkRange("--visitors", visitors, 1...1_000_000)
     try checkRange("--operators", operators, 0...10_000)
     try checkRange("--subscriptions", subscriptions, 1...256)
@@ -64,8 +64,8 @@ struct Storm: ParsableCommand {
     try checkRange("--return-seconds", returnSeconds, 1...3_600)
     try checkRange("--backoff-seconds", backoffSeconds, 1...60)
     try checkRange("--steady", steady, 0...64)
-    guard rate > 0, rate <= 1_000_000 else { throw ValidationError("--rate must be 0 to 1000000") }
-    guard how != .kill || who.chirrup != nil && who.tokenFiles.isEmpty else {
+    try checkRate(rate, max: 1_000_000)
+    guard how != .kill || credentials.chirrup != nil && credentials.tokenFiles.isEmpty else {
       throw ValidationError("--how kill starts its own gateway: use only --chirrup PATH")
     }
   }

@@ -7,7 +7,7 @@ import Primitives
 
 final class StormRun {
   private let options: Storm
-  private let stage: StormStage
+  private let stage: StormServers
   private var rounds: [Round] = []
 
   private struct Round {
@@ -19,47 +19,47 @@ final class StormRun {
 
   init(_ options: Storm) throws {
     self.options = options
-    stage = try StormStage(options)
+    stage = try StormServers(options)
   }
 
   func measure() throws -> CrowdRecord {
     defer { stage.close() }
     let target = try stage.target()
     // A few more credentials: the steady connections need their own.
-    let credentials = try options.who.gather(
+    let credentials = try options.credentials.gather(
       visitors: options.visitors + options.steady, operators: options.operators,
       database: stage.databaseURL)
     let visitors = credentials.filter { $0.kind == .visitor }
     let operators = credentials.filter { $0.kind == .operator_ }
-    let casts = split(Array(visitors.prefix(options.visitors)) + operators)
-    let connections = casts.reduce(0) { $0 + $1.parts.count }
-    var works = options.crew.works(
-      casts.count, plan: plan(target, connections), course: course, connections: connections,
-      database: try stage.databaseURL ?? options.who.database())
-    for index in casts.indices { works[index].casts = [casts[index]] }
-    let crew = try Crew(works, progressSeconds: options.crew.progressSeconds) {
+    let groups = split(Array(visitors.prefix(options.visitors)) + operators)
+    let connections = groups.reduce(0) { $0 + $1.members.count }
+    var works = options.workers.works(
+      groups.count, plan: plan(target, connections), course: course, connections: connections,
+      database: try stage.databaseURL ?? options.credentials.database())
+    for index in groups.indices { works[index].groups = [groups[index]] }
+    let workers = try WorkerGroup(works, progressSeconds: options.workers.progressSeconds) {
       stage.recorder($0, target)
     }
-    let sentry =
+    let probe =
       options.steady == 0
       ? nil
-      : try Sentry(
+      : try DelayProbe(
         target: stage.steadyTarget(), tokens: visitors.suffix(options.steady).map(\.token))
-    defer { sentry?.stop() }
-    try conduct(crew, sentry)
-    let result = try crew.results()
-    return report(result, crew.recorder, connections: connections, processes: works.count)
+    defer { probe?.stop() }
+    try conduct(workers, probe)
+    let result = try workers.results()
+    return report(result, workers.recorder, connections: connections, processes: works.count)
   }
 
-  private func split(_ credentials: [Credential]) -> [Cast] {
+  private func split(_ credentials: [Credential]) -> [ClientGroup] {
     let clients = options.visitors + options.visitors / options.subscriptions + options.operators
-    return Cast.split(
-      credentials, loops: options.crew.count(connections: clients),
+    return ClientGroup.split(
+      credentials, loops: options.workers.count(connections: clients),
       subscriptionsMax: options.subscriptions
-    ).filter { !$0.parts.isEmpty }
+    ).filter { !$0.members.isEmpty }
   }
 
-  private var course: Course {
+  private var course: RunKind {
     .storm(
       StormCourse(
         rounds: options.rounds, resets: options.how == .reset,
@@ -71,29 +71,29 @@ final class StormRun {
       target: target,
       stamp: Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now()),
       bodyBytes: options.bodyBytes, ratePerSecond: options.rate, spacing: .poisson, seconds: 0,
-      operatorShare: 0.3, settleSeconds: options.crew.settleSeconds,
-      drainSeconds: options.crew.drainSeconds,
+      operatorShare: 0.3, settleSeconds: options.workers.settleSeconds,
+      drainSeconds: options.workers.drainSeconds,
       backoffMaxMilliseconds: options.backoffSeconds * 1000,
-      seed: options.crew.seed ?? Random.uint64(),
+      seed: options.workers.seed ?? Random.uint64(),
       // Without a common queue: each client connects after its own delay.
       connectingMax: connections)
   }
 
   // MARK: The rounds
 
-  private func conduct(_ crew: Crew, _ sentry: Sentry?) throws {
-    guard try crew.await(step: 0, seconds: options.crew.settleSeconds + 30) else { return }
-    try crew.take()
+  private func conduct(_ workers: WorkerGroup, _ probe: DelayProbe?) throws {
+    guard try workers.await(step: 0, seconds: options.workers.settleSeconds + 30) else { return }
+    try workers.take()
     for number in 0..<options.rounds {
-      guard try crew.await(step: 1 + 2 * number, seconds: 30),
-        try crew.wait(milliseconds: Int64(options.calmSeconds) * 1000)
+      guard try workers.await(step: 1 + 2 * number, seconds: 30),
+        try workers.wait(milliseconds: Int64(options.calmSeconds) * 1000)
       else { return }
-      _ = sentry?.take()
+      _ = probe?.take()
       let begin = stage.processorNanoseconds()
-      let moment = try crew.take()
-      _ = try crew.wait(milliseconds: moment.milliseconds(since: SystemClock.now()))
+      let moment = try workers.take()
+      _ = try workers.wait(milliseconds: moment.milliseconds(since: SystemClock.now()))
       try stage.cutOff(options.how)
-      guard try crew.await(step: 2 + 2 * number, seconds: options.returnSeconds + 30) else {
+      guard try workers.await(step: 2 + 2 * number, seconds: options.returnSeconds + 30) else {
         return
       }
       var round = Round()
@@ -102,9 +102,9 @@ final class StormRun {
         let used = options.how == .kill ? end : end - (begin ?? end)
         round.gatewayMicroseconds = Double(used) / 1000
       }
-      if let sentry { round.steady = sentry.take() }
+      if let probe { round.steady = probe.take() }
       rounds.append(round)
-      try crew.take()
+      try workers.take()
     }
   }
 
@@ -162,7 +162,7 @@ final class StormRun {
     record.lines.append(
       "clients      \(options.visitors) visitors, \(options.operators) operators, \(connections) "
         + "connections in \(processes) processes; \(milliseconds(options.rate)) messages/s")
-    record.judge(result, hasDatabase: stage.databaseURL != nil || options.who.hasDatabase)
+    record.judge(result, hasDatabase: stage.databaseURL != nil || options.credentials.hasDatabase)
     recorder.fill(
       &record.record, messages: result.counters.acked, deliveries: result.counters.delivered)
     if rounds.count < options.rounds, record.passed { record.fail("the run was ended early") }

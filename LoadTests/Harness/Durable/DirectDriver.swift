@@ -11,17 +11,17 @@ import Synchronization
 /// the mean number of rows and sessions of the gateway's batches; the next one is built while one
 /// is in flight.
 final class DirectDriver {
-  private let place: Place
+  private let local: LocalGateway
   private let shares: [DirectShare]
   private(set) var stored = 0
   private var runs: UInt64 = 0
 
-  init(_ place: Place, bodyBytes: Int, like credentials: [Credential]) throws {
-    self.place = place
-    let sessions = try OwnSessions(place, like: credentials)
-    shares = (0..<place.loops).map { loop in
+  init(_ local: LocalGateway, bodyBytes: Int, like credentials: [Credential]) throws {
+    self.local = local
+    let sessions = try OwnSessions(local, like: credentials)
+    shares = (0..<local.loops).map { loop in
       DirectShare(
-        database: place.database, loop: loop, sessions: sessions.share(loop, of: place.loops),
+        database: local.database, loop: loop, sessions: sessions.share(loop, of: local.loops),
         workspace: sessions.workspace, visitor: sessions.visitor, bodyBytes: bodyBytes)
     }
   }
@@ -49,7 +49,7 @@ final class DirectDriver {
 
   /// Counts the stored rows, and the sessions whose numbers have a hole.
   func verify() throws -> (rows: Int, holes: Int) {
-    try OwnSessions.count(shares.flatMap(\.sessions), place)
+    try OwnSessions.count(shares.flatMap(\.sessions), local)
   }
 }
 
@@ -97,9 +97,9 @@ struct OwnSessions {
   let visitor: Identifier?
   let ids: [Identifier]
 
-  init(_ place: Place, like credentials: [Credential]) throws {
+  init(_ local: LocalGateway, like credentials: [Credential]) throws {
     let like = credentials.compactMap(\.session)
-    let rows = try place.run(
+    let rows = try local.run(
       Query(
         """
         INSERT INTO chat_sessions (workspace_id, user_id)
@@ -115,8 +115,8 @@ struct OwnSessions {
     ids.enumerated().filter { $0.offset % count == index }.map(\.element)
   }
 
-  static func count(_ ids: [Identifier], _ place: Place) throws -> (rows: Int, holes: Int) {
-    let rows = try place.run(
+  static func count(_ ids: [Identifier], _ local: LocalGateway) throws -> (rows: Int, holes: Int) {
+    let rows = try local.run(
       Query(
         """
         SELECT coalesce(sum(n), 0)::bigint, count(*) FILTER (WHERE n <> last) FROM (
@@ -155,7 +155,7 @@ struct DirectShare: Sendable {
     guard isReady else { return Result(failure: "no connection in 10 s") }
     guard isWhole else { return Result(failure: "another writer did not begin") }
     let begin = SystemClock.now()
-    let warm = begin.advanced(byMilliseconds: Crowd.warmMilliseconds)
+    let warm = begin.advanced(byMilliseconds: SenderPool.warmMilliseconds)
     let end = begin.advanced(byMilliseconds: Int64(seconds) * 1000)
     var (start, counted, now) = (begin, 0, begin)
     while now < end {

@@ -87,25 +87,25 @@ struct Durable: ParsableCommand {
 
   private func measure() throws -> DurableReport {
     guard let target = Target(url) else { throw ValidationError("--url") }
-    let place = try Place(target: target, dataDirectory: dataDir)
+    let local = try LocalGateway(target: target, dataDirectory: dataDir)
     let credentials = try Credentials.make(
       chirrup: chirrup, kind: "visitor", count: senders, workspace: workspace,
-      place: ["--data-dir", dataDir])
+      database: ["--data-dir", dataDir])
     if DescriptorLimit.raise() < credentials.count + 64 {
       throw ValidationError("\(credentials.count + 64) descriptors are needed (ulimit -n)")
     }
-    let crowd = try Crowd(
+    let crowd = try SenderPool(
       target: target, credentials: credentials, bodies: Bodies(byteCount: bodyBytes),
       pipeline: pipeline)
     try crowd.open()
-    let direct = try DirectDriver(place, bodyBytes: bodyBytes, like: credentials)
-    let peers = try PeerDriver(place, bodyBytes: bodyBytes, like: credentials)
+    let direct = try DirectDriver(local, bodyBytes: bodyBytes, like: credentials)
+    let peers = try PeerDriver(local, bodyBytes: bodyBytes, like: credentials)
     var report = DurableReport(
-      machine: Machine.description, loops: place.loops, senders: senders, window: window,
+      machine: Machine.description, loops: local.loops, senders: senders, window: window,
       pipeline: pipeline, bodyBytes: bodyBytes)
     for number in 1...rounds {
       var round = DurableRound()
-      try measureGateway(&round, crowd, place)
+      try measureGateway(&round, crowd, local)
       if !gatewayOnly {
         try crowd.rest()
         round.direct = try direct.run(
@@ -116,37 +116,41 @@ struct Durable: ParsableCommand {
         }
         try crowd.rest()
       }
-      try measureHalf(&round, crowd, place)
+      try measureHalf(&round, crowd, local)
       report.rounds.append(round)
       FileHandle.standardError.write(Data("round \(number): \(round)\n".utf8))
     }
-    try report.verify(crowd, direct, peers, place)
+    try report.verify(crowd, direct, peers, local)
     return report
   }
 
   /// The gateway at saturation.
-  private func measureGateway(_ round: inout DurableRound, _ crowd: Crowd, _ place: Place) throws {
-    let before = try place.figures()
-    let begin = place.use()
+  private func measureGateway(
+    _ round: inout DurableRound, _ crowd: SenderPool, _ local: LocalGateway
+  ) throws {
+    let before = try local.figures()
+    let begin = local.use()
     let phase = try crowd.saturate(window: window, seconds: seconds)
-    round.gatewayUse = place.use().since(begin, messages: phase.total)
-    let after = try place.figures(committed: before.committed + phase.total)
+    round.gatewayUse = local.use().since(begin, messages: phase.total)
+    let after = try local.figures(committed: before.committed + phase.total)
     round.gateway = phase.perSecond
     round.generatorLoad = phase.load
     round.starved = Double(phase.starvedFills) / Double(max(1, phase.fills))
     round.saturated = Report.Latency(phase.latencies.ack)
     let batches = max(1, after.batches - before.batches)
     round.batchRows = Double(after.committed - before.committed) / Double(batches)
-    round.batchSessions = try place.sessionsPerBatch(since: phase.wallStart)
+    round.batchSessions = try local.sessionsPerBatch(since: phase.wallStart)
   }
 
   /// Half of the saturation's rate, with exponential gaps.
-  private func measureHalf(_ round: inout DurableRound, _ crowd: Crowd, _ place: Place) throws {
-    let before = try place.figures()
-    let begin = place.use()
+  private func measureHalf(_ round: inout DurableRound, _ crowd: SenderPool, _ local: LocalGateway)
+    throws
+  {
+    let before = try local.figures()
+    let begin = local.use()
     let phase = try crowd.arrive(perSecond: round.gateway / 2, seconds: seconds)
-    round.halfUse = place.use().since(begin, messages: phase.total)
-    let after = try place.figures(committed: before.committed + phase.total)
+    round.halfUse = local.use().since(begin, messages: phase.total)
+    let after = try local.figures(committed: before.committed + phase.total)
     round.halfBatchRows =
       Double(after.committed - before.committed) / Double(max(1, after.batches - before.batches))
     round.half = phase.perSecond

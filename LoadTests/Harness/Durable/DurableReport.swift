@@ -90,7 +90,7 @@ struct DurableReport {
 
   /// Verifies that every acknowledged message is in the database once, and nothing else.
   mutating func verify(
-    _ crowd: Crowd, _ direct: DirectDriver, _ peers: PeerDriver, _ place: Place
+    _ crowd: SenderPool, _ direct: DirectDriver, _ peers: PeerDriver, _ local: LocalGateway
   ) throws {
     let made = crowd.senders.map(\.made)
     crowd.ledger.close(stamp: crowd.stamp) { made[$0] }
@@ -98,7 +98,7 @@ struct DurableReport {
       problems.append("sender \(number): \(sender.flying.count) messages were never answered")
     }
     var audit = Audit(stamp: crowd.stamp, bodies: crowd.bodies)
-    try audit.run(crowd.ledger.logs, on: BlockingConnection(place.database))
+    try audit.run(crowd.ledger.logs, on: BlockingConnection(local.database))
     var found = crowd.ledger.violations
     found.add(audit.violations)
     problems += crowd.problems + found.examples
@@ -134,7 +134,7 @@ extension DurableReport {
   func fill(_ record: inout RunRecord) {
     record.problems = problems
     record.verdict = problems.isEmpty ? .passed : .failed
-    record.add(setup: "Senders", "\(Format.count(senders)), each with a session of its own")
+    record.add(setup: "Senders", "\(Format.count(senders)), each with its own session")
     record.add(setup: "In flight", "\(Format.count(window)), up to \(pipeline) of a sender at once")
     record.add(setup: "Bodies", "\(bodyBytes) bytes")
     record.add(setup: "Rounds", "\(rounds.count), all phases in turns")

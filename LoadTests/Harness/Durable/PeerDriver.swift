@@ -29,22 +29,22 @@ final class PeerDriver {
     }
   }
 
-  private let place: Place
+  private let local: LocalGateway
   private let sessions: OwnSessions
   private let bodyBytes: Int
   /// The last seq of each session.
   private var heads: [Int64]
   private(set) var stored = 0
 
-  init(_ place: Place, bodyBytes: Int, like credentials: [Credential]) throws {
-    self.place = place
+  init(_ local: LocalGateway, bodyBytes: Int, like credentials: [Credential]) throws {
+    self.local = local
     self.bodyBytes = bodyBytes
-    sessions = try OwnSessions(place, like: credentials)
+    sessions = try OwnSessions(local, like: credentials)
     heads = Array(repeating: 0, count: sessions.ids.count)
   }
 
   func run(_ kind: Kind, seconds: Int) throws -> Double {
-    let peers = try (0..<kind.connections).map { _ in try Peer(place.database, steps: kind.steps) }
+    let peers = try (0..<kind.connections).map { _ in try Peer(local.database, steps: kind.steps) }
     let source = PeerSource(sessions: sessions, bodyBytes: bodyBytes)
     let epoll = try Epoll()
     var events = Events(capacity: 16)
@@ -53,7 +53,7 @@ final class PeerDriver {
       try start(peer, number, of: peers.count, source)
     }
     let begin = SystemClock.now()
-    let warm = begin.advanced(byMilliseconds: Crowd.warmMilliseconds)
+    let warm = begin.advanced(byMilliseconds: SenderPool.warmMilliseconds)
     let end = begin.advanced(byMilliseconds: Int64(seconds) * 1000)
     var (start, counted, now, flying) = (begin, 0, begin, peers.count)
     while flying > 0 {
@@ -89,7 +89,7 @@ final class PeerDriver {
     try peer.begin()
   }
 
-  func verify() throws -> (rows: Int, holes: Int) { try OwnSessions.count(sessions.ids, place) }
+  func verify() throws -> (rows: Int, holes: Int) { try OwnSessions.count(sessions.ids, local) }
 }
 
 /// The parameters of messages.

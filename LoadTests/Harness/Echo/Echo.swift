@@ -49,17 +49,15 @@ struct Echo: ParsableCommand {
     guard inFlight * size <= 64 << 20 else {
       throw ValidationError("--in-flight × --size must be at most 64 MiB")
     }
-    guard rate.map({ $0 > 0 && $0 <= 10_000_000 }) ?? true else {
-      throw ValidationError("--rate must be more than 0, and at most 10000000")
-    }
+    if let rate { try checkRate(rate, max: 10_000_000) }
     try course.check()
   }
 
   func run() throws {
     try report.run(work: {
       try allowDescriptors(connections)
-      let door = Door(try trust.target(url), isBare: raw)
-      var plan = EchoPlan(door: door, course: course)
+      let endpoint = SwarmEndpoint(try trust.target(url), isBare: raw)
+      var plan = EchoPlan(endpoint: endpoint, course: course)
       plan.connections = connections
       plan.inFlight = inFlight
       plan.sizeBytes = size

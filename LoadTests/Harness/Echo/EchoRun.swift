@@ -5,7 +5,7 @@ import Kernel
 import Primitives
 
 struct EchoPlan {
-  var door: Door
+  var endpoint: SwarmEndpoint
   var connections = 100
   var inFlight = 1
   var sizeBytes = 20
@@ -29,9 +29,9 @@ struct EchoRun: ~Copyable, CountedWork {
   init(_ plan: EchoPlan) throws(Errno) {
     self.plan = plan
     ring = try RingSwarm(
-      [plan.door], connections: plan.connections,
+      [plan.endpoint], connections: plan.connections,
       ring: FrameRing(
-        payloadByteCount: plan.sizeBytes, atOnce: plan.inFlight, isBare: plan.door.isBare),
+        payloadByteCount: plan.sizeBytes, atOnce: plan.inFlight, isBare: plan.endpoint.isBare),
       course: plan.course)
     departures = Departures(
       connections: plan.rate == nil ? plan.connections : 0, each: plan.inFlight)
@@ -53,7 +53,7 @@ struct EchoRun: ~Copyable, CountedWork {
     figures.inFlight = plan.rate == nil ? plan.inFlight : nil
     figures.sizeBytes = plan.sizeBytes
     figures.rate = plan.rate
-    figures.isBare = plan.door.isBare
+    figures.isBare = plan.endpoint.isBare
     figures.set(latency: latency)
     figures.verified = ring.book.verified
     figures.problems = ring.problems

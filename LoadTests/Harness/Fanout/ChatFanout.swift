@@ -15,7 +15,7 @@ struct ChatFanout: ~Copyable, CountedWork {
   private let stamp: Stamp
   private let bodies: Bodies
   private var swarm: Swarm
-  private var book: SessionBook
+  private var book: SessionVerifier
   private var buffer = [UInt8](repeating: 0, count: Swarm.bufferByteCount)
   private let greeting: [UInt8]
   private var commands = CommandBuffer()
@@ -38,13 +38,15 @@ struct ChatFanout: ~Copyable, CountedWork {
   private static let drainMilliseconds: Int64 = 20_000
   private static let inFlightMax = 16
 
-  init(_ plan: FanoutPlan, door: Door, token: String, session: Identifier) throws(Errno) {
+  init(_ plan: FanoutPlan, endpoint: SwarmEndpoint, token: String, session: Identifier)
+    throws(Errno)
+  {
     self.plan = plan
     self.session = session
     stamp = Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now())
     bodies = Bodies(byteCount: plan.sizeBytes)
-    swarm = try Swarm([door], limit: plan.subscribers, isPolling: plan.course.busyPoll)
-    book = SessionBook(
+    swarm = try Swarm([endpoint], limit: plan.subscribers, isPolling: plan.course.busyPoll)
+    book = SessionVerifier(
       subscribers: plan.subscribers, stamp: stamp, bodies: bodies, pendingMax: plan.window,
       verifiesAll: plan.course.verify)
     greeting = chatGreeting(token: token, session: session)

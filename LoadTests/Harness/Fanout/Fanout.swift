@@ -36,7 +36,7 @@ struct Fanout: ParsableCommand {
   @OptionGroup var course: WorkCourse
   @Flag(help: "Plain TCP: messages of --size bytes, without handshake and frames.")
   var raw = false
-  @OptionGroup(title: "Clients of the chat") var who: CredentialOptions
+  @OptionGroup(title: "Clients of the chat") var credentials: CredentialOptions
   @OptionGroup var trust: TrustOptions
   @OptionGroup(title: "Report") var report: ReportOptions
 
@@ -49,7 +49,7 @@ struct Fanout: ParsableCommand {
         throw ValidationError(
           "--subscribe, --publish and --raw are for other servers, without the gateway's URL")
       }
-      try who.check()
+      try credentials.check()
       try checkRange("--size", size, Bodies.byteCountMin...16_384)
       try checkRange("--pending", pending, 1...min(1_024, 16 * max(1, subscribers)))
     } else {
@@ -68,9 +68,7 @@ struct Fanout: ParsableCommand {
     guard (rate == nil ? pending : FanoutPlan.openPendingMax) * size <= 64 << 20 else {
       throw ValidationError("--pending × --size must be at most 64 MiB")
     }
-    guard rate.map({ $0 > 0 && $0 <= 1_000_000 }) ?? true else {
-      throw ValidationError("--rate must be more than 0, and at most 1000000")
-    }
+    if let rate { try checkRate(rate, max: 1_000_000) }
     try course.check()
   }
 
@@ -83,17 +81,18 @@ struct Fanout: ParsableCommand {
       plan.pending = pending
       plan.rate = rate
       if let url {
-        plan.course.pid = course.pid ?? who.gateway
-        let people = try who.gather(visitors: 1, operators: 1)
+        plan.course.pid = course.pid ?? credentials.gateway
+        let people = try credentials.gather(visitors: 1, operators: 1)
         guard let session = people[0].session else { throw ValidationError("no session") }
         var run = try ChatFanout(
-          plan, door: Door(try trust.target(url)), token: people[1].token, session: session)
+          plan, endpoint: SwarmEndpoint(try trust.target(url)), token: people[1].token,
+          session: session)
         return try run.run(url: url)
       }
       let (subscribe, publish) = (subscribe ?? "", publish ?? "")
       var run = try PlainFanout(
-        plan, subscribe: Door(try trust.target(subscribe), isBare: raw),
-        publish: Door(try trust.target(publish), isBare: raw))
+        plan, subscribe: SwarmEndpoint(try trust.target(subscribe), isBare: raw),
+        publish: SwarmEndpoint(try trust.target(publish), isBare: raw))
       return try run.run(url: subscribe)
     })
   }

@@ -30,7 +30,7 @@ struct PlainFanout: ~Copyable, CountedWork {
   /// A server may answer the handshake before it has registered the subscriber.
   private static let settleMilliseconds: Int64 = 200
 
-  init(_ plan: FanoutPlan, subscribe: Door, publish: Door) throws(Errno) {
+  init(_ plan: FanoutPlan, subscribe: SwarmEndpoint, publish: SwarmEndpoint) throws(Errno) {
     self.plan = plan
     ring = try RingSwarm(
       [subscribe, publish], connections: plan.subscribers + 1,

@@ -2,7 +2,7 @@
 struct LiveView {
   struct State {
     var title: String
-    var snapshot: Shared.Snapshot
+    var snapshot: RunState.Snapshot
     /// Elapsed and planned seconds of the load.
     var seconds: Double
     var plannedSeconds: Double?

@@ -78,7 +78,7 @@ final class Recorder {
     firstMetrics = watch?.latest
     lastMetrics = firstMetrics
     ownSeconds = generatorSeconds
-    postgresBegin = postmaster.map { Place.family(of: $0) }
+    postgresBegin = postmaster.map { LocalGateway.family(of: $0) }
     _ = intervals.take()
     if let number = gateway(), let sample = ProcessSample(process: number, isBrief: true) {
       process = (number, sample.seconds)
@@ -110,7 +110,7 @@ final class Recorder {
       sampleGateway(nil)
     }
     if let postmaster, let postgresBegin {
-      postgresSeconds = Place.family(of: postmaster) - postgresBegin
+      postgresSeconds = LocalGateway.family(of: postmaster) - postgresBegin
     }
     watch?.stop()
   }

@@ -47,8 +47,8 @@ enum ThresholdFault: Error, Equatable, CustomStringConvertible {
       "unknown figure \(name)" + (meant.map { "; did you mean \($0)?" } ?? "")
         + " (chirrup-load figures lists them)"
     case .malformed(let text):
-      "\"\(text)\" is not a threshold, such as < 10, <= 10, > 10, >= 10, == 10, != 10, or 10 alone, "
-        + "which is == 10"
+      "\"\(text)\" is not a threshold, such as < 10, <= 10, > 10, >= 10, == 10, != 10, "
+        + "or 10 alone, which is == 10"
     }
   }
 }

@@ -6,7 +6,7 @@ import Wire
 
 struct RingSwarm: ~Copyable {
   private(set) var swarm: Swarm
-  var book: RingBook
+  var book: RingVerifier
   private var buffer = [UInt8](repeating: 0, count: Swarm.bufferByteCount)
   /// Pongs that wait for the end of a partly sent frame.
   private var delayed: [Int: [UInt8]] = [:]
@@ -15,19 +15,19 @@ struct RingSwarm: ~Copyable {
   private static let underWayMax = 256
   private static let openSecondsMax: Int64 = 60
 
-  /// `doors` has one door for each kind of connection.
+  /// `endpoints` has one endpoint for each kind of connection.
   init(
-    _ doors: [Door], connections: Int, ring: FrameRing, course: WorkCourse
+    _ endpoints: [SwarmEndpoint], connections: Int, ring: FrameRing, course: WorkCourse
   ) throws(Errno) {
     self.connections = connections
-    swarm = try Swarm(doors, limit: connections, isPolling: course.busyPoll)
-    book = RingBook(ring: ring, connections: connections, verifiesAll: course.verify)
+    swarm = try Swarm(endpoints, limit: connections, isPolling: course.busyPoll)
+    book = RingVerifier(ring: ring, connections: connections, verifiesAll: course.verify)
   }
 
   // MARK: Phases
 
-  /// Opens all connections; `door` gives the kind of each.
-  mutating func open(_ door: (Int) -> Int) throws {
+  /// Opens all connections; `endpoint` gives the kind of each.
+  mutating func open(_ endpoint: (Int) -> Int) throws {
     let limit = SystemClock.now().advanced(byMilliseconds: RingSwarm.openSecondsMax * 1000)
     while swarm.openCount < connections {
       guard swarm.endings.isEmpty, SystemClock.now() < limit else {
@@ -37,7 +37,7 @@ struct RingSwarm: ~Copyable {
       while swarm.begun < connections, swarm.underWay < RingSwarm.underWayMax,
         swarm.endings.isEmpty
       {
-        _ = try swarm.begin(door: door(swarm.begun))
+        _ = try swarm.begin(endpoint: endpoint(swarm.begun))
       }
       try wait(nanoseconds: 100_000_000)
       for position in 0..<eventCount { _ = try handle(position) }

@@ -16,7 +16,7 @@ struct Swarm: ~Copyable {
 
   struct Peer: ~Copyable {
     let transport: Transport
-    let door: UInt8
+    let endpoint: UInt8
     var phase = Phase.connecting
     var waitsForRoom = false
   }
@@ -25,7 +25,7 @@ struct Swarm: ~Copyable {
   /// Ended connections by reason, without those that we closed.
   private(set) var endings: [String: Int] = [:]
   private(set) var begun = 0
-  private var doors: [Door]
+  private var endpoints: [SwarmEndpoint]
   private let sources: SourceAddresses
   private let epoll: Epoll
   private let workspace = TLSWorkspace()
@@ -40,11 +40,12 @@ struct Swarm: ~Copyable {
 
   static let bufferByteCount = 524_288
 
-  init(_ doors: [Door], limit: Int, isPolling: Bool = false) throws(Errno) {
-    precondition(!doors.isEmpty && doors.count < 256, "a swarm has a door to come in by")
-    self.doors = doors
+  init(_ endpoints: [SwarmEndpoint], limit: Int, isPolling: Bool = false) throws(Errno) {
+    precondition(
+      !endpoints.isEmpty && endpoints.count < 256, "a swarm has a endpoint to come in by")
+    self.endpoints = endpoints
     self.isPolling = isPolling
-    sources = SourceAddresses(to: doors[0].target, process: getpid())
+    sources = SourceAddresses(to: endpoints[0].target, process: getpid())
     epoll = try Epoll()
     peers = Slab(limit: limit)
   }
@@ -78,16 +79,18 @@ struct Swarm: ~Copyable {
   // MARK: Opening
 
   /// Starts one more connection and returns its index; nil where the kernel refused it.
-  mutating func begin(door: Int = 0) throws(Errno) -> Int? {
+  mutating func begin(endpoint: Int = 0) throws(Errno) -> Int? {
     begun += 1
     let transport: Transport
     do throws(Errno) {
-      transport = try Transport(doors[door].target, from: sources[begun - 1], workspace)
+      transport = try Transport(endpoints[endpoint].target, from: sources[begun - 1], workspace)
     } catch {
       endings["connect: \(error.name)", default: 0] += 1
       return nil
     }
-    guard let id = peers.insert(Peer(transport: transport, door: UInt8(door))) else { return nil }
+    guard let id = peers.insert(Peer(transport: transport, endpoint: UInt8(endpoint))) else {
+      return nil
+    }
     let index = Int(id.index)
     // On one machine the TCP handshake is complete when connect returns: sending the request now
     // saves an event.
@@ -106,13 +109,13 @@ struct Swarm: ~Copyable {
   /// Sends the request. Returns true when it was sent, false when it must wait, nil when the
   /// connection has ended.
   private mutating func ask(_ index: Int, isNew: Bool) -> Bool? {
-    let door = Int(peers[index].door)
+    let endpoint = Int(peers[index].endpoint)
     // Plain bytes have no request, and TLS has a handshake first; in both cases the connect must
     // complete.
-    if doors[door].isBare || doors[door].target.isSecure, isNew { return false }
-    if doors[door].isBare { return true }
-    let count = doors[door].request.count
-    switch peers[index].transport.send(doors[door].request, from: 0) {
+    if endpoints[endpoint].isBare || endpoints[endpoint].target.isSecure, isNew { return false }
+    if endpoints[endpoint].isBare { return true }
+    let count = endpoints[endpoint].request.count
+    switch peers[index].transport.send(endpoints[endpoint].request, from: 0) {
     case .bytes(count): return true
     case .bytes: end(index, "no room for a request")
     case .wouldBlock: return false
@@ -140,7 +143,7 @@ struct Swarm: ~Copyable {
       }
       peers[index].phase = .upgrading
       try setWaiting(index, false)
-      guard doors[Int(peers[index].door)].isBare else { return .nothing }
+      guard endpoints[Int(peers[index].endpoint)].isBare else { return .nothing }
       peers[index].phase = .open
       openCount += 1
       return .opened
@@ -184,7 +187,7 @@ struct Swarm: ~Copyable {
     if peers[index].phase == .connecting {
       guard try shakeHands(index) else { return peers.isOccupied(index) ? .nothing : .ended }
     }
-    switch doors[Int(peers[index].door)].judge(head) {
+    switch endpoints[Int(peers[index].endpoint)].judge(head) {
     case .none:
       heads[index] = head
       return .nothing

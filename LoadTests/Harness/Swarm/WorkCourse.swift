@@ -6,7 +6,7 @@ import Kernel
 struct WorkCourse: ParsableArguments {
   @Option(help: "Measured seconds.")
   var seconds = 5.0
-  @Option(help: "Seconds of warm-up before.")
+  @Option(help: "Seconds of warm-up.")
   var warmUp = 1.0
   @Option(help: "The server's process id, for its processor time and memory.")
   var pid: Int?
@@ -15,7 +15,7 @@ struct WorkCourse: ParsableArguments {
   @Flag(
     help: """
       Poll without sleeping, because waking this process would cost a server on the same \
-      machine processor time. Needs a core of its own.
+      machine processor time. Needs its own core.
       """)
   var busyPoll = false
 

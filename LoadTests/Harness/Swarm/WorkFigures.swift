@@ -86,8 +86,8 @@ struct WorkFigures: Encodable {
       if let serverUtilisation, serverUtilisation < clientUtilisation - 0.04 {
         warnings.append(
           "the client was the bottleneck: it used \(percent(clientUtilisation)) % of its core and "
-            + "the server \(percent(serverUtilisation)) %. The rate is the client's limit; the server's "
-            + "time for each message still counts")
+            + "the server \(percent(serverUtilisation)) %. The rate is the client's limit; the "
+            + "server's time for each message still counts")
       } else if serverUtilisation == nil {
         warnings.append(
           "the client used \(percent(clientUtilisation)) % of its core; use --pid to see "

@@ -24,7 +24,7 @@ struct ProxyOrder: Sendable {
 }
 
 /// State shared by the proxy's thread and the others.
-final class ProxyDesk: Sendable {
+final class ProxyControl: Sendable {
   let stops = Atomic(false)
   let links = Atomic(0)
   /// Links that were cut or reset on demand, and those of them with a dropped answer to COMMIT.
@@ -58,41 +58,41 @@ final class ProxyDesk: Sendable {
 }
 
 final class FaultProxy {
-  enum Place: Sendable {
+  enum Endpoint: Sendable {
     case tcp(UInt16)
     case path(String)
   }
 
-  /// A listening address; the links of a slow door read with interruptions.
-  struct Door: Sendable {
-    var place: Place
+  /// A listening address; the links of a slow listener read with interruptions.
+  struct Listener: Sendable {
+    var endpoint: Endpoint
     var isSlow = false
   }
 
-  let desk: ProxyDesk
-  /// The port of each door; 0 for a path.
+  let control: ProxyControl
+  /// The port of each listener; 0 for a path.
   let ports: [UInt16]
   private let thread: ThreadBox
 
-  init(_ name: String, doors: [Door], target: Place, seed: UInt64) throws(Errno) {
-    let desk = try ProxyDesk()
-    let loop = try ProxyLoop(doors: doors, target: target, desk: desk, seed: seed)
+  init(_ name: String, listeners: [Listener], target: Endpoint, seed: UInt64) throws(Errno) {
+    let control = try ProxyControl()
+    let loop = try ProxyLoop(listeners: listeners, target: target, control: control, seed: seed)
     ports = loop.ports
-    self.desk = desk
+    self.control = control
     thread = ThreadBox(
       try Thread.spawn(name: name) {
         do throws(Errno) {
           try loop.run()
         } catch {
-          desk.fail(error)
+          control.fail(error)
         }
       })
   }
 
   /// Ends the thread and all links.
   func stop() {
-    desk.stops.store(true, ordering: .relaxed)
-    desk.bell.signal()
+    control.stops.store(true, ordering: .relaxed)
+    control.bell.signal()
     thread.join()
   }
 }

@@ -6,8 +6,8 @@ import Synchronization
 final class ProxyLoop {
   let ports: [UInt16]
   private let listeners: [ListenerBox]
-  private let target: FaultProxy.Place
-  private let desk: ProxyDesk
+  private let target: FaultProxy.Endpoint
+  private let control: ProxyControl
   private let epoll: Epoll
   private var events = Events(capacity: 256)
   private var links: [ProxyLink?] = []
@@ -29,9 +29,9 @@ final class ProxyLoop {
     let socket: FileDescriptor
     let isSlow: Bool
 
-    init(_ door: FaultProxy.Door) throws(Errno) {
-      isSlow = door.isSlow
-      switch door.place {
+    init(_ listener: FaultProxy.Listener) throws(Errno) {
+      isSlow = listener.isSlow
+      switch listener.endpoint {
       case .tcp(let port): socket = try Sockets.listen(on: .loopback, port: port)
       case .path(let path): socket = try Sockets.listen(path: path)
       }
@@ -39,19 +39,20 @@ final class ProxyLoop {
   }
 
   init(
-    doors: [FaultProxy.Door], target: FaultProxy.Place, desk: ProxyDesk, seed: UInt64
+    listeners addresses: [FaultProxy.Listener], target: FaultProxy.Endpoint,
+    control: ProxyControl, seed: UInt64
   ) throws(Errno) {
     self.target = target
-    self.desk = desk
+    self.control = control
     random = RandomStream(seed: seed)
     epoll = try Epoll()
-    try epoll.add(rawValue: desk.bell.rawValue, .read, datum: ProxyLoop.bellDatum)
+    try epoll.add(rawValue: control.bell.rawValue, .read, datum: ProxyLoop.bellDatum)
     var listeners: [ListenerBox] = []
     var ports: [UInt16] = []
-    for (index, door) in doors.enumerated() {
-      let listener = try ListenerBox(door)
+    for (index, address) in addresses.enumerated() {
+      let listener = try ListenerBox(address)
       try epoll.add(listener.socket, .read, datum: ProxyLoop.listenerDatum | UInt64(index))
-      if case .tcp = door.place {
+      if case .tcp = address.endpoint {
         ports.append(try listener.socket.localPort())
       } else {
         ports.append(0)
@@ -63,13 +64,13 @@ final class ProxyLoop {
   }
 
   func run() throws(Errno) {
-    while !desk.stops.load(ordering: .relaxed) {
+    while !control.stops.load(ordering: .relaxed) {
       let wake = links.reduce(Instant.never) { min($0, $1?.wake ?? .never) }
       let wait = max(0, min(wake.milliseconds(since: SystemClock.now()) + 1, 1_000))
       try epoll.wait(into: &events, timeoutMilliseconds: Int32(wait))
       let now = SystemClock.now()
       for position in 0..<events.count { try handle(events[position].datum, now) }
-      for order in desk.takeOrders() { try perform(order, now) }
+      for order in control.takeOrders() { try perform(order, now) }
       for index in links.indices where links[index].map({ $0.wake <= now }) ?? false {
         try move(index, now)
       }
@@ -133,7 +134,7 @@ final class ProxyLoop {
       generations.append(0)
     }
     if isSlow { link.nextNap = now }
-    desk.links.add(1, ordering: .relaxed)
+    control.links.add(1, ordering: .relaxed)
     try watch(index, now)
   }
 
@@ -148,14 +149,14 @@ final class ProxyLoop {
     generations[index] &+= 1
     generations[index] &= 0x3FFF_FFFF
     free.append(index)
-    desk.links.subtract(1, ordering: .relaxed)
+    control.links.subtract(1, ordering: .relaxed)
   }
 
   /// Moves all available bytes, in a bounded number of steps.
   private func move(_ index: Int, _ now: Instant) throws(Errno) {
     guard let link = links[index] else { return }
     if now >= link.doomedAt {
-      desk.broken.add(1, ordering: .relaxed)
+      control.broken.add(1, ordering: .relaxed)
       return close(index, resets: true)
     }
     if !link.isConnecting {
@@ -194,8 +195,8 @@ final class ProxyLoop {
   private func see(_ link: ProxyLink, _ bytes: ArraySlice<UInt8>, _ now: Instant) -> Bool {
     guard link.losesCommitUntil > now else { return true }
     guard link.completesCommit(bytes) else { return true }
-    desk.commitsLost.add(1, ordering: .relaxed)
-    desk.broken.add(1, ordering: .relaxed)
+    control.commitsLost.add(1, ordering: .relaxed)
+    control.broken.add(1, ordering: .relaxed)
     return false
   }
 
@@ -243,7 +244,7 @@ final class ProxyLoop {
       guard let link = links[index] else { continue }
       switch order.fault {
       case .cut, .reset:
-        desk.broken.add(1, ordering: .relaxed)
+        control.broken.add(1, ordering: .relaxed)
         if case .reset = order.fault {
           close(index, resets: true)
         } else {

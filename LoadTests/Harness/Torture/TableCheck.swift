@@ -90,7 +90,7 @@ struct TableCheck {
     if isFinal, lastSeq > log.head {
       violations.note(
         .lost, count: lastSeq - log.head,
-        "session \(log.session): \(log.head + 1)...\(lastSeq) are stored, but were delivered to no client"
+        "session \(log.session): \(log.head + 1)...\(lastSeq) are stored, but no client got them"
       )
     }
   }

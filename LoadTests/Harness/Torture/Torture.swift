@@ -53,7 +53,7 @@ struct Torture: ParsableCommand {
     try checkRange("--operators", operators, 1...200)
     try checkRange("--body-bytes", bodyBytes, Bodies.byteCountMin...16_384)
     try checkRange("--recovery-seconds", recoverySeconds, 1...3_600)
-    guard rate > 0, rate <= 100_000 else { throw ValidationError("--rate must be 0 to 100000") }
+    try checkRate(rate, max: 100_000)
     guard sessions <= 256 else {
       throw ValidationError("an operator can subscribe to 256 sessions at most")
     }
@@ -90,7 +90,7 @@ struct Torture: ParsableCommand {
     // Absolute, as libpq requires for the folder of a socket.
     let folder = try dataDir.map { URL(filePath: $0).path } ?? Torture.newFolder()
     say("torture seed \(seed), \(cycles) cycles, data and logs in \(folder)")
-    let conductor = try Conductor(self, seed: seed, folder: folder)
+    let conductor = try TortureRun(self, seed: seed, folder: folder)
     let found = try conductor.run()
     if found.passed, dataDir == nil { try FileManager.default.removeItem(atPath: folder) }
     print(found)

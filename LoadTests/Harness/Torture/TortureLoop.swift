@@ -7,7 +7,7 @@ import Primitives
 
 final class TortureLoop {
   private let loop: LoadLoop
-  private let desk: TortureDesk
+  private let control: TortureControl
   /// PostgreSQL's socket, without a proxy.
   private let databaseURL: String
   private var check: TableCheck
@@ -36,9 +36,9 @@ final class TortureLoop {
   private static let checksMax = 50
   private static let stepMilliseconds: Int64 = 5
 
-  init(_ loop: LoadLoop, desk: TortureDesk, databaseURL: String) {
+  init(_ loop: LoadLoop, control: TortureControl, databaseURL: String) {
     self.loop = loop
-    self.desk = desk
+    self.control = control
     self.databaseURL = databaseURL
     away = Array(repeating: .zero, count: loop.clients.count)
     check = TableCheck(
@@ -49,7 +49,7 @@ final class TortureLoop {
   func run() throws(Errno) {
     try loop.startAll()
     while true {
-      let request = desk.request
+      let request = control.request
       if request == .end { break }
       if let request { consider(request) }
       let now = SystemClock.now()
@@ -169,7 +169,7 @@ final class TortureLoop {
       answer.problems.append("client \(client.number) stopped: \(counters.closes)")
     }
     answer.problems += problems
-    desk.reply(answer)
+    control.reply(answer)
   }
 
   /// Descriptions of the clients that delay the recovery.
@@ -203,7 +203,7 @@ final class TortureLoop {
     nextDeparture = now.advanced(
       byMilliseconds: Int64.random(in: TortureLoop.departureGap, using: &loop.book.random))
     let wanderers = loop.clients.indices.filter {
-      loop.habits[$0] == .wandering && loop.clients[$0].stage == .online && away[$0] <= now
+      loop.behaviours[$0] == .wandering && loop.clients[$0].stage == .online && away[$0] <= now
     }
     guard let client = wanderers.randomElement(using: &loop.book.random) else { return }
     let until = now.advanced(

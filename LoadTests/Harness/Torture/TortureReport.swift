@@ -47,10 +47,10 @@ struct TortureReport {
       problems.append("the gateway's memory and descriptors could not be read")
       return
     }
-    if after.descriptors > before.descriptors + Conductor.descriptorSlack {
+    if after.descriptors > before.descriptors + TortureRun.descriptorSlack {
       problems.append("\(before.descriptors) descriptors became \(after.descriptors)")
     }
-    if after.anonymousBytes > before.anonymousBytes + Conductor.memorySlackBytes {
+    if after.anonymousBytes > before.anonymousBytes + TortureRun.memorySlackBytes {
       problems.append(
         "\(before.anonymousBytes >> 10) KiB of memory became \(after.anonymousBytes >> 10) KiB")
     }

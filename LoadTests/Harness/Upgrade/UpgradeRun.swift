@@ -25,12 +25,12 @@ struct UpgradeRun: ~Copyable {
   private static let openSecondsMax: Int64 = 120
 
   init(
-    _ door: Door, connections: Int, parallel: Int, greetings: [[UInt8]]
+    _ endpoint: SwarmEndpoint, connections: Int, parallel: Int, greetings: [[UInt8]]
   ) throws(Errno) {
     self.connections = connections
     self.parallel = parallel
     self.greetings = greetings
-    swarm = try Swarm([door], limit: connections)
+    swarm = try Swarm([endpoint], limit: connections)
     peers = Array(repeating: Peer(), count: connections)
   }
 

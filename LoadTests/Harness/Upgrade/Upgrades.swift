@@ -23,9 +23,9 @@ struct Upgrades: ParsableCommand {
   var connections = 10_000
   @Option(help: "Connections that are opening at a time.")
   var parallel = 256
-  @Option(help: "Process id of the server, to report its processor time and memory.")
+  @Option(help: "The server's process id, for its processor time and memory.")
   var pid: Int?
-  @OptionGroup(title: "Clients of the chat") var who: CredentialOptions
+  @OptionGroup(title: "Clients of the chat") var credentials: CredentialOptions
   @OptionGroup var trust: TrustOptions
   @OptionGroup(title: "Report") var report: ReportOptions
 
@@ -34,8 +34,8 @@ struct Upgrades: ParsableCommand {
       throw ValidationError("the URL must be ws://ADDRESS:PORT/PATH or wss://…")
     }
     if target.isChat {
-      try who.check()
-    } else if who.isGiven {
+      try credentials.check()
+    } else if credentials.isGiven {
       throw ValidationError("tokens are for the chat: use ws://ADDRESS:PORT without a path")
     }
     try checkRange("--connections", connections, 1...60_000)
@@ -45,20 +45,21 @@ struct Upgrades: ParsableCommand {
   func run() throws {
     try report.run(work: {
       try allowDescriptors(connections)
-      let door = Door(try trust.target(url))
+      let endpoint = SwarmEndpoint(try trust.target(url))
       var greetings: [[UInt8]] = []
-      if door.target.isChat {
-        greetings = try who.gather(visitors: connections, operators: 0).compactMap { visitor in
+      if endpoint.target.isChat {
+        greetings = try credentials.gather(visitors: connections, operators: 0).compactMap {
+          visitor in
           visitor.session.map { chatGreeting(token: visitor.token, session: $0) }
         }
         var warm = try UpgradeRun(
-          door, connections: connections, parallel: parallel, greetings: greetings)
+          endpoint, connections: connections, parallel: parallel, greetings: greetings)
         try warm.open()
         warm.close()
       }
       var run = try UpgradeRun(
-        door, connections: connections, parallel: parallel, greetings: greetings)
-      return try run.measure(url: url, server: pid ?? who.gateway)
+        endpoint, connections: connections, parallel: parallel, greetings: greetings)
+      return try run.measure(url: url, server: pid ?? credentials.gateway)
     })
   }
 }

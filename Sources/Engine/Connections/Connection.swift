@@ -42,7 +42,7 @@ struct Connection: ~Copyable {
   /// Bytes that the socket has not taken yet.
   var outbox: [UInt8] = []
   var socket = SocketState()
-  private var handshake = Aside<HandshakeState>()
+  private var handshake = HeapBox<HandshakeState>()
 
   var subscriptions = SubscriptionList()
   /// The operator receives the inbox: see `Inbox`.

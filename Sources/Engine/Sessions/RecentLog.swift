@@ -10,7 +10,7 @@ import Wire
 /// session's head.
 struct RecentLog: ~Copyable {
   /// Empty while there is no entry, as in most sessions.
-  private var entries = Aside<Entries>()
+  private var entries = HeapBox<Entries>()
   private(set) var first: Int64
   var last: Int64 { first + Int64(count) - 1 }
 

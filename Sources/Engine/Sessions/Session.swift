@@ -16,7 +16,7 @@ struct Session: ~Copyable {
   var subscribers = SubscriberList()
   /// The loops that follow the session. Only on the owner.
   var followers = LoopSet()
-  private var loading: Aside<Loading>
+  private var loading: HeapBox<Loading>
   /// A read of the session is in flight.
   var isReading = false
   /// The session must be read again: it changed during a read, or the read failed.
@@ -38,7 +38,7 @@ struct Session: ~Copyable {
   var unstoredMarks = UnstoredMarks()
 
   init(id: Identifier, workspaceHint: Identifier?, isOwned: Bool, now: Instant) {
-    loading = Aside(Loading(workspaceHint: workspaceHint))
+    loading = HeapBox(Loading(workspaceHint: workspaceHint))
     self.isOwned = isOwned
     snapshot = SessionSnapshot(
       id: id, workspace: .zero, visitor: nil, epoch: [], head: 0, status: .waiting,

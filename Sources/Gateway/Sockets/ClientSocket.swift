@@ -38,7 +38,7 @@ struct ClientSocket: ~Copyable {
   /// Nil for a plain socket, and before the ClientHello.
   var tls: TLSSession?
   /// Removed from WebSockets: there are many of them, and it is half of the size of a socket.
-  private var http: Aside<HTTPExchange>
+  private var http: HeapBox<HTTPExchange>
   /// The events that epoll reports.
   var interest: Interest = .read
   /// The socket is closed at the end of the turn.
@@ -53,7 +53,7 @@ struct ClientSocket: ~Copyable {
   init(descriptor: consuming FileDescriptor, caller: Caller, now: Instant) {
     self.descriptor = descriptor
     self.caller = caller
-    http = Aside(HTTPExchange(openedAt: now))
+    http = HeapBox(HTTPExchange(openedAt: now))
   }
 
   /// - Precondition: the socket is no WebSocket.

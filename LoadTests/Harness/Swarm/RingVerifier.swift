@@ -6,7 +6,7 @@
 import Primitives
 import Wire
 
-struct RingBook {
+struct RingVerifier {
   struct Peer {
     var walker = FrameWalker()
     /// Messages whose bytes were added to `owed`, and returned messages.
@@ -66,7 +66,7 @@ struct RingBook {
   }
 
   mutating func note(_ problem: String) {
-    if problems.count < RingBook.problemsMax { problems.append(problem) }
+    if problems.count < RingVerifier.problemsMax { problems.append(problem) }
   }
 
   private mutating func takeFrames(_ index: Int, _ bytes: RawSpan, _ shape: FrameShape) {
@@ -96,7 +96,7 @@ struct RingBook {
 
   private mutating func isNextSampled() -> Bool {
     unverifiedReads &+= 1
-    guard verifiesAll || unverifiedReads == RingBook.sampleEvery else { return false }
+    guard verifiesAll || unverifiedReads == RingVerifier.sampleEvery else { return false }
     unverifiedReads = 0
     return true
   }

@@ -38,7 +38,7 @@ struct TortureAnswer: Sendable {
   var rowsStored = 0
 }
 
-final class TortureDesk: Sendable {
+final class TortureControl: Sendable {
   private struct State {
     var request: TortureRequest?
     var answer: TortureAnswer?

@@ -4,9 +4,9 @@ import Kernel
 import Primitives
 import Synchronization
 
-final class Conductor {
+final class TortureRun {
   private let options: Torture
-  private let stage: TortureStage
+  private let stage: TortureProcesses
   private let plan: FaultPlan
   private let signals: SignalDescriptor
   private let seed: UInt64
@@ -36,7 +36,7 @@ final class Conductor {
     plan = FaultPlan(seed: seed, kinds: options.kinds)
     random = RandomStream(seed: seed &+ 4)
     report = TortureReport(seed: seed, folder: folder)
-    let stage = try TortureStage(options, seed: seed, folder: folder)
+    let stage = try TortureProcesses(options, seed: seed, folder: folder)
     self.stage = stage
     // Outages are known from the faults, and a restarted gateway's /metrics begin at 0.
     recorder = Recorder(
@@ -57,7 +57,7 @@ final class Conductor {
     guard awaitAnswer(to: .settle) else {
       return conclude("not all clients could connect and subscribe")
     }
-    _ = pause(until: SystemClock.now().advanced(byMilliseconds: Conductor.warmMilliseconds))
+    _ = pause(until: SystemClock.now().advanced(byMilliseconds: TortureRun.warmMilliseconds))
     guard awaitAnswer(to: .recover(isFull: false, tamper: nil)) else { return conclude("no load") }
     report.before = stage.gateway.sample().map { .init($0) }
     loadBegan = SystemClock.now()
@@ -80,8 +80,8 @@ final class Conductor {
     report.seconds = Double(SystemClock.now().milliseconds(since: start)) / 1000
     report.gatewayStarts = stage.gateway.starts
     for proxy in [stage.clientProxy, stage.databaseProxy] {
-      report.linksBroken += proxy.desk.broken.load(ordering: .relaxed)
-      report.commitsLost += proxy.desk.commitsLost.load(ordering: .relaxed)
+      report.linksBroken += proxy.control.broken.load(ordering: .relaxed)
+      report.commitsLost += proxy.control.commitsLost.load(ordering: .relaxed)
     }
     report.judge()
     return report
@@ -98,7 +98,7 @@ final class Conductor {
     let problemsBefore = report.problems.count
     try play(faults)
     let lifted = SystemClock.now()
-    let isFull = (number + 1) % Conductor.fullEvery == 0
+    let isFull = (number + 1) % TortureRun.fullEvery == 0
     let tamper = number == options.cycles - 1 ? options.tamper : nil
     let isBack = !isInterrupted && awaitAnswer(to: .recover(isFull: isFull, tamper: tamper))
     let recovery = SystemClock.now().milliseconds(since: lifted)
@@ -173,9 +173,9 @@ final class Conductor {
     case .stopDatabase: try stage.database.stopImmediately()
     case .freezeDatabase: try stage.database.freeze()
     case .cutClients, .resetClients, .stallClients, .delayClients, .throttleClients:
-      stage.clientProxy.desk.order(ProxyOrder(fault))
+      stage.clientProxy.control.order(ProxyOrder(fault))
     case .cutDatabase, .resetDatabase, .stallDatabase, .throttleDatabase, .cutBatch, .loseCommit:
-      stage.databaseProxy.desk.order(ProxyOrder(fault))
+      stage.databaseProxy.control.order(ProxyOrder(fault))
     }
   }
 
@@ -195,10 +195,10 @@ final class Conductor {
   /// Sends a request to the clients and waits for the answer. False when none came in time, or a
   /// process ended unexpectedly; the report has the reason.
   private func awaitAnswer(to request: TortureRequest) -> Bool {
-    stage.desk.ask(request)
+    stage.control.ask(request)
     let limit = SystemClock.now().advanced(byMilliseconds: Int64(options.recoverySeconds) * 1000)
     while SystemClock.now() < limit {
-      if let answer = stage.desk.takeAnswer() {
+      if let answer = stage.control.takeAnswer() {
         take(answer)
         return true
       }
@@ -238,7 +238,7 @@ final class Conductor {
         report.problems.append("\(error)")
         return false
       }
-      usleep(Conductor.pauseMicroseconds)
+      usleep(TortureRun.pauseMicroseconds)
     } while SystemClock.now() < moment
     return true
   }

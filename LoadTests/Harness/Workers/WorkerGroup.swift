@@ -10,14 +10,14 @@ import Kernel
 import Primitives
 import Synchronization
 
-struct CrewFailure: Error, CustomStringConvertible {
+struct WorkerFailure: Error, CustomStringConvertible {
   var description: String
 }
 
-final class Crew {
+final class WorkerGroup {
   /// Progress, as if the workers' loops ran in this process.
-  let shared: Shared
-  private var members: [Crewman] = []
+  let shared: RunState
+  private var members: [WorkerHandle] = []
   private var progress: Progress
   /// Figures of every second of the run.
   let recorder: Recorder
@@ -39,20 +39,20 @@ final class Crew {
   static let ownExecutable = "/proc/self/exe"
 
   init(
-    _ works: [CrewWork], progressSeconds: Int, title: String = "", plannedSeconds: Int? = nil,
-    executable: String = Crew.ownExecutable, recorder: (Shared) -> Recorder
+    _ works: [WorkerTask], progressSeconds: Int, title: String = "", plannedSeconds: Int? = nil,
+    executable: String = WorkerGroup.ownExecutable, recorder: (RunState) -> Recorder
   ) throws {
-    precondition(!works.isEmpty, "a crew has members")
+    precondition(!works.isEmpty, "a workers has members")
     SignalDescriptor.ignoreBrokenPipes()
-    shared = Shared(loops: works.count)
+    shared = RunState(loops: works.count)
     progress = try Progress(
       shared, everySeconds: progressSeconds, title: title, plannedSeconds: plannedSeconds)
     self.recorder = recorder(shared)
     epoll = try Epoll()
     for (number, work) in works.enumerated() {
-      members.append(try Crewman(number, executable: executable))
+      members.append(try WorkerHandle(number, executable: executable))
       try members[number].channel.register(in: epoll)
-      try members[number].tell(.work(work))
+      try members[number].send(.work(work))
     }
     self.recorder.generators = processes.map { Int($0) }
   }
@@ -95,17 +95,17 @@ final class Crew {
   /// Lets all workers take the step that they have reached, at the returned moment.
   @discardableResult
   func take() throws -> Instant {
-    let moment = SystemClock.now().advanced(byMilliseconds: Crew.noticeMilliseconds)
-    for member in members { try member.tell(.take(nanoseconds: moment.nanoseconds)) }
+    let moment = SystemClock.now().advanced(byMilliseconds: WorkerGroup.noticeMilliseconds)
+    for member in members { try member.send(.take(nanoseconds: moment.nanoseconds)) }
     return moment
   }
 
   /// The merged result of all workers, after a load of `seconds`.
   func results(afterSeconds seconds: Int = 0) throws -> LoopResult {
     let limit = SystemClock.now().advanced(
-      byMilliseconds: Int64(seconds) * 1000 + Crew.resultMilliseconds)
+      byMilliseconds: Int64(seconds) * 1000 + WorkerGroup.resultMilliseconds)
     while members.contains(where: { $0.result == nil }) {
-      if SystemClock.now() >= limit { throw CrewFailure(description: "no result in time") }
+      if SystemClock.now() >= limit { throw WorkerFailure(description: "no result in time") }
       try turn(until: limit)
     }
     progress.finish(recorder)
@@ -113,32 +113,32 @@ final class Crew {
     return LoopResult.merged(members.compactMap(\.result))
   }
 
-  private func late(_ step: Int, _ seconds: Int) -> CrewFailure {
+  private func late(_ step: Int, _ seconds: Int) -> WorkerFailure {
     let late = members.filter { $0.steps <= step }.map { "\($0.number)" }
-    return CrewFailure(
+    return WorkerFailure(
       description: "process \(late.joined(separator: ", ")) did not reach step \(step) in "
         + "\(seconds) s")
   }
 
   private func turn(until limit: Instant) throws {
     for member in members {
-      for news in try member.hear() { try consider(news, member) }
-      let silence = SystemClock.now().milliseconds(since: member.heardAt)
-      guard member.result != nil || silence < Crew.silenceMilliseconds else {
-        throw CrewFailure(description: "process \(member.number) sends no progress")
+      for report in try member.receive() { try consider(report, member) }
+      let silence = SystemClock.now().milliseconds(since: member.lastReceivedAt)
+      guard member.result != nil || silence < WorkerGroup.silenceMilliseconds else {
+        throw WorkerFailure(description: "process \(member.number) sends no progress")
       }
     }
     progress.tick(recorder)
     if shared.stop.load(ordering: .relaxed), !didStop {
       didStop = true
-      for member in members { try member.tell(.stop) }
+      for member in members { try member.send(.stop) }
     }
     let left = max(0, limit.nanoseconds - SystemClock.now().nanoseconds)
-    try epoll.wait(into: &events, timeoutNanoseconds: min(left, Crew.pauseNanoseconds))
+    try epoll.wait(into: &events, timeoutNanoseconds: min(left, WorkerGroup.pauseNanoseconds))
   }
 
-  private func consider(_ news: CrewNews, _ member: Crewman) throws {
-    switch news {
+  private func consider(_ report: WorkerReport, _ member: WorkerHandle) throws {
+    switch report {
     case .progress(let steps, let snapshot, let latencies):
       for (name, histogram) in latencies {
         var taken = histogram
@@ -154,17 +154,17 @@ final class Crew {
         shared.stop.store(true, ordering: .relaxed)
       }
     case .failed(let why):
-      throw CrewFailure(description: "process \(member.number): \(why)")
+      throw WorkerFailure(description: "process \(member.number): \(why)")
     }
   }
 }
 
 /// A worker process as the parent sees it. Releasing it kills the process.
-private final class Crewman {
+private final class WorkerHandle {
   let number: Int
   var steps = 0
   var result: LoopResult?
-  private(set) var heardAt = SystemClock.now()
+  private(set) var lastReceivedAt = SystemClock.now()
   private var child: ChildProcess
   let channel: Channel
 
@@ -172,7 +172,7 @@ private final class Crewman {
 
   init(_ number: Int, executable: String) throws {
     self.number = number
-    var command = Command(executable, [Member.name])
+    var command = Command(executable, [Worker.name])
     command.input = .socket
     command.output = .discard
     // Ctrl-C must reach only the parent, which stops the workers.
@@ -185,7 +185,7 @@ private final class Crewman {
 
   var process: Int32 { child.processIdentifier }
 
-  func tell(_ order: CrewOrder) throws {
+  func send(_ order: WorkerOrder) throws {
     do {
       try channel.send(order)
     } catch ChannelFailure.closed {
@@ -193,27 +193,29 @@ private final class Crewman {
     }
   }
 
-  func hear() throws -> [CrewNews] {
-    var all: [CrewNews] = []
+  func receive() throws -> [WorkerReport] {
+    var all: [WorkerReport] = []
     do {
-      while let news = try channel.receive(CrewNews.self, milliseconds: 0) { all.append(news) }
+      while let report = try channel.receive(WorkerReport.self, milliseconds: 0) {
+        all.append(report)
+      }
     } catch ChannelFailure.closed {
       if all.isEmpty, result == nil { throw try ended() }
     }
-    if !all.isEmpty { heardAt = SystemClock.now() }
+    if !all.isEmpty { lastReceivedAt = SystemClock.now() }
     return all
   }
 
   /// The result has arrived: the process may exit.
   func dismiss() throws {
-    try? channel.send(CrewOrder.leave)
-    _ = try child.wait(milliseconds: Crewman.endMilliseconds)
+    try? channel.send(WorkerOrder.leave)
+    _ = try child.wait(milliseconds: WorkerHandle.endMilliseconds)
   }
 
-  private func ended() throws -> CrewFailure {
-    if let status = try child.wait(milliseconds: Crewman.endMilliseconds) {
-      return CrewFailure(description: "process \(number) ended: \(status)")
+  private func ended() throws -> WorkerFailure {
+    if let status = try child.wait(milliseconds: WorkerHandle.endMilliseconds) {
+      return WorkerFailure(description: "process \(number) ended: \(status)")
     }
-    return CrewFailure(description: "process \(number) has closed its channel")
+    return WorkerFailure(description: "process \(number) has closed its channel")
   }
 }

@@ -5,7 +5,7 @@ import OpenSSL
 import Primitives
 
 /// The senders' figures of one phase.
-struct CrowdPhase {
+struct SenderPhase {
   /// Acknowledged in the counted time, and in the whole phase.
   var counted = 0
   var total = 0
@@ -23,7 +23,7 @@ struct CrowdPhase {
   var load: Double { Double(busyNanoseconds) / Double(max(1, nanoseconds)) }
 }
 
-final class Crowd: PoolOwner {
+final class SenderPool: PoolDelegate {
   let bodies: Bodies
   let stamp: Stamp
   private(set) var senders: [Sender] = []
@@ -36,7 +36,7 @@ final class Crowd: PoolOwner {
   private let pool: Pool
   private var random = RandomStream(seed: Random.uint64())
   private var liveCount = 0
-  private var phase = CrowdPhase()
+  private var phase = SenderPhase()
   private var inFlight = 0
   /// Senders with nothing in flight, longest waiting first.
   private var ready: ReadyQueue
@@ -65,7 +65,7 @@ final class Crowd: PoolOwner {
 
   /// Waits until all senders are subscribed.
   func open() throws {
-    let limit = SystemClock.now().advanced(byMilliseconds: Crowd.openSecondsMax * 1000)
+    let limit = SystemClock.now().advanced(byMilliseconds: SenderPool.openSecondsMax * 1000)
     while liveCount < senders.count {
       guard problems.isEmpty, SystemClock.now() < limit else {
         throw CredentialFailure.tooFew("connection", wanted: senders.count, found: liveCount)
@@ -94,7 +94,7 @@ final class Crowd: PoolOwner {
   // MARK: The phases
 
   /// A closed loop: `window` messages are in flight, and each ack makes room for the next.
-  func saturate(window: Int, seconds: Int) throws -> CrowdPhase {
+  func saturate(window: Int, seconds: Int) throws -> SenderPhase {
     try measure(seconds: seconds) { now in
       try fill(window, now)
       return now.advanced(byMilliseconds: 1)
@@ -103,7 +103,7 @@ final class Crowd: PoolOwner {
 
   /// An open loop: the same number of messages at once becomes due at random times, independent of
   /// the gateway.
-  func arrive(perSecond: Double, seconds: Int) throws -> CrowdPhase {
+  func arrive(perSecond: Double, seconds: Int) throws -> SenderPhase {
     var arrivals = Arrivals(
       perSecond: max(1, perSecond / Double(pipeline)), spacing: .poisson, from: SystemClock.now(),
       seconds: seconds,
@@ -113,18 +113,18 @@ final class Crowd: PoolOwner {
         try send(pick(now), count: pipeline, due: due)
       }
       return max(
-        arrivals.next, Instant(nanoseconds: now.nanoseconds + Crowd.arrivalNanoseconds))
+        arrivals.next, Instant(nanoseconds: now.nanoseconds + SenderPool.arrivalNanoseconds))
     }
   }
 
   /// Calls `act` after each batch of events; it returns when it must be called next.
   private func measure(
     seconds: Int, _ act: (Instant) throws -> Instant
-  ) throws -> CrowdPhase {
-    phase = CrowdPhase()
+  ) throws -> SenderPhase {
+    phase = SenderPhase()
     phase.wallStart = SystemClock.wallTime()
     var now = SystemClock.now()
-    let warm = now.advanced(byMilliseconds: Crowd.warmMilliseconds)
+    let warm = now.advanced(byMilliseconds: SenderPool.warmMilliseconds)
     let end = now.advanced(byMilliseconds: Int64(seconds) * 1000)
     var start = now
     var busy: Int64 = 0
@@ -236,7 +236,7 @@ final class Crowd: PoolOwner {
   }
 
   private func acked(_ number: Int, _ ref: Int, _ id: Identifier, _ seq: Int, _ now: Instant) {
-    guard let place = senders[number].flying.firstIndex(of: id), stamp.number(of: id) == ref else {
+    guard let local = senders[number].flying.firstIndex(of: id), stamp.number(of: id) == ref else {
       ledger.violations.note(
         .mismatched, "an ack without an outstanding message: ref \(ref) seq \(seq)")
       return
@@ -245,7 +245,7 @@ final class Crowd: PoolOwner {
     phase.counted += 1
     phase.total += 1
     phase.latencies.ack(from: stamp.due(of: id), to: now)
-    senders[number].flying.remove(at: place)
+    senders[number].flying.remove(at: local)
     inFlight -= 1
     if senders[number].flying.isEmpty { enqueue(number) }
   }

@@ -18,7 +18,7 @@ struct LoopFailure: Error, CustomStringConvertible {
 }
 
 /// The results of the loops, by index.
-final class Outcomes: Sendable {
+final class LoopResults: Sendable {
   private let results: Mutex<[Result<LoopResult, LoopFailure>?]>
 
   init(_ count: Int) { results = Mutex(Array(repeating: nil, count: count)) }

@@ -8,7 +8,7 @@ import Histogram
 import Primitives
 import Wire
 
-struct SessionBook {
+struct SessionVerifier {
   struct Subscriber {
     var walker = FrameWalker()
     /// The next expected seq; 0 before `subscribed`.
@@ -68,7 +68,7 @@ struct SessionBook {
   }
 
   mutating func note(_ problem: String) {
-    if problems.count < SessionBook.problemsMax { problems.append(problem) }
+    if problems.count < SessionVerifier.problemsMax { problems.append(problem) }
   }
 
   mutating func takeAsked() -> [(index: Int, ping: [UInt8]?)] {
@@ -131,7 +131,7 @@ struct SessionBook {
       return hearAll(index, text, now)
     }
     uncompared &+= 1
-    if uncompared == SessionBook.sampleEvery || verifiesAll {
+    if uncompared == SessionVerifier.sampleEvery || verifiesAll {
       uncompared = 0
       verified &+= 1
       let isSame = texts[place].withRawSpan { areEqual($0, text) }
@@ -144,8 +144,8 @@ struct SessionBook {
   @inline(__always)
   private func quickSeq(_ text: RawSpan) -> Int? {
     // {"type":"message","session":"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx","seq":
-    guard text.byteCount > 96, text.word(at: 8) == SessionBook.typeWord,
-      text.word(at: 65) == SessionBook.seqWord
+    guard text.byteCount > 96, text.word(at: 8) == SessionVerifier.typeWord,
+      text.word(at: 65) == SessionVerifier.seqWord
     else { return nil }
     var value = 0
     var offset = 73

@@ -4,7 +4,7 @@
 /// Invariant: `place` is non-nil exactly while a value is initialised there.
 @frozen
 @safe
-public struct Aside<Value: ~Copyable>: ~Copyable {
+public struct HeapBox<Value: ~Copyable>: ~Copyable {
   @usableFromInline var place: UnsafeMutablePointer<Value>?
 
   @inlinable public var isEmpty: Bool { unsafe place == nil }
@@ -57,4 +57,4 @@ public struct Aside<Value: ~Copyable>: ~Copyable {
 }
 
 // SAFETY: this is the value's only owner, so sending the box sends the value.
-extension Aside: @unchecked Sendable where Value: Sendable & ~Copyable {}
+extension HeapBox: @unchecked Sendable where Value: Sendable & ~Copyable {}

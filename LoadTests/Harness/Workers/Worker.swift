@@ -7,14 +7,14 @@ import Postgres
 import Primitives
 import Synchronization
 
-struct Member: ParsableCommand {
-  static let name = "crew-member"
+struct Worker: ParsableCommand {
+  static let name = "load-worker"
 
   static let configuration = CommandConfiguration(
-    commandName: Member.name, abstract: "A worker process of another chirrup-load.",
+    commandName: Worker.name, abstract: "A worker process of another chirrup-load.",
     shouldDisplay: false)
 
-  private static let newsMilliseconds: Int64 = 100
+  private static let reportMilliseconds: Int64 = 100
   /// Timeout for the parent's next order.
   private static let waitMilliseconds: Int32 = 5
   private static let orderMilliseconds: Int32 = 30_000
@@ -24,8 +24,8 @@ struct Member: ParsableCommand {
     let channel = try Channel(FileDescriptor(owning: STDIN_FILENO))
     guard
       case .work(let work)? = try channel.receive(
-        CrewOrder.self, milliseconds: Member.orderMilliseconds)
-    else { throw ValidationError("\(Member.name) is only started by chirrup-load itself") }
+        WorkerOrder.self, milliseconds: Worker.orderMilliseconds)
+    else { throw ValidationError("\(Worker.name) is only started by chirrup-load itself") }
     do {
       DescriptorLimit.raise()
       try perform(work, channel)
@@ -33,14 +33,14 @@ struct Member: ParsableCommand {
       // The parent has ended, so nobody needs the result.
       Glibc.exit(3)
     } catch {
-      try channel.send(CrewNews.failed("\(error)"))
+      try channel.send(WorkerReport.failed("\(error)"))
     }
   }
 
-  private func perform(_ work: CrewWork, _ channel: Channel) throws {
-    let count = work.casts.count
-    let shared = Shared(loops: count)
-    let outcomes = Outcomes(count)
+  private func perform(_ work: WorkerTask, _ channel: Channel) throws {
+    let count = work.groups.count
+    let shared = RunState(loops: count)
+    let outcomes = LoopResults(count)
     var threads: [ThreadBox] = []
     for index in 0..<count {
       threads.append(
@@ -59,14 +59,14 @@ struct Member: ParsableCommand {
     for thread in threads { thread.join() }
     var result = LoopResult.merged(try outcomes.take())
     try audit(&result, work, shared, channel)
-    try channel.send(CrewNews.result(result))
+    try channel.send(WorkerReport.result(result))
     while true {
-      if case .leave? = try channel.receive(CrewOrder.self, milliseconds: 1_000) { return }
+      if case .leave? = try channel.receive(WorkerOrder.self, milliseconds: 1_000) { return }
     }
   }
 
   /// Forwards orders to the loops and reports progress until every loop is done.
-  private func attend(_ shared: Shared, _ channel: Channel) throws {
+  private func attend(_ shared: RunState, _ channel: Channel) throws {
     var nextNews = Instant.zero
     var told = 0
     while shared.finished.load(ordering: .sequentiallyConsistent) < shared.loopCount {
@@ -74,19 +74,19 @@ struct Member: ParsableCommand {
       let now = SystemClock.now()
       let steps = shared.stepsReached
       if steps > told || now >= nextNews {
-        nextNews = now.advanced(byMilliseconds: Member.newsMilliseconds)
+        nextNews = now.advanced(byMilliseconds: Worker.reportMilliseconds)
         told = steps
-        try channel.send(news(shared))
+        try channel.send(report(shared))
       }
     }
   }
 
-  private func news(_ shared: Shared) -> CrewNews {
+  private func report(_ shared: RunState) -> WorkerReport {
     .progress(steps: shared.stepsReached, shared.total(), shared.intervals.take())
   }
 
-  private func obey(_ shared: Shared, _ channel: Channel) throws {
-    switch try channel.receive(CrewOrder.self, milliseconds: Member.waitMilliseconds) {
+  private func obey(_ shared: RunState, _ channel: Channel) throws {
+    switch try channel.receive(WorkerOrder.self, milliseconds: Worker.waitMilliseconds) {
     case .take(let nanoseconds): shared.take(at: Instant(nanoseconds: nanoseconds))
     case .stop: shared.stop.store(true, ordering: .relaxed)
     case .work, .leave, nil: break
@@ -95,11 +95,11 @@ struct Member: ParsableCommand {
 
   /// Verifies in the database while it reports progress to the parent.
   private func audit(
-    _ result: inout LoopResult, _ work: CrewWork, _ shared: Shared, _ channel: Channel
+    _ result: inout LoopResult, _ work: WorkerTask, _ shared: RunState, _ channel: Channel
   ) throws {
     guard let url = work.databaseURL, result.didSettle else { return }
     let logs = result.logs
-    let outcomes = Outcomes(1)
+    let outcomes = LoopResults(1)
     let thread = ThreadBox(
       try Thread.spawn(name: "audit") {
         do {
@@ -110,7 +110,7 @@ struct Member: ParsableCommand {
       })
     while !outcomes.isComplete {
       try obey(shared, channel)
-      try channel.send(news(shared))
+      try channel.send(report(shared))
       usleep(50_000)
     }
     thread.join()
@@ -118,13 +118,13 @@ struct Member: ParsableCommand {
   }
 }
 
-extension CrewWork {
+extension WorkerTask {
   /// Runs on its own thread.
-  func perform(shared: Shared, index: Int) throws -> LoopResult {
+  func perform(shared: RunState, index: Int) throws -> LoopResult {
     if case .idle(let course) = course {
-      return try IdleCrowd(course, plan: plan, cast: casts[index]).run(shared)
+      return try IdleCrowd(course, plan: plan, group: groups[index]).run(shared)
     }
-    let loop = try LoadLoop(plan: plan, cast: casts[index], shared: shared, index: index)
+    let loop = try LoadLoop(plan: plan, group: groups[index], shared: shared, index: index)
     if index == 0 { loop.plannedTamper = tamper }
     switch course {
     case .chat, .idle: return try loop.run()

@@ -4,15 +4,15 @@ import Foundation
 import Kernel
 import Primitives
 
-final class TortureStage {
+final class TortureProcesses {
   let database: TortureDatabase
   let gateway: TortureGateway
   /// The proxies before the database and before the gateway.
   let databaseProxy: FaultProxy
   let clientProxy: FaultProxy
-  let desk = TortureDesk()
+  let control = TortureControl()
   /// The clients' counters.
-  let shared = Shared(loops: 1)
+  let shared = RunState(loops: 1)
   /// The gateway's URLs of PostgreSQL through the proxy: a Unix socket and TCP.
   let databaseURLs: [String]
   private let options: Torture
@@ -30,7 +30,7 @@ final class TortureStage {
     let path = place + "/.s.PGSQL.5432"
     try? FileManager.default.removeItem(atPath: path)
     databaseProxy = try FaultProxy(
-      "database proxy", doors: [.init(place: .path(path)), .init(place: .tcp(0))],
+      "database proxy", listeners: [.init(endpoint: .path(path)), .init(endpoint: .tcp(0))],
       target: .path(database.socket), seed: seed &+ 1)
     let common = "user=chirrup&sslmode=disable&gssencmode=disable"
     let host = place.percentEncoded()
@@ -39,9 +39,10 @@ final class TortureStage {
       "postgresql:///chirrup?host=127.0.0.1&port=\(databaseProxy.ports[1])&\(common)",
     ]
     gateway = TortureGateway(
-      binary: options.chirrup, port: try TortureStage.freePort(), log: folder + "/gateway.log")
+      binary: options.chirrup, port: try TortureProcesses.freePort(), log: folder + "/gateway.log")
     clientProxy = try FaultProxy(
-      "client proxy", doors: [.init(place: .tcp(0)), .init(place: .tcp(0), isSlow: true)],
+      "client proxy",
+      listeners: [.init(endpoint: .tcp(0)), .init(endpoint: .tcp(0), isSlow: true)],
       target: .tcp(gateway.port), seed: seed &+ 2)
   }
 
@@ -53,27 +54,27 @@ final class TortureStage {
     for (kind, count) in [("visitor", options.sessions), ("operator", options.operators)] {
       credentials += try Credentials.make(
         chirrup: options.chirrup, kind: kind, count: count, workspace: "demo",
-        place: ["--database-url", database.url], lifetimeSeconds: TortureStage.tokenSeconds)
+        database: ["--database-url", database.url], lifetimeSeconds: TortureProcesses.tokenSeconds)
     }
-    let cast = Cast.crowd(credentials)
+    let group = ClientGroup.crowd(credentials)
     let plan = try plan(seed: seed)
-    let desk = desk
+    let control = control
     let shared = shared
     let databaseURL = database.url
     clients = ThreadBox(
       try Thread.spawn(name: "clients") {
         do throws(Errno) {
-          let loop = try LoadLoop(plan: plan, cast: cast, shared: shared, index: 0)
-          try TortureLoop(loop, desk: desk, databaseURL: databaseURL).run()
+          let loop = try LoadLoop(plan: plan, group: group, shared: shared, index: 0)
+          try TortureLoop(loop, control: control, databaseURL: databaseURL).run()
         } catch {
-          desk.fail("\(error)")
+          control.fail("\(error)")
         }
       })
   }
 
   func close() {
     if let clients {
-      desk.ask(.end)
+      control.ask(.end)
       clients.join()
     }
     clients = nil
@@ -89,9 +90,9 @@ final class TortureStage {
       return "the gateway ended unexpectedly with \(status)"
     }
     for (name, proxy) in [("client", clientProxy), ("database", databaseProxy)] {
-      if let failure = proxy.desk.failure { return "the \(name) proxy ended: \(failure)" }
+      if let failure = proxy.control.failure { return "the \(name) proxy ended: \(failure)" }
     }
-    return desk.failure.map { "the clients ended: \($0)" }
+    return control.failure.map { "the clients ended: \($0)" }
   }
 
   private func plan(seed: UInt64) throws -> LoadPlan {
@@ -102,8 +103,9 @@ final class TortureStage {
       target: target, slowTarget: slow,
       stamp: Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now()),
       bodyBytes: options.bodyBytes, ratePerSecond: options.rate, spacing: .constant,
-      seconds: TortureStage.tokenSeconds, operatorShare: 0.3, settleSeconds: 60, drainSeconds: 60,
-      backoffMaxMilliseconds: TortureStage.backoffMaxMilliseconds, seed: seed &+ 3)
+      seconds: TortureProcesses.tokenSeconds, operatorShare: 0.3, settleSeconds: 60,
+      drainSeconds: 60,
+      backoffMaxMilliseconds: TortureProcesses.backoffMaxMilliseconds, seed: seed &+ 3)
   }
 
   private static func freePort() throws(Errno) -> UInt16 {
@@ -111,29 +113,31 @@ final class TortureStage {
   }
 }
 
-extension Cast {
+extension ClientGroup {
   /// Each session has a visitor in two tabs and all operators.
-  static func crowd(_ credentials: [Credential]) -> Cast {
-    var cast = Cast()
+  static func crowd(_ credentials: [Credential]) -> ClientGroup {
+    var group = ClientGroup()
     for credential in credentials where credential.kind == .visitor {
       guard let session = credential.session else { continue }
-      cast.sessions.append(session)
+      group.sessions.append(session)
       for _ in 0..<2 {
-        cast.add(.visitor, credential.token, [cast.sessions.count - 1])
+        group.add(.visitor, credential.token, [group.sessions.count - 1])
       }
     }
     for credential in credentials where credential.kind == .operator_ {
-      cast.add(.operator_, credential.token, Array(cast.sessions.indices))
+      group.add(.operator_, credential.token, Array(group.sessions.indices))
     }
-    return cast
+    return group
   }
 
   private mutating func add(_ role: Client.Role, _ token: String, _ sessions: [Int]) {
     // Behaviours alternate; the sequence's length differs from the numbers of tabs and operators.
-    let habits: [Habit] = [.plain, .deflating, .wandering, .plain, .slow, .deflating, .wandering]
-    parts.append(
-      Part(
-        number: parts.count, role: role, token: token, sessions: sessions,
-        habit: habits[parts.count % habits.count]))
+    let behaviours: [Behaviour] = [
+      .plain, .deflating, .wandering, .plain, .slow, .deflating, .wandering,
+    ]
+    members.append(
+      Member(
+        number: members.count, role: role, token: token, sessions: sessions,
+        behaviour: behaviours[members.count % behaviours.count]))
   }
 }

@@ -6,32 +6,32 @@ import Testing
 
 @testable import chirrup_load
 
-/// Several processes that do one thing together.
-@Suite struct CrewTests {
-  /// The program beside the tests'.
+/// Several processes of one run.
+@Suite struct WorkerGroupTests {
+  /// The program beside the test bundle.
   static var executable: String {
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     return URL(filePath: own).deletingLastPathComponent().appending(path: "chirrup-load").path
   }
 
-  /// Nobody listens there.
-  static func work(settleSeconds: Int) throws -> CrewWork {
+  /// A port without a listener.
+  static func work(settleSeconds: Int) throws -> WorkerTask {
     let closed = try Sockets.listen(on: .loopback, port: 0).localPort()
     let target = try #require(Target("ws://127.0.0.1:\(closed)"))
     let stamp = Stamp(nonce: 1, wall: SystemClock.wallTime(), now: SystemClock.now())
-    var work = CrewWork(
+    var work = WorkerTask(
       plan: LoadPlan(
         target: target, stamp: stamp, bodyBytes: 64, ratePerSecond: 1, spacing: .poisson,
         seconds: 1, operatorShare: 0, settleSeconds: settleSeconds, drainSeconds: 1,
         backoffMaxMilliseconds: 1_000, seed: 1), course: .chat)
-    var cast = Cast()
-    cast.sessions = [Scene.session]
-    cast.parts = [Cast.Part(number: 0, role: .visitor, token: "no", sessions: [0])]
-    work.casts = [cast]
+    var group = ClientGroup()
+    group.sessions = [Scene.session]
+    group.members = [ClientGroup.Member(number: 0, role: .visitor, token: "no", sessions: [0])]
+    work.groups = [group]
     return work
   }
 
-  // MARK: the channel
+  // MARK: The channel
 
   static func channels() throws -> (Channel, Channel) {
     var pair: SocketPair? = try Sockets.pair()
@@ -40,37 +40,37 @@ import Testing
   }
 
   @Test func aChannelCarriesMessagesWholeAndInOrder() throws {
-    let (near, far) = try CrewTests.channels()
+    let (near, far) = try WorkerGroupTests.channels()
     let texts = ["", "a", String(repeating: "é", count: 20_000)]
-    for text in texts { try near.send(CrewNews.failed(text)) }
+    for text in texts { try near.send(WorkerReport.failed(text)) }
     for text in texts {
-      guard case .failed(text)? = try far.receive(CrewNews.self, milliseconds: 1_000) else {
+      guard case .failed(text)? = try far.receive(WorkerReport.self, milliseconds: 1_000) else {
         Issue.record("another message")
         return
       }
     }
-    #expect(try far.receive(CrewNews.self, milliseconds: 0) == nil)
+    #expect(try far.receive(WorkerReport.self, milliseconds: 0) == nil)
   }
 
-  @Test func aChannelSaysThatTheOtherEndHasGone() throws {
-    let near = try CrewTests.halfClosed()
-    // What was said before is heard.
-    #expect(try near.receive(CrewNews.self, milliseconds: 0) != nil)
+  @Test func aChannelReportsTheEndOfTheOtherProcess() throws {
+    let near = try WorkerGroupTests.halfClosed()
+    // Messages sent before are still received.
+    #expect(try near.receive(WorkerReport.self, milliseconds: 0) != nil)
     #expect(throws: ChannelFailure.self) {
-      _ = try near.receive(CrewNews.self, milliseconds: 0)
+      _ = try near.receive(WorkerReport.self, milliseconds: 0)
     }
   }
 
-  /// The other end has said something and gone.
+  /// The other end has sent a message and closed.
   static func halfClosed() throws -> Channel {
     let (near, far) = try channels()
-    try far.send(CrewNews.failed("last words"))
+    try far.send(WorkerReport.failed("last words"))
     return near
   }
 
-  // MARK: one result of many
+  // MARK: Merged results
 
-  /// A percentile of all is not the mean of the parts' percentiles.
+  /// The percentile of all is not the mean of the parts' percentiles.
   @Test func histogramsAreMergedAndNotAveraged() throws {
     var all = Latencies()
     var parts = [LoopResult(), LoopResult()]
@@ -79,7 +79,7 @@ import Testing
       let now = Instant(nanoseconds: Int64(number < 990 ? number : 1_000_000) * 1_000)
       all.ack(from: due, to: now)
       all.delivery(from: due, to: now)
-      // The slow ones are all in one part.
+      // All slow messages are in one part.
       let part = number < 500 ? 0 : 1
       parts[part].latencies.ack(from: due, to: now)
       parts[part].latencies.delivery(from: due, to: now)
@@ -130,10 +130,10 @@ import Testing
     #expect(merged.phases[1].recovery.totalCount == 1)
   }
 
-  // MARK: steps
+  // MARK: Steps
 
-  @Test func aStepIsReachedWhenAllLoopsHaveComeAndTakenWhenTheParentSaysSo() {
-    let shared = Shared(loops: 2)
+  @Test func aStepIsReachedByAllLoopsAndTakenOnTheParentsOrder() {
+    let shared = RunState(loops: 2)
     shared.arrive()
     #expect(shared.stepsReached == 0)
     shared.arrive()
@@ -145,16 +145,16 @@ import Testing
   }
 
   @Test func asManyProcessesAsTheDescriptorsNeed() {
-    #expect(Crew.processes(connections: 100, asked: 0, limit: 19_000) == 1)
-    #expect(Crew.processes(connections: 19_000, asked: 0, limit: 19_000) == 1)
-    #expect(Crew.processes(connections: 19_001, asked: 0, limit: 19_000) == 2)
-    #expect(Crew.processes(connections: 60_000, asked: 2, limit: 19_000) == 4)
-    #expect(Crew.processes(connections: 100, asked: 3, limit: 19_000) == 3)
+    #expect(WorkerGroup.processes(connections: 100, asked: 0, limit: 19_000) == 1)
+    #expect(WorkerGroup.processes(connections: 19_000, asked: 0, limit: 19_000) == 1)
+    #expect(WorkerGroup.processes(connections: 19_001, asked: 0, limit: 19_000) == 2)
+    #expect(WorkerGroup.processes(connections: 60_000, asked: 2, limit: 19_000) == 4)
+    #expect(WorkerGroup.processes(connections: 100, asked: 3, limit: 19_000) == 3)
   }
 
-  // MARK: processes
+  // MARK: Processes
 
-  @Test func aWaitEndsWithTheProcessWithItsTimeOrWithOtherNews() throws {
+  @Test func aWaitEndsWithTheProcessItsTimeOrAnotherEvent() throws {
     var child = try ChildProcess.spawn(Command("sleep", ["600"]))
     let descriptor = try ProcessDescriptor(child.processIdentifier)
     #expect(try child.wait(milliseconds: 20) == nil)
@@ -171,46 +171,54 @@ import Testing
     #expect(throws: Errno.self) { _ = try ProcessDescriptor(gone) }
   }
 
-  /// Two who cannot connect: each says so, and both end.
+  /// Two workers that cannot connect: each reports it, and both end.
   @Test func oneResultOfTwoProcesses() throws {
-    let works = [try CrewTests.work(settleSeconds: 1), try CrewTests.work(settleSeconds: 1)]
-    let crew = try Crew(works, progressSeconds: 60, executable: CrewTests.executable) {
+    let works = [
+      try WorkerGroupTests.work(settleSeconds: 1), try WorkerGroupTests.work(settleSeconds: 1),
+    ]
+    let workers = try WorkerGroup(
+      works, progressSeconds: 60, executable: WorkerGroupTests.executable
+    ) {
       Recorder(intervals: $0.intervals, gateway: { nil }, target: nil)
     }
-    #expect(try !crew.await(step: 0, seconds: 30))
-    let result = try crew.results()
+    #expect(try !workers.await(step: 0, seconds: 30))
+    let result = try workers.results()
     #expect(!result.problems.isEmpty)
     #expect((result.counters.closes["ECONNREFUSED"] ?? 0) > 0)
-    for process in crew.processes { #expect(kill(process, 0) != 0) }
+    for process in workers.processes { #expect(kill(process, 0) != 0) }
   }
 
-  @Test func whoeverIsKilledEndsTheRunForAll() throws {
-    let works = [try CrewTests.work(settleSeconds: 60), try CrewTests.work(settleSeconds: 60)]
+  @Test func aKilledWorkerEndsTheRun() throws {
+    let works = [
+      try WorkerGroupTests.work(settleSeconds: 60), try WorkerGroupTests.work(settleSeconds: 60),
+    ]
     var processes: [Int32] = []
     do {
-      let crew = try Crew(works, progressSeconds: 60, executable: CrewTests.executable) {
+      let workers = try WorkerGroup(
+        works, progressSeconds: 60, executable: WorkerGroupTests.executable
+      ) {
         Recorder(intervals: $0.intervals, gateway: { nil }, target: nil)
       }
-      processes = crew.processes
+      processes = workers.processes
       kill(processes[1], SIGKILL)
-      let failure = #expect(throws: CrewFailure.self) { try crew.await(step: 0, seconds: 30) }
+      let failure = #expect(throws: WorkerFailure.self) { try workers.await(step: 0, seconds: 30) }
       #expect(failure?.description.contains("process 1") == true)
     }
     for process in processes { #expect(kill(process, 0) != 0) }
   }
 
-  /// What happens when the parent is killed: the channel ends, and the member with it.
-  @Test(.timeLimit(.minutes(1))) func nobodyOutlivesTheParent() throws {
-    var command = Command(CrewTests.executable, [Member.name])
+  /// When the parent is killed, the channel closes, and the worker ends.
+  @Test(.timeLimit(.minutes(1))) func noWorkerOutlivesTheParent() throws {
+    var command = Command(WorkerGroupTests.executable, [Worker.name])
     command.input = .socket
     command.output = .discard
     var child = try ChildProcess.spawn(command)
     do {
       guard let socket = child.takeSocket() else { throw ChannelFailure.closed }
       let channel = try Channel(socket)
-      try channel.send(CrewOrder.work(CrewTests.work(settleSeconds: 3_600)))
-      // It is at work.
-      while try channel.receive(CrewNews.self, milliseconds: 1_000) == nil {}
+      try channel.send(WorkerOrder.work(WorkerGroupTests.work(settleSeconds: 3_600)))
+      // The worker is running.
+      while try channel.receive(WorkerReport.self, milliseconds: 1_000) == nil {}
     }
     #expect(try child.wait() == .exited(3))
   }

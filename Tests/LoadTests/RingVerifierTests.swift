@@ -32,7 +32,7 @@ import Wire
     }
   }
 
-  @Test("whatever is owed lies in one piece")
+  @Test("any number of owed bytes is contiguous")
   func ranges() {
     let ring = FrameRing(payloadByteCount: 20, atOnce: 16, isBare: false)
     let wrap = ring.count * ring.frameByteCount
@@ -43,9 +43,10 @@ import Wire
   }
 }
 
-@Suite struct RingBookTests {
-  static func book(verifiesAll: Bool = true, isBare: Bool = false, sent: Int = 100) -> RingBook {
-    var book = RingBook(
+@Suite struct RingVerifierTests {
+  static func book(verifiesAll: Bool = true, isBare: Bool = false, sent: Int = 100) -> RingVerifier
+  {
+    var book = RingVerifier(
       ring: FrameRing(payloadByteCount: 20, atOnce: 16, isBare: isBare), connections: 2,
       verifiesAll: verifiesAll)
     book.peers[1].sent = sent
@@ -53,7 +54,7 @@ import Wire
   }
 
   /// The server's replies to messages `numbers`.
-  static func replies(_ book: RingBook, _ numbers: [Int]) -> [UInt8] {
+  static func replies(_ book: RingVerifier, _ numbers: [Int]) -> [UInt8] {
     numbers.flatMap { number -> [UInt8] in
       let start = number % book.ring.count * 20
       let text = Array(book.ring.payloads[start..<start + 20])
@@ -61,7 +62,7 @@ import Wire
     }
   }
 
-  static func take(_ book: inout RingBook, _ bytes: [UInt8], by size: Int = .max) -> Int {
+  static func take(_ book: inout RingVerifier, _ bytes: [UInt8], by size: Int = .max) -> Int {
     var count = 0
     for start in stride(from: 0, to: bytes.count, by: min(size, bytes.count)) {
       let piece = Array(bytes[start..<min(start + min(size, bytes.count), bytes.count)])
@@ -70,7 +71,7 @@ import Wire
     return count
   }
 
-  @Test("replies are counted and compared however they are cut", arguments: [true, false])
+  @Test("replies are counted and compared at any split", arguments: [true, false])
   func counting(isBare: Bool) {
     for size in 1...70 {
       var book = Self.book(isBare: isBare)
@@ -99,7 +100,7 @@ import Wire
     }
   }
 
-  @Test("without --verify some payloads are compared all the same")
+  @Test("without --verify a sample of payloads is compared")
   func sampling() {
     var book = Self.book(verifiesAll: false, sent: 6_400)
     let bytes = Self.replies(book, [0])
@@ -121,7 +122,7 @@ import Wire
     #expect(broken.problems == ["connection 1: broken frame: frame masked"])
   }
 
-  @Test("a ping in pieces is handed over whole")
+  @Test("a ping in pieces is passed on complete")
   func ping() {
     var book = Self.book()
     let bytes = FrameWalkerTests.frame(.ping, [1, 2, 3]) + Self.replies(book, [0])
@@ -134,7 +135,7 @@ import Wire
 }
 
 @Suite struct DeparturesTests {
-  @Test("each message has the latency since it left, those that left together at once")
+  @Test("latencies count from the departure, and simultaneous ones are recorded together")
   func latencies() {
     var departures = Departures(connections: 3, each: 4)
     var latency = latencyHistogram()
@@ -150,7 +151,7 @@ import Wire
 }
 
 @Suite struct SourceAddressesTests {
-  @Test("a process has addresses of its own, and the next for every 10,000 connections")
+  @Test("a process has its own addresses, and another one for every 10,000 connections")
   func loopback() throws {
     let target = try #require(Target("ws://127.0.0.1:1/echo"))
     let one = SourceAddresses(to: target, process: 77)

@@ -6,7 +6,7 @@ import Kernel
 import Postgres
 import Primitives
 
-enum PlaceFailure: Error, CustomStringConvertible {
+enum LocalGatewayFailure: Error, CustomStringConvertible {
   case noGateway(String)
 
   var description: String {
@@ -39,7 +39,7 @@ struct PerMessage: Encodable {
   var generator = 0.0
 }
 
-final class Place {
+final class LocalGateway {
   let database: String
   let loops: Int
   private let target: Target
@@ -51,9 +51,9 @@ final class Place {
     self.target = target
     database = try PrivateCluster.attach(dataDirectory: dataDirectory)
     sql = try BlockingConnection(database)
-    guard let gateway = Place.process(in: dataDirectory + "/gateway.lock"),
-      let postmaster = Place.process(in: dataDirectory + "/postgres/data/postmaster.pid")
-    else { throw PlaceFailure.noGateway(dataDirectory) }
+    guard let gateway = LocalGateway.process(in: dataDirectory + "/gateway.lock"),
+      let postmaster = LocalGateway.process(in: dataDirectory + "/postgres/data/postmaster.pid")
+    else { throw LocalGatewayFailure.noGateway(dataDirectory) }
     self.gateway = gateway
     self.postmaster = postmaster
     loops = try GatewayMetrics.read(target).loops
@@ -71,7 +71,7 @@ final class Place {
     var use = ProcessorUse()
     use.gateway = ProcessSample(process: gateway)?.seconds ?? 0
     use.generator = ProcessSample(process: Int(getpid()))?.seconds ?? 0
-    use.postgres = Place.family(of: postmaster)
+    use.postgres = LocalGateway.family(of: postmaster)
     return use
   }
 

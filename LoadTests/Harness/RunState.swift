@@ -2,7 +2,7 @@
 import Primitives
 import Synchronization
 
-final class Shared: Sendable {
+final class RunState: Sendable {
   struct Snapshot: Sendable, Codable {
     var phase = Phase.connecting
     var clients = 0

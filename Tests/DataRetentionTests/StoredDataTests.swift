@@ -6,10 +6,10 @@ import Primitives
 import Testing
 
 /// Retention, erasure, export and the epoch.
-@Suite struct KeepingTests {
+@Suite struct StoredDataTests {
   private let database: EmptyDatabase
   private let connection: BlockingConnection
-  private let archive: StoredData
+  private let storedData: StoredData
   private static let shop = Identifier(high: 0x1000_0000_0000_4000, low: 0x8000_0000_0000_000A)
   private static let vera = Identifier(high: 0x2000_0000_0000_4000, low: 0x8000_0000_0000_000A)
 
@@ -17,7 +17,7 @@ import Testing
     database = try EmptyDatabase()
     connection = try BlockingConnection(database.url)
     try Migrator(connection).up()
-    archive = StoredData(connection)
+    storedData = StoredData(connection)
     // Twelve closed sessions of 1,000 messages in the shop, the first of Vera; one that is open.
     try connection.execute(
       script: """
@@ -57,13 +57,13 @@ import Testing
     #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
   }
 
-  @Test func `retention says what is old, then removes whole sessions in batches`() throws {
-    let old = try archive.expired(days: 365, workspace: nil)
+  @Test func `retention counts expired sessions, then removes them whole, in batches`() throws {
+    let old = try storedData.expired(days: 365, workspace: nil)
     #expect(old.map(\.workspaceName) == ["other", "shop"])
     #expect(old.map(\.sessions) == [12, 12])
-    #expect(try archive.expired(days: 36_500, workspace: nil) == [])
+    #expect(try storedData.expired(days: 36_500, workspace: nil) == [])
     var progress: [MoveProgress] = []
-    let gone = try archive.removeExpired(days: 365, workspace: KeepingTests.shop) {
+    let gone = try storedData.removeExpired(days: 365, workspace: StoredDataTests.shop) {
       progress.append($0)
     }
     #expect(gone.map(\.messages) == [12_000])
@@ -72,42 +72,44 @@ import Testing
     #expect(
       try connection.texts("SELECT details::text FROM audit_log WHERE action = 'sessions.expired'")
         == ["{\"days\": 365, \"messages\": 12000, \"sessions\": 12, \"visitors\": 1}"])
-    #expect(try archive.expired(days: 365, workspace: KeepingTests.shop) == [])
+    #expect(try storedData.expired(days: 365, workspace: StoredDataTests.shop) == [])
     try verify()
   }
 
-  @Test func `a session with more messages than a batch goes alone`() throws {
+  @Test func `a session with more messages than a batch is removed alone`() throws {
     try connection.execute(
       script: "UPDATE chat_sessions SET last_seq = 9000000 WHERE title = 'session 3'")
-    _ = try archive.removeExpired(days: 365, workspace: nil)
+    _ = try storedData.removeExpired(days: 365, workspace: nil)
     #expect(try connection.number("SELECT count(*) FROM chat_sessions") == 2)
   }
 
-  @Test func `erasure leaves no word of a visitor, and every number in its place`() throws {
-    let json = try #require(try archive.export(KeepingTests.vera, workspace: KeepingTests.shop))
+  @Test func `erasure removes all of a visitor's text, and keeps every number`() throws {
+    let json = try #require(
+      try storedData.export(StoredDataTests.vera, workspace: StoredDataTests.shop))
     #expect(json.contains("vera@example.com"))
     #expect(json.contains("my address is 999") && json.contains("Vera was here"))
     #expect(!json.contains("\"kind\": \"note\""))
-    #expect(try archive.export(KeepingTests.vera, workspace: KeepingTests.vera) == nil)
+    #expect(try storedData.export(StoredDataTests.vera, workspace: StoredDataTests.vera) == nil)
 
-    let plan = try archive.erasure(of: KeepingTests.vera, workspace: KeepingTests.shop)
+    let plan = try storedData.erasure(of: StoredDataTests.vera, workspace: StoredDataTests.shop)
     #expect(plan == StoredData.Erasure(sessions: 1, messages: 1_000))
     let before = try connection.texts("SELECT epoch FROM chat_sessions WHERE user_id IS NOT NULL")
-    #expect(try archive.erase(KeepingTests.vera, workspace: KeepingTests.shop) == plan)
+    #expect(try storedData.erase(StoredDataTests.vera, workspace: StoredDataTests.shop) == plan)
     #expect(try connection.number("SELECT count(*) FROM chats WHERE content = '[erased]'") == 1_000)
     let dump = try database.dump().rows.joined(separator: "\n")
     #expect(!dump.contains("Vera") && !dump.contains("vera@"))
     #expect(!dump.contains(try sha("text\n\nmy address is 1")))
-    // The audit lines of its beginning and its end are what is left of the id, and for a day the
-    // two revocations that keep its tokens out.
-    #expect(dump.ranges(of: "\(KeepingTests.vera)").count == 4)
+    // Of the id only the audit lines of start and end remain, and for a day the two revocations
+    // that invalidate its tokens.
+    #expect(dump.ranges(of: "\(StoredDataTests.vera)").count == 4)
     #expect(
       try connection.texts("SELECT details::text FROM audit_log WHERE action = 'visitor.erased'")
         == ["{\"messages\": 1000, \"sessions\": 1}"])
     #expect(
       try connection.texts(
         "SELECT epoch FROM chat_sessions WHERE last_message_preview = '[erased]'") != before)
-    #expect(try archive.erasure(of: KeepingTests.vera, workspace: KeepingTests.shop) == nil)
+    #expect(
+      try storedData.erasure(of: StoredDataTests.vera, workspace: StoredDataTests.shop) == nil)
     #expect(try connection.number("SELECT generation FROM database_epoch") == 1)
     try verify()
   }
@@ -117,17 +119,17 @@ import Testing
       "SELECT encode(sha256(convert_to($1, 'UTF8')), 'hex')", [.text(text)])[0]
   }
 
-  @Test func `a restored database is recognised, once`() throws {
-    #expect(try archive.epoch().epoch == "")
+  @Test func `a restored database is recognised once`() throws {
+    #expect(try storedData.epoch().epoch == "")
     #expect(try !StoredData.renewIfRestored(connection))
     let copy = try BlockingConnection(database.restored().url)
     #expect(try StoredData.renewIfRestored(copy))
     #expect(try !StoredData.renewIfRestored(copy))
     let epoch = try StoredData(copy).epoch().epoch
     #expect(epoch.count == 9 && epoch.hasPrefix("-"))
-    // A copy of the data folder looks the same as before: somebody has to say so.
-    try archive.renewEpoch()
-    #expect(try archive.epoch().epoch != "")
+    // A copy of the data folder is not recognised: the administrator must renew the epoch.
+    try storedData.renewEpoch()
+    #expect(try storedData.epoch().epoch != "")
     #expect(try Migrator(copy).verify().filter { !$0.passed } == [])
   }
 }

@@ -3,18 +3,18 @@ import Histogram
 import Primitives
 
 /// A worker's task: its clients, and the kind of run.
-struct CrewWork: Sendable, Codable {
+struct WorkerTask: Sendable, Codable {
   var plan: LoadPlan
   /// One for each thread.
-  var casts: [Cast] = []
-  var course: Course
+  var groups: [ClientGroup] = []
+  var course: RunKind
   /// The database in which the worker verifies its sessions.
   var databaseURL: String?
   /// A falsification in one loop, to test the verifier.
   var tamper: Tamper?
 }
 
-enum Course: Sendable, Codable {
+enum RunKind: Sendable, Codable {
   case chat
   case storm(StormCourse)
   case slow(SlowCourse)
@@ -22,8 +22,8 @@ enum Course: Sendable, Codable {
   case idle(IdleCourse)
 }
 
-enum CrewOrder: Sendable, Codable {
-  case work(CrewWork)
+enum WorkerOrder: Sendable, Codable {
+  case work(WorkerTask)
   /// The moment of the next step on the monotonic clock, which all processes share.
   case take(nanoseconds: Int64)
   /// Ends the load; messages in flight are still awaited.
@@ -32,10 +32,10 @@ enum CrewOrder: Sendable, Codable {
   case leave
 }
 
-enum CrewNews: Sendable, Codable {
+enum WorkerReport: Sendable, Codable {
   /// The number of steps that its loops have reached, its counters, and the latencies since the
   /// last message.
-  case progress(steps: Int, Shared.Snapshot, [String: Histogram<UInt64>])
+  case progress(steps: Int, RunState.Snapshot, [String: Histogram<UInt64>])
   case result(LoopResult)
   case failed(String)
 }

@@ -3,7 +3,7 @@ import Foundation
 import Kernel
 import Primitives
 
-final class StormStage {
+final class StormServers {
   /// The URL of the private PostgreSQL.
   private(set) var databaseURL: String?
   private let options: Storm
@@ -19,10 +19,10 @@ final class StormStage {
     case .cut:
       let target = try options.gateway.target()
       guard target.address == .loopback else {
-        throw CrewFailure(description: "--how cut needs a gateway at 127.0.0.1")
+        throw WorkerFailure(description: "--how cut needs a gateway at 127.0.0.1")
       }
       proxy = try FaultProxy(
-        "storm proxy", doors: [.init(place: .tcp(0))], target: .tcp(target.port), seed: 1)
+        "storm proxy", listeners: [.init(endpoint: .tcp(0))], target: .tcp(target.port), seed: 1)
     case .kill: try startOwn()
     }
   }
@@ -34,7 +34,7 @@ final class StormStage {
     let database = try TortureDatabase(directory: folder)
     let port = try Sockets.listen(on: .loopback, port: 0).localPort()
     let gateway = TortureGateway(
-      binary: options.who.chirrup ?? "chirrup", port: port, log: folder + "/gateway.log")
+      binary: options.credentials.chirrup ?? "chirrup", port: port, log: folder + "/gateway.log")
     own = (database, gateway, folder)
     databaseURL = database.url
     try gateway.start(databaseURL: database.url)
@@ -54,7 +54,7 @@ final class StormStage {
 
   private func address(_ port: UInt16) throws -> Target {
     guard let target = Target("ws://127.0.0.1:\(port)") else {
-      throw CrewFailure(description: "no port")
+      throw WorkerFailure(description: "no port")
     }
     return target
   }
@@ -62,7 +62,7 @@ final class StormStage {
   func cutOff(_ how: Storm.How) throws {
     switch how {
     case .reset: break
-    case .cut: proxy?.desk.order(ProxyOrder(fault: .cut, share: 1))
+    case .cut: proxy?.control.order(ProxyOrder(fault: .cut, share: 1))
     case .kill:
       try own?.gateway.kill()
       try own?.gateway.start(databaseURL: databaseURL ?? "")
@@ -70,10 +70,10 @@ final class StormStage {
   }
 
   private var process: Int? {
-    own?.gateway.process.map { Int($0) } ?? options.gateway.process(options.who)
+    own?.gateway.process.map { Int($0) } ?? options.gateway.process(options.credentials)
   }
 
-  func recorder(_ shared: Shared, _ target: Target) -> Recorder {
+  func recorder(_ shared: RunState, _ target: Target) -> Recorder {
     Recorder(intervals: shared.intervals, gateway: { [self] in process }, target: target)
   }
 

@@ -7,7 +7,7 @@ import Kernel
 import Primitives
 import Wire
 
-struct Door {
+struct SwarmEndpoint {
   let target: Target
   /// Plain bytes, without handshake and frames.
   let isBare: Bool

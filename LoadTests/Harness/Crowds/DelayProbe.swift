@@ -9,17 +9,17 @@ import OpenSSL
 import Primitives
 import Synchronization
 
-final class Sentry {
-  private let state: SentryState
+final class DelayProbe {
+  private let state: DelayProbeState
   private let thread: ThreadBox
 
   init(target: Target, tokens: [String]) throws(Errno) {
-    let state = SentryState()
+    let state = DelayProbeState()
     self.state = state
     thread = ThreadBox(
-      try Thread.spawn(name: "sentry") {
+      try Thread.spawn(name: "probe") {
         do throws(Errno) {
-          try SentryLoop(target, tokens, state).run()
+          try DelayProbeLoop(target, tokens, state).run()
         } catch {
           state.fail("\(error)")
         }
@@ -37,7 +37,7 @@ final class Sentry {
   }
 }
 
-private final class SentryState: Sendable {
+private final class DelayProbeState: Sendable {
   let stops = Atomic(false)
   private let delays = Mutex(Latencies.empty)
   private let failure = Mutex<String?>(nil)
@@ -57,10 +57,10 @@ private final class SentryState: Sendable {
   var problem: String? { failure.withLock { $0 } }
 }
 
-private final class SentryLoop {
+private final class DelayProbeLoop {
   private let target: Target
   private let tokens: [String]
-  private let state: SentryState
+  private let state: DelayProbeState
   private let epoll: Epoll
   private let workspace = TLSWorkspace()
   private var events = Events(capacity: 16)
@@ -74,7 +74,7 @@ private final class SentryLoop {
   private static let pingMilliseconds: Int64 = 5
   private static let retryMilliseconds: Int64 = 50
 
-  init(_ target: Target, _ tokens: [String], _ state: SentryState) throws(Errno) {
+  init(_ target: Target, _ tokens: [String], _ state: DelayProbeState) throws(Errno) {
     self.target = target
     self.tokens = tokens
     self.state = state
@@ -93,7 +93,7 @@ private final class SentryLoop {
       }
       while due <= now {
         try ping(due)
-        due = due.advanced(byMilliseconds: SentryLoop.pingMilliseconds)
+        due = due.advanced(byMilliseconds: DelayProbeLoop.pingMilliseconds)
       }
       try epoll.wait(
         into: &events, timeoutNanoseconds: max(0, due.nanoseconds - SystemClock.now().nanoseconds))
@@ -102,7 +102,7 @@ private final class SentryLoop {
   }
 
   private func connect(_ number: Int) {
-    retryAt[number] = SystemClock.now().advanced(byMilliseconds: SentryLoop.retryMilliseconds)
+    retryAt[number] = SystemClock.now().advanced(byMilliseconds: DelayProbeLoop.retryMilliseconds)
     isOnline[number] = false
     guard
       let connection = try? Connection(
@@ -129,9 +129,9 @@ private final class SentryLoop {
     if outcome == .going, event.isReadable || event.isHungUp {
       outcome = connection.readable(&buffer) { text in
         var cursor = JSONCursor()
-        while cursor.skipBlanks(text), let heard = try? ServerEvent(text, &cursor) {
-          if heard.kind == .welcome { isOnline[number] = true }
-          if heard.kind == .ping { commands.pong() }
+        while cursor.skipBlanks(text), let event = try? ServerEvent(text, &cursor) {
+          if event.kind == .welcome { isOnline[number] = true }
+          if event.kind == .ping { commands.pong() }
         }
         return true
       }

@@ -13,18 +13,18 @@ struct Credential: Equatable, Sendable, Codable {
 }
 
 /// The clients of one loop.
-struct Cast: Sendable, Codable {
-  struct Part: Sendable, Codable {
+struct ClientGroup: Sendable, Codable {
+  struct Member: Sendable, Codable {
     var number: Int
     var role: Client.Role
     var token: String
     /// Indices in `sessions`.
     var sessions: [Int]
-    var habit = Habit.plain
+    var behaviour = Behaviour.plain
   }
 
   /// A client's behaviour besides sending.
-  enum Habit: String, Codable {
+  enum Behaviour: String, Codable {
     case plain
     /// Offers permessage-deflate.
     case deflating
@@ -37,14 +37,14 @@ struct Cast: Sendable, Codable {
   }
 
   var sessions: [Identifier] = []
-  var parts: [Part] = []
+  var members: [Member] = []
 
   /// Deals the sessions to the operators in turn. Each session gets `operatorsPerSession` operators
   /// of its loop on average, and an operator opens as many connections as its subscriptions need.
   static func split(
     _ credentials: [Credential], loops: Int, operatorsPerSession: Double = 1, subscriptionsMax: Int
-  ) -> [Cast] {
-    var casts = Array(repeating: Cast(), count: loops)
+  ) -> [ClientGroup] {
+    var groups = Array(repeating: ClientGroup(), count: loops)
     let operators = credentials.filter { $0.kind == .operator_ }
     var places: [Identifier: (loop: Int, index: Int)] = [:]
     var shares = Array(repeating: [Int](), count: operators.count)
@@ -56,27 +56,27 @@ struct Cast: Sendable, Codable {
         place = known
       } else {
         let turn = operators.isEmpty ? places.count : places.count % operators.count
-        place = (turn % loops, casts[turn % loops].sessions.count)
-        casts[place.loop].sessions.append(session)
+        place = (turn % loops, groups[turn % loops].sessions.count)
+        groups[place.loop].sessions.append(session)
         for follower in followers(of: places.count, turn, operatorsPerSession, loops, operators) {
           shares[follower].append(place.index)
         }
         places[session] = place
       }
-      casts[place.loop].parts.append(
-        Part(number: number, role: .visitor, token: credential.token, sessions: [place.index]))
+      groups[place.loop].members.append(
+        Member(number: number, role: .visitor, token: credential.token, sessions: [place.index]))
       number += 1
     }
     for (turn, share) in shares.enumerated() {
       for start in stride(from: 0, to: share.count, by: subscriptionsMax) {
         let sessions = Array(share[start..<min(start + subscriptionsMax, share.count)])
-        casts[turn % loops].parts.append(
-          Part(
+        groups[turn % loops].members.append(
+          Member(
             number: number, role: .operator_, token: operators[turn].token, sessions: sessions))
         number += 1
       }
     }
-    return casts
+    return groups
   }
 
   /// The operators of a session: the next in turn, and the following ones of the same loop.

@@ -1,0 +1,277 @@
+/// The administration commands as an administrator runs them: the binary on a database, with its
+/// output, its refusals and its exit status.
+import Fixtures
+import Foundation
+import Kernel
+import Postgres
+import Testing
+
+/// Serialized: the commands use one database, one after another.
+@Suite(.serialized) struct CommandTests {
+  /// The binary beside the test bundle.
+  private static let binary: String = {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return (own as NSString).deletingLastPathComponent + "/chirrup"
+  }()
+
+  private struct Run {
+    /// -1 for a signal.
+    var status: Int32
+    /// Standard output, and standard error after it.
+    var text: String
+
+    /// The members of each line, which must be a JSON object.
+    func objects() throws -> [[String: any Sendable]] {
+      try text.split(separator: "\n").map { line in
+        let value = try JSONSerialization.jsonObject(with: Data(line.utf8))
+        let object = try #require(value as? [String: Any], "\(line)")
+        return object.compactMapValues { value in
+          switch value {
+          case let text as String: text
+          case let number as Int: number
+          case let list as [String]: list
+          default: nil
+          }
+        }
+      }
+    }
+  }
+
+  private static func run(_ arguments: [String], on url: String) throws -> Run {
+    var command = Command(binary, arguments + ["--database-url", url])
+    command.output = .capture
+    command.errors = .capture
+    let finished = try ChildProcess.run(command)
+    guard case .exited(let status) = finished.status else {
+      return Run(status: -1, text: finished.text)
+    }
+    return Run(status: status, text: finished.text)
+  }
+
+  /// A database with this version's schema, the workspace "shop" and its first operator.
+  private let url: String
+
+  private static let prepared: Result<String, any Error> = Result {
+    let url = try EmptyDatabase().url
+    #expect(try run(["migrate", "up"], on: url).status == 0)
+    #expect(
+      try run(["workspace", "create", "shop", "--public-key", "pk_shop_1"], on: url).status == 0)
+    #expect(
+      try run(
+        [
+          "operator", "create", "--workspace", "shop", "--email", "ada@example.com", "--name",
+          "Ada",
+          "--password", "correct horse",
+        ], on: url
+      ).status == 0)
+    return url
+  }
+
+  init() throws { url = try CommandTests.prepared.get() }
+
+  private func run(_ arguments: String...) throws -> Run {
+    try CommandTests.run(arguments, on: url)
+  }
+
+  // MARK: migrate
+
+  @Test("pending migrations: plan and status exit with 2, other commands refuse to run")
+  func pendingMigrations() throws {
+    let empty = try EmptyDatabase().url
+    func run(_ arguments: String...) throws -> Run { try CommandTests.run(arguments, on: empty) }
+    let plan = try run("migrate", "plan", "--json")
+    #expect(plan.status == 2)
+    #expect(try plan.objects().first?["revision"] is String)
+    #expect(try run("migrate", "status").status == 2)
+    for arguments in [
+      ["workspace", "create", "x"], ["retention", "--days", "1"], ["quarantine", "list"], ["epoch"],
+      ["token", "visitor", "--workspace", "x"], ["analytics", "recompute"], ["demo-data"],
+      ["operator", "disable", "--email", "a@b"],
+    ] {
+      let refused = try CommandTests.run(arguments, on: empty)
+      #expect(refused.status == 1, "\(arguments)")
+      #expect(refused.text.contains("migrations are pending"), "\(arguments): \(refused.text)")
+    }
+  }
+
+  @Test("a migrated database has nothing to do, passes its checks, and is reverted only with --yes")
+  func migrated() throws {
+    let up = try run("migrate", "up", "--json")
+    #expect(up.status == 0)
+    #expect(try up.objects().last?["applied"] as? [String] == [])
+    #expect(try run("migrate", "plan").status == 0)
+    #expect(try run("migrate", "verify").status == 0)
+    #expect(try run("migrate", "repair", "--dry-run").text.contains("No problems found."))
+    let down = try run("migrate", "down", "--to", "none")
+    #expect(down.status == 1 && down.text.contains("run it again with --yes"))
+    #expect(try run("migrate", "status").status == 0)
+  }
+
+  @Test("without an answer of PostgreSQL the exit status is 4, with --json in an object")
+  func unavailable() throws {
+    let nowhere = "postgresql:///chirrup?host=/nonexistent"
+    for arguments in [["migrate", "status"], ["epoch"], ["quarantine", "list"]] {
+      #expect(try CommandTests.run(arguments, on: nowhere).status == 4, "\(arguments)")
+    }
+    let object = try CommandTests.run(["epoch", "--json"], on: nowhere).objects().first
+    #expect(object?["exit_code"] as? Int == 4 && object?["error"] is String)
+  }
+
+  // MARK: workspace and operator
+
+  @Test("a workspace's name and key are unique; its origins are replaced or removed as a list")
+  func workspaces() throws {
+    #expect(try run("workspace", "create", "shop").text.contains("already exists"))
+    let taken = try run("workspace", "create", "other", "--public-key", "pk_shop_1")
+    #expect(taken.status == 1 && taken.text.contains("another workspace has the public key"))
+    let set = try run("workspace", "origins", "shop", "--allow", "HTTPS://Example.com:443")
+    #expect(set.text == #"{"workspace":"shop","allowed_origins":["https://example.com"]}"# + "\n")
+    #expect(try run("workspace", "origins", "shop").text == set.text)
+    let removed = try run("workspace", "origins", "shop", "--any")
+    #expect(removed.text == #"{"workspace":"shop","allowed_origins":null}"# + "\n")
+    let unknown = try run("workspace", "origins", "nowhere")
+    #expect(unknown.status == 1 && unknown.text.contains("chirrup workspace create nowhere"))
+  }
+
+  @Test(
+    "the first operator of a workspace is its owner, later ones are agents unless told otherwise")
+  func operators() throws {
+    let bob = try run(
+      "operator", "create", "--workspace", "shop", "--email", "bob@example.com", "--name", "Bob",
+      "--password", "battery staple")
+    #expect(try bob.objects().first?["role"] as? String == "agent")
+    #expect(try run("workspace", "create", "second").status == 0)
+    let again = try run(
+      "operator", "create", "--workspace", "second", "--email", "bob@example.com", "--name", "B")
+    #expect(again.text.contains("the password has not changed"), "\(again.text)")
+    #expect(again.text.contains(#""name":"Bob","role":"owner""#), "\(again.text)")
+  }
+
+  @Test("a short password is refused, and an unknown operator is named")
+  func operatorRefusals() throws {
+    let short = try run("operator", "password", "--email", "ada@example.com", "--password", "short")
+    #expect(short.status == 1 && short.text.contains("at least 10 characters"))
+    for command in ["disable", "enable"] {
+      let unknown = try run("operator", command, "--email", "eve@example.com")
+      #expect(unknown.status == 1 && unknown.text.contains("no operator eve@example.com"))
+    }
+  }
+
+  @Test("a disabled operator gets no token, an enabled one does")
+  func disabledOperator() throws {
+    let token = ["token", "operator", "--workspace", "shop", "--email", "ada@example.com"]
+    #expect(try CommandTests.run(token, on: url).status == 0)
+    #expect(try run("operator", "disable", "--email", "ada@example.com").status == 0)
+    let refused = try CommandTests.run(token, on: url)
+    #expect(refused.status == 1 && refused.text.contains("has no such operator"), "\(refused.text)")
+    #expect(try run("operator", "enable", "--email", "ada@example.com").status == 0)
+    #expect(try CommandTests.run(token, on: url).status == 0)
+  }
+
+  // MARK: Conversations
+
+  /// Fills "shop" once with eight conversations.
+  private static let filled: Result<Void, any Error> = Result {
+    let url = try prepared.get()
+    let filled = try run(
+      ["demo-data", "--workspace", "shop", "--conversations", "8", "--open", "2"], on: url)
+    #expect(filled.status == 0, "\(filled.text)")
+    #expect(filled.text.contains(#"{"workspace":"shop","conversations":8,"open":2}"#))
+  }
+
+  @Test("visitors' tokens come with a session and the requested number")
+  func visitorTokens() throws {
+    let tokens = try run("token", "visitor", "--workspace", "shop", "--count", "3").objects()
+    #expect(tokens.count == 3)
+    #expect(Set(tokens.compactMap { $0["session"] as? String }).count == 3)
+  }
+
+  @Test("generated conversations are counted again")
+  func analytics() throws {
+    try CommandTests.filled.get()
+    let counted = try run("analytics", "recompute", "--workspace", "shop", "--json").objects()
+    #expect(counted.first?["workspace"] as? String == "shop")
+    #expect(counted.first?["conversations"] as? Int ?? 0 >= 8)
+  }
+
+  @Test("retention deletes nothing without --yes, and only what is old enough with it")
+  func retention() throws {
+    try CommandTests.filled.get()
+    let connection = try BlockingConnection(url)
+    let before = try connection.number("SELECT count(*) FROM chat_sessions")
+    try connection.execute(
+      script: """
+        UPDATE chat_sessions SET created_at = '2020-01-01', last_message_at = '2020-01-01',
+          closed_at = '2020-01-01' WHERE id = (
+            SELECT id FROM chat_sessions WHERE status = 'closed' ORDER BY id LIMIT 1)
+        """)
+    let planned = try run("retention", "--days", "365")
+    #expect(planned.text.contains("would delete 1 sessions"), "\(planned.text)")
+    #expect(planned.text.contains("run it again with --yes"))
+    #expect(try connection.number("SELECT count(*) FROM chat_sessions") == before)
+    let done = try run("retention", "--days", "365", "--yes", "--json").objects()
+    #expect(done.last?["sessions"] as? Int == 1, "\(done)")
+    #expect(try connection.number("SELECT count(*) FROM chat_sessions") == before - 1)
+    #expect(try run("retention", "--days", "365").text.contains("No conversation is old enough."))
+  }
+
+  @Test("a visitor's data is exported, and erased only with --yes")
+  func visitors() throws {
+    try CommandTests.filled.get()
+    let connection = try BlockingConnection(url)
+    let id = try #require(
+      try connection.texts("SELECT user_id::text FROM chat_sessions WHERE user_id IS NOT NULL")
+        .first)
+    let export = try run("visitor", "export", "--workspace", "shop", id)
+    #expect(try export.objects().count == 1 && export.text.contains(id))
+    #expect(try run("visitor", "erase", "--workspace", "shop", id).text.contains("would erase"))
+    #expect(try run("visitor", "export", "--workspace", "shop", id).text == export.text)
+    #expect(try run("visitor", "erase", "--workspace", "shop", id, "--yes").status == 0)
+    let gone = try run("visitor", "export", "--workspace", "shop", id)
+    #expect(gone.status == 1 && gone.text.contains("has no visitor \(id)"))
+    let malformed = try run("visitor", "export", "--workspace", "shop", "Vera")
+    #expect(malformed.status == 1 && malformed.text.contains("is not a visitor id"))
+  }
+
+  @Test("an import needs the tables of the other system")
+  func lineImport() throws {
+    let refused = try run("import", "line-oa", "--workspace", "shop")
+    #expect(refused.status == 1 && refused.text.contains("the database needs the tables users"))
+  }
+
+  @Test("a refused message is listed and shown without terminal controls; purge needs --yes")
+  func quarantine() throws {
+    let connection = try BlockingConnection(url)
+    try connection.execute(
+      script: """
+        INSERT INTO quarantine (workspace_id, message_id, session_id, role, kind, sender_name, body,
+            payload, sqlstate, reason, created_at)
+          SELECT id, '018f0000-0000-7000-8000-000000000001', id, 'visitor', 'text', 'Vera',
+            '\\x1b5b324a68ff', '', '22021', 'invalid byte sequence', now()
+          FROM workspaces WHERE name = 'shop'
+        """)
+    let listed = try run("quarantine", "list", "--json").objects()
+    #expect(listed.map { $0["sqlstate"] as? String } == ["22021"])
+    let id = "018f0000-0000-7000-8000-000000000001"
+    let shown = try run("quarantine", "show", id, "--json").objects()
+    #expect(shown.first?["body"] as? String == "\u{FFFD}[2Jh\u{FFFD}")
+    #expect(shown.first?["body_base64"] as? String == "G1sySmj/")
+    let released = try run("quarantine", "release", id)
+    #expect(released.status == 1 && released.text.contains(id), "\(released.text)")
+    #expect(try run("quarantine", "purge").text.contains("would delete 1 messages"))
+    #expect(try run("quarantine", "list").text.contains(id))
+    #expect(try run("quarantine", "purge", "--yes").text.contains("deleted 1 messages"))
+    let missing = try run("quarantine", "show", id)
+    #expect(missing.status == 1 && missing.text.contains("the quarantine holds no message"))
+  }
+
+  @Test("the epoch changes with --renew only")
+  func epoch() throws {
+    func epoch(_ run: Run) throws -> String? { try run.objects().first?["epoch"] as? String }
+    let first = try epoch(run("epoch", "--json"))
+    #expect(try epoch(run("epoch", "--json")) == first)
+    let renewed = try epoch(run("epoch", "--renew", "--json"))
+    #expect(renewed != nil && renewed != first)
+    #expect(try epoch(run("epoch", "--json")) == renewed)
+  }
+}
