@@ -111,7 +111,7 @@ class PagesRun(Run):
 
     def appearance(self) -> None:
         page = self.setting("appearance", "Appearance")
-        widget = page.frame_locator("iframe.rehearsal.ready")
+        widget = page.frame_locator("iframe.preview-frame.ready")
         name = page.get_by_label("Name in the header")
         name.fill("Wheels and more")
         expect(widget.get_by_role("heading", name="Wheels and more")).to_be_visible()
