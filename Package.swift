@@ -58,7 +58,8 @@ let package = Package(
     .target(
       name: "WebAssets", path: "Sources/WebAssets",
       exclude: [
-        "widget", "console", "shared", "demo", "built", "eslint.json", "tsconfig.json",
+        "widget", "console", "shared", "demo", "built", "README.md", "eslint.json",
+        "tsconfig.json",
       ]),
 
     // Pure: no clock, no descriptor, no randomness.

@@ -46,7 +46,7 @@ class AdminRun(PagesRun):
 
     def nothing_yet(self) -> None:
         page = self.admin
-        expect(page.get_by_text("No conversation in these 30 days")).to_be_visible()
+        expect(page.get_by_text("No conversations in the last 30 days")).to_be_visible()
         expect(page.get_by_role("button", name="Export CSV")).to_be_disabled()
         self.shot(page, "analytics-empty")
         self.accessible(page, "analytics without a conversation")
@@ -112,7 +112,7 @@ class AdminRun(PagesRun):
         self.promise("the period is in the address and outlives a reload")
         self.desk.set_offline(True)
         page.get_by_role("link", name="30 days").click()
-        expect(page.get_by_text("No figures to show")).to_be_visible()
+        expect(page.get_by_text("Analytics could not be loaded")).to_be_visible()
         self.shot(page, "analytics-away")
         self.accessible(page, "analytics without a server")
         self.desk.set_offline(False)
@@ -134,13 +134,13 @@ class AdminRun(PagesRun):
 
     def webhook(self) -> None:
         page = self.setting("webhooks", "Webhooks")
-        expect(page.get_by_text("No webhook yet")).to_be_visible()
+        expect(page.get_by_text("No webhooks yet")).to_be_visible()
         self.shot(page, "webhooks-empty")
         self.make("webhooks", "New webhook")
-        address = page.get_by_label("Address")
+        address = page.get_by_label("URL")
         address.fill("shop.example.com/hook")
         page.get_by_role("button", name="Save", exact=True).click()
-        expect(page.get_by_text("This is not an address. Begin with https://.")).to_be_visible()
+        expect(page.get_by_text("Enter a URL that starts with https://.")).to_be_visible()
         expect(address).to_be_focused()
         address.fill("http://user:secret@shop.example.com/")
         page.get_by_role("button", name="Save", exact=True).click()
@@ -150,29 +150,29 @@ class AdminRun(PagesRun):
         self.promise(f"what the gateway refuses stands under the field: {told}",
                      address.input_value() == "http://user:secret@shop.example.com/" and len(told) > 20)
         address.fill(f"{self.options.receiver}/hook")
-        page.get_by_label("It is closed").check()
+        page.get_by_label("Conversation closed").check()
         page.get_by_role("button", name="Save", exact=True).click()
         secret = page.get_by_label("Secret", exact=True).inner_text()
         self.shot(page, "webhooks-secret")
         self.accessible(page, "a secret that is shown once")
         Path(self.options.taken).with_suffix(".secret").write_text(secret)
-        page.get_by_role("button", name="I have it").click()
+        page.get_by_role("button", name="I have copied it").click()
         expect(page.get_by_text(secret)).to_have_count(0)
         page.reload()
-        expect(page.get_by_label("Address")).to_have_value(f"{self.options.receiver}/hook")
-        expect(page.get_by_label("It is closed")).to_be_checked()
+        expect(page.get_by_label("URL")).to_have_value(f"{self.options.receiver}/hook")
+        expect(page.get_by_label("Conversation closed")).to_be_checked()
         self.promise("a webhook is kept; its secret is shown once",
                      secret.startswith("whsec_") and secret not in page.content())
-        expect(page.get_by_text("Nothing was delivered yet")).to_be_visible()
-        page.get_by_role("button", name="Send a test").click()
-        expect(page.get_by_text("A test is on its way.")).to_be_visible()
+        expect(page.get_by_text("No deliveries yet")).to_be_visible()
+        page.get_by_role("button", name="Send test").click()
+        expect(page.get_by_text("Test queued. Its result appears below.")).to_be_visible()
         log = page.locator(".log-list > li")
         self.until(lambda: self.look() and "Delivered" in log.first.inner_text())
         test = self.taken("webhook.test") or self.taken("test")
         self.promise("a test reaches the receiver, signed with that secret, and the log says so",
                      len(test) == 1 and test[0][4] == "True")
         log.first.get_by_role("button", name=re.compile("^Send .* again$")).click()
-        expect(page.get_by_text("It is sent again, under the same id.")).to_be_visible()
+        expect(page.get_by_text("Queued again, with the same ID.")).to_be_visible()
         event = test[0][1]
         self.until(lambda: len(self.taken(event)) == 2)
         self.promise("it can be sent again, under the same id", len({line[0] for line in self.taken(event)}) == 1)
@@ -181,24 +181,24 @@ class AdminRun(PagesRun):
         with socket.socket() as closed:  # nobody listens on it afterwards
             closed.bind(("127.0.0.1", 0))
             port = closed.getsockname()[1]
-        page.get_by_label("Address").fill(f"http://127.0.0.1:{port}/hook")
+        page.get_by_label("URL").fill(f"http://127.0.0.1:{port}/hook")
         self.save(page)
-        page.get_by_role("button", name="Send a test").click()
+        page.get_by_role("button", name="Send test").click()
         self.until(lambda: self.look() and re.search("attempts", log.first.inner_text()) is not None)
         words = log.first.locator(".item-meta").inner_text()
         self.shot(page, "webhooks-failing")
-        self.promise(f"of one that does not arrive the log says why: {words}", re.search("Waits, .*attempts, .*connect", words) is not None)
-        page.get_by_label("Delivers").uncheck()
+        self.promise(f"of one that does not arrive the log says why: {words}", re.search("Pending, .*attempts, .*connect", words) is not None)
+        page.get_by_label("Active").uncheck()
         self.save(page)
         page.reload()
-        expect(page.get_by_label("Delivers")).not_to_be_checked()
+        expect(page.get_by_label("Active")).not_to_be_checked()
         page.get_by_role("button", name="Delete", exact=True).click()
         page.get_by_role("group").get_by_role("button", name="Delete", exact=True).click()
-        expect(page.get_by_text("No webhook yet")).to_be_visible()
+        expect(page.get_by_text("No webhooks yet")).to_be_visible()
         self.promise("it is switched off, and deleted", self.sql("SELECT count(*) FROM webhooks") == "0")
 
     def look(self) -> bool:
-        self.admin.get_by_role("button", name="Look again").click()
+        self.admin.get_by_role("button", name="Refresh").click()
         self.admin.wait_for_timeout(150)
         return self.admin.locator(".log-list > li").count() > 0
 
@@ -217,7 +217,7 @@ class AdminRun(PagesRun):
         page.get_by_label("Service").fill("Line!")
         page.get_by_label("Secret", exact=True).fill("channel secret 1")
         page.get_by_role("button", name="Save", exact=True).click()
-        expect(page.get_by_text("Small letters, digits, - and _; it begins with a letter.")).to_be_visible()
+        expect(page.get_by_text("Use lower-case letters, digits, - and _, starting with a letter.")).to_be_visible()
         page.get_by_label("Service").fill("line")
         page.get_by_role("button", name="Save", exact=True).click()
         expect(page.locator(".items")).to_contain_text("line")
@@ -228,7 +228,7 @@ class AdminRun(PagesRun):
         page.get_by_label("Service").fill("line")
         page.get_by_label("Secret", exact=True).fill("another secret")
         page.get_by_role("button", name="Save", exact=True).click()
-        expect(page.get_by_text("There is one already.")).to_be_visible()
+        expect(page.get_by_text("This credential already exists.")).to_be_visible()
         page.get_by_role("button", name="Cancel").click()
         self.promise("a credential is kept, and nobody can read it back",
                      "channel secret 1" not in answer + page.content()
@@ -238,24 +238,24 @@ class AdminRun(PagesRun):
     def forms(self) -> None:
         page = self.setting("messages", "Messages and forms")
         for switch, words, label in (
-            ("Answer the first message", "Hello, somebody comes at once.", None),
-            ("Say when nobody is there", "We are back at nine.", None),
+            ("Reply to the first message", "Hello, somebody comes at once.", None),
+            ("Away message", "We are back at nine.", None),
         ):
             page.get_by_label(switch).check()
             page.locator("textarea:visible").filter(visible=True).last.fill(words)
         page.get_by_label("Ask for a rating").uncheck()
         self.save(page)
         page.reload()
-        expect(page.get_by_label("Answer the first message")).to_be_checked()
+        expect(page.get_by_label("Reply to the first message")).to_be_checked()
         expect(page.get_by_label("Ask for a rating")).not_to_be_checked()
         texts = [area.input_value() for area in page.locator("textarea:visible").all()]
         self.promise("what is said by itself is kept",
                      {"Hello, somebody comes at once.", "We are back at nine."} <= set(texts))
         page = self.setting("appearance", "Appearance")
-        sites = page.get_by_label("Sites that may show it")
+        sites = page.get_by_label("Allowed sites")
         sites.fill("https://shop.example.com\nnot a site")
         page.get_by_role("button", name="Save", exact=True).click()
-        expect(page.get_by_text("not is not the address of a site. Begin with https://.")).to_be_visible()
+        expect(page.get_by_text("“not” is not a site address. Start with https://.")).to_be_visible()
         self.promise("a site that is none is named, and nothing that was typed is lost",
                      sites.input_value() == "https://shop.example.com\nnot a site")
         page.get_by_role("button", name="Discard").click()
@@ -278,7 +278,7 @@ class AdminRun(PagesRun):
                      and page.locator(".editor .error:visible").count() == 1)
         page.get_by_role("button", name="Cancel").click()
         self.setting("members", "Members")
-        self.make("members", "Invite somebody")
+        self.make("members", "Invite a member")
         page.get_by_label("Name", exact=True).fill("Mika again")
         page.get_by_label("Email").fill("demo@example.com")
         page.get_by_role("button", name="Invite", exact=True).click()
@@ -291,11 +291,11 @@ class AdminRun(PagesRun):
     def away(self) -> None:
         """The network goes while one saves: the page says it, keeps what was typed, and saves later."""
         page = self.setting("queue", "Queue")
-        capacity = page.get_by_label("Conversations at a time")
+        capacity = page.get_by_label("Conversations per operator")
         capacity.fill("7")
         self.desk.set_offline(True)
         page.get_by_role("button", name="Save", exact=True).click()
-        expect(page.locator(".save")).to_contain_text("The server does not answer. Nothing is lost")
+        expect(page.locator(".save")).to_contain_text("The server is not responding. Nothing is lost")
         self.shot(page, "settings-away")
         self.accessible(page, "a page that could not be saved")
         kept = capacity.input_value()
@@ -321,7 +321,7 @@ class AdminRun(PagesRun):
             said.append(failed.inner_text())
         self.shot(fresh, "settings-failed")
         self.accessible(fresh, "a page that could not be loaded")
-        words = [text for text in said if "The server does not answer" in text]
+        words = [text for text in said if "The server is not responding" in text]
         self.go("settings/audit", fresh)
         again = fresh.get_by_role("button", name="Try again")
         expect(again).to_be_visible()
@@ -334,20 +334,20 @@ class AdminRun(PagesRun):
     def account(self) -> None:
         page = self.setting("account", "Your account")
         new = "a sentence that is long enough"
-        page.get_by_label("Password now").fill("not it")
-        for label in ("New password", "New password again"):
+        page.get_by_label("Current password").fill("not it")
+        for label in ("New password", "Repeat new password"):
             page.get_by_label(label, exact=True).fill(new)
-        page.get_by_role("button", name="Change the password").click()
+        page.get_by_role("button", name="Change password").click()
         problem = page.locator(".error:visible, .trouble:visible").first
         expect(problem).to_be_visible()
         self.shot(page, "settings-account-refused")
         self.promise(f"a wrong password is told beside it: {problem.inner_text()}",
-                     page.locator(".field", has=page.get_by_label("Password now")).locator(".error:visible").count() == 1
+                     page.locator(".field", has=page.get_by_label("Current password")).locator(".error:visible").count() == 1
                      and page.get_by_label("New password", exact=True).input_value() == new)
         own = page.evaluate("document.body.dataset.password")
-        page.get_by_label("Password now").fill(own)
-        page.get_by_role("button", name="Change the password").click()
-        expect(page.get_by_text("Changed. Other devices are logged out.")).to_be_visible()
+        page.get_by_label("Current password").fill(own)
+        page.get_by_role("button", name="Change password").click()
+        expect(page.get_by_text("Password changed. Your other devices are logged out.")).to_be_visible()
         page.get_by_role("button", name="Log out").click()
         page.get_by_label("Password", exact=True).fill(new)
         page.get_by_role("button", name="Log in").click()

@@ -87,7 +87,7 @@ class AnsweringRun(Run):
 
     def take(self) -> None:
         """the button for the next one"""
-        self.mika.button("Take the next N").click()
+        self.mika.button("Claim next N").click()
 
     def claim(self) -> None:
         """Claim"""
@@ -147,7 +147,7 @@ class AnsweringRun(Run):
         page.keyboard.type(WORDS)
         page.keyboard.press("Enter")
         self.late.release()
-        expect(self.mika.strip).to_contain_text("Nobody waits.")
+        expect(self.mika.strip).to_contain_text("The queue is empty.")
         expect(self.mika.text).to_have_value(WORDS)
         page.unroute("**/live-chat/next")
         self.watch.expected = re.compile(r"$^")
@@ -198,7 +198,7 @@ class AnsweringRun(Run):
         }""")
         page.keyboard.press("Control+Enter")
         undo = page.locator(".undo")
-        expect(undo).to_contain_text("You closed")
+        expect(undo).to_contain_text("closed.")
         self.accessible(page, "the bar with Undo")
         self.shot(page, "answering-undo")
         self.promise("Ctrl Enter in the sheet closes", self.conversation()["status"] == "closed")
@@ -230,7 +230,7 @@ class AnsweringRun(Run):
         expect(page.locator(".pane .chip").first).to_have_text("With Dana")
         self.mika.text.fill("Not mine")
         self.mika.text.press("Enter")
-        expect(self.mika.strip).to_contain_text("Dana has this conversation. Nothing was sent.")
+        expect(self.mika.strip).to_contain_text("assigned to Dana. Your message was not sent.")
         self.shot(page, "answering-colleague")
         self.promise("nothing is sent into a colleague's conversation by accident",
                      self.mika.text.input_value() == "Not mine" and self.mika.own.filter(has_text="Not mine").count() == 0)

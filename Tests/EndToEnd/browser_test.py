@@ -17,6 +17,7 @@ from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Error, Page, WebSocketRoute, expect, sync_playwright
+from widget_texts import EN
 
 THAI = "สวัสดีค่ะ สายเบรกสั้นไปประมาณ 10 ซม."
 ARABIC = "مرحبًا، خرطوم الفرامل Magura HS33 أقصر بنحو 10 سم."
@@ -74,7 +75,7 @@ class Widget:
         page.goto(f"{base}/demo")
         self.launcher = page.locator("chirrup-chat .launcher")
         self.panel = page.get_by_role("dialog")
-        self.text = self.panel.get_by_label("Message", exact=True)
+        self.text = self.panel.get_by_label(EN["message"], exact=True)
         self.own = self.panel.locator(".say.out")
         self.theirs = self.panel.locator(".say.in .bubble:not(.typing)")
 
@@ -192,7 +193,7 @@ class Run:
         for text in (THAI, ARABIC, EMOJI, LONG, *HOSTILE):
             widget.say(text)
         widget.committed()
-        expect(widget.own.last.locator(".state")).to_contain_text("Sent")
+        expect(widget.own.last.locator(".state")).to_contain_text(EN["sent"])
         self.promise(
             "what a visitor writes is shown as it was written, and filled once it is stored",
             widget.texts() == [THAI, ARABIC, EMOJI, LONG, *HOSTILE],
@@ -224,14 +225,14 @@ class Run:
                     ".every((root) => !root?.querySelector('.bubble:not(.typing) *'))"
                 ),
             )
-        expect(self.widget.panel.get_by_text(re.compile("is here$"))).to_be_visible()
+        expect(self.widget.panel.get_by_text(EN["here"].format("Mika"))).to_be_visible()
         self.promise("the visitor sees who took the conversation")
 
     def both_ways(self) -> None:
         console, widget = self.console, self.widget
         console.say("Hello, I see the order.")
         expect(widget.theirs.last).to_have_text("Hello, I see the order.")
-        expect(widget.own.last.locator(".state")).to_contain_text("Read")
+        expect(widget.own.last.locator(".state")).to_contain_text(EN["read"])
         expect(console.own.last.locator(".state")).to_contain_text("Read")
         self.promise("a reply arrives, and both sides see that it was read")
 
@@ -280,7 +281,7 @@ class Run:
     def notes_and_unread(self) -> None:
         console, widget = self.console, self.widget
         self.tab.page.close()
-        widget.panel.get_by_label("Close chat").click()
+        widget.panel.get_by_label(EN["close"]).click()
         expect(widget.launcher).to_be_focused()
         console.page.get_by_role("button", name="Note", exact=True).click()
         console.say("only for us")
@@ -325,7 +326,7 @@ class Run:
         routes[-1].close(code=4101, reason="cut by the test")
         for word in ("one", "two", "three"):
             widget.say(word)
-        expect(widget.panel.get_by_role("status").first).to_contain_text("goes out by itself")
+        expect(widget.panel.get_by_role("status").first).to_contain_text(EN["out"].format(4))
         expect(widget.panel.locator(".bubble.pending")).to_have_count(4)
         self.shot(page, "widget-offline")
         self.promise("without a connection one can write on, and sees that it waits")
@@ -365,7 +366,7 @@ class Run:
         )
         server = foreign_server(body, policy)
         page.goto(f"http://127.0.0.1:{server.server_port}/")
-        page.get_by_role("button", name="Open chat").click()
+        page.get_by_role("button", name=EN["open"]).click()
         page.get_by_label("Message", exact=True).fill("from another site")
         page.get_by_label("Message", exact=True).press("Enter")
         expect(page.get_by_role("dialog").locator(".say.out .state")).to_contain_text("Sent")
@@ -422,7 +423,7 @@ class Run:
         expect(console.theirs).to_have_count(10)
         console.page.get_by_role("button", name="Close", exact=True).click()
         expect(console.page.get_by_role("button", name="Reopen")).to_be_visible()
-        again = widget.panel.get_by_role("button", name="Start a new conversation")
+        again = widget.panel.get_by_role("button", name=EN["again"])
         expect(again).to_be_visible()
         self.shot(widget.page, "widget-closed")
         self.promise("both sides see that the conversation is closed")

@@ -113,13 +113,13 @@ class ConsoleRun(Run):
             dana.page.wait_for_timeout(20)
         self.watch.expected = re.compile("409")
         held[0].continue_()
-        expect(dana.strip).to_contain_text("Mika was faster")
+        expect(dana.strip).to_contain_text("Mika claimed this conversation first")
         self.shot(dana.page, "console-claim-lost")
         dana.page.unroute("**/claim")
-        expect(dana.strip.get_by_role("button", name="Take the next")).to_be_visible()
+        expect(dana.strip.get_by_role("button", name="Claim next")).to_be_visible()
         expect(dana.page.locator(".pane .chip").first).to_have_text("With Mika")
         self.watch.expected = re.compile(r"$^")
-        dana.strip.get_by_role("button", name="Watch").click()
+        dana.strip.get_by_role("button", name="Stay here").click()
         expect(dana.strip).to_be_hidden()
         self.promise("of two who claim at once one wins; the other learns who, and is offered the next")
 
@@ -147,7 +147,7 @@ class ConsoleRun(Run):
         mika, dana = self.mika, self.dana
         expect(mika.page.locator(".faces")).to_contain_text("is viewing")
         mika.text.press_sequentially("One moment", delay=20)
-        expect(dana.strip).to_contain_text("Mika is writing here too")
+        expect(dana.strip).to_contain_text("Mika is also writing a reply")
         self.shot(dana.page, "console-collision")
         mika.text.fill("")
         expect(dana.strip).to_be_hidden()
@@ -232,14 +232,14 @@ class ConsoleRun(Run):
         expect(dana.text).to_have_value(re.compile(r"parcel \{\{parcel\}\} leaves .* Dana <b>K</b>$"))
         page.keyboard.type("Ada")  # the visitor gave no name
         page.keyboard.press("Enter")
-        expect(page.locator(".modes")).to_contain_text("Fill the marked field first")
+        expect(page.locator(".modes")).to_contain_text("Fill in the selected field first")
         page.keyboard.type("771")
         page.keyboard.press("Tab")
         page.keyboard.type("Rotterdam")
         page.keyboard.press("Enter")
         expect(self.visitor.theirs.last).to_contain_text("parcel 771 leaves Rotterdam today")
         dana.text.press_sequentially("/nothing", delay=5)
-        expect(page.locator(".canned")).to_contain_text("No reply begins with /nothing")
+        expect(page.locator(".canned")).to_contain_text("No canned reply matches /nothing")
         dana.text.fill("")
         self.promise("a slash finds canned replies, fills what is known and leads to the rest")
 
@@ -301,9 +301,9 @@ class ConsoleRun(Run):
         field.fill("line 7 of the log")
         page.get_by_role("option").filter(has_text="line 7 of the log").first.click()
         expect(page.locator(".say.hit")).to_contain_text("line 7 of the log")
-        expect(self.mika.strip).to_contain_text("You read an earlier part")
+        expect(self.mika.strip).to_contain_text("You are viewing older messages")
         self.shot(page, "console-excerpt")
-        self.mika.strip.get_by_role("button", name="Back to the latest").click()
+        self.mika.strip.get_by_role("button", name="Jump to latest").click()
         expect(page.locator(".bubble").last).to_have_text("line 130 of the log")
         expect(page.locator(".log").get_by_text("line 7 of the log", exact=True)).to_have_count(0)
 
@@ -403,7 +403,7 @@ class ConsoleRun(Run):
         page.keyboard.press("Escape")
         expect(help).to_be_hidden()
         page.locator(".me").click()
-        page.get_by_role("switch", name=re.compile("Single letters")).uncheck()
+        page.get_by_role("switch", name=re.compile("Single-letter")).uncheck()
         self.shot(page, "console-you")
         self.accessible(page, "an operator's own settings")
         page.keyboard.press("Escape")
@@ -411,7 +411,7 @@ class ConsoleRun(Run):
         page.wait_for_timeout(100)
         expect(page).to_have_url(here)
         page.locator(".me").click()
-        page.get_by_role("switch", name=re.compile("Single letters")).check()
+        page.get_by_role("switch", name=re.compile("Single-letter")).check()
         page.keyboard.press("Escape")
         for _ in range(4):
             page.keyboard.press("F6")
@@ -438,7 +438,7 @@ class ConsoleRun(Run):
         self.promise(
             "who looks elsewhere hears from the desktop who waits and why, if that was chosen",
             silent == []
-            and page.evaluate(titles) == ["Somebody waits"]
+            and page.evaluate(titles) == ["A visitor is waiting"]
             and "Can it freeze? " + HURT in page.evaluate("() => window.notes[0].body"),
         )
         page.evaluate("() => { window.away = false; window.notes[0].note.onclick(); }")

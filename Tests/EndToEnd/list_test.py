@@ -164,7 +164,7 @@ class ListRun(Run):
         bubbles = page.locator(".log .say")
         self.promise("of 10,000 messages one opens the last ones", bubbles.count() <= 60)
         most = page.evaluate(READ, 24)
-        expect(page.locator(".collision")).to_contain_text("You read an earlier part")
+        expect(page.locator(".collision")).to_contain_text("You are viewing older messages")
         first = page.locator(".log .say .bubble").first.inner_text()
         number = int(re.search(r"\d+", first)[0])
         self.promise(
@@ -189,7 +189,7 @@ class ListRun(Run):
             f" return +/\\d+/.exec([...log.querySelectorAll('.bubble')].at(-1).textContent)[0] > {numbers[-1]}; }}"
         page.wait_for_function(lowest)
         self.promise("downwards it goes on as well", bubbles.count() <= 400)
-        page.get_by_role("button", name="Back to the latest").click()
+        page.get_by_role("button", name="Jump to latest").click()
         expect(last).to_have_text(f"line {MESSAGES} of the log")
         self.promise("and the end is one click away", bubbles.count() <= 400)
         self.shot(page, "list-long-log")

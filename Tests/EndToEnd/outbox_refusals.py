@@ -8,9 +8,9 @@ from playwright.sync_api import expect
 
 from browser_test import Console, Run
 from outbox_world import Place, Switch, postgres
+from widget_texts import EN
 
-WAITING = "Waiting to be sent"
-UNSURE = "Not confirmed yet"
+WAITING, UNSURE = EN["waiting"], EN["unsure"]  # the console has the same
 FILL = """(texts) => {
   const { shadowRoot } = document.querySelector('chirrup-chat');
   const field = shadowRoot.querySelector('textarea');
@@ -42,19 +42,19 @@ class Refusals(Run):
         widget.page.evaluate(FILL, ["refused \ud800 1", "refused 2"])
         widget.committed()
         failed = widget.own.locator(".state.failed")
-        expect(failed).to_contain_text("This text cannot be sent.")
+        expect(failed).to_contain_text(EN["rejected"])
         self.shot(widget.page, "outbox-refused")
         widget.page.reload()
         expect(failed).to_have_count(1)
         self.stored("what cannot be stored stops nothing else", ["refused 0", "refused 2"])
-        failed.get_by_role("button", name="Edit").click()
+        failed.get_by_role("button", name=EN["edit"]).click()
         expect(failed).to_have_count(0)
         expect(widget.text).to_have_value(re.compile("^refused .* 1$"))
         widget.say("refused 3")
         widget.committed()
         self.stored("and can be written anew", ["refused 0", "refused 2", "refused 3"])
         widget.page.evaluate(FILL, ["refused \ud800 4"])
-        failed.get_by_role("button", name="Delete").click()
+        failed.get_by_role("button", name=EN["delete"]).click()
         expect(failed).to_have_count(0)
         widget.page.reload()
         expect(widget.own).to_have_count(3)
@@ -79,12 +79,12 @@ class Refusals(Run):
         place.switch.open(widget.page)
         failed = widget.own.locator(".state.failed")
         expect(failed).to_have_count(2)
-        expect(failed.first).to_contain_text("Conversation closed")
+        expect(failed.first).to_contain_text(EN["closed"])
         self.shot(widget.page, "outbox-closed")
         widget.page.reload()
         expect(failed).to_have_count(2)
         self.promise("closed meanwhile: refused, with the reason, also after a reload")
-        failed.first.get_by_role("button", name="Start a new conversation").first.click()
+        failed.first.get_by_role("button", name=EN["again"]).first.click()
         widget.committed()
         expect(failed).to_have_count(0)
         expect(widget.own).to_have_count(2)
@@ -106,11 +106,11 @@ class Refusals(Run):
         place.switch.shut()
         widget.page.evaluate(FILL, [*expected[1:], "limit one too many"])
         expect(widget.own).to_have_count(101)
-        expect(widget.panel.get_by_role("status").first).to_contain_text("Too much waits")
+        expect(widget.panel.get_by_role("status").first).to_contain_text(EN["full"])
         expect(widget.text).to_have_value("limit one too many")
         self.shot(widget.page, "outbox-full")
         widget.page.evaluate(FILL, ["x" * 17_000])
-        expect(widget.panel.get_by_role("status").first).to_contain_text("16 KB")
+        expect(widget.panel.get_by_role("status").first).to_contain_text(EN["too_large"])
         self.promise("beyond its limits the outbox takes nothing, says why and drops nothing")
         place.switch.open(widget.page)
         self.stored("and what it took goes out", expected)
@@ -162,7 +162,7 @@ class Refusals(Run):
         widget.say("paused 1")
         widget.say("paused 2")
         expect(widget.panel.get_by_role("status").first).to_contain_text(
-            "The server is busy", timeout=20_000
+            EN["busy"], timeout=20_000
         )
         expect(widget.own.last.locator(".state")).to_contain_text(re.compile(f"{UNSURE}|{WAITING}"))
         self.shot(widget.page, "outbox-busy")
@@ -208,7 +208,7 @@ class Refusals(Run):
         self.desk_switch.shut()
         desk.say("counter 2")
         desk.page.get_by_label("Log out").click()
-        expect(desk.page.get_by_text("One reply waits on this device")).to_be_visible()
+        expect(desk.page.get_by_text("1 unsent reply is kept on this device")).to_be_visible()
         self.desk_switch.open()
         desk.page.get_by_role("button", name="Log in").click()
         self.stored("logged out and in again", ["counter 0", "counter 1", "counter 2"])

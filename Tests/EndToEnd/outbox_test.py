@@ -15,6 +15,7 @@ from playwright.sync_api import Error, expect, sync_playwright
 from browser_test import Failure, Widget
 from outbox_refusals import UNSURE, WAITING, Refusals
 from outbox_world import DURABLE, PATIENCE, Gateway, KilledBrowser, Place, states
+from widget_texts import EN
 
 
 class Outboxes(Refusals):
@@ -206,7 +207,7 @@ class Outboxes(Refusals):
         place.switch.open(widget.page)
         widget.committed()
         expect(widget.own).to_have_count(3)
-        expect(widget.own.last.locator(".state")).to_contain_text("Sent")
+        expect(widget.own.last.locator(".state")).to_contain_text(EN["sent"])
         self.stored("and then it is there once", ["ack 0", "ack 1", "ack 2"])
         place.close()
 
@@ -217,7 +218,7 @@ class Outboxes(Refusals):
     def stands_in(self, widget: Widget, place: Place, name: str) -> None:
         self.write_shut(widget, place, f"{name} 1", f"{name} 2")
         # whatever takes time there has had it
-        expect(widget.panel.get_by_role("status").first).to_contain_text("goes out by itself")
+        expect(widget.panel.get_by_role("status").first).to_contain_text(EN["out"].format(2))
         widget.page.wait_for_function(
             "(name) => Object.values(localStorage).join().includes(name)", arg=f"{name} 2"
         )
@@ -251,7 +252,7 @@ class Outboxes(Refusals):
         )
         widget = place.started("memory 0")
         expected = ["memory 0", *self.write_shut(widget, place, "memory 1", "memory 2")]
-        expect(widget.panel.get_by_role("status").first).to_contain_text("if you leave this page open")
+        expect(widget.panel.get_by_role("status").first).to_contain_text(EN["stay"].format(2))
         self.shot(widget.page, "outbox-memory")
         self.promise("where nothing can be kept, it says so")
         place.switch.open(widget.page)

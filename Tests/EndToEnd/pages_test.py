@@ -97,7 +97,7 @@ class PagesRun(Run):
         right = secret.input_value()
         secret.fill("not it")
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_text("Email and password do not match.")).to_be_visible()
+        expect(page.get_by_text("Incorrect email or password. Try again.")).to_be_visible()
         self.promise("a wrong password is told in words, and the field is marked",
                      secret.get_attribute("aria-invalid") == "true")
         secret.dispatch_event("keydown", {"key": "A", "modifierCapsLock": True})
@@ -117,16 +117,16 @@ class PagesRun(Run):
         expect(widget.get_by_role("heading", name="Wheels and more")).to_be_visible()
         expect(name).to_be_focused()
         self.promise("the preview is the widget itself and follows while one types")
-        accent = page.get_by_label("Accent as a number")
+        accent = page.get_by_label("Accent colour as a hex code")
         accent.fill("#f2c14e")
-        expect(page.get_by_text("visitors would get ours")).to_be_visible()
+        expect(page.get_by_text("Visitors see the default colour")).to_be_visible()
         page.get_by_role("button", name="Save", exact=True).click()
-        expect(page.get_by_text(re.compile("has 1.6.*Choose a darker one"))).to_be_visible()
+        expect(page.get_by_text(re.compile("contrast of 1.6.*Choose a darker colour"))).to_be_visible()
         expect(accent).to_be_focused()
         self.promise("an accent on which white cannot be read is refused, with the figure")
         self.accessible(page, "a refusal under its field")
         page.get_by_label("Harbour").check(force=True)
-        page.get_by_label("Line below the greeting").fill("We answer within the hour.")
+        page.get_by_label("Text below the greeting").fill("We answer within the hour.")
         page.get_by_text("Left", exact=True).click()
         self.shot(page, "settings-appearance")
         self.save(page)
@@ -146,10 +146,10 @@ class PagesRun(Run):
         page = self.setting("appearance", "Appearance")
         name = page.get_by_label("Name in the header")
         name.fill("Half a name")
-        expect(page.get_by_text("1 change is not saved")).to_be_visible()
+        expect(page.get_by_text("1 unsaved change")).to_be_visible()
         page.get_by_label("Inbox").first.click()
         expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
-        expect(page.get_by_role("link", name="Settings, 1 change is not saved")).to_be_visible()
+        expect(page.get_by_role("link", name="Settings, 1 unsaved change")).to_be_visible()
         self.setting("queue", "Queue")
         self.setting("appearance", "Appearance")
         self.promise("what is not saved is not lost on the way", name.input_value() == "Half a name")
@@ -166,17 +166,17 @@ class PagesRun(Run):
 
     def members(self) -> None:
         page = self.setting("members", "Members")
-        self.make("members", "Invite somebody")
+        self.make("members", "Invite a member")
         page.get_by_label("Name", exact=True).fill("Noor Haddad")
         page.get_by_label("Email").fill("noor")
         page.get_by_role("button", name="Invite", exact=True).click()
-        expect(page.get_by_text("This is not an email address.")).to_be_visible()
+        expect(page.get_by_text("Enter a valid email address.")).to_be_visible()
         page.get_by_label("Email").fill("noor@example.com")
         page.get_by_role("button", name="Invite", exact=True).click()
         password = page.get_by_label("Password").inner_text()
         self.shot(page, "settings-members-invited")
         self.accessible(page, "a password that is shown once")
-        page.get_by_role("button", name="I have it").click()
+        page.get_by_role("button", name="I have copied it").click()
         expect(page.get_by_text(password)).to_have_count(0)
         self.promise("somebody can be invited, with a password that is shown once", len(password) > 15)
         self.agent(password)
@@ -184,12 +184,12 @@ class PagesRun(Run):
         self.save(page)
         role = "SELECT m.role FROM memberships m JOIN operators o ON o.id = m.operator_id WHERE o.email = 'noor@example.com'"
         self.promise("a role can be changed", self.sql(role) == "admin")
-        page.get_by_label("May log in").uncheck()
+        page.get_by_label("Can log in").uncheck()
         self.save(page)
         expect(self.noor.get_by_role("heading", name=re.compile("Log in to"))).to_be_visible()
         self.promise("who is disabled is logged out while they look at it")
         page.locator(".item", has_text="(you)").click()
-        expect(page.get_by_text("the last one: make somebody else an owner first")).to_be_visible()
+        expect(page.get_by_text("make someone else an owner first")).to_be_visible()
         self.promise("the last owner stays one, and the page says why")
 
     def agent(self, password: str) -> None:
@@ -205,33 +205,33 @@ class PagesRun(Run):
         self.accessible(page, "the form for one's own password")
         own = "a sentence of my own"
         self.passwords = (password, own)
-        page.get_by_label("Password now").fill(password)
+        page.get_by_label("Current password").fill(password)
         for words, label, text in (
-            ("At least 10 characters.", "New password", "short"),
-            ("Choose another one than you were given.", "New password", password),
-            ("The two are not the same.", "New password again", "something else"),
+            ("Use at least 10 characters.", "New password", "short"),
+            ("Choose a password that is not the one you were given.", "New password", password),
+            ("The passwords do not match.", "Repeat new password", "something else"),
         ):
             page.get_by_label(label, exact=True).fill(text)
-            if text != "short" and label == "New password again":
+            if text != "short" and label == "Repeat new password":
                 page.get_by_label("New password", exact=True).fill(own)
-            page.get_by_role("button", name="Change the password").click()
+            page.get_by_role("button", name="Change password").click()
             expect(page.get_by_text(words)).to_be_visible()
             expect(page.get_by_label(label, exact=True)).to_have_attribute("aria-invalid", "true")
         self.shot(page, "own-password")
-        page.get_by_label("New password again").fill(own)
-        page.get_by_role("button", name="Change the password").click()
-        expect(page.get_by_text("Administrators and owners change it.")).to_be_visible()
+        page.get_by_label("Repeat new password").fill(own)
+        page.get_by_role("button", name="Change password").click()
+        expect(page.get_by_text("Administrators and owners can change this.")).to_be_visible()
         self.promise("with one's own password one is where one wanted to be")
         self.promise("an agent may look and reads why nothing can be changed",
                      page.get_by_role("radio").first.is_disabled())
         self.go("settings/keys", page)
-        expect(page.get_by_text(re.compile("are for administrators|Administrators and owners"))
+        expect(page.get_by_text(re.compile("administrators only|Administrators and owners"))
                .or_(page.get_by_role("heading", name="API keys")).first).to_be_visible()
         self.promise("and cannot make a key", page.get_by_role("link", name="New key").count() == 0)
 
     def hours_and_queue(self) -> None:
-        page = self.setting("hours", "Hours")
-        page.get_by_text("At these hours").click()
+        page = self.setting("hours", "Business hours")
+        page.get_by_text("At set hours").click()
         page.get_by_role("combobox", name="Time zone").select_option("Asia/Bangkok")
         for day in ("Monday", "Saturday"):
             page.get_by_role("checkbox", name=day).check()
@@ -244,14 +244,14 @@ class PagesRun(Run):
         self.promise("hours are kept as they stand there", stored["days"] == [
             {"day": 1, "from": "09:00", "to": "17:00"}, {"day": 6, "from": "09:00", "to": "13:00"},
         ] and stored["holidays"] == ["2030-12-25"] and stored["time_zone"] == "Asia/Bangkok")
-        page.get_by_text("At all hours").click()
+        page.get_by_text("Always open").click()
         self.save(page)
         page = self.setting("queue", "Queue")
-        page.get_by_label("Conversations at a time").fill("0")
+        page.get_by_label("Conversations per operator").fill("0")
         page.get_by_role("button", name="Save", exact=True).click()
-        expect(page.get_by_text("A whole number from 1 to 1000.")).to_be_visible()
-        page.get_by_label("Conversations at a time").fill("3")
-        page.get_by_text("The least busy").click()
+        expect(page.get_by_text("Enter a whole number from 1 to 1000.")).to_be_visible()
+        page.get_by_label("Conversations per operator").fill("3")
+        page.get_by_text("Least busy operator").click()
         page.keyboard.press("Control+s")
         expect(page.locator(".save > p")).to_have_text("Saved")
         stored = json.loads(self.sql("SELECT value FROM system_settings WHERE key = 'queue'"))
@@ -273,7 +273,7 @@ class PagesRun(Run):
         for name, choice in (("Main", "Track an order"), ("Christmas", "Gift cards")):
             self.make("menus", "New menu")
             page.get_by_label("Name", exact=True).fill(name)
-            page.get_by_role("textbox", name="Words", exact=True).fill(choice)
+            page.get_by_role("textbox", name="Label", exact=True).fill(choice)
             self.save(page)
             page.get_by_role("button", name="Publish").click()
             expect(page.get_by_text("Visitors see this menu.")).to_be_visible()
@@ -281,27 +281,27 @@ class PagesRun(Run):
         self.promise("the menu that was published last is the one visitors see",
                      [action["label"] for action in menu.get("actions", [])] == ["Gift cards"])
         page = self.setting("messages", "Messages and forms")
-        page.get_by_label("Ask before a chat begins").check()
+        page.get_by_label("Pre-chat form").check()
         page.get_by_role("button", name="Save", exact=True).click()
         expect(page.get_by_text("Add a question, or switch the form off.")).to_be_visible()
         page.get_by_role("button", name="Add a question").click()
-        page.get_by_label("Must be answered").check()
+        page.get_by_label("Required").check()
         self.save(page)
         prechat = json.loads(self.sql("SELECT value FROM system_settings WHERE key = 'prechat'"))
         self.promise("the questions before a chat are kept", prechat["enabled"]
                      and [field["key"] for field in prechat["fields"]] == ["name"])
 
     def intents(self) -> None:
-        page = self.setting("intents", "Intents")
+        page = self.setting("intents", "Auto-reply rules")
         for name, words, answer in (
             ("Order", "order", "Which number has it?"), ("Where", "where is my order", "On its way."),
         ):
-            self.make("intents", "New intent")
+            self.make("intents", "New rule")
             page.get_by_label("Name", exact=True).fill(name)
-            page.get_by_role("textbox", name="Words", exact=True).fill(words)
+            page.get_by_role("textbox", name="Words to match", exact=True).fill(words)
             page.get_by_role("textbox", name="Text").fill(answer)
             self.save(page)
-        self.setting("intents", "Intents")
+        self.setting("intents", "Auto-reply rules")
         attempt = page.get_by_role("textbox", name="Try it")
         attempt.fill("Hello, WHERE is my order?")
         expect(page.locator(".verdict-line")).to_contain_text("Which number has it?")
@@ -314,15 +314,15 @@ class PagesRun(Run):
         page = self.setting("keys", "API keys")
         self.make("keys", "New key")
         page.get_by_label("Name", exact=True).fill("Warehouse")
-        page.get_by_role("button", name="Make the key").click()
+        page.get_by_role("button", name="Create key").click()
         key = page.get_by_label("Key", exact=True).inner_text()
-        page.get_by_role("button", name="I have it").click()
+        page.get_by_role("button", name="I have copied it").click()
         works = self.api("admin/live-chat/conversations", key)
         other = self.api("admin/audit-log", key)
         self.promise("a key opens what it is for, and nothing else", (works, other) == (200, 403))
         page.get_by_role("button", name="Revoke", exact=True).click()
         page.get_by_role("group").get_by_role("button", name="Revoke", exact=True).click()
-        expect(page.get_by_text("No key yet")).to_be_visible()
+        expect(page.get_by_text("No keys yet")).to_be_visible()
         self.promise("and is revoked at once", self.api("admin/live-chat/conversations", key) == 401)
 
     def audit(self) -> None:
@@ -355,13 +355,13 @@ class PagesRun(Run):
         page.set_viewport_size({"width": 1440, "height": 900})
 
     def ended(self) -> None:
-        page = self.setting("hours", "Hours")
-        page.get_by_text("At these hours").click()
+        page = self.setting("hours", "Business hours")
+        page.get_by_text("At set hours").click()
         # The gateway tells the page, which waits for no answer to anything.
         self.sql("DELETE FROM operator_sessions")
         expect(page.get_by_text("Your session ended.")).to_be_visible()
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_text("change is not saved")).to_be_visible()
+        expect(page.get_by_text("1 unsaved change")).to_be_visible()
         self.promise("a session that ended takes nothing with it that was not saved")
 
 

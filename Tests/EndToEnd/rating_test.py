@@ -12,7 +12,8 @@ from pathlib import Path
 
 from browser_test import Console, Widget
 from playwright.sync_api import Page, expect
-from widget_test import WidgetRun, main, texts_of
+from widget_test import WidgetRun, main
+from widget_texts import EN, texts_of
 
 #: Width, height, and whether everything is in view without any scrolling.
 SIZES = (
@@ -179,8 +180,8 @@ class RatingRun(WidgetRun):
             expect(widget.panel.get_by_role("log")).to_be_focused()
             self.promise("the focus of the composer that went goes to the log")
             self.step(page, "Tab", "face 1")
-            group = widget.panel.get_by_role("group", name="How was it?")
-            expect(group.get_by_role("radio", name="Great")).to_have_count(1)
+            group = widget.panel.get_by_role("group", name=EN["how"])
+            expect(group.get_by_role("radio", name=EN["great"])).to_have_count(1)
             for face in (2, 3, 4):
                 self.step(page, "ArrowRight", f"face {face}")
             self.step(page, "Tab", "comment")
@@ -190,15 +191,15 @@ class RatingRun(WidgetRun):
             self.promise("the field stays in reach over a keyboard on the screen",
                          not page.evaluate(PROBLEMS, False))
             page.set_viewport_size({"width": width, "height": height})
-            widget.panel.get_by_label("What could be better?").focus()
-            self.step(page, "Tab", "Send")
+            widget.panel.get_by_label(EN["better"]).focus()
+            self.step(page, "Tab", EN["send"])
             page.keyboard.press("Shift+Tab")
-            self.step(page, "Tab", "Send")
+            self.step(page, "Tab", EN["send"])
             self.shot(page, f"rating-keyboard-{width}")
             self.accessible(page, f"the rating, {width} px wide")
             page.keyboard.press("Enter")
-            expect(widget.panel.get_by_text("Thank you. We have got it.").first).to_be_visible()
-            expect(widget.panel.get_by_role("button", name="Start a new conversation")).to_be_focused()
+            expect(widget.panel.get_by_text(EN["thanks"]).first).to_be_visible()
+            expect(widget.panel.get_by_role("button", name=EN["again"])).to_be_focused()
             kept = self.sql("SELECT rating || ' ' || comment FROM csat_responses WHERE session_id ="
                             f" '{self.session(page)}'")
             self.promise(f"rated by keys alone, and the focus has a place ({kept})", kept == "4 Quick, and kind.")
@@ -210,11 +211,11 @@ class RatingRun(WidgetRun):
         widget = self.closed(width=320, height=240)
         page = widget.page
         page.mouse.move(160, 120)
-        better = widget.panel.get_by_label("What could be better?")
+        better = widget.panel.get_by_label(EN["better"])
         for it, act in (
-            (widget.panel.get_by_text("Poor", exact=True), None),
+            (widget.panel.get_by_text(EN["poor"], exact=True), None),
             (better, long),
-            (widget.panel.locator("form").get_by_role("button", name="Send"), None),
+            (widget.panel.locator("form").get_by_role("button", name=EN["send"]), None),
         ):
             for _ in range(40):
                 box = it.bounding_box()
@@ -227,7 +228,7 @@ class RatingRun(WidgetRun):
             if act:
                 better.fill(act)
                 page.mouse.move(160, 6)
-        expect(widget.panel.get_by_text("Thank you. We have got it.").first).to_be_visible()
+        expect(widget.panel.get_by_text(EN["thanks"]).first).to_be_visible()
         kept = self.sql("SELECT rating || ' ' || char_length(comment) FROM csat_responses WHERE session_id ="
                         f" '{self.session(page)}'")
         self.promise(f"rated by presses alone, with the longest comment ({kept})", kept == "2 2000")
@@ -236,8 +237,8 @@ class RatingRun(WidgetRun):
     def colours(self) -> None:
         """Where a system forces its colours, the chosen face still has a shape of its own."""
         widget = self.closed(forced_colors="active", color_scheme="dark")
-        widget.panel.get_by_text("Fair", exact=True).click()
-        widget.panel.get_by_label("What could be better?").focus()
+        widget.panel.get_by_text(EN["fair"], exact=True).click()
+        widget.panel.get_by_label(EN["better"]).focus()
         widths = widget.panel.locator("form label:has(input)").evaluate_all(
             "(all) => all.map((it) => getComputedStyle(it).borderTopWidth)")
         self.shot(widget.page, "rating-forced-colours")
@@ -261,9 +262,9 @@ class RatingRun(WidgetRun):
         session = self.session(widget.page)
         row = page.locator(f".row[data-id='{session}']")
         expect(row.locator(".preview")).to_contain_text("My hose is too short.")
-        widget.panel.get_by_text("Poor", exact=True).click()
-        widget.panel.get_by_label("What could be better?").fill(HOSTILE)
-        widget.panel.locator("form").get_by_role("button", name="Send").click()
+        widget.panel.get_by_text(EN["poor"], exact=True).click()
+        widget.panel.get_by_label(EN["better"]).fill(HOSTILE)
+        widget.panel.locator("form").get_by_role("button", name=EN["send"]).click()
         expect(row.get_by_role("img", name="2 of 5 stars")).to_be_visible()
         expect(row.locator(".preview")).to_contain_text(HOSTILE[:100])
         self.promise("the open list shows the stars and the comment's beginning as soon as it is rated")
@@ -321,7 +322,7 @@ class RatingRun(WidgetRun):
         items.first.scroll_into_view_if_needed()
         self.shot(page, "rating-analytics")
         self.accessible(page, "analytics with comments")
-        more = place.get_by_role("button", name="Show older ones")
+        more = place.get_by_role("button", name="Show older comments")
         for count in (40, 46):
             more.press("Enter")
             expect(items).to_have_count(count)
@@ -359,8 +360,8 @@ class RatingRun(WidgetRun):
         expect(page.locator(".log .event").filter(has_text="Rated 2 of 5")).to_be_visible()
         gone = page.locator(".remark").count() == 0
         page.goto(f"{self.options.base_url}/console#/analytics/7")
-        expect(page.get_by_text("Nobody wrote anything with a rating").or_(
-            page.get_by_text("No conversation in these 7 days"))).to_be_visible()
+        expect(page.get_by_text("No comments in this period").or_(
+            page.get_by_text("No conversations in the last 7 days"))).to_be_visible()
         self.promise(f"an erased visitor's comments are gone from database, thread and analytics ({status}, {kept})",
                      status == 204 and kept == "0" and gone)
 

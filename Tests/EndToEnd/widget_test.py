@@ -21,19 +21,13 @@ from pathlib import Path
 from browser_test import PATIENCE, SOCKET, Console, Failure, Run, Widget
 from playwright.sync_api import Error, Page, expect, sync_playwright
 from websockets.sync.client import connect
+from widget_texts import EN, texts_of
 
-LANGUAGES = Path(__file__).resolve().parents[2] / "Sources/WebAssets/widget/languages"
-TEXT = re.compile(r"^  (\w+): '(.*)',$", re.MULTILINE)
 WORD = "ก" * 10_000
 LINKS = "see https://example.com/a?b=1, javascript:alert(1) and https://example.com\u202egnp.exe"
 # The longest that the page's main thread was busy at a stretch.
 BUSY = """() => { window.busy = []; new PerformanceObserver((list) => window.busy.push(
   ...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask', buffered: true }); }"""
-
-
-def texts_of(code: str) -> dict[str, str]:
-    """A module of languages/: one text a line, in single quotes."""
-    return {name: text.replace("\\'", "'") for name, text in TEXT.findall((LANGUAGES / f"{code}.js").read_text())}
 
 
 class WidgetRun(Run):
@@ -133,7 +127,7 @@ class WidgetRun(Run):
                 expect(widget.own.locator(".state")).to_contain_text(texts["sent"])
                 self.shot(widget.page, "widget-arabic")
                 self.accessible(widget.page, "the widget from right to left")
-        expect(widget.own.locator(".state")).to_contain_text("Sent")
+        expect(widget.own.locator(".state")).to_contain_text(EN["sent"])
         self.promise("six languages, changed while it is open, what was said before too")
         auto = self.page(self.context(locale="th-TH"))
         auto.add_init_script("addEventListener('DOMContentLoaded', () => { document.documentElement.lang = ''; })")
@@ -155,7 +149,7 @@ class WidgetRun(Run):
         )
         widget = self.visitor().open()
         panel = widget.panel
-        panel.get_by_text("Menu", exact=True).click()
+        panel.get_by_text(EN["menu"], exact=True).click()
         expect(panel.get_by_role("link", name="Spare parts")).to_have_attribute("rel", "noopener")
         expect(panel.get_by_text("Not a link")).to_have_count(0)
         self.shot(widget.page, "widget-menu")
@@ -204,11 +198,11 @@ class WidgetRun(Run):
         widget.say("Thank you")
         widget.committed()
         with widget.page.expect_download() as download:
-            widget.panel.get_by_role("button", name="Download the transcript").click()
+            widget.panel.get_by_role("button", name=EN["transcript"]).click()
         text = Path(download.value.path()).read_text()
         self.promise("the transcript is a file with what was said", "Thank you" in text)
         session = self.session(widget.page)
-        place = widget.panel.get_by_text("Your place in the queue")
+        place = widget.panel.get_by_text(EN["place"])
         expect(place).to_be_visible()
         desk = Console(self.page(self.context()), self.options.base_url, None, None)
         desk.login()
@@ -219,17 +213,17 @@ class WidgetRun(Run):
         )
         desk.page.close()
         self.promise(f"an operator closes the conversation ({status})", status < 300)
-        expect(widget.panel.get_by_text("How was it?")).to_be_visible()
+        expect(widget.panel.get_by_text(EN["how"])).to_be_visible()
         self.promise("who closed it left no place in the queue behind", place.count() == 0)
-        widget.panel.get_by_text("Good", exact=True).click()
-        widget.panel.get_by_label("What could be better?").fill("Nothing")
+        widget.panel.get_by_text(EN["good"], exact=True).click()
+        widget.panel.get_by_label(EN["better"]).fill("Nothing")
         self.shot(widget.page, "widget-rating")
         self.accessible(widget.page, "the rating")
-        widget.panel.locator("form").get_by_role("button", name="Send").click()
-        expect(widget.panel.get_by_text("Thank you. We have got it.").first).to_be_visible()
+        widget.panel.locator("form").get_by_role("button", name=EN["send"]).click()
+        expect(widget.panel.get_by_text(EN["thanks"]).first).to_be_visible()
         kept = self.sql(f"SELECT rating || comment FROM csat_responses WHERE session_id = '{session}'")
         self.promise("a closed conversation can be rated", kept == "4Nothing")
-        widget.panel.get_by_role("button", name="Start a new conversation").click()
+        widget.panel.get_by_role("button", name=EN["again"]).click()
         widget.say("One more thing")
         widget.committed()
         self.promise("and a new one begun", self.session(widget.page) != session)
@@ -242,19 +236,19 @@ class WidgetRun(Run):
         widget = self.visitor()
         widget.launcher.click()
         panel = widget.panel
-        panel.get_by_label("Email").fill("amelie@example.com")
+        panel.get_by_label(EN["email"]).fill("amelie@example.com")
         panel.locator(".page textarea").fill("The hose of my brake is too short.")
         self.shot(widget.page, "widget-away")
         self.accessible(widget.page, "the form outside hours")
         self.watch.expected = re.compile("Failed to load resource")
         widget.page.route("**/widget/offline", lambda route: route.abort())
-        panel.get_by_role("button", name="Leave message").click()
-        expect(panel.get_by_role("alert")).to_have_text("Not sent. Check the connection and try again.")
+        panel.get_by_role("button", name=EN["leave"]).click()
+        expect(panel.get_by_role("alert")).to_have_text(EN["failed"])
         self.shot(widget.page, "widget-away-failed")
         widget.page.unroute("**/widget/offline")
         self.watch.expected = re.compile(r"$^")
-        panel.get_by_role("button", name="Leave message").click()
-        expect(panel.get_by_text("Thank you. We have got it.")).to_be_visible()
+        panel.get_by_role("button", name=EN["leave"]).click()
+        expect(panel.get_by_text(EN["thanks"])).to_be_visible()
         kept = self.sql("SELECT count(*) FROM chats WHERE content = 'The hose of my brake is too short.'")
         self.promise("outside hours one leaves a message; a request in vain says so and is tried again", kept == "1")
         widget.page.close()
@@ -266,13 +260,13 @@ class WidgetRun(Run):
         widget = self.visitor()
         widget.launcher.click()
         panel = widget.panel
-        panel.get_by_role("button", name="Start the chat").click()
+        panel.get_by_role("button", name=EN["start"]).click()
         expect(panel.get_by_label("Your name")).to_be_focused()
         panel.get_by_label("Your name").fill("Amélie")
         panel.get_by_label("Topic").select_option("Repair")
         self.shot(widget.page, "widget-before")
         self.accessible(widget.page, "the form before the chat")
-        panel.get_by_role("button", name="Start the chat").click()
+        panel.get_by_role("button", name=EN["start"]).click()
         expect(widget.text).to_be_focused()
         widget.say("Hello")
         widget.committed()
@@ -313,7 +307,7 @@ class WidgetRun(Run):
         missing = {"ready", "open", "close", "message", "unread", "status"} - set(seen)
         self.promise(f"the page hears of everything; the title counts what is unread {missing or ''}", not missing)
         times = widget.own.last.locator("xpath=..").inner_text()
-        mute = widget.panel.get_by_role("button", name="Mute the sound")
+        mute = widget.panel.get_by_role("button", name=EN["mute"])
         mute.click()
         page_of.reload()
         page_of.evaluate("chirrup.open()")

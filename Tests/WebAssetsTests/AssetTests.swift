@@ -57,6 +57,32 @@ struct AssetTests {
     }
   }
 
+  /// The texts of one language by key, in the order of its module, one a line.
+  static func texts(_ code: String) throws -> [(key: String, text: String)] {
+    let module = try String(
+      contentsOf: sources.appending(path: "widget/languages/\(code).js"), encoding: .utf8)
+    let lines = module.split(separator: "\n").drop { $0 != "export default {" }
+    #expect(lines.last == "};", "\(code)")
+    return try lines.dropFirst().dropLast().map { line in
+      let match = try #require(line.wholeMatch(of: /\ {2}([a-z_]+): '([^'\\]+)',/), "\(line)")
+      return (String(match.1), String(match.2))
+    }
+  }
+
+  @Test("every language has the keys and the placeholders of English")
+  func sameTexts() throws {
+    let english = try Self.texts("en")
+    #expect(english.count > 50 && Set(english.map(\.key)).count == english.count)
+    for code in Self.languages.map({ $0.name.suffix(5).prefix(2) }) {
+      let other = try Self.texts(String(code))
+      #expect(other.map(\.key) == english.map(\.key), "\(code)")
+      for (one, two) in zip(english, other) {
+        let counts = [one, two].map { $0.text.matches(of: /\{\}/).count }
+        #expect(counts[0] == counts[1] && counts[0] <= 1, "\(code): \(two.key)")
+      }
+    }
+  }
+
   @Test("what a page, a script or a sheet names is there too, also a source map")
   func references() {
     var count = 0

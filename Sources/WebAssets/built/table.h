@@ -46,76 +46,76 @@ static const unsigned char brotli_4[] = {
 #embed "pads-790cbce49a.svg.br"
 };
 static const unsigned char plain_5[] = {
-#embed "widget-ar-fc3fd5705a.js"
+#embed "widget-ar-b12e2baadc.js"
 };
 static const unsigned char gzip_5[] = {
-#embed "widget-ar-fc3fd5705a.js.gz"
+#embed "widget-ar-b12e2baadc.js.gz"
 };
 static const unsigned char brotli_5[] = {
-#embed "widget-ar-fc3fd5705a.js.br"
+#embed "widget-ar-b12e2baadc.js.br"
 };
 static const unsigned char plain_6[] = {
-#embed "widget-de-d93711e07c.js"
+#embed "widget-de-1f58ac21a1.js"
 };
 static const unsigned char gzip_6[] = {
-#embed "widget-de-d93711e07c.js.gz"
+#embed "widget-de-1f58ac21a1.js.gz"
 };
 static const unsigned char brotli_6[] = {
-#embed "widget-de-d93711e07c.js.br"
+#embed "widget-de-1f58ac21a1.js.br"
 };
 static const unsigned char plain_7[] = {
-#embed "widget-en-cb0476340f.js"
+#embed "widget-en-0858ca4116.js"
 };
 static const unsigned char gzip_7[] = {
-#embed "widget-en-cb0476340f.js.gz"
+#embed "widget-en-0858ca4116.js.gz"
 };
 static const unsigned char brotli_7[] = {
-#embed "widget-en-cb0476340f.js.br"
+#embed "widget-en-0858ca4116.js.br"
 };
 static const unsigned char plain_8[] = {
-#embed "widget-es-ed9a4a4505.js"
+#embed "widget-es-7d4d06a46e.js"
 };
 static const unsigned char gzip_8[] = {
-#embed "widget-es-ed9a4a4505.js.gz"
+#embed "widget-es-7d4d06a46e.js.gz"
 };
 static const unsigned char brotli_8[] = {
-#embed "widget-es-ed9a4a4505.js.br"
+#embed "widget-es-7d4d06a46e.js.br"
 };
 static const unsigned char plain_9[] = {
-#embed "widget-ja-1404055627.js"
+#embed "widget-ja-1c1be7333f.js"
 };
 static const unsigned char gzip_9[] = {
-#embed "widget-ja-1404055627.js.gz"
+#embed "widget-ja-1c1be7333f.js.gz"
 };
 static const unsigned char brotli_9[] = {
-#embed "widget-ja-1404055627.js.br"
+#embed "widget-ja-1c1be7333f.js.br"
 };
 static const unsigned char plain_10[] = {
-#embed "widget-th-5ca76ab0db.js"
+#embed "widget-th-b0387dd5a5.js"
 };
 static const unsigned char gzip_10[] = {
-#embed "widget-th-5ca76ab0db.js.gz"
+#embed "widget-th-b0387dd5a5.js.gz"
 };
 static const unsigned char brotli_10[] = {
-#embed "widget-th-5ca76ab0db.js.br"
+#embed "widget-th-b0387dd5a5.js.br"
 };
 static const unsigned char plain_11[] = {
-#embed "widget-app-6e752d07e9.js"
+#embed "widget-app-5a79728c09.js"
 };
 static const unsigned char gzip_11[] = {
-#embed "widget-app-6e752d07e9.js.gz"
+#embed "widget-app-5a79728c09.js.gz"
 };
 static const unsigned char brotli_11[] = {
-#embed "widget-app-6e752d07e9.js.br"
+#embed "widget-app-5a79728c09.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-6e752d07e9.js.map"
+#embed "widget-app-5a79728c09.js.map"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-6e752d07e9.js.map.gz"
+#embed "widget-app-5a79728c09.js.map.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-6e752d07e9.js.map.br"
+#embed "widget-app-5a79728c09.js.map.br"
 };
 static const unsigned char plain_13[] = {
 #embed "widget.js"
@@ -127,13 +127,13 @@ static const unsigned char brotli_13[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-ce1db606b2.js.map"
+#embed "widget-40cf938359.js.map"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-ce1db606b2.js.map.gz"
+#embed "widget-40cf938359.js.map.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-ce1db606b2.js.map.br"
+#embed "widget-40cf938359.js.map.br"
 };
 static const unsigned char plain_15[] = {
 #embed "widget.d.ts"
@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "console-1c337bd384.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-5c120d1068.js"
+#embed "console-152ba6cdd2.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-5c120d1068.js.gz"
+#embed "console-152ba6cdd2.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-5c120d1068.js.br"
+#embed "console-152ba6cdd2.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-5c120d1068.js.map"
+#embed "console-152ba6cdd2.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-5c120d1068.js.map.gz"
+#embed "console-152ba6cdd2.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-5c120d1068.js.map.br"
+#embed "console-152ba6cdd2.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -244,35 +244,35 @@ static const chirrup_asset assets[] = {
      "/assets/pads.svg",
      "image/svg+xml",
      FORM(plain_4), FORM(gzip_4), FORM(brotli_4)},
-    {"/assets/widget-ar-fc3fd5705a.js",
+    {"/assets/widget-ar-b12e2baadc.js",
      "/assets/widget-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_5), FORM(gzip_5), FORM(brotli_5)},
-    {"/assets/widget-de-d93711e07c.js",
+    {"/assets/widget-de-1f58ac21a1.js",
      "/assets/widget-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_6), FORM(gzip_6), FORM(brotli_6)},
-    {"/assets/widget-en-cb0476340f.js",
+    {"/assets/widget-en-0858ca4116.js",
      "/assets/widget-en.js",
      "text/javascript; charset=utf-8",
      FORM(plain_7), FORM(gzip_7), FORM(brotli_7)},
-    {"/assets/widget-es-ed9a4a4505.js",
+    {"/assets/widget-es-7d4d06a46e.js",
      "/assets/widget-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_8), FORM(gzip_8), FORM(brotli_8)},
-    {"/assets/widget-ja-1404055627.js",
+    {"/assets/widget-ja-1c1be7333f.js",
      "/assets/widget-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_9), FORM(gzip_9), FORM(brotli_9)},
-    {"/assets/widget-th-5ca76ab0db.js",
+    {"/assets/widget-th-b0387dd5a5.js",
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
-    {"/assets/widget-app-6e752d07e9.js",
+    {"/assets/widget-app-5a79728c09.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-6e752d07e9.js.map",
+    {"/assets/widget-app-5a79728c09.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
@@ -280,7 +280,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
-    {"/assets/widget-ce1db606b2.js.map",
+    {"/assets/widget-40cf938359.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
@@ -304,11 +304,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-5c120d1068.js",
+    {"/assets/console-152ba6cdd2.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-5c120d1068.js.map",
+    {"/assets/console-152ba6cdd2.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},

@@ -158,7 +158,7 @@ export class App {
       const href = URL.createObjectURL(await answer.blob());
       el('a', { href, download: 'chat.txt' }).click();
       setTimeout(() => URL.revokeObjectURL(href), 60_000);
-    } catch (error) { this.#fail(error); }
+    } catch (error) { this.#fail(error, 'no_transcript'); }
   }
 
   #mute() {

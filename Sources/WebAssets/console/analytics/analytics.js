@@ -145,8 +145,8 @@ function nothing(days) {
     'div.empty',
     {},
     icon('chart'),
-    el('b', {}, `No conversation in these ${days} days`),
-    el('p', {}, 'Figures appear here with the first one, at once. Is the widget on your site?'),
+    el('b', {}, `No conversations in the last ${days} days`),
+    el('p', {}, 'Analytics start with the first conversation. Is the widget on your site?'),
     el('a.button', { href: '#/settings/appearance' }, 'Get the snippet'),
   );
 }
@@ -160,7 +160,7 @@ function failed(error, again) {
     'div.empty',
     { role: 'alert' },
     icon(statusOf(error) ? 'alert' : 'nowifi'),
-    el('b', {}, 'No figures to show'),
+    el('b', {}, 'Analytics could not be loaded'),
     el('p', {}, sentence(error)),
     el('button.button', { type: 'button', click: again }, 'Try again'),
   );
@@ -174,30 +174,30 @@ function failed(error, again) {
 function tiles(total, before, days) {
   const { sessions } = total;
   /** @param {string} words */
-  const few = (words) => el('small', { title: `Of ${sessions} only` }, words);
+  const few = (words) => el('small', { title: `From only ${sessions}` }, words);
   /** @type {(name: string, time: Time) => HTMLElement} */
   const pair = (name, time) => {
     const [p50, p90] = timesOf(total, time);
-    if (p50 == null) return tile(name, few('none yet'), 'nothing to measure');
+    if (p50 == null) return tile(name, few('none yet'), 'no data yet');
     const [oldP50, oldP90] = before && before.sessions >= LEAST.p90 ? timesOf(before, time) : [];
-    const tail = sessions < LEAST.p90 ? `P90 needs ${LEAST.p90}, there were ${sessions}`
+    const tail = sessions < LEAST.p90 ? `P90 needs ${LEAST.p90} conversations, there were ${sessions}`
       : `P90 ${span(p90)}${oldP50 == null ? '' : `, before ${span(oldP50)} and ${span(oldP90)}`}`;
     return tile(name, sessions < LEAST.p50 ? few('too few') : span(p50), tail);
   };
   const rated = total.csat_count;
   const old = before?.sessions
-    ? `${count.format(before.sessions)} in the ${days} days before` : `in ${days} days`;
+    ? `${count.format(before.sessions)} in the previous ${days} days` : `in the last ${days} days`;
   return el(
     'dl.tiles',
     {},
     tile('Conversations', count.format(sessions), old),
-    pair('Waiting, P50', 'wait'),
+    pair('Waiting time, P50', 'wait'),
     pair('First response, P50', 'first_response'),
     pair('Resolution, P50', 'resolution'),
     rated < LEAST.rating
       ? tile('Satisfaction', few(rated ? 'too few' : 'none yet'), ratingsOf(rated))
       : tile('Satisfaction', [mean.format(total.csat_mean ?? 0), ' ', el('small', {}, 'of 5')],
-        `${count.format(rated)} ratings, ${Math.round(rated / sessions * 100)}\u00a0% answered`),
+        `${count.format(rated)} ratings from ${Math.round(rated / sessions * 100)}\u00a0% of conversations`),
   );
 }
 
@@ -244,10 +244,10 @@ function panel({ title, words, className = '', draw, columns, rows }) {
 function panels({ days, total, by_hour: hours }) {
   return [
     volume(days, total),
-    pairPanel('Waiting time', 'From the first message until somebody claims.', 'wait', days, total),
-    pairPanel('First response', 'From the first message to the first answer by a person.',
+    pairPanel('Waiting time', 'From the first message until an operator claims it.', 'wait', days, total),
+    pairPanel('First response', 'From the first message to the first reply by an operator.',
       'first_response', days, total),
-    pairPanel('Time to resolution', 'From the first message until it is closed.',
+    pairPanel('Time to resolution', 'From the first message until the conversation is closed.',
       'resolution', days, total),
     ratings(days, total),
     byHour(hours),
@@ -261,7 +261,7 @@ function panels({ days, total, by_hour: hours }) {
 function volume(days, total) {
   const best = days.reduce((most, day) => day.sessions > most.sessions ? day : most);
   const words = `${count.format(total.sessions)} conversations with ${
-    count.format(total.messages)} messages. Most began on ${longDay(best.day)}: ${
+    count.format(total.messages)} messages. Busiest day: ${longDay(best.day)}, with ${
     count.format(best.sessions)}.`;
   return panel({
     title: 'Conversations',
@@ -288,7 +288,7 @@ function pairPanel(title, definition, time, days, total) {
     LEAST.p90} conversations ${few === 1 ? 'has' : 'have'} no P90.` : '';
   const [p50, p90] = timesOf(total, time);
   const tail = total.sessions >= LEAST.p90 ? `, nine of ten within ${span(p90)}` : '';
-  const figures = p50 == null ? 'Nothing to measure yet.' : `Half within ${span(p50)}${tail}.`;
+  const figures = p50 == null ? 'No data yet.' : `Half within ${span(p50)}${tail}.`;
   return panel({
     title,
     words: `${definition} ${figures}${gaps}`,
@@ -316,12 +316,12 @@ function pairPanel(title, definition, time, days, total) {
 function ratings(days, total) {
   const { csat_count: rated, csat_mean: all } = total;
   const figures = rated < LEAST.rating
-    ? `${ratingsOf(rated)}: too few for a mean.`
+    ? `${ratingsOf(rated)}: too few for an average.`
     : `${mean.format(all ?? 0)} of 5 from ${count.format(rated)} ratings.`;
   return panel({
     title: 'Satisfaction',
-    words: `The mean of the ratings of a day, from 1 to 5. ${figures} Days with fewer than ${
-      LEAST.rating} are left out.`,
+    words: `Average rating per day, from 1 to 5. ${figures} Days with fewer than ${
+      LEAST.rating} ratings are not shown.`,
     draw: () => lines({
       days,
       size: ({ csat_count: size }) => size,
@@ -330,7 +330,7 @@ function ratings(days, total) {
       scale: ratingScale,
       words: `Satisfaction by day. ${figures}`,
     }),
-    columns: ['Day', 'Mean', 'Ratings'],
+    columns: ['Day', 'Average', 'Ratings'],
     rows: () => days.map(({ day, csat_count: size, csat_mean: value }) => [fullDate(day),
       value == null ? '–' : mean.format(value), count.format(size)]),
   });
@@ -344,9 +344,9 @@ function byHour(hours) {
   /** @param {number} value */
   const clock = (value) => `${two(value)}:00`;
   const words = most
-    ? `When conversations begin, stronger where more do. Most on ${DAYS[day]} from ${
-    clock(hour)} to ${clock((hour + 1) % 24)}: ${count.format(most)}.`
-    : 'When conversations begin.';
+    ? `When conversations start; darker means more. Busiest: ${DAYS[day]}, ${
+    clock(hour)} to ${clock((hour + 1) % 24)}, with ${count.format(most)}.`
+    : 'When conversations start.';
   return panel({
     title: 'By weekday and hour',
     words,
@@ -439,7 +439,7 @@ function operators(team, total) {
   draw();
   return el('section.panel.w12', { 'aria-label': 'Operators' },
     el('div.panel-head', {}, el('h2', {}, 'Operators')),
-    el('p', {}, `First response as P50 (teal) and P90 (ochre) on one scale, 0 to ${
-      span(most)}. Fewer than ${LEAST.operator} ratings are not averaged.`),
-    team.length ? place : el('p', {}, 'Nobody has answered in this time.'));
+    el('p', {}, `First response: P50 (teal) and P90 (ochre) on one scale from 0 to ${
+      span(most)}. An average needs ${LEAST.operator} ratings.`),
+    team.length ? place : el('p', {}, 'No operator replied in this period.'));
 }

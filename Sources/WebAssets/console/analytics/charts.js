@@ -63,7 +63,7 @@ export function lines({ days, series, size, words, format, scale }) {
 }
 
 /** @param {number} size */
-const samples = (size) => size === 0 ? 'none' : `of ${count.format(size)}`;
+const samples = (size) => size === 0 ? 'no data' : `n = ${count.format(size)}`;
 
 /**
  * The path with its gaps. A point between two gaps is a dot.

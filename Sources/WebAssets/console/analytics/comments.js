@@ -59,7 +59,7 @@ const item = ({ session, rating, comment, visitor, operator, at }) => el(
     el('time', { datetime: at }, when.format(new Date(at))),
     visitor && el('bdi', {}, visitor),
     operator && el('span', {}, 'with ', el('bdi', {}, operator)),
-    el('a', { href: `#${session}` }, 'Conversation'),
+    el('a', { href: `#${session}` }, 'View conversation'),
   ),
   el('p', {}, remark(comment)),
 );
@@ -76,7 +76,7 @@ export function comments(rest, period, page) {
   const more = el(
     'button.button',
     { type: 'button', hidden: !cursor, click: () => { older(); } },
-    'Show older ones',
+    'Show older comments',
   );
   const file = el(
     'button.button.quiet.as-table',
@@ -112,7 +112,7 @@ export function comments(rest, period, page) {
   const save = () => busy(file, async () => {
     const { rows, isWhole } = await all(rest, period);
     download(`chirrup-comments-${period.from}-${period.to}.csv`, csv(rows));
-    return isWhole ? '' : `The file has the newest ${count.format(rows.length)}.`;
+    return isWhole ? '' : `The file contains the newest ${count.format(rows.length)} comments.`;
   });
 
   return el(
@@ -121,7 +121,7 @@ export function comments(rest, period, page) {
     el('div.panel-head', {}, el('h2', {}, 'Comments'), file),
     el('p', {}, page.comments.length
       ? 'What visitors wrote with their ratings, newest first.'
-      : 'Nobody wrote anything with a rating in this time.'),
+      : 'No comments in this period.'),
     list,
     status,
     more,

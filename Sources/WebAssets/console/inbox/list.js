@@ -17,10 +17,10 @@ import { Rows } from './rows.js';
 const NAMES = { waiting: 'Waiting', mine: 'Mine', all: 'All', closed: 'Closed' };
 /** @type {Record<View, [string, string]>} */
 const EMPTY = {
-  waiting: ['Nobody is waiting', 'A new visitor appears here by itself.'],
-  mine: ['You have no conversation', 'Take one from the waiting list.'],
-  all: ['No conversation is open', 'They appear here as soon as somebody writes.'],
-  closed: ['No conversation is closed yet', 'Closed ones stay here and can be reopened.'],
+  waiting: ['No one is waiting', 'New visitors appear here automatically.'],
+  mine: ['No conversations assigned to you', 'Claim one from the waiting list.'],
+  all: ['No open conversations', 'They appear here as soon as a visitor writes.'],
+  closed: ['No closed conversations yet', 'They stay here, and you can reopen them.'],
 };
 const SHORT_WAIT = 3000; // ms; a shorter wait for the first page is not shown
 const STILL = 4000; // ms after which a pointer at rest no longer holds the rows
@@ -206,10 +206,10 @@ export class List {
     const { view, loaded, failed, filter } = this.#inbox;
     if (failed) return ['The list could not be loaded', failed];
     if (loaded) {
-      return filter.tag ? ['Nothing has this tag', 'Choose another tag, or all.'] : EMPTY[view];
+      return filter.tag ? ['No conversations with this tag', 'Choose another tag, or All.'] : EMPTY[view];
     }
     return Date.now() - this.#loadedAt > SHORT_WAIT
-      ? ['The list is being loaded', 'It takes longer than usual.'] : null;
+      ? ['Loading the list', 'This is taking longer than usual.'] : null;
   }
 
   /** Runs in each frame of scrolling, so it makes only the rows that come into view. */
@@ -329,7 +329,7 @@ export class List {
       const tags = await api.tags();
       this.#tag.append(...tags.map(({ name }) => el('option', { value: name }, name)));
     } catch {
-      this.#tag.append(el('option', { disabled: true }, 'The tags could not be loaded'));
+      this.#tag.append(el('option', { disabled: true }, 'Tags could not be loaded'));
     }
   }
 

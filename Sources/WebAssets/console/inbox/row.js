@@ -91,7 +91,7 @@ function mark(model) {
   }
   if (model.other) {
     return [
-      el('span.sr-only', {}, `with ${model.other.name}`),
+      el('span.sr-only', {}, `assigned to ${model.other.name}`),
       face({ kind: 'operator', ...model.other }, '.avatar-sm'),
     ];
   }

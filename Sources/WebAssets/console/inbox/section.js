@@ -27,7 +27,7 @@ export const KINDS = {
     query: { status: 'active', assignee: 'me' },
     key: (row) => row.updated_at,
   },
-  others: { title: 'Others', query: { status: 'active' }, key: (row) => row.updated_at },
+  others: { title: 'Assigned to others', query: { status: 'active' }, key: (row) => row.updated_at },
   closed: {
     title: 'Closed, latest first',
     query: { status: 'closed' },
@@ -152,7 +152,7 @@ export class Section {
       this.failed = '';
       return page;
     } catch (error) {
-      this.failed = reasonOf(error, 'The server does not answer.');
+      this.failed = reasonOf(error, 'The server is not responding.');
       return null;
     }
   }

@@ -16,19 +16,19 @@ export function open(context) {
   const form = new Form({ current: '', new: '', again: '' });
   const save = () => form.save(async () => {
     const { current, new: fresh, again } = form.now;
-    if (!current) throw refusal('current', 'Write the password you log in with now.');
+    if (!current) throw refusal('current', 'Enter your current password.');
     if (fresh.length < PASSWORD_MIN) {
-      throw refusal('new', `At least ${PASSWORD_MIN} characters.`);
+      throw refusal('new', `Use at least ${PASSWORD_MIN} characters.`);
     }
-    if (fresh !== again) throw refusal('again', 'The two are not the same.');
+    if (fresh !== again) throw refusal('again', 'The passwords do not match.');
     await context.rest.post('/api/v1/auth/password', { current, new: fresh }).catch((error) => {
       if (error instanceof Problem && error.code === 'wrong_password') error.path = 'current';
       throw error;
     });
     return { current: '', new: '', again: '' };
-  }, 'Changed. Other devices are logged out.');
+  }, 'Password changed. Your other devices are logged out.');
   form.onChange(() => context.changed());
-  const { bar, submit } = saveBar(form, { save, verb: 'Change the password' });
+  const { bar, submit } = saveBar(form, { save, verb: 'Change password' });
   /** @type {(path: string, label: string, autocomplete: string, hint?: string) => HTMLElement} */
   const secret = (path, label, autocomplete, hint) => text(form, path, {
     label,
@@ -41,7 +41,7 @@ export function open(context) {
   return {
     root: pane({
       title: 'Your account',
-      lead: 'What others see of you, and how you log in.',
+      lead: 'Your profile, and the password you log in with.',
       submit,
       bar,
       body: [
@@ -51,10 +51,10 @@ export function open(context) {
           el('dt', {}, 'Role'), el('dd', {}, operator.role[0].toUpperCase() + operator.role.slice(1)),
           el('dt', {}, 'Workspace'), el('dd', {}, workspace.name)),
         el('h3', {}, 'Password'),
-        secret('current', 'Password now', 'current-password'),
+        secret('current', 'Current password', 'current-password'),
         secret('new', 'New password', 'new-password',
-          `At least ${PASSWORD_MIN} characters. A sentence is good.`),
-        secret('again', 'New password again', 'new-password'),
+          `At least ${PASSWORD_MIN} characters. A sentence works well.`),
+        secret('again', 'Repeat new password', 'new-password'),
       ],
     }),
     unsaved: () => form.changes.length,

@@ -21,7 +21,7 @@ const SWATCHES = [
 ];
 /** @type {[value: string, words: string][]} */
 const LOCALES = [
-  ['auto', 'The visitor’s, as the browser says'], ['en', 'English'], ['de', 'Deutsch'],
+  ['auto', 'Automatic (the visitor’s browser)'], ['en', 'English'], ['de', 'Deutsch'],
   ['es', 'Español'], ['ar', 'العربية'], ['ja', '日本語'], ['th', 'ไทย'],
 ];
 
@@ -61,8 +61,8 @@ export async function open(context) {
       const accent = widget.accent ?? OWN;
       if (contrast(accent) < CONTRAST_MIN) {
         throw refusal('widget.accent', contrast(accent)
-          ? `White text on it has ${ratio(contrast(accent))} only. Choose a darker one.`
-          : 'Write it as # and six digits, for example #0b6e63.');
+          ? `White text on it has a contrast of ${ratio(contrast(accent))}. Choose a darker colour.`
+          : 'Enter # and six hex digits, for example #0b6e63.');
       }
       /** @type {Partial<WorkspaceSettings>} */
       const changed = { widget: { ...widget, greeting: filled(widget.greeting) } };
@@ -70,7 +70,7 @@ export async function open(context) {
       const sites = form.changes.includes('origins')
         ? { allowed_origins: checkedOrigins(origins) } : {};
       return values(await context.workspace.save(changed, sites));
-    }, 'Saved. Visitors see it from their next page on.');
+    }, 'Saved. Visitors see it on their next page.');
   }
 
   function follow() {
@@ -91,7 +91,7 @@ export async function open(context) {
   form.onChange(() => { follow(); context.changed(); });
   const root = pane({
     title: 'Appearance',
-    lead: 'What visitors see. The preview follows while you type; visitors see it after saving.',
+    lead: 'How the widget looks. The preview changes as you type; visitors see changes after you save.',
     submit,
     bar,
     body: fields(form, known),
@@ -121,8 +121,8 @@ const fields = (form, known) => [
   el('hr'),
   snippetField(known.public_key),
   text(form, 'origins', {
-    label: 'Sites that may show it',
-    hint: 'One per line, like https://shop.example.com. Empty means every site.',
+    label: 'Allowed sites',
+    hint: 'One per line, for example https://shop.example.com. Leave empty to allow every site.',
     area: true,
     code: true,
     rows: 3,
@@ -138,14 +138,14 @@ const fields = (form, known) => [
 const looks = (form, known) => [
   text(form, 'widget.name', {
     label: 'Name in the header',
-    hint: `Without one it is the workspace’s: ${known.workspace?.name ?? ''}.`,
+    hint: `Leave empty to show the workspace’s name, ${known.workspace?.name ?? ''}.`,
     max: 80,
     empty: null,
   }),
   text(form, 'widget.greeting.title', { label: 'Greeting', max: 120 }),
   text(form, 'widget.greeting.text', {
-    label: 'Line below the greeting',
-    hint: 'For example when you answer. It stands above the first message.',
+    label: 'Text below the greeting',
+    hint: 'For example, how soon you reply. Shown above the first message.',
     area: true,
     rows: 2,
     max: 500,
@@ -155,34 +155,34 @@ const looks = (form, known) => [
     'div.pair',
     {},
     choice(form, 'widget.position', {
-      label: 'Corner',
+      label: 'Position',
       options: [['left', 'Left'], ['right', 'Right']],
     }),
     choice(form, 'widget.theme', {
       label: 'Theme',
-      options: [['auto', 'Visitor’s'], ['light', 'Light'], ['dark', 'Dark']],
+      options: [['auto', 'Auto'], ['light', 'Light'], ['dark', 'Dark']],
     }),
   ),
   select(form, 'widget.locale', {
     label: 'Language',
-    hint: 'Of the widget’s own words. Your greeting stays as you wrote it.',
+    hint: 'For the widget’s own texts. Your greeting is not translated.',
     options: LOCALES,
   }),
   toggle(form, 'queue.show_position', {
-    label: 'Show the place in the queue',
-    hint: 'With an estimate, while somebody waits',
+    label: 'Show the position in the queue',
+    hint: 'With an estimated waiting time',
   }),
   toggle(form, 'widget.preview', {
-    label: 'Operators see what is being typed',
-    hint: 'Before it is sent',
+    label: 'Show operators what visitors type',
+    hint: 'Live, before the message is sent',
   }),
   toggle(form, 'widget.sound', {
-    label: 'A sound for new messages',
-    hint: 'When the visitor looks at another page',
+    label: 'Play a sound for new messages',
+    hint: 'While the visitor is not looking at the chat',
   }),
   toggle(form, 'widget.teaser', {
-    label: 'Show a new message beside the launcher',
-    hint: 'Two lines, until the next click',
+    label: 'Preview new messages next to the chat button',
+    hint: 'Two lines, until the visitor clicks anywhere',
   }),
 ];
 
@@ -200,7 +200,7 @@ function snippetField(key) {
       tabindex: 0,
       'aria-labelledby': snippetName,
     }, snippet),
-    el('p.hint', {}, 'Put it into every page that should have the chat, before </body>.'),
+    el('p.hint', {}, 'Paste it into every page that should show the chat, before </body>.'),
     copyable(snippet, 'Copy snippet'),
   );
 }
@@ -229,7 +229,7 @@ function checkedOrigins(lines) {
     let origin = '';
     try { origin = new URL(line).origin; } catch { /* refused below */ }
     if (!/^https?:\/\//.test(origin)) {
-      throw refusal('origins', `${line} is not the address of a site. Begin with https://.`);
+      throw refusal('origins', `“${line}” is not a site address. Start with https://.`);
     }
     return origin;
   });
@@ -252,7 +252,7 @@ function accent(form) {
     change: () => { form.put('widget.accent', colour === OWN ? null : colour); },
   }));
   const control = el('input.input.mono', {
-    'aria-label': 'Accent as a number',
+    'aria-label': 'Accent colour as a hex code',
     'aria-describedby': `${name}h ${name}e`,
     maxlength: 7,
     spellcheck: 'false',
@@ -265,7 +265,7 @@ function accent(form) {
   });
   const other = el('input.other', {
     type: 'color',
-    'aria-label': 'Another colour',
+    'aria-label': 'Custom colour',
     disabled: !!form.locked,
     input: () => { form.put('widget.accent', other.value === OWN ? null : other.value); },
   });
@@ -279,9 +279,9 @@ function accent(form) {
     const isReadable = has >= CONTRAST_MIN;
     status.classList.toggle('bad', !isReadable);
     status.replaceChildren(icon(isReadable ? 'check' : 'alert', 'small'), has
-        ? `White text on it has ${ratio(has)}. At least ${CONTRAST_MIN}\u00a0:\u00a01 is needed${
-        isReadable ? '' : ', visitors would get ours'}.`
-      : 'A colour is # and six digits, for example #0b6e63.');
+        ? `Contrast with white text: ${ratio(has)}, at least ${CONTRAST_MIN}\u00a0:\u00a01 needed${
+        isReadable ? '' : '. Visitors see the default colour'}.`
+      : 'Enter # and six hex digits, for example #0b6e63.');
   };
   const labels = SWATCHES.map(([colour], at) => {
     const label = el('label', {}, radios[at], icon('check', 'small'));
@@ -292,7 +292,7 @@ function accent(form) {
   const root = el(
     'fieldset.field',
     {},
-    el('legend.label', {}, 'Accent'),
+    el('legend.label', {}, 'Accent colour'),
     el('div.swatches', {}, ...labels, other, control),
     status,
     problem,

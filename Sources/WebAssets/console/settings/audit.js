@@ -6,7 +6,7 @@ import { pane } from './pane.js';
 import { moment } from './times.js';
 
 /** @type {Record<string, string>} */
-const ACTORS = { api_key: 'An API key', command: 'The command line', rule: 'A rule' };
+const ACTORS = { api_key: 'API key', command: 'Command line', rule: 'Auto-reply rule' };
 const PAGE = 50; // entries of one request
 
 /**
@@ -40,15 +40,15 @@ export async function open(context) {
   /** @type {Map<string, string>} */
   const members = new Map();
   const body = el('tbody');
-  const more = el('button.button', { type: 'button' }, 'Show older ones');
+  const more = el('button.button', { type: 'button' }, 'Show older entries');
   const trouble = el('p.trouble-line', { role: 'alert', hidden: true });
   const empty = el('div.empty', { hidden: true }, icon('file'),
-    el('b', {}, 'Nothing is in the log yet'),
-    el('p', {}, 'Changes of settings, members, keys and webhooks appear here.'));
+    el('b', {}, 'No entries yet'),
+    el('p', {}, 'Changes to settings, members, keys and webhooks appear here.'));
   const table = el(
     'table.log-table',
     {},
-    el('thead', {}, el('tr', {}, ...['When', 'Who', 'What', 'Details'].map((name) => el('th', {
+    el('thead', {}, el('tr', {}, ...['Time', 'Who', 'Action', 'Details'].map((name) => el('th', {
       scope: 'col' }, name)))),
     body,
   );
@@ -57,7 +57,7 @@ export async function open(context) {
 
   /** @param {AuditEntry} entry */
   const who = ({ actor, actor_id: id, actor_name: name }) =>
-    name ?? members.get(id ?? '') ?? ACTORS[actor] ?? 'Somebody who left';
+    name ?? members.get(id ?? '') ?? ACTORS[actor] ?? 'Former member';
 
   /** @param {string?} from the cursor of a page, null for the first */
   async function load(from) {
@@ -94,7 +94,7 @@ export async function open(context) {
   return {
     root: pane({
       title: 'Audit log',
-      lead: 'Who changed what, newest first. What visitors and operators write is never in it.',
+      lead: 'Who changed what, newest first. Messages are never part of it.',
       body: [trouble, el('div.scroll', { role: 'region', tabindex: 0, 'aria-label': 'Audit log' },
         table), empty, el('div', {}, more)],
     }),

@@ -159,7 +159,7 @@ class Collection {
     rows.replaceChildren(...shown.map(({ item, row }) => this.#line(item, row)));
     if (held) focusOn(rows.querySelector(`a[href="${held}"]`));
     if (!shown.length) {
-      rows.append(wanted ? el('li.none', {}, 'Nothing like that is here.') : this.#none());
+      rows.append(wanted ? el('li.none', {}, 'No matches.') : this.#none());
     }
     const last = on.below?.() ?? [];
     // nodes that are there stay: an iframe that is inserted again loads anew
@@ -196,7 +196,7 @@ class Collection {
           el('b', { dir: 'auto' }, row.title),
           row.meta && el('span.item-meta', { dir: 'auto' }, row.meta),
         ),
-        isDirty ? el('span.mark', {}, 'not saved') : null,
+        isDirty ? el('span.mark', {}, 'unsaved') : null,
         row.side && el('span.item-side', {}, row.side),
       ),
       row.tools,
@@ -272,8 +272,8 @@ class Collection {
     return el(
       'div.empty',
       {},
-      el('b', {}, `There is no such ${this.#on.noun}`),
-      el('p', {}, 'It was removed, or the address is wrong.'),
+      el('b', {}, `This ${this.#on.noun} does not exist`),
+      el('p', {}, 'It was deleted, or the link is wrong.'),
       el('a.button', { href: this.#base }, 'Back to the list'),
     );
   }
@@ -288,7 +288,7 @@ class Collection {
     const form = new Form(on.values(item), {
       keep: `${this.#context.session().operator.id}:${on.name}:${isNew ? NEW : on.key(item)}`,
       locked: this.#mayWrite ? ''
-        : on.locked ?? 'You can look at this. Administrators and owners change it.',
+        : on.locked ?? 'View only. Administrators and owners can change this.',
     });
     const editor = { root: el('div.editor-place'), form, item };
     const heading = el('h2', { tabindex: -1, dir: 'auto' }, isNew ? on.make ?? `New ${on.noun}`
@@ -374,7 +374,7 @@ class Collection {
     const done = el('button.button.primary', {
       type: 'button',
       click: () => { this.#secrets.delete(key); this.#show(this.#current); },
-    }, 'I have it');
+    }, 'I have copied it');
     const once = el('div.settings.once', { role: 'status' }, node, el('p', {}, done));
     this.#secrets.set(key, once);
     if (this.#current !== key) return;

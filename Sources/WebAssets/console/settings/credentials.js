@@ -13,10 +13,10 @@ export function open(context) {
   return collection(context, {
     name: 'credentials',
     title: 'Credentials',
-    lead: 'Secrets of other services, such as a channel or a mailer. They are encrypted, and nobody can read them back.',
+    lead: 'Secrets for other services, such as a messaging channel. They are stored encrypted and are never shown again.',
     noun: 'credential',
     look: 'shield',
-    empty: ['No credential yet', 'Add one when a service asks for a secret of yours.'],
+    empty: ['No credentials yet', 'Add one when Chirrup needs to log in to another service.'],
     locked: lockedFor(context),
     load: () => every((query) => context.rest.get('credentials', query), 'credentials'),
     key: ({ provider, name }) => name && name !== 'default' ? `${provider}:${name}` : provider,
@@ -26,23 +26,23 @@ export function open(context) {
     row: (item) => ({
       title: item.provider,
       meta: item.name === 'default' ? '' : item.name,
-      side: el('span.meta', {}, `written ${ago(item.updated_at)}`),
+      side: el('span.meta', {}, `updated ${ago(item.updated_at)}`),
     }),
     fields: (form, item, isNew) => [
       isNew && text(form, 'provider', {
         label: 'Service',
-        hint: 'In small letters, like line or telegram.',
+        hint: 'In lower case, for example line or telegram.',
         max: 64,
         code: true,
       }),
       isNew && text(form, 'name', {
         label: 'Name',
-        hint: 'If you have several of one service.',
+        hint: 'If you have several for one service.',
         max: 100,
       }),
       text(form, 'secret', {
         label: isNew ? 'Secret' : 'New secret',
-        hint: isNew ? '' : 'The one that is kept is not shown. Writing another replaces it.',
+        hint: isNew ? '' : 'The current secret is not shown. Enter a new one to replace it.',
         type: 'password',
         autocomplete: 'new-password',
         secret: true,
@@ -53,21 +53,21 @@ export function open(context) {
       const provider = isNew ? form.now.provider.trim().toLowerCase() : item.provider;
       const name = (isNew ? form.now.name.trim() : item.name) || 'default';
       if (!/^[a-z][a-z0-9_-]{0,63}$/.test(provider)) {
-        throw refusal('provider', 'Small letters, digits, - and _; it begins with a letter.');
+        throw refusal('provider', 'Use lower-case letters, digits, - and _, starting with a letter.');
       }
-      if (!form.now.secret) throw refusal('secret', 'Write the secret.');
+      if (!form.now.secret) throw refusal('secret', 'Enter the secret.');
       // a new one must not replace one that something depends on
       const answer = await context.rest.put(`credentials/${part(provider)}`, {
         ...(name !== 'default' && { name }),
         secret: form.now.secret,
       }, isNew).catch(taken(name === 'default' ? 'provider' : 'name',
-        'There is one already. Open it to replace its secret.'));
+        'This credential already exists. Open it to replace its secret.'));
       const updated_at = new Date().toISOString();
       return { item: answer?.credential ?? { provider, name, updated_at } };
     },
-    saved: 'Replaced',
+    saved: 'Secret replaced',
     remove: ({ provider, name }) => context.rest.remove(`credentials/${part(provider)}${
       name && name !== 'default' ? `?name=${part(name)}` : ''}`),
-    removal: ['Delete', ({ provider }) => `Delete it? What needs ${provider} stops.`],
+    removal: ['Delete', ({ provider }) => `Delete it? Whatever uses ${provider} stops working.`],
   });
 }

@@ -7,7 +7,7 @@ import { ago, moment } from './times.js';
 const POLL = 3000; // ms between two loads of a log with pending deliveries
 const SHOWN = 20;
 /** @type {Record<string, string>} */
-const STATES = { pending: 'Waits', delivered: 'Delivered', failed: 'Failed' };
+const STATES = { pending: 'Pending', delivered: 'Delivered', failed: 'Failed' };
 
 /**
  * @param {Rest} rest
@@ -49,12 +49,12 @@ class Deliveries {
           'button.button.quiet',
           { type: 'button', click: () => { this.load(); } },
           icon('reload', 'small'),
-          'Look again',
+          'Refresh',
         ),
         mayWrite && el(
           'button.button',
-          { type: 'button', click: () => { this.#post('test', 'A test is on its way.'); } },
-          'Send a test',
+          { type: 'button', click: () => { this.#post('test', 'Test queued. Its result appears below.'); } },
+          'Send test',
         ),
       ),
       this.#status,
@@ -98,7 +98,7 @@ class Deliveries {
   #draw(list) {
     this.#list.replaceChildren(list.length
       ? el('ul.plain.log-list', {}, ...list.map((one) => this.#line(one)))
-      : el('p.hint', {}, 'Nothing was delivered yet. Send a test to see whether it arrives.'));
+      : el('p.hint', {}, 'No deliveries yet. Send a test to check the connection.'));
   }
 
   /** @param {Delivery} one */
@@ -119,7 +119,7 @@ class Deliveries {
         type: 'button',
         'aria-label': `Send ${event} of ${moment(at)} again`,
         click: () => {
-          this.#post(`deliveries/${id}/redeliver`, 'It is sent again, under the same id.');
+          this.#post(`deliveries/${id}/redeliver`, 'Queued again, with the same ID.');
         },
       }, 'Send again'),
     );

@@ -184,7 +184,7 @@ export function toggle(form, path, { label, hint }) {
 export function confirmed(words, question, act) {
   const first = el('button.button.quiet.risky', { type: 'button' }, words);
   const yes = el('button.button.danger', { type: 'button' }, words);
-  const no = el('button.button.quiet', { type: 'button' }, 'Keep');
+  const no = el('button.button.quiet', { type: 'button' }, 'Cancel');
   const asked = el('span.sure', { role: 'group', hidden: true }, el('span', {}, question), yes, no);
   const root = el('span.sure-place', {}, first, asked);
   /** @param {boolean} isAsking */
@@ -219,7 +219,7 @@ export function copyable(text, words) {
       await navigator.clipboard.writeText(text);
       status.textContent = 'Copied';
     } catch {
-      status.textContent = 'This browser does not let us copy. Select the text and copy it.';
+      status.textContent = 'Your browser blocked copying. Select the text and copy it.';
     }
     setTimeout(() => { status.textContent = ''; }, STATUS_SHOWN);
   };

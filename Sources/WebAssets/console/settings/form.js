@@ -273,7 +273,7 @@ export class Form {
 }
 
 /** @param {number} count */
-const plural = (count) => count === 1 ? '1 change is not saved' : `${count} changes are not saved`;
+const plural = (count) => count === 1 ? '1 unsaved change' : `${count} unsaved changes`;
 
 /**
  * The bar at the end of a form: state, discard, save.
@@ -302,7 +302,7 @@ export function saveBar(form, { save, verb = 'Save', isNew = false, more = [], c
       : form.busy ? [null, 'Saving']
       : form.done && !length ? [icon('check', 'small'), form.done]
       : length && !isNew ? [el('span.dot.warn'), plural(length)]
-      : [null, isNew ? '' : 'Everything is saved'];
+      : [null, isNew ? '' : 'All changes saved'];
     if (words.textContent !== text) {
       words.replaceChildren(...[look, el('span', {}, text)].filter(Boolean));
     }

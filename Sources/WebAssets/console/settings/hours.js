@@ -33,10 +33,10 @@ function local(zone, at) {
  * @param {Date=} at
  */
 function meaning({ always, time_zone: zone, days, holidays }, at = new Date()) {
-  if (always) return 'Open at all hours: visitors can always write to you.';
-  if (!days.length) return 'No day has hours, so you are never open.';
+  if (always) return 'Visitors can write to you at any time.';
+  if (!days.length) return 'No opening hours are set, so you are never open.';
   let now;
-  try { now = local(zone, at); } catch { return 'This time zone is not known here.'; }
+  try { now = local(zone, at); } catch { return 'Your browser does not know this time zone.'; }
   const { day: today, time } = now;
   const isOff = holidays.includes(now.date);
   const before = today === 1 ? 7 : today - 1;
@@ -53,7 +53,7 @@ function meaning({ always, time_zone: zone, days, holidays }, at = new Date()) {
       .sort((one, other) => one.from.localeCompare(other.from))[0];
     if (!next) continue;
     const when = ahead === 0 ? 'today' : ahead === 1 ? 'tomorrow' : `on ${nameOf(then.day)}`;
-    return `It is ${time} there: closed${isOff ? ', a day off' : ''}. Opens ${when} at ${
+    return `It is ${time} there: closed${isOff ? ' (day off)' : ''}. Opens ${when} at ${
       next.from}.`;
   }
   return `It is ${time} there: closed.`;
@@ -66,7 +66,7 @@ function meaning({ always, time_zone: zone, days, holidays }, at = new Date()) {
 function checked(hours) {
   for (const { day, from, to } of hours.days) {
     if (!from || !to || from === to) {
-      throw refusal('hours.days', `${nameOf(day)}: write when it begins and when it ends.`);
+      throw refusal('hours.days', `${nameOf(day)}: enter a start and an end time.`);
     }
   }
   for (const day of DAYS) {
@@ -75,7 +75,7 @@ function checked(hours) {
       const before = own[at - 1];
       return before && (from < before.to || before.to < before.from);
     });
-    if (isOverlapping) throw refusal('hours.days', `${nameOf(day)}: two times overlap.`);
+    if (isOverlapping) throw refusal('hours.days', `${nameOf(day)}: these times overlap.`);
   }
   const holidays = [...new Set(hours.holidays.filter(Boolean))].sort();
   return { ...hours, days: [...hours.days].sort(byTime), holidays };
@@ -113,13 +113,13 @@ export async function open(context) {
   inner.append(
     select(form, 'hours.time_zone', {
       label: 'Time zone',
-      hint: 'Of these hours, and of the days in Analytics.',
+      hint: 'For these hours, and for the days in Analytics.',
       options: names,
     }),
     weekField(form),
     list(form, 'hours.holidays', {
       label: 'Days off',
-      hint: 'Closed all day, whatever the weekday says.',
+      hint: 'Closed all day, on any weekday.',
       add: 'Add a day off',
       row: 'Day off',
       fixed: true,
@@ -133,14 +133,14 @@ export async function open(context) {
   follow();
   return {
     root: pane({
-      title: 'Hours',
-      lead: 'When somebody answers. Outside of them visitors read your away message, or the offline form.',
+      title: 'Business hours',
+      lead: 'When your team replies. Outside these hours visitors see your away message or the offline form.',
       submit,
       bar,
       body: [
         choice(form, 'hours.always', {
-          label: 'Somebody answers',
-          options: [[true, 'At all hours'], [false, 'At these hours']],
+          label: 'Availability',
+          options: [[true, 'Always open'], [false, 'At set hours']],
         }),
         status,
         inner,

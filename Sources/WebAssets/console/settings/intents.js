@@ -15,12 +15,12 @@ import { isAdmin } from './pane.js';
 
 /** @type {[value: string, words: string][]} */
 const KINDS = [
-  ['contains', 'Contains'], ['exact', 'Is exactly'], ['starts_with', 'Begins with'],
+  ['contains', 'Contains'], ['exact', 'Is exactly'], ['starts_with', 'Starts with'],
   ['regex', 'Pattern'],
 ];
 /** @type {Record<string, string>} */
 const PREDICATES = {
-  contains: 'contains', exact: 'is exactly', starts_with: 'begins with', regex: 'fits the pattern',
+  contains: 'contains', exact: 'is exactly', starts_with: 'starts with', regex: 'matches the pattern',
 };
 
 /**
@@ -58,11 +58,11 @@ function isReadable(pattern) {
  * @returns {Intent}
  */
 function checked({ keyword, match_kind: kind, replies, position, is_enabled: isEnabled }, name) {
-  if (!name) throw refusal('name', 'It needs a name.');
-  if (/[/\\]/.test(name)) throw refusal('name', 'A name without slashes.');
-  if (!keyword.trim()) throw refusal('keyword', 'Which words does it answer?');
+  if (!name) throw refusal('name', 'Enter a name.');
+  if (/[/\\]/.test(name)) throw refusal('name', 'Use a name without slashes.');
+  if (!keyword.trim()) throw refusal('keyword', 'Enter the words to match.');
   const clean = replies.filter((reply) => reply.object || reply.text?.trim());
-  if (!clean.length) throw refusal('replies', 'Write an answer, or choose a canned reply.');
+  if (!clean.length) throw refusal('replies', 'Add a reply, or choose a canned reply.');
   return { name, keyword: keyword.trim(), match_kind: kind, replies: clean, position,
     is_enabled: isEnabled };
 }
@@ -79,7 +79,7 @@ const ANSWERS = [['text', 'Text'], ['object', 'Canned reply']];
  */
 function answer(form, objects, reply, change) {
   const kind = 'object' in reply ? 'object' : 'text';
-  const other = pick('Answers with', kind, ANSWERS, (wanted) => change({
+  const other = pick('Reply with', kind, ANSWERS, (wanted) => change({
     text: wanted === 'text' ? '' : undefined,
     object: wanted === 'object' ? objects[0]?.object_id ?? '' : undefined,
   }, true), { locked: form.locked });
@@ -91,7 +91,7 @@ function answer(form, objects, reply, change) {
   const names = objects.map((object) => [object.object_id,
     `${object.shortcut ? `/${object.shortcut}` : object.object_id}: ${gist(object).slice(0, 60)}`]);
   if (!objects.some(({ object_id: id }) => id === reply.object)) {
-    names.unshift([reply.object ?? '', reply.object ? `${reply.object} (removed)` : 'Choose one']);
+    names.unshift([reply.object ?? '', reply.object ? `${reply.object} (deleted)` : 'Choose one']);
   }
   return [other, pick('Canned reply', reply.object, names, (object) => change({ object }), {
     locked: form.locked })];
@@ -105,24 +105,24 @@ function answer(form, objects, reply, change) {
  */
 const fields = (form, isNew, objects) => [
   isNew
-    ? text(form, 'name', { label: 'Name', hint: 'For you. It cannot be changed later.', max: 100 })
+    ? text(form, 'name', { label: 'Name', hint: 'Only your team sees it. It cannot be changed later.', max: 100 })
     : null,
-  choice(form, 'match_kind', { label: 'What the visitor writes', options: KINDS }),
+  choice(form, 'match_kind', { label: 'The visitor’s message', options: KINDS }),
   text(form, 'keyword', {
-    label: 'Words',
-    hint: 'Capital letters do not count. A pattern is a regular expression.',
+    label: 'Words to match',
+    hint: 'Upper and lower case are the same. A pattern is a regular expression.',
     max: 500,
   }),
   list(form, 'replies', {
-    label: 'Answers',
-    hint: 'All of them, in this order.',
-    add: 'Add an answer',
-    row: 'Answer',
+    label: 'Replies',
+    hint: 'All of them are sent, in this order.',
+    add: 'Add a reply',
+    row: 'Reply',
     max: 5,
     blank: () => /** @type {IntentReply} */ ({ text: '' }),
     draw: (reply, change) => answer(form, objects(), reply, change),
   }),
-  toggle(form, 'is_enabled', { label: 'Answers', hint: 'Off: it stays here and answers nothing' }),
+  toggle(form, 'is_enabled', { label: 'Active', hint: 'Off: the rule is kept, but never replies' }),
 ];
 
 /**
@@ -201,16 +201,16 @@ class Trial {
 function outcome(words, all, objects) {
   if (!words.trim()) {
     return [el('p.hint', {},
-      'Tried here with the saved intents; nothing is sent. Visitors are answered by the gateway.')];
+      'Tests your saved rules in this browser. Nothing is sent.')];
   }
   const found = all.find((item) => item.is_enabled && matches(item, words));
   const off = all.find((item) => !item.is_enabled && matches(item, words));
   if (!found) {
     const foreign = all.filter((item) => item.match_kind === 'regex' && !isReadable(item.keyword));
     return [el('p', {}, [
-      'Nothing answers this. It waits for an operator.',
-      off && `“${off.name}” would fit, but it is off.`,
-      foreign[0] && `The pattern of “${foreign[0].name}” cannot be tried in a browser.`,
+      'No rule matches. The message waits for an operator.',
+      off && `“${off.name}” would match, but it is off.`,
+      foreign[0] && `The pattern of “${foreign[0].name}” cannot be tested in a browser.`,
     ].filter(Boolean).join(' '))];
   }
   const lines = found.replies.map((reply) => {
@@ -218,7 +218,7 @@ function outcome(words, all, objects) {
     return el('p.bubble', { dir: 'auto' }, reply.text ?? (object ? gist(object) : reply.object));
   });
   return [el('p', {}, el('b', {}, found.name),
-    ` answers: it ${PREDICATES[found.match_kind]} “${found.keyword}”.`), ...lines];
+    ` replies: the message ${PREDICATES[found.match_kind]} “${found.keyword}”.`), ...lines];
 }
 
 /** @param {SettingsContext} context */
@@ -234,11 +234,11 @@ export async function open(context) {
 
   const page = await collection(context, {
     name: 'intents',
-    title: 'Intents',
-    lead: 'Answers by themselves, while no operator has the conversation. The first that fits answers.',
-    noun: 'intent',
+    title: 'Auto-reply rules',
+    lead: 'Automatic replies while no operator is assigned. The first matching rule answers.',
+    noun: 'rule',
     look: 'chat',
-    empty: ['No intent yet', 'Answer “where is my order” once, here.'],
+    empty: ['No rules yet', 'Start with a question you answer often, such as “Where is my order?”.'],
     load: async () => {
       const loaded = await every((query) => rest.get('intents', query), 'intents');
       all = loaded.sort(

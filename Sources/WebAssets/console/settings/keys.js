@@ -10,7 +10,7 @@ import { ago, day } from './times.js';
 
 /** @type {[value: string, words: string][]} */
 const SCOPES = [
-  ['conversations:read', 'Read conversations'], ['conversations:write', 'Answer and change them'],
+  ['conversations:read', 'Read conversations'], ['conversations:write', 'Reply to and change conversations'],
   ['visitors:read', 'Read visitors'], ['visitors:write', 'Change visitors'],
   ['settings:read', 'Read settings'], ['settings:write', 'Change settings'],
   ['members:read', 'Read members'], ['members:invite', 'Invite agents'],
@@ -31,11 +31,11 @@ export function open(context) {
   return collection(context, {
     name: 'keys',
     title: 'API keys',
-    lead: 'For your own servers. A key goes into the header “Authorization: Bearer …”.',
+    lead: 'For servers that call the REST API. They send the key in the header “Authorization: Bearer …”.',
     noun: 'key',
-    verb: 'Make the key',
+    verb: 'Create key',
     look: 'lock',
-    empty: ['No key yet', 'Make one when a program of yours should call the REST API.'],
+    empty: ['No keys yet', 'Create one when your own software should call the REST API.'],
     locked: lockedFor(context),
     fixed: true,
     load: () => every((query) => context.rest.get('api-keys', query), 'api_keys'),
@@ -53,28 +53,28 @@ export function open(context) {
     fields: (form, item, isNew) => isNew ? [
       text(form, 'name', {
         label: 'Name',
-        hint: 'What it is for, so that you know what stops when you revoke it.',
+        hint: 'What the key is for, so that you know what stops working when you revoke it.',
         max: 100,
       }),
-      checks(form, 'scopes', { label: 'May', options: SCOPES }),
-      text(form, 'expires', { label: 'Until', hint: 'Empty: until it is revoked.', type: 'date' }),
+      checks(form, 'scopes', { label: 'Permissions', options: SCOPES }),
+      text(form, 'expires', { label: 'Expires on', hint: 'Leave empty for a key that does not expire.', type: 'date' }),
     ] : [
       el('dl.facts', {},
-        el('dt', {}, 'Made'), el('dd', {}, day(item.created_at)),
-        el('dt', {}, 'Used'), el('dd', {}, item.last_used_at ? ago(item.last_used_at) : 'Never'),
-        el('dt', {}, 'Until'), el('dd', {}, item.expires_at ? day(item.expires_at) : 'No end')),
-      el('div.field', {}, el('span.label', {}, 'May'), el('ul.plain', {}, ...item.scopes.map(
+        el('dt', {}, 'Created'), el('dd', {}, day(item.created_at)),
+        el('dt', {}, 'Last used'), el('dd', {}, item.last_used_at ? ago(item.last_used_at) : 'Never'),
+        el('dt', {}, 'Expires'), el('dd', {}, item.expires_at ? day(item.expires_at) : 'Never')),
+      el('div.field', {}, el('span.label', {}, 'Permissions'), el('ul.plain', {}, ...item.scopes.map(
         (scope) => el('li', {}, SCOPES.find(([key]) => key === scope)?.[1] ?? scope, ' ',
           el('code.meta', {}, scope)),
       ))),
-      el('p.hint', {}, 'A key cannot be changed. Make another one, then revoke this one.'),
+      el('p.hint', {}, 'Keys cannot be changed. Create a new one, then revoke this one.'),
     ],
     async save(form) {
       const { name, scopes, expires } = form.now;
-      if (!name.trim()) throw refusal('name', 'It needs a name.');
-      if (!scopes.length) throw refusal('scopes', 'A key that may do nothing is of no use.');
+      if (!name.trim()) throw refusal('name', 'Enter a name.');
+      if (!scopes.length) throw refusal('scopes', 'Choose at least one permission.');
       const until = expires && new Date(`${expires}T23:59:59`);
-      if (until && +until < Date.now()) throw refusal('expires', 'This day is over.');
+      if (until && +until < Date.now()) throw refusal('expires', 'Choose a date in the future.');
       const answer = await context.rest.post('api-keys', {
         name: name.trim(),
         scopes,
@@ -85,12 +85,12 @@ export function open(context) {
     once: (secret, item) => el(
       'div.field',
       {},
-      el('h2', {}, `The key “${item.name}”`),
-      el('p', {}, 'It is shown once. We keep a fingerprint only, so it cannot be shown again.'),
+      el('h2', {}, `Your new key “${item.name}”`),
+      el('p', {}, 'Copy it now. Only its hash is stored, so it cannot be shown again.'),
       el('pre.code', { 'aria-label': 'Key' }, secret),
-      copyable(secret, 'Copy the key'),
+      copyable(secret, 'Copy key'),
     ),
     remove: ({ id }) => context.rest.remove(`api-keys/${id}`),
-    removal: ['Revoke', ({ name }) => `Revoke “${name}”? What uses it stops at once.`],
+    removal: ['Revoke', ({ name }) => `Revoke “${name}”? Whatever uses it stops working at once.`],
   });
 }

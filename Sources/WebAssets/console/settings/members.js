@@ -17,9 +17,9 @@ import { refusal } from './form.js';
 const ROLES = { agent: 'Agent', admin: 'Administrator', owner: 'Owner' };
 /** @type {Record<string, string>} */
 const MAY = {
-  agent: 'Answers conversations and writes canned replies.',
-  admin: 'Also changes settings, members, webhooks and keys.',
-  owner: 'Also makes and changes owners. One owner always stays.',
+  agent: 'Replies to visitors and edits canned replies.',
+  admin: 'Also manages settings, members, webhooks and keys.',
+  owner: 'Also manages owners. A workspace always has at least one.',
 };
 /** Letters and digits that do not look alike. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
@@ -45,9 +45,9 @@ function password() {
 function state(member) {
   if (member.disabled) return ['.off', 'Disabled'];
   if (member.password === 'none') return ['.off', 'No password yet'];
-  if (!member.online) return ['.off', 'Away'];
+  if (!member.online) return ['.off', 'Offline'];
   const load = member.load === 1 ? '1 conversation' : `${member.load ?? 0} conversations`;
-  return member.available === false ? ['.warn', `Busy, ${load}`] : ['', `Available, ${load}`];
+  return member.available === false ? ['.warn', `Unavailable, ${load}`] : ['', `Available, ${load}`];
 }
 
 /**
@@ -58,7 +58,7 @@ function state(member) {
  *   `isLast`: the member is the only owner
  */
 function fields(form, member, isNew, { me, mayWrite, isLast, renew }) {
-  if (!mayWrite) form.locked ||= 'Only an owner changes an owner.';
+  if (!mayWrite) form.locked ||= 'Only an owner can change an owner.';
   const roles = Object.keys(ROLES).filter((role) => role !== 'owner' || me.role === 'owner'
     || member.role === 'owner');
   const explain = el('p.hint');
@@ -66,11 +66,11 @@ function fields(form, member, isNew, { me, mayWrite, isLast, renew }) {
   form.onChange(follow);
   follow();
   return [
-    text(form, 'name', { label: 'Name', hint: 'Visitors see it.', max: 100, required: true }),
+    text(form, 'name', { label: 'Name', hint: 'Visible to visitors.', max: 100, required: true }),
     isNew
       ? text(form, 'email', {
         label: 'Email',
-        hint: 'To log in with.',
+        hint: 'Used to log in.',
         type: 'email',
         max: 254,
         required: true,
@@ -78,19 +78,19 @@ function fields(form, member, isNew, { me, mayWrite, isLast, renew }) {
       : el('dl.facts', {}, el('dt', {}, 'Email'), el('dd', {}, member.email)),
     isLast
       ? el('dl.facts', {}, el('dt', {}, 'Role'),
-        el('dd', {}, 'Owner, and the last one: make somebody else an owner first.'))
+        el('dd', {}, 'Owner, and the only one. To change this, make someone else an owner first.'))
       : choice(form, 'role', { label: 'Role', options: roles.map((role) => [role, ROLES[role]]) }),
     !isLast && explain,
     !isNew && !isLast && member.id !== me.id && toggle(form, 'enabled', {
-      label: 'May log in',
-      hint: 'Switched off, every device is logged out within seconds. Conversations go back to the queue.',
+      label: 'Can log in',
+      hint: 'If off, all their devices are logged out within seconds, and their conversations return to the queue.',
     }),
-    isNew && el('p.hint', {}, 'We make a password and show it to you once, to pass on. It is changed at the first login.'),
+    isNew && el('p.hint', {}, 'A password is created and shown to you once, to pass on. It must be changed at the first login.'),
     !isNew && !form.locked && member.id !== me.id && el('div.field', {},
       el('span.label', {}, 'Password'),
       confirmed(
-        'Make a new password',
-        'The old one stops working. The new one is for one login. Go on?',
+        'Reset password',
+        'The old password stops working. The new one works for one login.',
         renew,
       )),
   ];
@@ -98,7 +98,7 @@ function fields(form, member, isNew, { me, mayWrite, isLast, renew }) {
 
 /** @param {string} name */
 function checkName(name) {
-  if (!name.trim()) throw refusal('name', 'A member needs a name, visitors see it.');
+  if (!name.trim()) throw refusal('name', 'Enter a name. Visitors see it.');
 }
 
 /**
@@ -109,7 +109,7 @@ function checkName(name) {
 async function invite({ rest }, { name, email, role }) {
   checkName(name);
   if (!/^\S+@\S+$/.test(email.trim())) {
-    throw refusal('email', 'This is not an email address.');
+    throw refusal('email', 'Enter a valid email address.');
   }
   const secret = password();
   const answer = await rest.post('members', {
@@ -161,12 +161,12 @@ export async function open(context) {
   const page = await collection(context, {
     name: 'members',
     title: 'Members',
-    lead: 'Who answers, and who may change things.',
+    lead: 'Who replies to visitors, and who can change settings.',
     noun: 'member',
-    make: 'Invite somebody',
+    make: 'Invite a member',
     verb: 'Invite',
     look: 'users',
-    empty: ['Nobody is here yet', 'Invite the people who answer your visitors.'],
+    empty: ['No members yet', 'Invite the people who reply to your visitors.'],
     load: async () => {
       list = await every((query) => context.rest.get('members', query), 'members');
       return list;
@@ -223,10 +223,10 @@ function secret({ name, email }, made) {
     'div.field',
     {},
     el('h2', {}, `${name} can log in now`),
-    el('p', {}, 'This password is shown once, and is good for one login: they choose their own then. Pass it on in a way that only they can read.'),
-    el('dl.facts', {}, el('dt', {}, 'Address'), el('dd', {}, `${location.origin}/console`),
+    el('p', {}, 'This password is shown only once and works for one login, at which they choose their own. Pass it on privately.'),
+    el('dl.facts', {}, el('dt', {}, 'Console'), el('dd', {}, `${location.origin}/console`),
       el('dt', {}, 'Email'), el('dd', {}, email)),
     el('pre.code', { 'aria-label': 'Password' }, made),
-    copyable(`${location.origin}/console\n${email}\n${made}`, 'Copy all three'),
+    copyable(`${location.origin}/console\n${email}\n${made}`, 'Copy login details'),
   );
 }

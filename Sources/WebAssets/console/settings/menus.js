@@ -12,10 +12,10 @@ import { cell, list, pick } from './rows.js';
 /** @typedef {import('./collection.js').CollectionOptions<RichMenu, RichMenu>} Options */
 
 /** @type {Record<string, string>} */
-const STATES = { draft: 'Draft', published: 'Published', inactive: 'Was published' };
+const STATES = { draft: 'Draft', published: 'Published', inactive: 'Unpublished' };
 /** @type {[value: string, words: string][]} */
 const KINDS = [
-  ['message', 'Says something'], ['url', 'Opens a page'], ['operator', 'Asks for a person'],
+  ['message', 'Sends a message'], ['url', 'Opens a page'], ['operator', 'Requests an operator'],
 ];
 const ACTIONS_MAX = 12; // as the gateway takes
 
@@ -24,20 +24,20 @@ const ACTIONS_MAX = 12; // as the gateway takes
  * @returns {HTMLElement[]}
  */
 const fields = (form) => [
-  text(form, 'name', { label: 'Name', hint: 'For you, visitors do not see it.', max: 100 }),
+  text(form, 'name', { label: 'Name', hint: 'Only your team sees it.', max: 100 }),
   list(form, 'actions', {
-    label: 'Choices',
-    add: 'Add a choice',
-    row: 'Choice',
+    label: 'Items',
+    add: 'Add an item',
+    row: 'Item',
     max: ACTIONS_MAX,
     blank,
     draw: (action, change) => [
-      cell('Words', action.label, (label) => change({ label }), { locked: form.locked,
+      cell('Label', action.label, (label) => change({ label }), { locked: form.locked,
         maxlength: 40 }),
-      pick('Does', action.type, KINDS, (type) => change({ type }, true), {
+      pick('Action', action.type, KINDS, (type) => change({ type }, true), {
         locked: form.locked }),
       action.type !== 'operator' && cell(
-        action.type === 'url' ? 'Address' : 'Says (empty: its words)',
+        action.type === 'url' ? 'URL' : 'Text to send (empty: the label)',
         action.value,
         (value) => change({ value }),
         { locked: form.locked, maxlength: 2048,
@@ -55,15 +55,15 @@ const blank = () => ({ label: '', type: 'message', value: '' });
  * @param {RichMenu} menu
  */
 function checked({ name, actions }) {
-  if (!name.trim()) throw refusal('name', 'It needs a name.');
+  if (!name.trim()) throw refusal('name', 'Enter a name.');
   const clean = actions.filter(({ label }) => label.trim()).map(({ label, type, value }) => {
     if (type === 'url' && !/^https?:\/\//.test(value ?? '')) {
-      throw refusal('actions', `“${label}” opens no address. Begin with https://.`);
+      throw refusal('actions', `“${label}” needs a URL. Start with https://.`);
     }
     const said = type === 'message' ? value || label.trim() : value;
     return { label: label.trim(), type, ...(type !== 'operator' && { value: said }) };
   });
-  if (!clean.length) throw refusal('actions', 'A menu has one choice at least.');
+  if (!clean.length) throw refusal('actions', 'Add at least one item.');
   return { name: name.trim(), actions: clean };
 }
 
@@ -79,10 +79,10 @@ function publishing(context, editor, reload) {
   const draw = () => {
     const isOn = editor.item.status === 'published';
     const { length } = editor.form.changes;
-    button.textContent = isOn ? 'Take it off the widget' : 'Publish';
+    button.textContent = isOn ? 'Unpublish' : 'Publish';
     button.disabled = length > 0;
-    words.textContent = length ? 'Save first, then publish.'
-      : isOn ? 'Visitors see this menu.' : 'Another published menu is taken off.';
+    words.textContent = length ? 'Save your changes first.'
+      : isOn ? 'Visitors see this menu.' : 'It replaces the published menu, if there is one.';
   };
   button.onclick = async () => {
     const status = editor.item.status === 'published' ? 'inactive' : 'published';
@@ -98,7 +98,7 @@ function publishing(context, editor, reload) {
   };
   editor.form.onChange(draw);
   draw();
-  return el('div.field', {}, el('span.label', {}, 'On the widget'), el('div', {}, button), words);
+  return el('div.field', {}, el('span.label', {}, 'Publishing'), el('div', {}, button), words);
 }
 
 /** @param {SettingsContext} context */
@@ -129,10 +129,10 @@ export async function open(context) {
   const page = await collection(context, /** @type {Options} */ ({
     name: 'menus',
     title: 'Menus',
-    lead: 'A bar of choices above the composer, so that nobody has to guess what to write.',
+    lead: 'Quick choices in the widget. One menu is published at a time.',
     noun: 'menu',
     look: 'menu',
-    empty: ['No menu yet', 'Three or four choices are enough: an order, the shop, a person.'],
+    empty: ['No menus yet', 'Three or four items are enough, such as orders, opening hours and an operator.'],
     load: async () => {
       all = await every((query) => context.rest.get('rich-menus', query), 'rich_menus');
       return all;
@@ -164,7 +164,7 @@ export async function open(context) {
     },
     remove: ({ id }) => context.rest.remove(`rich-menus/${id}`),
     removal: ['Delete', ({ name, status }) => status === 'published'
-      ? `Delete “${name}”? Visitors see it now.` : `Delete “${name}”?`],
+      ? `Delete “${name}”? It is published now.` : `Delete “${name}”?`],
   }));
 
   const { show } = page;

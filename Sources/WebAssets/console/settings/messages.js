@@ -47,7 +47,7 @@ function checked(form) {
   const now = form.now;
   for (const key of /** @type {const} */ (['greeting_message', 'away_message'])) {
     if (now[key].enabled && !now[key].text.trim()) {
-      throw refusal(`${key}.text`, 'Write what it says, or switch it off.');
+      throw refusal(`${key}.text`, 'Enter the message, or switch it off.');
     }
   }
   const fields = now.prechat.fields.map((one) => cleaned(one));
@@ -55,7 +55,7 @@ function checked(form) {
     throw refusal('prechat.fields', 'Add a question, or switch the form off.');
   }
   if (new Set(fields.map(({ key }) => key)).size < fields.length) {
-    throw refusal('prechat.fields', 'Two questions have the same name.');
+    throw refusal('prechat.fields', 'Two questions are the same. Change one of them.');
   }
   const all = { ...now, prechat: { ...now.prechat, fields } };
   return Object.fromEntries(Object.entries(all).filter(
@@ -97,7 +97,7 @@ export async function open(context) {
   return {
     root: pane({
       title: 'Messages and forms',
-      lead: 'What is said without anybody typing it.',
+      lead: 'Automatic messages, and forms that visitors fill in.',
       submit,
       bar,
       body,
@@ -113,39 +113,39 @@ export async function open(context) {
 function fields(form, when) {
   return [
     toggle(form, 'greeting_message.enabled', {
-      label: 'Answer the first message',
-      hint: 'At once, by the bot, while an operator is on the way',
+      label: 'Reply to the first message',
+      hint: 'Sent by the bot as soon as a visitor writes',
     }),
     when('greeting_message.enabled', text(form, 'greeting_message.text', {
-      label: 'It says', area: true, max: 2000,
-      placeholder: 'Thank you for writing. Somebody answers in a few minutes.' })),
+      label: 'Message', area: true, max: 2000,
+      placeholder: 'Thank you for your message. We will reply in a few minutes.' })),
     toggle(form, 'away_message.enabled', {
-      label: 'Say when nobody is there',
-      hint: 'Outside your hours, or while no operator is available',
+      label: 'Away message',
+      hint: 'Sent outside business hours, and while no operator is available',
     }),
     when('away_message.enabled', text(form, 'away_message.text', {
-      label: 'It says', area: true, max: 2000,
-      placeholder: 'We are back at 9:00. Leave your email and we answer there.' })),
+      label: 'Message', area: true, max: 2000,
+      placeholder: 'We are back at 9:00. Leave your email and we will reply there.' })),
     el('hr'),
     toggle(form, 'prechat.enabled', {
-      label: 'Ask before a chat begins',
-      hint: 'Every question costs some visitors. Ask what you need to answer.',
+      label: 'Pre-chat form',
+      hint: 'Each question puts some visitors off. Ask only what you need.',
     }),
     when('prechat.enabled', questions(form)),
     el('hr'),
     toggle(form, 'offline.enabled', {
-      label: 'A form outside your hours',
-      hint: 'Name, email and message; it becomes a conversation that waits for you',
+      label: 'Offline form',
+      hint: 'Shown outside business hours. What visitors leave becomes a waiting conversation.',
     }),
-    when('offline.enabled', text(form, 'offline.text', { label: 'Above the form', area: true, rows: 2,
-      max: 1000, placeholder: 'We are closed. Write to us and we answer by email.' })),
+    when('offline.enabled', text(form, 'offline.text', { label: 'Text above the form', area: true, rows: 2,
+      max: 1000, placeholder: 'We are closed. Leave a message and we will reply by email.' })),
     el('hr'),
     toggle(form, 'rating.enabled', {
       label: 'Ask for a rating',
-      hint: 'One to five, when a conversation is closed',
+      hint: 'From 1 to 5, when a conversation is closed',
     }),
     when('rating.enabled', text(form, 'rating.question', {
-      label: 'Question', hint: 'Empty: the widget’s own, in the visitor’s language.', max: 200,
+      label: 'Question', hint: 'Leave empty for the standard question in the visitor’s language.', max: 200,
       empty: null })),
   ];
 }
@@ -155,7 +155,7 @@ function questions(form) {
   const { locked } = form;
   return list(form, 'prechat.fields', {
     label: 'Questions',
-    hint: 'Name and email are kept with the visitor, the others with the conversation.',
+    hint: 'The answers are saved with the visitor.',
     add: 'Add a question',
     row: 'Question',
     max: QUESTIONS_MAX,
@@ -168,8 +168,8 @@ function questions(form) {
     },
     draw: (item, change) => [
       cell('Question', item.label, (label) => change({ label }), { locked, maxlength: 100 }),
-      pick('Answer', item.type, TYPES, (type) => change({ type }, true), { locked }),
-      item.type === 'select' && cell('Choices, with commas between', (item.options ?? []).join(', '),
+      pick('Answer type', item.type, TYPES, (type) => change({ type }, true), { locked }),
+      item.type === 'select' && cell('Choices, separated by commas', (item.options ?? []).join(', '),
         (value) => change({ options: value.split(',').map((one) => one.trim()).filter(Boolean) }),
         { locked, maxlength: 500 }),
       required(item, change, locked),
@@ -189,7 +189,7 @@ function required(item, change, locked) {
     change: () => { change({ required: control.checked }); },
   });
   control.checked = !!item.required;
-  return el('label.check-cell', {}, control, el('span', {}, 'Must be answered'));
+  return el('label.check-cell', {}, control, el('span', {}, 'Required'));
 }
 
 /**
@@ -198,9 +198,9 @@ function required(item, change, locked) {
  * @returns {PrechatField}
  */
 function cleaned({ key, label, type, required, options }) {
-  if (!label.trim()) throw refusal('prechat.fields', 'A question is empty.');
+  if (!label.trim()) throw refusal('prechat.fields', 'Enter the question.');
   if (type === 'select' && (options ?? []).length < 2) {
-    throw refusal('prechat.fields', `“${label}” needs two choices at least.`);
+    throw refusal('prechat.fields', `“${label}” needs at least two choices.`);
   }
   return { key: key || slug(label), label: label.trim(), type, required: !!required,
     ...(type === 'select' && { options }) };

@@ -46,4 +46,4 @@ export const isAdmin = (context) => context.session().operator.role !== 'agent';
  * @param {SettingsContext} context
  */
 export const lockedFor = (context) => isAdmin(context) ? ''
-  : 'You can look at this. Administrators and owners change it.';
+  : 'View only. Administrators and owners can change this.';

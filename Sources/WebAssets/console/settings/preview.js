@@ -45,7 +45,7 @@ export class Preview {
         'div.stage-bar',
         {},
         el('span.meta', {}, 'Preview'),
-        el('div.segments', { role: 'group', 'aria-label': 'What to show' }, ...this.#tabs),
+        el('div.segments', { role: 'group', 'aria-label': 'State to preview' }, ...this.#tabs),
       ),
       this.#place,
     );

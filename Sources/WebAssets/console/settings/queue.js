@@ -22,7 +22,7 @@ export async function open(context) {
       /** @type {number?} */
       const value = form.get(`queue.${key}`);
       if (value == null || !Number.isInteger(value) || value < least || value > most) {
-        throw refusal(`queue.${key}`, `A whole number from ${least} to ${most}.`);
+        throw refusal(`queue.${key}`, `Enter a whole number from ${least} to ${most}.`);
       }
     }
     const { settings } = await context.workspace.save({ queue: form.now.queue });
@@ -32,8 +32,8 @@ export async function open(context) {
   const follow = () => {
     const { capacity, assign } = form.now.queue;
     status.textContent = assign === 'off'
-      ? `Everybody sees the same queue and takes the longest waiting, up to ${capacity} at a time.`
-      : `The one with the fewest open conversations gets the longest waiting, up to ${capacity} each.`;
+      ? `Operators claim conversations from the queue, up to ${capacity} at a time.`
+      : `The operator with the fewest open conversations gets the next one, up to ${capacity} each.`;
   };
   form.onChange(() => { follow(); context.changed(); });
   follow();
@@ -41,31 +41,31 @@ export async function open(context) {
   return {
     root: pane({
       title: 'Queue',
-      lead: 'First in, first out. What changes is who takes the next one, and how many.',
+      lead: 'First in, first out. Choose who gets the next conversation, and how many at a time.',
       submit,
       bar,
       body: [
         choice(form, 'queue.assign', {
-          label: 'Who takes the next one',
-          options: [['off', 'Whoever is first'], ['least_busy', 'The least busy']],
+          label: 'Assignment',
+          options: [['off', 'Operators claim'], ['least_busy', 'Least busy operator']],
         }),
         status,
         number(form, 'queue.capacity', {
-          label: 'Conversations at a time, for each operator',
-          hint: 'With this many open, nobody is given another one or can take one.',
+          label: 'Conversations per operator',
+          hint: 'With this many open, an operator is not assigned more and cannot claim more.',
           min: BOUNDS.capacity[0],
           max: BOUNDS.capacity[1],
         }),
         number(form, 'queue.reassign_after_seconds', {
-          label: 'An operator who vanishes',
-          hint: 'After this time without a connection their conversations wait again, at the head of the queue.',
+          label: 'Reassign after a lost connection',
+          hint: 'If an operator is offline this long, their conversations return to the head of the queue.',
           unit: 'seconds',
           min: BOUNDS.reassign_after_seconds[0],
           max: BOUNDS.reassign_after_seconds[1],
         }),
         toggle(form, 'queue.show_position', {
-          label: 'Show visitors their place in the queue',
-          hint: 'With an estimate, while they wait',
+          label: 'Show visitors their position in the queue',
+          hint: 'With an estimated waiting time',
         }),
       ],
     }),

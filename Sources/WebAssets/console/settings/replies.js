@@ -15,7 +15,7 @@ import { isAdmin } from './pane.js';
 
 /** @type {[value: string, words: string][]} */
 const KINDS = [
-  ['text', 'Text'], ['buttons', 'Buttons'], ['card', 'Card'], ['carousel', 'Cards in a row'],
+  ['text', 'Text'], ['buttons', 'Buttons'], ['card', 'Card'], ['carousel', 'Carousel'],
 ];
 const FIELDS = [['{{visitor.name}}', 'Visitor’s name'], ['{{operator.name}}', 'Your name']];
 /** @type {Record<string, string>} */
@@ -42,10 +42,10 @@ export function open(context) {
   return collection(context, {
     name: 'replies',
     title: 'Canned replies',
-    lead: 'Type / and a shortcut in an empty reply. Intents answer with them too.',
+    lead: 'Type / and a shortcut in an empty reply to insert one. Auto-reply rules can send them, too.',
     noun: 'reply',
     look: 'bolt',
-    empty: ['No canned reply yet', 'Write down what you answer every day, once.'],
+    empty: ['No canned replies yet', 'Save what you answer every day, and insert it with a shortcut.'],
     mayWrite: true,
     load: () => every((query) => context.rest.get('reply-objects', query), 'reply_objects'),
     key: ({ object_id: id }) => id,
@@ -71,9 +71,9 @@ export function open(context) {
       const shortcut = form.now.shortcut.trim().replace(/^\//, '');
       const id = isNew ? (form.now.object_id || shortcut).trim() : item.object_id;
       if (shortcut && !SHORTCUT.test(shortcut)) {
-        throw refusal('shortcut', 'One word of at most 32 characters, without a slash.');
+        throw refusal('shortcut', 'Use one word of at most 32 characters, without a slash.');
       }
-      if (!id) throw refusal('shortcut', 'Give it a shortcut, or a name for intents.');
+      if (!id) throw refusal('shortcut', 'Enter a shortcut or a name.');
       const clean = checked(kind, payload);
       // a new reply must not replace one of a colleague
       const answer = await context.rest.put(`reply-objects/${part(id)}`, {
@@ -82,7 +82,7 @@ export function open(context) {
         alt_text: alt || gist({ object_type: kind, payload: clean }) || null,
         shortcut: shortcut || null,
       }, isNew).catch(taken(form.now.object_id ? 'object_id' : 'shortcut',
-        'Another reply has this one. Choose another, or change that reply.'));
+        'Another reply already uses this. Choose a different one, or edit that reply.'));
       const saved = { ...form.now, object_id: id, payload: clean, shortcut };
       return { item: answer?.reply_object ?? saved };
     },
@@ -109,26 +109,26 @@ function fields(form, isNew) {
     }
     const words = filled(form.now.payload.text ?? '');
     peek.hidden = now !== 'text' || !words.length;
-    peek.replaceChildren(el('p.meta', {}, 'As a visitor called Noor reads it from Mika'),
+    peek.replaceChildren(el('p.meta', {}, 'Preview: sent by Mika to Noor'),
       el('p.bubble', { dir: 'auto' }, ...words));
   };
   form.onChange(follow);
   const parts = [
     text(form, 'shortcut', {
       label: 'Shortcut',
-      hint: 'Operators type / and this. Without one, only intents use it.',
+      hint: 'Operators type / and this word. Without one, only auto-reply rules can use the reply.',
       max: 33,
       code: true,
     }),
     isNew && text(form, 'object_id', {
       label: 'Name',
-      hint: 'For intents. Left empty, the shortcut is its name. It cannot be changed later.',
+      hint: 'For auto-reply rules. Leave empty to use the shortcut. It cannot be changed later.',
       max: 50,
     }),
     select(form, 'object_type', {
-      label: 'Kind',
+      label: 'Type',
       options: KINDS,
-      hint: 'Buttons and cards are sent by intents; operators send text.',
+      hint: 'Auto-reply rules send buttons and cards; operators send text.',
     }),
     inner,
     peek,
@@ -149,14 +149,14 @@ function filled(words) {
 /** @param {ReplyForm} form */
 const quickReplies = (form) => list(form, 'payload.quick_replies', {
   label: 'Quick replies',
-  hint: 'Answers a visitor can tap, when an intent sends this.',
+  hint: 'Replies that visitors can tap, when a rule sends this.',
   add: 'Add a quick reply',
   row: 'Quick reply',
   max: 12,
   /** @returns {Choice} */
   blank: () => ({ label: '', value: '' }),
   draw: (item, change) => [
-    cell('Words', item.label, (label) => change({
+    cell('Label', item.label, (label) => change({
       label,
       ...(item.value === item.label && { value: label }),
     }), { locked: form.locked, maxlength: 80 }),
@@ -203,8 +203,8 @@ function payload(form, kind) {
       text(form, 'payload.title', { label: 'Title', max: 200 }),
       words(),
       text(form, 'payload.image_url', {
-        label: 'Picture',
-        hint: 'The address of an image, beginning with https://.',
+        label: 'Image',
+        hint: 'The URL of an image, starting with https://.',
         type: 'url',
         code: true,
         max: 2048,
@@ -227,12 +227,12 @@ const cards = (form) => list(form, 'payload.cards', {
     cell('Title', item.title, (title) => change({ title }), { locked: form.locked, maxlength: 200 }),
     cell('Text', item.text, (words) => change({ text: words }), { locked: form.locked, area: true,
       maxlength: 1000 }),
-    cell('Picture, https://…', item.image_url, (url) => change({ image_url: url }), {
+    cell('Image URL', item.image_url, (url) => change({ image_url: url }), {
       locked: form.locked, type: 'url', maxlength: 2048 }),
-    cell('Button', item.buttons?.[0]?.label, (label) => change({
+    cell('Button label', item.buttons?.[0]?.label, (label) => change({
       buttons: label ? [{ type: 'reply', value: label, ...item.buttons?.[0], label }] : [],
     }), { locked: form.locked, maxlength: 80 }),
-    cell('Opens this address (empty: answers with its words)', item.buttons?.[0]?.type === 'url'
+    cell('URL to open (empty: sends the label)', item.buttons?.[0]?.type === 'url'
         ? item.buttons[0].value : '', (value) => change({
         buttons: [{ label: item.buttons?.[0]?.label ?? '', type: value ? 'url' : 'reply',
           value: value || item.buttons?.[0]?.label || '' }],
@@ -253,10 +253,10 @@ function buttons(form, path) {
     /** @returns {Choice} */
     blank: () => ({ label: '', type: 'reply', value: '' }),
     draw: (item, change) => [
-      cell('Words', item.label, (label) => change({ label }), { locked: form.locked, maxlength: 80 }),
-      pick('Does', item.type, [['reply', 'Answers'], ['url', 'Opens a page']],
+      cell('Label', item.label, (label) => change({ label }), { locked: form.locked, maxlength: 80 }),
+      pick('Action', item.type, [['reply', 'Sends a reply'], ['url', 'Opens a page']],
         (type) => change({ type }, true), { locked: form.locked }),
-      cell(item.type === 'url' ? 'Address' : 'Says (empty: its words)', item.value,
+      cell(item.type === 'url' ? 'URL' : 'Text to send (empty: the label)', item.value,
         (value) => change({ value }), { locked: form.locked, maxlength: 2048,
           ...(item.type === 'url' && { type: 'url', placeholder: 'https://' }) }),
     ],
@@ -271,7 +271,7 @@ function buttons(form, path) {
 const checkedButtons = (all = []) => all.filter(({ label }) => label.trim()).map(
   ({ label, type, value }) => {
     if (type === 'url' && !/^https?:\/\//.test(value ?? '')) {
-      throw refusal('payload.buttons', `“${label}” opens no address. Begin with https://.`);
+      throw refusal('payload.buttons', `“${label}” needs a URL. Start with https://.`);
     }
     return { label: label.trim(), type, value: value || label };
   },
@@ -289,22 +289,22 @@ const picture = (url) => url ? { image_url: url } : {};
 function checked(kind, { text: words = '', quick_replies: quick, buttons, title = '', cards = [],
   image_url: image }) {
   if (kind === 'card') {
-    if (!title.trim()) throw refusal('payload.title', 'A card needs a title.');
+    if (!title.trim()) throw refusal('payload.title', 'Enter a title for the card.');
     return { title: title.trim(), ...(words && { text: words }), ...picture(image),
       buttons: checkedButtons(buttons) };
   }
   if (kind === 'carousel') {
-    if (!cards.length) throw refusal('payload.cards', 'Add a card.');
+    if (!cards.length) throw refusal('payload.cards', 'Add at least one card.');
     return { cards: cards.map((card) => {
-      if (!card.title?.trim()) throw refusal('payload.cards', 'Every card needs a title.');
+      if (!card.title?.trim()) throw refusal('payload.cards', 'Enter a title for every card.');
       return { title: card.title.trim(), ...(card.text && { text: card.text }),
         ...picture(card.image_url), buttons: checkedButtons(card.buttons) };
     }) };
   }
-  if (!words.trim()) throw refusal('payload.text', 'Write what it says.');
+  if (!words.trim()) throw refusal('payload.text', 'Enter the text.');
   if (kind === 'buttons') {
     const all = checkedButtons(buttons);
-    if (!all.length) throw refusal('payload.buttons', 'Add a button.');
+    if (!all.length) throw refusal('payload.buttons', 'Add at least one button.');
     return { text: words, buttons: all };
   }
   const taps = (quick ?? []).filter(({ label }) => label.trim());

@@ -23,12 +23,12 @@ const MENU = [
   ['Workspace', [
     ['appearance', 'Appearance', 'eye', () => import('./appearance.js')],
     ['members', 'Members', 'users', () => import('./members.js')],
-    ['hours', 'Hours', 'clock', () => import('./hours.js')],
+    ['hours', 'Business hours', 'clock', () => import('./hours.js')],
     ['queue', 'Queue', 'inbox', () => import('./queue.js')],
   ]],
-  ['Answers', [
+  ['Replies', [
     ['replies', 'Canned replies', 'bolt', () => import('./replies.js')],
-    ['intents', 'Intents', 'chat', () => import('./intents.js')],
+    ['intents', 'Auto-reply rules', 'chat', () => import('./intents.js')],
     ['menus', 'Menus', 'menu', () => import('./menus.js')],
     ['messages', 'Messages and forms', 'note', () => import('./messages.js')],
   ]],
@@ -160,7 +160,7 @@ function failed(name, error, again) {
     { 'aria-label': words },
     icon(status === 403 ? 'lock' : 'nowifi'),
     el('b', {}, status === 403
-        ? `${words} are for administrators` : `No ${words.toLowerCase()} to show`),
+        ? `${words}: administrators only` : `${words} could not be loaded`),
     el('p', {}, sentence(error)),
     el('button.button', { type: 'button', click: again }, 'Try again'),
   );

@@ -12,22 +12,22 @@ import { lockedFor } from './pane.js';
 
 /** @type {[value: string, words: string][]} */
 const EVENTS = [
-  ['conversation.created', 'A conversation begins'], ['message.created', 'A message is written'],
-  ['conversation.claimed', 'Somebody claims it'], ['conversation.assigned', 'It is assigned'],
-  ['conversation.transferred', 'It is transferred'], ['conversation.unassigned', 'It waits again'],
-  ['conversation.handover', 'A person is asked for'], ['conversation.closed', 'It is closed'],
-  ['conversation.reopened', 'It is reopened'], ['rating.created', 'A visitor rates it'],
-  ['visitor.created', 'A visitor is new'],
+  ['conversation.created', 'Conversation started'], ['message.created', 'Message sent'],
+  ['conversation.claimed', 'Conversation claimed'], ['conversation.assigned', 'Conversation assigned'],
+  ['conversation.transferred', 'Conversation transferred'], ['conversation.unassigned', 'Conversation back in the queue'],
+  ['conversation.handover', 'Operator requested'], ['conversation.closed', 'Conversation closed'],
+  ['conversation.reopened', 'Conversation reopened'], ['rating.created', 'Conversation rated'],
+  ['visitor.created', 'New visitor'],
 ];
 /** @param {SettingsContext} context */
 export function open(context) {
   return collection(context, {
     name: 'webhooks',
     title: 'Webhooks',
-    lead: 'Tell other systems what happens. Deliveries are signed, repeated until they arrive, and in order.',
+    lead: 'Notify other systems of events. Deliveries are signed, in order, and retried if they fail.',
     noun: 'webhook',
     look: 'ext',
-    empty: ['No webhook yet', 'Add the address of a system that should know what happens here.'],
+    empty: ['No webhooks yet', 'Add the URL of a system that should receive events.'],
     locked: lockedFor(context),
     load: () => every((query) => context.rest.get('webhooks', query), 'webhooks'),
     key: ({ id }) => id,
@@ -48,22 +48,22 @@ export function open(context) {
       );
       return [
         text(form, 'url', {
-          label: 'Address',
-          hint: 'Beginning with https://. Addresses of your own network are refused.',
+          label: 'URL',
+          hint: 'Starts with https://. Addresses in a private network are refused.',
           type: 'url',
           code: true,
           max: 2048,
         }),
-        checks(form, 'events', { label: 'What it is told', hint: 'Nothing ticked means everything.',
+        checks(form, 'events', { label: 'Events', hint: 'Select none to receive all events.',
           options: [...EVENTS, ...more] }),
-        toggle(form, 'is_enabled', { label: 'Delivers', hint: 'Off: what happens meanwhile is not told later' }),
+        toggle(form, 'is_enabled', { label: 'Active', hint: 'Off: events are skipped, and not sent later' }),
         !isNew && deliveries(context.rest, item.id, !form.locked),
       ];
     },
     async save(form, item, isNew) {
       const { url, events, is_enabled: isEnabled } = form.now;
       if (!/^https?:\/\/[^\s/]+/.test(url.trim())) {
-        throw refusal('url', 'This is not an address. Begin with https://.');
+        throw refusal('url', 'Enter a URL that starts with https://.');
       }
       const body = { url: url.trim(), events, is_enabled: isEnabled };
       if (isNew) {
@@ -78,17 +78,17 @@ export function open(context) {
       'div.field',
       {},
       el('h2', {}, `The secret for ${hostOf(item.url)}`),
-      el('p', {}, 'With it your system checks that a delivery comes from here. It is shown once.'),
+      el('p', {}, 'Use it to verify that deliveries come from Chirrup. Copy it now: it is shown only once.'),
       el('pre.code', { 'aria-label': 'Secret' }, secret),
-      copyable(secret, 'Copy the secret'),
+      copyable(secret, 'Copy secret'),
     ),
     remove: ({ id }) => context.rest.remove(`webhooks/${id}`),
-    removal: ['Delete', ({ url }) => `Delete ${hostOf(url)}? What waits for it is dropped.`],
+    removal: ['Delete', ({ url }) => `Delete ${hostOf(url)}? Pending deliveries are dropped.`],
   });
 }
 
 /** @param {number} count of events, 0 for all */
-const kinds = (count) => !count ? 'Everything' : count === 1 ? '1 kind' : `${count} kinds`;
+const kinds = (count) => !count ? 'All events' : count === 1 ? '1 event' : `${count} events`;
 
 /** @param {string} url */
 function hostOf(url) {

@@ -130,8 +130,8 @@ class WeekField {
   #more({ day, to }) {
     return el('button.link.quiet-link', {
       type: 'button',
-      'aria-label': `Another time on ${nameOf(day)}`,
+      'aria-label': `Add hours on ${nameOf(day)}`,
       click: () => this.#set([...this.#all, { day, from: to, to: LATE }]),
-    }, 'Another time');
+    }, 'Add hours');
   }
 }

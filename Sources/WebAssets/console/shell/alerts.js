@@ -74,8 +74,8 @@ export class Alerts {
     this.#ring(isNew);
     const name = nameOf(row);
     const words = row.last_message?.preview ?? '';
-    if (isNew) this.#notify(row, 'Somebody waits', `${name}: ${words}`);
-    else if (isGiven) this.#notify(row, 'A conversation was given to you', `${name}: ${words}`);
+    if (isNew) this.#notify(row, 'A visitor is waiting', `${name}: ${words}`);
+    else if (isGiven) this.#notify(row, 'Conversation assigned to you', `${name}: ${words}`);
     else this.#notify(row, name, words);
   }
 

@@ -350,10 +350,10 @@ export class App {
       const taken = (await api.next()).conversation;
       inbox.put(taken);
       if (pane.arrive(taken.id)) this.go(taken.id);
-      else this.#notice(`${nameOf(taken)} is yours, too.`);
+      else this.#notice(`${nameOf(taken)} is also assigned to you.`);
     } catch (failure) {
-      const words = failure instanceof Problem && failure.code === 'queue_empty' ? 'Nobody waits.'
-        : reasonOf(failure, 'The server does not answer. Nobody was taken.');
+      const words = failure instanceof Problem && failure.code === 'queue_empty' ? 'The queue is empty.'
+        : reasonOf(failure, 'The server is not responding. No conversation was claimed.');
       if (pane.strand(words)) return;
       if (pane.isExpecting) { pane.show(before); this.render(); }
       this.#notice(words);
@@ -368,12 +368,12 @@ export class App {
    */
   #closed(id) {
     const row = this.inbox.rows.get(id);
-    this.undo.offer(`You closed ${row ? nameOf(row) : 'the conversation'}.`, async () => {
+    this.undo.offer(`Conversation${row ? ` with ${nameOf(row)}` : ''} closed.`, async () => {
       try {
         this.inbox.put((await api.reopen(id)).conversation);
         this.take(id);
       } catch (failure) {
-        this.#notice(reasonOf(failure, 'The server does not answer. It is still closed.'));
+        this.#notice(reasonOf(failure, 'The server is not responding. It is still closed.'));
       }
     });
   }
@@ -402,8 +402,8 @@ export class App {
     const { length } = this.outbox.waiting;
     await api.logout().catch(() => {});
     api.know(false);
-    const words = length === 1 ? 'One reply waits' : `${length} replies wait`;
-    const more = length ? ` ${words} on this device until you log in again.` : '';
+    const words = length === 1 ? '1 unsent reply is' : `${length} unsent replies are`;
+    const more = length ? ` ${words} kept on this device and sent at your next login.` : '';
     this.#end(`You are logged out.${more}`);
   }
 

@@ -60,19 +60,19 @@ export function acts(app) {
  */
 export function commands({ acts: { letters, go, help } }) {
   return [
-    ['Take the longest waiting', 'N', letters.n],
+    ['Claim the next conversation', 'N', letters.n],
     ['Claim this conversation', 'C', letters.c],
     ['Transfer this conversation', 'T', letters.t],
     ['Close this conversation', 'E', letters.e],
     ['Reopen this conversation', 'O', letters.o],
-    ['Tags', 'L', letters.l],
+    ['Edit tags', 'L', letters.l],
     ['Write a note', 'I', letters.i],
-    ['Show who waits', 'G W', go.w],
+    ['Show waiting conversations', 'G W', go.w],
     ['Show my conversations', 'G M', go.m],
     ['Show all open conversations', 'G A', go.a],
     ['Show closed conversations', 'G C', go.c],
-    ['Settings', '', () => { location.hash = '/settings'; }],
-    ['Keyboard', '?', help],
+    ['Open settings', '', () => { location.hash = '/settings'; }],
+    ['Keyboard shortcuts', '?', help],
   ];
 }
 

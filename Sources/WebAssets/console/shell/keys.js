@@ -7,24 +7,24 @@ const SEQUENCE = 900; // ms between G and the letter after it
 
 /** @type {[string, string][]} */
 const HELP = [
-  ['J K', 'next, previous conversation'],
-  ['Alt ↑ ↓', 'the same, without leaving the reply'],
-  ['N', 'take the longest waiting'],
-  ['C', 'claim'],
-  ['R I', 'reply, internal note'],
-  ['T', 'transfer'],
-  ['E O', 'close, reopen'],
-  ['L', 'tags'],
-  ['V', 'visitor'],
-  ['Ctrl K', 'search and commands'],
-  ['⏎', 'send; Shift ⏎ begins a line'],
-  ['Ctrl ⏎', 'send, and ask for the end; there: close'],
-  ['Z', 'undo closing'],
-  ['/', 'canned replies, in an empty reply'],
-  ['Ctrl .', 'emoji in a reply; or by name: :thumb'],
-  ['G W', 'waiting; G M mine, G A all, G C closed'],
-  ['F6', 'next region'],
-  ['Esc', 'close what is on top, leave the field'],
+  ['J K', 'Next or previous conversation'],
+  ['Alt ↑ ↓', 'The same, while you write'],
+  ['N', 'Claim the next conversation'],
+  ['C', 'Claim this conversation'],
+  ['R I', 'Write a reply or a note'],
+  ['T', 'Transfer'],
+  ['E O', 'Close or reopen'],
+  ['L', 'Edit tags'],
+  ['V', 'Visitor details'],
+  ['Ctrl K', 'Search and commands'],
+  ['⏎', 'Send; Shift ⏎ starts a new line'],
+  ['Ctrl ⏎', 'Send and close; press again to confirm'],
+  ['Z', 'Undo closing'],
+  ['/', 'Canned replies, in an empty reply'],
+  ['Ctrl .', 'Emoji; or type its name, like :thumb'],
+  ['G W', 'Waiting; G M mine, G A all, G C closed'],
+  ['F6', 'Next area'],
+  ['Esc', 'Close what is open, or leave the field'],
 ];
 
 /**
@@ -74,10 +74,10 @@ export function help() {
   const dialog = el(
     'dialog.pop.help',
     {
-      'aria-label': 'Keyboard',
+      'aria-label': 'Keyboard shortcuts',
       click: (event) => { if (event.target === dialog) dialog.close(); },
     },
-    el('h3', {}, 'Keyboard ', el('kbd', {}, '?')),
+    el('h3', {}, 'Keyboard shortcuts ', el('kbd', {}, '?')),
     el(
       'dl.facts',
       {},

@@ -77,18 +77,16 @@ export class LinkState {
     const now = Date.now();
     const waiting = outbox.waiting.length;
     const isPaused = this.live && waiting > 0 && outbox.pausedUntil > now - 1000 && !!outbox.cause;
-    const silence = now - link.receivedAt;
-    const heard = silence < 1000 ? 'heard just now' : `heard ${age(silence)} ago`;
     const refused = outbox.items.length - waiting;
     const tail = refused
-      ? `${refused} ${refused === 1 ? 'was' : 'were'} not sent`
+      ? `${refused} ${refused === 1 ? 'message' : 'messages'} not sent`
       : waiting
-      ? `${waiting} ${waiting === 1 ? 'waits' : 'wait'} to be sent`
-      : 'nothing waits to be sent';
+      ? `${waiting} ${waiting === 1 ? 'message' : 'messages'} waiting to send`
+      : 'all messages sent';
     const [dot, name, what, end] = isPaused
-      ? ['.warn', 'Connected, storing paused', '', tail]
+      ? ['.warn', 'Connected', '· saving paused', tail]
       : this.live
-      ? ['', 'Live', link.state === 'open' ? heard : '', tail]
+      ? ['', 'Live', `· ${tail}`, '']
       : [
         '.off',
         'Not connected',
@@ -125,8 +123,8 @@ export class LinkState {
         el(
           'p',
           {},
-          el('b', {}, 'The server refused this connection.'),
-          ` Code ${link.reason}. Ask an administrator.`,
+          el('b', {}, 'The server refused the connection.'),
+          ` Error ${link.reason}. Contact your administrator.`,
         ),
       ];
     }
@@ -140,9 +138,9 @@ export class LinkState {
           'p',
           {},
           el('b', {}, `Connection lost. ${when}`),
-          ` You see the state of ${asOf}; write on, replies go out in order${
-            outbox.kept ? '' : ' if you leave this page open'
-          }.`,
+          ` You see the list as of ${asOf}. ${
+            outbox.kept ? 'Keep writing' : 'Keep this page open'
+          }: replies are sent in order once you are back online.`,
         ),
         el('button.button', { type: 'button', click: () => link.nudge() }, 'Try now'),
       ];
@@ -152,12 +150,12 @@ export class LinkState {
         el(
           'p',
           {},
-          el('b', {}, 'The server cannot store at the moment. Messages wait, nothing is lost.'),
+          el('b', {}, 'The server cannot save messages right now. Nothing is lost.'),
           outbox.kept
-            ? ' Replies stay on this device until it can.'
-            : ' This browser keeps nothing: leave this page open.',
+            ? ' Your replies are kept on this device and sent automatically.'
+            : ' Keep this page open: your replies are sent automatically.',
         ),
-        el('span.meta.num', {}, `next try in ${left(outbox.pausedUntil)}\u00a0s`),
+        el('span.meta.num', {}, `Next try in ${left(outbox.pausedUntil)}\u00a0s`),
       ];
     }
     this.banner.hidden = !parts.length;
@@ -173,7 +171,7 @@ export class LinkState {
     const ids = outbox.items.filter((item) => item.failed).map((item) => item.session ?? '');
     return [...new Set(ids)].map((id) => {
       const row = inbox.rows.get(id);
-      return ['Not sent', el('a', { href: `#${id}` }, row ? nameOf(row) : 'a conversation')];
+      return ['Not sent', el('a', { href: `#${id}` }, row ? nameOf(row) : 'Conversation')];
     });
   }
 
@@ -187,14 +185,14 @@ export class LinkState {
     const beat = (link.welcome?.heartbeat?.interval_ms ?? 25_000) / 1000;
     /** @type {[string, string | HTMLElement][]} */
     const facts = [
-      ['Heard last', `${age(now - link.receivedAt)} ago, every ${beat} s at least`],
+      ['Last signal', `${age(now - link.receivedAt)} ago, at least every ${beat}\u00a0s`],
       [
-        'This thread',
-        talk ? `entry ${Math.max(0, talk.next - 1)} of ${talk.head}` : 'none is open',
+        'This conversation',
+        talk ? `${Math.max(0, talk.next - 1)} of ${talk.head} entries received` : 'none open',
       ],
-      ['Waiting to be sent', String(waiting)],
+      ['Waiting to send', String(waiting)],
       ...this.#refused(),
-      ['Round trip', link.roundTrip ? `${link.roundTrip} ms` : 'not measured yet'],
+      ['Round trip', link.roundTrip ? `${link.roundTrip}\u00a0ms` : 'not measured yet'],
       ['Node', link.welcome?.node ?? 'unknown'],
     ];
     const title = link.state === 'open' ? `Live for ${age(now - link.openedAt)}` : 'Not connected';

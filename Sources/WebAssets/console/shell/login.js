@@ -43,7 +43,7 @@ class LoginForm {
     this.#password = this.#passwordField();
     this.#eye = el('button.icon-button.eye', {
       type: 'button',
-      'aria-label': 'Show what is typed',
+      'aria-label': 'Show password',
       'aria-pressed': 'false',
       click: () => this.#reveal(),
     }, icon('eye'));
@@ -146,12 +146,12 @@ class LoginForm {
     const address = email.value.trim();
     if (!/^\S+@\S+$/.test(address)) {
       this.#complain(email, this.#emailProblem, address
-        ? 'This is not an email address.' : 'Write your email address.');
+        ? 'Enter a valid email address.' : 'Enter your email address.');
       email.focus();
       return false;
     }
     if (!password.value) {
-      this.#complain(password, this.#problem, 'Write your password.');
+      this.#complain(password, this.#problem, 'Enter your password.');
       password.focus();
       return false;
     }
@@ -189,10 +189,10 @@ class LoginForm {
     const status = statusOf(error);
     const reason = reasonOf(
       error,
-      'The server does not answer. Check the connection and try again.',
+      'The server is not responding. Check your connection and try again.',
     );
     if (status === 429) return this.#pause(reason);
-    const words = status === 401 ? 'Email and password do not match.' : reason;
+    const words = status === 401 ? 'Incorrect email or password. Try again.' : reason;
     this.#complain(password, this.#problem, words);
     if (status !== 401) password.removeAttribute('aria-invalid');
     password.focus();
@@ -207,7 +207,7 @@ class LoginForm {
     const [password, button] = [this.#password, this.#button];
     const seconds = Number(/(\d+)\s*s\b/.exec(reason)?.[1] ?? PAUSE);
     const until = Date.now() + seconds * 1000;
-    const words = 'Too many tries from here. After the pause you can try again.';
+    const words = 'Too many failed attempts. Wait, then try again.';
     this.#complain(password, this.#problem, words);
     password.removeAttribute('aria-invalid');
     const tick = () => {

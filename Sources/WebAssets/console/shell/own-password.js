@@ -35,12 +35,12 @@ function secret(id, label, autocomplete, input) {
  * @returns {{field: 'current' | 'fresh' | 'again', words: string} | null}
  */
 function faultOf(old, fresh, again) {
-  if (!old) return { field: 'current', words: 'Write the password that you were given.' };
+  if (!old) return { field: 'current', words: 'Enter the password you were given.' };
   if ([...fresh].length < PASSWORD_MIN) {
-    return { field: 'fresh', words: `At least ${PASSWORD_MIN} characters.` };
+    return { field: 'fresh', words: `Use at least ${PASSWORD_MIN} characters.` };
   }
-  if (fresh === old) return { field: 'fresh', words: 'Choose another one than you were given.' };
-  return fresh === again ? null : { field: 'again', words: 'The two are not the same.' };
+  if (fresh === old) return { field: 'fresh', words: 'Choose a password that is not the one you were given.' };
+  return fresh === again ? null : { field: 'again', words: 'The passwords do not match.' };
 }
 
 /**
@@ -51,11 +51,11 @@ function faultOf(old, fresh, again) {
 export function choosePassword(given, done, leave) {
   const problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
   const clear = () => complain(null, '');
-  const current = secret('current', 'Password now', 'current-password', clear);
+  const current = secret('current', 'Current password', 'current-password', clear);
   const fresh = secret('new', 'New password', 'new-password', clear);
-  const again = secret('again', 'New password again', 'new-password', clear);
+  const again = secret('again', 'Repeat new password', 'new-password', clear);
   const controls = [current.control, fresh.control, again.control];
-  const button = el('button.button.primary', { type: 'submit' }, 'Change the password');
+  const button = el('button.button.primary', { type: 'submit' }, 'Change password');
   let busy = false;
 
   /**
@@ -86,7 +86,7 @@ export function choosePassword(given, done, leave) {
       if (statusOf(error) === 401) return leave('Your session ended. Log in again.');
       complain(fresh.control, reasonOf(
         error,
-        'The server does not answer. Check the connection and try again.',
+        'The server is not responding. Check your connection and try again.',
       ));
     }
     busy = false;
@@ -101,8 +101,8 @@ export function choosePassword(given, done, leave) {
       { 'aria-labelledby': 'own-title', submit, novalidate: true },
       el('span.logo', {}, icon('swift')),
       el('h1', { id: 'own-title' }, 'Choose your password'),
-      el('p.hint', {}, 'Somebody else knows the one you were given. '
-          + `Yours has at least ${PASSWORD_MIN} characters; a sentence is good.`),
+      el('p.hint', {}, 'Someone else knows the password you were given. '
+          + `Use at least ${PASSWORD_MIN} characters; a sentence works well.`),
       !given && current.root,
       fresh.root,
       again.root,

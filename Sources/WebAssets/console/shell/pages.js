@@ -124,7 +124,7 @@ export class Pages {
       { 'aria-label': PAGES[name].title },
       icon('nowifi'),
       el('b', {}, 'This page could not be loaded'),
-      el('p', {}, 'The server does not answer. Nothing else is affected.'),
+      el('p', {}, 'The server is not responding. The rest of the console still works.'),
       el('button.button', { type: 'button', click: again }, 'Try again'),
     );
   }
@@ -133,8 +133,8 @@ export class Pages {
   #mark() {
     for (const [name, link] of Object.entries(this.#links)) {
       const count = this.#pages.get(name)?.unsaved?.() ?? 0;
-      const changes = count === 1 ? '1 change is' : `${count} changes are`;
-      const title = count ? `${PAGES[name].title}, ${changes} not saved` : PAGES[name].title;
+      const changes = count === 1 ? '1 unsaved change' : `${count} unsaved changes`;
+      const title = count ? `${PAGES[name].title}, ${changes}` : PAGES[name].title;
       link.querySelector('.unsaved')?.toggleAttribute('hidden', !count);
       link.setAttribute('aria-label', title);
       link.title = title;

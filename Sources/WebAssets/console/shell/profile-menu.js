@@ -41,19 +41,19 @@ function toggle(words, hint, isOn, change, rows) {
 const alertRows = (alerts, row) => [
   row(
     'Sounds',
-    'For a new visitor, and for messages you do not see',
+    'For new visitors, and for messages you are not viewing',
     () => alerts.sound,
     (yes) => alerts.choose('sound', yes),
   ),
   row(
     'Desktop notifications',
-    alerts.isRefused ? 'This browser does not allow them' : 'While you look elsewhere',
+    alerts.isRefused ? 'Blocked in your browser’s settings' : 'While you use another window',
     () => alerts.desktop,
     (yes) => alerts.choose('desktop', yes),
   ),
   row(
-    'Single letters are commands',
-    'J, K, C and so on, outside fields',
+    'Single-letter shortcuts',
+    'J, K, C and others, outside text fields',
     () => alerts.letters,
     (yes) => alerts.choose('letters', yes),
   ),
@@ -76,7 +76,7 @@ export function profileMenu({ me, alerts, link }, workspace) {
     if (link.state === 'open') link.request({ type: Command.available, available });
   };
   const render = () => {
-    const state = available ? 'available' : 'takes no new conversations';
+    const state = available ? 'available' : 'unavailable';
     says.textContent = `${me.name}, ${state}. Your settings`;
     dot.classList.toggle('off', !available);
   };
@@ -88,7 +88,7 @@ export function profileMenu({ me, alerts, link }, workspace) {
     el('h3', {}, face(me), el('span', {}, me.name, el('span.meta', {}, workspace))),
     row(
       'Available',
-      'New conversations may be given to you',
+      'New conversations can be assigned to you',
       () => available,
       (yes) => { available = yes; announce(); render(); },
     ),

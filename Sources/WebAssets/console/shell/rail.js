@@ -39,7 +39,7 @@ export class Rail {
       button('search', 'Search', on.search),
       ...on.pages,
       el('span.grow'),
-      button('keys', 'Keyboard', on.keyboard),
+      button('keys', 'Keyboard shortcuts', on.keyboard),
       button('leave', 'Log out', on.leave),
       on.profile,
     );

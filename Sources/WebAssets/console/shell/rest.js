@@ -60,13 +60,13 @@ export const part = (name) => encodeURIComponent(name);
  */
 export function sentence(error) {
   if (!(error instanceof Problem)) {
-    return 'The server does not answer. Nothing is lost: what you wrote stays here, try again.';
+    return 'The server is not responding. Nothing is lost. Try again in a moment.';
   }
-  if (isAbsent(error)) return 'This gateway does not offer this yet. Ask for an upgrade.';
+  if (isAbsent(error)) return 'This server does not support this yet. Ask an administrator to upgrade it.';
   if (error.status === 403 && error.code === 'forbidden') {
-    return 'Your role may not do this. Ask an administrator.';
+    return 'Your role does not allow this. Ask an administrator.';
   }
-  return error.body.detail ?? `The server refused this (HTTP ${error.status}).`;
+  return error.body.detail ?? `The server refused the request (HTTP ${error.status}).`;
 }
 
 /**

@@ -43,7 +43,7 @@ export class Search {
       type: 'search',
       id: 'search',
       role: 'combobox',
-      placeholder: 'Search messages, people and commands',
+      placeholder: 'Search messages, visitors and commands',
       autocomplete: 'off',
       'aria-label': 'Search and commands',
       'aria-expanded': 'true',
@@ -56,7 +56,7 @@ export class Search {
     this.#list = el('ul', {
       id: 'found',
       role: 'listbox',
-      'aria-label': 'Found',
+      'aria-label': 'Results',
       tabindex: -1,
       click: (event) => {
         const item = targetOf(event)?.closest('li');
@@ -96,7 +96,7 @@ export class Search {
     const query = this.#field.value.trim();
     this.#said = '';
     if (query.length > 1) {
-      this.#said = 'Searching the messages.';
+      this.#said = 'Searching messages…';
       this.#timer = setTimeout(() => this.#ask(query, null), WAIT);
     }
     this.#draw();
@@ -117,22 +117,22 @@ export class Search {
         this.#hits.push(...answer.hits);
         cursor = answer.next_cursor;
         if (!cursor || this.#hits.length >= enough) break;
-        this.#said = 'Searching older messages.';
+        this.#said = 'Searching older messages…';
         this.#draw();
       }
       this.#cursor = cursor;
       const { length } = this.#hits;
-      const found = length ? `${length} ${length === 1 ? 'message' : 'messages'}` : 'No message yet';
+      const found = length ? `${length} ${length === 1 ? 'message' : 'messages'}` : 'No messages';
       this.#said = cursor
-        ? `${found}, not all were looked through. `
+        ? `${found} found so far. `
         : length
-        ? found
-        : 'No message has these words.';
+        ? `${found} found`
+        : 'No messages match these words.';
     } catch (error) {
       if (turn !== this.#turn) return;
       this.#said = statusOf(error) === 404
-        ? 'This server does not search messages.'
-        : reasonOf(error, 'The server does not answer. Type again to try again.');
+        ? 'This server does not support message search.'
+        : reasonOf(error, 'The server is not responding. Edit your search to try again.');
     }
     this.#draw();
   }
@@ -177,7 +177,7 @@ export class Search {
     const known = !needle ? [] : [...this.#on.inbox.rows.values()].filter((row) => (
       (needle.startsWith('/') ? nameOf(row) : row.visitor?.name ?? '').toLowerCase().includes(needle)
     )).slice(0, CONVERSATIONS_MAX).map((row) => ({
-      kind: 'People',
+      kind: 'Visitors',
       words: emphasise(nameOf(row), needle),
       sub: row.last_message?.preview ?? '',
       hint: ago(row.updated_at),
@@ -222,7 +222,7 @@ export class Search {
     this.#status.replaceChildren(
       this.#said,
       this.#cursor
-        ? el('button.link', { type: 'button', click: () => this.#more() }, 'Look further back')
+        ? el('button.link', { type: 'button', click: () => this.#more() }, 'Search older messages')
         : '',
     );
     this.#mark();

@@ -53,7 +53,7 @@ export class Actions {
     const { me, sheet, viewers } = this.#on;
     const now = { me: me(), assignee: row.assignee, viewers: new Set(viewers().keys()) };
     return transfer(sheet, now, async (to, name, reason) => {
-      const done = await this.#act((id) => api.transfer(id, to, reason), `Giving it to ${name}`);
+      const done = await this.#act((id) => api.transfer(id, to, reason), `Transferring to ${name}`);
       if (done) sheet.close();
     });
   }
@@ -66,7 +66,7 @@ export class Actions {
       const done = await this.#act(async (id) => {
         const answer = await api.setTags(id, tags);
         return { conversation: answer?.conversation ?? { ...row, tags } };
-      }, 'Saving the tags');
+      }, 'Saving tags');
       if (done) sheet.close();
     });
   }
@@ -82,7 +82,7 @@ export class Actions {
     this.clear();
     const late = setTimeout(() => {
       if (id !== this.#on.id()) return;
-      this.busy = `${doing}.`;
+      this.busy = `${doing}…`;
       this.#on.changed();
     }, SLOW);
     try {
@@ -103,6 +103,6 @@ export class Actions {
   #refused(error) {
     this.winner = error instanceof Problem ? error.body.winner ?? null : null;
     if (this.winner) return;
-    this.notice = reasonOf(error, 'The server does not answer. Nothing was changed.');
+    this.notice = reasonOf(error, 'The server is not responding. Nothing was changed.');
   }
 }

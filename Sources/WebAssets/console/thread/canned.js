@@ -80,8 +80,8 @@ export class Canned extends Autocomplete {
     } catch (error) {
       this.#loadedAt = 0;
       this.#failed = statusOf(error) === 404
-        ? 'This server has no canned replies.'
-        : 'The canned replies could not be loaded.';
+        ? 'This server does not support canned replies.'
+        : 'Canned replies could not be loaded.';
     }
     if (this.isOpen) this.draw();
   }
@@ -117,12 +117,12 @@ export class Canned extends Autocomplete {
           'p',
           { role: 'status' },
           query
-            ? `No reply begins with /${query}. `
-            : this.#loadedAt ? 'There are no canned replies yet. ' : '',
+            ? `No canned reply matches /${query}. `
+            : this.#loadedAt ? 'No canned replies yet. ' : '',
           el(
             'button.link',
             { type: 'button', click: () => this.#on.write(query) },
-            'Write one',
+            'Create one',
           ),
         ),
       ];
@@ -144,11 +144,11 @@ export class Canned extends Autocomplete {
       filled + open > 0 && el(
         'p.meta',
         {},
-        [filled && `${fields(filled)} filled.`, open && `${fields(open)} to fill:`]
+        [filled && `${fields(filled)} filled in.`, open && `${fields(open)} left to fill in.`]
           .filter(Boolean).join(' '),
         open ? ' ' : '',
         open ? el('kbd', {}, 'Tab') : '',
-        open ? ' goes to the next.' : '',
+        open ? ' jumps to the next.' : '',
       ),
     ].filter(Boolean);
   }

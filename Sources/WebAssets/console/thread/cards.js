@@ -30,7 +30,7 @@ export function extra({ payload }) {
   if (payload.title) return card(payload);
   const buttons = [...list(payload.buttons), ...list(payload.quick_replies)].slice(0, BUTTONS_MAX);
   if (!buttons.length) return null;
-  return el('div.choices', { 'aria-label': 'Offered', role: 'group' }, ...buttons.map(button));
+  return el('div.choices', { 'aria-label': 'Buttons', role: 'group' }, ...buttons.map(button));
 }
 
 /**
@@ -55,7 +55,7 @@ function card({ title, text: words, image_url: image, buttons }) {
       'p.meta.truncate',
       {},
       icon('ext', 'small'),
-      el('a', { href: source, target: '_blank', rel: 'noopener noreferrer' }, 'Picture'),
+      el('a', { href: source, target: '_blank', rel: 'noopener noreferrer' }, 'Image'),
     ),
     el('b', { dir: 'auto' }, text(title)),
     text(words) && el('p', { dir: 'auto' }, text(words)),

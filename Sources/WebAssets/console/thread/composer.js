@@ -167,8 +167,8 @@ export class Composer {
     ));
     this.root.classList.toggle('noting', kind === Kind.note);
     this.#text.placeholder = kind === Kind.note
-      ? 'Write a note. Only the team sees it'
-      : 'Write a reply. / for canned replies';
+      ? 'Note for your team only'
+      : 'Reply (/ for canned replies)';
     this.#text.value = draft(this.#id, kind) ?? '';
     this.#updateHint();
     this.#fit();
@@ -240,12 +240,12 @@ export class Composer {
     const bytes = value.length > BODY_MAX / 4 ? bytesOf(value) : 0;
     const other = draft(this.#id, this.#kind === Kind.note ? Kind.text : Kind.note);
     this.#hint.textContent = bytes > BODY_MAX
-      ? `${bytes - BODY_MAX} bytes too long`
+      ? `${bytes - BODY_MAX} bytes over the limit`
       : this.#warning
       || (value
-        ? 'Draft kept on this device'
+        ? 'Draft saved on this device'
         : other
-        ? this.#kind === Kind.note ? 'A reply is begun' : 'A note is begun'
+        ? this.#kind === Kind.note ? 'Reply draft saved' : 'Note draft saved'
         : '');
   }
 
@@ -265,7 +265,7 @@ export class Composer {
     if (!body || bytesOf(body) > BODY_MAX) return;
     if (this.#kind === Kind.text && nextField(body, 0)) {
       this.#toField(0);
-      this.#warning = 'Fill the marked field first';
+      this.#warning = 'Fill in the selected field first';
       return this.#updateHint();
     }
     if (!this.#on.send(body, this.#kind, close)) return;
@@ -310,7 +310,7 @@ export class Composer {
     this.focus();
     if (this.canned.isOpen) return this.canned.close();
     if (!this.#text.value) { this.#text.value = '/'; return this.#typed(); }
-    this.#warning = 'Canned replies begin in an empty reply';
+    this.#warning = 'Clear the reply to insert a canned one';
     this.#updateHint();
   }
 

@@ -17,7 +17,7 @@ const kind = (name, lines) => ({
 });
 
 export const kinds = [
-  kind('Faces', `
+  kind('Smileys', `
     🙂 slightly smiling face, smile
     😀 grinning face, happy
     😄 grinning face with smiling eyes, laugh, glad
@@ -37,7 +37,7 @@ export const kinds = [
     😔 pensive face, sorry
     😢 crying face, sad
     👀 eyes, look, looking`),
-  kind('Hands', `
+  kind('Gestures', `
     👍 thumbs up, yes, agree, like
     👎 thumbs down, no, dislike
     👌 OK hand, perfect
@@ -54,7 +54,7 @@ export const kinds = [
     👇 backhand index pointing down, below
     👉 backhand index pointing right, this
     ✍️ writing hand, write`),
-  kind('Joy', `
+  kind('Celebration', `
     ❤️ red heart, love
     💚 green heart
     💙 blue heart
@@ -73,7 +73,7 @@ export const kinds = [
     🍀 four leaf clover, luck
     ☀️ sun, sunny
     ☕ hot beverage, coffee, tea`),
-  kind('Signs', `
+  kind('Symbols', `
     ✅ check mark button, done, yes
     ❌ cross mark, no, wrong
     ⚠️ warning, careful
@@ -91,7 +91,7 @@ export const kinds = [
     🔵 blue circle
     ⏳ hourglass not done, wait
     ⏰ alarm clock, time`),
-  kind('Things', `
+  kind('Objects', `
     📦 package, parcel, box
     🚚 delivery truck, shipping
     🛒 shopping cart, order

@@ -49,8 +49,8 @@ export class EmojiPicker {
     this.#on = on;
     this.field = el('input.input', {
       type: 'search',
-      'aria-label': 'Find emoji by name',
-      placeholder: 'Find by name',
+      'aria-label': 'Search emoji by name',
+      placeholder: 'Search by name',
       autocomplete: 'off',
       input: () => { this.#draw(); },
     });
@@ -101,7 +101,7 @@ export class EmojiPicker {
     const found = query && find(query);
     const shown = found
       ? [{ name: 'Found', all: found }]
-      : [{ name: 'Last used', all: last() }, ...kinds];
+      : [{ name: 'Recently used', all: last() }, ...kinds];
     this.list.replaceChildren(...shown.filter(({ all }) => all.length).map(({ name, all }) => el(
       'section',
       { role: 'group', 'aria-label': name },

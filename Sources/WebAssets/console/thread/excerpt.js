@@ -110,7 +110,7 @@ export class Excerpt {
       place(page);
       this.failed = '';
     } catch (error) {
-      this.failed = reasonOf(error, 'The server does not answer.');
+      this.failed = reasonOf(error, 'The server is not responding.');
     } finally { this.loading = false; }
     this.#changed();
   }

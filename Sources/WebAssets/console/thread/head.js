@@ -53,7 +53,7 @@ export class Head {
       this.close,
       el(
         'button.icon-button.about',
-        { type: 'button', 'aria-label': 'Visitor', click: on.visitor },
+        { type: 'button', 'aria-label': 'Visitor details', click: on.visitor },
         icon('person'),
       ),
       new MoreMenu(on).root,

@@ -14,14 +14,14 @@ const LONG = 2000; // ms; a colleague who has been writing for longer gets the t
 /** @type {Record<import('../../shared/thread.js').ThreadWord, string>} */
 const WORDS = {
   sending: 'Sending',
-  waiting: 'Waiting to be sent',
+  waiting: 'Waiting to send',
   unsure: 'Not confirmed yet',
   sent: 'Sent',
   delivered: 'Delivered',
   read: 'Read',
   today: 'Today',
   you: 'You',
-  note: 'note, only the team sees it',
+  note: 'note, visible to your team only',
 };
 speakThread(undefined, (name) => WORDS[name]);
 
@@ -63,9 +63,9 @@ function event(payload, me) {
       const from = name(payload.from);
       const to = payload.to ? name(payload.to) : 'the queue';
       if (!to) return '';
-      return from === 'you' ? `You gave this to ${to}` : `${from ?? 'It'} gave this to ${to}`;
+      return from === 'you' ? `You transferred this to ${to}` : `${from ?? 'Someone'} transferred this to ${to}`;
     }
-    case 'unassigned': return 'Its operator left; it waits again';
+    case 'unassigned': return 'Operator no longer available, back in the queue';
     case 'rated': return payload.rating ? `Rated ${payload.rating} of 5` : '';
     default: return '';
   }
@@ -75,7 +75,7 @@ function event(payload, me) {
 export const opened = ({ at, page }) => el(
   'p.event',
   {},
-  page ? 'Opened on ' : 'Opened',
+  page ? 'Started on ' : 'Conversation started',
   page && el('b', {}, page),
   ` · ${time(at)}`,
 );
@@ -99,7 +99,7 @@ export function hint({ winner, notice, writer, excerpt, closed, busy, owner }, a
   if (owner) {
     return [
       face({ kind: 'operator', ...owner }, '.avatar-sm'),
-      el('p', {}, el('b', {}, `${owner.name} has this conversation.`), ' Nothing was sent.'),
+      el('p', {}, el('b', {}, `This conversation is assigned to ${owner.name}.`), ' Your message was not sent.'),
       link('Send anyway', acts.anyway),
     ];
   }
@@ -107,9 +107,9 @@ export function hint({ winner, notice, writer, excerpt, closed, busy, owner }, a
   if (winner) {
     return [
       face({ kind: 'operator', ...winner }, '.avatar-sm'),
-      el('p', {}, el('b', {}, `${winner.name} was faster.`), ' The conversation is theirs.'),
-      acts.next && link('Take the next', acts.next),
-      link('Watch', acts.watch),
+      el('p', {}, el('b', {}, `${winner.name} claimed this conversation first.`), ' You can still read it.'),
+      acts.next && link('Claim next', acts.next),
+      link('Stay here', acts.watch),
     ].filter(Boolean);
   }
   if (notice) return [el('p', {}, notice)];
@@ -121,19 +121,19 @@ export function hint({ winner, notice, writer, excerpt, closed, busy, owner }, a
       el(
         'p',
         {},
-        el('b', {}, `${name} is writing here too.`),
-        time > LONG ? ` Began ${age(time)} ago.` : '',
+        el('b', {}, `${name} is also writing a reply.`),
+        time > LONG ? ` Started ${age(time)} ago.` : '',
       ),
       link(`Leave it to ${name}`, acts.leave),
     ];
   }
   if (excerpt) {
     return [
-      el('p', {}, excerpt.failed || 'You read an earlier part.'),
-      link('Back to the latest', acts.latest),
+      el('p', {}, excerpt.failed || 'You are viewing older messages.'),
+      link('Jump to latest', acts.latest),
     ];
   }
-  return closed ? [el('p', {}, 'This conversation is closed. Reopen it to write again.')] : [];
+  return closed ? [el('p', {}, 'This conversation is closed. Reopen it to reply.')] : [];
 }
 
 /**
@@ -146,7 +146,7 @@ export function nothing({ waiting, mine }, next) {
     return [
       icon('swift'),
       el('b', {}, 'The queue is empty'),
-      el('p', {}, 'A new visitor appears here by itself, with a sound if you look elsewhere.'),
+      el('p', {}, 'New visitors appear here automatically, with a sound.'),
       mine
         ? el(
           'p.hint',
@@ -156,17 +156,17 @@ export function nothing({ waiting, mine }, next) {
           el('kbd', {}, 'M'),
           mine === 1 ? ' shows your conversation' : ` shows your ${mine} conversations`,
         )
-        : el('p.hint', {}, el('kbd', {}, '?'), ' shows the keys'),
+        : el('p.hint', {}, el('kbd', {}, '?'), ' shows all keyboard shortcuts'),
     ];
   }
   return [
     icon('swift'),
-    el('b', {}, waiting === 1 ? 'One person waits' : `${waiting} people wait`),
-    el('p', {}, 'Take the one who has waited longest.'),
+    el('b', {}, waiting === 1 ? '1 visitor is waiting' : `${waiting} visitors are waiting`),
+    el('p', {}, 'Claim the one who has waited longest.'),
     el(
       'button.button.primary',
       { type: 'button', click: next },
-      'Take the next',
+      'Claim next',
       el('kbd', {}, 'N'),
     ),
   ];
@@ -187,7 +187,7 @@ export function preview({ who, preview: text }) {
       'p.state',
       {},
       el('span.dots', { 'aria-hidden': 'true' }, el('i'), el('i'), el('i')),
-      `${name} is typing, not sent yet`,
+      `${name} is typing (not sent yet)`,
     ),
   );
 }

@@ -74,7 +74,7 @@ export class LogView {
       const part = new Excerpt(talk.session, seq, talk.marks, this.#on.changed);
       const isThere = await part.load();
       if (talk !== this.#talk) return;
-      if (!isThere) return this.#on.failed(`The message could not be found. ${part.failed}`);
+      if (!isThere) return this.#on.failed(`The message could not be loaded. ${part.failed}`);
       this.excerpt = part;
       this.#target = part.hit;
     }

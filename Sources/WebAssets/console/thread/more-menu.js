@@ -10,9 +10,9 @@ export class MoreMenu {
   /** @param {Record<'visitor' | 'tags' | 'reason', () => void>} on */
   constructor(on) {
     this.#items = [
-      this.#item('Tags', 'L', on.tags),
+      this.#item('Edit tags', 'L', on.tags),
       this.#item('Close with a reason', 'E', on.reason),
-      this.#item('Visitor', 'V', on.visitor),
+      this.#item('Visitor details', 'V', on.visitor),
     ];
     this.#list = el('div.pop.menu-list', { role: 'menu', id: 'more', hidden: true },
       ...this.#items);

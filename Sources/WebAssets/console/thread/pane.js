@@ -20,12 +20,12 @@ import { Sheet } from './sheet.js';
  * @type {Record<string, string>}
  */
 const CAUSES = {
-  [Fault.session_closed]: 'This conversation is closed.',
-  [Fault.no_such_session]: 'This conversation does not exist any more, or is not yours to see.',
-  [Fault.too_large]: 'Too long, the limit is 16 KB.',
-  [Fault.rejected]: 'This text cannot be stored.',
-  old: 'Not sent for a week.',
-  full: 'Too much waits to be sent. Wait, or delete some of it.',
+  [Fault.session_closed]: 'This conversation is closed. Reopen it to reply.',
+  [Fault.no_such_session]: 'This conversation no longer exists, or you do not have access to it.',
+  [Fault.too_large]: 'Too long. The limit is 16\u00a0KB.',
+  [Fault.rejected]: 'This text cannot be saved. Edit it and try again.',
+  old: 'Not sent for 7 days.',
+  full: 'Too many unsent messages. Wait, or delete some.',
 };
 
 /**
@@ -134,7 +134,7 @@ export class Pane {
       ),
     );
     this.none = el('div.empty');
-    this.root = el('main.thread', { 'aria-label': 'Thread' }, this.full, this.none);
+    this.root = el('main.thread', { 'aria-label': 'Conversation' }, this.full, this.none);
   }
 
   #makeView() {
@@ -222,7 +222,7 @@ export class Pane {
     if (!this.isExpecting) return false;
     if (this.composer.isEmpty) return false;
     this.#isStranded = true;
-    this.actions.notify(`${words} What you wrote is kept for the next one.`);
+    this.actions.notify(`${words} Your reply is kept for the next conversation.`);
     return true;
   }
 
@@ -286,7 +286,7 @@ export class Pane {
     if (entry?.id) this.#on.outbox.remove(entry.id, entry);
     if (this.talk?.lost && (type === Event.error || type === Event.unsubscribed)) {
       this.#on.outbox.refuse(this.talk.lost, ({ session }) => session === this.id);
-      this.actions.notify('This conversation does not exist, or it is not yours to see.');
+      this.actions.notify('This conversation no longer exists, or you do not have access to it.');
     }
     this.#on.changed();
   }
@@ -300,7 +300,7 @@ export class Pane {
     this.#row = row ?? (detail?.id === this.id ? detail : this.#row);
     const status = talk?.status || row?.status;
     const assignee = talk?.ready ? talk.assignee : row?.assignee;
-    const name = this.isExpecting ? 'The next one'
+    const name = this.isExpecting ? 'Next conversation'
       : this.#row ? nameOf(this.#row) : 'Conversation';
     this.#noteMove(status, assignee);
     this.head.render({

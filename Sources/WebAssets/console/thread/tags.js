@@ -38,7 +38,7 @@ class TagField {
   #list = el('ul.choices', {
     id: 'known-tags',
     role: 'listbox',
-    'aria-label': 'Known tags',
+    'aria-label': 'Existing tags',
     hidden: true,
   });
   /** @type {HTMLInputElement} */

@@ -31,8 +31,8 @@ const reasonField = (words, hint) => [
  */
 function state(member) {
   const open = member.load === undefined ? '' : `${member.load} open`;
-  if (member.online === false) return ['away', open].filter(Boolean).join(', ');
-  if (member.available === false) return [open, 'takes no new ones'].filter(Boolean).join(', ');
+  if (member.online === false) return ['offline', open].filter(Boolean).join(', ');
+  if (member.available === false) return [open, 'unavailable'].filter(Boolean).join(', ');
   return open;
 }
 
@@ -67,14 +67,14 @@ const byLoad = (a, b) => Number(b.online ?? 0) - Number(a.online ?? 0)
  */
 export async function transfer(sheet, { me, assignee, viewers }, done) {
   const people = el('div.people', { role: 'radiogroup', 'aria-label': 'Transfer to' });
-  const queue = assignee ? [option('', 'The queue', 'whoever is free takes it')] : [];
-  const status = el('p.meta', { role: 'status' }, 'The team is being loaded.');
+  const queue = assignee ? [option('', 'Queue', 'next available operator')] : [];
+  const status = el('p.meta', { role: 'status' }, 'Loading the team…');
   people.append(...queue, status);
   sheet.open(
     'Transfer to',
     [
       people,
-      ...reasonField('Reason', 'The team sees it as a note. The visitor only sees who takes over.'),
+      ...reasonField('Reason', 'Your team sees it as a note. The visitor only sees who takes over.'),
       buttons('Transfer', () => sheet.close()),
     ],
     () => {
@@ -90,7 +90,7 @@ export async function transfer(sheet, { me, assignee, viewers }, done) {
     )).sort(byLoad);
   } catch (error) {
     status.textContent = statusOf(error) === 404
-      ? 'This server does not tell who is in the team.'
+      ? 'This server does not support the team list.'
       : 'The team could not be loaded.';
   }
   if (!sheet.is('Transfer to') || !team) return;
@@ -103,7 +103,7 @@ export async function transfer(sheet, { me, assignee, viewers }, done) {
     )),
     ...queue,
   );
-  if (!team.length && !queue.length) people.append(el('p.meta', {}, 'Nobody else is in the team.'));
+  if (!team.length && !queue.length) people.append(el('p.meta', {}, 'There is no one else on the team yet.'));
   const first = people.querySelector('input');
   if (first) { first.checked = true; first.focus(); }
 }
@@ -114,7 +114,7 @@ export async function transfer(sheet, { me, assignee, viewers }, done) {
  */
 export function closing(sheet, done) {
   const end = buttons('Close conversation', () => sheet.close());
-  const fields = reasonField('Reason', 'Optional. The team sees it as a note, the visitor does not.');
+  const fields = reasonField('Reason', 'Optional. Your team sees it as a note, the visitor does not.');
   sheet.open('Close this conversation', [...fields, end], () => done(reason(sheet)));
   sheet.root.querySelector('textarea')?.addEventListener('keydown', (event) => {
     // Enter alone begins a line: a reply that is typed here by mistake must not close anything

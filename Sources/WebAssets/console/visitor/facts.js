@@ -50,7 +50,7 @@ function zone(timeZone) {
     const wall = (zoned) => Date.parse(`${now.toLocaleString('sv', { timeZone: zoned })}Z`);
     const hours = Math.round((wall(timeZone) - wall(undefined)) / 900_000) / 4;
     const count = `${Math.abs(hours)}\u00a0h`;
-    const apart = hours === 0 ? 'as here' : hours > 0 ? `${count} ahead` : `${count} behind`;
+    const apart = hours === 0 ? 'same as yours' : hours > 0 ? `${count} ahead` : `${count} behind`;
     return `${there.format(now)}, ${apart}`;
   } catch { return timeZone; }
 }

@@ -66,7 +66,7 @@ export class VisitorPanel {
       )).slice(0, EARLIER);
     } catch (error) {
       if (id !== this.#id) return;
-      this.#trouble = statusOf(error) === 404 ? '' : 'More about the visitor could not be loaded.';
+      this.#trouble = statusOf(error) === 404 ? '' : 'Some visitor details could not be loaded.';
     }
     this.#on.changed();
   }
@@ -111,8 +111,8 @@ export class VisitorPanel {
   #person(row, visitor) {
     const named = visitor.name && !visitor.name.startsWith('Visitor ');
     const trust = visitor.external_id
-      ? el('span.verified', {}, icon('shield', 'small'), 'Identity signed by your site')
-      : el('span.meta', {}, named ? 'Named by the site, not verified' : 'Gave no name');
+      ? el('span.verified', {}, icon('shield', 'small'), 'Identity verified by your site')
+      : el('span.meta', {}, named ? 'Name not verified' : 'No name given');
     return el(
       'section',
       {},
@@ -124,7 +124,7 @@ export class VisitorPanel {
         trust,
         el(
           'button.icon-button.shut',
-          { type: 'button', 'aria-label': 'Close the visitor panel', click: this.#on.close },
+          { type: 'button', 'aria-label': 'Close visitor details', click: this.#on.close },
           icon('x'),
         ),
       ),
@@ -133,14 +133,14 @@ export class VisitorPanel {
         {},
         el('a', { href: `mailto:${encodeURIComponent(visitor.email)}` }, visitor.email),
       ),
-      visitor.banned_at && el('p.blocked', {}, icon('lock', 'small'), 'Blocked: cannot write'),
+      visitor.banned_at && el('p.blocked', {}, icon('lock', 'small'), 'Blocked: cannot send messages'),
     );
   }
 
   /** @param {ConversationRow} row */
   #context(row) {
     const known = facts(row.context ?? {});
-    return known.length > 0 && el('section', {}, el('h3', {}, 'Context'), list(known));
+    return known.length > 0 && el('section', {}, el('h3', {}, 'Visit'), list(known));
   }
 
   /** @param {Visitor} visitor */
@@ -186,9 +186,9 @@ export class VisitorPanel {
       {},
       el('h3', {}, 'Conversation'),
       list([
-        ['Opened', `${day.format(new Date(row.created_at))}, ${time(row.created_at)}`],
+        ['Started', `${day.format(new Date(row.created_at))}, ${time(row.created_at)}`],
         ['Status', STATUSES[row.status] ?? row.status],
-        ['Operator', row.assignee?.name ?? 'Nobody yet'],
+        ['Operator', row.assignee?.name ?? 'Unassigned'],
         ['Entries', String(head || row.last_seq)],
       ]),
     );
@@ -211,7 +211,7 @@ export class VisitorPanel {
           el(
             'a.truncate',
             { href: `#${row.id}`, dir: 'auto' },
-            row.title || row.last_message?.preview || 'Without words',
+            row.title || row.last_message?.preview || 'No messages',
           ),
           !!row.rating && stars(row.rating),
           el(
@@ -245,7 +245,7 @@ export class VisitorPanel {
     return el(
       'section',
       {},
-      el('p.ask', {}, `Block ${name}? They cannot write any more, and are not told why.`),
+      el('p.ask', {}, `Block ${name}? They can no longer send messages, and do not see why.`),
       el(
         'div.ways',
         {},
@@ -282,7 +282,7 @@ export class VisitorPanel {
       const banned_at = yes ? new Date().toISOString() : null;
       this.detail = { ...detail, visitor: { ...detail.visitor, banned_at } };
     } catch (error) {
-      this.#trouble = reasonOf(error, 'The server does not answer. Nothing was changed.');
+      this.#trouble = reasonOf(error, 'The server is not responding. Nothing was changed.');
     }
     this.#on.changed();
   }

@@ -39,7 +39,7 @@
       begin(await module.start({ host, root, launcher, origin, given }));
     } catch (error) {
       loading = null;
-      launcher.title = 'Not loaded. Try again.';
+      launcher.title = 'Chat could not be loaded. Try again.';
       console.warn('chirrup', error);
     }
   }

@@ -34,6 +34,6 @@ export function queue({ position, wait_ms }) {
     {},
     el('strong', {}, `${position}`),
     el('b', {}, say('place')),
-    el('p', {}, wait_ms != null && `${say('wait_about', minutes)}. `, say('go_on')),
+    el('p', {}, wait_ms != null && `${say('wait_about', minutes)} `, say('go_on')),
   );
 }
