@@ -3,7 +3,7 @@
  * Times are RFC 3339 in UTC, dates YYYY-MM-DD in the workspace's time zone.
  */
 
-// What a workspace has set.
+// Settings of the workspace.
 
 interface BotMessage {
   enabled: boolean;
@@ -125,7 +125,7 @@ interface VisitorProfile extends Named {
   conversations: number;
 }
 
-/** What a visitor's page said about itself. Visitors write it, so each value is checked. */
+/** The context of a visit. The visitor's browser sends it, so each value is checked before use. */
 interface VisitContext {
   page?: unknown;
   title?: unknown;
@@ -196,7 +196,7 @@ interface HitPage {
 
 // The workspace and its people.
 
-/** The operator who is logged in, and a token for the socket. */
+/** The session of an operator, with a token for the socket. */
 interface Login {
   operator: { id: string; name: string; email: string; role: string };
   workspace: { id: string; name: string; public_key: string };
@@ -376,7 +376,7 @@ interface Lists {
 type ListPage<Name extends keyof Lists> = Record<Name, Lists[Name][]>
   & { next_cursor: string | null };
 
-/** The routes below /api/v1/admin/ (or a path from the root), and what they answer. */
+/** The routes below /api/v1/admin/ (or a path from the root), and their answers. */
 interface Rest {
   get(path: 'settings'): Promise<SettingsAnswer>;
   get(path: 'live-chat/analytics', query: Query): Promise<Analytics>;

@@ -43,8 +43,8 @@ interface Card {
 }
 
 /**
- * What a message carries beside its text. Bots and other servers write it, so a reader checks each
- * part before it uses it.
+ * The content of a message beside its text. Bots and other servers write it, so a reader checks
+ * each part before it uses it.
  */
 interface Payload extends Card {
   cards?: Card[];
@@ -236,12 +236,12 @@ type Answer = WelcomeFrame | SubscribedFrame | AckFrame | OkFrame | ErrorFrame;
 
 type ServerFrame = { ref?: number } & (SessionEvent | Answer | DrainFrame | SignalFrame);
 
-/** What `Link` calls when the answer to a command is there, or will not come. */
+/** The callback of a command, for its one answer. */
 type Answered = (answer: Answer) => void;
 
 // Frames that a client sends. `Link` adds `ref`.
 
-/** What a client says about itself in a session; nothing answers it. */
+/** Signals about the client itself in a session; they have no answer. */
 type Signal = { type: 'read' | 'delivered'; seq: number }
   | { type: 'typing'; active: boolean; preview?: string };
 

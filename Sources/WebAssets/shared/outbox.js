@@ -33,7 +33,7 @@ const CONNECTION_FAULTS = [Fault.not_subscribed, Fault.unauthenticated, Fault.to
  *   payload?: Payload, at: number, n?: number, tries: number, failed?: string,
  *   seq?: undefined, sender?: undefined}} Item
  */
-/** @typedef {{seq: number, at: string}} Stored what an ack or a message frame says about an item */
+/** @typedef {{seq: number, at: string}} Stored the place of a committed message */
 /** @typedef {(item: Item) => Promise<Answer>} Route sends in the order of its calls */
 /**
  * TypeScript 4.8 does not know it.

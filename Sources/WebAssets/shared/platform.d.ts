@@ -1,4 +1,4 @@
-/** What browsers have and the library of TypeScript 4.8 does not describe. */
+/** Features of browsers that the library of TypeScript 4.8 does not describe. */
 
 interface Navigator {
   readonly userActivation?: { readonly hasBeenActive: boolean };

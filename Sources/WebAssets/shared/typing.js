@@ -5,7 +5,7 @@ import { Command } from './protocol.js';
 
 const TYPING_EVERY = 700; // ms between two frames of ours
 const TYPING_IDLE = 4000; // ms after the last key until we report that we stopped
-const TYPING_MAX = 8000; // ms after which the indicator of a participant who vanished ends
+const TYPING_MAX = 8000; // ms; an indicator ends if no other frame follows
 const PREVIEW_MAX = 240; // characters; the gateway takes 1,024 bytes
 
 export class Typing {

@@ -19,7 +19,7 @@ export const css = WIDGET_STYLES;
 const SECOND = 1000; // ms between two updates of the status line, which depends on the time
 
 /**
- * What the page sets: by attributes of the script, later by calls.
+ * The settings of the page: attributes of the script, and later calls.
  * @typedef {{workspace: string, locale?: string, theme?: string, identity?: string,
  *   attributes?: Attributes}} Given
  */
@@ -27,7 +27,7 @@ const SECOND = 1000; // ms between two updates of the status line, which depends
 /** @typedef {import('./loader/page-api.js').Attributes} Attributes */
 
 /**
- * The loader's elements, the gateway's origin, and what the page sets.
+ * The loader's elements, the gateway's origin, and the settings of the page.
  * @typedef {{host: HTMLElement, root: ShadowRoot, launcher: HTMLElement, origin: string,
  *   given: Given}} Place
  */

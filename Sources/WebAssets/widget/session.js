@@ -152,7 +152,7 @@ export class Session {
     return true;
   }
 
-  /** Sends what the page has set, with a token request. The first request has it anyway. */
+  /** Sends the identity and attributes of the page. The first token request has them anyway. */
   async introduce() {
     if (!this.#visitor.identity?.token) return;
     this.link.stop();

@@ -181,7 +181,7 @@ function tiles(total, before, days) {
     if (p50 == null) return tile(name, few('none yet'), 'no data yet');
     const [oldP50, oldP90] = before && before.sessions >= LEAST.p90 ? timesOf(before, time) : [];
     const tail = sessions < LEAST.p90 ? `P90 needs ${LEAST.p90} conversations, there were ${sessions}`
-      : `P90 ${span(p90)}${oldP50 == null ? '' : `, before ${span(oldP50)} and ${span(oldP90)}`}`;
+      : `P90 ${span(p90)}${oldP50 == null ? '' : `, previously ${span(oldP50)} and ${span(oldP90)}`}`;
     return tile(name, sessions < LEAST.p50 ? few('too few') : span(p50), tail);
   };
   const rated = total.csat_count;
@@ -287,7 +287,7 @@ function pairPanel(title, definition, time, days, total) {
   const gaps = few ? ` ${few === 1 ? '1 day' : `${few} days`} with fewer than ${
     LEAST.p90} conversations ${few === 1 ? 'has' : 'have'} no P90.` : '';
   const [p50, p90] = timesOf(total, time);
-  const tail = total.sessions >= LEAST.p90 ? `, nine of ten within ${span(p90)}` : '';
+  const tail = total.sessions >= LEAST.p90 ? `, nine in ten within ${span(p90)}` : '';
   const figures = p50 == null ? 'No data yet.' : `Half within ${span(p50)}${tail}.`;
   return panel({
     title,
@@ -345,7 +345,7 @@ function byHour(hours) {
   const clock = (value) => `${two(value)}:00`;
   const words = most
     ? `When conversations start; darker means more. Busiest: ${DAYS[day]}, ${
-    clock(hour)} to ${clock((hour + 1) % 24)}, with ${count.format(most)}.`
+      clock(hour)} to ${clock((hour + 1) % 24)}, with ${count.format(most)}.`
     : 'When conversations start.';
   return panel({
     title: 'By weekday and hour',

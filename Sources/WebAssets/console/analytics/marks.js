@@ -13,7 +13,7 @@ const LINES = 4; // of the grid, at most
 
 /** @typedef {[value: number, words: string]} Tick a line of the grid */
 /** @typedef {(value: number) => number} Scale from a value or an index to px */
-/** @typedef {SVGElement | string | null | undefined | false} Mark what is false is left out */
+/** @typedef {SVGElement | string | null | undefined | false} Mark falsy ones are left out */
 
 export const count = new Intl.NumberFormat();
 export const mean = new Intl.NumberFormat(undefined, {

@@ -130,7 +130,7 @@ const fields = (form, known) => [
 ];
 
 /**
- * The fields for what visitors see.
+ * The fields for the look of the widget.
  * @param {PageForm} form
  * @param {SettingsAnswer} known
  * @returns {HTMLElement[]}

@@ -79,7 +79,7 @@ export const taken = (path, words) => (error) => {
   throw error instanceof Problem && error.status === 412 ? refusal(path, words) : error;
 };
 
-/** @template Values what the form edits */
+/** @template Values of the fields */
 export class Form {
   busy = false;
   /** The last refusal that is about no field. */

@@ -1,4 +1,4 @@
-// The frame of a page of the settings, and the rule who may change it.
+// The frame of a page of the settings, and the permission to change it.
 
 import { el, icon } from '../../shared/dom.js';
 

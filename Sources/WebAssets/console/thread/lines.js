@@ -9,7 +9,7 @@ import { remark, stars } from '../visitor/stars.js';
 /** @typedef {import('../../shared/dom.js').Child} Child */
 /** @typedef {{key: string, draw: 'opened', at: string, page: string}} OpenedPiece */
 
-const LONG = 2000; // ms; a colleague who has been writing for longer gets the time shown
+const LONG = 2000; // ms; after it, the hint shows how long a colleague has been writing
 
 /** @type {Record<import('../../shared/thread.js').ThreadWord, string>} */
 const WORDS = {

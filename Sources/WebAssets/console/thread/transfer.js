@@ -53,7 +53,7 @@ const option = (id, name, hint, who) => el(
 );
 
 /**
- * The colleagues first who are online and have few conversations.
+ * Sorts colleagues who are online and have few conversations first.
  * @param {Member} a
  * @param {Member} b
  */
