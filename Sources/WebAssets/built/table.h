@@ -64,13 +64,13 @@ static const unsigned char brotli_6[] = {
 #embed "widget-de-1f58ac21a1.js.br"
 };
 static const unsigned char plain_7[] = {
-#embed "widget-en-0858ca4116.js"
+#embed "widget-en-aab261da3b.js"
 };
 static const unsigned char gzip_7[] = {
-#embed "widget-en-0858ca4116.js.gz"
+#embed "widget-en-aab261da3b.js.gz"
 };
 static const unsigned char brotli_7[] = {
-#embed "widget-en-0858ca4116.js.br"
+#embed "widget-en-aab261da3b.js.br"
 };
 static const unsigned char plain_8[] = {
 #embed "widget-es-7d4d06a46e.js"
@@ -100,22 +100,22 @@ static const unsigned char brotli_10[] = {
 #embed "widget-th-b0387dd5a5.js.br"
 };
 static const unsigned char plain_11[] = {
-#embed "widget-app-a464fd28a1.js"
+#embed "widget-app-9cb31a0516.js"
 };
 static const unsigned char gzip_11[] = {
-#embed "widget-app-a464fd28a1.js.gz"
+#embed "widget-app-9cb31a0516.js.gz"
 };
 static const unsigned char brotli_11[] = {
-#embed "widget-app-a464fd28a1.js.br"
+#embed "widget-app-9cb31a0516.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-a464fd28a1.js.map"
+#embed "widget-app-9cb31a0516.js.map"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-a464fd28a1.js.map.gz"
+#embed "widget-app-9cb31a0516.js.map.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-a464fd28a1.js.map.br"
+#embed "widget-app-9cb31a0516.js.map.br"
 };
 static const unsigned char plain_13[] = {
 #embed "widget.js"
@@ -127,13 +127,13 @@ static const unsigned char brotli_13[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-388d1a151d.js.map"
+#embed "widget-46ff0c37c2.js.map"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-388d1a151d.js.map.gz"
+#embed "widget-46ff0c37c2.js.map.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-388d1a151d.js.map.br"
+#embed "widget-46ff0c37c2.js.map.br"
 };
 static const unsigned char plain_15[] = {
 #embed "widget.d.ts"
@@ -252,7 +252,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_6), FORM(gzip_6), FORM(brotli_6)},
-    {"/assets/widget-en-0858ca4116.js",
+    {"/assets/widget-en-aab261da3b.js",
      "/assets/widget-en.js",
      "text/javascript; charset=utf-8",
      FORM(plain_7), FORM(gzip_7), FORM(brotli_7)},
@@ -268,11 +268,11 @@ static const chirrup_asset assets[] = {
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
-    {"/assets/widget-app-a464fd28a1.js",
+    {"/assets/widget-app-9cb31a0516.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-a464fd28a1.js.map",
+    {"/assets/widget-app-9cb31a0516.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
@@ -280,7 +280,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
-    {"/assets/widget-388d1a151d.js.map",
+    {"/assets/widget-46ff0c37c2.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
