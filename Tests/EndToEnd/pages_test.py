@@ -261,7 +261,7 @@ class PagesRun(Run):
     def answers(self) -> None:
         page = self.setting("replies", "Canned replies")
         self.make("replies", "New reply")
-        page.get_by_label("Shortcut").fill("thanks")
+        page.get_by_role("textbox", name="Shortcut").fill("thanks")
         page.get_by_role("textbox", name="Text").fill("Thank you, ")
         page.get_by_role("button", name="Visitor’s name").click()
         expect(page.locator(".reply-peek")).to_contain_text("Thank you, Noor")

@@ -64,13 +64,13 @@ static const unsigned char brotli_6[] = {
 #embed "widget-de-1f58ac21a1.js.br"
 };
 static const unsigned char plain_7[] = {
-#embed "widget-en-0858ca4116.js"
+#embed "widget-en-aab261da3b.js"
 };
 static const unsigned char gzip_7[] = {
-#embed "widget-en-0858ca4116.js.gz"
+#embed "widget-en-aab261da3b.js.gz"
 };
 static const unsigned char brotli_7[] = {
-#embed "widget-en-0858ca4116.js.br"
+#embed "widget-en-aab261da3b.js.br"
 };
 static const unsigned char plain_8[] = {
 #embed "widget-es-7d4d06a46e.js"
@@ -100,22 +100,22 @@ static const unsigned char brotli_10[] = {
 #embed "widget-th-b0387dd5a5.js.br"
 };
 static const unsigned char plain_11[] = {
-#embed "widget-app-c725c661b5.js"
+#embed "widget-app-b9420c26f9.js"
 };
 static const unsigned char gzip_11[] = {
-#embed "widget-app-c725c661b5.js.gz"
+#embed "widget-app-b9420c26f9.js.gz"
 };
 static const unsigned char brotli_11[] = {
-#embed "widget-app-c725c661b5.js.br"
+#embed "widget-app-b9420c26f9.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-c725c661b5.js.map"
+#embed "widget-app-b9420c26f9.js.map"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-c725c661b5.js.map.gz"
+#embed "widget-app-b9420c26f9.js.map.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-c725c661b5.js.map.br"
+#embed "widget-app-b9420c26f9.js.map.br"
 };
 static const unsigned char plain_13[] = {
 #embed "widget.js"
@@ -127,13 +127,13 @@ static const unsigned char brotli_13[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-f59f0bca2b.js.map"
+#embed "widget-b5e8ab77e3.js.map"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-f59f0bca2b.js.map.gz"
+#embed "widget-b5e8ab77e3.js.map.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-f59f0bca2b.js.map.br"
+#embed "widget-b5e8ab77e3.js.map.br"
 };
 static const unsigned char plain_15[] = {
 #embed "widget.d.ts"
@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "console-1c337bd384.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-b9ea0ac8fa.js"
+#embed "console-cd58d5939e.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-b9ea0ac8fa.js.gz"
+#embed "console-cd58d5939e.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-b9ea0ac8fa.js.br"
+#embed "console-cd58d5939e.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-b9ea0ac8fa.js.map"
+#embed "console-cd58d5939e.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-b9ea0ac8fa.js.map.gz"
+#embed "console-cd58d5939e.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-b9ea0ac8fa.js.map.br"
+#embed "console-cd58d5939e.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -252,7 +252,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_6), FORM(gzip_6), FORM(brotli_6)},
-    {"/assets/widget-en-0858ca4116.js",
+    {"/assets/widget-en-aab261da3b.js",
      "/assets/widget-en.js",
      "text/javascript; charset=utf-8",
      FORM(plain_7), FORM(gzip_7), FORM(brotli_7)},
@@ -268,11 +268,11 @@ static const chirrup_asset assets[] = {
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
-    {"/assets/widget-app-c725c661b5.js",
+    {"/assets/widget-app-b9420c26f9.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-c725c661b5.js.map",
+    {"/assets/widget-app-b9420c26f9.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
@@ -280,7 +280,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
-    {"/assets/widget-f59f0bca2b.js.map",
+    {"/assets/widget-b5e8ab77e3.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
@@ -304,11 +304,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-b9ea0ac8fa.js",
+    {"/assets/console-cd58d5939e.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-b9ea0ac8fa.js.map",
+    {"/assets/console-cd58d5939e.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},

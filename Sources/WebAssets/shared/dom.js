@@ -10,7 +10,7 @@
  */
 
 /**
- * The type of the element that `el` makes. SVG counts as HTMLElement, since its properties are not used.
+ * The type of the element that `el` makes. SVG counts as HTMLElement: its properties are not used.
  * @template {string} S
  * @typedef {TagOf<S> extends keyof HTMLElementTagNameMap
  *   ? HTMLElementTagNameMap[TagOf<S>] : HTMLElement} ElementOf
