@@ -1,4 +1,4 @@
-// The table of embedded files. scripts/web writes its rows.
+// The table of embedded files. scripts/web writes its rows into built/table.h.
 
 #include "web_assets.h"
 

@@ -265,7 +265,7 @@ class AdminRun(PagesRun):
         page = self.setting("replies", "Canned replies")
         for turn in (1, 2):
             self.make("replies", "New reply")
-            page.get_by_label("Shortcut").fill("hello")
+            page.get_by_role("textbox", name="Shortcut").fill("hello")
             page.get_by_role("textbox", name="Text").fill(f"Hello {turn}")
             if turn == 1:
                 self.save(page)

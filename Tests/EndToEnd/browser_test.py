@@ -103,7 +103,7 @@ class Console:
         expect(page.get_by_role("heading", name="Log in to the console")).to_be_visible()
         if email:
             page.get_by_label("Email").fill(email)
-            page.get_by_label("Password").fill(password or "")
+            page.get_by_label("Password", exact=True).fill(password or "")
         self.thread = page.get_by_role("main")
         self.text = page.get_by_label("Message", exact=True)
         self.rows = page.locator(".row")
@@ -209,7 +209,7 @@ class Run:
         expect(console.page.locator(".link-state")).to_contain_text("Live")
         self.shot(console.page, "console-queue")
         console.page.keyboard.press("n")
-        expect(console.page.get_by_text("Assigned to you")).to_be_visible()
+        expect(console.page.get_by_text("Assigned to you", exact=True)).to_be_visible()
         expect(console.page.get_by_role("button", name="Waiting 0")).to_be_visible()
         expect(console.page.get_by_role("button", name="Mine 1")).to_be_visible()
         expect(console.theirs).to_have_count(8)

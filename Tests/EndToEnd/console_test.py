@@ -108,7 +108,7 @@ class ConsoleRun(Run):
         dana.button("Claim").click()
         dana.page.wait_for_timeout(50)
         mika.button("Claim").click()
-        expect(mika.page.get_by_text("Assigned to you")).to_be_visible()
+        expect(mika.page.get_by_text("Assigned to you", exact=True)).to_be_visible()
         while not held:
             dana.page.wait_for_timeout(20)
         self.watch.expected = re.compile("409")
@@ -175,7 +175,7 @@ class ConsoleRun(Run):
         self.shot(mika.page, "console-transfer")
         self.accessible(mika.page, "the transfer")
         sheet.get_by_role("button", name="Transfer", exact=True).click()
-        expect(dana.page.get_by_text("Assigned to you")).to_be_visible()
+        expect(dana.page.get_by_text("Assigned to you", exact=True)).to_be_visible()
         expect(dana.page.locator(".log")).to_contain_text("Ships from Rotterdam")
         expect(sheet).to_be_hidden()
         self.promise(
@@ -384,7 +384,7 @@ class ConsoleRun(Run):
         before = page.url
         dana.keys("n")
         expect(page).not_to_have_url(before)
-        expect(page.get_by_text("Assigned to you")).to_be_visible()
+        expect(page.get_by_text("Assigned to you", exact=True)).to_be_visible()
         self.promise("closed with a reason, reopened, sent and closed at once, and on to the next")
 
     def keyboard(self) -> None:

@@ -22,7 +22,7 @@ class EmojiRun(Run):
         page.get_by_role("button", name=re.compile("^Waiting")).click()
         self.desk.open("Do you like emoji?")
         self.desk.button("Claim").click()
-        expect(page.get_by_text("Assigned to you")).to_be_visible()
+        expect(page.get_by_text("Assigned to you", exact=True)).to_be_visible()
         self.picker = page.get_by_role("dialog", name="Emoji")
         self.field = self.picker.get_by_label("Search emoji by name")
         self.last = self.picker.get_by_role("group", name="Recently used").get_by_role("button")

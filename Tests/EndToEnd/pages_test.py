@@ -111,7 +111,7 @@ class PagesRun(Run):
 
     def appearance(self) -> None:
         page = self.setting("appearance", "Appearance")
-        widget = page.frame_locator("iframe.rehearsal.ready")
+        widget = page.frame_locator("iframe.preview-frame.ready")
         name = page.get_by_label("Name in the header")
         name.fill("Wheels and more")
         expect(widget.get_by_role("heading", name="Wheels and more")).to_be_visible()
@@ -261,7 +261,7 @@ class PagesRun(Run):
     def answers(self) -> None:
         page = self.setting("replies", "Canned replies")
         self.make("replies", "New reply")
-        page.get_by_label("Shortcut").fill("thanks")
+        page.get_by_role("textbox", name="Shortcut").fill("thanks")
         page.get_by_role("textbox", name="Text").fill("Thank you, ")
         page.get_by_role("button", name="Visitor’s name").click()
         expect(page.locator(".reply-peek")).to_contain_text("Thank you, Noor")

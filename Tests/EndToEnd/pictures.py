@@ -60,7 +60,7 @@ def main(base: str, folder: Path) -> None:
         console.get_by_role("button", name="Log in").click()
         expect(console.locator(".row")).to_have_count(4)
         console.keyboard.press("n")
-        expect(console.get_by_text("Assigned to you")).to_be_visible()
+        expect(console.get_by_text("Assigned to you", exact=True)).to_be_visible()
         say(console, "Hi, yes. I see it was delivered on Tuesday with the 900 mm hose.")
         console.get_by_role("button", name="Note", exact=True).click()
         say(console, "The long hose is out in Hamburg, 14 left in Rotterdam. Ship from there.")

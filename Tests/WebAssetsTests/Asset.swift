@@ -8,7 +8,7 @@ struct Asset: Sendable {
   var name: String
   var type: String
   var plain: [UInt8]
-  /// Empty where it saves too little.
+  /// Empty if compression saves too little.
   var gzip: [UInt8]
   var brotli: [UInt8]
   var text: String { String(decoding: plain, as: UTF8.self) }
@@ -37,7 +37,7 @@ struct Asset: Sendable {
   }
 }
 
-/// What a gzip file holds.
+/// The content of a gzip file.
 func inflated(_ bytes: [UInt8]) throws -> [UInt8] {
   let gzip = Process()
   gzip.executableURL = URL(filePath: "/usr/bin/gzip")
@@ -47,7 +47,7 @@ func inflated(_ bytes: [UInt8]) throws -> [UInt8] {
   gzip.standardInput = input
   gzip.standardOutput = output
   try gzip.run()
-  // More than a pipe holds goes in while something comes out.
+  // A pipe has a limited buffer, so the input is written while the output is read.
   let file = input.fileHandleForWriting
   let writer = Thread {
     try? file.write(contentsOf: Data(bytes))

@@ -8,7 +8,7 @@ struct AssetTests {
   static let sources = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../Sources/WebAssets").standardized
 
-  @Test("every page and its parts are there, each once")
+  @Test("every page and its files are embedded, each once")
   func pages() {
     for name in [
       "/widget.js", "/widget.d.ts", "/assets/widget-app.js", "/demo", "/console",
@@ -24,7 +24,7 @@ struct AssetTests {
     $0.name.wholeMatch(of: /\/assets\/widget-[a-z]{2}\.js/) != nil
   }
 
-  @Test("a page pays 2,000 bytes before the chat is opened, and in any one language 19,000 in all")
+  @Test("a page loads 2,000 bytes at most before the chat is opened, and 19,000 with any language")
   func weight() throws {
     let loader = try #require(Asset.named("/widget.js"))
     let app = try #require(Asset.named("/assets/widget-app.js"))
@@ -38,7 +38,7 @@ struct AssetTests {
     }
   }
 
-  @Test("the gzip files hold the same, and no form is larger than the file")
+  @Test("gzip gives the plain file back, and no compressed form is larger")
   func codings() throws {
     for asset in Asset.all {
       #expect(asset.gzip.isEmpty == asset.brotli.isEmpty, "\(asset.path)")
@@ -49,7 +49,7 @@ struct AssetTests {
     }
   }
 
-  @Test("the widget knows every language")
+  @Test("the widget has the address of every language")
   func knownLanguages() throws {
     let app = try #require(Asset.named("/assets/widget-app.js")).text
     for language in Self.languages {
@@ -83,7 +83,7 @@ struct AssetTests {
     }
   }
 
-  @Test("what a page, a script or a sheet names is there too, also a source map")
+  @Test("each file that a page, script or style sheet refers to is embedded")
   func references() {
     var count = 0
     for asset in Asset.all where !asset.name.hasSuffix(".map") {
@@ -101,14 +101,14 @@ struct AssetTests {
     #expect(count > 20)
   }
 
-  @Test("no page has a script, a style or a handler of its own (its policy would refuse them)")
+  @Test("no page has inline scripts, styles or handlers, which its policy refuses")
   func policy() {
     for page in Asset.all where page.type.hasPrefix("text/html") {
       #expect(!page.text.contains(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son[a-z]+=|javascript:/))
     }
   }
 
-  @Test("no module makes markup out of text")
+  @Test("no script makes markup out of text")
   func markup() {
     for script in Asset.all where script.type.hasPrefix("text/javascript") {
       #expect(
@@ -117,7 +117,7 @@ struct AssetTests {
     }
   }
 
-  @Test("the browser's names of the protocol are the gateway's")
+  @Test("the names in protocol.js are those of the gateway")
   func names() throws {
     let module = try String(
       contentsOf: Self.sources.appending(path: "shared/protocol.js"), encoding: .utf8)

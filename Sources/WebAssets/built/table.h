@@ -64,13 +64,13 @@ static const unsigned char brotli_6[] = {
 #embed "widget-de-1f58ac21a1.js.br"
 };
 static const unsigned char plain_7[] = {
-#embed "widget-en-0858ca4116.js"
+#embed "widget-en-aab261da3b.js"
 };
 static const unsigned char gzip_7[] = {
-#embed "widget-en-0858ca4116.js.gz"
+#embed "widget-en-aab261da3b.js.gz"
 };
 static const unsigned char brotli_7[] = {
-#embed "widget-en-0858ca4116.js.br"
+#embed "widget-en-aab261da3b.js.br"
 };
 static const unsigned char plain_8[] = {
 #embed "widget-es-7d4d06a46e.js"
@@ -100,22 +100,22 @@ static const unsigned char brotli_10[] = {
 #embed "widget-th-b0387dd5a5.js.br"
 };
 static const unsigned char plain_11[] = {
-#embed "widget-app-a464fd28a1.js"
+#embed "widget-app-b9420c26f9.js"
 };
 static const unsigned char gzip_11[] = {
-#embed "widget-app-a464fd28a1.js.gz"
+#embed "widget-app-b9420c26f9.js.gz"
 };
 static const unsigned char brotli_11[] = {
-#embed "widget-app-a464fd28a1.js.br"
+#embed "widget-app-b9420c26f9.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-a464fd28a1.js.map"
+#embed "widget-app-b9420c26f9.js.map"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-a464fd28a1.js.map.gz"
+#embed "widget-app-b9420c26f9.js.map.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-a464fd28a1.js.map.br"
+#embed "widget-app-b9420c26f9.js.map.br"
 };
 static const unsigned char plain_13[] = {
 #embed "widget.js"
@@ -127,13 +127,13 @@ static const unsigned char brotli_13[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-388d1a151d.js.map"
+#embed "widget-b5e8ab77e3.js.map"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-388d1a151d.js.map.gz"
+#embed "widget-b5e8ab77e3.js.map.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-388d1a151d.js.map.br"
+#embed "widget-b5e8ab77e3.js.map.br"
 };
 static const unsigned char plain_15[] = {
 #embed "widget.d.ts"
@@ -145,79 +145,79 @@ static const unsigned char brotli_15[] = {
 #embed "widget.d.ts.br"
 };
 static const unsigned char plain_16[] = {
-#embed "preview-41ec0a0804.css"
+#embed "preview-3800d2800a.css"
 };
 static const unsigned char gzip_16[] = {
-#embed "preview-41ec0a0804.css.gz"
+#embed "preview-3800d2800a.css.gz"
 };
 static const unsigned char brotli_16[] = {
-#embed "preview-41ec0a0804.css.br"
+#embed "preview-3800d2800a.css.br"
 };
 static const unsigned char plain_17[] = {
-#embed "preview-41ec0a0804.css.map"
+#embed "preview-3800d2800a.css.map"
 };
 static const unsigned char gzip_17[] = {
-#embed "preview-41ec0a0804.css.map.gz"
+#embed "preview-3800d2800a.css.map.gz"
 };
 static const unsigned char brotli_17[] = {
-#embed "preview-41ec0a0804.css.map.br"
+#embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-0a7275c9c6.css"
+#embed "console-1c337bd384.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-0a7275c9c6.css.gz"
+#embed "console-1c337bd384.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-0a7275c9c6.css.br"
+#embed "console-1c337bd384.css.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-0a7275c9c6.css.map"
+#embed "console-1c337bd384.css.map"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-0a7275c9c6.css.map.gz"
+#embed "console-1c337bd384.css.map.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-0a7275c9c6.css.map.br"
+#embed "console-1c337bd384.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-b166569306.js"
+#embed "console-cd58d5939e.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-b166569306.js.gz"
+#embed "console-cd58d5939e.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-b166569306.js.br"
+#embed "console-cd58d5939e.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-b166569306.js.map"
+#embed "console-cd58d5939e.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-b166569306.js.map.gz"
+#embed "console-cd58d5939e.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-b166569306.js.map.br"
+#embed "console-cd58d5939e.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
 };
 static const unsigned char plain_23[] = {
-#embed "demo-40f7ea195e.css"
+#embed "demo-ed0069f32a.css"
 };
 static const unsigned char gzip_23[] = {
-#embed "demo-40f7ea195e.css.gz"
+#embed "demo-ed0069f32a.css.gz"
 };
 static const unsigned char brotli_23[] = {
-#embed "demo-40f7ea195e.css.br"
+#embed "demo-ed0069f32a.css.br"
 };
 static const unsigned char plain_24[] = {
-#embed "demo-40f7ea195e.css.map"
+#embed "demo-ed0069f32a.css.map"
 };
 static const unsigned char gzip_24[] = {
-#embed "demo-40f7ea195e.css.map.gz"
+#embed "demo-ed0069f32a.css.map.gz"
 };
 static const unsigned char brotli_24[] = {
-#embed "demo-40f7ea195e.css.map.br"
+#embed "demo-ed0069f32a.css.map.br"
 };
 static const unsigned char plain_25[] = {
 #embed "demo.html"
@@ -252,7 +252,7 @@ static const chirrup_asset assets[] = {
      "/assets/widget-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_6), FORM(gzip_6), FORM(brotli_6)},
-    {"/assets/widget-en-0858ca4116.js",
+    {"/assets/widget-en-aab261da3b.js",
      "/assets/widget-en.js",
      "text/javascript; charset=utf-8",
      FORM(plain_7), FORM(gzip_7), FORM(brotli_7)},
@@ -268,11 +268,11 @@ static const chirrup_asset assets[] = {
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
-    {"/assets/widget-app-a464fd28a1.js",
+    {"/assets/widget-app-b9420c26f9.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-a464fd28a1.js.map",
+    {"/assets/widget-app-b9420c26f9.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
@@ -280,7 +280,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
-    {"/assets/widget-388d1a151d.js.map",
+    {"/assets/widget-b5e8ab77e3.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
@@ -288,27 +288,27 @@ static const chirrup_asset assets[] = {
      "/widget.d.ts",
      "text/plain; charset=utf-8",
      FORM(plain_15), FORM(gzip_15), FORM(brotli_15)},
-    {"/assets/preview-41ec0a0804.css",
+    {"/assets/preview-3800d2800a.css",
      "/assets/preview.css",
      "text/css; charset=utf-8",
      FORM(plain_16), FORM(gzip_16), FORM(brotli_16)},
-    {"/assets/preview-41ec0a0804.css.map",
+    {"/assets/preview-3800d2800a.css.map",
      "/assets/preview.css.map",
      "application/json",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-0a7275c9c6.css",
+    {"/assets/console-1c337bd384.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-0a7275c9c6.css.map",
+    {"/assets/console-1c337bd384.css.map",
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-b166569306.js",
+    {"/assets/console-cd58d5939e.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-b166569306.js.map",
+    {"/assets/console-cd58d5939e.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
@@ -316,11 +316,11 @@ static const chirrup_asset assets[] = {
      "/console",
      "text/html; charset=utf-8",
      FORM(plain_22), NONE, NONE},
-    {"/assets/demo-40f7ea195e.css",
+    {"/assets/demo-ed0069f32a.css",
      "/assets/demo.css",
      "text/css; charset=utf-8",
      FORM(plain_23), FORM(gzip_23), FORM(brotli_23)},
-    {"/assets/demo-40f7ea195e.css.map",
+    {"/assets/demo-ed0069f32a.css.map",
      "/assets/demo.css.map",
      "application/json",
      FORM(plain_24), FORM(gzip_24), FORM(brotli_24)},

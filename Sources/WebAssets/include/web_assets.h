@@ -1,13 +1,13 @@
-// The pages, scripts and styles of widget, console and demo, as scripts/web built them, embedded in
-// the binary.
+// The pages, scripts and styles of widget, console and demo, embedded in the binary as scripts/web
+// built them.
 //
-// What a server of them must know: everything below /assets/ and /widget.js is loaded by other
-// sites' pages, so it needs `Access-Control-Allow-Origin: *` and `Cross-Origin-Resource-Policy:
-// cross-origin`. /console and /demo carry place holders of the form {{NAME}}, to be replaced by
+// Pages of other sites load /widget.js and everything below /assets/, so the server sends
+// `Access-Control-Allow-Origin: *` and `Cross-Origin-Resource-Policy: cross-origin` with them.
+// /console and /demo contain placeholders of the form {{NAME}}, which the server replaces by
 // HTML-escaped text.
 #pragma once
 
-/// A file in one content coding. Without one, `bytes` is NULL and `length` 0.
+/// A file in one content coding. If there is none, `bytes` is NULL and `length` 0.
 typedef struct {
   const unsigned char *bytes;
   unsigned long length;
@@ -15,10 +15,10 @@ typedef struct {
 
 typedef struct {
   const char *path;          // of the URL: "/widget.js", "/assets/console-0f1e2d3c4b.js"
-  const char *name;          // the path without the hash of the content, if it has one
+  const char *name;          // the path without the hash of the content
   const char *content_type;  // with its charset
   chirrup_form plain, gzip, brotli;
 } chirrup_asset;
 
-/// The table, which is immutable.
+/// The table of all files, which is immutable, and its length.
 const chirrup_asset *chirrup_assets(unsigned long *count);

@@ -1,4 +1,4 @@
-/** What scripts/web puts in: addresses of other built files, from the root, and sheets as text. */
+/** Constants that scripts/web defines: paths of other built files, and style sheets as text. */
 declare const APP: string;
 declare const ICON: string;
 declare const LANGUAGES: Record<string, string>;

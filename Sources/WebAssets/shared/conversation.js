@@ -1,17 +1,17 @@
-// The client's copy of one session: entries merged by id, a counter without holes, and its state.
-// Invariant: `next` is the seq that must come; whatever comes instead of it closes the link with
-// 4190, and the subscription resumes at `next`.
+// The client's copy of one session: its entries, merged by id, and its state.
+// Invariant: `next` is the seq of the next message. A higher one is a hole: the link closes with
+// 4190, and the subscription resumes at `next` (PROTOCOL.md, Guarantees).
 
 import { within } from './backoff.js';
 import { Marks } from './marks.js';
 import { Close, Command, Event, Fault, Kind } from './protocol.js';
 import { Typing } from './typing.js';
 
-const TAIL = 50;
+const TAIL = 50; // entries of the first page and of each page of history
 
 export class Conversation {
   /**
-   * By seq.
+   * Sorted by seq.
    * @type {Entry[]}
    */
   entries = [];
@@ -21,17 +21,21 @@ export class Conversation {
   oldest = 0;
   head = 0;
   epoch = '';
-  // Nothing until the gateway has said it.
-  /** @type {string=} */
+  /**
+   * Undefined before the first `subscribed`.
+   * @type {string=}
+   */
   status;
-  /** @type {Row['assignee']} */
+  /** @type {Named | null | undefined} */
   assignee;
-  /** @type {{position: number, wait_ms?: number}=} */
+  /** @type {QueuePlace=} */
   queue;
+  /** Whether the session is subscribed, so that it may be written to. */
   ready = false;
+  /** Whether the backlog is complete. */
   live = false;
   loading = false;
-  /** Why there is no way back. */
+  /** The code of an error after which subscribing again is of no use. */
   lost = '';
   #link;
   #changed;
@@ -41,45 +45,49 @@ export class Conversation {
    * @param {import('./socket.js').Link} link
    * @param {string} session
    * @param {{kind: string, id: string}} me
-   * @param {(what?: string, detail?: any) => void} changed gets the type of the frame, and what is
-   *   new in the log
+   * @param {(type?: string, entry?: MessageFrame | HiddenFrame) => void} changed is called with the
+   *   type of the frame, and with the entry if it is new in the log
    */
   constructor(link, session, me, changed) {
     this.#link = link;
     this.session = session;
     this.#me = me;
     this.#changed = changed;
-    /** @param {Frame} frame */
-    const tell = (frame) => this.ready && link.tell({ ...frame, session });
-    this.marks = new Marks(me, tell);
-    this.typing = new Typing(tell, () => changed(Event.typing));
+    /** @param {Signal} signal */
+    const send = (signal) => this.ready && link.send({ ...signal, session });
+    this.marks = new Marks(me, send);
+    this.typing = new Typing(send, () => changed(Event.typing));
   }
 
   /** Subscribes, or resumes after the last entry seen. */
   open() {
     this.live = this.ready = false;
     const from = this.next ? { after: this.next - 1, epoch: this.epoch } : { tail: TAIL };
-    this.#link.ask(
+    this.#link.request(
       { type: Command.subscribe, session: this.session, ...from },
       (answer) => this.frame(answer),
     );
   }
 
-  /** How the outbox sends here, nothing while it cannot. */
+  /** The function that the outbox sends with, or false while nothing can be sent. */
   route() {
     const { session } = this;
-    return this.ready && this.#link.state === 'open' && ((/** @type {import('./outbox.js').Item} */ { id, kind, body, payload }) => (
-      new Promise((done) => {
-        this.#link.ask({ type: Command.send, session, id, kind, body, payload }, done);
-      })
-    ));
+    if (!this.ready || this.#link.state !== 'open') return false;
+    /** @type {import('./outbox.js').Route} */
+    const route = ({ id, kind, body, payload }) => new Promise((done) => {
+      this.#link.request({ type: Command.send, session, id, kind, body, payload }, done);
+    });
+    return route;
   }
 
-  /** @param {Frame} frame */
+  /**
+   * Applies a frame of this session.
+   * @param {ServerFrame} frame
+   */
   frame(frame) {
     const { type } = frame;
     if (type === Event.message) return this.#message(frame);
-    if (type === Event.typing) return this.typing.heard(/** @type {any} */ (frame));
+    if (type === Event.typing) return this.typing.receive(frame);
     if (type === Event.subscribed) {
       if (this.epoch && frame.epoch !== this.epoch) this.#forget();
       this.epoch = frame.epoch;
@@ -95,15 +103,15 @@ export class Conversation {
       this.live = true;
       this.head = Math.max(this.head, frame.seq);
     } else if (type === Event.mark) {
-      this.marks.put(/** @type {any} */ (frame));
+      this.marks.put(frame);
     } else if (type === Event.queue) {
-      this.queue = /** @type {any} */ (frame);
+      this.queue = frame;
     } else if (type === Event.session) {
       this.status = frame.status ?? this.status;
       if ('assignee' in frame) this.assignee = frame.assignee;
     } else if (type === Event.more) {
       this.open();
-    } else if (type === Event.resync) { // while a subscribe is under way, its answer follows
+    } else if (type === Event.resync) { // the answer to a pending subscribe follows it
       this.#forget();
       if (this.ready) this.open();
     } else if (type === Event.unsubscribed || type === Event.error) {
@@ -116,9 +124,9 @@ export class Conversation {
   }
 
   /**
-   * Our message is committed, perhaps before its own frame arrives.
-   * @param {any} item
-   * @param {{seq: number, at: string | number | Date}} of1
+   * Our message is committed; its own frame may arrive later.
+   * @param {import('./outbox.js').Item} item
+   * @param {import('./outbox.js').Stored} stored
    * @param {string=} name
    */
   commit(item, { seq, at }, name = '') {
@@ -126,23 +134,24 @@ export class Conversation {
     this.#changed(Event.ack);
   }
 
-  /** Fetches a page before the oldest entry. */
+  /** Fetches the page before the oldest entry. */
   older() {
-    if (this.loading || this.oldest <= 1 || !this.live) return; // a log that fills is at its top
+    // before `live` the view is at the top because the backlog is still arriving
+    if (this.loading || this.oldest <= 1 || !this.live) return;
     this.loading = true;
-    const ask = { type: Command.history, session: this.session, before: this.oldest, limit: TAIL };
-    this.#link.ask(ask, (answer) => {
+    const { session, oldest: before } = this;
+    this.#link.request({ type: Command.history, session, before, limit: TAIL }, (answer) => {
       this.loading = false;
-      if (answer.type === Event.error) return;
+      if (answer.type !== Event.ok || !answer.messages) return;
       for (const entry of answer.messages) this.#insert(entry);
       this.oldest = answer.more
-        ? Math.min(this.oldest, ...answer.messages.map((/** @type {{seq: number}} */ { seq }) => seq))
+        ? Math.min(this.oldest, ...answer.messages.map(({ seq }) => seq))
         : 1;
       this.#changed();
     });
   }
 
-  /** Entries of the others after our own read mark. */
+  /** Entries of the other side after our own read mark. */
   unread() {
     const { read } = this.marks;
     return this.entries.filter(
@@ -150,16 +159,17 @@ export class Conversation {
     );
   }
 
-  /** @param {Frame} frame */
+  /** @param {MessageFrame | HiddenFrame} frame */
   #message(frame) {
-    if (!this.ready) return; // it comes again after `subscribed`
+    if (!this.ready) return; // the next subscription repeats it
     if (frame.seq > this.next) return this.#link.drop(Close.hole);
     if (frame.seq === this.next) this.next += 1;
     this.head = Math.max(this.head, frame.seq);
-    const known = this.ids.get(frame.id);
-    if (known) Object.assign(known, frame); else this.#insert(/** @type {any} */ (frame));
+    const known = frame.id && this.ids.get(frame.id);
+    if (known) Object.assign(known, frame);
+    else if (frame.id) this.#insert(frame);
     this.marks.confirm('delivered', frame.seq);
-    this.typing.hush(frame.sender);
+    if (frame.sender) this.typing.stop(frame.sender);
     this.#changed(Event.message, known ? undefined : frame);
   }
 

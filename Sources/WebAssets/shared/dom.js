@@ -1,30 +1,34 @@
 // Elements, icons and keyed lists. Text enters the document through `append`, which makes text
-// nodes, never markup.
+// nodes and never markup.
 
 /** @typedef {Node | string | null | undefined | false | 0} Child */
 
 /**
- * `button` of `button.primary`.
+ * The tag of a specification: `button` of `button.primary`.
  * @template {string} S
  * @typedef {S extends `${infer Tag}.${string}` ? Tag : S} TagOf
  */
 
 /**
- * The element that `el` makes. What is no HTML is drawn and never asked anything.
+ * The type of the element that `el` makes. SVG counts as HTMLElement: its properties are not used.
  * @template {string} S
  * @typedef {TagOf<S> extends keyof HTMLElementTagNameMap
  *   ? HTMLElementTagNameMap[TagOf<S>] : HTMLElement} ElementOf
  */
 
-/** @typedef {{[K in keyof HTMLElementEventMap]?: ((event: HTMLElementEventMap[K]) => any) | null | false}
- *   & Record<string, any>} Props */
+/**
+ * Listeners by event, and attributes.
+ * @typedef {{[K in keyof HTMLElementEventMap]?:
+ *   ((event: HTMLElementEventMap[K]) => unknown) | null | false}
+ *   & Record<string, unknown>} Props
+ */
 
 /**
- * `el('p.bubble', { dir: 'auto' }, text)`: functions become listeners, null and false are left out,
- * lists are spread.
+ * `el('p.bubble', { dir: 'auto' }, text)` makes an element. Functions among the properties become
+ * listeners; null and false are left out; lists among the children are flattened.
  * @template {string} S
  * @param {S} spec the tag and classes
- * @param {Props} props listeners and attributes
+ * @param {Props} props
  * @param {(Child | readonly Child[])[]} children
  * @returns {ElementOf<S>}
  */
@@ -34,8 +38,11 @@ export function el(spec, props = {}, ...children) {
   const node = document.createElementNS(`http://www.w3.org/${space}`, tag);
   if (classes[0]) node.setAttribute('class', classes.join(' '));
   for (const [name, value] of Object.entries(props)) {
-    if (typeof value === 'function') node.addEventListener(name, value);
-    else if (value != null && value !== false) node.setAttribute(name, value === true ? '' : value);
+    if (typeof value === 'function') {
+      node.addEventListener(name, /** @type {EventListener} */ (value));
+    } else if (value != null && value !== false) {
+      node.setAttribute(name, value === true ? '' : `${value}`);
+    }
   }
   for (const child of children.flat()) if (child) node.append(child);
   return /** @type {ElementOf<S>} */ (node);
@@ -44,7 +51,7 @@ export function el(spec, props = {}, ...children) {
 export const CIRCLE = 'M10 3.5a6.5 6.5 0 1 0 .1 0z';
 
 /**
- * Strokes in a box of 20. Each page adds what else it needs.
+ * Icons as strokes in a box of 20 × 20. Widget and console add their own.
  * @type {Record<string, string>}
  */
 export const paths = {
@@ -66,21 +73,23 @@ export const icon = (name, more = '') => el(
   el('path', { d: paths[name] }),
 );
 
-/** @param {string} state sent, delivered, read or failed, or `clock` until then */
+/** @param {string} state `clock` (not sent yet), `sent`, `delivered`, `read` or `failed` */
 export const tick = (state) => icon(state, 'tick');
 
 /**
- * What `reconcile` has drawn, by key.
+ * The nodes that `reconcile` has drawn, by key, with the model they show.
  * @typedef {Map<string, {sign: string, node: HTMLElement}>} Drawn
  */
 
 /** @typedef {HTMLElement & {drawn?: Drawn}} Drawing */
 
 /**
- * Makes the children of `parent` those of `models`, in order, touching only what differs.
+ * Makes the children of `parent` those of `models`, in order, and changes only the nodes whose
+ * model differs.
+ * @template {{key: string}} Model
  * @param {Drawing} parent
- * @param {{key: string}[]} models
- * @param {(model: any, node?: HTMLElement) => HTMLElement} draw
+ * @param {Model[]} models
+ * @param {(model: Model, node?: HTMLElement) => HTMLElement} draw may change the node that it gets
  */
 export function reconcile(parent, models, draw) {
   const old = parent.drawn ?? new Map();
@@ -99,9 +108,8 @@ export function reconcile(parent, models, draw) {
 }
 
 /**
- * A text in pieces: addresses become links. Only what is plain ASCII does, so that no letter looks
- * like another one, and what turns the text around it leaves it as it is: the text of a link shows
- * its true host.
+ * A text in pieces, its URLs as links. A URL is plain ASCII and has its own direction: no letter of
+ * another script and no bidi control can make the text of a link show another host.
  * @param {string} text
  */
 export const linked = (text) => text.split(/(https?:\/\/[\w.:-]+(?:[/?#][!-~]*[\w/])?)/).map(

@@ -1,17 +1,15 @@
-// How far everybody has come in one session, and how far we have. Marks only grow; ours go out
-// cumulative, at most one frame a second for each kind.
+// Read and delivered marks of one session: those of all participants, and our own. Marks only grow.
+// Our own are cumulative and go out at most once a second for each kind.
 
-const MARKS_EVERY = 1000;
-
-/** @typedef {{who?: {kind: string, id: string}, read: number, delivered: number}} Mark */
+const MARKS_EVERY = 1000; // ms
 
 /**
- * The further of two.
+ * The maximum of two marks.
  * @param {Mark=} one
  * @param {Mark=} two
  * @returns {Mark}
  */
-const further = (one, two) => ({
+const latest = (one, two) => ({
   ...one,
   read: Math.max(one?.read ?? 0, two?.read ?? 0),
   delivered: Math.max(one?.delivered ?? 0, two?.delivered ?? 0),
@@ -24,28 +22,28 @@ export class Marks {
   /** @type {Map<string, Mark>} */
   #all = new Map();
   #me;
-  #tell;
-  #sent = further();
-  #due = further();
+  #send;
+  #sent = latest();
+  #due = latest();
   #timer = 0;
 
   /**
    * @param {{kind: string, id: string}} me
-   * @param {(frame: any) => boolean} tell false while nothing can be sent
+   * @param {(signal: Signal) => boolean} send returns false while nothing can be sent
    */
-  constructor(me, tell) {
+  constructor(me, send) {
     this.#me = me;
-    this.#tell = tell;
+    this.#send = send;
   }
 
   /** @param {Mark} mark */
   put(mark) {
     const key = keyOf(mark.who);
-    this.#all.set(key, further(mark, this.#all.get(key)));
+    this.#all.set(key, latest(mark, this.#all.get(key)));
   }
 
   /**
-   * What the server knows counts: ours that it does not know go out again.
+   * Takes the gateway's state over. Marks of ours that it does not have go out again.
    * @param {Mark[]=} marks
    */
   replace(marks = []) {
@@ -55,34 +53,38 @@ export class Marks {
     this.#flush();
   }
 
-  #own() { return further(this.#all.get(keyOf(this.#me))); }
+  #own() { return latest(this.#all.get(keyOf(this.#me))); }
 
-  forget() { this.#due = further(); }
+  forget() { this.#due = latest(); }
 
   /**
-   * How far one side has come: the furthest of its people.
+   * The latest mark of all participants of one kind.
    * @param {string} kind
    */
   reached(kind) {
-    return [...this.#all.values()].filter(({ who }) => who?.kind === kind).reduce((one, two) => further(one, two), further());
+    return [...this.#all.values()].filter(({ who }) => who?.kind === kind)
+      .reduce((one, two) => latest(one, two), latest());
   }
 
-  /** The last seq we have read, in this tab or another. */
-  get read() { return further(this.#own(), this.#due).read; }
+  /** The last seq that we have read, in this tab or another. */
+  get read() { return latest(this.#own(), this.#due).read; }
 
-  /** @param {'read'|'delivered'} what @param {number} seq */
-  confirm(what, seq) {
-    if (seq <= this.#due[what]) return;
-    this.#due[what] = seq;
+  /**
+   * @param {'read' | 'delivered'} type
+   * @param {number} seq everything up to it
+   */
+  confirm(type, seq) {
+    if (seq <= this.#due[type]) return;
+    this.#due[type] = seq;
     if (!this.#timer) this.#flush();
   }
 
   #flush() {
     this.#timer = 0;
-    for (const what of /** @type {const} */ (['delivered', 'read'])) {
-      const seq = this.#due[what];
-      if (seq <= this.#sent[what] || !this.#tell({ type: what, seq })) continue;
-      this.#sent[what] = seq;
+    for (const type of /** @type {const} */ (['delivered', 'read'])) {
+      const seq = this.#due[type];
+      if (seq <= this.#sent[type] || !this.#send({ type, seq })) continue;
+      this.#sent[type] = seq;
       this.#timer = setTimeout(() => this.#flush(), MARKS_EVERY);
     }
   }

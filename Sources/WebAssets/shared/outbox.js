@@ -1,59 +1,69 @@
-// What was written and is not yet committed, one for all tabs of a person. Each item lies on the
-// shelf before its frame goes out, and leaves it only by its ack, by its own message frame or by
-// its writer's hand.
-// Invariant: within a session, items go out in the order they were written. A tab sends everything
-// that lies on the shelf, oldest first, and nothing while an earlier one has no answer. So the order
-// holds even where two tabs send at once; the lock only spares the second sending.
+// Messages that are written and not yet committed, shared by all tabs of a person. An item is
+// stored before its frame goes out; its ack, its own message frame or its author removes it.
+// Invariant: the items of a session go out in the order in which they were written. A tab sends all
+// stored items, oldest first, and none while an earlier one has no answer. So the order holds even
+// if two tabs send at once; the lock only avoids sending twice.
 
 import { Event, Fault } from './protocol.js';
 import { Shelf } from './shelf.js';
 import { uuid } from './uuid.js';
 
-const AT_ONCE = 8; // sends under way; the gateway takes 16 (`limits.in_flight`)
+const IN_FLIGHT_MAX = 8; // sends without an answer; the gateway takes 16 (`limits.in_flight`)
 const ITEMS_MAX = 100;
 const BYTES_MAX = 1 << 19; // of all bodies
-const BODY_MAX = 16_384; // bytes the gateway takes, and what their escaped form may be: a frame that
-const ESCAPED_MAX = 60_000; // is too large would end the connection, again and again
-const AGE_MAX = 7 * 86_400_000; // ms; what is older goes out only when its writer says so again
-const GONE_MAX = 1000; // ids remembered, so that no tab brings back what another has finished
-const LOCK_MAX = 10_000; // ms for another tab, which may be frozen
-const PAUSE = 3000; // ms, where the gateway names no time
-const LAST = 1e9; // a place behind all others
-
-/** They say something about the connection, not about the message. */
-const PASSING = [Fault.not_subscribed, Fault.unauthenticated, Fault.token_expired];
+const BODY_MAX = 16_384; // bytes (`limits.body_bytes`)
+const ESCAPED_MAX = 60_000; // characters as JSON; a larger frame would close each connection
+const AGE_MAX = 7 * 86_400_000; // ms; an older item goes out only after its author retries it
+const DONE_MAX = 1000; // ids of finished items, so that no other tab restores them
+const LOCK_TIMEOUT = 10_000; // ms; the tab that holds the lock may be frozen
+const PAUSE = 3000; // ms, if the gateway names no time
+const LAST = 1e9; // an order behind all others
 
 /**
- * `session` is null until there is one, and then it may be any but `not`. `n` is its place in the
- * order, whatever the clocks said. `tries` counts attempts: with one and no answer it may be stored.
- * @typedef {{id: string, session: string|null, not?: string, kind: string, body: string,
- *   payload?: any, at: number, n?: number, tries: number, failed?: string}} Item
+ * Errors of the connection, not of the message.
+ * @type {string[]}
  */
-/** @typedef {(item: Item) => Promise<any>} Route sends in the order of its calls */
+const CONNECTION_FAULTS = [Fault.not_subscribed, Fault.unauthenticated, Fault.token_expired];
+
+/**
+ * An item without a session is for the next one, except `not`. `n` is its place in the order, which
+ * does not depend on clocks. After the first of its `tries` it may be stored, even if no answer
+ * arrived.
+ * @typedef {{id: string, session: string | null, not?: string, kind: string, body: string,
+ *   payload?: Payload, at: number, n?: number, tries: number, failed?: string,
+ *   seq?: undefined, sender?: undefined}} Item
+ */
+/** @typedef {{seq: number, at: string}} Stored the place of a committed message */
+/** @typedef {(item: Item) => Promise<Answer>} Route sends in the order of its calls */
+/**
+ * TypeScript 4.8 does not know it.
+ * @typedef {typeof AbortSignal & {timeout: (milliseconds: number) => AbortSignal}} Timeouts
+ */
+/** @typedef {{item?: Item, ack?: Stored}} News for other tabs: a finished item, or just a change */
 
 export class Outbox {
   /** @type {Item[]} */
   items;
-  /** Until when the gateway asked us to wait, 0 if it did not. */
+  /** The end of a pause that the gateway asked for, in ms of Date.now(), or 0. */
   pausedUntil = 0;
-  /** Why it did. */
+  /** The error code that caused the pause. */
   cause = '';
-  /** Whether everything here would outlive this page. */
+  /** Whether all items would outlive this page. */
   kept = true;
   #name;
   #shelf;
   #on;
   #channel;
   /** @type {Set<string>} */
-  #gone = new Set();
+  #done = new Set();
   #turn;
   #timer = 0;
 
   /**
-   * @param {string} name
-   * @param {{changed: () => void, acked: (item: Item, ack: any) => void,
-   *   home: (item: Item) => string?, route: (session: string) => Route?}} on `home` says where an
-   *   item belongs, `route` how to get there now, if at all
+   * @param {string} name of the storage, which tabs share
+   * @param {{changed: () => void, acked: (item: Item, ack: Stored) => void,
+   *   home: (item: Item) => string?, route: (session: string) => Route | false}} on `home` returns
+   *   the session of an item, `route` the function that sends to it, or false while none can
    */
   constructor(name, on) {
     this.#name = name;
@@ -62,18 +72,19 @@ export class Outbox {
     this.items = this.#shelf.local;
     try {
       this.#channel = new BroadcastChannel(name);
-      this.#channel.onmessage = ({ data }) => this.#heard(data);
-    } catch { /* then tabs meet on the shelf only */ }
+      this.#channel.onmessage = ({ data }) => this.#receive(data);
+    } catch { /* tabs then share the storage only */ }
     this.#turn = this.#sync();
     this.run();
   }
 
-  /** Not refused, so they go out by themselves. */
+  /** Items that will be sent: those that were not refused. */
   get waiting() { return this.items.filter((item) => !item.failed); }
 
   /**
-   * What may be said of an item. Tried without an answer: nobody knows.
+   * `unsure`: it was sent and has no answer, so it may be stored.
    * @param {Item} item
+   * @returns {'failed' | 'sending' | 'unsure' | 'waiting'}
    */
   state(item) {
     return item.failed ? 'failed'
@@ -81,12 +92,12 @@ export class Outbox {
   }
 
   /**
-   * Says why it was not taken, or nothing. Nothing leaves to make room.
+   * Returns the reason why the item was not added, or ''. A full outbox drops nothing.
    * @param {string?} session
    * @param {string} body
    * @param {string} kind
-   * @param {string=} not the conversation that it is not for
-   * @param {any=} payload
+   * @param {string=} not the session that it is not for
+   * @param {Payload=} payload
    */
   add(session, body, kind, not, payload) {
     /** @param {string[]} bodies */
@@ -103,66 +114,75 @@ export class Outbox {
   }
 
   /**
-   * Behind everything else.
-   * @param {{id: string}} of
-   * @param {Partial<Item>=} more
+   * Sends a refused item again, after all others.
+   * @param {{id: string}} item
+   * @param {Partial<Item>=} more changes of it
    */
   retry({ id }, more) {
-    this.#edit((/** @type {Item} */ item) => item.id === id, (/** @type {Item} */ last) => (
+    this.#edit((item) => item.id === id, (last) => (
       { n: (last.n ?? 0) + 1, at: Date.now(), failed: undefined, ...more }
     ));
     this.run();
   }
 
   /**
-   * Those will never be taken.
+   * Marks items that the gateway will never take.
+   * @param {string} failed the error code
    * @param {(item: Item) => boolean} which
-   * @param {string} failed
    */
   refuse(failed, which) {
-    this.#edit((/** @type {Item} */ item) => !item.failed && which(item), () => ({ failed }));
+    this.#edit((item) => !item.failed && which(item), () => ({ failed }));
   }
 
-  /** @param {(item: Item) => boolean} which @param {(last: Item) => Partial<Item>} change */
+  /**
+   * @param {(item: Item) => boolean} which
+   * @param {(last: Item) => Partial<Item>} change gets the last item of all
+   */
   #edit(which, change) {
     this.#sync((items) => items.filter(which).map(
       (item) => Object.assign(item, change(items[items.length - 1]))
     ));
   }
 
-  /** @param {string} id @param {any=} ack */
+  /**
+   * @param {string | undefined} id
+   * @param {Stored=} ack undefined if the author deleted it
+   */
   remove(id, ack) {
     const item = this.items.find((it) => it.id === id);
     if (!item) return;
-    this.#drop(id);
-    this.#tell({ item, ack });
+    this.#drop(item.id);
+    this.#post({ item, ack });
     this.#sync();
   }
 
-  /** Nothing of it goes out from here any more; it stays on the shelf. */
+  /** Ends the sending from this tab. The items stay stored. */
   close() {
     this.#channel?.close();
     clearTimeout(this.#timer);
   }
 
-  /** Sends what may be sent now. Whoever changes that calls it. */
+  /** Sends all that can be sent now. To be called when a route opens. */
   run() { this.#turn = this.#turn.then(() => this.#round()); }
 
-  /** @param {any} news */
-  #tell(news) { this.#channel?.postMessage(news); }
+  /** @param {News} news */
+  #post(news) { this.#channel?.postMessage(news); }
 
-  /** @param {Item} item */
+  /**
+   * @param {Item} item
+   * @returns {Route | false}
+   */
   #route(item) {
     const home = this.#on.home(item);
-    return home && !this.pausedUntil && this.#on.route(home);
+    return !!home && !this.pausedUntil && this.#on.route(home);
   }
 
-  /** One at a time, in all tabs. */
+  /** One round at a time, over all tabs. */
   async #round() {
     if (!this.waiting.some((item) => this.#route(item))) return;
     const work = () => this.#send();
     try {
-      const signal = /** @type {any} */ (AbortSignal).timeout(LOCK_MAX); // newer than TypeScript 4.8
+      const signal = /** @type {Timeouts} */ (AbortSignal).timeout(LOCK_TIMEOUT);
       await navigator.locks.request(this.#name, { signal }, work);
     } catch { await work(); }
   }
@@ -172,55 +192,61 @@ export class Outbox {
       let batch = /** @type {Item[]} */ ([]);
       await this.#sync((items) => {
         const due = items.filter((item) => !item.failed && this.#route(item));
-        const session = due[0] && this.#on.home(due[0]);
-        batch = due.filter((item) => this.#on.home(item) === session).slice(0, AT_ONCE);
+        const session = due[0] ? this.#on.home(due[0]) : null;
+        batch = due.filter((item) => this.#on.home(item) === session).slice(0, IN_FLIGHT_MAX);
         for (const item of batch) {
           item.session = session;
           if (Date.now() - item.at > AGE_MAX) item.failed = 'old'; else item.tries += 1;
         }
         return batch;
       });
-      const ask = batch[0] && this.#route(batch[0]);
-      if (!ask) return;
-      const gone = await Promise.all(batch.filter((item) => !item.failed).map(
-        async (item) => this.#answered(item, await ask(item))
+      const route = batch[0] && this.#route(batch[0]);
+      if (!route) return;
+      const lost = await Promise.all(batch.filter((item) => !item.failed).map(
+        async (item) => this.#answered(item, await route(item))
       ));
-      if (gone.some(Boolean)) return; // the next connection begins again
+      if (lost.some(Boolean)) return; // the next connection starts a round of its own
     }
   }
 
   /**
-   * Whether there was no answer.
+   * Returns whether the connection closed before the answer.
    * @param {Item} item
-   * @param {any} of1 what the gateway said
+   * @param {Answer} answer
    */
-  #answered(item, { code, retry, ...answer }) {
+  #answered(item, answer) {
     if (answer.type === Event.ack) {
       this.#on.acked(item, answer);
       this.remove(item.id, answer);
-    } else if (code === Fault.disconnected) {
-      return true;
-    } else if (retry || PASSING.includes(code)) {
-      this.#pause(answer.retry_after_ms ?? PAUSE, code);
-    } else {
-      this.refuse(code, (/** @type {{id: string}} */ { id }) => id === item.id);
+    } else if (answer.type === Event.error) {
+      const { code } = answer;
+      if (code === Fault.disconnected) return true;
+      if (answer.retry || CONNECTION_FAULTS.includes(code)) {
+        this.#pause(answer.retry_after_ms ?? PAUSE, code);
+      } else {
+        this.refuse(code, ({ id }) => id === item.id);
+      }
     }
+    return false;
   }
 
-  /** @param {number} wait @param {string} cause */
+  /**
+   * @param {number} wait ms
+   * @param {string} cause
+   */
   #pause(wait, cause) {
     this.cause = cause;
     this.pausedUntil = Date.now() + wait;
-    clearTimeout(this.#timer); // which alone ends it: the clock may be set meanwhile
+    clearTimeout(this.#timer); // only the timer ends the pause: the clock may be changed meanwhile
     this.#timer = setTimeout(() => { this.pausedUntil = 0; this.run(); }, wait);
     this.#on.changed();
   }
 
   /**
-   * From another tab: what is finished, or that the shelf has changed.
-   * @param {{item?: Item, ack?: any}} of
+   * From another tab.
+   * @param {News} news
    */
-  #heard({ item, ack }) {
+  #receive({ item, ack }) {
     if (item) this.#drop(item.id);
     if (item && ack) this.#on.acked(item, ack);
     this.#sync();
@@ -230,21 +256,21 @@ export class Outbox {
   /** @param {string} id */
   #drop(id) {
     this.items = this.items.filter((item) => item.id !== id);
-    if (this.#gone.size > GONE_MAX) this.#gone.clear();
-    this.#gone.add(id);
+    if (this.#done.size > DONE_MAX) this.#done.clear();
+    this.#done.add(id);
     this.#on.changed();
   }
 
   /**
-   * One change of the shelf: what others wrote comes in; what is new here, or was cleared there,
-   * goes out; what is finished goes away. `work` changes items and returns those.
+   * One transaction of the storage. Items of other tabs are added here; items that are missing
+   * there are stored; finished ones are removed. `work` changes items and returns those.
    * @param {((items: Item[]) => Item[])=} work
    */
   async #sync(work) {
-    let news = 0;
+    let changes = 0;
     this.kept = await this.#shelf.change((all) => {
       const stored = new Map(all.map((item) => [item.id, item]));
-      const drop = [...this.#gone].filter((id) => stored.delete(id));
+      const drop = [...this.#done].filter((id) => stored.delete(id));
       const ours = this.items.filter(({ id }) => !stored.has(id));
       const items = [...stored.values(), ...ours].sort(
         (a, b) => (a.n ?? LAST) - (b.n ?? LAST)
@@ -254,10 +280,10 @@ export class Outbox {
       for (const item of put) item.n ??= ++last;
       this.items = items;
       put.push(...work?.(items) ?? []);
-      news = put.length + drop.length;
+      changes = put.length + drop.length;
       return { put, drop };
     });
-    if (news) this.#tell({});
+    if (changes) this.#post({});
     this.#on.changed();
   }
 }

@@ -1,37 +1,49 @@
-// Where an outbox lies: IndexedDB, shared by all tabs; localStorage where that is absent, blocked,
-// full or silent; else memory, and `change` says so. What lies in localStorage moves into the
-// database with the first change that succeeds there.
+// The storage of an outbox: IndexedDB, shared by all tabs; localStorage where that is missing,
+// blocked, full or does not answer; else memory. Items in localStorage move into the database with
+// the first change that succeeds there.
 
 import { store } from './store.js';
 
-const SILENCE = 3000; // ms after which a database that answers nothing is given up for this once
+const TIMEOUT = 3000; // ms for one transaction
 const ITEMS = 'items';
+
+/** @typedef {import('./outbox.js').Item} Item */
+/** @typedef {(all: Item[]) => {put: Item[], drop: string[]}} Change */
 
 export class Shelf {
   #name;
-  #emptied;
+  #closed;
   /** @type {Promise<IDBDatabase>?} */
   #database = null;
 
   /**
    * @param {string} name of the database, and prefix of the keys in localStorage
-   * @param {() => void} emptied the database was closed from outside: cleared, deleted, upgraded
+   * @param {() => void} closed is called when the database was closed by another party: it was
+   *   cleared, deleted or upgraded
    */
-  constructor(name, emptied) { this.#name = name; this.#emptied = emptied; }
-
-  /** What is known before any database has answered. */
-  get local() { return store.keys(this.#name).map(store.get).filter(Boolean); }
+  constructor(name, closed) { this.#name = name; this.#closed = closed; }
 
   /**
-   * One transaction. `work` gets everything that lies here and says what to put and which ids to
-   * drop; it may be called again, after a failure.
-   * @param {(all: any[]) => {put: any[], drop: string[]}} work
-   * @returns {Promise<boolean>} whether it outlives this page
+   * The items of localStorage, which need no waiting.
+   * @returns {Item[]}
+   */
+  get local() {
+    /** @type {(key: string) => Item?} */
+    const read = store.get;
+    return store.keys(this.#name).map(read).filter(Boolean);
+  }
+
+  /**
+   * One transaction. `work` is called with all items and returns those to put and the ids to drop.
+   * After a failure it is called again, for localStorage.
+   * @param {Change} work
+   * @returns {Promise<boolean>} whether the result outlives this page
    */
   async change(work) {
-    const silence = new Promise((_, fail) => setTimeout(fail, SILENCE));
+    /** @type {Promise<never>} */
+    const timeout = new Promise((_, fail) => { setTimeout(fail, TIMEOUT); });
     try {
-      const all = await Promise.race([this.#transact(work), silence]);
+      const all = await Promise.race([this.#transact(work), timeout]);
       for (const id of all) store.remove(this.#name + id);
       return true;
     } catch {
@@ -43,8 +55,10 @@ export class Shelf {
   }
 
   /**
-   * Relaxed, without an fsync: it outlives page and browser, not the loss of power.
-   * @param {any} work
+   * Durability is relaxed, without an fsync: the items survive a crash of the browser, but not a
+   * loss of power.
+   * @param {Change} work
+   * @returns {Promise<string[]>} the ids of all items
    */
   async #transact(work) {
     const database = await this.#open();
@@ -53,18 +67,20 @@ export class Shelf {
       const shelf = change.objectStore(ITEMS);
       /** @type {string[]} */
       let all = [];
-      shelf.getAll().onsuccess = (/** @type {{target: any}} */ { target }) => {
-        const { put, drop } = work(target.result);
+      /** @type {IDBRequest<Item[]>} */
+      const read = shelf.getAll();
+      read.onsuccess = () => {
+        const { put, drop } = work(read.result);
         for (const item of put) shelf.put(item);
         for (const id of drop) shelf.delete(id);
-        all = [...target.result, ...put].map(({ id }) => id);
+        all = [...read.result, ...put].map(({ id }) => id);
       };
       change.oncomplete = () => done(all);
       change.onabort = fail;
     });
   }
 
-  /** Without a version: a later one is opened as it is. */
+  /** No version is named, so a database of a later widget is opened as it is. */
   #open() {
     return this.#database ??= new Promise((done, fail) => {
       const request = indexedDB.open(this.#name);
@@ -74,12 +90,12 @@ export class Shelf {
         result.onversionchange = result.onclose = () => {
           result.close();
           this.#database = null;
-          this.#emptied();
+          this.#closed();
         };
         done(result);
       };
       request.onerror = fail;
-      setTimeout(fail, SILENCE); // then for good: one wait is enough
+      setTimeout(fail, TIMEOUT); // later changes fail at once and use localStorage
     });
   }
 }

@@ -1,47 +1,56 @@
-// One connection to the gateway, kept up for as long as somebody wants it. It knows tokens,
-// heartbeat, reconnecting and which answer belongs to which question; it knows nothing about
-// conversations.
-// Invariant: at most one living socket and one timer for the next attempt; a `done` is called
-// exactly once.
+// One connection to the gateway: tokens, heartbeat, reconnecting, and the answers to requests. It
+// knows nothing about conversations.
+// Invariant: there is at most one open socket and one timer for the next attempt; the callback of a
+// request is called exactly once.
 
 import { backoff, within } from './backoff.js';
 import { Close, Command, Event, Fault, PATH, SUBPROTOCOL } from './protocol.js';
 
-const SETTLED = 10_000; // a connection this old was a good one: the backoff starts again
-const FRAME_MAX = 4 << 20; // characters in one message; more can only be an error or an attack
+const STABLE = 10_000; // ms; the loss of an older connection starts the backoff anew
+const MESSAGE_MAX = 4 << 20; // characters; a longer message is an error or an attack
+const CONNECT_TIMEOUT = 15_000; // ms until `welcome`
+const SLACK = 5000; // ms that a heartbeat may be late
 
+/** The answer to requests of a connection that closed. */
 const GONE = { type: Event.error, code: Fault.disconnected, retry: true };
 
 /** @typedef {'idle'|'connecting'|'open'|'waiting'|'stopped'} LinkState */
 /** @typedef {{
  *   origin: string, client: string,
  *   token: (renew: boolean) => Promise<string>,
- *   opened: (welcome: any) => void, frame: (frame: any) => void, changed: () => void,
- * }} LinkOptions `token` rejects with an error whose `final` is true when asking again is no use */
+ *   opened: (welcome: WelcomeFrame) => void, frame: (frame: ServerFrame) => void,
+ *   changed: () => void,
+ * }} LinkOptions `token` rejects with an error whose `final` is true if a retry is of no use */
+
+/** @typedef {{final?: boolean, status?: number}} TokenError `status` is the HTTP status, if any */
 
 export class Link {
   /** @type {LinkState} */ state = 'idle';
-  /** When anything was heard last. */
-  heard = 0;
-  /** When the gap began, 0 while there is none. */
+  // Times are in ms of Date.now(), 0 for none.
+  /** When the last frame arrived. */
+  receivedAt = 0;
+  /** When the connection was lost. */
   lostAt = 0;
   /** When the next attempt is due. */
   retryAt = 0;
   openedAt = 0;
   /**
-   * The close code or error that stopped it.
-   * @type {any}
+   * The close code or the HTTP status that stopped it.
+   * @type {number=}
    */
   reason;
-  /** @type {any} */
+  /** @type {WelcomeFrame=} */
   welcome;
   #on;
   #socket = /** @type {WebSocket?} */ (null);
   #timer = 0;
   #silence = 0;
   #turn = 0;
-  /** @type {Map<number, ((answer: any) => void) | undefined>} */
-  #asked = new Map();
+  /**
+   * The callbacks of requests without an answer, by `ref`.
+   * @type {Map<number | undefined, Answered | undefined>}
+   */
+  #requests = new Map();
   #ref = 0;
   #attempt = 0;
   #refusals = 0;
@@ -62,7 +71,8 @@ export class Link {
   stop() { this.#leave(1000); this.lostAt = 0; this.#become('idle'); }
 
   /**
-   * The network is back or somebody looks at the page: do not wait for timers that may have slept.
+   * The network is back, or the page is visible again. Timers of a page that slept may be late, so
+   * this retries or checks the heartbeat at once.
    */
   nudge() {
     if (this.state === 'waiting') this.#later(within(0, 500));
@@ -70,29 +80,32 @@ export class Link {
   }
 
   /**
-   * Gives this socket up and reconnects as its code says.
+   * Closes the socket and reconnects as its code demands.
    * @param {number} code
    */
   drop(code) { this.#leave(code); this.#lost(code); }
 
-  /** @param {any} frame @param {((answer: any) => void)=} done gets the one answer, or `error` */
-  ask(frame, done) {
+  /**
+   * @param {ClientFrame} frame
+   * @param {Answered=} done gets the one answer, or `disconnected`
+   */
+  request(frame, done) {
     if (this.state !== 'open' && frame.type !== Command.hello) return done?.(GONE);
-    this.#asked.set(++this.#ref, done);
-    this.tell({ ...frame, ref: this.#ref });
+    this.#requests.set(++this.#ref, done);
+    this.send({ ...frame, ref: this.#ref });
   }
 
   /**
-   * Whether it went out.
-   * @param {Frame} frame
+   * Returns whether there was a socket to send to.
+   * @param {ClientFrame & {ref?: number}} frame
    */
-  tell(frame) {
+  send(frame) {
     if (this.#socket?.readyState !== 1) return false;
     this.#socket.send(JSON.stringify(frame));
     return true;
   }
 
-  /** To another node, if there still is a socket to this one. */
+  /** Replaces a socket that is still open: a draining node wants its clients to leave. */
   async #connect() {
     this.#leave(1000);
     const turn = this.#turn;
@@ -101,7 +114,8 @@ export class Link {
       const token = await this.#on.token(this.#renew);
       if (turn === this.#turn) this.#open(token);
     } catch (error) {
-      if (turn === this.#turn) { if (/** @type {any} */ (error).final) this.#stopped(error); else this.#lost(0); }
+      const { final, status } = /** @type {TokenError} */ (error);
+      if (turn === this.#turn) { if (final) this.#stopped(status); else this.#lost(0); }
     }
   }
 
@@ -109,9 +123,9 @@ export class Link {
   #open(token) {
     const socket = new WebSocket(this.#on.origin.replace(/^http/, 'ws') + PATH, SUBPROTOCOL);
     this.#socket = socket;
-    this.heard = Date.now();
+    this.receivedAt = Date.now();
     this.#watch();
-    socket.onopen = () => this.ask(
+    socket.onopen = () => this.request(
       { type: Command.hello, token, client: { name: this.#on.client, version: '1' } },
       (answer) => this.#greeted(answer),
     );
@@ -119,9 +133,9 @@ export class Link {
     socket.onclose = ({ code }) => { this.#leave(); this.#lost(code); };
   }
 
-  /** @param {any} answer */
+  /** @param {Answer} answer */
   #greeted(answer) {
-    if (answer.type !== Event.welcome) return; // its close code says what to do
+    if (answer.type !== Event.welcome) return; // the close code that follows decides
     this.welcome = answer;
     this.#renew = false;
     this.#refusals = this.lostAt = 0;
@@ -130,26 +144,27 @@ export class Link {
     this.#on.opened(answer);
   }
 
-  /** @param {any} data */
+  /** @param {string} data one JSON object a line */
   #receive(data) {
+    /** @type {ServerFrame[]} */
     let frames;
-    this.heard = Date.now();
-    if (data.length > FRAME_MAX) return this.drop(4100);
-    try { frames = data.split('\n').map((/** @type {string} */ line) => line && JSON.parse(line)); } catch {
+    this.receivedAt = Date.now();
+    if (data.length > MESSAGE_MAX) return this.drop(4100);
+    try { frames = data.split('\n').map((line) => line && JSON.parse(line)); } catch {
       return this.drop(4100);
     }
     for (const frame of frames) if (frame?.type) this.#dispatch(frame);
   }
 
-  /** @param {Frame} frame */
+  /** @param {ServerFrame} frame */
   #dispatch(frame) {
     const { type, ref } = frame;
-    const done = this.#asked.get(ref);
-    this.#asked.delete(ref);
+    const done = this.#requests.get(ref);
+    this.#requests.delete(ref);
     if (done) {
-      done(frame);
+      done(/** @type {Answer} */ (frame));
     } else if (type === Event.ping) {
-      this.tell({ type: Command.pong });
+      this.send({ type: Command.pong });
     } else if (type === Event.token_expiring) {
       this.#renewToken();
     } else if (type === Event.drain) {
@@ -164,23 +179,24 @@ export class Link {
     const turn = this.#turn;
     try {
       const token = await this.#on.token(true);
-      if (turn === this.#turn) this.ask({ type: Command.authenticate, token });
-    } catch { /* the gateway closes with 4202 at the end of its grace, and that path asks again */ }
+      if (turn === this.#turn) this.request({ type: Command.authenticate, token });
+    } catch { /* the gateway closes with 4202 later, and reconnecting gets a new token */ }
   }
 
   /**
-   * Only the hundred of a close code counts; unknown ones and 1000–1015 back off.
+   * Only the hundred of a close code counts (PROTOCOL.md, Close codes). Others back off, 1000–1015
+   * among them.
    * @param {number} code
    */
   #lost(code) {
-    const kind = Math.floor(code / 100);
+    const range = Math.floor(code / 100);
     this.lostAt ||= Date.now();
-    if (this.openedAt && Date.now() - this.openedAt > SETTLED) this.#attempt = 0;
+    if (this.openedAt && Date.now() - this.openedAt > STABLE) this.#attempt = 0;
     this.openedAt = 0;
-    // also the new one was refused
-    if (kind === 43 || code === Close.invalid && this.#refusals++) return this.#stopped(code);
-    if (kind === 42) this.#renew = true;
-    this.#later(kind === 40 ? within(...this.#window) : backoff(this.#attempt++));
+    // the second 4203 refuses a new token
+    if (range === 43 || code === Close.invalid && this.#refusals++) return this.#stopped(code);
+    if (range === 42) this.#renew = true;
+    this.#later(range === 40 ? within(...this.#window) : backoff(this.#attempt++));
     this.#become('waiting');
   }
 
@@ -191,11 +207,11 @@ export class Link {
     this.#timer = setTimeout(() => this.#connect(), delay);
   }
 
-  /** @param {any} reason */
+  /** @param {number=} reason */
   #stopped(reason) { this.reason = reason; this.#become('stopped'); }
 
   /**
-   * Forgets the socket at once: `close` of a dead one may take a minute to be reported.
+   * Forgets the socket at once: a dead one may report its `close` a minute later.
    * @param {number=} code
    */
   #leave(code = 1000) {
@@ -207,16 +223,16 @@ export class Link {
       this.#socket = socket.onopen = socket.onmessage = socket.onclose = null;
       socket.close(code);
     }
-    const asked = this.#asked;
-    this.#asked = new Map();
-    for (const done of asked.values()) done?.(GONE);
+    const requests = this.#requests;
+    this.#requests = new Map();
+    for (const done of requests.values()) done?.(GONE);
   }
 
-  /** One timer for everything that means silence: connecting, hello, heartbeat. */
+  /** One timer for all silence: while connecting, after `hello`, between heartbeats. */
   #watch() {
-    const beat = this.state === 'open' && this.welcome.heartbeat;
-    const left = this.heard - Date.now()
-      + (beat ? beat.interval_ms + beat.timeout_ms + 5000 : 15_000);
+    const beat = this.state === 'open' && this.welcome?.heartbeat;
+    const left = this.receivedAt - Date.now()
+      + (beat ? beat.interval_ms + beat.timeout_ms + SLACK : CONNECT_TIMEOUT);
     clearTimeout(this.#silence);
     if (left > 0) this.#silence = setTimeout(() => this.#watch(), left);
     else this.drop(Close.silent);

@@ -1,35 +1,55 @@
-// localStorage that cannot throw: where it is blocked or full, what was kept lives as long as the
-// page.
+// localStorage that does not throw. Where it is blocked or full, values live in memory until the
+// page is closed.
 
+/** @type {Map<string, unknown>} */
 const memory = new Map();
-/** @param {string} prefix */
-const begins = (prefix) => (/** @type {string} */ key) => key.startsWith(prefix);
+/**
+ * @param {string} prefix
+ * @returns {(key: string) => boolean}
+ */
+const begins = (prefix) => (key) => key.startsWith(prefix);
 
 export const store = {
-  /** @param {string} key */
+  /**
+   * The value as `set` stored it, null if there is none.
+   * @template T
+   * @param {string} key
+   * @returns {T?}
+   */
   get(key) {
-    try { return memory.get(key) ?? JSON.parse(localStorage[key]); } catch { return null; }
+    try {
+      return /** @type {T?} */ (memory.get(key)) ?? JSON.parse(localStorage[key]);
+    } catch { return null; }
   },
-  /** @param {string} key @param {any} value */
+  /**
+   * @param {string} key
+   * @param {unknown} value
+   */
   set(key, value) {
     memory.set(key, value);
-    try { localStorage[key] = JSON.stringify(value); memory.delete(key); } catch { /* not there */ }
+    try {
+      localStorage[key] = JSON.stringify(value);
+      memory.delete(key);
+    } catch { /* it stays in memory */ }
   },
   /** @param {string} key */
   remove(key) {
     memory.delete(key);
-    try { delete localStorage[key]; } catch { /* nothing is kept there */ }
+    try { delete localStorage[key]; } catch { /* blocked: nothing is stored there */ }
   },
-  /** Whether nothing that begins with `prefix` lives in the page alone. */
-  kept: (/** @type {string} */ prefix) => ![...memory.keys()].some(begins(prefix)),
+  /**
+   * Whether all values whose keys begin with `prefix` outlive the page.
+   * @param {string} prefix
+   */
+  kept: (prefix) => ![...memory.keys()].some(begins(prefix)),
   /**
    * Keys that begin with `prefix`, sorted.
    * @param {string} prefix
    */
   keys(prefix) {
     /** @type {string[]} */
-    let kept = [];
-    try { kept = Object.keys(localStorage); } catch { /* as above */ }
-    return [...new Set([...memory.keys(), ...kept])].filter(begins(prefix)).sort();
+    let stored = [];
+    try { stored = Object.keys(localStorage); } catch { /* blocked */ }
+    return [...new Set([...memory.keys(), ...stored])].filter(begins(prefix)).sort();
   },
 };

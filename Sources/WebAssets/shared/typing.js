@@ -1,33 +1,37 @@
-// Who types in one session: what we tell, throttled, and what others tell, until they send, stop or
-// fall silent.
+// Typing indicators of one session. Ours are throttled; one of another participant ends when they
+// send, stop, or report nothing for a while.
 
 import { Command } from './protocol.js';
 
 const TYPING_EVERY = 700; // ms between two frames of ours
-const TYPING_IDLE = 4000; // and how long after the last key somebody still types
-const TYPING_MAX = 8000; // a typist who left without saying so
+const TYPING_IDLE = 4000; // ms after the last key until we report that we stopped
+const TYPING_MAX = 8000; // ms; an indicator ends if no other frame follows
+const PREVIEW_MAX = 240; // characters; the gateway takes 1,024 bytes
 
 export class Typing {
   /** @type {Map<string, {who: Person, preview: string, timer: number}>} */
   others = new Map();
-  /** Whether what is being written may be seen. */
+  /** Whether operators may see the text before it is sent. */
   preview = true;
-  #tell;
+  #send;
   #changed;
   #text = '';
-  #told = '';
+  #sent = '';
   #pause = 0;
   #idle = 0;
 
-  /** @param {(frame: any) => boolean} tell @param {() => void} changed */
-  constructor(tell, changed) {
-    this.#tell = tell;
+  /**
+   * @param {(signal: Signal) => boolean} send returns false while nothing can be sent
+   * @param {() => void} changed
+   */
+  constructor(send, changed) {
+    this.#send = send;
     this.#changed = changed;
   }
 
   /**
-   * Always ends with the latest text.
-   * @param {string} text '' says that nobody types
+   * The last frame always has the latest text.
+   * @param {string} text '' when nothing is being typed
    */
   type(text) {
     if (text === this.#text) return;
@@ -38,29 +42,36 @@ export class Typing {
     if (!this.#pause) this.#flush();
   }
 
-  /** @param {{who: Person, active: boolean, preview?: string}} of */
-  heard({ who, active, preview = '' }) {
-    this.hush(who);
-    const over = () => { this.hush(who); this.#changed(); };
-    if (active) this.others.set(who.id, { who, preview, timer: setTimeout(over, TYPING_MAX) });
+  /** @param {TypingFrame} frame */
+  receive({ who, active, preview = '' }) {
+    this.stop(who);
+    const expire = () => { this.stop(who); this.#changed(); };
+    if (active) this.others.set(who.id, { who, preview, timer: setTimeout(expire, TYPING_MAX) });
     this.#changed();
   }
 
-  /** @param {Person} who */
-  hush(who) { clearTimeout(this.others.get(who?.id)?.timer); this.others.delete(who?.id); }
+  /**
+   * A message of this participant has arrived, or they stopped.
+   * @param {Sender} who
+   */
+  stop({ id }) {
+    if (!id) return;
+    clearTimeout(this.others.get(id)?.timer);
+    this.others.delete(id);
+  }
 
   #flush() {
     const text = this.#text;
     const preview = this.preview && text ? cut(text) : undefined;
     this.#pause = 0;
-    if (text === this.#told) return;
-    if (this.#tell({ type: Command.typing, active: !!text, preview })) this.#told = text;
+    if (text === this.#sent) return;
+    if (this.#send({ type: Command.typing, active: !!text, preview })) this.#sent = text;
     if (text) this.#pause = setTimeout(() => this.#flush(), TYPING_EVERY);
   }
 }
 
 /**
- * The gateway takes 1,024 bytes; the end of the text is what an operator wants to see.
+ * The end of a text: an operator wants to see the latest words.
  * @param {string} text
  */
-const cut = (text) => [...text].slice(-240).join('');
+const cut = (text) => [...text].slice(-PREVIEW_MAX).join('');

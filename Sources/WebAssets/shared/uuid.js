@@ -1,5 +1,5 @@
-// UUID version 7 (RFC 9562 §5.7): time first, so that the keys of an outbox sort in the order they
-// were made. Without crypto.randomUUID, which is missing outside secure contexts.
+// UUID version 7 (RFC 9562 §5.7). The time comes first, so ids sort in the order in which they
+// were made. crypto.randomUUID makes version 4 and is missing outside secure contexts.
 
 const digit = () => (crypto.getRandomValues(new Uint8Array(1))[0] % 16).toString(16);
 

@@ -1,4 +1,5 @@
-// The widget put together. The loader calls `start` once.
+// The widget as a whole: its visitor, session, panel and screen, and the page's API. The loader
+// calls `start` once.
 
 import { el } from '../shared/dom.js';
 import { Kind } from '../shared/protocol.js';
@@ -12,22 +13,29 @@ import { Session } from './session.js';
 import { Visitor } from './visitor.js';
 import { language, say, speak } from './words.js';
 
-/** For the loader, which makes a sheet of it. */
+/** The loader makes a style sheet of it. */
 export const css = WIDGET_STYLES;
 
-const SECOND = 1000; // ms between two looks at what time alone changes
+const SECOND = 1000; // ms between two updates of the status line, which depends on the time
 
 /**
- * What the loader has: its elements, the gateway's origin, and what the page has set: workspace,
- * locale, theme, later identity and attributes.
+ * The settings of the page: attributes of the script, and later calls.
+ * @typedef {{workspace: string, locale?: string, theme?: string, identity?: string,
+ *   attributes?: Attributes}} Given
+ */
+
+/** @typedef {import('./loader/page-api.js').Attributes} Attributes */
+
+/**
+ * The loader's elements, the gateway's origin, and the settings of the page.
  * @typedef {{host: HTMLElement, root: ShadowRoot, launcher: HTMLElement, origin: string,
- *   given: any}} Place
+ *   given: Given}} Place
  */
 
 export class App {
   /**
-   * The workspace's settings, empty until they are there.
-   * @type {any}
+   * The workspace's settings, empty until they are loaded.
+   * @type {Partial<WidgetConfig>}
    */
   config = {};
   /** @type {boolean} */
@@ -78,27 +86,26 @@ export class App {
   get #isOpen() { return this.view.root.open; }
 
   /**
-   * As an event: what a page does wrong in its own functions stops nothing of ours.
+   * Calls the page's listeners by a DOM event, so that an error in one of them stops nothing here.
    * @param {string} name
-   * @param {any=} detail
+   * @param {unknown=} detail
    */
   emit(name, detail) { this.host.dispatchEvent(new CustomEvent(name, { detail })); }
 
-  /** @param {Entry} entry of the conversation, while it is followed */
+  /** @param {MessageFrame} entry that arrives after the backlog */
   #arrived(entry) {
     const { sender, kind } = entry;
     this.emit('message', entry);
     if (sender.kind === 'visitor' || kind === Kind.event) return;
-    // somebody answers, and perhaps nobody looks
     if (!this.#isOpen && this.config.teaser !== false) this.screen.tease(entry);
     const isSeen = this.#isOpen && !document.hidden;
     if (!isSeen && !this.isMuted && this.config.sound !== false) tone();
   }
 
   /**
-   * Whether it was taken.
+   * Returns whether the outbox took it.
    * @param {string} text
-   * @param {any=} payload
+   * @param {Payload=} payload
    */
   send(text, payload) {
     const isTaken = this.session.send(text, payload);
@@ -118,7 +125,7 @@ export class App {
     this.session.talk?.typing.type(text);
   }
 
-  /** The form before the chat is done with. */
+  /** The form before the chat was sent. */
   #begun() {
     this.screen.hasBegun = true;
     this.session.link.start();
@@ -128,27 +135,27 @@ export class App {
 
   #thank() {
     this.view.page.replaceChildren(el('p.page', { role: 'status' }, say('thanks')));
-    this.view.again.focus(); // the button that was pressed is gone
+    this.view.again.focus(); // the button that had the focus is gone
   }
 
   /**
-   * A request that the visitor waits for was in vain.
+   * A request that the visitor waits for has failed.
    * @param {unknown} error
-   * @param {import('./words.js').Word=} what
+   * @param {import('./words.js').Word=} word
    */
-  #fail(error, what = 'failed') {
-    this.session.trouble = say(what);
+  #fail(error, word = 'failed') {
+    this.session.trouble = say(word);
     this.emit('error', error);
     this.screen.changed();
   }
 
   async #transcript() {
     try {
-      const got = await this.visitor.ask(
+      const answer = await this.visitor.request(
         `sessions/${this.session.talk?.session}/transcript`,
         { token: await this.visitor.token() },
       );
-      const href = URL.createObjectURL(await got.blob());
+      const href = URL.createObjectURL(await answer.blob());
       el('a', { href, download: 'chat.txt' }).click();
       setTimeout(() => URL.revokeObjectURL(href), 60_000);
     } catch (error) { this.#fail(error, 'no_transcript'); }
@@ -162,7 +169,7 @@ export class App {
   open() {
     const { view, visitor, session } = this;
     if (this.#isOpen) return;
-    // a new visitor's conversation begins with the first message
+    // the conversation of a new visitor begins with their first message
     if (visitor.identity) session.link.start();
     if (!this.config.workspace) this.configure();
     if (this.#phone.matches) view.root.showModal(); else view.root.show();
@@ -173,7 +180,7 @@ export class App {
   close() { this.view.root.close(); }
   toggle() { if (this.#isOpen) this.close(); else this.open(); }
 
-  /** The panel was closed, by whichever way. */
+  /** The panel was closed: by its button, by Escape or by the page. */
   #left() {
     this.session.talk?.typing.type('');
     this.launcher.focus();
@@ -182,13 +189,13 @@ export class App {
 
   #moved() {
     const isOpen = this.#isOpen;
-    try { sessionStorage[`${this.#prefix}open`] = isOpen || ''; } catch { /* not kept */ }
+    try { sessionStorage[`${this.#prefix}open`] = isOpen || ''; } catch { /* blocked */ }
     this.screen.moved();
     this.emit(isOpen ? 'open' : 'close');
     this.screen.changed();
   }
 
-  /** Whether this tab had the panel open on the page before. */
+  /** Whether the panel was open on the previous page of this tab. */
   get wasOpen() {
     try { return !!sessionStorage[`${this.#prefix}open`]; } catch { return false; }
   }
@@ -200,14 +207,14 @@ export class App {
     const { accent, position, locale } = this.config;
     this.session.trouble = '';
     if (accent) this.host.style.setProperty('--c-accent', accent);
-    this.host.setAttribute('data-position', position);
+    this.host.setAttribute('data-position', `${position}`);
     if (!this.given.locale && locale && locale !== 'auto') await speak(this.#origin, locale);
     this.spoken();
   }
 
-  /** The language is another one. */
+  /** The language has changed. */
   spoken() {
-    speakThread(language, (name) => say(/** @type {import('./words.js').Word} */ (name)));
+    speakThread(language, (name) => name === 'note' ? '' : say(name));
     this.screen.speak();
   }
 
@@ -217,9 +224,9 @@ export class App {
     this.spoken();
   }
 
-  /** @param {'identity' | 'attributes'} name @param {any} value */
-  async set(name, value) {
-    this.given[name] = value;
+  /** @param {Pick<Given, 'identity' | 'attributes'>} given */
+  async set(given) {
+    Object.assign(this.given, given);
     try { await this.session.introduce(); } catch (error) { this.#fail(error); }
   }
 }
@@ -242,12 +249,15 @@ export async function start(place) {
     close: () => app.close(),
     toggle: () => app.toggle(),
     /** @param {string} jwt */
-    identify: (jwt) => app.set('identity', jwt),
-    /** @param {any} attributes */
-    setAttributes: (attributes) => app.set('attributes', attributes),
+    identify: (jwt) => app.set({ identity: jwt }),
+    /** @param {Attributes} attributes */
+    setAttributes: (attributes) => app.set({ attributes }),
     /** @param {string} locale */
     setLocale: (locale) => app.setLocale(locale),
-    /** @param {string} name @param {(detail: any) => void} fn */
+    /**
+     * @param {string} name
+     * @param {(detail: unknown) => void} fn
+     */
     on(name, fn) {
       host.addEventListener(name, (event) => fn(/** @type {CustomEvent} */ (event).detail));
     },

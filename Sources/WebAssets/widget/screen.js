@@ -1,11 +1,11 @@
-// What the visitor sees, drawn from the models: launcher, teaser, head, log, forms. Everything is
-// drawn once per frame of the screen, however much came in.
+// Draws launcher, teaser, head, log and forms from the state of app and session, at most once per
+// animation frame.
 
 import { el, icon, linked } from '../shared/dom.js';
 import { Fault, Kind } from '../shared/protocol.js';
 import { Thread, face } from '../shared/thread.js';
 import { title } from './panel/notice.js';
-import { menu, offers, replies } from './panel/offers.js';
+import { menu, quickReplies, richContent } from './panel/rich-content.js';
 import { swift } from './panel/panel.js';
 import { lead, queue, writer } from './panel/pieces.js';
 import { statusLine } from './panel/status.js';
@@ -15,11 +15,19 @@ import { direction, language, say } from './words.js';
 /** @typedef {import('./words.js').Word} Word */
 /** @typedef {import('../shared/outbox.js').Item} Item */
 
-/** Another text would be taken; an id that is in use cannot be kept either. */
-const EDIT = [Fault.rejected, Fault.too_large, Fault.id_conflict];
+/** @typedef {{key: string, draw: 'lead'} & Greeting} LeadPiece */
+/** @typedef {{key: string, draw: 'queue'} & QueuePlace} QueuePiece */
+/** @typedef {{key: string, draw: 'replies', some: Choice[], to: string}} RepliesPiece */
+/** @typedef {LeadPiece | QueuePiece | RepliesPiece} Piece */
 
 /**
- * What an event line says to a visitor. Other events are the operators' affair.
+ * After these errors the visitor can change the text: it then goes out under a new id.
+ * @type {string[]}
+ */
+const EDITABLE = [Fault.rejected, Fault.too_large, Fault.id_conflict];
+
+/**
+ * The event lines that a visitor sees. Others are for operators.
  * @type {Record<string, Word>}
  */
 const EVENTS = {
@@ -27,15 +35,15 @@ const EVENTS = {
 };
 
 export class Screen {
-  /** Whether the form before the chat is done with. */
+  /** Whether the form before the chat was sent. */
   hasBegun = false;
   #app;
   #badge = el('span.count', { hidden: true });
   #night = matchMedia('(prefers-color-scheme: dark)');
-  /** The frame in which all is drawn, 0 if none is due. */
+  /** The requested animation frame, 0 if none is. */
   #frame = 0;
   /**
-   * The form that is shown, null when nothing is drawn yet.
+   * The form that is shown, null before the first drawing.
    * @type {string?}
    */
   #form = null;
@@ -54,9 +62,9 @@ export class Screen {
       event: (entry) => this.#event(entry),
       failed: (model) => this.#failed(model),
       older: () => session.talk?.older(),
-      lead: () => app.config.greeting,
+      lead: () => this.#lead(),
       text: ({ body, payload, kind }) => linked(kind === Kind.buttons && payload?.text || body),
-      extra: ({ payload, out, key }) => payload && !out && offers(payload, this.#reply(key)),
+      extra: ({ payload, out, key }) => payload && !out && richContent(payload, this.#reply(key)),
       tail: () => this.#tail(),
       draw: (model) => this.#piece(model),
     });
@@ -73,12 +81,12 @@ export class Screen {
 
   render() {
     const { host, view, session, config } = this.#app;
-    if (!host.isConnected) return; // taken away
+    if (!host.isConnected) return; // destroyed
     const { talk, outbox } = session;
     const theme = this.#app.given.theme ?? config.theme;
     const count = talk?.unread().length ?? 0;
     host.toggleAttribute('dark', theme === 'dark' || theme !== 'light' && this.#night.matches);
-    // arriving history is not read out
+    // a screen reader does not read the backlog out
     view.log.ariaLive = talk?.live ? 'polite' : 'off';
     this.thread.render(talk, outbox.items.map((item) => (
       talk && item.session && item.session !== talk.session
@@ -95,7 +103,7 @@ export class Screen {
     title(this.#isSeen ? 0 : count);
   }
 
-  /** @param {number} count of messages that are not read */
+  /** @param {number} count of unread messages */
   #launch(count) {
     const { launcher, view } = this.#app;
     const isOpen = view.root.open;
@@ -105,7 +113,7 @@ export class Screen {
   }
 
   /**
-   * To the page.
+   * Calls the page's listeners if `unread` or `status` has changed.
    * @param {number} count
    */
   #report(count) {
@@ -130,14 +138,14 @@ export class Screen {
     view.mute.hidden = config.sound === false;
   }
 
-  /** Who answers, or when. */
+  /** The line below the name: the operator, or the opening time. */
   #presence() {
     const { config, session: { isClosed, talk } } = this.#app;
     const { hours, operators_available: staffed } = config;
     const isShut = hours && !hours.is_open;
     if (isClosed) return say('closed');
     if (talk?.assignee) return say('here', talk.assignee.name);
-    if (isShut && hours.opens_at) {
+    if (isShut && hours?.opens_at) {
       return say('opens', new Date(hours.opens_at).toLocaleString(
         language,
         { weekday: 'long', hour: 'numeric', minute: 'numeric' },
@@ -146,12 +154,12 @@ export class Screen {
     return say(isShut || staffed === false ? 'away' : talk?.head ? 'queued' : 'welcome');
   }
 
-  /** The form that stands in place of the composer, or of the whole conversation. */
+  /** Shows the form that replaces the composer or the whole conversation. */
   #forms() {
     const { view, root, forms, session: { isClosed } } = this.#app;
     const wanted = this.#wantedForm();
     view.log.hidden = !!wanted && !isClosed;
-    // the composer goes
+    // the composer is about to be hidden
     if (isClosed && root.activeElement === view.text) view.log.focus();
     view.form.hidden = view.menu.hidden = !!wanted || isClosed;
     view.again.hidden = !isClosed;
@@ -169,18 +177,31 @@ export class Screen {
     }
     const hasWords = talk?.entries.length || outbox.items.length || this.hasBegun;
     if (!config.workspace || hasWords) return '';
-    if (offline?.enabled && !hours.is_open) return 'leave';
+    if (offline?.enabled && !hours?.is_open) return 'leave';
     return prechat?.enabled && !visitor.identity?.token ? 'begin' : '';
   }
 
-  /** @param {Entry} entry */
+  /**
+   * The text of an event line, '' for none.
+   * @param {Entry} entry
+   */
   #event({ body, payload, sender }) {
-    const said = EVENTS[payload?.event];
-    const who = payload?.to ?? payload?.operator ?? sender;
-    return !payload?.event ? body : said && say(said, who?.name);
+    if (!payload?.event) return body;
+    const word = EVENTS[payload.event];
+    const who = payload.to ?? payload.operator ?? sender;
+    return word && say(word, who?.name);
   }
 
-  /** Behind the last message: the place in the queue, and what may be answered with one click. */
+  /** @returns {LeadPiece | null | undefined} */
+  #lead() {
+    const { greeting } = this.#app.config;
+    return greeting && { key: 'lead', draw: 'lead', ...greeting };
+  }
+
+  /**
+   * After the last message: the place in the queue, and quick replies.
+   * @returns {Piece[]}
+   */
   #tail() {
     const { config, session: { isClosed, outbox, talk } } = this.#app;
     if (isClosed) return [];
@@ -188,59 +209,61 @@ export class Screen {
     const { position = 0, wait_ms } = talk?.queue ?? {};
     const some = !outbox.waiting.length && last?.sender.kind !== 'visitor'
       && last?.payload?.quick_replies;
-    return [
-      position > 0 && config.queue?.show_position !== false
-        && { key: 'queue', draw: 'queue', position, wait_ms },
-      some && { key: `r${last?.id}`, draw: 'replies', some, to: last?.id },
-    ].filter(Boolean);
+    /** @type {Piece[]} */
+    const pieces = [];
+    if (position > 0 && config.queue?.show_position !== false) {
+      pieces.push({ key: 'queue', draw: 'queue', position, wait_ms });
+    }
+    if (some) pieces.push({ key: `r${last.id}`, draw: 'replies', some, to: last.id });
+    return pieces;
   }
 
   /**
-   * What stands in the log and is no message.
-   * @param {any} model
+   * The parts of the log that are not messages.
+   * @param {Piece | import('../shared/thread.js').Writer} model
    */
   #piece(model) {
     switch (model.draw) {
       case 'queue': return queue(model);
-      case 'replies': return replies(model.some, this.#reply(model.to));
+      case 'replies': return quickReplies(model.some, this.#reply(model.to));
       case 'writer': return writer(model);
       default: return lead(model);
     }
   }
 
   /**
-   * An answer with one click.
-   * @param {string} to the message that offers it
-   * @returns {import('./panel/offers.js').Act}
+   * The click on a choice sends its label, and its value as payload.
+   * @param {string} to the message that has the choice
+   * @returns {import('./panel/rich-content.js').Act}
    */
   #reply(to) {
     return (label, value) => { this.#app.send(label, { reply: { to, value } }); };
   }
 
   /**
-   * Why it was not sent, and what can be done.
+   * The reason why a message was not sent, and what can be done.
    * @param {{key: string, failed: string}} model
    */
   #failed({ key, failed: code }) {
     const { session: { outbox, talk }, view } = this.#app;
     const item = /** @type {Item} */ (outbox.items.find(({ id }) => id === key));
-    /** @param {Word} what @param {() => void} click */
-    const way = (what, click) => el('button.link', { click }, say(what));
+    /** @type {(word: Word, click: () => void) => HTMLElement} */
+    const action = (word, click) => el('button.link', { click }, say(word));
     return [
       el('span', { role: 'alert' }, say(isOver(code) ? 'closed' : CAUSES[code] ?? 'failed')),
       talk && item.session !== talk.session
-        ? way('send_here', () => outbox.retry(item, { session: null }))
+        ? action('send_here', () => outbox.retry(item, { session: null }))
         : isOver(code)
-        ? way('again', () => this.#app.renew())
-        : EDIT.includes(code)
-        ? way('edit', () => { outbox.remove(key); view.write(item.body); })
-        : way('retry', () => outbox.retry(item)),
-      way('delete', () => outbox.remove(key)),
+        ? action('again', () => this.#app.renew())
+        : EDITABLE.includes(code)
+        ? action('edit', () => { outbox.remove(key); view.write(item.body); })
+        : action('retry', () => outbox.retry(item)),
+      action('delete', () => outbox.remove(key)),
     ];
   }
 
   /**
-   * A message over the launcher, until it is clicked or anything else is.
+   * Shows a message above the launcher until the next click on the page.
    * @param {Entry} entry
    */
   tease({ sender, body }) {
@@ -262,7 +285,7 @@ export class Screen {
     this.thread.toEnd();
   }
 
-  /** Everything once more, in another language. */
+  /** Draws everything anew, in another language. */
   speak() {
     const { view, config } = this.#app;
     const log = /** @type {import('../shared/dom.js').Drawing} */ (view.log);
@@ -275,7 +298,7 @@ export class Screen {
     view.menu.replaceChildren(config.menu
       ? menu(config.menu.actions, (text, payload) => this.#app.send(text, payload))
       : '');
-    // At once, so that no list that was shown is ever seen empty.
+    // at once, so that a log that was shown is never seen empty
     if (wasDrawn) this.render(); else this.changed();
   }
 }

@@ -1,5 +1,4 @@
-// The visitor's side of a conversation: its token, the link, the outbox, and the conversation that
-// is open.
+// The visitor's connection and outbox, and the conversation that is open.
 
 import { Conversation } from '../shared/conversation.js';
 import { Outbox } from '../shared/outbox.js';
@@ -18,7 +17,7 @@ export const CAUSES = {
 };
 
 /**
- * Another conversation would take it.
+ * After these errors only a new conversation takes the message.
  * @param {string=} code
  */
 export const isOver = (code) => code === Fault.session_closed || code === Fault.no_such_session;
@@ -28,19 +27,20 @@ export class Session {
   me = { kind: 'visitor', id: '' };
   /** @type {Conversation?} */
   talk = null;
-  /** What went wrong with the last thing that the visitor did. */
+  /** The error of the visitor's last action, in their language, or ''. */
   trouble = '';
   #visitor;
   #on;
-  /** The next token is for a new conversation. */
+  /** Whether the next token is for a new conversation. */
   #isFresh = false;
-  /** The conversation that is over. */
+  /** The previous conversation, which was closed. */
   #over = '';
 
   /**
    * @param {{origin: string, prefix: string, visitor: import('./visitor.js').Visitor,
-   *   config: () => any, changed: () => void, arrived: (entry: Entry) => void}} on `prefix` begins
-   *   the names under which this site keeps something; `arrived` gets what is new in the log
+   *   config: () => Partial<WidgetConfig>, changed: () => void,
+   *   arrived: (entry: MessageFrame) => void}} on `prefix` begins the keys of this site's storage;
+   *   `arrived` is called with each entry after the backlog
    */
   constructor(on) {
     const { origin, prefix, visitor, changed } = on;
@@ -58,7 +58,7 @@ export class Session {
       changed,
       acked: (item, ack) => { if (this.#isHere(item.session)) this.talk?.commit(item, ack); },
       home: (item) => this.#home(item),
-      route: (session) => this.#isHere(session) && this.talk?.route() || null,
+      route: (session) => this.#isHere(session) && this.talk?.route() || false,
     });
   }
 
@@ -68,8 +68,9 @@ export class Session {
   #isHere(session) { return session === this.talk?.session; }
 
   /**
-   * A conversation that is about to begin has no name yet.
+   * The session of an item. A conversation that is about to begin has no id yet.
    * @param {Item} item
+   * @returns {string?}
    */
   #home({ session, not }) {
     if (session) return session;
@@ -92,40 +93,41 @@ export class Session {
         this.link,
         session,
         you,
-        (what, entry) => this.#heard(what, entry),
+        (type, entry) => this.#received(type, entry),
       );
     }
     this.talk.typing.preview = this.#on.config().preview !== false;
     this.talk.open();
   }
 
-  /** @param {string=} what @param {Entry=} entry */
-  #heard(what, entry) {
+  /**
+   * @param {string=} type of the frame
+   * @param {MessageFrame | HiddenFrame=} entry that is new in the log
+   */
+  #received(type, entry) {
     const { talk, outbox } = this;
     if (!talk) return;
-    if (what === Event.subscribed) outbox.run();
+    if (type === Event.subscribed) outbox.run();
     if (talk.lost) outbox.refuse(talk.lost, ({ session }) => session === talk.session);
-    if (entry) {
+    if (entry?.id) {
       outbox.remove(entry.id, entry);
-      // an operators' note comes without any sender
-      if (entry.sender && talk.live) this.#on.arrived(entry);
+      if (talk.live) this.#on.arrived(entry);
     }
-    if (what !== Event.typing) {
+    if (type !== Event.typing) {
       this.#visitor.keep(talk.status !== 'closed' || outbox.items.length > 0);
     }
     this.#on.changed();
   }
 
   /**
-   * A new conversation, with what could not be said in the old one. It begins with its first
-   * message.
+   * Starts a new conversation. Messages that the old one refused become its first.
    */
   renew() {
     const { identity } = this.#visitor;
     const old = this.talk?.session ?? identity?.session;
     const items = this.outbox.items.filter((item) => isOver(item.failed));
     this.link.stop();
-    this.#isFresh = identity?.session === old; // or another tab has begun it
+    this.#isFresh = identity?.session === old; // else another tab has started one
     this.#over = old ?? '';
     this.talk = null;
     for (const item of items) this.outbox.retry(item, { session: null, not: old });
@@ -134,9 +136,9 @@ export class Session {
   }
 
   /**
-   * Whether the outbox took it.
+   * Returns whether the outbox took it.
    * @param {string} text
-   * @param {any=} payload
+   * @param {Payload=} payload
    */
   send(text, payload) {
     const session = this.talk?.session ?? null;
@@ -150,7 +152,7 @@ export class Session {
     return true;
   }
 
-  /** Says who the visitor is with a new token; the first one does that anyway. */
+  /** Sends the identity and attributes of the page. The first token request has them anyway. */
   async introduce() {
     if (!this.#visitor.identity?.token) return;
     this.link.stop();

@@ -1,13 +1,13 @@
-// Who this visitor is, over refreshes and in every tab of this site: a refresh secret in
-// localStorage, which changes each time it is used. Tabs take turns under a lock and share the
-// token they got.
+// The identity of a visitor across pages and tabs of a site: a refresh secret in localStorage,
+// which changes with each use. Tabs take turns under a lock and share the token.
 
 import { store } from '../shared/store.js';
 
-const SPARE = 90_000; // a token with less than this left is not worth a connection
+const SPARE = 90_000; // ms; a token that expires sooner is renewed first
 
 /**
- * Before the first answer it holds `talk` only.
+ * The stored answer to the token request. Before the first one there is `talk` only: whether there
+ * is a conversation to return to.
  * @typedef {{refresh: string, token: string, session: string, expires_at: string,
  *   talk?: boolean}} Identity
  */
@@ -22,9 +22,9 @@ export class Visitor {
   #known = null;
 
   /**
-   * @param {{identity?: string, attributes?: any}} given by the page
-   * @param {string} origin
-   * @param {string} workspace
+   * @param {string} origin of the gateway
+   * @param {string} workspace its public key
+   * @param {import('./app.js').Given} given by the page
    */
   constructor(origin, workspace, given) {
     this.#origin = origin;
@@ -34,13 +34,13 @@ export class Visitor {
   }
 
   /**
-   * Who clears the storage of an open page goes on in it.
+   * If the storage is cleared while the page is open, the page keeps its identity.
    * @returns {Identity?}
    */
   get identity() { return this.#known = store.get(this.#key) ?? this.#known; }
 
   /**
-   * Remembers whether there is a conversation to come back to.
+   * Stores whether there is a conversation to return to.
    * @param {boolean} talk
    */
   keep(talk) {
@@ -48,10 +48,11 @@ export class Visitor {
   }
 
   /**
-   * A token that should work.
-   * @param {boolean=} renew the one used last does not
+   * A token that is valid for a while.
+   * @param {boolean=} renew the last one was refused or expires soon
    * @param {boolean=} fresh for a new conversation
-   * @param {boolean=} again even if the one at hand would do
+   * @param {boolean=} again even if the last one is still valid
+   * @returns {Promise<string>}
    */
   token(renew, fresh, again) {
     const work = async () => {
@@ -59,18 +60,18 @@ export class Visitor {
       const usable = known && Date.parse(known.expires_at) - Date.now() > SPARE && !(
         renew && known.token === this.#used
       );
-      if (!usable || fresh || again) await this.#ask(known, fresh);
+      if (!usable || fresh || again) await this.#fetch(known, fresh);
       return this.#used = this.identity?.token ?? '';
     };
     return navigator.locks?.request(this.#key, work) ?? work();
   }
 
   /**
-   * One request below /api/v1/widget/. Rejects unless it went well.
+   * One request below /api/v1/widget/. Rejects unless the status is 2xx.
    * @param {string} path
-   * @param {{method?: string, body?: any, token?: string}} how
+   * @param {{method?: string, body?: object, token?: string}} options
    */
-  async ask(path, { method, body, token }) {
+  async request(path, { method, body, token }) {
     const response = await fetch(`${this.#origin}/api/v1/widget/${path}`, {
       method: method ?? (body && 'POST'),
       headers: token ? { authorization: `Bearer ${token}` } : {},
@@ -83,22 +84,27 @@ export class Visitor {
   }
 
   /**
-   * As this visitor, who becomes one if need be.
+   * A PUT as this visitor. A new visitor gets their identity first.
    * @param {string} path
-   * @param {any} body
+   * @param {object} body
    */
   async put(path, body) {
-    return this.ask(path, { method: 'PUT', body, token: await this.token() });
+    return this.request(path, { method: 'PUT', body, token: await this.token() });
   }
 
+  /** @returns {Promise<WidgetConfig>} */
   async config() {
-    return (await this.ask(`config?workspace=${this.#workspace}`, {})).json();
+    return (await this.request(`config?workspace=${this.#workspace}`, {})).json();
   }
 
-  /** @param {Identity?} known @param {boolean=} fresh */
-  async #ask(known, fresh) {
+  /**
+   * Gets a token and stores it.
+   * @param {Identity?} known
+   * @param {boolean=} fresh
+   */
+  async #fetch(known, fresh) {
     const { identity, attributes } = this.#given;
-    const got = await this.ask('token', {
+    const answer = await this.request('token', {
       body: {
         workspace: this.#workspace,
         refresh: known?.refresh,
@@ -107,7 +113,7 @@ export class Visitor {
         identity,
         attributes,
         context: {
-          page: location.origin + location.pathname, // a query may carry secrets
+          page: location.origin + location.pathname, // a query may contain secrets
           referrer: document.referrer,
           title: document.title,
           locale: navigator.language,
@@ -116,6 +122,6 @@ export class Visitor {
         },
       },
     });
-    store.set(this.#key, { ...await got.json(), talk: true });
+    store.set(this.#key, { ...await answer.json(), talk: true });
   }
 }

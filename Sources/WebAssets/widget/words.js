@@ -1,17 +1,20 @@
-// The widget's texts in the language of the visitor.
+// The widget's texts in the visitor's language.
 
 /** @typedef {keyof typeof import('./languages/en.js').default} Word */
 
 let texts = /** @type {Record<Word, string>} */ ({});
 export let language = '';
 
-/** @param {Word} word @param {string | number} [detail] stands in place of `{}` */
+/**
+ * @param {Word} word
+ * @param {string | number} [detail] replaces `{}`
+ */
 export const say = (word, detail = '') => texts[word].replace('{}', () => `${detail}`);
 export const direction = () => /^(ar|fa|he|ur)/.test(language) ? 'rtl' : 'ltr';
 
 /**
- * The language of `locale` if there is one, else English. Dates and times are written as the
- * browser's own locale does where it is of that language.
+ * Loads the language of `locale`, or English if the widget does not have it. Dates and times follow
+ * the browser's locale if that is of the same language.
  * @param {string} origin of the gateway
  * @param {string} locale
  */

@@ -1,19 +1,31 @@
 // The charts of Analytics. Bars begin at 0, a gap in the data is a gap in the line, and each line
-// says at its end what it is.
+// has its name at its end.
 
 import {
   chart, count, countTicks, dayMarks, grid, longDay, mark, mean, reader, shortDate, timeTicks,
 } from './marks.js';
 
+/** @typedef {import('./marks.js').Mark} Mark */
+/** @typedef {import('./marks.js').Scale} Scale */
+/** @typedef {import('./marks.js').Tick} Tick */
+/** @typedef {(value: number) => string} Format */
+/** @typedef {keyof Figures} Figure */
+
+/**
+ * A line: `tone` is the number of its colour, `least` how many samples a value needs.
+ * @typedef {{key: Figure, name: string, tone: number, least: number}} Series
+ */
+/** @typedef {{one: Series, points: (number | null)[]}} Drawn a line; null is a gap */
+
 const APART = 14; // px between two labels
 
 /**
  * One or two lines over days.
- * @param {{days: any[], series: {key: string, name: string, tone: number, least: number}[],
- *   size: (day: any) => number, words: string, format: (value: number) => string,
- *   scale?: (number | string)[][]}} on `least` is how many samples a value needs to be drawn
+ * @param {{days: DayFigures[], series: Series[], size: (day: DayFigures) => number, words: string,
+ *   format: Format, scale?: Tick[]}} on `size` is the number of samples
  */
 export function lines({ days, series, size, words, format, scale }) {
+  /** @type {(day: DayFigures, one: Series) => number?} */
   const value = (day, { key, least }) => size(day) >= least ? day[key] ?? null : null;
   const names = days.map(({ day }) => day);
   const most = Math.max(1, ...series.flatMap((one) => days.map((day) => value(day, one) ?? 0)));
@@ -21,10 +33,12 @@ export function lines({ days, series, size, words, format, scale }) {
   return chart(words, (width) => {
     const [left, top, height, bottom] = [48, 24, 228, 196];
     const right = width - 92;
-    const low = Number(ticks[0][0]);
-    const high = Number(ticks[ticks.length - 1][0]);
+    const low = ticks[0][0];
+    const high = ticks[ticks.length - 1][0];
+    /** @type {Scale} */
     const x = (at) => days.length < 2 ? (left + right) / 2
       : left + 6 + at * (right - left - 12) / (days.length - 1);
+    /** @type {Scale} */
     const y = (at) => bottom - (at - low) / (high - low) * (bottom - top);
     const drawn = series.map((one) => ({ one, points: days.map((day) => value(day, one)) }));
     const marks = [
@@ -32,62 +46,91 @@ export function lines({ days, series, size, words, format, scale }) {
       ...dayMarks(names, x, bottom + 18, right - left),
       ...drawn.flatMap(({ one, points }) => line(points, one.tone, x, y)),
       ...ends(drawn, x, y, format, right),
-      ...peak(drawn.at(-1), x, y, format, names, left, right),
+      ...peak(drawn[drawn.length - 1], x, y, format, names, left, right),
       ...reader({
         left, right, top, bottom, days, x,
-        words: (at) => [longDay(names[at]), ...drawn.map(({ one, points }) => points[at] == null
-          ? null : `${one.name} ${format(points[at])}`).filter(Boolean), samples(size(days[at]))]
-          .join(' · '),
+        words: (at) => [
+          longDay(names[at]),
+          ...drawn.map(({ one, points: { [at]: point } }) => (
+            point == null ? '' : `${one.name} ${format(point)}`
+          )),
+          samples(size(days[at])),
+        ].filter(Boolean).join(' · '),
       }),
     ];
     return { height, marks };
   });
 }
 
+/** @param {number} size */
 const samples = (size) => size === 0 ? 'no data' : `n = ${count.format(size)}`;
 
-/** The path with its gaps; a point between two gaps is a dot. */
+/**
+ * The path with its gaps. A point between two gaps is a dot.
+ * @param {(number | null)[]} points
+ * @param {number} tone
+ * @param {Scale} x
+ * @param {Scale} y
+ */
 function line(points, tone, x, y) {
   let path = '';
+  /** @type {SVGElement[]} */
   const dots = [];
   points.forEach((value, at) => {
     if (value == null) return;
     const isFirst = points[at - 1] == null;
-    if (isFirst && points[at + 1] == null) dots.push(at);
-    else path += `${isFirst ? 'M' : 'L'}${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
+    if (isFirst && points[at + 1] == null) {
+      dots.push(mark('circle', { class: `f${tone} ring`, cx: x(at), cy: y(value), r: 4 }));
+    } else path += `${isFirst ? 'M' : 'L'}${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
   });
-  return [
-    path && mark('path', { class: `line s${tone}`, d: path }),
-    ...dots.map((at) => mark('circle', { class: `f${tone} ring`, cx: x(at), cy: y(points[at]), r: 4 })),
-  ].filter(Boolean);
+  return [path && mark('path', { class: `line s${tone}`, d: path }), ...dots];
 }
 
-/** The last value of each line, beside its end, never one label over the other. */
+/**
+ * The last value of each line beside its end. Labels do not overlap.
+ * @param {Drawn[]} drawn
+ * @param {Scale} x
+ * @param {Scale} y
+ * @param {Format} format
+ * @param {number} right
+ */
 function ends(drawn, x, y, format, right) {
-  const last = drawn.map(({ one, points }) => ({ one, at: points.findLastIndex((value) => value != null),
-    points })).filter(({ at }) => at >= 0).map((end) => ({ ...end, y: y(end.points[end.at]) }));
+  const last = drawn.flatMap(({ one, points }) => {
+    const at = points.findLastIndex((point) => point != null);
+    const value = points[at];
+    return value == null ? [] : [{ one, at, value, y: y(value) }];
+  });
   last.sort((one, other) => one.y - other.y);
   let free = -Infinity;
-  return last.flatMap(({ one, at, points, y: height }) => {
+  return last.flatMap(({ one, at, value, y: height }) => {
     const words = Math.max(height, free);
     free = words + APART;
     return [
       mark('circle', { class: `f${one.tone} ring`, cx: x(at), cy: height, r: 4 }),
       mark('text', { class: `f${one.tone}`, x: right + 8, y: words + 4 },
-        `${one.name} ${format(points[at])}`.trim()),
+        `${one.name} ${format(value)}`.trim()),
     ];
   });
 }
 
-/** A day that stands out has its name above its point. */
+/**
+ * The label above the highest point, if it is much higher than the median and not at the end.
+ * @param {Drawn} drawn
+ * @param {Scale} x
+ * @param {Scale} y
+ * @param {Format} format
+ * @param {string[]} names
+ * @param {number} left
+ * @param {number} right
+ */
 function peak({ one, points }, x, y, format, names, left, right) {
-  const known = points.filter((value) => value != null).sort((some, other) => some - other);
+  const known = points.flatMap((value) => value ?? []).sort((some, other) => some - other);
   if (known.length < 5) return [];
-  const most = known.at(-1);
+  const most = known[known.length - 1];
   const at = points.indexOf(most);
   if (most < known[known.length >> 1] * 1.8 || at > points.length - 3) return [];
   const words = `${format(most)} on ${shortDate(names[at])}`;
-  const half = words.length * 3.2; // of the text, about
+  const half = words.length * 3.2; // half the width of the text, about
   return [
     mark('circle', { class: `f${one.tone} ring`, cx: x(at), cy: y(most), r: 3 }),
     mark('text', { class: `f${one.tone}`, x: Math.min(right - half, Math.max(left + half, x(at))),
@@ -95,7 +138,10 @@ function peak({ one, points }, x, y, format, names, left, right) {
   ];
 }
 
-/** Bars over days. */
+/**
+ * Bars over days.
+ * @param {{days: DayFigures[], key: Figure, words: string}} on
+ */
 export function bars({ days, key, words }) {
   const names = days.map(({ day }) => day);
   const values = days.map((day) => day[key] ?? 0);
@@ -105,8 +151,10 @@ export function bars({ days, key, words }) {
     const [left, right, top, bottom, height] = [48, width - 4, 24, 192, 224];
     const step = (right - left) / days.length;
     const thick = Math.max(1, Math.min(32, step * 0.74));
+    /** @type {Scale} */
     const x = (at) => left + step * (at + 0.5);
-    const y = (value) => bottom - value / Number(ticks[ticks.length - 1][0]) * (bottom - top);
+    /** @type {Scale} */
+    const y = (value) => bottom - value / ticks[ticks.length - 1][0] * (bottom - top);
     const best = values.indexOf(most);
     return {
       height,
@@ -126,46 +174,62 @@ export function bars({ days, key, words }) {
   });
 }
 
-const SHADES = [0, 0.16, 0.34, 0.54, 0.76, 1];
+const SHADES = [0, 0.16, 0.34, 0.54, 0.76, 1]; // opacities
 
-/** Weekdays by hours, darker where more began. @param {number[][]} hours Monday first */
+/**
+ * Weekdays by hours: the higher the value, the darker the cell.
+ * @param {{hours: number[][], dayNames: string[], words: string}} on Monday first
+ */
 export function heat({ hours, dayNames, words }) {
   const most = Math.max(1, ...hours.flat());
   return chart(words, (width) => {
     const left = 44;
     const cell = (width - left) / 24;
     const tall = Math.min(26, Math.max(18, cell));
-    const shade = (value) => value === 0 ? 0 : Math.max(1, Math.ceil(value / most * (SHADES.length - 1)));
-    const every = cell < 22 ? 6 : cell < 30 ? 4 : 2;
+    /** @param {number} value */
+    const shade = (value) => value === 0 ? 0
+      : Math.max(1, Math.ceil(value / most * (SHADES.length - 1)));
+    const every = cell < 22 ? 6 : cell < 30 ? 4 : 2; // hours between two labels
     return {
       height: tall * 7 + 24,
       marks: [
         ...hours.flatMap((row, day) => [
-          mark('text', { x: left - 10, y: day * tall + tall / 2 + 4, 'text-anchor': 'end' }, dayNames[day]),
+          mark('text', { x: left - 10, y: day * tall + tall / 2 + 4, 'text-anchor': 'end' },
+            dayNames[day]),
           ...row.map((value, hour) => mark('rect', {
             class: value ? 'f1 heat' : 'band heat', x: (left + hour * cell + 1).toFixed(1),
             y: day * tall + 1, width: Math.max(1, cell - 2).toFixed(1), height: tall - 2, rx: 2,
             'fill-opacity': value ? SHADES[shade(value)] : null,
-          }, mark('title', {}, `${dayNames[day]} ${String(hour).padStart(2, '0')}:00, ${count.format(value)}`))),
+          }, mark('title', {},
+              `${dayNames[day]} ${String(hour).padStart(2, '0')}:00, ${count.format(value)}`))),
         ]),
         ...Array.from({ length: 24 }, (_, hour) => hour % every ? null : mark('text', {
-          x: left + hour * cell + 1, y: tall * 7 + 16 }, String(hour).padStart(2, '0'))).filter(Boolean),
+          x: left + hour * cell + 1, y: tall * 7 + 16 }, String(hour).padStart(2, '0'))),
       ],
     };
   });
 }
 
-/** P50 and P90 of one operator on the scale that all share. */
+/**
+ * P50 and P90 of one operator, on the scale of all operators.
+ * @param {number | null | undefined} low
+ * @param {number | null | undefined} high
+ * @param {number} most the end of the scale
+ */
 export function range(low, high, most) {
   const wide = 160;
+  /** @type {Scale} */
   const x = (value) => 6 + Math.min(1, value / most) * (wide - 12);
   return mark('svg', { width: wide, height: 16, viewBox: `0 0 ${wide} 16`, 'aria-hidden': 'true',
     class: 'range' },
   mark('line', { class: 'grid-line', x1: 0, x2: wide, y1: 8, y2: 8 }),
-  low != null && high != null && mark('line', { class: 's4', 'stroke-width': 3, x1: x(low), x2: x(high), y1: 8, y2: 8 }),
+  low != null && high != null
+      && mark('line', { class: 's4', 'stroke-width': 3, x1: x(low), x2: x(high), y1: 8, y2: 8 }),
   low != null && mark('circle', { class: 'f1 ring', cx: x(low), cy: 8, r: 5 }),
   high != null && mark('circle', { class: 'f2 ring', cx: x(high), cy: 8, r: 5 }));
 }
 
+/** @type {Tick[]} */
 export const ratingScale = [1, 2, 3, 4, 5].map((value) => [value, String(value)]);
+/** @param {number} value */
 export const ratingWords = (value) => mean.format(value);

@@ -1,44 +1,54 @@
-// What visitors wrote with their ratings, newest first, each with the way to its conversation.
+// The comments of ratings, newest first, each with a link to its conversation.
 
 import { el } from '../../shared/dom.js';
 import { count } from './marks.js';
-import { download, sheet } from './tables.js';
+import { csv, download } from './tables.js';
 import { sentence } from '../shell/rest.js';
 import { remark, stars } from '../visitor/stars.js';
 
 const PATH = 'live-chat/analytics/comments';
-const PAGE = 20;
-/** Of a page for a file, and of a file. */
-const FILE_PAGE = 200;
-const FILE_MOST = 5000;
-/** Pages without any comment that are passed over at once: each stands for 2,000 ratings. */
-const EMPTY_MOST = 5;
+const PAGE = 20; // comments of one request
+const FILE_PAGE = 200; // of one request for a file
+const FILE_MAX = 5000; // of a file
+/** Pages without a comment that are skipped in a row; each covers 2,000 ratings. */
+const EMPTY_MAX = 5;
 const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 /**
- * The next page that has any comment.
- * @param {any} rest @param {{from: string, to: string}} period @param {string=} cursor
+ * The next page that has a comment.
+ * @param {Rest} rest
+ * @param {Period} period
+ * @param {string?=} cursor
+ * @param {number=} limit
  */
 export async function commentPage(rest, period, cursor, limit = PAGE) {
   let page = await rest.get(PATH, { ...period, limit, cursor });
-  for (let empty = 1; !page.comments.length && page.next_cursor && empty < EMPTY_MOST; empty += 1) {
+  for (let empty = 1; !page.comments.length && page.next_cursor && empty < EMPTY_MAX; empty += 1) {
     page = await rest.get(PATH, { ...period, limit, cursor: page.next_cursor });
   }
   return page;
 }
 
-/** At most `FILE_MOST` of them, for a file. */
+/**
+ * The comments of a file, at most `FILE_MAX`.
+ * @param {Rest} rest
+ * @param {Period} period
+ */
 async function all(rest, period) {
+  /** @type {RatingComment[]} */
   const rows = [];
+  /** @type {string | null | undefined} */
   let cursor;
   do {
+    /** @type {CommentPage} */
     const page = await commentPage(rest, period, cursor, FILE_PAGE);
     rows.push(...page.comments);
     cursor = page.next_cursor;
-  } while (cursor && rows.length < FILE_MOST);
+  } while (cursor && rows.length < FILE_MAX);
   return { rows, isWhole: !cursor };
 }
 
+/** @param {RatingComment} comment */
 const item = ({ session, rating, comment, visitor, operator, at }) => el(
   'li',
   {},
@@ -54,27 +64,37 @@ const item = ({ session, rating, comment, visitor, operator, at }) => el(
   el('p', {}, remark(comment)),
 );
 
-/** @param {any} page the first one */
+/**
+ * @param {Rest} rest
+ * @param {Period} period
+ * @param {CommentPage} page the first one
+ */
 export function comments(rest, period, page) {
-  const told = el('p.meta', { role: 'status' });
+  const status = el('p.meta', { role: 'status' });
   const list = el('ol', {}, ...page.comments.map(item));
   let cursor = page.next_cursor;
   const more = el(
     'button.button',
-    { type: 'button', hidden: !cursor, click: () => older() },
+    { type: 'button', hidden: !cursor, click: () => { older(); } },
     'Show older comments',
   );
   const file = el(
     'button.button.quiet.as-table',
-    { type: 'button', hidden: !page.comments.length, click: () => save() },
+    { type: 'button', hidden: !page.comments.length, click: () => { save(); } },
     'Export comments',
   );
 
-  /** One request at a time; what went wrong is said below the list. */
+  /**
+   * Runs one request at a time. Its text, or its error, is shown below the list.
+   * @param {HTMLButtonElement} button
+   * @param {() => Promise<string>} work
+   */
   async function busy(button, work) {
     button.disabled = true;
-    told.textContent = '';
-    try { told.textContent = await work(); } catch (error) { told.textContent = sentence(error); }
+    status.textContent = '';
+    try {
+      status.textContent = await work();
+    } catch (error) { status.textContent = sentence(error); }
     button.disabled = false;
   }
 
@@ -84,14 +104,14 @@ export function comments(rest, period, page) {
     const first = list.children.length;
     list.append(...next.comments.map(item));
     more.hidden = !cursor;
-    // The button may be gone: who reads by keys goes on at what has come.
-    /** @type {HTMLElement?} */ (list.children[first]?.querySelector('a'))?.focus();
+    // the button may be hidden now, so the first new comment gets the focus
+    list.children[first]?.querySelector('a')?.focus();
     return '';
   });
 
   const save = () => busy(file, async () => {
     const { rows, isWhole } = await all(rest, period);
-    download(`chirrup-comments-${period.from}-${period.to}.csv`, sheet({ days: rows }));
+    download(`chirrup-comments-${period.from}-${period.to}.csv`, csv(rows));
     return isWhole ? '' : `The file contains the newest ${count.format(rows.length)} comments.`;
   });
 
@@ -103,7 +123,7 @@ export function comments(rest, period, page) {
       ? 'What visitors wrote with their ratings, newest first.'
       : 'No comments in this period.'),
     list,
-    told,
+    status,
     more,
   );
 }

@@ -1,22 +1,24 @@
-// The conversation list as data: rows by id, four sections in four views, counts. Rows come by REST
-// pages and are then replaced one by one by `inbox` events of the socket.
-// Invariant: while `hold` says so no row changes its place; what moved meanwhile moves afterwards.
+// The data of the conversation list: rows by id, four sections in four views, counts. REST pages
+// bring the rows; `inbox` events of the socket replace them one by one.
+// Invariant: while `hold` returns true no row changes its place; moves are made afterwards.
 
 import { api } from '../shell/api.js';
 import { Section } from './section.js';
 
-const COUNT_EVERY = 2000; // ms between two questions for the counts
+const COUNT_EVERY = 2000; // ms between two requests of the counts
+const COUNT_DELAY = 60; // ms; changes in this time are counted by one request
 
 /**
- * @typedef {{id: string, status: string, visitor: any, assignee: any, last_seq: number,
- *   last_message: any, read_seq: number, visitor_read_seq: number, created_at: string,
- *   updated_at: string, waiting_since: string?, context: any, tags?: string[], heard?: number,
- *   rating?: number?, rating_comment?: string?, closed_at?: string}} Row
+ * A row, and when the socket brought it, in ms of Date.now().
+ * @typedef {ConversationRow & {receivedAt?: number}} Row
  */
-/** @typedef {'waiting'|'mine'|'all'|'closed'} View */
+/** @typedef {'waiting' | 'mine' | 'all' | 'closed'} View */
+/** @typedef {import('./section.js').SectionName} SectionName */
+/** @typedef {{tag?: string}} Filter */
 
 export const VIEWS = /** @type {const} */ (['waiting', 'mine', 'all', 'closed']);
-const PARTS = {
+/** @type {Record<View, SectionName[]>} */
+const SECTIONS = {
   waiting: ['waiting'],
   mine: ['mine'],
   all: ['waiting', 'mine', 'others'],
@@ -24,18 +26,32 @@ const PARTS = {
 };
 
 export class Inbox {
-  /** @type {Map<string, Row>} */ rows = new Map();
+  /** @type {Map<string, Row>} */
+  rows = new Map();
   counts = { waiting: 0, mine: 0, all: 0, closed: 0 };
-  /** @type {View} */ view = 'all';
-  /** What else a row must have: `{tag: 'brakes'}`. */ filter = {};
+  /** @type {View} */
+  view = 'all';
+  /** @type {Filter} */
+  filter = {};
+  /** When the list was last up to date, in ms of Date.now(). */
   asOf = 0;
-  /** Whether rows must stay where they are just now. */ hold = () => false;
+  /** Whether rows must keep their places now. */
+  hold = () => false;
   /**
-   * Called with each row that came by the socket and what was known of it.
-   * @type {(row: Row, known?: Row) => void}
+   * Is called with each row that the socket brings, and with the row before.
+   * @type {(row: Row | undefined, known?: Row) => void}
    */
   arrived = () => {};
-  #me; #changed; #timer = 0; #stale = false; #late = /** @type {Set<string>} */ (new Set());
+  #me;
+  #changed;
+  #timer = 0;
+  /** Whether the counts have changed since the last request. */
+  #isStale = false;
+  /**
+   * Ids of rows that may have to move.
+   * @type {Set<string>}
+   */
+  #moves = new Set();
   #sections = {
     waiting: new Section('waiting'),
     mine: new Section('mine'),
@@ -43,12 +59,15 @@ export class Inbox {
     closed: new Section('closed'),
   };
 
-  /** @param {{id: string}} me @param {() => void} changed */
+  /**
+   * @param {{id: string}} me
+   * @param {() => void} changed
+   */
   constructor(me, changed) { this.#me = me; this.#changed = changed; }
 
-  get #parts() { return PARTS[this.view].map((name) => this.#sections[name]); }
-  get loaded() { return this.#parts.every((section) => section.loaded); }
-  get failed() { return this.#parts.find((section) => section.failed)?.failed ?? ''; }
+  get #shown() { return SECTIONS[this.view].map((name) => this.#sections[name]); }
+  get loaded() { return this.#shown.every((section) => section.loaded); }
+  get failed() { return this.#shown.find((section) => section.failed)?.failed ?? ''; }
 
   /** @param {View} view */
   show(view) {
@@ -58,7 +77,7 @@ export class Inbox {
     return this.load();
   }
 
-  /** @param {Record<string, string>} filter */
+  /** @param {Filter} filter */
   narrow(filter) {
     this.filter = filter;
     for (const section of Object.values(this.#sections)) section.forget();
@@ -66,105 +85,125 @@ export class Inbox {
     return this.load();
   }
 
-  /** The first pages anew, after a change of view or a gap in the connection. */
+  /** Loads the first pages, after a change of the view or a gap in the connection. */
   async load() {
     const began = Date.now();
-    const heard = (id) => (this.rows.get(id)?.heard ?? 0) >= began;
-    await Promise.all(this.#parts.map(async (section) => {
-      const page = await section.load(this.filter, this.#taker(section, began), heard);
+    /** @param {string} id */
+    const isNewer = (id) => (this.rows.get(id)?.receivedAt ?? 0) >= began;
+    await Promise.all(this.#shown.map(async (section) => {
+      const page = await section.load(this.filter, this.#taker(section, began), isNewer);
       if (page) this.#paged(page);
       this.#changed();
     }));
   }
 
-  /** The next page of a section, when the list is scrolled to its end. */
+  /**
+   * Loads the next page of a section.
+   * @param {SectionName} name
+   */
   async more(name) {
     const section = this.#sections[name];
     const page = await section.more(this.filter, this.#taker(section, Date.now()));
     if (page) { this.#paged(page); this.#changed(); }
   }
 
-  event(frame) {
-    if (frame.removed) {
-      this.rows.delete(frame.session);
-      this.#late.add(frame.session);
-      this.#recount();
+  /** @param {InboxFrame} frame */
+  receive({ session, conversation }) {
+    if (conversation) {
+      const known = this.rows.get(conversation.id);
+      this.put(conversation);
+      this.arrived(this.rows.get(conversation.id), known);
     } else {
-      const known = this.rows.get(frame.conversation.id);
-      this.put(frame.conversation);
-      this.arrived(this.rows.get(frame.conversation.id), known);
+      this.rows.delete(session);
+      this.#moves.add(session);
+      this.#recount();
     }
     this.asOf = Date.now();
     this.#changed();
   }
 
-  /** A row that is newer than what is shown. */
+  /**
+   * Takes a row that is newer than the one shown.
+   * @param {ConversationRow} row
+   */
   put(row) {
     const known = this.rows.get(row.id);
-    this.rows.set(row.id, { ...known, ...row, heard: Date.now() });
+    this.rows.set(row.id, { ...known, ...row, receivedAt: Date.now() });
     if (known?.status !== row.status || known?.assignee?.id !== row.assignee?.id) {
       this.#shift(known, -1);
       this.#shift(row, 1);
       this.#recount();
     }
-    this.#late.add(row.id);
+    this.#moves.add(row.id);
     this.settle();
   }
 
-  /** What could not move, because somebody points at the list, moves now. */
+  /** Makes the moves that had to wait, unless the list is still held. */
   settle(now = !this.hold()) {
-    if (!now || !this.#late.size) return;
-    for (const id of this.#late) {
+    if (!now || !this.#moves.size) return;
+    for (const id of this.#moves) {
       const row = this.rows.get(id);
       const home = row && this.#fits(row) ? this.#home(row) : '';
       for (const section of Object.values(this.#sections)) {
-        // one that lies behind the loaded rows comes with its page
-        if (section.name === home) section.put(row); else section.remove(id);
+        if (row && section.name === home) section.put(row); else section.remove(id);
       }
     }
-    this.#late.clear();
+    this.#moves.clear();
     this.#changed();
   }
 
+  /** @param {ConversationRow} row */
   mine(row) { return row.assignee?.id === this.#me.id; }
 
   /**
-   * Sections in the order they are shown.
+   * The sections of a view, in their order.
    * @param {View=} view
-   * @returns {{name: string, title: string, ids: string[], count: number, hasMore: boolean}[]}
+   * @returns {{name: SectionName, title: string, ids: string[], count: number, hasMore: boolean}[]}
    */
   sections(view = this.view) {
     const { counts } = this;
     const others = Math.max(0, counts.all - counts.waiting - counts.mine);
     const count = { ...counts, others };
     const narrowed = Object.keys(this.filter).length > 0;
-    return PARTS[view].map((name) => {
+    return SECTIONS[view].map((name) => {
       const { title, ids, hasMore } = this.#sections[name];
       return { name, title, ids, hasMore, count: narrowed ? ids.length : count[name] };
     });
   }
 
-  /** Whether the view has this row, as far as it is loaded. */
-  shows(id) { return this.#parts.some((section) => section.has(id)); }
+  /**
+   * Whether the row is among the loaded rows of the view.
+   * @param {string} id
+   */
+  shows(id) { return this.#shown.some((section) => section.has(id)); }
 
-  /** The one who has waited longest, as far as is known. */
-  get longest() { return this.rows.get(this.#sections.waiting.ids[0]); }
-
+  /**
+   * The section that a row belongs to.
+   * @param {Row} row
+   * @returns {SectionName}
+   */
   #home(row) {
     if (row.status === 'closed') return 'closed';
     if (row.status === 'waiting') return 'waiting';
     return this.mine(row) ? 'mine' : 'others';
   }
 
+  /** @param {Row} row */
   #fits(row) { return !this.filter.tag || !row.tags || row.tags.includes(this.filter.tag); }
 
-  /** Of a row of a page the newest that is known, if it belongs to the section that asked. */
+  /**
+   * Returns a function that stores a row of a page, and returns the newest state of it if that
+   * belongs to the section.
+   * @param {Section} section
+   * @param {number} began when the page was requested
+   * @returns {(row: ConversationRow) => Row?}
+   */
   #taker(section, began) {
     return (row) => {
       const known = this.rows.get(row.id);
-      const isOld = known?.heard && known.heard > began;
-      if (!isOld) this.rows.set(row.id, { ...known, ...row });
-      const latest = this.rows.get(row.id);
+      const isOld = known?.receivedAt && known.receivedAt > began;
+      const latest = isOld ? known : { ...known, ...row };
+      this.rows.set(row.id, latest);
       const home = this.#home(latest);
       for (const other of Object.values(this.#sections)) {
         if (other.name !== home) other.remove(row.id);
@@ -173,8 +212,10 @@ export class Inbox {
     };
   }
 
+  /** @param {ConversationPage} page */
   #paged(page) { this.#count(page); this.asOf = Date.now(); }
 
+  /** @param {ConversationPage} page */
   #count(page) {
     this.counts = {
       waiting: page.waiting_count,
@@ -184,10 +225,15 @@ export class Inbox {
     };
   }
 
-  /** What a row's change means for the counts, until the server says them. */
+  /**
+   * Estimates the counts after the change of a row, until the server sends them.
+   * @param {Row | undefined} row
+   * @param {number} by 1 or -1
+   */
   #shift(row, by) {
     if (!row) return;
     const { counts } = this;
+    /** @param {View} name */
     const add = (name) => { counts[name] = Math.max(0, counts[name] + by); };
     if (row.status === 'closed') return add('closed');
     add('all');
@@ -196,33 +242,40 @@ export class Inbox {
   }
 
   /**
-   * Counts of 100,000 rows are the server's business: asked for when a row changed its place, not
-   * for each message.
+   * Requests the counts: after a row has changed its section, not after each message. The server
+   * counts, since there may be 100,000 rows.
    */
   #recount() {
-    this.#stale = true;
+    this.#isStale = true;
     if (this.#timer) return;
     this.#timer = setTimeout(async () => {
-      this.#stale = false;
+      this.#isStale = false;
       try {
         this.#count(await api.list({ status: 'waiting', limit: 1 }));
-      } catch { this.#stale = true; }
+      } catch { this.#isStale = true; }
       this.#changed();
       this.#timer = setTimeout(
-        () => { this.#timer = 0; if (this.#stale) this.#recount(); },
+        () => { this.#timer = 0; if (this.#isStale) this.#recount(); },
         COUNT_EVERY,
       );
-    }, 60);
+    }, COUNT_DELAY);
   }
 }
 
-/** What a visitor is called who gave no name. */
+/**
+ * The visitor's name, or one made of their page or id.
+ * @param {ConversationRow} row
+ */
 export function nameOf(row) {
   if (row.visitor?.name) return row.visitor.name;
   const page = pathOf(row.context?.page);
   return page ? `Visitor from ${page}` : `Visitor ${tag(row)}`;
 }
-/** @param {any} page only a path is shown; what is no URL stays as it was written */
+
+/**
+ * The path of a URL. Another text is returned as it is.
+ * @param {unknown} page
+ */
 export function pathOf(page) {
   if (typeof page !== 'string') return '';
   try {
@@ -230,12 +283,21 @@ export function pathOf(page) {
     return /^https?:$/.test(protocol) ? pathname : page;
   } catch { return page; }
 }
+
+/** @param {ConversationRow} row */
 const tag = (row) => String(row.visitor?.id ?? row.id).slice(-2).toUpperCase();
+
+/** @param {ConversationRow} row */
 export const faceOf = (row) => ({
   kind: 'visitor',
   id: row.visitor?.id ?? row.id,
   name: row.visitor?.name,
 });
+
+/**
+ * The number of unread entries, at most.
+ * @param {ConversationRow} row
+ */
 export const unreadOf = (row) => (
   row.last_message?.role === 'visitor' ? Math.max(0, row.last_seq - row.read_seq) : 0
 );

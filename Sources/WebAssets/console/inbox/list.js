@@ -1,21 +1,29 @@
-// The list column: tabs, filter, a window over the rows, waiting clocks. Rows never move under the
-// pointer.
+// The list column: tabs, filter, rows and waiting times. Rows do not move under the pointer.
 
 import { el, icon, reconcile } from '../../shared/dom.js';
 import { api } from '../shell/api.js';
+import { find, focusOn, targetOf } from '../shell/element.js';
 import { VIEWS } from './inbox.js';
 import { drawRow, duration, rowModel, short } from './row.js';
 import { Rows } from './rows.js';
 
+/** @typedef {import('./inbox.js').View} View */
+/** @typedef {import('./rows.js').ListedSection} ListedSection */
+/** @typedef {{key: string, title: string, count: number}} Heading */
+/** @typedef {{key: string, gone: true}} Gone a row that was removed meanwhile */
+/** @typedef {Heading | Gone | import('./row.js').RowModel} Model */
+
+/** @type {Record<View, string>} */
 const NAMES = { waiting: 'Waiting', mine: 'Mine', all: 'All', closed: 'Closed' };
+/** @type {Record<View, [string, string]>} */
 const EMPTY = {
   waiting: ['No one is waiting', 'New visitors appear here automatically.'],
   mine: ['No conversations assigned to you', 'Claim one from the waiting list.'],
   all: ['No open conversations', 'They appear here as soon as a visitor writes.'],
   closed: ['No closed conversations yet', 'They stay here, and you can reopen them.'],
 };
-const SILENT = 3000; // ms without an answer of which nothing is said
-const STILL = 4000; // ms after which a pointer that rests no longer holds the rows
+const SHORT_WAIT = 3000; // ms; a shorter wait for the first page is not shown
+const STILL = 4000; // ms after which a pointer at rest no longer holds the rows
 
 export class List {
   #inbox;
@@ -25,34 +33,41 @@ export class List {
   #pinned = el('div.section.pinned', { 'aria-hidden': 'true' });
   #none = el('div.empty', { hidden: true });
   #rows;
-  #pointed = 0;
+  /** When the pointer last moved over the rows, in ms of Date.now(); 0 if it has left. */
+  #pointedAt = 0;
   #filter;
-  #tag = el('select.input', { id: 'tag', change: () => this.#narrow() });
+  #tag = el('select.input', { id: 'tag', change: () => { this.#narrow(); } });
+  /** The id of the first row. */
   #first = '';
-  /** The open conversation, if the view has it. */ #shown = '';
-  #asked = Date.now();
+  /** The id of the open conversation, if the view has it. */
+  #shown = '';
+  /** When the current load began, or the last one ended. */
+  #loadedAt = Date.now();
 
   /**
    * @param {import('./inbox.js').Inbox} inbox
-   * @param {{open: (id: string) => void, take: (id: string) => void, live: () => boolean, lostAt: () => number, current: () =>
-   *   string, typing: (id: string) => string, search: () => void, changed: () => void}} on
+   * @param {{open: (id: string) => void, take: (id: string) => void, live: () => boolean,
+   *   lostAt: () => number, current: () => string, typing: (id: string) => string,
+   *   search: () => void, changed: () => void}} on `take` opens a conversation to answer; `lostAt`
+   *   is when the connection was lost, or 0; `typing` returns the text that the visitor is typing
    * @param {Element} foot
    */
   constructor(inbox, on, foot) {
     this.#inbox = inbox;
     this.#on = on;
-    inbox.hold = () => Date.now() - this.#pointed < STILL;
+    inbox.hold = () => Date.now() - this.#pointedAt < STILL;
     this.#box = el('div.rows', {
       'aria-label': 'Conversations',
       role: 'region',
       tabindex: -1,
-      pointermove: (event) => { if (event.pointerType === 'mouse') this.#pointed = Date.now(); },
-      pointerleave: () => { this.#pointed = 0; inbox.settle(); },
+      pointermove: (event) => { if (event.pointerType === 'mouse') this.#pointedAt = Date.now(); },
+      pointerleave: () => { this.#pointedAt = 0; inbox.settle(); },
       keydown: (event) => this.#key(event),
       click: (event) => this.#click(event),
     });
     this.#box.addEventListener('scroll', () => this.#scrolled(), { passive: true });
     this.#box.append(this.#pinned, this.#none);
+    /** @type {Rows<Model>} */
     this.#rows = new Rows(this.#box, (model, node) => this.#drawOne(model, node));
     const phone = matchMedia('(max-width: 719px)');
     const fit = () => { this.#rows.size.row = phone.matches ? 68 : 60; on.changed(); };
@@ -118,29 +133,39 @@ export class List {
   }
 
   /**
-   * Every second: waiting times, without touching anything else. While disconnected they stand
-   * still.
+   * Updates the waiting times, once a second. They stop while the console is not connected.
    */
   clocks() {
-    if (this.#inbox.loaded || this.#inbox.failed) this.#asked = Date.now();
-    if (this.#pointed && !this.#inbox.hold()) this.#inbox.settle();
-    for (const node of /** @type {any} */ (this.#box).querySelectorAll('.wait')) {
-      this.#clock(node, node.closest('.row').dataset.id);
+    if (this.#inbox.loaded || this.#inbox.failed) this.#loadedAt = Date.now();
+    if (this.#pointedAt && !this.#inbox.hold()) this.#inbox.settle();
+    /** @type {NodeListOf<HTMLElement>} */
+    const nodes = this.#box.querySelectorAll('.wait');
+    for (const node of nodes) {
+      this.#clock(node, node.closest('a')?.dataset.id ?? '');
     }
   }
 
+  /**
+   * @param {HTMLElement} node
+   * @param {string} id of the row
+   */
   #clock(node, id) {
     const row = this.#inbox.rows.get(id);
-    if (!row) return;
+    const words = node.lastChild;
+    if (!row || !words) return;
     const until = this.#on.live() ? Date.now() : this.#on.lostAt() || Date.now();
     const seconds = Math.max(0, Math.floor(
       (until - Date.parse(row.waiting_since ?? row.created_at)) / 1000
     ));
     node.dataset.level = seconds >= 300 ? 'urgent' : seconds >= 120 ? 'soon' : '';
     const text = (this.#on.live() ? '' : 'over ') + duration(seconds);
-    if (node.lastChild.textContent !== text) node.lastChild.textContent = text;
+    if (words.textContent !== text) words.textContent = text;
   }
 
+  /**
+   * Opens the next or the previous row.
+   * @param {number} step 1 or -1
+   */
   move(step) {
     const order = this.#inbox.sections().flatMap(({ ids }) => ids);
     const at = order.indexOf(this.#on.current()) + step;
@@ -148,30 +173,17 @@ export class List {
     if (next) this.#on.open(next);
   }
 
+  /** @param {string} id */
   reveal(id) { this.#rows.reveal(id); }
 
-  /** Into the list by the keyboard: the open row, or the first. */
-  focus() {
-    const row = /** @type {HTMLElement?} */ (this.#box.querySelector('.row[tabindex="0"]'));
-    (row ?? this.#box).focus();
-  }
+  /** Puts the focus on the open row, or the first. */
+  focus() { focusOn(this.#box.querySelector('.row[tabindex="0"]') ?? this.#box); }
 
   #draw() {
-    const { view, loaded, failed } = this.#inbox;
     const sections = this.#inbox.sections().filter(({ ids }) => ids.length).map(
       (section) => ({ ...section, key: section.name })
     );
-    const none = sections.length
-      ? null
-      : failed
-      ? ['The list could not be loaded', failed]
-      : loaded
-      ? this.#inbox.filter.tag
-        ? ['No conversations with this tag', 'Choose another tag, or All.']
-        : EMPTY[view]
-      : Date.now() - this.#asked > SILENT
-      ? ['Loading the list', 'This is taking longer than usual.']
-      : null;
+    const none = sections.length ? null : this.#reason();
     const said = none?.join() ?? '';
     if (this.#none.dataset.said !== said) {
       this.#none.dataset.said = said;
@@ -186,7 +198,21 @@ export class List {
     this.clocks();
   }
 
-  /** Sixty times a second: only rows that came into sight are made. */
+  /**
+   * Why there are no rows, as a title and a text; null while they are being loaded.
+   * @returns {[string, string]?}
+   */
+  #reason() {
+    const { view, loaded, failed, filter } = this.#inbox;
+    if (failed) return ['The list could not be loaded', failed];
+    if (loaded) {
+      return filter.tag ? ['No conversations with this tag', 'Choose another tag, or All.'] : EMPTY[view];
+    }
+    return Date.now() - this.#loadedAt > SHORT_WAIT
+      ? ['Loading the list', 'This is taking longer than usual.'] : null;
+  }
+
+  /** Runs in each frame of scrolling, so it makes only the rows that come into view. */
   #scrolled(only = true) {
     this.#rows.render((section, index) => this.#model(section, index, this.#shown), only);
     this.#pin();
@@ -201,6 +227,12 @@ export class List {
     if (above) this.#heading(this.#pinned, this.#headModel(above));
   }
 
+  /**
+   * @param {ListedSection} section
+   * @param {number} index -1 for the heading
+   * @param {string} current the id of the open conversation
+   * @returns {Model}
+   */
   #model(section, index, current) {
     if (index < 0) return this.#headModel(section);
     const id = section.ids[index];
@@ -214,6 +246,10 @@ export class List {
     });
   }
 
+  /**
+   * @param {ListedSection} section
+   * @returns {Heading}
+   */
   #headModel({ name, title, count }) {
     const asOf = new Date(this.#inbox.asOf).toLocaleTimeString();
     return {
@@ -223,17 +259,26 @@ export class List {
     };
   }
 
+  /**
+   * @param {Model} model
+   * @param {HTMLElement?} node
+   */
   #drawOne(model, node) {
-    if (model.title) return this.#heading(node ?? el('h2.section'), model);
-    const old = node?.contains(document.activeElement);
-    const row = model.gone ? el('div.row') : drawRow(model);
-    if (model.waits) this.#clock(row.querySelector('.wait'), model.key);
-    if (old) queueMicrotask(() => {
+    if ('title' in model) return this.#heading(node ?? el('h2.section'), model);
+    const hadFocus = node?.contains(document.activeElement);
+    const row = 'gone' in model ? el('div.row') : drawRow(model);
+    const clock = find(row, '.wait', HTMLElement);
+    if (clock) this.#clock(clock, model.key);
+    if (hadFocus) queueMicrotask(() => {
       if (document.activeElement === document.body) row.focus({ preventScroll: true });
     });
     return row;
   }
 
+  /**
+   * @param {HTMLElement} node
+   * @param {Heading} model
+   */
   #heading(node, { title, count }) {
     const sign = `${title}|${count}`;
     if (node.dataset.sign !== sign) {
@@ -243,28 +288,32 @@ export class List {
     return node;
   }
 
-  /** In the same task as the click, so that what is typed next is a reply. */
+  /**
+   * Opens a row in the task of the click, so that the next key goes to the reply.
+   * @param {MouseEvent} event
+   */
   #click(event) {
-    const row = event.target.closest('a.row');
-    if (!row || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const id = targetOf(event)?.closest('a')?.dataset.id;
+    if (!id || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    this.#on.take(row.dataset.id);
+    this.#on.take(id);
   }
 
-  /** Arrows walk through the rows; what is chosen is opened by Enter, as a link is. */
+  /**
+   * Arrows move the focus through the rows. Enter opens one, since it is a link.
+   * @param {KeyboardEvent} event
+   */
   #key(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const row = event.target.closest('.row');
-    if (!step || !row || event.altKey) return;
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    const id = targetOf(event)?.closest('a')?.dataset.id;
+    if (!step || !id || event.altKey) return;
     event.preventDefault();
     const order = this.#inbox.sections().flatMap(({ ids }) => ids);
-    const next = order[order.indexOf(row.dataset.id) + step];
+    const next = order[order.indexOf(id) + step];
     if (!next) return;
     this.#rows.reveal(next);
     this.#draw();
-    /** @type {HTMLElement?} */ (
-      this.#box.querySelector(`[data-id="${CSS.escape(next)}"]`)
-    )?.focus({ preventScroll: true });
+    focusOn(this.#box.querySelector(`a[data-id="${CSS.escape(next)}"]`), { preventScroll: true });
   }
 
   async #toggleFilter(show = this.#filter.hidden) {
@@ -277,7 +326,7 @@ export class List {
     this.#tag.replaceChildren(el('option', { value: '' }, 'All'));
     this.#tag.focus();
     try {
-      const { tags } = await api.tags();
+      const tags = await api.tags();
       this.#tag.append(...tags.map(({ name }) => el('option', { value: name }, name)));
     } catch {
       this.#tag.append(el('option', { disabled: true }, 'Tags could not be loaded'));

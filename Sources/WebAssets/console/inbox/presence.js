@@ -1,20 +1,28 @@
-// Who else is in a conversation: the visitor's page, and colleagues who look at it. Told by the
-// gateway, and told to it; nothing of it is stored.
+// Presence in conversations: whether the visitor has the page open, and which colleagues view the
+// conversation. Nothing of it is stored.
 
 import { Command } from '../../shared/protocol.js';
 
 export class Presence {
-  /** @type {Map<string, {online: boolean?, viewers: Map<string, any>}>} */ #sessions = new Map();
-  #link; #me; #viewed = '';
+  /** @type {Map<string, {online: boolean?, viewers: Map<string, Person>}>} */
+  #sessions = new Map();
+  #link;
+  #me;
+  /** The session that is reported as viewed, or ''. */
+  #viewed = '';
 
-  /** @param {any} link @param {{id: string}} me */
+  /**
+   * @param {import('../../shared/socket.js').Link} link
+   * @param {{id: string}} me
+   */
   constructor(link, me) { this.#link = link; this.#me = me; }
 
-  heard({ session, who, online, viewing, active }) {
+  /** @param {PresenceFrame} frame */
+  receive({ session, who, online, viewing }) {
     const known = this.of(session);
     if (who.kind === 'visitor') known.online = online ?? known.online;
     else if (who.id !== this.#me.id) {
-      if (viewing ?? active ?? online) known.viewers.set(who.id, who);
+      if (viewing ?? online) known.viewers.set(who.id, who);
       else known.viewers.delete(who.id);
     }
     this.#sessions.set(session, known);
@@ -23,21 +31,28 @@ export class Presence {
   /** @param {string} session */
   of(session) { return this.#sessions.get(session) ?? { online: null, viewers: new Map() }; }
 
-  /** The conversation that is open and seen, '' for none; colleagues learn of it. */
+  /**
+   * Reports the conversation that this operator views.
+   * @param {string} session '' for none
+   */
   view(session) {
     if (session === this.#viewed) return;
-    if (this.#viewed) this.#tell(this.#viewed, false);
+    if (this.#viewed) this.#send(this.#viewed, false);
     this.#viewed = session;
-    if (session) this.#tell(session, true);
+    if (session) this.#send(session, true);
   }
 
-  /** A new connection knows nothing: who viewed comes anew, and so do we. */
+  /** A new connection begins without presence: both sides report anew. */
   renewed() {
     this.#sessions.clear();
     this.#viewed = '';
   }
 
-  #tell(session, active) {
-    if (Command.viewing) this.#link.tell({ type: Command.viewing, session, active });
+  /**
+   * @param {string} session
+   * @param {boolean} active
+   */
+  #send(session, active) {
+    this.#link.send({ type: Command.viewing, session, active });
   }
 }

@@ -1,4 +1,4 @@
-// One row of the list: what it says, and how it is drawn.
+// One row of the list: its model and its element.
 
 import { el, icon, tick } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
@@ -7,7 +7,8 @@ import { stars } from '../visitor/stars.js';
 
 /**
  * @param {import('./inbox.js').Row} row
- * @param {{mine: boolean, on: boolean, first: boolean, typing: string}} more
+ * @param {{mine: boolean, on: boolean, first: boolean, typing: string}} more `on`: it is open;
+ *   `typing`: the text that the visitor is typing
  */
 export function rowModel(row, { mine, on, first, typing }) {
   const role = row.last_message?.role;
@@ -37,8 +38,12 @@ export function rowModel(row, { mine, on, first, typing }) {
   };
 }
 
+/** @typedef {ReturnType<typeof rowModel>} RowModel */
+
+/** @param {ConversationRow} row */
 const author = (row) => (row.assignee ? `${row.assignee.name}: ` : '');
 
+/** @param {RowModel} model */
 export function drawRow(model) {
   const side = model.waits
     ? el('span.wait', {}, icon('clock'), el('span.sr-only', {}, 'waiting '), el('span'))
@@ -59,13 +64,20 @@ export function drawRow(model) {
   );
 }
 
-/** The last words, or how it was rated. A comment has a direction of its own beside its stars. */
+/**
+ * The last message, or the rating with its comment, which has a direction of its own.
+ * @param {RowModel} model
+ */
 function preview({ typing, rating, preview: words }) {
   if (!rating) return el(`span.preview.truncate${typing ? '.typing' : ''}`, { dir: 'auto' }, words);
   return el('span.preview.rated', {}, stars(rating), el('span.truncate', { dir: 'auto' }, words));
 }
 
-/** At the end of the second line: unread, or a colleague, or how far our own words have come. */
+/**
+ * The end of the second line: the number of unread messages, a colleague, or the state of our own
+ * last message.
+ * @param {RowModel} model
+ */
 function mark(model) {
   if (model.unread) {
     return [
@@ -89,16 +101,28 @@ function mark(model) {
 const number = new Intl.NumberFormat();
 const dayMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
+/**
+ * A count, in thousands from 100,000 on.
+ * @param {number} count
+ */
 export const short = (count) => (
   count < 100_000 ? number.format(count) : `${number.format(Math.floor(count / 1000))}\u00a0k`
 );
+
+/**
+ * A waiting time: 4:05, or hours.
+ * @param {number} seconds
+ */
 export const duration = (seconds) => (
   seconds < 3600
     ? `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
     : `${Math.floor(seconds / 3600)}\u00a0h`
 );
 
-/** @param {string} at */
+/**
+ * The time since then in minutes or hours, or the date.
+ * @param {string} at
+ */
 export function ago(at) {
   const minutes = Math.floor((Date.now() - Date.parse(at)) / 60_000);
   if (minutes < 1) return 'now';

@@ -1,19 +1,32 @@
-// A window over a list of any length: only the rows that can be seen, and a few around them, are in
-// the document. Each row has the same height, headings another, so a place is arithmetic.
+// A virtual list: only the visible rows and a few around them are in the document. All rows have
+// one height and all headings another, so positions are computed, not measured.
 
-const AROUND = 8; // rows kept above and below what is seen
-const AHEAD = 120; // rows before the end of what is loaded at which more is asked for
+const AROUND = 8; // rows that are drawn above and below the visible ones
+const AHEAD = 120; // rows before the end of a section at which the next page is loaded
 
+/**
+ * @typedef {import('./section.js').SectionName} SectionName
+ * @typedef {{key: string, name: SectionName, title: string, ids: string[], count: number,
+ *   hasMore: boolean}} ListedSection
+ */
+
+/** @template Model of a row or a heading */
 export class Rows {
-  /** Heights in px; the style sheet has the same. */ size = { row: 60, head: 28 };
-  #box; #space; #draw;
-  /** @type {Map<string, {node: HTMLElement, sign: string, top: number}>} */ #drawn = new Map();
-  #sections = /** @type {any[]} */ ([]);
-  /** What is seen, as it was when it was drawn. */ #seen = { top: 0, end: 0 };
+  /** Heights in px, as in inbox.css. */
+  size = { row: 60, head: 28 };
+  #box;
+  #space;
+  #draw;
+  /** @type {Map<string, {node: HTMLElement, sign: string, top: number}>} */
+  #drawn = new Map();
+  /** @type {ListedSection[]} */
+  #sections = [];
+  /** The visible part, in px from the top, at the last drawing. */
+  #seen = { top: 0, end: 0 };
 
   /**
-   * @param {HTMLElement} box what scrolls
-   * @param {(item: any, node: HTMLElement?) => HTMLElement} draw
+   * @param {HTMLElement} box that scrolls
+   * @param {(model: Model, node: HTMLElement?) => HTMLElement} draw may change its node
    */
   constructor(box, draw) {
     this.#box = box;
@@ -25,7 +38,7 @@ export class Rows {
 
   get sections() { return this.#sections; }
 
-  /** @param {{key: string, ids: string[]}[]} sections each begins with a heading */
+  /** @param {ListedSection[]} sections each begins with a heading */
   show(sections) {
     this.#sections = sections;
     const height = this.#height(sections.length);
@@ -36,23 +49,23 @@ export class Rows {
   }
 
   /**
-   * Draws what can be seen. Reads the layout once, before it writes; a row that stays in its place
-   * is not touched, so a frame of scrolling costs what came into sight and not what is there.
-   * @param {(section: any, index: number) => any} model of a row, or of the heading at -1
-   * @param {boolean} scrolled only the place changed: what is drawn already is right
+   * Draws the visible rows. The layout is read once, before the first write; a row that keeps its
+   * place is not touched, so scrolling costs only the rows that come into view.
+   * @param {(section: ListedSection, index: number) => Model} model index -1 is the heading
+   * @param {boolean} scrolled only the position has changed: drawn rows stay as they are
    */
   render(model, scrolled = false) {
     const { scrollTop, clientHeight } = this.#box;
     this.#seen = { top: scrollTop, end: scrollTop + clientHeight };
     const wanted = this.#wanted();
-    // First those that leave: before them every row that stays would seem out of its place.
+    // rows that leave go first: else each row that stays would seem to be in the wrong place
     for (const [key, { node }] of this.#drawn) {
-      // who is read out or typed at stays
+      // a row that has the focus stays
       if (wanted.has(key) || node.contains(document.activeElement)) continue;
       node.remove();
       this.#drawn.delete(key);
     }
-    let after = /** @type {Element?} */ (this.#space.firstElementChild);
+    let after = this.#space.firstElementChild;
     for (const [key, { section, index, top }] of wanted) {
       let known = this.#drawn.get(key);
       if (!known || !scrolled) {
@@ -77,12 +90,12 @@ export class Rows {
     }
   }
 
-  /** The rows and headings in sight or near it, in order. */
+  /** The rows and headings in view or near it, in order. */
   #wanted() {
     const margin = AROUND * this.size.row;
     const from = this.#seen.top - margin;
     const to = this.#seen.end + margin;
-    /** @type {Map<string, {section: any, index: number, top: number}>} */
+    /** @type {Map<string, {section: ListedSection, index: number, top: number}>} */
     const wanted = new Map();
     let top = 0;
     for (const section of this.#sections) {
@@ -100,7 +113,7 @@ export class Rows {
     return wanted;
   }
 
-  /** The section at the upper edge, for the heading that stays there. Reads no layout. */
+  /** The section at the upper edge, for the heading that sticks there. Reads no layout. */
   get above() {
     let top = 0;
     for (const section of this.#sections) {
@@ -110,7 +123,10 @@ export class Rows {
     return this.#sections.at(-1);
   }
 
-  /** Whether the end of a section is near what is seen. */
+  /**
+   * Whether the end of a section is near the visible part.
+   * @param {{key: string}} section
+   */
   nearEnd(section) {
     let top = 0;
     for (const known of this.#sections) {
@@ -122,7 +138,10 @@ export class Rows {
     return false;
   }
 
-  /** Where a row begins, or -1. */
+  /**
+   * The position of a row in px, or -1.
+   * @param {string} id
+   */
   topOf(id) {
     let top = 0;
     for (const { ids } of this.#sections) {
@@ -134,6 +153,10 @@ export class Rows {
     return -1;
   }
 
+  /**
+   * Scrolls a row into view.
+   * @param {string} id
+   */
   reveal(id) {
     const top = this.topOf(id);
     if (top < 0) return;
@@ -144,6 +167,7 @@ export class Rows {
     }
   }
 
+  /** @param {number} count of headings */
   #height(count) {
     return this.#sections.reduce(
       (sum, { ids }) => sum + ids.length * this.size.row, count * this.size.head

@@ -1,15 +1,19 @@
-// One section of the list: its rows in their order, as far as they are loaded, and how to get more.
-// Invariant: `ids` is sorted by the keys in `#keys`; a change of place takes a binary search, however
-// many rows there are.
+// One section of the list: the loaded rows in their order, and the requests for more.
+// Invariant: `ids` is sorted by the keys in `#keys`, so a move takes a binary search.
 
-import { api } from '../shell/api.js';
+import { api, reasonOf } from '../shell/api.js';
 
-const PAGE = 100; // rows of one answer, the most that the gateway gives
+const PAGE = 100; // rows of one answer, the maximum of the gateway
+
+/** @typedef {import('./inbox.js').Row} Row */
+/** @typedef {import('./inbox.js').Filter} Filter */
+/** @typedef {'waiting' | 'mine' | 'others' | 'closed'} SectionName */
+/** @typedef {(row: ConversationRow) => Row?} Take */
 
 /**
- * By what rows stand where. A key is a string that sorts as the server sorts.
- * @type {Record<string, {title: string, query: Record<string, string>, oldest?: boolean,
- *   key: (row: any) => string}>}
+ * The query and the order of each section. The keys sort as the server does.
+ * @type {Record<SectionName, {title: string, query: Record<string, string>, oldest?: boolean,
+ *   key: (row: Row) => string}>}
  */
 export const KINDS = {
   waiting: {
@@ -32,56 +36,67 @@ export const KINDS = {
 };
 
 export class Section {
-  /** @type {string[]} in the order that is shown */ ids = [];
-  loaded = false; failed = ''; cursor = /** @type {string?} */ (null);
-  #kind; #keys = new Map(); #busy = false; #turn = 0;
+  /** @type {string[]} */
+  ids = [];
+  loaded = false;
+  failed = '';
+  /** @type {string?} */
+  cursor = null;
+  #kind;
+  /** @type {Map<string, string>} */
+  #keys = new Map();
+  #busy = false;
+  /** Counts the loads, so that a late answer is dropped. */
+  #turn = 0;
 
-  /** @param {keyof typeof KINDS} name */
+  /** @param {SectionName} name */
   constructor(name) { this.name = name; this.#kind = KINDS[name]; }
 
   get title() { return this.#kind.title; }
   get hasMore() { return !!this.cursor; }
+  /** @param {string} id */
   has(id) { return this.#keys.has(id); }
 
-  /** Puts a row where it belongs; says whether anything moved. */
+  /**
+   * Moves a row to its place.
+   * @param {Row} row
+   */
   put(row) {
     const key = this.#kind.key(row) + row.id;
     const old = this.#keys.get(row.id);
-    if (old === key) return false;
+    if (old === key) return;
     if (old) this.ids.splice(this.#place(old), 1);
     this.#keys.set(row.id, key);
     this.ids.splice(this.#place(key), 0, row.id);
-    return true;
   }
 
+  /** @param {string} id */
   remove(id) {
     const key = this.#keys.get(id);
-    if (!key) return false;
+    if (!key) return;
     this.ids.splice(this.#place(key), 1);
     this.#keys.delete(id);
-    return true;
   }
 
   /**
-   * The first page anew, after a gap in the connection. What was loaded behind it stays where a
-   * look at it is a look at history; of open conversations nothing stays that the server did not
-   * name.
-   * @param {Record<string, string>} filter
-   * @param {(row: any) => any} take the newest that is known of a row, if it belongs here
-   * @param {(id: string) => boolean} heard whether it came meanwhile by the socket
+   * Loads the first page anew, after a gap in the connection. Closed conversations of later pages
+   * stay; open ones stay only if the page has them.
+   * @param {Filter} filter
+   * @param {Take} take returns the newest state of a row, or null if it belongs elsewhere
+   * @param {(id: string) => boolean} isNewer whether the socket has brought the row meanwhile
    */
-  async load(filter, take, heard) {
+  async load(filter, take, isNewer) {
     const turn = ++this.#turn;
     const page = await this.#ask(filter, null);
     if (!page || turn !== this.#turn) return null;
-    const named = new Set(page.conversations.map(({ id }) => id));
+    const listed = new Set(page.conversations.map(({ id }) => id));
     const last = page.conversations.at(-1);
     const end = last && this.name === 'closed' && page.next_cursor
       ? this.#kind.key(last) + last.id
       : null;
     const gone = this.ids.filter((id) => {
-      if (named.has(id) || heard(id)) return false;
-      return !end || this.#before(this.#keys.get(id), end);
+      if (listed.has(id) || isNewer(id)) return false;
+      return !end || this.#before(this.#keyOf(id), end);
     });
     for (const id of gone) this.remove(id);
     if (!end || !this.loaded) this.cursor = page.next_cursor;
@@ -90,7 +105,11 @@ export class Section {
     return page;
   }
 
-  /** The page after the last row. @returns {Promise<any>} */
+  /**
+   * Loads the page after the last row.
+   * @param {Filter} filter
+   * @param {Take} take
+   */
   async more(filter, take) {
     if (!this.cursor || this.#busy) return null;
     this.#busy = true;
@@ -112,6 +131,10 @@ export class Section {
     this.loaded = false;
   }
 
+  /**
+   * @param {ConversationPage} page
+   * @param {Take} take
+   */
   #takeAll(page, take) {
     for (const row of page.conversations) {
       const taken = take(row);
@@ -119,25 +142,40 @@ export class Section {
     }
   }
 
+  /**
+   * @param {Filter} filter
+   * @param {string?} cursor
+   */
   async #ask(filter, cursor) {
     try {
       const page = await api.list({ ...this.#kind.query, ...filter, limit: PAGE, cursor });
       this.failed = '';
       return page;
     } catch (error) {
-      this.failed = error.status ? error.message : 'The server is not responding.';
+      this.failed = reasonOf(error, 'The server is not responding.');
       return null;
     }
   }
 
+  /** @param {string} id */
+  #keyOf(id) { return this.#keys.get(id) ?? ''; }
+
+  /**
+   * @param {string} a
+   * @param {string} b
+   */
   #before(a, b) { return this.#kind.oldest ? a < b : a > b; }
 
+  /**
+   * The index of the first row that does not come before `key`.
+   * @param {string} key
+   */
   #place(key) {
     let low = 0;
     let high = this.ids.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#before(this.#keys.get(this.ids[middle]), key)) low = middle + 1; else high = middle;
+      if (this.#before(this.#keyOf(this.ids[middle]), key)) low = middle + 1; else high = middle;
     }
     return low;
   }

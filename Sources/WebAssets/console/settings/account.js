@@ -1,27 +1,35 @@
-// Your own account: who you are here, and your password.
+// The operator's own account: name, email, role, and the change of the password.
 
 import { el } from '../../shared/dom.js';
-import { LEAST } from '../shell/own-password.js';
+import { Problem } from '../shell/api.js';
+import { PASSWORD_MIN } from '../shell/own-password.js';
 import { text } from './fields.js';
 import { Form, refusal, saveBar } from './form.js';
 import { pane } from './pane.js';
 
+/**
+ * @param {import('./pane.js').SettingsContext} context
+ * @returns {import('./pane.js').SettingsPage}
+ */
 export function open(context) {
   const { operator, workspace } = context.session();
   const form = new Form({ current: '', new: '', again: '' });
   const save = () => form.save(async () => {
     const { current, new: fresh, again } = form.now;
     if (!current) throw refusal('current', 'Enter your current password.');
-    if (fresh.length < LEAST) throw refusal('new', `Use at least ${LEAST} characters.`);
+    if (fresh.length < PASSWORD_MIN) {
+      throw refusal('new', `Use at least ${PASSWORD_MIN} characters.`);
+    }
     if (fresh !== again) throw refusal('again', 'The passwords do not match.');
     await context.rest.post('/api/v1/auth/password', { current, new: fresh }).catch((error) => {
-      if (error.code === 'wrong_password') error.path = 'current';
+      if (error instanceof Problem && error.code === 'wrong_password') error.path = 'current';
       throw error;
     });
     return { current: '', new: '', again: '' };
   }, 'Password changed. Your other devices are logged out.');
-  form.heard(() => context.changed());
+  form.onChange(() => context.changed());
   const { bar, submit } = saveBar(form, { save, verb: 'Change password' });
+  /** @type {(path: string, label: string, autocomplete: string, hint?: string) => HTMLElement} */
   const secret = (path, label, autocomplete, hint) => text(form, path, {
     label,
     hint,
@@ -44,7 +52,8 @@ export function open(context) {
           el('dt', {}, 'Workspace'), el('dd', {}, workspace.name)),
         el('h3', {}, 'Password'),
         secret('current', 'Current password', 'current-password'),
-        secret('new', 'New password', 'new-password', `At least ${LEAST} characters. A sentence works well.`),
+        secret('new', 'New password', 'new-password',
+          `At least ${PASSWORD_MIN} characters. A sentence works well.`),
         secret('again', 'Repeat new password', 'new-password'),
       ],
     }),

@@ -1,4 +1,4 @@
-// How the widget looks, the line that puts it on a site, and what visitors will see.
+// The page for the look of the widget, with a preview and the snippet for a site.
 
 import { el, icon } from '../../shared/dom.js';
 import { Form, refusal, saveBar, uid } from './form.js';
@@ -6,19 +6,30 @@ import { choice, copyable, select, text, toggle } from './fields.js';
 import { Preview } from './preview.js';
 import { lockedFor, pane } from './pane.js';
 
-const OWN = '#0b6e63';
-const LEAST = 4.5; // white text on the accent, WCAG 2.2 SC 1.4.3
+/** @typedef {import('./pane.js').SettingsContext} SettingsContext */
+/**
+ * The values of the page: `origins` are one a line.
+ * @typedef {{widget: WidgetSettings, queue: QueueSettings, origins: string}} Values
+ */
+/** @typedef {Form<Values>} PageForm */
+
+const OWN = '#0b6e63'; // the widget's own accent, which is stored as null
+const CONTRAST_MIN = 4.5; // of white text on the accent (WCAG 2.2 SC 1.4.3)
 const SWATCHES = [
   ['#0b6e63', 'Swift teal'], ['#14532d', 'Forest'], ['#1f4b7f', 'Harbour'],
   ['#7d3c6e', 'Plum'], ['#9a3412', 'Brick'], ['#27292b', 'Graphite'],
 ];
-export const LOCALES = [
+/** @type {[value: string, words: string][]} */
+const LOCALES = [
   ['auto', 'Automatic (the visitor’s browser)'], ['en', 'English'], ['de', 'Deutsch'],
   ['es', 'Español'], ['ar', 'العربية'], ['ja', '日本語'], ['th', 'ไทย'],
 ];
 
-/** Contrast of white on a colour like #0b6e63, or 0 if it is none. */
-export function contrast(colour) {
+/**
+ * The contrast of white on a colour like #0b6e63, 0 if it is none.
+ * @param {string} colour
+ */
+function contrast(colour) {
   const parts = /^#(..)(..)(..)$/.exec(colour);
   if (!parts || !/^#[0-9a-f]{6}$/i.test(colour)) return 0;
   const [red, green, blue] = parts.slice(1).map((part) => {
@@ -28,8 +39,13 @@ export function contrast(colour) {
   return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05);
 }
 
+/** @param {number} value */
 const ratio = (value) => `${(Math.floor(value * 10) / 10).toFixed(1)}\u00a0:\u00a01`;
 
+/**
+ * @param {SettingsContext} context
+ * @returns {Promise<import('./pane.js').SettingsPage>}
+ */
 export async function open(context) {
   const known = await context.workspace.load();
   const form = new Form(values(known), {
@@ -43,15 +59,14 @@ export async function open(context) {
     await form.save(async () => {
       const { widget, queue, origins } = form.now;
       const accent = widget.accent ?? OWN;
-      if (contrast(accent) < LEAST) {
+      if (contrast(accent) < CONTRAST_MIN) {
         throw refusal('widget.accent', contrast(accent)
           ? `White text on it has a contrast of ${ratio(contrast(accent))}. Choose a darker colour.`
           : 'Enter # and six hex digits, for example #0b6e63.');
       }
-      const greeting = widget.greeting?.title || widget.greeting?.text
-        ? { title: widget.greeting.title ?? '', text: widget.greeting.text ?? '' } : null;
-      const changed = { widget: { ...widget, greeting } };
-      if (form.changes.some((path) => path.startsWith('queue.'))) Object.assign(changed, { queue });
+      /** @type {Partial<WorkspaceSettings>} */
+      const changed = { widget: { ...widget, greeting: filled(widget.greeting) } };
+      if (form.changes.some((path) => path.startsWith('queue.'))) changed.queue = queue;
       const sites = form.changes.includes('origins')
         ? { allowed_origins: checkedOrigins(origins) } : {};
       return values(await context.workspace.save(changed, sites));
@@ -64,9 +79,8 @@ export async function open(context) {
     preview.update({
       ...widget,
       workspace: { name: name || known.workspace?.name || 'Chat' },
-      name: name || known.workspace?.name || 'Chat',
-      accent: accent && contrast(accent) >= LEAST ? accent : null,
-      greeting: widget.greeting?.title || widget.greeting?.text ? widget.greeting : null,
+      accent: accent && contrast(accent) >= CONTRAST_MIN ? accent : null,
+      greeting: filled(widget.greeting),
       offline: known.settings.offline,
       rating: known.settings.rating,
       queue: { show_position: queue.show_position },
@@ -74,7 +88,7 @@ export async function open(context) {
     });
   }
 
-  form.heard(() => { follow(); context.changed(); });
+  form.onChange(() => { follow(); context.changed(); });
   const root = pane({
     title: 'Appearance',
     lead: 'How the widget looks. The preview changes as you type; visitors see changes after you save.',
@@ -90,7 +104,18 @@ export async function open(context) {
   };
 }
 
-/** What can be set, and the line that puts the widget on a site. */
+/**
+ * A greeting with any text, else null.
+ * @param {Greeting?} greeting
+ */
+const filled = (greeting) => (greeting?.title || greeting?.text
+    ? { title: greeting.title ?? '', text: greeting.text ?? '' } : null);
+
+/**
+ * @param {PageForm} form
+ * @param {SettingsAnswer} known
+ * @returns {HTMLElement[]}
+ */
 const fields = (form, known) => [
   ...looks(form, known),
   el('hr'),
@@ -104,7 +129,12 @@ const fields = (form, known) => [
   }),
 ];
 
-/** What visitors see. */
+/**
+ * The fields for the look of the widget.
+ * @param {PageForm} form
+ * @param {SettingsAnswer} known
+ * @returns {HTMLElement[]}
+ */
 const looks = (form, known) => [
   text(form, 'widget.name', {
     label: 'Name in the header',
@@ -156,7 +186,7 @@ const looks = (form, known) => [
   }),
 ];
 
-/** @param {string} key */
+/** @param {string} key the workspace's public key */
 function snippetField(key) {
   const snippet = `<script src="${location.origin}/widget.js"\n`
     + `  data-workspace="${key}" async></script>`;
@@ -175,6 +205,10 @@ function snippetField(key) {
   );
 }
 
+/**
+ * @param {SettingsAnswer} answer
+ * @returns {Values}
+ */
 function values({ settings, allowed_origins: origins }) {
   const { widget, queue } = settings;
   return {
@@ -184,12 +218,16 @@ function values({ settings, allowed_origins: origins }) {
   };
 }
 
-/** Origins as the gateway compares them. @returns {string[]?} */
+/**
+ * The origins of the lines, null for none.
+ * @param {string} lines
+ * @returns {string[]?}
+ */
 function checkedOrigins(lines) {
   const wanted = lines.split(/\s+/).filter(Boolean);
   const checked = wanted.map((line) => {
     let origin = '';
-    try { origin = new URL(line).origin; } catch { /* said below */ }
+    try { origin = new URL(line).origin; } catch { /* refused below */ }
     if (!/^https?:\/\//.test(origin)) {
       throw refusal('origins', `“${line}” is not a site address. Start with https://.`);
     }
@@ -198,17 +236,20 @@ function checkedOrigins(lines) {
   return checked.length ? [...new Set(checked)] : null;
 }
 
-/** The colour: six that are right, or any other that leaves white text readable. */
+/**
+ * The accent: one of six swatches, or any other colour on which white text is readable.
+ * @param {PageForm} form
+ */
 function accent(form) {
   const name = uid();
   const problem = el('p.error', { id: `${name}e`, role: 'alert', hidden: true });
-  const told = el('p.hint.ok', { id: `${name}h` });
+  const status = el('p.hint.ok', { id: `${name}h` });
   const radios = SWATCHES.map(([colour, words]) => el('input.sr-only', {
     type: 'radio',
     name,
     'aria-label': words,
     disabled: !!form.locked,
-    change: () => form.put('widget.accent', colour === OWN ? null : colour),
+    change: () => { form.put('widget.accent', colour === OWN ? null : colour); },
   }));
   const control = el('input.input.mono', {
     'aria-label': 'Accent colour as a hex code',
@@ -226,19 +267,20 @@ function accent(form) {
     type: 'color',
     'aria-label': 'Custom colour',
     disabled: !!form.locked,
-    input: () => form.put('widget.accent', other.value === OWN ? null : other.value),
+    input: () => { form.put('widget.accent', other.value === OWN ? null : other.value); },
   });
+  /** @param {unknown} value */
   const write = (value) => {
-    const colour = value ?? OWN;
+    const colour = String(value ?? OWN);
     radios.forEach((radio, at) => { radio.checked = SWATCHES[at][0] === colour; });
     if (document.activeElement !== control) control.value = colour;
     const has = contrast(colour);
     if (has) other.value = colour;
-    const good = has >= LEAST;
-    told.classList.toggle('bad', !good);
-    told.replaceChildren(icon(good ? 'check' : 'alert', 'small'), has
-      ? `Contrast with white text: ${ratio(has)}, at least ${LEAST}\u00a0:\u00a01 needed${
-        good ? '' : '. Visitors see the default colour'}.`
+    const isReadable = has >= CONTRAST_MIN;
+    status.classList.toggle('bad', !isReadable);
+    status.replaceChildren(icon(isReadable ? 'check' : 'alert', 'small'), has
+        ? `Contrast with white text: ${ratio(has)}, at least ${CONTRAST_MIN}\u00a0:\u00a01 needed${
+        isReadable ? '' : '. Visitors see the default colour'}.`
       : 'Enter # and six hex digits, for example #0b6e63.');
   };
   const labels = SWATCHES.map(([colour], at) => {
@@ -246,13 +288,13 @@ function accent(form) {
     label.style.setProperty('--swatch', colour);
     return label;
   });
-  form.heard(() => write(form.get('widget.accent')));
+  form.onChange(() => write(form.get('widget.accent')));
   const root = el(
     'fieldset.field',
     {},
     el('legend.label', {}, 'Accent colour'),
     el('div.swatches', {}, ...labels, other, control),
-    told,
+    status,
     problem,
   );
   return form.bind('widget.accent', { root, control, problem, write });

@@ -1,34 +1,49 @@
-// The audit log: who changed what, newest first. Contents of conversations are not in it.
+// The audit log: changes of the workspace and who made them, newest first.
 
 import { el, icon } from '../../shared/dom.js';
 import { sentence } from '../shell/rest.js';
 import { pane } from './pane.js';
 import { moment } from './times.js';
 
+/** @type {Record<string, string>} */
 const ACTORS = { api_key: 'API key', command: 'Command line', rule: 'Auto-reply rule' };
+const PAGE = 50; // entries of one request
 
-/** `member.updated` as words. */
+/**
+ * `member.updated` as words.
+ * @param {string} action
+ */
 const words = (action) => {
   const [what, done = ''] = action.split('.');
   const phrase = `${what} ${done}`.replaceAll('_', ' ').trim();
   return (phrase[0].toUpperCase() + phrase.slice(1)).replace(/^Api /, 'API ');
 };
 
-/** What was changed, in one line. */
-function gist(details = {}) {
-  return Object.entries(details ?? {}).filter(([, value]) => value !== null && value !== '' && value !== false).map(
-    ([key, value]) => `${key.replaceAll('_', ' ')}: ${
-      Array.isArray(value) ? value.join(', ')
-        : typeof value === 'object' ? Object.keys(value).join(', ') : value}`,
-  ).join(' · ');
+/**
+ * The changed members in one line.
+ * @param {Record<string, unknown>} details
+ */
+function gist(details) {
+  return Object.entries(details ?? {}).map(([key, value]) => {
+    if (value === null || value === '' || value === false) return '';
+    const text = Array.isArray(value) ? value.join(', ')
+      : typeof value === 'object' ? Object.keys(value ?? {}).join(', ') : value;
+    return `${key.replaceAll('_', ' ')}: ${text}`;
+  }).filter(Boolean).join(' · ');
 }
 
+/**
+ * @param {import('./pane.js').SettingsContext} context
+ * @returns {Promise<import('./pane.js').SettingsPage>}
+ */
 export async function open(context) {
+  /** @type {Map<string, string>} */
   const members = new Map();
   const body = el('tbody');
   const more = el('button.button', { type: 'button' }, 'Show older entries');
   const trouble = el('p.trouble-line', { role: 'alert', hidden: true });
-  const empty = el('div.empty', { hidden: true }, icon('file'), el('b', {}, 'No entries yet'),
+  const empty = el('div.empty', { hidden: true }, icon('file'),
+    el('b', {}, 'No entries yet'),
     el('p', {}, 'Changes to settings, members, keys and webhooks appear here.'));
   const table = el(
     'table.log-table',
@@ -37,23 +52,22 @@ export async function open(context) {
       scope: 'col' }, name)))),
     body,
   );
-  let cursor = /** @type {string|undefined} */ (undefined);
+  /** @type {string?} */
+  let cursor = null;
 
-  const who = ({ actor, actor_id: id, actor_name: name }) => {
-    if (actor && typeof actor === 'object') return actor.name ?? ACTORS[actor.kind] ?? actor.kind;
-    return name ?? members.get(id) ?? ACTORS[actor] ?? 'Former member';
-  };
+  /** @param {AuditEntry} entry */
+  const who = ({ actor, actor_id: id, actor_name: name }) =>
+    name ?? members.get(id ?? '') ?? ACTORS[actor] ?? 'Former member';
 
+  /** @param {string?} from the cursor of a page, null for the first */
   async function load(from) {
-    const answer = await context.rest.get('audit-log', { cursor: from, limit: 50 });
-    const list = answer.entries ?? answer.audit_log ?? answer.events ?? [];
+    const answer = await context.rest.get('audit-log', { cursor: from, limit: PAGE });
     cursor = answer.next_cursor;
     if (!from) body.replaceChildren();
-    body.append(...list.map((entry) => el(
+    body.append(...answer.audit_log.map((entry) => el(
       'tr',
       {},
-      el('td', {}, el('time.num', { datetime: entry.created_at ?? entry.at },
-        moment(entry.created_at ?? entry.at))),
+      el('td', {}, el('time.num', { datetime: entry.created_at }, moment(entry.created_at))),
       el('td', {}, who(entry)),
       el('td', {}, words(entry.action)),
       el('td.wrap', {}, gist(entry.details)),
@@ -63,6 +77,7 @@ export async function open(context) {
     table.hidden = !empty.hidden;
   }
 
+  /** @param {string?} from */
   async function attempt(from) {
     trouble.hidden = true;
     try { await load(from); } catch (error) {
@@ -72,10 +87,10 @@ export async function open(context) {
   }
 
   more.onclick = () => attempt(cursor);
-  const known = await context.rest.get('members').catch(() => ({ members: [] }));
-  for (const { id, name } of known.members) members.set(id, name);
-  await load();
-  let first = true;
+  const known = await context.rest.get('members').catch(() => null);
+  for (const { id, name } of known?.members ?? []) members.set(id, name);
+  await load(null);
+  let isFirst = true;
   return {
     root: pane({
       title: 'Audit log',
@@ -83,6 +98,6 @@ export async function open(context) {
       body: [trouble, el('div.scroll', { role: 'region', tabindex: 0, 'aria-label': 'Audit log' },
         table), empty, el('div', {}, more)],
     }),
-    show: () => { if (!first) attempt(); first = false; },
+    show: () => { if (!isFirst) attempt(null); isFirst = false; },
   };
 }

@@ -1,37 +1,70 @@
-// A page of things that can be made, changed and removed: the list on the left, the one that is
-// open in an editor beside it. The address names it, so the back button closes it. An editor that
-// was changed keeps what was typed until it is saved or discarded.
+// A page for objects that can be made, changed and removed: a list, and the open object in an
+// editor beside it. The address names the object, so the back button closes the editor. An editor
+// keeps its unsaved changes.
 
 import { el, icon } from '../../shared/dom.js';
+import { Problem } from '../shell/api.js';
 import { isAbsent, sentence } from '../shell/rest.js';
-import { sure } from './fields.js';
+import { find, focusOn } from '../shell/element.js';
+import { confirmed } from './fields.js';
 import { Form, saveBar } from './form.js';
 import { isAdmin, pane } from './pane.js';
 
 const NEW = 'new';
-const SEARCHED = 8; // longer lists get a field to filter them
+const FILTERED_FROM = 8; // longer lists get a field to filter them
 const PAGES_MAX = 40;
 
+/** @typedef {import('../../shared/dom.js').Child} Child */
+/** @typedef {import('./pane.js').SettingsContext} SettingsContext */
+
 /**
- * @typedef {{
- *   name: string, title: string, lead: string, noun: string,
- *   load: () => Promise<any[]>, key: (item: any) => string,
- *   row: (item: any, all: any[]) => {lead?: Node, title: any, meta?: any, side?: any,
- *     text?: string},
- *   empty: [string, string], look: string, make?: string, blank?: () => any,
- *   fields: (form: Form, item: any, isNew: boolean, editor: Editor) => any[],
- *   values?: (item: any) => any,
- *   save?: (form: Form, item: any, isNew: boolean) => Promise<any>,
- *   once?: (answer: any, item: any) => Node?, verb?: string, saved?: string,
- *   remove?: (item: any) => Promise<any>, removal?: [string, (item: any) => string],
- *   mayWrite?: boolean, below?: (all: any[]) => any[], after?: () => void,
- *   typed?: (form: Form) => void, opened?: (editor: Editor?) => void, fixed?: boolean, locked?: string, heading?: (item: any) => string,
- * }} CollectionOptions
- * `fixed` things can be made and removed, not changed.
- * @typedef {{root: HTMLElement, form: Form, item: any, reload: () => Promise<void>}} Editor
+ * A line of the list. The filter searches `text` and the title.
+ * @typedef {{lead?: Node, title: string | Node, meta?: string, side?: Child, text?: string,
+ *   tools?: Child}} Line
  */
 
-/** @param {any} context @param {CollectionOptions} on */
+/**
+ * @template Item
+ * @template Values
+ * @typedef {{root: HTMLElement, form: Form<Values>, item: Item}} Editor
+ */
+
+/**
+ * @template Item
+ * @typedef {{item: Item, secret?: string}} Saved
+ */
+
+/**
+ * The kind of objects on a page. Texts: `noun` for one object, `make` for the button and `verb` for
+ * the form that make one, `saved` after a save, `removal` with the question before removing.
+ * Objects: `values` are the part that the form edits; `save` returns the object afterwards, and a
+ * `secret` that `once` shows a single time. `fixed` objects cannot be changed. Events: `typed`
+ * after each change of a field, `opened` when an editor opens or closes, `after` a save or a
+ * removal.
+ * @template Item
+ * @template Values
+ * @typedef {{
+ *   name: string, title: string, lead: string, noun: string, empty: [string, string],
+ *   look: string, make?: string, verb?: string, saved?: string, locked?: string,
+ *   load: () => Promise<Item[]>, key: (item: Item) => string, heading: (item: Item) => string,
+ *   row: (item: Item, all: Item[]) => Line, blank: () => Item, values: (item: Item) => Values,
+ *   fields: (form: Form<Values>, item: Item, isNew: boolean,
+ *     editor: Editor<Item, Values>) => Child[],
+ *   save: (form: Form<Values>, item: Item, isNew: boolean) => Promise<Saved<Item>>,
+ *   once?: (secret: string, item: Item) => Node,
+ *   remove?: (item: Item) => Promise<unknown>, removal: [string, (item: Item) => string],
+ *   mayWrite?: boolean, fixed?: boolean, below?: () => Node[],
+ *   typed?: (form: Form<Values>) => void, opened?: (editor: Editor<Item, Values>?) => void,
+ *   after?: () => void,
+ * }} CollectionOptions
+ */
+
+/**
+ * @template Item
+ * @template Values
+ * @param {SettingsContext} context
+ * @param {CollectionOptions<Item, Values>} on
+ */
 export async function collection(context, on) {
   const page = new Collection(context, on, await on.load());
   page.draw();
@@ -39,34 +72,48 @@ export async function collection(context, on) {
     root: page.root,
     aside: page.aside,
     reload: () => page.reload(),
-    /** @param {string} key @param {Node} node */
-    tell: (key, node) => page.tell(key, node),
+    /** @type {(key: string, node: Node) => void} */
+    showOnce: (key, node) => page.showOnce(key, node),
     /** @param {string} item */
     show: (item) => page.visit(item),
     unsaved: () => page.unsaved(),
   };
 }
 
+/**
+ * @template Item
+ * @template Values
+ */
 class Collection {
   #context;
   #on;
   #all;
   #base;
   #mayWrite;
-  #editors = /** @type {Map<string, Editor>} */ (new Map());
-  /** What is shown once, by the key of what it belongs to. */
-  #secrets = /** @type {Map<string, HTMLElement>} */ (new Map());
+  /** @type {Map<string, Editor<Item, Values>>} */
+  #editors = new Map();
+  /**
+   * Secrets that are shown once, by the key of their object.
+   * @type {Map<string, HTMLElement>}
+   */
+  #secrets = new Map();
   #rows = el('ul.items');
   #below = el('div.below');
   #trouble = el('p.trouble-line', { role: 'alert', hidden: true });
+  /** @type {HTMLInputElement} */
   #filter;
   #make;
+  /** The key of the open object, `NEW` or ''. */
   #current = '';
-  /** The one that was new a moment ago. */
+  /** The key of an object that was just made. */
   #made = '';
   #isFirst = true;
 
-  /** @param {any} context @param {CollectionOptions} on @param {any[]} all */
+  /**
+   * @param {SettingsContext} context
+   * @param {CollectionOptions<Item, Values>} on
+   * @param {Item[]} all
+   */
   constructor(context, on, all) {
     this.#context = context;
     this.#on = on;
@@ -78,10 +125,10 @@ class Collection {
       'aria-label': `Filter ${on.title.toLowerCase()}`,
       placeholder: 'Filter',
       hidden: true,
-      input: () => this.draw(),
+      input: () => { this.draw(); },
     });
     this.aside = el('aside.stage.editor', { 'aria-label': on.noun, hidden: true });
-    this.#make = this.#mayWrite && on.blank && el(
+    this.#make = this.#mayWrite && el(
       'a.button.primary',
       { href: `${this.#base}/${NEW}` },
       on.make ?? `New ${on.noun}`,
@@ -107,26 +154,32 @@ class Collection {
     const shown = all.map((item) => ({ item, row: on.row(item, all) })).filter(
       ({ item, row }) => !wanted || this.#text(item, row).includes(wanted)
     );
-    this.#filter.hidden = all.length <= SEARCHED && !wanted;
-    const held = /** @type {HTMLElement?} */ (document.activeElement)?.closest('.items a')
-      ?.getAttribute('href');
+    this.#filter.hidden = all.length <= FILTERED_FROM && !wanted;
+    const held = document.activeElement?.closest('.items a')?.getAttribute('href');
     rows.replaceChildren(...shown.map(({ item, row }) => this.#line(item, row)));
-    if (held) /** @type {HTMLElement?} */ (rows.querySelector(`a[href="${held}"]`))?.focus();
+    if (held) focusOn(rows.querySelector(`a[href="${held}"]`));
     if (!shown.length) {
       rows.append(wanted ? el('li.none', {}, 'No matches.') : this.#none());
     }
-    const last = on.below?.(all) ?? [];
-    // what is there stays: a frame that is put in again begins anew
+    const last = on.below?.() ?? [];
+    // nodes that are there stay: an iframe that is inserted again loads anew
     if (last.some((node) => node.parentNode !== this.#below)) this.#below.replaceChildren(...last);
   }
 
-  /** What the filter looks through. @param {any} item @param {any} row */
+  /**
+   * The text that the filter searches.
+   * @param {Item} item
+   * @param {Line} row
+   */
   #text(item, row) {
     const title = typeof row.title === 'string' ? row.title : '';
     return `${this.#on.key(item)} ${row.text ?? ''} ${title}`.toLowerCase();
   }
 
-  /** @param {any} item @param {any} row */
+  /**
+   * @param {Item} item
+   * @param {Line} row
+   */
   #line(item, row) {
     const key = this.#on.key(item);
     const isDirty = this.#editors.get(key)?.form.changes.length;
@@ -166,16 +219,19 @@ class Collection {
     this.draw();
   }
 
-  // MARK: the one that is open
+  // MARK: the editor
 
-  /** The address names it; it may be open already. @param {string} item */
+  /**
+   * The address names an object, which may be open already.
+   * @param {string} item its key, `NEW` or ''
+   */
   visit(item) {
     if (!this.#isFirst && item === this.#current) this.reload();
     this.#isFirst = false;
     this.#show(item);
   }
 
-  /** @param {string} item the key of what is to be open, `new`, or '' */
+  /** @param {string} item */
   #show(item) {
     const { aside } = this;
     const before = this.#current;
@@ -188,21 +244,23 @@ class Collection {
     this.#context.level(item ? 2 : 1);
     this.#on.opened?.(editor ?? null);
     if (before === item) return;
-    if (secret) /** @type {HTMLElement?} */ (aside.querySelector('button.primary'))?.focus();
+    if (secret) focusOn(aside.querySelector('button.primary'));
     else if (item) focusIn(aside, item === NEW);
     else if (before) {
-      const link = this.#rows.querySelector(`a[href="${this.#address(before)}"]`) ?? this.#make;
-      /** @type {HTMLElement?} */ (link || null)?.focus();
+      focusOn(this.#rows.querySelector(`a[href="${this.#address(before)}"]`) ?? this.#make);
     }
   }
 
-  /** The editor there is, or a new one for what is known. @param {string} item */
+  /**
+   * The editor of an object, or a new one if the object exists.
+   * @param {string} item
+   */
   #editorOf(item) {
     let editor = this.#editors.get(item);
     if (editor || this.#secrets.has(item)) return editor;
     const known = this.#all.find((one) => this.#on.key(one) === item);
     if (known || item === NEW && this.#make) {
-      editor = this.#edit(known ?? this.#on.blank?.(), !known);
+      editor = this.#edit(known ?? this.#on.blank(), !known);
       this.#editors.set(item, editor);
       if (item === this.#made) editor.form.done = this.#on.saved ?? 'Saved';
       this.#made = '';
@@ -220,19 +278,23 @@ class Collection {
     );
   }
 
-  /** @param {any} item @param {boolean} isNew @returns {Editor} */
+  /**
+   * @param {Item} item
+   * @param {boolean} isNew
+   * @returns {Editor<Item, Values>}
+   */
   #edit(item, isNew) {
     const on = this.#on;
-    const form = new Form(this.#values(item), {
+    const form = new Form(on.values(item), {
       keep: `${this.#context.session().operator.id}:${on.name}:${isNew ? NEW : on.key(item)}`,
       locked: this.#mayWrite ? ''
         : on.locked ?? 'View only. Administrators and owners can change this.',
     });
-    const editor = { root: el('div.editor-place'), form, item, reload: () => this.reload() };
+    const editor = { root: el('div.editor-place'), form, item };
     const heading = el('h2', { tabindex: -1, dir: 'auto' }, isNew ? on.make ?? `New ${on.noun}`
-      : on.heading?.(item) ?? on.row(item, this.#all).title);
+        : on.heading(item));
     const { bar, submit } = this.#bar(editor, isNew);
-    form.heard(() => { this.#context.changed(); on.typed?.(form); });
+    form.onChange(() => { this.#context.changed(); on.typed?.(form); });
     editor.root.replaceChildren(el(
       'form.pane-form',
       { novalidate: true, submit },
@@ -246,19 +308,22 @@ class Collection {
     return editor;
   }
 
-  /** What stands below the fields: save, discard, delete. @param {Editor} editor @param {boolean} isNew */
+  /**
+   * The bar below the fields: save, discard, remove.
+   * @param {Editor<Item, Values>} editor
+   * @param {boolean} isNew
+   */
   #bar(editor, isNew) {
     const on = this.#on;
     const more = [];
     if (!isNew && this.#mayWrite && on.remove) {
-      const [words, question] = on.removal ?? ['Delete', () => 'Delete permanently?'];
-      more.push(sure(words, question(editor.item), () => this.#drop(editor)));
+      const [words, question] = on.removal;
+      more.push(confirmed(words, question(editor.item), () => this.#remove(editor)));
     }
-    if (!on.save || !isNew && on.fixed) {
-      return {
-        bar: el('div.save', {}, el('p'), ...more),
-        submit: (/** @type {Event} */ event) => event.preventDefault(),
-      };
+    if (!isNew && on.fixed) {
+      /** @param {Event} event */
+      const submit = (event) => event.preventDefault();
+      return { bar: el('div.save', {}, el('p'), ...more), submit };
     }
     return saveBar(editor.form, {
       save: () => this.#save(editor, isNew),
@@ -269,41 +334,43 @@ class Collection {
     });
   }
 
-  /** The part of a thing that its form changes. @param {any} item */
-  #values(item) { return this.#on.values ? this.#on.values(item) : item; }
-
-  /** @param {Editor} editor @param {boolean} isNew */
+  /**
+   * @param {Editor<Item, Values>} editor
+   * @param {boolean} isNew
+   */
   async #save(editor, isNew) {
     const on = this.#on;
     const { form } = editor;
-    /** @type {any} */
-    let answer;
-    const isGood = await form.save(async () => {
-      answer = await on.save?.(form, editor.item, isNew);
-      return isNew ? undefined : this.#values(answer.item ?? answer);
+    /** @type {Saved<Item>[]} */
+    const answers = [];
+    await form.save(async () => {
+      const answer = await on.save(form, editor.item, isNew);
+      answers.push(answer);
+      return isNew ? undefined : on.values(answer.item);
     }, on.saved ?? 'Saved');
-    if (!isGood) return;
-    const item = answer.item ?? answer;
+    const [answer] = answers;
+    if (!answer) return; // refused
+    const { item, secret } = answer;
+    const key = on.key(item);
     if (isNew) form.discard();
     await this.reload();
     on.after?.();
-    const told = on.once?.(answer, item);
     if (isNew) {
       this.#editors.delete(NEW);
-      this.#made = on.key(item);
-      location.hash = this.#address(on.key(item));
+      this.#made = key;
+      location.hash = this.#address(key);
     }
-    if (told) this.tell(on.key(item), told);
+    if (secret && on.once) this.showOnce(key, on.once(secret, item));
     this.#context.changed();
   }
 
   /**
-   * What is shown once takes the place of the editor until somebody says that they have it, also
-   * when they went to another page meanwhile.
-   * @param {string} key
+   * Shows a secret in place of the editor until the operator confirms it, also after a visit of
+   * another page.
+   * @param {string} key of its object
    * @param {Node} node
    */
-  tell(key, node) {
+  showOnce(key, node) {
     const done = el('button.button.primary', {
       type: 'button',
       click: () => { this.#secrets.delete(key); this.#show(this.#current); },
@@ -315,14 +382,15 @@ class Collection {
     done.focus();
   }
 
-  /** @param {Editor} editor */
-  async #drop(editor) {
+  /** @param {Editor<Item, Values>} editor */
+  async #remove(editor) {
     const key = this.#on.key(editor.item);
     try {
       await this.#on.remove?.(editor.item);
-    } catch (failure) {
-      const error = /** @type {any} */ (failure);
-      if (error.status !== 404 || isAbsent(error)) return editor.form.fault(error);
+    } catch (error) {
+      // 404: somebody else has removed it
+      const isGone = error instanceof Problem && error.status === 404 && !isAbsent(error);
+      if (!isGone) return editor.form.fault(error);
     }
     editor.form.discard();
     this.#editors.delete(key);
@@ -337,18 +405,29 @@ class Collection {
   }
 }
 
-/** @param {HTMLElement} aside @param {boolean} isNew */
+/**
+ * @param {HTMLElement} aside
+ * @param {boolean} isNew
+ */
 function focusIn(aside, isNew) {
-  const target = aside.querySelector(isNew ? 'input:not([disabled]), textarea, select' : 'h2');
-  /** @type {HTMLElement?} */ (target)?.focus({ preventScroll: true });
+  const selector = isNew ? 'input:not([disabled]), textarea, select' : 'h2';
+  find(aside, selector, HTMLElement)?.focus({ preventScroll: true });
 }
 
-/** All pages of a list. @param {any} rest @param {string} path @param {string} name */
-export async function every(rest, path, name) {
+/**
+ * All items of a list, page by page.
+ * @template {keyof Lists} Name
+ * @param {(query: Query) => Promise<ListPage<Name>>} get requests a page
+ * @param {Name} name of the list in the answer
+ */
+export async function every(get, name) {
+  /** @type {Lists[Name][]} */
   const all = [];
-  let cursor;
+  /** @type {string?} */
+  let cursor = null;
   for (let page = 0; page < PAGES_MAX; page += 1) {
-    const answer = await rest.get(path, { cursor });
+    /** @type {ListPage<Name>} */
+    const answer = await get({ cursor });
     all.push(...answer[name]);
     cursor = answer.next_cursor;
     if (!cursor) break;

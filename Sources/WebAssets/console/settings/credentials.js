@@ -1,4 +1,4 @@
-// Secrets of other services: written, never shown again.
+// Credentials of other services. A secret is written and never shown again.
 
 import { el } from '../../shared/dom.js';
 import { part } from '../shell/rest.js';
@@ -8,6 +8,7 @@ import { refusal, taken } from './form.js';
 import { lockedFor } from './pane.js';
 import { ago } from './times.js';
 
+/** @param {import('./pane.js').SettingsContext} context */
 export function open(context) {
   return collection(context, {
     name: 'credentials',
@@ -17,19 +18,28 @@ export function open(context) {
     look: 'shield',
     empty: ['No credentials yet', 'Add one when Chirrup needs to log in to another service.'],
     locked: lockedFor(context),
-    load: () => every(context.rest, 'credentials', 'credentials'),
+    load: () => every((query) => context.rest.get('credentials', query), 'credentials'),
     key: ({ provider, name }) => name && name !== 'default' ? `${provider}:${name}` : provider,
     heading: ({ provider }) => provider,
-    blank: () => ({ provider: '', name: '', secret: '' }),
-    values: (item) => ({ ...item, secret: '' }),
+    blank: () => ({ provider: '', name: '', updated_at: '' }),
+    values: ({ provider, name }) => ({ provider, name, secret: '' }),
     row: (item) => ({
       title: item.provider,
       meta: item.name === 'default' ? '' : item.name,
       side: el('span.meta', {}, `updated ${ago(item.updated_at)}`),
     }),
     fields: (form, item, isNew) => [
-      isNew && text(form, 'provider', { label: 'Service', hint: 'In lower case, for example line or telegram.', max: 64, code: true }),
-      isNew && text(form, 'name', { label: 'Name', hint: 'If you have several for one service.', max: 100 }),
+      isNew && text(form, 'provider', {
+        label: 'Service',
+        hint: 'In lower case, for example line or telegram.',
+        max: 64,
+        code: true,
+      }),
+      isNew && text(form, 'name', {
+        label: 'Name',
+        hint: 'If you have several for one service.',
+        max: 100,
+      }),
       text(form, 'secret', {
         label: isNew ? 'Secret' : 'New secret',
         hint: isNew ? '' : 'The current secret is not shown. Enter a new one to replace it.',
@@ -38,7 +48,7 @@ export function open(context) {
         secret: true,
         max: 8192,
       }),
-    ].filter(Boolean),
+    ],
     async save(form, item, isNew) {
       const provider = isNew ? form.now.provider.trim().toLowerCase() : item.provider;
       const name = (isNew ? form.now.name.trim() : item.name) || 'default';
@@ -46,13 +56,14 @@ export function open(context) {
         throw refusal('provider', 'Use lower-case letters, digits, - and _, starting with a letter.');
       }
       if (!form.now.secret) throw refusal('secret', 'Enter the secret.');
-      // writing one that is there would replace what something may depend on
+      // a new one must not replace one that something depends on
       const answer = await context.rest.put(`credentials/${part(provider)}`, {
         ...(name !== 'default' && { name }),
         secret: form.now.secret,
       }, isNew).catch(taken(name === 'default' ? 'provider' : 'name',
         'This credential already exists. Open it to replace its secret.'));
-      return { provider, name, updated_at: new Date().toISOString(), ...answer?.credential };
+      const updated_at = new Date().toISOString();
+      return { item: answer?.credential ?? { provider, name, updated_at } };
     },
     saved: 'Secret replaced',
     remove: ({ provider, name }) => context.rest.remove(`credentials/${part(provider)}${

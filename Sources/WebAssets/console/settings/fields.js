@@ -1,18 +1,21 @@
-// The fields of settings: a label above, a hint or a refusal below, bound to a path of a form.
+// The fields of the settings: a label above, a hint or a refusal below. Each is bound to a path of
+// a form.
 
 import { el } from '../../shared/dom.js';
 import { uid } from './form.js';
 
-/** @typedef {import('./form.js').Form} Form */
+const STATUS_SHOWN = 4000; // ms
+
+/** @typedef {import('./form.js').Form<unknown>} Form */
 
 /**
- * Puts label, control, hint and room for a refusal together.
- * @param {any} form
+ * Makes a field of a control.
+ * @param {Form} form
  * @param {string} path
- * @param {{label: any, hint?: any, control: any, write: (value: any) => void, secret?: boolean,
- *   badge?: any}} of
+ * @param {{label: string, hint?: string, secret?: boolean, write: (value: unknown) => void,
+ *   control: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement}} of `write` shows a value
  */
-export function field(form, path, { label, hint, control, write, secret = false, badge = null }) {
+function field(form, path, { label, hint, control, write, secret = false }) {
   const id = control.id ||= uid();
   const told = hint && el('p.hint', { id: `${id}h` }, hint);
   const problem = el('p.error', { id: `${id}e`, role: 'alert', hidden: true });
@@ -21,7 +24,7 @@ export function field(form, path, { label, hint, control, write, secret = false,
   const root = el(
     'div.field',
     {},
-    el('div.label-line', {}, el('label', { for: id }, label), badge),
+    el('div.label-line', {}, el('label', { for: id }, label)),
     control,
     told,
     problem,
@@ -30,17 +33,16 @@ export function field(form, path, { label, hint, control, write, secret = false,
 }
 
 /**
- * One line or several of text.
+ * Text in one line, or with `area` in several.
  * @param {Form} form
  * @param {string} path
- * @param {{label: string, hint?: any, type?: string, area?: boolean, max?: number, empty?: any,
- *   placeholder?: string, secret?: boolean, code?: boolean, badge?: any, rows?: number,
- *   required?: boolean, autocomplete?: string,
- *   parse?: (text: string) => any, format?: (value: any) => string}} options `empty` stands for
- *   no text
+ * @param {{label: string, hint?: string, type?: string, area?: boolean, max?: number, empty?: null,
+ *   placeholder?: string, secret?: boolean, code?: boolean, rows?: number, required?: boolean,
+ *   autocomplete?: string}} options `max` is in characters; `empty: null` makes an empty text null;
+ *   `code` is for a monospaced font
  */
 export function text(form, path, options) {
-  const { area, empty = '', parse = (value) => value, format = (value) => value ?? '' } = options;
+  const { area, empty = '' } = options;
   const control = el(`${area ? 'textarea' : 'input'}.input${options.code ? '.mono' : ''}`, {
     type: area ? null : options.type ?? 'text',
     rows: area ? options.rows ?? 3 : null,
@@ -50,10 +52,11 @@ export function text(form, path, options) {
     spellcheck: options.code ? 'false' : null,
     dir: options.code ? 'ltr' : 'auto',
     'aria-required': options.required ? 'true' : null,
-    input: () => form.put(path, control.value === '' ? empty : parse(control.value)),
+    input: () => { form.put(path, control.value || empty); },
   });
+  /** @param {unknown} value */
   const write = (value) => {
-    const shown = String(format(value));
+    const shown = String(value ?? '');
     if (control.value !== shown) control.value = shown;
   };
   return field(form, path, { ...options, control, write });
@@ -61,9 +64,9 @@ export function text(form, path, options) {
 
 /**
  * A whole number within bounds.
- * @param {any} form
+ * @param {Form} form
  * @param {string} path
- * @param {{label: string, hint?: any, min?: number, max?: number, unit?: string}} on
+ * @param {{label: string, hint?: string, min?: number, max?: number, unit?: string}} on
  */
 export function number(form, path, { label, hint, min = 0, max, unit }) {
   const control = el('input.input.short', {
@@ -72,13 +75,13 @@ export function number(form, path, { label, hint, min = 0, max, unit }) {
     min,
     max,
     step: 1,
-    input: () => form.put(path, control.value === '' ? null : Number(control.value)),
+    input: () => { form.put(path, control.value === '' ? null : Number(control.value)); },
   });
   const root = field(form, path, {
     label,
     hint,
     control,
-    write: (value) => { control.value = value ?? ''; },
+    write: (value) => { control.value = String(value ?? ''); },
   });
   if (unit) {
     const line = el('span.unit-line');
@@ -89,31 +92,29 @@ export function number(form, path, { label, hint, min = 0, max, unit }) {
 }
 
 /**
- * @param {any} form
+ * One of a list.
+ * @param {Form} form
  * @param {string} path
- * @param {{label: string, hint?: any, options: any[][], empty?: any, badge?: any}} on `options` are
- *   values and words
+ * @param {{label: string, hint?: string, options: [value: string, words: string][]}} on
  */
-export function select(form, path, { label, hint, options, empty = undefined, badge = null }) {
+export function select(form, path, { label, hint, options }) {
   const control = el(
     'select.input',
     {
-      change: () => {
-        const [value] = options[control.selectedIndex];
-        form.put(path, value === '' ? empty : value);
-      },
+      change: () => { form.put(path, options[control.selectedIndex][0]); },
     },
-    ...options.map(([value, words]) => el('option', { value: String(value) }, words)),
+    ...options.map(([value, words]) => el('option', { value }, words)),
   );
+  /** @param {unknown} value */
   const write = (value) => { control.value = String(value ?? ''); };
-  return field(form, path, { label, hint, control, write, badge });
+  return field(form, path, { label, hint, control, write });
 }
 
 /**
- * Two to four ways, all of them seen.
- * @param {any} form
+ * One of two to four, all of them shown.
+ * @param {Form} form
  * @param {string} path
- * @param {{label: string, options: any[][], hint?: any}} on `options` are values and words
+ * @param {{label: string, options: [value: string | boolean, words: string][], hint?: string}} on
  */
 export function choice(form, path, { label, options, hint }) {
   const name = uid();
@@ -136,6 +137,7 @@ export function choice(form, path, { label, options, hint }) {
     hint && el('p.hint', {}, hint),
     problem,
   );
+  /** @param {unknown} value */
   const write = (value) => {
     const at = options.findIndex(([key]) => key === value);
     radios.forEach((radio, index) => { radio.checked = index === at; });
@@ -143,13 +145,18 @@ export function choice(form, path, { label, options, hint }) {
   return form.bind(path, { root, control: null, problem, write });
 }
 
-/** On or off. */
-export function toggle(form, path, { label, hint, read = (value) => value !== false }) {
+/**
+ * A switch; only false is off.
+ * @param {Form} form
+ * @param {string} path
+ * @param {{label: string, hint?: string}} on
+ */
+export function toggle(form, path, { label, hint }) {
   const control = el('input', {
     type: 'checkbox',
     role: 'switch',
     disabled: !!form.locked,
-    change: () => form.put(path, control.checked),
+    change: () => { form.put(path, control.checked); },
   });
   const problem = el('p.error', { role: 'alert', hidden: true });
   const root = el(
@@ -163,21 +170,28 @@ export function toggle(form, path, { label, hint, read = (value) => value !== fa
     ),
     problem,
   );
-  const write = (value) => { control.checked = read(value); };
+  /** @param {unknown} value */
+  const write = (value) => { control.checked = value !== false; };
   return form.bind(path, { root, control, problem, write });
 }
 
-/** A button that asks once more, in its own place. @param {() => any} act */
-export function sure(words, question, act) {
+/**
+ * A button that asks for a confirmation in its own place.
+ * @param {string} words
+ * @param {string} question
+ * @param {() => unknown} act
+ */
+export function confirmed(words, question, act) {
   const first = el('button.button.quiet.risky', { type: 'button' }, words);
   const yes = el('button.button.danger', { type: 'button' }, words);
   const no = el('button.button.quiet', { type: 'button' }, 'Cancel');
   const asked = el('span.sure', { role: 'group', hidden: true }, el('span', {}, question), yes, no);
   const root = el('span.sure-place', {}, first, asked);
-  const ask = (now) => {
-    first.hidden = now;
-    asked.hidden = !now;
-    (now ? no : first).focus();
+  /** @param {boolean} isAsking */
+  const ask = (isAsking) => {
+    first.hidden = isAsking;
+    asked.hidden = !isAsking;
+    (isAsking ? no : first).focus();
   };
   first.onclick = () => ask(true);
   no.onclick = () => ask(false);
@@ -193,22 +207,26 @@ export function sure(words, question, act) {
   return root;
 }
 
-/** A value that can be taken along. */
-export function copyable(value, words) {
-  const told = el('span.hint.ok', { role: 'status' });
+/**
+ * A button that copies a text.
+ * @param {string} text
+ * @param {string} words
+ */
+export function copyable(text, words) {
+  const status = el('span.hint.ok', { role: 'status' });
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(typeof value === 'function' ? value() : value);
-      told.textContent = 'Copied';
+      await navigator.clipboard.writeText(text);
+      status.textContent = 'Copied';
     } catch {
-      told.textContent = 'Your browser blocked copying. Select the text and copy it.';
+      status.textContent = 'Your browser blocked copying. Select the text and copy it.';
     }
-    setTimeout(() => { told.textContent = ''; }, 4000);
+    setTimeout(() => { status.textContent = ''; }, STATUS_SHOWN);
   };
   return el(
     'div.copy',
     {},
     el('button.button', { type: 'button', click: copy }, words),
-    told,
+    status,
   );
 }

@@ -1,63 +1,133 @@
-// What one page of settings holds: the values as the gateway has them, the values as they stand in
-// the fields, and which of them differ. What is not saved outlives the page and a reload, in
-// sessionStorage, except what is secret.
-// Invariant: a refusal stands under the field it is about, or in the bar if it is about none.
+// The state of one form of the settings: the saved values, the values in the fields, and which of
+// them differ. Unsaved changes survive a reload in sessionStorage, except secrets.
+// Invariant: a refusal is shown below the field that it is about, or in the bar if about none.
 
 import { el, icon } from '../../shared/dom.js';
+import { Problem } from '../shell/api.js';
 import { culprit, sentence } from '../shell/rest.js';
 
-/** The gateway names the member; on a page it stands above. */
+/** The beginning of a refusal that names the member, which the label of the field already does. */
 const MEMBER = /^The member “[^”]*” /;
 
 let count = 0;
+/** An id for a field. */
 export const uid = () => `f${count += 1}`;
 
-const read = (object, path) => path.split('.').reduce((value, key) => value?.[key], object);
+/** @typedef {Record<string, unknown>} Members */
+
+/**
+ * The value at a path like `queue.capacity`.
+ * @param {unknown} object
+ * @param {string} path
+ */
+const read = (object, path) => path.split('.').reduce(
+  (value, key) => /** @type {Members | null | undefined} */ (value)?.[key],
+  object,
+);
+
+/**
+ * @param {unknown} one
+ * @param {unknown} other
+ */
 const same = (one, other) => JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 
+/**
+ * @param {unknown} object
+ * @param {string} path
+ * @param {unknown} value
+ */
 function write(object, path, value) {
   const keys = path.split('.');
-  const last = keys.pop();
-  let at = object;
-  for (const key of keys) at = at[key] ??= {};
+  const last = keys.pop() ?? '';
+  let at = /** @type {Members} */ (object);
+  for (const key of keys) at = /** @type {Members} */ (at[key] ??= {});
   at[last] = value;
 }
 
-/** @typedef {{write: (value: any) => void, root: HTMLElement, control: HTMLElement?,
- *   problem: HTMLElement?, secret?: boolean}} Binding */
+/**
+ * A field: `write` shows a value, `control` gets the focus, `problem` shows a refusal. A `secret`
+ * value is not stored.
+ * @typedef {{write: (value: unknown) => void, root: HTMLElement, control: HTMLElement?,
+ *   problem: HTMLElement?, secret?: boolean}} Binding
+ */
 
+/** A refusal by the page itself, before a request. */
+class Refusal extends Error {
+  /**
+   * @param {string} path of the field
+   * @param {string} words
+   */
+  constructor(path, words) {
+    super(words);
+    this.path = path;
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {string} words
+ */
+export const refusal = (path, words) => new Refusal(path, words);
+
+/**
+ * Turns the refusal of a `put` with `isNew` (412, the object exists) into one of a field.
+ * @param {string} path
+ * @param {string} words
+ * @returns {(error: unknown) => never}
+ */
+export const taken = (path, words) => (error) => {
+  throw error instanceof Problem && error.status === 412 ? refusal(path, words) : error;
+};
+
+/** @template Values of the fields */
 export class Form {
   busy = false;
-  /** The last refusal that is about no field, and whether the last save went well. */
+  /** The last refusal that is about no field. */
   trouble = '';
+  /** The words after a save that succeeded. */
   done = '';
-  #fields = /** @type {Map<string, Binding>} */ (new Map());
-  #heard = /** @type {(() => void)[]} */ ([]);
+  /** @type {Map<string, Binding>} */
+  #fields = new Map();
+  /** @type {(() => void)[]} */
+  #listeners = [];
   #keep;
 
   /**
-   * @param {any} saved
-   * @param {{keep?: string, locked?: string}} options `keep` names it among what outlives the page;
-   *   `locked` says why nothing can be changed
+   * @param {Values} saved
+   * @param {{keep?: string, locked?: string}} options `keep` is the key under which changes are
+   *   stored; `locked` is the reason why nothing can be changed
    */
   constructor(saved, { keep = '', locked = '' } = {}) {
+    /** @type {Values} */
     this.saved = structuredClone(saved);
+    /** @type {Values} */
     this.now = structuredClone(saved);
     this.locked = locked;
     this.#keep = keep && `chirrup:console:unsaved:${keep}`;
     if (!keep) return;
     try {
-      for (const [path, value] of Object.entries(JSON.parse(sessionStorage.getItem(this.#keep)))) {
+      const stored = JSON.parse(sessionStorage.getItem(this.#keep) ?? '{}');
+      for (const [path, value] of Object.entries(stored)) {
         write(this.now, path, value);
       }
-    } catch { /* nothing is kept */ }
+    } catch { /* blocked, or of another version */ }
   }
 
-  /** @param {() => void} act called after every change */
-  heard(act) { this.#heard.push(act); }
+  /** @param {() => void} act is called after each change */
+  onChange(act) { this.#listeners.push(act); }
 
-  get(path) { return read(this.now, path); }
+  /**
+   * The value at a path; the caller knows its type.
+   * @template Value
+   * @param {string} path
+   * @returns {Value}
+   */
+  get(path) { return /** @type {Value} */ (read(this.now, path)); }
 
+  /**
+   * @param {string} path
+   * @param {unknown} value
+   */
   put(path, value) {
     write(this.now, path, value);
     this.complain(path, '');
@@ -65,14 +135,18 @@ export class Form {
     this.changed();
   }
 
-  /** @param {string} path @param {Binding} binding */
+  /**
+   * Adds a field; returns its root.
+   * @param {string} path
+   * @param {Binding} binding
+   */
   bind(path, binding) {
     this.#fields.set(path, binding);
     binding.write(this.get(path));
     return binding.root;
   }
 
-  /** The paths of the fields that differ from what is saved. */
+  /** The paths of the fields that differ from the saved values. */
   get changes() {
     return [...this.#fields.keys()].filter((path) => !same(this.get(path), read(this.saved, path)));
   }
@@ -82,16 +156,25 @@ export class Form {
     this.#show();
   }
 
-  /** What the gateway has now. Fields that were changed meanwhile stay as they are. */
-  accept(saved, keep = /** @type {string[]} */ ([])) {
-    const mine = keep.map((path) => [path, this.get(path)]);
+  /**
+   * Takes the values that the gateway has now.
+   * @param {Values} saved
+   * @param {string[]} keep paths of fields that were changed meanwhile, which stay as they are
+   */
+  accept(saved, keep = []) {
+    const mine = keep.map((path) => ({ path, value: this.get(path) }));
     this.saved = structuredClone(saved);
     this.now = structuredClone(saved);
-    for (const [path, value] of mine) write(this.now, path, value);
+    for (const { path, value } of mine) write(this.now, path, value);
     this.#show();
   }
 
-  /** Saves by `act`, which answers what is saved then. @param {() => Promise<any>} act */
+  /**
+   * Saves; returns whether it succeeded.
+   * @param {() => Promise<Values | undefined>} act makes the request, and returns the saved values
+   *   if they differ from the fields
+   * @param {string=} words after a success
+   */
   async save(act, words = 'Saved') {
     if (this.busy) return false;
     for (const path of this.#fields.keys()) this.complain(path, '');
@@ -113,23 +196,30 @@ export class Form {
     }
   }
 
-  /** Puts a refusal under its field. */
+  /**
+   * Shows a refusal.
+   * @param {unknown} error
+   */
   fault(error) {
-    if (!error.status && !(error instanceof TypeError)) console.warn('chirrup', error);
-    const name = error.path ?? culprit(error);
+    const isKnown = error instanceof Problem || error instanceof Refusal;
+    if (!isKnown && !(error instanceof TypeError)) console.warn('chirrup', error);
+    const name = isKnown && (error.path ?? (error instanceof Problem && culprit(error)));
     const path = name && this.#named(name);
-    const words = error.words ?? sentence(error);
-    if (path) {
+    const field = path && this.#fields.get(path);
+    const words = error instanceof Refusal ? error.message : sentence(error);
+    if (field) {
       this.complain(path, words.replace(MEMBER, 'This '));
-      const { control, root } = this.#fields.get(path);
-      (control ?? root).focus();
+      (field.control ?? field.root).focus();
     } else {
       this.trouble = words;
     }
     this.changed();
   }
 
-  /** The field of `payload.buttons.2.label` is `payload.buttons`, that of `email` is `email`. */
+  /**
+   * The path of the field for a member: `payload.buttons` for `payload.buttons.2.label`.
+   * @param {string} name
+   */
   #named(name) {
     const paths = [...this.#fields.keys()];
     const parts = name.split('.');
@@ -142,6 +232,11 @@ export class Form {
     return paths.find((path) => path.split('.').at(-1) === parts.at(-1));
   }
 
+  /**
+   * Shows a refusal below a field.
+   * @param {string} path
+   * @param {string} words '' for none
+   */
   complain(path, words) {
     const binding = this.#fields.get(path);
     if (!binding?.problem) return;
@@ -161,11 +256,11 @@ export class Form {
 
   changed() {
     if (this.#keep) this.#remember();
-    for (const act of this.#heard) act();
+    for (const act of this.#listeners) act();
   }
 
   #remember() {
-    const open = this.changes.filter((path) => !this.#fields.get(path).secret);
+    const open = this.changes.filter((path) => !this.#fields.get(path)?.secret);
     try {
       if (open.length) {
         const values = open.map((path) => [path, this.get(path) ?? null]);
@@ -173,26 +268,18 @@ export class Form {
       } else {
         sessionStorage.removeItem(this.#keep);
       }
-    } catch { /* it lives as long as the page */ }
+    } catch { /* blocked: the changes live as long as the page */ }
   }
 }
 
-/** A refusal of our own, before anything is sent. */
-export const refusal = (path, words) => Object.assign(new Error(words), { status: 422, path, words,
-  body: {} });
-
-/** What is there already (412, see rest.js) is a refusal of one field; other errors stay. */
-export const taken = (path, words) => (error) => {
-  throw error.status === 412 ? refusal(path, words) : error;
-};
-
+/** @param {number} count */
 const plural = (count) => count === 1 ? '1 unsaved change' : `${count} unsaved changes`;
 
 /**
- * The bar at the end of a page or an editor.
- * @param {Form} form
- * @param {{save: () => Promise<any>, verb?: string, isNew?: boolean, more?: any[],
- *   cancel?: () => void}} on
+ * The bar at the end of a form: state, discard, save.
+ * @param {Form<unknown>} form
+ * @param {{save: () => Promise<unknown>, verb?: string, isNew?: boolean, more?: Node[],
+ *   cancel?: () => void}} on `more` are further buttons
  */
 export function saveBar(form, { save, verb = 'Save', isNew = false, more = [], cancel }) {
   const words = el('p', { role: 'status' });
@@ -216,10 +303,13 @@ export function saveBar(form, { save, verb = 'Save', isNew = false, more = [], c
       : form.done && !length ? [icon('check', 'small'), form.done]
       : length && !isNew ? [el('span.dot.warn'), plural(length)]
       : [null, isNew ? '' : 'All changes saved'];
-    if (words.textContent !== text) words.replaceChildren(...[look, el('span', {}, text)]
-      .filter(Boolean));
+    if (words.textContent !== text) {
+      words.replaceChildren(...[look, el('span', {}, text)].filter(Boolean));
+    }
   };
-  form.heard(draw);
-  queueMicrotask(draw); // the fields come after the bar, some with what was kept
-  return { bar, submit: (event) => { event.preventDefault(); save(); } };
+  form.onChange(draw);
+  queueMicrotask(draw); // after the fields are bound, some of them with stored changes
+  /** @param {Event} event */
+  const submit = (event) => { event.preventDefault(); save(); };
+  return { bar, submit };
 }

@@ -1,5 +1,5 @@
-// Intents: what a visitor may write, and the replies that answer while no operator has the
-// conversation. They are tried in the order of this list; the first one that fits answers.
+// Intents: automatic replies to visitors' messages while no operator has the conversation. The
+// first intent of the list that matches answers.
 
 import { el, icon } from '../../shared/dom.js';
 import { part, sentence } from '../shell/rest.js';
@@ -10,14 +10,31 @@ import { gist } from './replies.js';
 import { cell, list, pick } from './rows.js';
 import { isAdmin } from './pane.js';
 
-const KINDS = [['contains', 'Contains'], ['exact', 'Is exactly'], ['starts_with', 'Starts with'], ['regex', 'Pattern']];
-const SAYS = { contains: 'contains', exact: 'is exactly', starts_with: 'starts with', regex: 'matches the pattern' };
+/** @typedef {import('./pane.js').SettingsContext} SettingsContext */
+/** @typedef {import('./form.js').Form<Intent>} IntentForm */
 
-/** As the gateway compares: capital letters and spaces at the ends do not count. */
+/** @type {[value: string, words: string][]} */
+const KINDS = [
+  ['contains', 'Contains'], ['exact', 'Is exactly'], ['starts_with', 'Starts with'],
+  ['regex', 'Pattern'],
+];
+/** @type {Record<string, string>} */
+const PREDICATES = {
+  contains: 'contains', exact: 'is exactly', starts_with: 'starts with', regex: 'matches the pattern',
+};
+
+/**
+ * The form in which the gateway compares: without case, and without spaces at the ends.
+ * @param {string} words
+ */
 const folded = (words) => words.normalize('NFKC').trim().toLowerCase();
 
-/** Whether an intent answers these words. A pattern that is none fits nothing. */
-export function fits({ keyword, match_kind: kind }, words) {
+/**
+ * Whether an intent matches. An invalid pattern matches nothing.
+ * @param {Intent} intent
+ * @param {string} words
+ */
+function matches({ keyword, match_kind: kind }, words) {
   const [one, other] = [folded(words), folded(keyword)];
   if (!other) return false;
   if (kind === 'exact') return one === other;
@@ -26,12 +43,20 @@ export function fits({ keyword, match_kind: kind }, words) {
   try { return new RegExp(keyword, 'iu').test(words); } catch { return false; }
 }
 
-/** The gateway's patterns are PostgreSQL's, and a browser knows most of them. */
-function readable(pattern) {
+/**
+ * Whether the browser can compile a pattern. The gateway's are PostgreSQL's, which differ a little.
+ * @param {string} pattern
+ */
+function isReadable(pattern) {
   try { return !!new RegExp(pattern, 'iu'); } catch { return false; }
 }
 
-/** An intent as it is sent; what cannot be meant is refused. */
+/**
+ * The intent to send. One that is incomplete is refused.
+ * @param {Intent} intent
+ * @param {string} name
+ * @returns {Intent}
+ */
 function checked({ keyword, match_kind: kind, replies, position, is_enabled: isEnabled }, name) {
   if (!name) throw refusal('name', 'Enter a name.');
   if (/[/\\]/.test(name)) throw refusal('name', 'Use a name without slashes.');
@@ -42,28 +67,42 @@ function checked({ keyword, match_kind: kind, replies, position, is_enabled: isE
     is_enabled: isEnabled };
 }
 
-/** One answer: a text, or a canned reply. */
+/** @type {[value: string, words: string][]} */
+const ANSWERS = [['text', 'Text'], ['object', 'Canned reply']];
+
+/**
+ * The fields of one answer: a text, or a canned reply.
+ * @param {IntentForm} form
+ * @param {ReplyObject[]} objects
+ * @param {IntentReply} reply
+ * @param {(change: IntentReply, redraw?: boolean) => void} change
+ */
 function answer(form, objects, reply, change) {
-  const kinds = [['text', 'Text'], ['object', 'Canned reply']];
   const kind = 'object' in reply ? 'object' : 'text';
-  const other = pick('Reply with', kind, kinds, (wanted) => change({
+  const other = pick('Reply with', kind, ANSWERS, (wanted) => change({
     text: wanted === 'text' ? '' : undefined,
     object: wanted === 'object' ? objects[0]?.object_id ?? '' : undefined,
-    redraw: true,
-  }), { locked: form.locked });
+  }, true), { locked: form.locked });
   if (kind === 'text') {
     return [other, cell('Text', reply.text, (words) => change({ text: words }), {
       locked: form.locked, area: true, maxlength: 4000 })];
   }
+  /** @type {[value: string, words: string][]} */
   const names = objects.map((object) => [object.object_id,
     `${object.shortcut ? `/${object.shortcut}` : object.object_id}: ${gist(object).slice(0, 60)}`]);
   if (!objects.some(({ object_id: id }) => id === reply.object)) {
-    names.unshift([reply.object, reply.object ? `${reply.object} (deleted)` : 'Choose one']);
+    names.unshift([reply.object ?? '', reply.object ? `${reply.object} (deleted)` : 'Choose one']);
   }
   return [other, pick('Canned reply', reply.object, names, (object) => change({ object }), {
     locked: form.locked })];
 }
 
+/**
+ * @param {IntentForm} form
+ * @param {boolean} isNew
+ * @param {() => ReplyObject[]} objects
+ * @returns {(HTMLElement | null)[]}
+ */
 const fields = (form, isNew, objects) => [
   isNew
     ? text(form, 'name', { label: 'Name', hint: 'Only your team sees it. It cannot be changed later.', max: 100 })
@@ -80,23 +119,28 @@ const fields = (form, isNew, objects) => [
     add: 'Add a reply',
     row: 'Reply',
     max: 5,
-    blank: () => ({ text: '' }),
+    blank: () => /** @type {IntentReply} */ ({ text: '' }),
     draw: (reply, change) => answer(form, objects(), reply, change),
   }),
   toggle(form, 'is_enabled', { label: 'Active', hint: 'Off: the rule is kept, but never replies' }),
-].filter(Boolean);
+];
 
-/** Order acts at once: what moves and what it moves past change places. */
+/**
+ * The buttons that move an intent, which is saved at once.
+ * @param {SettingsContext} context
+ * @param {Intent[]} all
+ * @param {Intent} item
+ * @param {(error?: unknown) => Promise<void>} moved
+ */
 function order(context, all, item, moved) {
   const at = all.indexOf(item);
+  /** @param {number} by */
   const move = (by) => async () => {
     const next = [...all];
     next.splice(at + by, 0, ...next.splice(at, 1));
     try {
-      const changed = next.map((one, position) => [one, position]).filter(
-        ([one, position]) => one.position !== position,
-      );
-      for (const [one, position] of changed) {
+      for (const [position, one] of next.entries()) {
+        if (one.position === position) continue;
         await context.rest.put(`intents/${part(one.name)}`, { ...one, position });
       }
       await moved();
@@ -104,6 +148,7 @@ function order(context, all, item, moved) {
       await moved(error);
     }
   };
+  /** @type {(look: string, words: string, by: number, disabled: boolean) => HTMLElement} */
   const tool = (look, words, by, disabled) => el('button.icon-button', {
     type: 'button',
     'aria-label': `${words} ${item.name}`,
@@ -115,20 +160,57 @@ function order(context, all, item, moved) {
     tool('lower', 'Move down', 1, at === all.length - 1));
 }
 
-/** What would answer these words, in words. */
-function judged(words, all, objects) {
+/** A field for a message, and the answer that the message would get. */
+class Trial {
+  /** @type {HTMLInputElement} */
+  #field;
+  #result = el('div.verdict-line', { role: 'status' });
+  #intents;
+  #replies;
+
+  /**
+   * @param {() => Intent[]} intents
+   * @param {() => ReplyObject[]} replies
+   */
+  constructor(intents, replies) {
+    this.#intents = intents;
+    this.#replies = replies;
+    this.#field = el('input.input', {
+      id: uid(),
+      dir: 'auto',
+      autocomplete: 'off',
+      placeholder: 'What a visitor might write',
+      input: () => { this.run(); },
+    });
+    const label = el('label.label', { for: this.#field.id }, 'Try it');
+    this.root = el('div.try', {}, label, this.#field, this.#result);
+  }
+
+  run() { this.show(...outcome(this.#field.value, this.#intents(), this.#replies())); }
+
+  /** @param {(Node | string)[]} parts */
+  show(...parts) { this.#result.replaceChildren(...parts); }
+}
+
+/**
+ * The answer that a message would get.
+ * @param {string} words of the message
+ * @param {Intent[]} all
+ * @param {ReplyObject[]} objects
+ */
+function outcome(words, all, objects) {
   if (!words.trim()) {
     return [el('p.hint', {},
       'Tests your saved rules in this browser. Nothing is sent.')];
   }
-  const found = all.find((item) => item.is_enabled && fits(item, words));
-  const off = all.find((item) => !item.is_enabled && fits(item, words));
+  const found = all.find((item) => item.is_enabled && matches(item, words));
+  const off = all.find((item) => !item.is_enabled && matches(item, words));
   if (!found) {
-    const foreign = all.filter((item) => item.match_kind === 'regex' && !readable(item.keyword));
+    const foreign = all.filter((item) => item.match_kind === 'regex' && !isReadable(item.keyword));
     return [el('p', {}, [
       'No rule matches. The message waits for an operator.',
       off && `“${off.name}” would match, but it is off.`,
-      foreign.length && `The pattern of “${foreign[0].name}” cannot be tested in a browser.`,
+      foreign[0] && `The pattern of “${foreign[0].name}” cannot be tested in a browser.`,
     ].filter(Boolean).join(' '))];
   }
   const lines = found.replies.map((reply) => {
@@ -136,23 +218,19 @@ function judged(words, all, objects) {
     return el('p.bubble', { dir: 'auto' }, reply.text ?? (object ? gist(object) : reply.object));
   });
   return [el('p', {}, el('b', {}, found.name),
-    ` replies: the message ${SAYS[found.match_kind]} “${found.keyword}”.`), ...lines];
+    ` replies: the message ${PREDICATES[found.match_kind]} “${found.keyword}”.`), ...lines];
 }
 
+/** @param {SettingsContext} context */
 export async function open(context) {
+  const { rest } = context;
   const mayWrite = isAdmin(context);
-  let objects = await every(context.rest, 'reply-objects', 'reply_objects').catch(() => []);
-  const attempt = el('input.input', {
-    id: uid(),
-    dir: 'auto',
-    autocomplete: 'off',
-    placeholder: 'What a visitor might write',
-    input: () => verdict(),
-  });
-  const told = el('div.verdict-line', { role: 'status' });
-  const verdict = () => told.replaceChildren(...judged(attempt.value, all, objects));
-  const attempts = el('div.try', {}, el('label.label', { for: attempt.id }, 'Try it'), attempt, told);
+  const loadReplies = () => every((query) => rest.get('reply-objects', query), 'reply_objects');
+  /** @type {Intent[]} */
   let all = [];
+  /** @type {ReplyObject[]} */
+  let objects = await loadReplies().catch(() => []);
+  const trial = new Trial(() => all, () => objects);
 
   const page = await collection(context, {
     name: 'intents',
@@ -161,45 +239,52 @@ export async function open(context) {
     noun: 'rule',
     look: 'chat',
     empty: ['No rules yet', 'Start with a question you answer often, such as “Where is my order?”.'],
-    load: async () => (all = (await every(context.rest, 'intents', 'intents')).sort(
-      (one, other) => one.position - other.position || one.name.localeCompare(other.name),
-    )),
-    opened: () => verdict(),
+    load: async () => {
+      const loaded = await every((query) => rest.get('intents', query), 'intents');
+      all = loaded.sort(
+        (one, other) => one.position - other.position || one.name.localeCompare(other.name),
+      );
+      return all;
+    },
+    opened: () => trial.run(),
     key: ({ name }) => name,
     heading: ({ name }) => name,
     blank: () => ({ name: '', keyword: '', match_kind: 'contains', replies: [{ text: '' }],
       position: all.length, is_enabled: true }),
+    values: (item) => item,
     row: (item) => ({
       lead: el('span.order.num', {}, String(all.indexOf(item) + 1)),
       title: item.name,
-      meta: `${SAYS[item.match_kind]} “${item.keyword}”`,
+      meta: `${PREDICATES[item.match_kind]} “${item.keyword}”`,
       text: item.keyword,
       side: item.is_enabled ? null : el('span.meta', {}, 'Off'),
       tools: mayWrite && all.length > 1 && order(context, all, item, moved),
     }),
-    below: () => [attempts],
+    below: () => [trial.root],
     fields: (form, item, isNew) => fields(form, isNew, () => objects),
     async save(form, item, isNew) {
       const body = checked(form.now, isNew ? form.now.name.trim() : item.name);
-      const got = isNew ? await context.rest.post('intents', body)
-        : await context.rest.put(`intents/${part(body.name)}`, body);
-      return got?.intent ?? body;
+      const saved = isNew ? await rest.post('intents', body)
+        : await rest.put(`intents/${part(body.name)}`, body);
+      return { item: saved?.intent ?? body };
     },
-    after: () => verdict(),
-    remove: ({ name }) => context.rest.remove(`intents/${part(name)}`),
+    after: () => trial.run(),
+    remove: ({ name }) => rest.remove(`intents/${part(name)}`),
     removal: ['Delete', ({ name }) => `Delete “${name}”?`],
   });
 
-  /** The order has changed, or could not be. @param {any=} error */
+  /**
+   * The order was changed, or the request has failed.
+   * @param {unknown=} error
+   */
   async function moved(error) {
     await page.reload();
-    if (error) told.replaceChildren(icon('alert', 'small'), sentence(error));
-    else verdict();
+    if (error) trial.show(icon('alert', 'small'), sentence(error)); else trial.run();
   }
 
   const { show } = page;
   page.show = (item) => {
-    every(context.rest, 'reply-objects', 'reply_objects').then((now) => { objects = now; }, () => {});
+    loadReplies().then((now) => { objects = now; }, () => {});
     show(item);
   };
   return page;

@@ -1,4 +1,4 @@
-// API keys: for servers that call the REST API. A key is shown once; it can be revoked, not changed.
+// API keys for servers that call the REST API. A key is shown once. It can be revoked, not changed.
 
 import { el } from '../../shared/dom.js';
 import { collection, every } from './collection.js';
@@ -8,6 +8,7 @@ import { checks } from './rows.js';
 import { lockedFor } from './pane.js';
 import { ago, day } from './times.js';
 
+/** @type {[value: string, words: string][]} */
 const SCOPES = [
   ['conversations:read', 'Read conversations'], ['conversations:write', 'Reply to and change conversations'],
   ['visitors:read', 'Read visitors'], ['visitors:write', 'Change visitors'],
@@ -18,10 +19,15 @@ const SCOPES = [
   ['analytics:read', 'Read analytics'], ['audit:read', 'Read the audit log'],
 ];
 
+/** @param {ApiKey} key */
+function state({ last_used_at: used, expires_at: end, revoked_at: revoked }) {
+  if (revoked) return 'Revoked';
+  if (end && Date.parse(end) < Date.now()) return 'Expired';
+  return used ? `last used ${ago(used)}` : 'never used';
+}
+
+/** @param {import('./pane.js').SettingsContext} context */
 export function open(context) {
-  const used = ({ last_used_at: at }) => at ? `last used ${ago(at)}` : 'never used';
-  const isOver = ({ expires_at: at, revoked_at: revoked }) => revoked
-    || (at && Date.parse(at) < Date.now());
   return collection(context, {
     name: 'keys',
     title: 'API keys',
@@ -32,18 +38,24 @@ export function open(context) {
     empty: ['No keys yet', 'Create one when your own software should call the REST API.'],
     locked: lockedFor(context),
     fixed: true,
-    load: () => every(context.rest, 'api-keys', 'api_keys'),
+    load: () => every((query) => context.rest.get('api-keys', query), 'api_keys'),
     key: ({ id }) => id,
     heading: ({ name }) => name,
-    blank: () => ({ name: '', scopes: ['conversations:read'], expires: '' }),
+    blank: () => ({ id: '', name: '', scopes: ['conversations:read'], created_at: '',
+      last_used_at: null, expires_at: null }),
+    values: ({ name, scopes }) => ({ name, scopes, expires: '' }),
     row: (item) => ({
       title: item.name,
       meta: item.scopes.join(', '),
       text: item.scopes.join(' '),
-      side: el('span.meta', {}, item.revoked_at ? 'Revoked' : isOver(item) ? 'Expired' : used(item)),
+      side: el('span.meta', {}, state(item)),
     }),
     fields: (form, item, isNew) => isNew ? [
-      text(form, 'name', { label: 'Name', hint: 'What the key is for, so that you know what stops working when you revoke it.', max: 100 }),
+      text(form, 'name', {
+        label: 'Name',
+        hint: 'What the key is for, so that you know what stops working when you revoke it.',
+        max: 100,
+      }),
       checks(form, 'scopes', { label: 'Permissions', options: SCOPES }),
       text(form, 'expires', { label: 'Expires on', hint: 'Leave empty for a key that does not expire.', type: 'date' }),
     ] : [
@@ -68,15 +80,15 @@ export function open(context) {
         scopes,
         ...(until && { expires_at: until.toISOString() }),
       });
-      return { item: answer.api_key, made: answer.key };
+      return { item: answer.api_key, secret: answer.key };
     },
-    once: ({ made }, item) => made && el(
+    once: (secret, item) => el(
       'div.field',
       {},
       el('h2', {}, `Your new key “${item.name}”`),
       el('p', {}, 'Copy it now. Only its hash is stored, so it cannot be shown again.'),
-      el('pre.code', { 'aria-label': 'Key' }, made),
-      copyable(made, 'Copy key'),
+      el('pre.code', { 'aria-label': 'Key' }, secret),
+      copyable(secret, 'Copy key'),
     ),
     remove: ({ id }) => context.rest.remove(`api-keys/${id}`),
     removal: ['Revoke', ({ name }) => `Revoke “${name}”? Whatever uses it stops working at once.`],

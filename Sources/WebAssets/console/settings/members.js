@@ -1,34 +1,48 @@
-// Who works here, and what they may do. A password that we made is shown once.
+// The members of the workspace and their roles. A password that the page generates is shown once.
 
 import { el } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
+import { Problem } from '../shell/api.js';
 import { collection, every } from './collection.js';
-import { choice, copyable, sure, text, toggle } from './fields.js';
+import { choice, confirmed, copyable, text, toggle } from './fields.js';
 import { refusal } from './form.js';
 
+/** @typedef {import('./pane.js').SettingsContext} SettingsContext */
+/** @typedef {Member & {enabled: boolean}} Values */
+/** @typedef {import('./form.js').Form<Values>} MemberForm */
+/** @typedef {import('./collection.js').Editor<Member, Values>} Editor */
+/** @typedef {import('./collection.js').Saved<Member>} Saved */
+
+/** @type {Record<string, string>} */
 const ROLES = { agent: 'Agent', admin: 'Administrator', owner: 'Owner' };
+/** @type {Record<string, string>} */
 const MAY = {
   agent: 'Replies to visitors and edits canned replies.',
   admin: 'Also manages settings, members, webhooks and keys.',
   owner: 'Also manages owners. A workspace always has at least one.',
 };
-/** Without letters and digits that look alike. */
+/** Letters and digits that do not look alike. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
-const LONG = 16; // of 57 letters: 93 bits
+const LENGTH = 16; // 93 bits
 
-/** A password nobody has to invent. */
-export function password() {
-  const limit = 256 - 256 % LETTERS.length; // every letter is as likely as any other
+/** A random password in groups of four. */
+function password() {
+  const limit = 256 - 256 % LETTERS.length; // bytes above it would make some letters more likely
   let made = '';
-  while (made.length < LONG) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(LONG * 2))) {
-      if (byte < limit && made.length < LONG) made += LETTERS[byte % LETTERS.length];
+  while (made.length < LENGTH) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(LENGTH * 2))) {
+      if (byte < limit && made.length < LENGTH) made += LETTERS[byte % LETTERS.length];
     }
   }
   return made.replace(/(.{4})(?=.)/g, '$1-');
 }
 
-export function state(member) {
+/**
+ * The class of the dot, and the words beside it.
+ * @param {Member} member
+ * @returns {[dot: string, words: string]}
+ */
+function state(member) {
   if (member.disabled) return ['.off', 'Disabled'];
   if (member.password === 'none') return ['.off', 'No password yet'];
   if (!member.online) return ['.off', 'Offline'];
@@ -36,13 +50,20 @@ export function state(member) {
   return member.available === false ? ['.warn', `Unavailable, ${load}`] : ['', `Available, ${load}`];
 }
 
-function fields(form, member, isNew, { me, may, last, renew }) {
-  if (!may) form.locked ||= 'Only an owner can change an owner.';
+/**
+ * @param {MemberForm} form
+ * @param {Member} member
+ * @param {boolean} isNew
+ * @param {{me: Login['operator'], mayWrite: boolean, isLast: boolean, renew: () => unknown}} on
+ *   `isLast`: the member is the only owner
+ */
+function fields(form, member, isNew, { me, mayWrite, isLast, renew }) {
+  if (!mayWrite) form.locked ||= 'Only an owner can change an owner.';
   const roles = Object.keys(ROLES).filter((role) => role !== 'owner' || me.role === 'owner'
     || member.role === 'owner');
   const explain = el('p.hint');
-  const follow = () => { explain.textContent = MAY[form.get('role')]; };
-  form.heard(follow);
+  const follow = () => { explain.textContent = MAY[form.now.role] ?? ''; };
+  form.onChange(follow);
   follow();
   return [
     text(form, 'name', { label: 'Name', hint: 'Visible to visitors.', max: 100, required: true }),
@@ -55,61 +76,87 @@ function fields(form, member, isNew, { me, may, last, renew }) {
         required: true,
       })
       : el('dl.facts', {}, el('dt', {}, 'Email'), el('dd', {}, member.email)),
-    last
+    isLast
       ? el('dl.facts', {}, el('dt', {}, 'Role'),
         el('dd', {}, 'Owner, and the only one. To change this, make someone else an owner first.'))
       : choice(form, 'role', { label: 'Role', options: roles.map((role) => [role, ROLES[role]]) }),
-    !last && explain,
-    !isNew && !last && member.id !== me.id && toggle(form, 'enabled', {
+    !isLast && explain,
+    !isNew && !isLast && member.id !== me.id && toggle(form, 'enabled', {
       label: 'Can log in',
       hint: 'If off, all their devices are logged out within seconds, and their conversations return to the queue.',
     }),
     isNew && el('p.hint', {}, 'A password is created and shown to you once, to pass on. It must be changed at the first login.'),
     !isNew && !form.locked && member.id !== me.id && el('div.field', {},
       el('span.label', {}, 'Password'),
-      sure('Reset password', 'The old password stops working. The new one works for one login.', renew)),
-  ].filter(Boolean);
+      confirmed(
+        'Reset password',
+        'The old password stops working. The new one works for one login.',
+        renew,
+      )),
+  ];
 }
 
-function named(name) {
+/** @param {string} name */
+function checkName(name) {
   if (!name.trim()) throw refusal('name', 'Enter a name. Visitors see it.');
 }
 
+/**
+ * @param {SettingsContext} context
+ * @param {Values} values
+ * @returns {Promise<Saved>}
+ */
 async function invite({ rest }, { name, email, role }) {
-  named(name);
+  checkName(name);
   if (!/^\S+@\S+$/.test(email.trim())) {
     throw refusal('email', 'Enter a valid email address.');
   }
-  const made = password();
+  const secret = password();
   const answer = await rest.post('members', {
     name: name.trim(),
     email: email.trim(),
     role,
-    password: made,
+    password: secret,
   }).catch((error) => {
-    if (error.status === 409) error.path = 'email'; // it is taken, or cannot be used
+    // the email is taken, or cannot be used
+    if (error instanceof Problem && error.status === 409) error.path = 'email';
     throw error;
   });
-  return { item: answer.member ?? answer, made };
+  return { item: answer.member, secret };
 }
 
+/**
+ * @param {SettingsContext} context
+ * @param {Values} values
+ * @param {Member} member
+ * @returns {Promise<Saved>}
+ */
 async function change({ rest }, { name, role, enabled }, member) {
-  named(name);
+  checkName(name);
+  /** @type {Partial<Member>} */
   const changed = {};
   if (name.trim() !== member.name) changed.name = name.trim();
   if (role !== member.role) changed.role = role;
   if (enabled === member.disabled) changed.disabled = !enabled;
   const answer = await rest.patch(`members/${member.id}`, changed);
-  Object.assign(member, answer?.member ?? answer ?? changed);
-  return { ...member };
+  Object.assign(member, answer?.member ?? changed);
+  return { item: { ...member } };
 }
 
+/** @type {Member} */
+const BLANK = { id: '', name: '', email: '', role: 'agent', disabled: false, online: false,
+  available: true, load: 0, password: 'none' };
+
+/** @param {SettingsContext} context */
 export async function open(context) {
   const me = context.session().operator;
+  /** @type {Member[]} */
   let list = [];
+  /** @param {Member} member */
   const isLast = (member) => member.role === 'owner' && !member.disabled
     && list.filter(({ role, disabled }) => role === 'owner' && !disabled).length === 1;
-  const mine = (member) => me.role === 'owner' || member.role !== 'owner';
+  /** @param {Member} member */
+  const mayWrite = (member) => me.role === 'owner' || member.role !== 'owner';
 
   const page = await collection(context, {
     name: 'members',
@@ -120,10 +167,14 @@ export async function open(context) {
     verb: 'Invite',
     look: 'users',
     empty: ['No members yet', 'Invite the people who reply to your visitors.'],
-    load: async () => (list = await every(context.rest, 'members', 'members')),
+    load: async () => {
+      list = await every((query) => context.rest.get('members', query), 'members');
+      return list;
+    },
     key: ({ id }) => id,
+    /** @returns {Values} */
     values: (member) => ({ ...member, enabled: !member.disabled }),
-    blank: () => ({ name: '', email: '', role: 'agent', disabled: false }),
+    blank: () => ({ ...BLANK }),
     heading: ({ name }) => name,
     row(member) {
       const [dot, words] = state(member);
@@ -138,22 +189,23 @@ export async function open(context) {
     },
     fields: (form, member, isNew, editor) => fields(form, member, isNew, {
       me,
-      may: isNew || mine(member),
-      last: !isNew && isLast(member),
+      mayWrite: isNew || mayWrite(member),
+      isLast: !isNew && isLast(member),
       renew: () => renew(editor),
     }),
     save: (form, member, isNew) => isNew
       ? invite(context, form.now) : change(context, form.now, member),
-    once: ({ made }, item) => made && secret(item, made),
+    once: (made, item) => secret(item, made),
     remove: (member) => context.rest.remove(`members/${member.id}`),
     removal: ['Remove', ({ name }) => `Remove ${name} from the workspace?`],
   });
 
+  /** @param {Editor} editor */
   async function renew({ item, form }) {
     const made = password();
     try {
       await context.rest.patch(`members/${item.id}`, { password: made });
-      page.tell(item.id, secret(item, made));
+      page.showOnce(item.id, secret(item, made));
     } catch (error) {
       form.fault(error);
     }
@@ -162,6 +214,10 @@ export async function open(context) {
   return page;
 }
 
+/**
+ * @param {Member} member
+ * @param {string} made the new password
+ */
 function secret({ name, email }, made) {
   return el(
     'div.field',

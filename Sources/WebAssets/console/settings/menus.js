@@ -1,4 +1,4 @@
-// Menu bars of the widget. One is published at a time; drafts wait here.
+// Menus of the widget: choices above the composer. One menu at a time is published.
 
 import { el, icon } from '../../shared/dom.js';
 import { collection, every } from './collection.js';
@@ -7,22 +7,34 @@ import { refusal } from './form.js';
 import { Preview } from './preview.js';
 import { cell, list, pick } from './rows.js';
 
-const STATES = { draft: 'Draft', published: 'Published', inactive: 'Unpublished' };
-const KINDS = [['message', 'Sends a message'], ['url', 'Opens a page'], ['operator', 'Requests an operator']];
-const MOST = 12; // as the server takes
+/** @typedef {import('./pane.js').SettingsContext} SettingsContext */
+/** @typedef {import('./form.js').Form<RichMenu>} MenuForm */
+/** @typedef {import('./collection.js').CollectionOptions<RichMenu, RichMenu>} Options */
 
+/** @type {Record<string, string>} */
+const STATES = { draft: 'Draft', published: 'Published', inactive: 'Unpublished' };
+/** @type {[value: string, words: string][]} */
+const KINDS = [
+  ['message', 'Sends a message'], ['url', 'Opens a page'], ['operator', 'Requests an operator'],
+];
+const ACTIONS_MAX = 12; // as the gateway takes
+
+/**
+ * @param {MenuForm} form
+ * @returns {HTMLElement[]}
+ */
 const fields = (form) => [
   text(form, 'name', { label: 'Name', hint: 'Only your team sees it.', max: 100 }),
   list(form, 'actions', {
     label: 'Items',
     add: 'Add an item',
     row: 'Item',
-    max: MOST,
-    blank: () => ({ label: '', type: 'message', value: '' }),
+    max: ACTIONS_MAX,
+    blank,
     draw: (action, change) => [
       cell('Label', action.label, (label) => change({ label }), { locked: form.locked,
         maxlength: 40 }),
-      pick('Action', action.type, KINDS, (type) => change({ type, redraw: true }), {
+      pick('Action', action.type, KINDS, (type) => change({ type }, true), {
         locked: form.locked }),
       action.type !== 'operator' && cell(
         action.type === 'url' ? 'URL' : 'Text to send (empty: the label)',
@@ -31,11 +43,17 @@ const fields = (form) => [
         { locked: form.locked, maxlength: 2048,
           ...(action.type === 'url' && { type: 'url', placeholder: 'https://' }) },
       ),
-    ].filter(Boolean),
+    ],
   }),
 ];
 
-/** A menu as it is sent; what cannot be meant is refused. @param {{name: string, actions: any[]}} now */
+/** @returns {Choice} */
+const blank = () => ({ label: '', type: 'message', value: '' });
+
+/**
+ * The menu to send. One that is incomplete is refused.
+ * @param {RichMenu} menu
+ */
 function checked({ name, actions }) {
   if (!name.trim()) throw refusal('name', 'Enter a name.');
   const clean = actions.filter(({ label }) => label.trim()).map(({ label, type, value }) => {
@@ -49,7 +67,12 @@ function checked({ name, actions }) {
   return { name: name.trim(), actions: clean };
 }
 
-/** Publishing acts at once, and says what it does to the other one. */
+/**
+ * The button that publishes a menu, which takes the other one off the widget.
+ * @param {SettingsContext} context
+ * @param {import('./collection.js').Editor<RichMenu, RichMenu>} editor
+ * @param {() => Promise<void>} reload
+ */
 function publishing(context, editor, reload) {
   const words = el('p.hint');
   const button = el('button.button', { type: 'button' });
@@ -73,17 +96,22 @@ function publishing(context, editor, reload) {
     }
     draw();
   };
-  editor.form.heard(draw);
+  editor.form.onChange(draw);
   draw();
   return el('div.field', {}, el('span.label', {}, 'Publishing'), el('div', {}, button), words);
 }
 
+/** @param {SettingsContext} context */
 export async function open(context) {
   const { settings, workspace } = await context.workspace.load();
   const preview = new Preview({ inPage: true });
+  /** @type {RichMenu[]} */
   let all = [];
 
-  /** The menu that is open in the editor, else the published one. */
+  /**
+   * Shows the menu of the editor, or else the published one.
+   * @param {RichMenu=} menu
+   */
   function follow(menu = all.find(({ status }) => status === 'published')) {
     const actions = (menu?.actions ?? []).filter(({ label }) => label.trim());
     preview.update({
@@ -92,24 +120,30 @@ export async function open(context) {
       offline: settings.offline,
       rating: settings.rating,
       queue: { show_position: settings.queue.show_position },
-      menu: actions.length ? { id: menu.id ?? 'new', actions } : null,
+      menu: actions.length ? { id: menu?.id || 'new', actions } : null,
     });
   }
 
-  const page = await collection(context, {
+  const reload = () => page.reload();
+  /** @type {Awaited<ReturnType<typeof collection>>} */
+  const page = await collection(context, /** @type {Options} */ ({
     name: 'menus',
     title: 'Menus',
     lead: 'Quick choices in the widget. One menu is published at a time.',
     noun: 'menu',
     look: 'menu',
     empty: ['No menus yet', 'Three or four items are enough, such as orders, opening hours and an operator.'],
-    load: async () => (all = await every(context.rest, 'rich-menus', 'rich_menus')),
+    load: async () => {
+      all = await every((query) => context.rest.get('rich-menus', query), 'rich_menus');
+      return all;
+    },
     below: () => [preview.root],
     opened: (editor) => follow(editor?.form.now),
     typed: (form) => follow(form.now),
     key: ({ id }) => id,
     heading: ({ name }) => name,
-    blank: () => ({ name: '', actions: [{ label: '', type: 'message', value: '' }], status: 'draft' }),
+    blank: () => ({ id: '', name: '', actions: [blank()], status: 'draft' }),
+    values: (item) => item,
     row: (item) => ({
       title: item.name,
       meta: item.actions.map(({ label }) => label).join(' · '),
@@ -120,18 +154,18 @@ export async function open(context) {
     }),
     fields: (form, item, isNew, editor) => [
       ...fields(form),
-      !isNew && !form.locked && publishing(context, editor, () => page.reload()),
-    ].filter(Boolean),
+      !isNew && !form.locked && publishing(context, editor, reload),
+    ],
     async save(form, item, isNew) {
       const body = checked(form.now);
       const answer = isNew ? await context.rest.post('rich-menus', body)
         : await context.rest.patch(`rich-menus/${item.id}`, body);
-      return Object.assign(item, answer?.rich_menu ?? answer ?? body);
+      return { item: Object.assign(item, answer?.rich_menu ?? body) };
     },
     remove: ({ id }) => context.rest.remove(`rich-menus/${id}`),
     removal: ['Delete', ({ name, status }) => status === 'published'
       ? `Delete “${name}”? It is published now.` : `Delete “${name}”?`],
-  });
+  }));
 
   const { show } = page;
   page.show = (item) => { show(item); preview.shown(); };

@@ -1,5 +1,5 @@
-// What is said without anybody typing it: the answer to a first message, what is said while nobody
-// is there, the questions before a chat, the offline form and the rating at the end.
+// The page for automatic messages and forms: greeting, away message, the form before a chat, the
+// offline form and the rating.
 
 import { el } from '../../shared/dom.js';
 import { text, toggle } from './fields.js';
@@ -7,18 +7,45 @@ import { Form, refusal, saveBar } from './form.js';
 import { cell, list, pick } from './rows.js';
 import { lockedFor, pane } from './pane.js';
 
-const KEYS = ['greeting_message', 'away_message', 'prechat', 'offline', 'rating'];
+/** @typedef {import('../../shared/dom.js').Child} Child */
+/**
+ * @typedef {Pick<WorkspaceSettings, 'greeting_message' | 'away_message' | 'prechat' | 'offline'
+ *   | 'rating'>} Values
+ */
+
+/** @type {[value: string, words: string][]} */
 const TYPES = [['text', 'Text'], ['email', 'Email'], ['select', 'Choice']];
+/**
+ * The fields that the gateway knows, by key.
+ * @type {Record<string, string>}
+ */
 const KNOWN = { name: 'Name', email: 'Email' };
+const KEY_MAX = 40; // characters
+const QUESTIONS_MAX = 8;
 
-const only = (settings) => Object.fromEntries(KEYS.map((key) => [key, settings[key]]));
-const slug = (label) => label.trim().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '_').replace(/^_|_$/g, '')
-  .slice(0, 40);
+/**
+ * @param {WorkspaceSettings} settings
+ * @returns {Values}
+ */
+const only = ({ greeting_message, away_message, prechat, offline, rating }) => (
+  { greeting_message, away_message, prechat, offline, rating }
+);
 
-/** What was changed, as it is sent; what cannot be meant is refused. @param {Form} form */
+/**
+ * The key of a question, from its label.
+ * @param {string} label
+ */
+const slug = (label) => label.trim().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '_')
+  .replace(/^_|_$/g, '').slice(0, KEY_MAX);
+
+/**
+ * The changed settings to send. Those that are incomplete are refused.
+ * @param {Form<Values>} form
+ * @returns {Partial<Values>}
+ */
 function checked(form) {
   const now = form.now;
-  for (const key of ['greeting_message', 'away_message']) {
+  for (const key of /** @type {const} */ (['greeting_message', 'away_message'])) {
     if (now[key].enabled && !now[key].text.trim()) {
       throw refusal(`${key}.text`, 'Enter the message, or switch it off.');
     }
@@ -30,11 +57,16 @@ function checked(form) {
   if (new Set(fields.map(({ key }) => key)).size < fields.length) {
     throw refusal('prechat.fields', 'Two questions are the same. Change one of them.');
   }
-  const changed = { ...only(now), prechat: { ...now.prechat, fields } };
-  const touched = KEYS.filter((key) => form.changes.some((path) => path.startsWith(`${key}.`)));
-  return Object.fromEntries(touched.map((key) => [key, changed[key]]));
+  const all = { ...now, prechat: { ...now.prechat, fields } };
+  return Object.fromEntries(Object.entries(all).filter(
+    ([key]) => form.changes.some((path) => path.startsWith(`${key}.`))
+  ));
 }
 
+/**
+ * @param {import('./pane.js').SettingsContext} context
+ * @returns {Promise<import('./pane.js').SettingsPage>}
+ */
 export async function open(context) {
   const known = await context.workspace.load();
   const form = new Form(only(known.settings), {
@@ -45,16 +77,41 @@ export async function open(context) {
     const sent = checked(form);
     return only((await context.workspace.save(sent)).settings);
   });
-  const shown = [];
-  const follow = () => { for (const [path, part] of shown) part.hidden = !form.get(path); };
-  const when = (path, ...parts) => {
-    const part = el('div.settings-part', {}, ...parts);
-    shown.push([path, part]);
+  /** @type {[path: string, part: HTMLElement][]} */
+  const parts = [];
+  const follow = () => { for (const [path, part] of parts) part.hidden = !form.get(path); };
+  /**
+   * A part that is shown while a switch is on.
+   * @param {string} path of the switch
+   * @param {HTMLElement} field
+   */
+  const when = (path, field) => {
+    const part = el('div.settings-part', {}, field);
+    parts.push([path, part]);
     return part;
   };
-  form.heard(() => { follow(); context.changed(); });
+  form.onChange(() => { follow(); context.changed(); });
   const { bar, submit } = saveBar(form, { save });
-  const body = [
+  const body = fields(form, when);
+  follow();
+  return {
+    root: pane({
+      title: 'Messages and forms',
+      lead: 'Automatic messages, and forms that visitors fill in.',
+      submit,
+      bar,
+      body,
+    }),
+    unsaved: () => form.changes.length,
+  };
+}
+
+/**
+ * @param {Form<Values>} form
+ * @param {(path: string, field: HTMLElement) => HTMLElement} when
+ */
+function fields(form, when) {
+  return [
     toggle(form, 'greeting_message.enabled', {
       label: 'Reply to the first message',
       hint: 'Sent by the bot as soon as a visitor writes',
@@ -91,19 +148,9 @@ export async function open(context) {
       label: 'Question', hint: 'Leave empty for the standard question in the visitor’s language.', max: 200,
       empty: null })),
   ];
-  follow();
-  return {
-    root: pane({
-      title: 'Messages and forms',
-      lead: 'Automatic messages, and forms that visitors fill in.',
-      submit,
-      bar,
-      body,
-    }),
-    unsaved: () => form.changes.length,
-  };
 }
 
+/** @param {Form<Values>} form */
 function questions(form) {
   const { locked } = form;
   return list(form, 'prechat.fields', {
@@ -111,34 +158,45 @@ function questions(form) {
     hint: 'The answers are saved with the visitor.',
     add: 'Add a question',
     row: 'Question',
-    max: 8,
+    max: QUESTIONS_MAX,
+    /** @returns {PrechatField} */
     blank: () => {
-      const used = (form.get('prechat.fields') ?? []).map(({ key }) => key);
-      const key = Object.keys(KNOWN).find((name) => !used.includes(name));
-      return { key: key ?? '', label: KNOWN[key] ?? '', type: key === 'email' ? 'email' : 'text',
+      const used = form.now.prechat.fields.map(({ key }) => key);
+      const key = Object.keys(KNOWN).find((name) => !used.includes(name)) ?? '';
+      return { key, label: KNOWN[key] ?? '', type: key === 'email' ? 'email' : 'text',
         required: false };
     },
     draw: (item, change) => [
       cell('Question', item.label, (label) => change({ label }), { locked, maxlength: 100 }),
-      pick('Answer type', item.type, TYPES, (type) => change({ type, redraw: true }), { locked }),
+      pick('Answer type', item.type, TYPES, (type) => change({ type }, true), { locked }),
       item.type === 'select' && cell('Choices, separated by commas', (item.options ?? []).join(', '),
         (value) => change({ options: value.split(',').map((one) => one.trim()).filter(Boolean) }),
         { locked, maxlength: 500 }),
-      must(item, change, locked),
-    ].filter(Boolean),
+      required(item, change, locked),
+    ],
   });
 }
 
-function must(item, change, locked) {
+/**
+ * @param {PrechatField} item
+ * @param {(change: Partial<PrechatField>) => void} change
+ * @param {string} locked
+ */
+function required(item, change, locked) {
   const control = el('input', {
     type: 'checkbox',
     disabled: !!locked,
-    change: () => change({ required: control.checked }),
+    change: () => { change({ required: control.checked }); },
   });
-  control.checked = item.required;
+  control.checked = !!item.required;
   return el('label.check-cell', {}, control, el('span', {}, 'Required'));
 }
 
+/**
+ * The question to send. One that is incomplete is refused.
+ * @param {PrechatField} field
+ * @returns {PrechatField}
+ */
 function cleaned({ key, label, type, required, options }) {
   if (!label.trim()) throw refusal('prechat.fields', 'Enter the question.');
   if (type === 'select' && (options ?? []).length < 2) {

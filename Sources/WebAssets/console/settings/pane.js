@@ -1,14 +1,32 @@
-// What pages of the settings have in common: their frame, and who may change them.
+// The frame of a page of the settings, and the permission to change it.
 
 import { el, icon } from '../../shared/dom.js';
 
-/** The frame of a page: head, body, and the bar below if there is one. */
-export function pane({ title, lead, actions = [], body, bar = null, submit = null, back = '' }) {
+/**
+ * `level` is how deep the page is: 0 the menu, 1 a page, 2 an editor. Narrow screens show one
+ * level.
+ * @typedef {import('../shell/pages.js').PageContext & {
+ *   workspace: import('./workspace.js').Workspace, level: (depth: number) => void}} SettingsContext
+ */
+/**
+ * `aside` is beside the page; `show` gets the part of the address after the page's name; `unsaved`
+ * counts changes.
+ * @typedef {{root: HTMLElement, aside?: HTMLElement, show?: (item: string) => void,
+ *   unsaved?: () => number}} SettingsPage
+ */
+
+/**
+ * A page: head, body and the bar at its end.
+ * @param {{title: string, lead: string, actions?: Node[],
+ *   body: import('../../shared/dom.js').Child[], bar?: HTMLElement,
+ *   submit?: (event: Event) => void}} on
+ */
+export function pane({ title, lead, actions = [], body, bar, submit }) {
   const inside = [
     el(
       'header.pane-head',
       {},
-      el('a.icon-button.up', { href: `#/settings${back}`, 'aria-label': 'Back' }, icon('back')),
+      el('a.icon-button.up', { href: '#/settings', 'aria-label': 'Back' }, icon('back')),
       el('div.pane-title', {}, el('h1', { tabindex: -1 }, title), lead && el('p', {}, lead)),
       ...actions,
     ),
@@ -20,8 +38,12 @@ export function pane({ title, lead, actions = [], body, bar = null, submit = nul
   return el('main.pane', { 'aria-label': title }, form);
 }
 
+/** @param {SettingsContext} context */
 export const isAdmin = (context) => context.session().operator.role !== 'agent';
 
-/** Why an agent cannot change this, or ''. */
+/**
+ * The reason why this operator cannot change a page, or ''.
+ * @param {SettingsContext} context
+ */
 export const lockedFor = (context) => isAdmin(context) ? ''
   : 'View only. Administrators and owners can change this.';

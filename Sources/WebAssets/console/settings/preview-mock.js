@@ -1,5 +1,5 @@
-// A gateway for one frame of this page: the requests and the socket of the widget that runs in it
-// are answered here. It knows as much of chirrup.v1 as one visitor with one conversation needs.
+// A mock gateway for the preview's iframe: it answers the requests and the socket of the widget. It
+// knows as much of chirrup.v1 as one visitor with one conversation needs.
 
 import { Command, Kind, Event } from '../../shared/protocol.js';
 
@@ -7,19 +7,34 @@ const SESSION = '00000000-0000-7000-8000-000000000001';
 const VISITOR = { kind: 'visitor', id: '00000000-0000-7000-8000-000000000002' };
 const MIKA = { kind: 'operator', id: '00000000-0000-7000-8000-000000000003', name: 'Mika' };
 
-/** Gives `view` its own network and its own memory. */
+/** @typedef {Window & typeof globalThis} View the window of the iframe */
+
+/**
+ * Replaces network and storage of a window.
+ * @param {View} view
+ * @param {string} workspace
+ * @param {WidgetConfig} config
+ * @param {string} state of the preview
+ */
 export function mockGateway(view, workspace, config, state) {
-  const talks = state === 'open' || state === 'phone';
-  view.fetch = async (address, { body = '' } = {}) => answer(view, String(address), body, config);
-  view.WebSocket = class extends MockSocket { static view = view; static talks = talks; };
-  define(view, 'localStorage', memory(talks && {
-    [`chirrup:${workspace}`]: JSON.stringify(identity()),
-  }));
+  const hasConversation = state === 'open' || state === 'phone';
+  view.fetch = async (address) => answer(view, String(address), config);
+  define(view, 'WebSocket', class extends MockSocket {
+    constructor() { super(hasConversation ? example() : []); }
+  });
+  define(view, 'localStorage', memory(
+    hasConversation ? { [`chirrup:${workspace}`]: JSON.stringify(identity()) } : {},
+  ));
   define(view, 'sessionStorage', memory());
-  define(view, 'indexedDB', undefined); // the outbox falls back on the memory above
+  define(view, 'indexedDB', undefined); // the outbox then uses the storage above
   define(view, 'AudioContext', undefined);
 }
 
+/**
+ * @param {View} view
+ * @param {string} name
+ * @param {unknown} value
+ */
 function define(view, name, value) {
   Object.defineProperty(view, name, { value, configurable: true, writable: true });
 }
@@ -34,60 +49,55 @@ const identity = () => ({
   talk: true,
 });
 
-function answer(view, address, body, config) {
+/**
+ * @param {View} view
+ * @param {string} address
+ * @param {WidgetConfig} config
+ */
+function answer(view, address, config) {
+  /** @type {(value: object | null, status?: number) => Response} */
   const json = (value, status = 200) => new view.Response(
     value === null ? null : JSON.stringify(value),
     { status, headers: { 'content-type': 'application/json' } },
   );
   if (address.includes('/config')) return json(config);
   if (address.includes('/token')) return json(identity());
-  if (address.includes('/profile')) {
-    return json({ visitor: { id: VISITOR.id, ...JSON.parse(body || '{}') } });
-  }
+  if (address.includes('/profile')) return json({ visitor: VISITOR });
   if (address.includes('/offline')) return json({}, 201);
   if (address.includes('/rating')) return json(null, 204);
   return json({ type: 'urn:chirrup:problem:not_found', title: 'Not found', status: 404 }, 404);
 }
 
-/** A storage that begins with some entries and ends with its frame. */
-function memory(entries = {}) {
-  const kept = new Map(Object.entries(entries || {}));
-  const known = {
-    getItem: (key) => kept.get(key) ?? null,
-    setItem: (key, value) => { kept.set(key, String(value)); },
-    removeItem: (key) => { kept.delete(key); },
-    clear: () => kept.clear(),
-    key: (at) => [...kept.keys()][at] ?? null,
-  };
-  return new Proxy(known, {
-    get: (target, name) => name === 'length' ? kept.size : target[name] ?? kept.get(String(name)),
-    ownKeys: () => [...kept.keys()],
-    getOwnPropertyDescriptor: (target, name) => kept.has(String(name))
-      ? { value: kept.get(String(name)), enumerable: true, configurable: true, writable: true }
-      : undefined,
-  });
-}
+/**
+ * A storage like localStorage. The widget reads and writes its properties.
+ * @param {Record<string, string>} entries
+ * @returns {Record<string, string>}
+ */
+const memory = (entries = {}) => ({ ...entries });
 
 class MockSocket {
-  static view; static talks = false;
-  readyState = 0; bufferedAmount = 0; protocol = 'chirrup.v1'; binaryType = 'blob';
-  onopen; onmessage; onclose; onerror;
-  #entries = /** @type {any[]} */ ([]);
+  readyState = 0;
+  /** @type {(() => void)?} */
+  onopen = null;
+  /** @type {((event: {data: string}) => void)?} */
+  onmessage = null;
+  /** @type {((event: {code: number}) => void)?} */
+  onclose = null;
+  #entries;
 
-  constructor() {
-    if (/** @type {any} */ (this.constructor).talks) this.#entries = example();
-    setTimeout(() => { this.readyState = 1; this.onopen?.({}); });
+  /** @param {Entry[]} entries of the conversation */
+  constructor(entries) {
+    this.#entries = entries;
+    setTimeout(() => { this.readyState = 1; this.onopen?.(); });
   }
-
-  addEventListener(name, act) { this[`on${name}`] = act; }
-  removeEventListener(name) { this[`on${name}`] = undefined; }
 
   close(code = 1000) {
     if (this.readyState === 3) return;
     this.readyState = 3;
-    setTimeout(() => this.onclose?.({ code, reason: '', wasClean: true }));
+    setTimeout(() => this.onclose?.({ code }));
   }
 
+  /** @param {string} text a frame */
   send(text) {
     const frame = JSON.parse(text);
     const at = new Date().toISOString();
@@ -95,7 +105,7 @@ class MockSocket {
     const last = () => this.#entries.at(-1)?.seq ?? 0;
     switch (frame.type) {
       case Command.hello:
-        return this.#tell({
+        return this.#answer({
           type: Event.welcome,
           ref,
           you: VISITOR,
@@ -103,7 +113,7 @@ class MockSocket {
           heartbeat: { interval_ms: 86_400_000, timeout_ms: 86_400_000 },
         });
       case Command.subscribe:
-        this.#tell({
+        this.#answer({
           type: Event.subscribed,
           ref,
           session,
@@ -114,29 +124,34 @@ class MockSocket {
           assignee: this.#entries.length ? { id: MIKA.id, name: MIKA.name } : null,
           marks: [{ who: MIKA, read: last(), delivered: last() }],
         });
-        for (const entry of this.#entries) this.#tell({ type: Event.message, session, ...entry });
-        return this.#tell({ type: Event.live, session, seq: last() });
+        for (const entry of this.#entries) this.#answer({ type: Event.message, session, ...entry });
+        return this.#answer({ type: Event.live, session, seq: last() });
       case Command.send: {
         const { id, kind = Kind.text, body, payload } = frame;
         const entry = { seq: last() + 1, id, sender: VISITOR, kind, body, payload, at };
         this.#entries.push(entry);
-        this.#tell({ type: Event.ack, ref, session, id, seq: entry.seq, at });
-        return this.#tell({ type: Event.message, session, ...entry });
+        this.#answer({ type: Event.ack, ref, session, id, seq: entry.seq, at });
+        return this.#answer({ type: Event.message, session, ...entry });
       }
       case Command.history:
-        return this.#tell({ type: Event.ok, ref, session, messages: [], more: false });
+        return this.#answer({ type: Event.ok, ref, messages: [], more: false });
       default:
-        if (ref != null) this.#tell({ type: Event.ok, ref, session });
+        if (ref != null) this.#answer({ type: Event.ok, ref });
     }
   }
 
-  #tell(frame) {
+  /** @param {ServerFrame} frame */
+  #answer(frame) {
     setTimeout(() => this.readyState === 1 && this.onmessage?.({ data: JSON.stringify(frame) }));
   }
 }
 
-/** What a conversation looks like. */
+/**
+ * The entries of an example conversation.
+ * @returns {Entry[]}
+ */
 function example() {
+  /** @param {number} minutes */
   const at = (minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
   return [
     {

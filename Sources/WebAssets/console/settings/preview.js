@@ -1,31 +1,41 @@
-// The widget as visitors will see it: the real loader and the real app, in a frame of their own
-// that gets its answers from this page instead of a gateway. So there is one implementation of the
-// looks, and nothing that is tried here reaches a visitor or a conversation.
+// A preview of the widget: the real loader and app run in an iframe, whose requests this page
+// answers instead of a gateway. So the preview cannot differ from the widget, and nothing that is
+// tried in it reaches a conversation.
 
 import { el } from '../../shared/dom.js';
 import { mockGateway } from './preview-mock.js';
 
 const WORKSPACE = 'preview';
-const WIDE = 484; // px of a frame in which the widget is not on a phone
-const SETTLE = 200; // ms without another key before the widget is drawn anew
+const WIDE = 484; // px; a narrower iframe would count as a phone
+const SETTLE = 200; // ms after the last key until the widget is drawn anew
+const FRAMES = 120; // ms for the first animation frames of the widget
+/** @type {[state: string, words: string][]} */
 const STATES = [['open', 'Open'], ['closed', 'Closed'], ['offline', 'Offline'], ['phone', 'Phone']];
+
+/**
+ * The configuration that the preview shows; its hours and forms depend on the state.
+ * @typedef {Omit<WidgetConfig, 'hours' | 'operators_available' | 'prechat'>} PreviewConfig
+ */
 
 export class Preview {
   state = 'open';
-  #config = /** @type {any} */ (null);
+  /** @type {PreviewConfig?} */
+  #config = null;
   #drawn = '';
   #timer = 0;
   #turn = 0;
-  #frame = /** @type {HTMLIFrameElement?} */ (null);
+  /** @type {HTMLIFrameElement?} */
+  #frame = null;
   #place = el('div.stage-place');
+  /** @type {HTMLElement[]} */
   #tabs;
 
-  /** @param {{inPage?: boolean}} options `inPage`: below a list, always open */
+  /** @param {{inPage?: boolean}} options `inPage` is for a place below a list, without tabs */
   constructor({ inPage = false } = {}) {
     this.#tabs = STATES.map(([state, words]) => el('button', {
       type: 'button',
       'aria-pressed': String(state === this.state),
-      click: () => this.show(state),
+      click: () => { this.show(state); },
     }, words));
     if (inPage) this.root = el('div.stage-in-page', {}, this.#place);
     else this.root = el(
@@ -42,12 +52,13 @@ export class Preview {
     new ResizeObserver(() => this.#fit()).observe(this.#place);
   }
 
-  /** A desktop is wider than the place for it, so it is seen from a little further away. */
+  /** Scales a desktop's iframe, which is wider than its place. */
   #fit() {
     const scale = this.state === 'phone' ? 1 : Math.min(1, this.#place.clientWidth / WIDE);
     this.#place.style.setProperty('--scale', String(scale));
   }
 
+  /** @param {string} state */
   show(state) {
     this.state = state;
     STATES.forEach(([key], at) => this.#tabs[at].setAttribute(
@@ -57,27 +68,28 @@ export class Preview {
     this.#draw();
   }
 
-  /** @param {any} config what the gateway would answer to the widget, see widget/config */
+  /** @param {PreviewConfig} config */
   update(config) {
     this.#config = config;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#draw(), this.#frame ? SETTLE : 0);
   }
 
-  /** The next frame is made behind the one that is seen, so that nothing flickers. */
+  /** Loads the next iframe behind the visible one, so that nothing flickers. */
   async #draw() {
     if (!this.#config || !this.#place.isConnected) return;
     const sign = JSON.stringify([this.state, this.#config]);
     if (sign === this.#drawn) return;
     this.#drawn = sign;
     const turn = ++this.#turn;
-    const frame = el('iframe.rehearsal', {
-      title: `The widget, ${STATES.find(([key]) => key === this.state)[1].toLowerCase()}`,
+    const words = STATES.find(([key]) => key === this.state)?.[1] ?? '';
+    const frame = el('iframe.preview-frame', {
+      title: `The widget, ${words.toLowerCase()}`,
       'data-state': this.state,
     });
     const loaded = new Promise((done) => frame.addEventListener('load', done, { once: true }));
     this.#place.append(frame);
-    await loaded; // some browsers put the empty document in later
+    await loaded; // some browsers insert the empty document later
     await mount(frame, this.#config, this.state);
     if (turn !== this.#turn) return frame.remove();
     for (const old of [...this.#place.children]) if (old !== frame) old.remove();
@@ -86,15 +98,21 @@ export class Preview {
     this.#frame = frame;
   }
 
-  /** Called when the page is shown again: a frame that was taken out has forgotten everything. */
+  /** To be called when the page is shown again: an iframe that was removed has lost its state. */
   shown() {
     this.#drawn = '';
     this.#draw();
   }
 }
 
+/**
+ * Runs the widget in an iframe.
+ * @param {HTMLIFrameElement} frame
+ * @param {PreviewConfig} config
+ * @param {string} state
+ */
 async function mount(frame, config, state) {
-  const view = /** @type {any} */ (frame.contentWindow);
+  const view = /** @type {Window & typeof globalThis} */ (frame.contentWindow);
   const page = view.document;
   const isOpen = state !== 'offline';
   const given = {
@@ -122,15 +140,17 @@ async function mount(frame, config, state) {
   const ready = new Promise((done) => { script.onload = script.onerror = done; });
   page.head.append(sheet, script);
   await ready;
-  if (!view.chirrup) return;
-  // an opened widget takes the focus, which is in a field of ours, and so does any dialog
+  const { chirrup } = view;
+  if (!chirrup || !('open' in chirrup)) return;
+  // opening the widget would take the focus from a field of this page
   const { focus } = view.HTMLElement.prototype;
   const { show, showModal } = view.HTMLDialogElement.prototype;
-  const quiet = function () { this.open = true; };
+  /** @this {HTMLDialogElement} */
+  function quiet() { this.open = true; }
   view.HTMLElement.prototype.focus = () => {};
   Object.assign(view.HTMLDialogElement.prototype, { show: quiet, showModal: quiet });
-  if (state !== 'closed') await view.chirrup.open();
-  await new Promise((done) => setTimeout(done, 120)); // its first frames of the screen
+  if (state !== 'closed') await chirrup.open();
+  await new Promise((done) => { setTimeout(done, FRAMES); });
   view.HTMLElement.prototype.focus = focus;
   Object.assign(view.HTMLDialogElement.prototype, { show, showModal });
 }

@@ -1,4 +1,4 @@
-// How waiting conversations find an operator.
+// The page for the queue: how waiting conversations are assigned.
 
 import { el } from '../../shared/dom.js';
 import { choice, number, toggle } from './fields.js';
@@ -7,6 +7,10 @@ import { lockedFor, pane } from './pane.js';
 
 const BOUNDS = { capacity: [1, 1000], reassign_after_seconds: [0, 86_400] };
 
+/**
+ * @param {import('./pane.js').SettingsContext} context
+ * @returns {Promise<import('./pane.js').SettingsPage>}
+ */
 export async function open(context) {
   const known = await context.workspace.load();
   const form = new Form({ queue: known.settings.queue }, {
@@ -15,22 +19,23 @@ export async function open(context) {
   });
   const save = () => form.save(async () => {
     for (const [key, [least, most]] of Object.entries(BOUNDS)) {
+      /** @type {number?} */
       const value = form.get(`queue.${key}`);
-      if (!Number.isInteger(value) || value < least || value > most) {
+      if (value == null || !Number.isInteger(value) || value < least || value > most) {
         throw refusal(`queue.${key}`, `Enter a whole number from ${least} to ${most}.`);
       }
     }
     const { settings } = await context.workspace.save({ queue: form.now.queue });
     return { queue: settings.queue };
   });
-  const told = el('p.hint');
+  const status = el('p.hint');
   const follow = () => {
     const { capacity, assign } = form.now.queue;
-    told.textContent = assign === 'off'
+    status.textContent = assign === 'off'
       ? `Operators claim conversations from the queue, up to ${capacity} at a time.`
       : `The operator with the fewest open conversations gets the next one, up to ${capacity} each.`;
   };
-  form.heard(() => { follow(); context.changed(); });
+  form.onChange(() => { follow(); context.changed(); });
   follow();
   const { bar, submit } = saveBar(form, { save });
   return {
@@ -44,7 +49,7 @@ export async function open(context) {
           label: 'Assignment',
           options: [['off', 'Operators claim'], ['least_busy', 'Least busy operator']],
         }),
-        told,
+        status,
         number(form, 'queue.capacity', {
           label: 'Conversations per operator',
           hint: 'With this many open, an operator is not assigned more and cannot claim more.',

@@ -1,5 +1,5 @@
-// Canned replies: what an operator gets by typing / and a shortcut, and what intents answer with.
-// A text has fields that are filled in when it is used; the other kinds are for the widget.
+// Canned replies: operators insert them by typing / and a shortcut, and intents answer with them. A
+// text may have fields that are filled when it is used; the other kinds are for intents only.
 
 import { el } from '../../shared/dom.js';
 import { part } from '../shell/rest.js';
@@ -9,14 +9,23 @@ import { refusal, taken } from './form.js';
 import { cell, list, pick } from './rows.js';
 import { isAdmin } from './pane.js';
 
-const KINDS = [['text', 'Text'], ['buttons', 'Buttons'], ['card', 'Card'], ['carousel', 'Carousel']];
+/** @typedef {import('../../shared/dom.js').Child} Child */
+/** @typedef {ReplyObject & {shortcut: string}} Values */
+/** @typedef {import('./form.js').Form<Values>} ReplyForm */
+
+/** @type {[value: string, words: string][]} */
+const KINDS = [
+  ['text', 'Text'], ['buttons', 'Buttons'], ['card', 'Card'], ['carousel', 'Carousel'],
+];
 const FIELDS = [['{{visitor.name}}', 'Visitor’s name'], ['{{operator.name}}', 'Your name']];
+/** @type {Record<string, string>} */
 const EXAMPLES = { '{{visitor.name}}': 'Noor', '{{operator.name}}': 'Mika' };
 const SHORTCUT = /^[^\s/]{1,32}$/;
+const TEXT_MAX = 4000; // characters
 
 /**
- * What a reply says in one line, whatever its kind.
- * @param {{object_type: string, payload: any, alt_text?: string?}} reply
+ * The content of a reply in one line.
+ * @param {Pick<ReplyObject, 'object_type' | 'payload' | 'alt_text'>} reply
  */
 export function gist({ object_type: kind, payload, alt_text: alt }) {
   const { text: words, title, cards, buttons } = payload ?? {};
@@ -25,8 +34,10 @@ export function gist({ object_type: kind, payload, alt_text: alt }) {
   return [title, words, labels && `[${labels}]`].filter(Boolean).join(' ') || alt || '';
 }
 
+/** @param {string} key */
 const kindOf = (key) => KINDS.find(([kind]) => kind === key)?.[1] ?? key;
 
+/** @param {import('./pane.js').SettingsContext} context */
 export function open(context) {
   return collection(context, {
     name: 'replies',
@@ -36,7 +47,7 @@ export function open(context) {
     look: 'bolt',
     empty: ['No canned replies yet', 'Save what you answer every day, and insert it with a shortcut.'],
     mayWrite: true,
-    load: () => every(context.rest, 'reply-objects', 'reply_objects'),
+    load: () => every((query) => context.rest.get('reply-objects', query), 'reply_objects'),
     key: ({ object_id: id }) => id,
     blank: () => ({
       object_id: '',
@@ -45,6 +56,7 @@ export function open(context) {
       alt_text: null,
       shortcut: '',
     }),
+    /** @returns {Values} */
     values: (item) => ({ ...item, shortcut: item.shortcut ?? '', payload: item.payload ?? {} }),
     heading: ({ shortcut, object_id: id }) => shortcut ? `/${shortcut}` : id,
     row: (item) => ({
@@ -53,7 +65,7 @@ export function open(context) {
       text: `${item.shortcut ?? ''} ${gist(item)}`,
       side: item.object_type !== 'text' && el('span.meta', {}, kindOf(item.object_type)),
     }),
-    fields: (form, item, isNew) => draw(form, isNew),
+    fields: (form, _, isNew) => fields(form, isNew),
     async save(form, item, isNew) {
       const { object_type: kind, payload, alt_text: alt } = form.now;
       const shortcut = form.now.shortcut.trim().replace(/^\//, '');
@@ -63,7 +75,7 @@ export function open(context) {
       }
       if (!id) throw refusal('shortcut', 'Enter a shortcut or a name.');
       const clean = checked(kind, payload);
-      // a name that is in use means that reply: writing it would replace a colleague's words
+      // a new reply must not replace one of a colleague
       const answer = await context.rest.put(`reply-objects/${part(id)}`, {
         object_type: kind,
         payload: clean,
@@ -71,7 +83,8 @@ export function open(context) {
         shortcut: shortcut || null,
       }, isNew).catch(taken(form.now.object_id ? 'object_id' : 'shortcut',
         'Another reply already uses this. Choose a different one, or edit that reply.'));
-      return answer?.reply_object ?? { ...form.now, object_id: id, payload: clean, shortcut };
+      const saved = { ...form.now, object_id: id, payload: clean, shortcut };
+      return { item: answer?.reply_object ?? saved };
     },
     remove: isAdmin(context)
       ? ({ object_id: id }) => context.rest.remove(`reply-objects/${part(id)}`) : undefined,
@@ -79,23 +92,28 @@ export function open(context) {
   });
 }
 
-function draw(form, isNew) {
+/**
+ * @param {ReplyForm} form
+ * @param {boolean} isNew
+ * @returns {Child[]}
+ */
+function fields(form, isNew) {
   const inner = el('div.settings-part');
   const peek = el('div.reply-peek');
   let kind = '';
   const follow = () => {
-    const now = form.get('object_type');
+    const now = form.now.object_type;
     if (now !== kind) {
       kind = now;
       inner.replaceChildren(...payload(form, now));
     }
-    const words = filled(form.get('payload.text') ?? '');
+    const words = filled(form.now.payload.text ?? '');
     peek.hidden = now !== 'text' || !words.length;
     peek.replaceChildren(el('p.meta', {}, 'Preview: sent by Mika to Noor'),
       el('p.bubble', { dir: 'auto' }, ...words));
   };
-  form.heard(follow);
-  const fields = [
+  form.onChange(follow);
+  const parts = [
     text(form, 'shortcut', {
       label: 'Shortcut',
       hint: 'Operators type / and this word. Without one, only auto-reply rules can use the reply.',
@@ -116,21 +134,26 @@ function draw(form, isNew) {
     peek,
   ];
   follow();
-  return fields.filter(Boolean);
+  return parts;
 }
 
-/** The text with its fields filled in and marked. */
+/**
+ * The text with its fields filled and marked.
+ * @param {string} words
+ */
 function filled(words) {
   return words.split(/(\{\{[a-z.]+\}\})/).filter(Boolean).map((piece) => EXAMPLES[piece]
     ? el('span.fill', {}, EXAMPLES[piece]) : piece);
 }
 
+/** @param {ReplyForm} form */
 const quickReplies = (form) => list(form, 'payload.quick_replies', {
   label: 'Quick replies',
   hint: 'Replies that visitors can tap, when a rule sends this.',
   add: 'Add a quick reply',
   row: 'Quick reply',
   max: 12,
+  /** @returns {Choice} */
   blank: () => ({ label: '', value: '' }),
   draw: (item, change) => [
     cell('Label', item.label, (label) => change({
@@ -140,31 +163,45 @@ const quickReplies = (form) => list(form, 'payload.quick_replies', {
   ],
 });
 
+/**
+ * The text field of a reply, with buttons that insert its fields.
+ * @param {ReplyForm} form
+ */
+function textField(form) {
+  const field = text(form, 'payload.text', { label: 'Text', area: true, rows: 4, max: TEXT_MAX });
+  const area = field.querySelector('textarea');
+  /** @param {string} piece */
+  const put = (piece) => () => {
+    if (!area) return;
+    area.setRangeText(piece, area.selectionStart, area.selectionEnd, 'end');
+    area.dispatchEvent(new Event('input'));
+    area.focus();
+  };
+  field.querySelector('.label-line')?.append(el('span.grow'), ...FIELDS.map(([piece, label]) => el(
+    'button.chip-button',
+    { type: 'button', title: piece, disabled: !!form.locked, click: put(piece) },
+    label,
+  )));
+  return field;
+}
+
+/**
+ * The fields of a kind of reply.
+ * @param {ReplyForm} form
+ * @param {string} kind
+ * @returns {HTMLElement[]}
+ */
 function payload(form, kind) {
-  const words = (label, more = {}) => text(form, 'payload.text', { label, area: true, rows: 4,
-    max: 4000, ...more });
-  if (kind === 'text') {
-    const field = words('Text');
-    const area = /** @type {HTMLTextAreaElement} */ (field.querySelector('textarea'));
-    const put = (piece) => () => {
-      area.setRangeText(piece, area.selectionStart, area.selectionEnd, 'end');
-      area.dispatchEvent(new Event('input'));
-      area.focus();
-    };
-    field.querySelector('.label-line').append(el('span.grow'), ...FIELDS.map(([piece, label]) => el(
-      'button.chip-button',
-      { type: 'button', title: piece, disabled: !!form.locked, click: put(piece) },
-      label,
-    )));
-    return [field, quickReplies(form)];
-  }
+  const words = () => text(form, 'payload.text', { label: 'Text', area: true, rows: 3,
+    max: TEXT_MAX });
+  if (kind === 'text') return [textField(form), quickReplies(form)];
   if (kind === 'buttons') {
-    return [words('Text', { rows: 3 }), buttons(form, 'payload.buttons')];
+    return [words(), buttons(form, 'payload.buttons')];
   }
   if (kind === 'card') {
     return [
       text(form, 'payload.title', { label: 'Title', max: 200 }),
-      words('Text', { rows: 3 }),
+      words(),
       text(form, 'payload.image_url', {
         label: 'Image',
         hint: 'The URL of an image, starting with https://.',
@@ -175,41 +212,50 @@ function payload(form, kind) {
       buttons(form, 'payload.buttons'),
     ];
   }
-  return [list(form, 'payload.cards', {
-    label: 'Cards',
-    add: 'Add a card',
-    row: 'Card',
-    max: 10,
-    blank: () => ({ title: '', text: '', buttons: [] }),
-    draw: (item, change) => [
-      cell('Title', item.title, (title) => change({ title }), { locked: form.locked, maxlength: 200 }),
-      cell('Text', item.text, (words) => change({ text: words }), { locked: form.locked, area: true,
-        maxlength: 1000 }),
-      cell('Image URL', item.image_url, (url) => change({ image_url: url }), {
-        locked: form.locked, type: 'url', maxlength: 2048 }),
-      cell('Button label', item.buttons?.[0]?.label, (label) => change({
-        buttons: label ? [{ type: 'reply', value: label, ...item.buttons?.[0], label }] : [],
-      }), { locked: form.locked, maxlength: 80 }),
-      cell('URL to open (empty: sends the label)', item.buttons?.[0]?.type === 'url'
+  return [cards(form)];
+}
+
+/** @param {ReplyForm} form */
+const cards = (form) => list(form, 'payload.cards', {
+  label: 'Cards',
+  add: 'Add a card',
+  row: 'Card',
+  max: 10,
+  /** @returns {Card} */
+  blank: () => ({ title: '', text: '', buttons: [] }),
+  draw: (item, change) => [
+    cell('Title', item.title, (title) => change({ title }), { locked: form.locked, maxlength: 200 }),
+    cell('Text', item.text, (words) => change({ text: words }), { locked: form.locked, area: true,
+      maxlength: 1000 }),
+    cell('Image URL', item.image_url, (url) => change({ image_url: url }), {
+      locked: form.locked, type: 'url', maxlength: 2048 }),
+    cell('Button label', item.buttons?.[0]?.label, (label) => change({
+      buttons: label ? [{ type: 'reply', value: label, ...item.buttons?.[0], label }] : [],
+    }), { locked: form.locked, maxlength: 80 }),
+    cell('URL to open (empty: sends the label)', item.buttons?.[0]?.type === 'url'
         ? item.buttons[0].value : '', (value) => change({
         buttons: [{ label: item.buttons?.[0]?.label ?? '', type: value ? 'url' : 'reply',
           value: value || item.buttons?.[0]?.label || '' }],
       }), { locked: form.locked, type: 'url', maxlength: 2048 }),
-    ],
-  })];
-}
+  ],
+});
 
+/**
+ * @param {ReplyForm} form
+ * @param {string} path
+ */
 function buttons(form, path) {
   return list(form, path, {
     label: 'Buttons',
     add: 'Add a button',
     row: 'Button',
     max: 6,
+    /** @returns {Choice} */
     blank: () => ({ label: '', type: 'reply', value: '' }),
     draw: (item, change) => [
       cell('Label', item.label, (label) => change({ label }), { locked: form.locked, maxlength: 80 }),
-      pick('Action', item.type, [['reply', 'Sends a reply'], ['url', 'Opens a page']], (type) => change({
-        type, redraw: true }), { locked: form.locked }),
+      pick('Action', item.type, [['reply', 'Sends a reply'], ['url', 'Opens a page']],
+        (type) => change({ type }, true), { locked: form.locked }),
       cell(item.type === 'url' ? 'URL' : 'Text to send (empty: the label)', item.value,
         (value) => change({ value }), { locked: form.locked, maxlength: 2048,
           ...(item.type === 'url' && { type: 'url', placeholder: 'https://' }) }),
@@ -217,33 +263,47 @@ function buttons(form, path) {
   });
 }
 
-/** What the gateway wants of each kind; what is left over of another kind goes. */
-function checked(kind, given) {
-  const { text: words = '', quick_replies: quick, buttons: given_, title = '', cards = [],
-    image_url: image } = given;
-  const press = (all = []) => all.filter(({ label }) => label.trim()).map((button) => {
-    if (button.type === 'url' && !/^https?:\/\//.test(button.value ?? '')) {
-      throw refusal('payload.buttons', `“${button.label}” needs a URL. Start with https://.`);
+/**
+ * The buttons to send. Ones without a label are left out.
+ * @param {Choice[]=} all
+ * @returns {Choice[]}
+ */
+const checkedButtons = (all = []) => all.filter(({ label }) => label.trim()).map(
+  ({ label, type, value }) => {
+    if (type === 'url' && !/^https?:\/\//.test(value ?? '')) {
+      throw refusal('payload.buttons', `“${label}” needs a URL. Start with https://.`);
     }
-    return { label: button.label.trim(), type: button.type, value: button.value || button.label };
-  });
-  const picture = (url) => url ? { image_url: url } : {};
+    return { label: label.trim(), type, value: value || label };
+  },
+);
+
+/** @param {string | undefined} url */
+const picture = (url) => url ? { image_url: url } : {};
+
+/**
+ * The payload to send, without members of other kinds. One that is incomplete is refused.
+ * @param {string} kind
+ * @param {Payload} payload
+ * @returns {Payload}
+ */
+function checked(kind, { text: words = '', quick_replies: quick, buttons, title = '', cards = [],
+  image_url: image }) {
   if (kind === 'card') {
     if (!title.trim()) throw refusal('payload.title', 'Enter a title for the card.');
     return { title: title.trim(), ...(words && { text: words }), ...picture(image),
-      buttons: press(given_) };
+      buttons: checkedButtons(buttons) };
   }
   if (kind === 'carousel') {
     if (!cards.length) throw refusal('payload.cards', 'Add at least one card.');
     return { cards: cards.map((card) => {
       if (!card.title?.trim()) throw refusal('payload.cards', 'Enter a title for every card.');
       return { title: card.title.trim(), ...(card.text && { text: card.text }),
-        ...picture(card.image_url), buttons: press(card.buttons) };
+        ...picture(card.image_url), buttons: checkedButtons(card.buttons) };
     }) };
   }
   if (!words.trim()) throw refusal('payload.text', 'Enter the text.');
   if (kind === 'buttons') {
-    const all = press(given_);
+    const all = checkedButtons(buttons);
     if (!all.length) throw refusal('payload.buttons', 'Add at least one button.');
     return { text: words, buttons: all };
   }

@@ -1,16 +1,31 @@
-// A field that holds a list: rows that can be added, changed, moved and removed. The form sees the
-// whole list as one value.
+// A field that edits a list: rows can be added, changed, moved and removed. To the form the whole
+// list is one value.
 
 import { el, icon } from '../../shared/dom.js';
+import { focusOn } from '../shell/element.js';
 import { uid } from './form.js';
 
+/** @typedef {import('./form.js').Form<unknown>} Form */
+/** @typedef {import('../../shared/dom.js').Child} Child */
+
 /**
- * @param {import('./form.js').Form} form
+ * `row` is the noun for a row. `draw` returns the fields of a row; `change` replaces an item that
+ * is a string and changes members of an object, and with `redraw` the row is drawn anew. In a
+ * `fixed` list the order does not matter.
+ * @template Item
+ * @typedef {{label: string, hint?: string, add: string, blank: () => Item, max?: number,
+ *   row: string, fixed?: boolean,
+ *   draw: (item: Item, change: (change: Partial<Item>, redraw?: boolean) => void) => Child[]}}
+ *   ListOptions
+ */
+
+const ROWS_MAX = 50;
+
+/**
+ * @template Item
+ * @param {Form} form
  * @param {string} path
- * @param {{label: string, hint?: any, add: string, blank: () => any, max?: number, row: string,
- *   fixed?: boolean, draw: (item: any, put: (change: any) => void, at: number) => any[]}} on
- *   `row` names one of them; `put` merges a change into its item; `fixed` means that order does
- *   not matter
+ * @param {ListOptions<Item>} on
  */
 export function list(form, path, on) {
   const problem = el('p.error', { role: 'alert', hidden: true });
@@ -20,23 +35,27 @@ export function list(form, path, on) {
     disabled: !!form.locked,
     click: () => {
       set([...items(), on.blank()]);
-      const fields = rows.lastElementChild?.querySelectorAll('input, textarea, select');
-      /** @type {HTMLElement?} */ (fields?.[0])?.focus();
+      focusOn(rows.lastElementChild?.querySelector('input, textarea, select'));
     },
   }, icon('plus', 'small'), on.add);
   let drawn = '';
+  /** @returns {Item[]} */
   const items = () => form.get(path) ?? [];
   const field = { on, rows, add, items, set };
 
-  /** A change inside a row does not draw it anew: somebody types in it. */
+  /**
+   * A change inside a row does not draw it anew, since the field has the focus.
+   * @param {Item[]} next
+   * @param {boolean=} redraw
+   */
   function set(next, redraw = true) {
     drawn = redraw ? '' : JSON.stringify(next);
     form.put(path, next);
-    if (redraw) write(next);
+    if (redraw) draw();
   }
 
-  function write(value) {
-    const next = value ?? [];
+  function draw() {
+    const next = items();
     const sign = JSON.stringify(next);
     if (sign === drawn) return;
     drawn = sign;
@@ -46,18 +65,22 @@ export function list(form, path, on) {
       el(
         'div.row-fields',
         { role: 'group', 'aria-label': `${on.row} ${at + 1}` },
-        ...on.draw(item, (change) => put(at, change), at),
+        ...on.draw(item, (change, redraw) => put(at, change, redraw)),
       ),
       !form.locked && tools(field, at, next.length),
     )));
     rows.hidden = !next.length;
-    add.hidden = next.length >= (on.max ?? 50) || !!form.locked;
+    add.hidden = next.length >= (on.max ?? ROWS_MAX) || !!form.locked;
   }
 
-  function put(at, change) {
+  /**
+   * @param {number} at
+   * @param {Partial<Item>} change
+   * @param {boolean=} redraw
+   */
+  function put(at, change, redraw = false) {
     const next = [...items()];
-    const { redraw = false, ...rest } = change;
-    next[at] = typeof next[at] === 'object' ? { ...next[at], ...rest } : change.value;
+    next[at] = typeof change === 'object' ? { ...next[at], ...change } : change;
     set(next, redraw);
   }
 
@@ -70,25 +93,27 @@ export function list(form, path, on) {
     el('div', {}, add),
     problem,
   );
-  return form.bind(path, { root, control: null, problem, write });
+  return form.bind(path, { root, control: null, problem, write: draw });
 }
 
 /**
- * What moves and removes a row.
- * @param {{on: any, rows: HTMLElement, add: HTMLElement, items: () => any[],
- *   set: (next: any[]) => void}} field
+ * The buttons that move and remove a row.
+ * @template Item
+ * @param {{on: ListOptions<Item>, rows: HTMLElement, add: HTMLElement, items: () => Item[],
+ *   set: (next: Item[]) => void}} field
  * @param {number} at
  * @param {number} length
  */
 function tools({ on, rows, add, items, set }, at, length) {
+  /** @param {number} by */
   const move = (by) => () => {
     const next = [...items()];
     next.splice(at + by, 0, ...next.splice(at, 1));
     set(next);
-    const button = rows.children[at + by].querySelector(`[data-by="${by}"]:not([disabled])`)
-      ?? rows.children[at + by].querySelector('button');
-    /** @type {HTMLElement?} */ (button)?.focus();
+    const row = rows.children[at + by];
+    focusOn(row.querySelector(`[data-by="${by}"]:not([disabled])`) ?? row.querySelector('button'));
   };
+  /** @type {(look: string, words: string, click: () => void, extra?: object) => HTMLElement} */
   const tool = (look, words, click, extra = {}) => el('button.icon-button', {
     type: 'button',
     'aria-label': `${words} ${on.row.toLowerCase()} ${at + 1}`,
@@ -98,9 +123,8 @@ function tools({ on, rows, add, items, set }, at, length) {
   }, icon(look));
   const remove = () => {
     set(items().filter((_, index) => index !== at));
-    const next = rows.children[Math.min(at, rows.children.length - 1)]?.querySelector('input')
-      ?? add;
-    /** @type {HTMLElement} */ (next).focus();
+    const row = rows.children[Math.min(at, rows.children.length - 1)];
+    focusOn(row?.querySelector('input') ?? add);
   };
   return el(
     'div.row-tools',
@@ -118,11 +142,11 @@ function tools({ on, rows, add, items, set }, at, length) {
 }
 
 /**
- * One field of a row.
+ * A text field of a row.
  * @param {string} label
- * @param {any} value
- * @param {(value: string) => void} on
- * @param {{locked?: string, area?: boolean, [attribute: string]: any}} how
+ * @param {string | null | undefined} value
+ * @param {(value: string) => void} on is called with each change
+ * @param {{locked?: string, area?: boolean, [attribute: string]: unknown}} options and attributes
  */
 export function cell(label, value, on, { locked = '', area = false, ...more } = {}) {
   const id = uid();
@@ -133,25 +157,25 @@ export function cell(label, value, on, { locked = '', area = false, ...more } = 
     disabled: !!locked,
     ...(area && { rows: 2 }),
     ...more,
-    input: () => on(control.value),
+    input: () => { on(control.value); },
   });
   control.value = value ?? '';
   return el('div.cell', {}, el('label.meta', { for: id }, label), control);
 }
 
 /**
- * One of a few.
+ * A select field of a row.
  * @param {string} label
- * @param {any} value
- * @param {string[][]} options values and words
- * @param {(value: string) => void} on
- * @param {{locked?: string}} how
+ * @param {string | null | undefined} value
+ * @param {[value: string, words: string][]} options
+ * @param {(value: string) => void} on is called with each change
+ * @param {{locked?: string}} more
  */
 export function pick(label, value, options, on, { locked = '' } = {}) {
   const id = uid();
   const control = el(
     'select.input',
-    { id, disabled: !!locked, change: () => on(control.value) },
+    { id, disabled: !!locked, change: () => { on(control.value); } },
     ...options.map(([key, words]) => el('option', { value: key }, words)),
   );
   control.value = value ?? '';
@@ -159,18 +183,19 @@ export function pick(label, value, options, on, { locked = '' } = {}) {
 }
 
 /**
- * Several of a set. An empty list may mean all, which the hint says.
- * @param {import('./form.js').Form} form
+ * Any number of a set, as checkboxes. If none means all, the hint says so.
+ * @param {Form} form
  * @param {string} path
- * @param {{label: string, hint?: any, options: any[][]}} on
+ * @param {{label: string, hint?: string, options: [value: string, words: string][]}} on
  */
 export function checks(form, path, { label, hint, options }) {
   const problem = el('p.error', { role: 'alert', hidden: true });
+  /** @type {HTMLInputElement[]} */
   const boxes = options.map(() => el('input', {
     type: 'checkbox',
     disabled: !!form.locked,
     change: () => form.put(path, options.map(([each]) => each).filter(
-      (each, at) => boxes[at].checked,
+      (_, at) => boxes[at].checked,
     )),
   }));
   const root = el(
@@ -186,8 +211,10 @@ export function checks(form, path, { label, hint, options }) {
     ))),
     problem,
   );
-  const write = (value) => {
-    boxes.forEach((box, at) => { box.checked = (value ?? []).includes(options[at][0]); });
+  const write = () => {
+    /** @type {string[]} */
+    const chosen = form.get(path) ?? [];
+    boxes.forEach((box, at) => { box.checked = chosen.includes(options[at][0]); });
   };
   return form.bind(path, { root, control: null, problem, write });
 }

@@ -1,11 +1,24 @@
-// The settings: a menu, one page at a time, and beside some of them a preview or an editor. A page
-// that was opened once stays as it is, so nothing that was typed is lost on the way to another.
+// The settings: a menu, one page at a time, and beside some pages a preview or an editor. A page
+// that was opened is kept, with its unsaved changes.
 
 import { el, icon } from '../../shared/dom.js';
+import { statusOf } from '../shell/api.js';
+import { targetOf } from '../shell/element.js';
 import { sentence } from '../shell/rest.js';
 import { Workspace } from './workspace.js';
 
-/** @type {[string, [string, string, string, () => Promise<any>][]][]} */
+/** @typedef {import('./pane.js').SettingsContext} SettingsContext */
+/** @typedef {import('./pane.js').SettingsPage} SettingsPage */
+/**
+ * The module of a page.
+ * @typedef {{open: (context: SettingsContext) => SettingsPage | Promise<SettingsPage>}} Module
+ */
+
+/**
+ * Groups of pages: name in the address, title, icon and module.
+ * @type {[group: string, pages: [name: string, title: string, look: string,
+ *   load: () => Promise<Module>][]][]}
+ */
 const MENU = [
   ['Workspace', [
     ['appearance', 'Appearance', 'eye', () => import('./appearance.js')],
@@ -32,11 +45,9 @@ const MENU = [
 const entries = MENU.flatMap(([, group]) => group);
 const FIRST = entries[0][0];
 
-/** @typedef {{root: HTMLElement, aside?: HTMLElement, show?: (item: string) => void,
- *   unsaved?: () => number}} SettingsPage */
-
-/** The menu, and its links by the name of their page. */
+/** The menu, and its links by the names of their pages. */
 function makeMenu() {
+  /** @type {Map<string, HTMLElement>} */
   const links = new Map(entries.map(([name, words, look]) => [name, el(
     'a',
     { href: `#/settings/${name}` },
@@ -56,39 +67,36 @@ function makeMenu() {
   return { links, menu };
 }
 
-/** @param {import('../shell/pages.js').PageContext} context */
+/**
+ * @param {import('../shell/pages.js').PageContext} context
+ * @returns {import('../shell/pages.js').Page}
+ */
 export function settings(context) {
-  const open = /** @type {Map<string, SettingsPage>} */ (new Map());
+  /** @type {Map<string, SettingsPage>} */
+  const open = new Map();
   const { links, menu } = makeMenu();
   const slot = el('div.slot');
-  const root = el('div.set', { keydown: save }, menu, slot);
+  const root = el('div.set', { keydown: saveOnKey }, menu, slot);
   const workspace = new Workspace(context.rest);
-  const inner = { ...context, workspace, changed: mark, level, go };
+  const inner = { ...context, workspace, changed: mark, level };
   let turn = 0;
-
-  /** Ctrl S, or ⌘ S, saves the form one is in. */
-  function save(event) {
-    if (event.key !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
-    event.preventDefault();
-    event.target.closest('form')?.requestSubmit();
-  }
 
   function mark() {
     for (const [name, page] of open) {
       const count = page.unsaved?.() ?? 0;
-      const dot = /** @type {HTMLElement} */ (links.get(name).querySelector('.mark'));
-      dot.hidden = !count;
+      const dot = links.get(name)?.querySelector('.mark');
+      if (!dot) continue;
+      dot.toggleAttribute('hidden', !count);
       dot.textContent = count ? `${count} unsaved` : '';
     }
     context.changed();
   }
 
-  function go(path) { location.hash = `#/settings/${path}`; }
-
-  /** How deep one is, for screens that show one thing at a time. */
+  /** @param {number} depth */
   function level(depth) { root.dataset.level = String(depth); }
 
-  async function show([wanted, ...rest]) {
+  /** @param {string[]} path */
+  async function show([wanted = '', ...rest]) {
     const name = links.has(wanted) ? wanted : FIRST;
     const mine = ++turn;
     for (const [key, link] of links) {
@@ -99,7 +107,8 @@ export function settings(context) {
     let page = open.get(name);
     if (!page) {
       try {
-        const module = await entries.find(([key]) => key === name)[3]();
+        const [, , , load] = entryOf(name);
+        const module = await load();
         page = open.get(name) ?? await module.open(inner);
         open.set(name, page);
       } catch (error) {
@@ -110,7 +119,7 @@ export function settings(context) {
     if (mine !== turn) return;
     if (page.root.parentNode !== slot) {
       slot.replaceChildren(page.root, ...(page.aside ? [page.aside] : []));
-      // who listens is told where they are now
+      // a screen reader announces the new page
       if (!rest.length) page.root.querySelector('h1')?.focus({ preventScroll: true });
     }
     page.show?.(rest.join('/'));
@@ -124,14 +133,34 @@ export function settings(context) {
   };
 }
 
+/**
+ * Ctrl S, or ⌘ S, saves the form that has the focus.
+ * @param {KeyboardEvent} event
+ */
+function saveOnKey(event) {
+  if (event.key !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+  event.preventDefault();
+  targetOf(event)?.closest('form')?.requestSubmit();
+}
+
+/** @param {string} name */
+const entryOf = (name) => entries.find(([key]) => key === name) ?? entries[0];
+
+/**
+ * @param {string} name
+ * @param {unknown} error
+ * @param {() => void} again
+ */
 function failed(name, error, again) {
-  if (!error.status) console.warn('chirrup', error);
-  const words = entries.find(([key]) => key === name)[1];
+  const status = statusOf(error);
+  if (!status) console.warn('chirrup', error);
+  const [, words] = entryOf(name);
   return el(
     'main.empty',
     { 'aria-label': words },
-    icon(error.status === 403 ? 'lock' : 'nowifi'),
-    el('b', {}, error.status === 403 ? `${words}: administrators only` : `${words} could not be loaded`),
+    icon(status === 403 ? 'lock' : 'nowifi'),
+    el('b', {}, status === 403
+        ? `${words}: administrators only` : `${words} could not be loaded`),
     el('p', {}, sentence(error)),
     el('button.button', { type: 'button', click: again }, 'Try again'),
   );

@@ -1,4 +1,4 @@
-// Times in the words of the reader's language.
+// Times in the operator's language.
 
 const near = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
@@ -6,7 +6,11 @@ const both = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000]];
 
-/** “3 minutes ago”, or the day if it was more than a month before. */
+/**
+ * “3 minutes ago”, or the date if it is more than a month away.
+ * @param {string} at
+ * @param {number=} now
+ */
 export function ago(at, now = Date.now()) {
   const gap = Date.parse(at) - now;
   if (Number.isNaN(gap) || Math.abs(gap) > 30 * UNITS[0][1]) return day(at);
@@ -14,6 +18,10 @@ export function ago(at, now = Date.now()) {
   return near.format(Math.round(gap / size), unit);
 }
 
+/**
+ * @param {Intl.DateTimeFormat} format
+ * @returns {(at: string) => string}
+ */
 const known = (format) => (at) => Number.isNaN(Date.parse(at)) ? '–' : format.format(new Date(at));
 export const day = known(date);
 export const moment = known(both);

@@ -1,15 +1,16 @@
-// Webhooks: addresses of other systems that are told what happens, and what became of each
-// delivery.
+// Webhooks: the addresses that the gateway sends events to, and the log of deliveries.
 
-import { el, icon } from '../../shared/dom.js';
-import { sentence } from '../shell/rest.js';
+import { el } from '../../shared/dom.js';
 import { collection, every } from './collection.js';
+import { deliveries } from './deliveries.js';
 import { copyable, text, toggle } from './fields.js';
 import { refusal } from './form.js';
 import { checks } from './rows.js';
 import { lockedFor } from './pane.js';
-import { ago, moment } from './times.js';
 
+/** @typedef {import('./pane.js').SettingsContext} SettingsContext */
+
+/** @type {[value: string, words: string][]} */
 const EVENTS = [
   ['conversation.created', 'Conversation started'], ['message.created', 'Message sent'],
   ['conversation.claimed', 'Conversation claimed'], ['conversation.assigned', 'Conversation assigned'],
@@ -18,9 +19,7 @@ const EVENTS = [
   ['conversation.reopened', 'Conversation reopened'], ['rating.created', 'Conversation rated'],
   ['visitor.created', 'New visitor'],
 ];
-const AGAIN = 3000; // ms until a log with something that waits is asked for again
-const STATES = { pending: 'Pending', delivered: 'Delivered', failed: 'Failed' };
-
+/** @param {SettingsContext} context */
 export function open(context) {
   return collection(context, {
     name: 'webhooks',
@@ -30,10 +29,11 @@ export function open(context) {
     look: 'ext',
     empty: ['No webhooks yet', 'Add the URL of a system that should receive events.'],
     locked: lockedFor(context),
-    load: () => every(context.rest, 'webhooks', 'webhooks'),
+    load: () => every((query) => context.rest.get('webhooks', query), 'webhooks'),
     key: ({ id }) => id,
     heading: ({ url }) => hostOf(url),
-    blank: () => ({ url: '', events: [], is_enabled: true }),
+    blank: () => ({ id: '', url: '', events: [], is_enabled: true }),
+    values: (item) => item,
     row: (item) => ({
       title: hostOf(item.url),
       meta: item.url,
@@ -41,15 +41,24 @@ export function open(context) {
       side: el('span.meta', {}, el(`span.dot${item.is_enabled ? '' : '.off'}`),
         item.is_enabled ? kinds(item.events.length) : 'Off'),
     }),
-    fields: (form, item, isNew, editor) => {
-      const more = item.events.filter((event) => !EVENTS.some(([key]) => key === event));
+    fields: (form, item, isNew) => {
+      /** @type {[value: string, words: string][]} */
+      const more = item.events.filter((event) => !EVENTS.some(([key]) => key === event)).map(
+        (event) => [event, event]
+      );
       return [
-        text(form, 'url', { label: 'URL', hint: 'Starts with https://. Addresses in a private network are refused.', type: 'url', code: true, max: 2048 }),
+        text(form, 'url', {
+          label: 'URL',
+          hint: 'Starts with https://. Addresses in a private network are refused.',
+          type: 'url',
+          code: true,
+          max: 2048,
+        }),
         checks(form, 'events', { label: 'Events', hint: 'Select none to receive all events.',
-          options: [...EVENTS, ...more.map((event) => [event, event])] }),
+          options: [...EVENTS, ...more] }),
         toggle(form, 'is_enabled', { label: 'Active', hint: 'Off: events are skipped, and not sent later' }),
-        !isNew && deliveries(context, item, editor),
-      ].filter(Boolean);
+        !isNew && deliveries(context.rest, item.id, !form.locked),
+      ];
     },
     async save(form, item, isNew) {
       const { url, events, is_enabled: isEnabled } = form.now;
@@ -59,13 +68,13 @@ export function open(context) {
       const body = { url: url.trim(), events, is_enabled: isEnabled };
       if (isNew) {
         const answer = await context.rest.post('webhooks', body);
-        const { secret, ...made } = answer.webhook ?? answer;
-        return { item: made, secret: secret ?? answer.secret };
+        const { secret, ...made } = answer.webhook;
+        return { item: made, secret };
       }
       const answer = await context.rest.patch(`webhooks/${item.id}`, body);
-      return Object.assign(item, answer?.webhook ?? answer ?? body);
+      return { item: Object.assign(item, answer?.webhook ?? body) };
     },
-    once: ({ secret }, item) => secret && el(
+    once: (secret, item) => el(
       'div.field',
       {},
       el('h2', {}, `The secret for ${hostOf(item.url)}`),
@@ -78,76 +87,10 @@ export function open(context) {
   });
 }
 
+/** @param {number} count of events, 0 for all */
 const kinds = (count) => !count ? 'All events' : count === 1 ? '1 event' : `${count} events`;
 
+/** @param {string} url */
 function hostOf(url) {
   try { return new URL(url).host; } catch { return url; }
-}
-
-/** The delivery log, a test, and sending again. */
-function deliveries(context, { id }, { form }) {
-  const place = el('div.deliveries');
-  const told = el('p.hint', { role: 'status' });
-  const acts = !form.locked;
-  let timer = 0;
-
-  async function load() {
-    try {
-      const answer = await context.rest.get(`webhooks/${id}/deliveries`, { limit: 20 });
-      draw(answer.deliveries);
-      clearTimeout(timer);
-      // what is under way is looked at again, for as long as somebody sees it
-      if (answer.deliveries.some(({ status }) => status === 'pending')) {
-        timer = setTimeout(() => /** @type {any} */ (place).checkVisibility?.() && load(), AGAIN);
-      }
-    } catch (error) {
-      place.replaceChildren(el('p.hint', {}, sentence(error)));
-    }
-  }
-
-  async function act(path, words) {
-    told.textContent = '';
-    try {
-      await context.rest.post(`webhooks/${id}/${path}`);
-      told.textContent = words;
-    } catch (error) {
-      told.textContent = sentence(error);
-    }
-    await load();
-  }
-
-  function draw(list) {
-    place.replaceChildren(list.length ? el('ul.plain.log-list', {}, ...list.map((one) => el(
-      'li',
-      {},
-      icon(one.status === 'delivered' ? 'check' : one.status === 'failed' ? 'alert' : 'clock', `small ${one.status}`),
-      el('span.item-text', {},
-        el('b', {}, one.event),
-        el('span.item-meta', { title: moment(one.created_at) }, [
-          STATES[one.status] ?? one.status,
-          one.attempts > 1 && `${one.attempts} attempts`,
-          ago(one.created_at),
-          one.status !== 'delivered' && one.last_error,
-          one.status === 'pending' && Date.parse(one.next_attempt_at) > Date.now() + 1000
-            && `next attempt ${ago(one.next_attempt_at)}`,
-        ].filter(Boolean).join(', '))),
-      acts && one.status !== 'pending' && el('button.button.quiet', {
-        type: 'button',
-        'aria-label': `Send ${one.event} of ${moment(one.created_at)} again`,
-        click: () => act(`deliveries/${one.id}/redeliver`, 'Queued again, with the same ID.'),
-      }, 'Send again'),
-    ))) : el('p.hint', {}, 'No deliveries yet. Send a test to check the connection.'));
-  }
-
-  load();
-  return el(
-    'section.field',
-    { 'aria-label': 'Deliveries' },
-    el('div.label-line', {}, el('span.label', {}, 'Deliveries'), el('span.grow'),
-      el('button.button.quiet', { type: 'button', click: load }, icon('reload', 'small'), 'Refresh'),
-      acts && el('button.button', { type: 'button',
-        click: () => act('test', 'Test queued. Its result appears below.') }, 'Send test')),
-    told,
-    place,
-  );
 }

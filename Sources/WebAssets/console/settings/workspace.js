@@ -1,6 +1,7 @@
-// The settings of the workspace by key, as the gateway has them: asked for once, and again after
-// each change, so that two pages which show the same key agree.
+// The workspace's settings as the gateway has them. They are loaded once and replaced by the answer
+// to each change, so two pages that show the same setting agree.
 
+/** @type {WorkspaceSettings} */
 const DEFAULTS = {
   widget: {
     name: null,
@@ -24,23 +25,24 @@ const DEFAULTS = {
 
 export class Workspace {
   #rest;
-  #asked = /** @type {Promise<any>?} */ (null);
+  /** @type {Promise<SettingsAnswer>?} */
+  #known = null;
 
-  /** @param {any} rest */
+  /** @param {Rest} rest */
   constructor(rest) { this.#rest = rest; }
 
-  /** {settings, allowed_origins, public_key, workspace} */
   load() {
-    this.#asked ??= this.#rest.get('settings').then(full, (error) => {
-      this.#asked = null;
+    this.#known ??= this.#rest.get('settings').then(full, (error) => {
+      this.#known = null;
       throw error;
     });
-    return this.#asked;
+    return this.#known;
   }
 
   /**
-   * @param {Record<string, any>} settings whole values by key
+   * @param {Partial<WorkspaceSettings>} settings
    * @param {{allowed_origins?: string[]?}} more
+   * @returns {Promise<SettingsAnswer>} all of them, afterwards
    */
   async save(settings, more = {}) {
     const answer = await this.#rest.patch('settings', { settings, ...more });
@@ -50,16 +52,30 @@ export class Workspace {
       ...more,
       settings: { ...known.settings, ...settings },
     };
-    this.#asked = Promise.resolve(now);
+    this.#known = Promise.resolve(now);
     return now;
   }
 }
 
-/** A gateway that leaves a key out means its default. */
-function full(answer) {
-  const settings = { ...answer.settings };
-  for (const [key, value] of Object.entries(DEFAULTS)) {
-    settings[key] = { ...structuredClone(value), ...settings[key] };
-  }
-  return { ...answer, settings };
+/**
+ * The answer with defaults for members that an older gateway leaves out.
+ * @param {SettingsAnswer} answer
+ * @returns {SettingsAnswer}
+ */
+function full({ settings, ...rest }) {
+  /** @type {WorkspaceSettings} */
+  const base = structuredClone(DEFAULTS);
+  return {
+    ...rest,
+    settings: {
+      widget: { ...base.widget, ...settings.widget },
+      hours: { ...base.hours, ...settings.hours },
+      greeting_message: { ...base.greeting_message, ...settings.greeting_message },
+      away_message: { ...base.away_message, ...settings.away_message },
+      prechat: { ...base.prechat, ...settings.prechat },
+      offline: { ...base.offline, ...settings.offline },
+      queue: { ...base.queue, ...settings.queue },
+      rating: { ...base.rating, ...settings.rating },
+    },
+  };
 }

@@ -1,52 +1,74 @@
-// What calls an operator who looks elsewhere: a sound and a notification of the desktop, each with
-// a switch that is remembered on this device. A sound is two tones, made here: no file is loaded.
+// Alerts for an operator who looks elsewhere: a sound and a desktop notification, each with a
+// switch that this device stores. The sounds are synthesised, so no file is loaded.
 
 import { store } from '../../shared/store.js';
 import { nameOf, unreadOf } from '../inbox/inbox.js';
 
 const KEY = 'chirrup:console:alerts';
-const QUIET = 1500; // ms between two sounds
+const QUIET = 1500; // ms; at most one sound in this time
+
+/** @typedef {import('../inbox/inbox.js').Row} Row */
+/** @typedef {{sound: boolean, desktop: boolean, letters: boolean}} Choices */
 
 export class Alerts {
-  #on; #chosen; #audio = /** @type {AudioContext?} */ (null); #last = 0; #shown = new Map();
+  #on;
+  /** @type {Choices} */
+  #chosen;
+  /** @type {AudioContext?} */
+  #audio = null;
+  #last = 0;
+  /**
+   * Open notifications by conversation.
+   * @type {Map<string, Notification>}
+   */
+  #shown = new Map();
 
   /** @param {{me: {id: string}, open: (id: string) => void, current: () => string}} on */
   constructor(on) {
     this.#on = on;
-    this.#chosen = { sound: true, desktop: false, letters: true, ...store.get(KEY) };
-    // browsers let a page sound only after it was used
+    /** @type {Partial<Choices>?} */
+    const stored = store.get(KEY);
+    this.#chosen = { sound: true, desktop: false, letters: true, ...stored };
+    // browsers allow sound only after the operator has used the page
     addEventListener('pointerdown', () => this.#unlock(), { once: true });
     addEventListener('keydown', () => this.#unlock(), { once: true });
   }
 
   get sound() { return this.#chosen.sound; }
   get letters() { return this.#chosen.letters; }
-  /** What the browser allows counts, not only what was chosen. */
+  /** Whether notifications are chosen and the browser allows them. */
   get desktop() { return this.#chosen.desktop && permission() === 'granted'; }
   get isRefused() { return permission() === 'denied'; }
 
-  /** @param {'sound'|'desktop'|'letters'} what @param {boolean} yes */
-  async choose(what, yes) {
-    if (what === 'desktop' && yes && permission() === 'default') {
+  /**
+   * @param {keyof Choices} name
+   * @param {boolean} yes
+   */
+  async choose(name, yes) {
+    if (name === 'desktop' && yes && permission() === 'default') {
       await Notification.requestPermission();
     }
-    this.#chosen = { ...this.#chosen, [what]: yes };
+    this.#chosen = { ...this.#chosen, [name]: yes };
     store.set(KEY, this.#chosen);
-    if (what === 'sound' && yes) this.#ring(true);
+    if (name === 'sound' && yes) this.#ring(true);
   }
 
-  /** A row came by the socket: is it news for this operator? */
-  heard(row, known) {
+  /**
+   * Alerts if a change of a conversation concerns this operator.
+   * @param {Row | undefined} row as it is now
+   * @param {Row=} known as it was
+   */
+  changed(row, known) {
     if (!row) return;
     const mine = row.assignee?.id === this.#on.me.id;
     const isNew = row.status === 'waiting' && known?.status !== 'waiting';
-    const isGiven = mine && known && known.assignee?.id !== row.assignee.id;
-    const isSaid = mine && row.last_message?.role === 'visitor'
+    const isGiven = mine && known && known.assignee?.id !== row.assignee?.id;
+    const isMessage = mine && row.last_message?.role === 'visitor'
       && row.last_seq > (known?.last_seq ?? 0);
-    if (!isNew && !isGiven && !isSaid) return;
+    if (!isNew && !isGiven && !isMessage) return;
     if (document.hasFocus()) {
-      // who looks at the words needs no sound; who waits is heard of anyway
-      if (isNew || (isSaid && this.#on.current() !== row.id)) this.#ring(isNew);
+      // a message of the open conversation is seen already
+      if (isNew || (isMessage && this.#on.current() !== row.id)) this.#ring(isNew);
       return;
     }
     this.#ring(isNew);
@@ -57,12 +79,20 @@ export class Alerts {
     else this.#notify(row, name, words);
   }
 
-  /** What was read or taken needs no reminder. */
+  /**
+   * Closes the notification of a conversation that is read.
+   * @param {Row=} row
+   */
   settled(row) {
-    const note = this.#shown.get(row?.id);
+    const note = row && this.#shown.get(row.id);
     if (note && !unreadOf(row)) { note.close(); this.#shown.delete(row.id); }
   }
 
+  /**
+   * @param {Row} row
+   * @param {string} title
+   * @param {string} body
+   */
   #notify(row, title, body) {
     if (!this.desktop) return;
     try {
@@ -73,14 +103,20 @@ export class Alerts {
       });
       note.onclick = () => { focus(); this.#on.open(row.id); note.close(); };
       this.#shown.set(row.id, note);
-    } catch { /* browsers on phones take notifications from service workers only */ }
+    } catch { /* browsers of phones take notifications from service workers only */ }
   }
 
   #unlock() {
-    try { this.#audio ??= new AudioContext(); this.#audio.resume(); } catch { /* no sound here */ }
+    try {
+      this.#audio ??= new AudioContext();
+      this.#audio.resume();
+    } catch { /* no sound device */ }
   }
 
-  /** Two tones upwards for a new visitor, one for a message. */
+  /**
+   * Two rising tones for a new conversation, one tone for a message.
+   * @param {boolean} isNew
+   */
   #ring(isNew) {
     const audio = this.#audio;
     if (!this.sound || audio?.state !== 'running' || Date.now() - this.#last < QUIET) return;

@@ -1,25 +1,61 @@
-// The REST side of the console. The cookie is HttpOnly; the token it gives is for the socket only.
+// REST requests about conversations and the login. Requests carry the HttpOnly cookie; the token
+// that a login answers with is for the socket only.
 
 import { store } from '../../shared/store.js';
 
 const ADMIN = '/api/v1/admin';
 const LIST = `${ADMIN}/live-chat/conversations`;
-const PAGES = 10; // of a list that is shown whole
-const KNOWN = 'chirrup:console:known'; // a cookie may exist: worth asking
+const PAGES_MAX = 10; // of a list that is shown whole
+const KNOWN = 'chirrup:console:known'; // whether this browser may have the cookie of a login
 
-/** An answer that is not 2xx, with the problem document it carried (RFC 9457). */
+/**
+ * RFC 9457. `winner` is the operator who claimed the conversation first.
+ * @typedef {{type?: string, title?: string, detail?: string, winner?: Named,
+ *   errors?: {pointer?: string, field?: string}[], pointer?: string,
+ *   field?: string}} ProblemDocument
+ */
+
+/** An answer other than 2xx, with its problem document. */
 export class Problem extends Error {
+  /**
+   * The field of a form that it is about, if the page knows better than the document.
+   * @type {string=}
+   */
+  path;
+
+  /**
+   * @param {number} status
+   * @param {ProblemDocument?} body
+   */
   constructor(status, body) {
     super(body?.detail ?? body?.title ?? `HTTP ${status}`);
     this.status = status;
-    /** The name a program knows it by, unless asking again may help. */
+    /** The stable name of the problem; undefined if a retry may help. */
     this.code = status < 500 && status !== 429 ? body?.type?.split(':').at(-1) : undefined;
     this.body = body ?? {};
-    /** The link stops for it: asking again changes nothing. */
+    /** Whether `Link` stops, because a retry is of no use. */
     this.final = status === 401 || status === 403;
   }
 }
 
+/**
+ * The HTTP status of a refusal, 0 if the gateway did not answer.
+ * @param {unknown} error
+ */
+export const statusOf = (error) => (error instanceof Problem ? error.status : 0);
+
+/**
+ * The text of a refusal, or `silence` if the gateway did not answer.
+ * @param {unknown} error
+ * @param {string} silence
+ */
+export const reasonOf = (error, silence) => (error instanceof Problem ? error.message : silence);
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {object=} body
+ */
 async function call(method, path, body) {
   const response = await fetch(path, {
     method,
@@ -30,52 +66,92 @@ async function call(method, path, body) {
   return answer;
 }
 
-/** @param {Record<string, string|number|null|undefined>} query what is null is left out */
-function get(path, query = {}) {
+/**
+ * A path with its query, without the parameters that are null.
+ * @param {string} path
+ * @param {Query=} query
+ */
+export function address(path, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value != null);
   const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)]));
-  return call('GET', given.length ? `${path}?${text}` : path);
+  return given.length ? `${path}?${text}` : path;
 }
 
-/** A whole list, page by page; what is longer than anybody reads is cut. */
+/**
+ * @param {string} path
+ * @param {Query=} query
+ */
+const get = (path, query) => call('GET', address(path, query));
+
+/**
+ * The first pages of a list, by its name in the answer.
+ * @template Item
+ * @param {string} path
+ * @param {string} name
+ * @returns {Promise<Item[]>}
+ */
 async function whole(path, name) {
-  const rows = /** @type {any[]} */ ([]);
-  let cursor = /** @type {string?} */ (null);
-  for (let page = 0; page < PAGES; page += 1) {
+  /** @type {Item[]} */
+  const rows = [];
+  /** @type {string?} */
+  let cursor = null;
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    /** @type {Record<string, Item[]> & {next_cursor: string?}} */
     const answer = await get(path, { cursor });
     rows.push(...answer[name]);
     cursor = answer.next_cursor;
     if (!cursor) break;
   }
-  return { [name]: rows };
+  return rows;
 }
+
+/** @typedef {{id: string, kind: string, body: string}} NewMessage */
+/** @typedef {Promise<{conversation: ConversationRow}>} Changed the conversation afterwards */
 
 export const api = {
   get known() { return store.get(KNOWN) === true; },
+  /** @param {boolean} yes */
   know(yes) { store.set(KNOWN, yes); },
+  /** @type {(email: string, password: string) => Promise<Login>} */
   login: (email, password) => call('POST', '/api/v1/auth/login', { email, password }),
+  /** @type {() => Promise<Login>} */
   token: () => call('POST', '/api/v1/auth/token'),
+  /** @type {(current: string, fresh: string) => Promise<unknown>} */
   password: (current, fresh) => call('POST', '/api/v1/auth/password', { current, new: fresh }),
+  /** @type {() => Promise<unknown>} */
   logout: () => call('POST', '/api/v1/auth/logout'),
+  /** @type {(query: Query) => Promise<ConversationPage>} */
   list: (query) => get(LIST, query),
+  /** @type {(id: string) => Promise<{conversation: ConversationDetail}>} */
   one: (id) => get(`${LIST}/${id}`),
-  /** @param {{around?: number, before?: number, after?: number, limit?: number}} query */
+  /** @type {(id: string, query: Query) => Promise<MessagePage>} */
   messages: (id, query) => get(`${LIST}/${id}/messages`, query),
+  /** @type {(query: Query) => Promise<HitPage>} */
   search: (query) => get(`${ADMIN}/live-chat/messages/search`, query),
-  say: (id, message) => call('POST', `${LIST}/${id}/messages`, message),
+  /** @type {(id: string, message: NewMessage) => Promise<{id: string, seq: number, at: string}>} */
+  send: (id, message) => call('POST', `${LIST}/${id}/messages`, message),
+  /** @type {(id: string) => Changed} */
   claim: (id) => call('POST', `${LIST}/${id}/claim`),
+  /** @type {() => Changed} */
   next: () => call('POST', `${ADMIN}/live-chat/next`),
+  /** @type {(id: string, to: string?, reason: string) => Changed} */
   transfer: (id, to, reason) => call(
     'POST',
     `${LIST}/${id}/transfer`,
     { to, ...(reason && { reason }) },
   ),
+  /** @type {(id: string, reason: string) => Changed} */
   close: (id, reason) => call('POST', `${LIST}/${id}/close`, reason ? { reason } : undefined),
+  /** @type {(id: string) => Changed} */
   reopen: (id) => call('POST', `${LIST}/${id}/reopen`),
+  /** @type {(id: string, tags: string[]) => Promise<{conversation?: ConversationRow} | null>} */
   setTags: (id, tags) => call('PUT', `${LIST}/${id}/tags`, { tags }),
+  /** @type {() => Promise<Tag[]>} */
   tags: () => whole(`${ADMIN}/tags`, 'tags'),
+  /** @type {() => Promise<Member[]>} */
   members: () => whole(`${ADMIN}/members`, 'members'),
+  /** @type {() => Promise<ReplyObject[]>} */
   replies: () => whole(`${ADMIN}/reply-objects`, 'reply_objects'),
-  visitor: (id) => get(`${ADMIN}/visitors/${id}`),
+  /** @type {(id: string, yes: boolean) => Promise<unknown>} */
   block: (id, yes) => call('POST', `${ADMIN}/visitors/${id}/${yes ? 'block' : 'unblock'}`),
 };

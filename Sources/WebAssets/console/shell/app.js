@@ -1,5 +1,5 @@
-// The console of one operator: one link, one inbox, one open conversation. Everything is drawn from
-// them at most once per frame of the screen.
+// The console of one operator: one link, one inbox, one open conversation. It is drawn from their
+// state at most once per animation frame.
 
 import { el } from '../../shared/dom.js';
 import { Outbox } from '../../shared/outbox.js';
@@ -11,34 +11,35 @@ import { short } from '../inbox/row.js';
 import { Pane } from '../thread/pane.js';
 import { VisitorPanel } from '../visitor/visitor-panel.js';
 import { Alerts } from './alerts.js';
-import { api } from './api.js';
+import { api, Problem, reasonOf, statusOf } from './api.js';
 import { acts, commands } from './commands.js';
 import { Guard } from './guard.js';
 import { help, keys } from './keys.js';
 import { LinkState, TimedLink } from './link-state.js';
 import { Pages } from './pages.js';
-import { you } from './profile-menu.js';
+import { profileMenu } from './profile-menu.js';
 import { Rail } from './rail.js';
 import { Search } from './search.js';
 import { Undo } from './undo.js';
 
-const SPARE = 60_000; // ms; a token with less left is not worth a connection
-const SECOND = 1000; // ms between two looks at the clocks
-const HALF_MINUTE = 30_000; // ms; "2 min" grows
+const SPARE = 60_000; // ms; a token that expires sooner is renewed first
+const SECOND = 1000; // ms between two updates of the waiting times
+const HALF_MINUTE = 30_000; // ms between two updates of other times, such as “2 min”
 
 export class App {
   #session;
   #left;
   #frame = 0;
   #isOver = false;
-  /** The address that is shown. */
+  /** The hash of the address that is shown. */
   #shown = '';
   #controls = new AbortController();
-  #timers = /** @type {number[]} */ ([]);
+  /** @type {number[]} */
+  #timers = [];
 
   /**
-   * @param {any} session of the operator, with a token
-   * @param {(words: string) => void} left called once, when this console is over
+   * @param {Login} session
+   * @param {(words: string) => void} left is called once, after a logout or the end of the session
    */
   constructor(session, left) {
     this.#session = session;
@@ -51,28 +52,39 @@ export class App {
     this.outbox = this.#makeOutbox();
     this.inbox = new Inbox(this.me, this.changed);
     this.presence = new Presence(this.link, this.me);
+    /** @type {VisitorPanel} */
     this.visitor = new VisitorPanel({
       changed: this.changed,
       tags: () => { this.drawer(false); this.pane.actions.tags(); },
-      shut: () => this.drawer(false),
+      close: () => this.drawer(false),
     });
+    /** @type {Pane} */
     this.pane = this.#makePane();
     this.undo = new Undo();
     this.alerts = new Alerts({
       me: this.me,
-      open: (/** @type {string} */ id) => this.take(id),
+      open: (id) => this.take(id),
       current: () => this.pane.id,
     });
     this.inbox.arrived = (row, known) => {
-      this.alerts.heard(row, known);
+      this.alerts.changed(row, known);
       this.alerts.settled(row);
     };
-    this.#makeFrame();
+    this.profile = profileMenu(this, session.workspace.name);
+    this.search = this.#makeSearch();
+    /** @type {LinkState} */
+    this.state = new LinkState(this, () => this.pane.talk);
+    this.list = this.#makeList();
+    this.pages = new Pages({ session: () => this.#session, ended: () => this.#ended() });
+    this.keyboard = help();
+    this.rail = this.#makeRail();
+    /** @type {HTMLElement} */
+    this.root = this.#makeRoot();
     this.guard = new Guard(this.root);
     this.acts = acts(this);
   }
 
-  /** Takes the place of everything in the document. */
+  /** Replaces the content of the document and connects. */
   start() {
     this.#listen();
     document.body.replaceChildren(this.root);
@@ -81,7 +93,7 @@ export class App {
     this.render();
   }
 
-  // MARK: what it is made of
+  // MARK: parts
 
   #makeLink() {
     return new TimedLink({
@@ -89,7 +101,7 @@ export class App {
       client: 'console',
       token: (renew) => this.#token(renew),
       opened: () => this.#opened(),
-      frame: (frame) => this.#heard(frame),
+      frame: (frame) => this.#received(frame),
       changed: this.changed,
     });
   }
@@ -101,7 +113,7 @@ export class App {
         if (this.pane.id === item.session) this.pane.talk?.commit(item, ack, this.me.name);
       },
       home: (item) => item.session,
-      route: (id) => this.#route(id),
+      route: (session) => this.#route(session),
     });
   }
 
@@ -112,12 +124,12 @@ export class App {
       outbox,
       inbox,
       presence,
-      about: visitor,
+      visitor,
       me: () => me,
       changed,
       back: () => this.go(''),
       next: () => this.next(),
-      visitor: () => this.drawer(),
+      drawer: () => this.drawer(),
       settings: () => { location.hash = '/settings/replies'; },
       moved: () => this.guard.touch(),
       closed: (id) => this.#closed(id),
@@ -142,40 +154,39 @@ export class App {
     );
   }
 
-  /** What stands around the thread. */
-  #makeFrame() {
-    const { me, link, outbox, inbox, alerts, pane } = this;
-    this.search = new Search({
-      inbox,
-      go: (/** @type {string} */ id, /** @type {number=} */ seq) => this.go(id, seq),
+  #makeSearch() {
+    return new Search({
+      inbox: this.inbox,
+      go: (id, seq) => this.go(id, seq),
       commands: () => commands(this),
     });
-    const own = you({ me, workspace: this.#session.workspace.name, alerts, link });
-    this.announce = () => own.announce();
-    this.state = new LinkState({ link, outbox, inbox, pane: () => pane });
-    this.list = this.#makeList();
-    this.pages = new Pages({ session: () => this.#session, ended: () => this.#ended() });
-    this.keyboard = help();
-    this.rail = new Rail({
+  }
+
+  #makeRail() {
+    const { pane, pages, profile } = this;
+    return new Rail({
       inbox: () => { if (pane.isExpecting) this.go(''); },
       search: () => this.search.open(),
       keyboard: () => this.keyboard.showModal(),
-      leave: () => this.#leave(),
-      pages: this.pages.links,
-      profile: own.button,
+      leave: () => { this.#leave(); },
+      pages: pages.links,
+      profile: profile.button,
     });
-    this.root = el(
+  }
+
+  #makeRoot() {
+    return el(
       'div.app',
       {},
       this.rail.root,
       this.state.banner,
       this.list.root,
-      pane.root,
+      this.pane.root,
       this.visitor.root,
       this.pages.root,
       this.keyboard,
       this.search.root,
-      own.panel,
+      this.profile.panel,
       this.undo.root,
     );
   }
@@ -213,40 +224,47 @@ export class App {
     const { token, expires_at } = this.#session;
     if (!renew && Date.parse(expires_at) - Date.now() > SPARE) return token;
     try { this.#session = await api.token(); } catch (error) {
-      if (/** @type {any} */ (error).status === 401) this.#ended();
+      if (statusOf(error) === 401) this.#ended();
       throw error;
     }
     return this.#session.token;
   }
 
   #opened() {
-    this.link.ask({ type: Command.watch, inbox: true });
+    this.link.request({ type: Command.watch, inbox: true });
     this.presence.renewed();
-    this.announce();
+    this.profile.announce();
     this.inbox.load();
     this.pane.opened();
     this.outbox.run();
   }
 
-  /** @param {any} frame */
-  #heard(frame) {
-    if (frame.type === Event.inbox) this.inbox.event(frame);
-    else if (frame.type === Event.presence) { this.presence.heard(frame); this.changed(); }
+  /** @param {ServerFrame} frame */
+  #received(frame) {
+    if (frame.type === Event.inbox) this.inbox.receive(frame);
+    else if (frame.type === Event.presence) { this.presence.receive(frame); this.changed(); }
     else if (frame.session === this.pane.id) this.pane.talk?.frame(frame);
   }
 
   /**
-   * What was written in a conversation that is not open any more goes out by REST, one by one and
+   * Messages for a conversation that is not open any more go out by REST, one after the other and
    * under the same ids.
-   * @param {string} id
-   * @returns {import('../../shared/outbox.js').Route?}
+   * @param {string} session
+   * @returns {import('../../shared/outbox.js').Route | false}
    */
-  #route(id) {
-    if (id === this.pane.id) return this.pane.talk?.route() || null;
-    if (this.link.state !== 'open') return null;
-    let last = Promise.resolve(/** @type {any} */ (null));
-    // behind one that has to come again nothing goes out
-    return (item) => last = last.then((answer) => (answer?.retry ? answer : say(id, item)));
+  #route(session) {
+    if (session === this.pane.id) return this.pane.talk?.route() || false;
+    if (this.link.state !== 'open') return false;
+    /** @type {Promise<AckFrame | ErrorFrame | null>} */
+    let last = Promise.resolve(null);
+    return (item) => {
+      // a message that has to be sent again stops those after it
+      const next = last.then((answer) => (
+        answer?.type === Event.error && answer.retry ? answer : send(session, item)
+      ));
+      last = next;
+      return next;
+    };
   }
 
   // MARK: drawing
@@ -274,22 +292,23 @@ export class App {
     root.toggleAttribute('data-banner', !state.banner.hidden);
   }
 
-  // MARK: what is open
+  // MARK: navigation
 
   /**
-   * The open conversation is in the address, so that a reload and the back button find it.
-   * @param {string} id
-   * @param {number=} seq of a message that is looked for
+   * Opens a conversation. The address names it, so a reload and the back button work.
+   * @param {string} id '' for none
+   * @param {number=} seq of a message to show
    */
   go(id, seq = 0) {
     const place = seq ? `${id}/${seq}` : id;
     if (location.hash.slice(1) !== place) location.hash = place;
     this.#routed();
-    this.render(); // at once, so that the reply can have the focus before the next key comes
+    this.render(); // at once: the reply gets the focus before the next key
   }
 
   /**
-   * To answer. A screen that is touched would cover half of itself with its keyboard.
+   * Opens a conversation to answer. On a touch screen the focus would open the keyboard, so the
+   * reply does not get it there.
    * @param {string} id
    */
   take(id) {
@@ -303,7 +322,7 @@ export class App {
     const isPage = pages.route(location.hash);
     root.toggleAttribute('data-page', isPage);
     if (isPage) {
-      // the conversation is left, so that nothing counts as read, and found again by the rail
+      // the conversation is closed, so that nothing counts as read; the rail leads back to it
       rail.showPage(pane.id);
       pane.show('');
       visitor.show('');
@@ -318,7 +337,7 @@ export class App {
     list.reveal(pane.id);
   }
 
-  /** Takes the one who has waited longest: the server says who that is. */
+  /** Claims the conversation that has waited longest. */
   async next() {
     const { pages, pane, inbox } = this;
     if (pages.current) location.hash = '';
@@ -333,9 +352,8 @@ export class App {
       if (pane.arrive(taken.id)) this.go(taken.id);
       else this.#notice(`${nameOf(taken)} is also assigned to you.`);
     } catch (failure) {
-      const error = /** @type {any} */ (failure);
-      const words = error.code === 'queue_empty' ? 'The queue is empty.'
-        : error.status ? error.message : 'The server is not responding. No conversation was claimed.';
+      const words = failure instanceof Problem && failure.code === 'queue_empty' ? 'The queue is empty.'
+        : reasonOf(failure, 'The server is not responding. No conversation was claimed.');
       if (pane.strand(words)) return;
       if (pane.isExpecting) { pane.show(before); this.render(); }
       this.#notice(words);
@@ -344,7 +362,10 @@ export class App {
     }
   }
 
-  /** For ten seconds it can be taken back, also from another conversation. @param {string} id */
+  /**
+   * Offers to reopen a conversation that was just closed.
+   * @param {string} id
+   */
   #closed(id) {
     const row = this.inbox.rows.get(id);
     this.undo.offer(`Conversation${row ? ` with ${nameOf(row)}` : ''} closed.`, async () => {
@@ -352,25 +373,28 @@ export class App {
         this.inbox.put((await api.reopen(id)).conversation);
         this.take(id);
       } catch (failure) {
-        const { status, message } = /** @type {any} */ (failure);
-        this.#notice(status ? message : 'The server is not responding. It is still closed.');
+        this.#notice(reasonOf(failure, 'The server is not responding. It is still closed.'));
       }
     });
   }
 
   /**
-   * Where it is looked at: in the thread if one is open, else in the line under the list.
+   * Shows a notice in the thread if a conversation is open, else in the line below the list.
    * @param {string} words
    */
   #notice(words) {
-    if (this.pane.id) this.pane.actions.tell(words); else this.state.say(words);
+    if (this.pane.id) this.pane.actions.notify(words); else this.state.say(words);
   }
 
+  /**
+   * Opens or closes the visitor column of narrow screens.
+   * @param {boolean=} show
+   */
   drawer(show = !this.root.hasAttribute('data-drawer')) {
     this.root.toggleAttribute('data-drawer', show);
   }
 
-  // MARK: the end
+  // MARK: end
 
   #ended() { this.#end('Your session ended. Drafts are kept on this device.'); }
 
@@ -395,14 +419,19 @@ export class App {
   }
 }
 
-/** @param {string} session @param {import('../../shared/outbox.js').Item} item */
-async function say(session, { id, kind, body }) {
+/**
+ * Sends a message by REST, with the answer in the form of the socket's.
+ * @param {string} session
+ * @param {import('../../shared/outbox.js').Item} item
+ * @returns {Promise<AckFrame | ErrorFrame>}
+ */
+async function send(session, { id, kind, body }) {
   try {
-    return { type: Event.ack, ...await api.say(session, { id, kind, body }) };
+    return { type: Event.ack, session, ...await api.send(session, { id, kind, body }) };
   } catch (failure) {
-    const { code, status } = /** @type {any} */ (failure);
-    // 401 says something about the operator, not about the message
-    const retry = !code || status === 401;
+    const code = failure instanceof Problem ? failure.code : undefined;
+    // 401 concerns the operator, not the message
+    const retry = !code || statusOf(failure) === 401;
     return { type: Event.error, code: code ?? Fault.unavailable, retry };
   }
 }

@@ -1,14 +1,20 @@
-// What keys and the search can do, by name.
+// The commands of the console, for keys and search.
+
+/**
+ * Commands by letter; `go` has those after a G. While `isAway()`, a page covers the inbox and only
+ * `go` works; while `hasLetters()` is false, single letters are no commands.
+ * @typedef {ReturnType<typeof acts>} Acts
+ */
 
 import { Kind } from '../../shared/protocol.js';
 
 /** @param {import('./app.js').App} app */
 export function acts(app) {
   const { pane, list, pages, inbox } = app;
-  /** @param {string} name */
+  /** @param {import('../inbox/inbox.js').View} name */
   const view = (name) => () => {
     if (pages.current) location.hash = '';
-    inbox.show(/** @type {any} */ (name));
+    inbox.show(name);
   };
   /** @param {string} kind */
   const write = (kind) => () => {
@@ -17,20 +23,22 @@ export function acts(app) {
     pane.composer.focus();
   };
   return {
-    away: () => !!pages.current,
-    letters: () => app.alerts.letters,
-    j: () => list.move(1),
-    k: () => list.move(-1),
-    n: () => app.next(),
-    v: () => app.drawer(),
-    c: () => pane.claim(),
-    e: () => pane.actions.closeWithReason(),
-    o: () => pane.actions.reopen(),
-    z: () => app.undo.run(),
-    t: () => pane.actions.transfer(),
-    l: () => pane.actions.tags(),
-    r: write(Kind.text),
-    i: write(Kind.note),
+    isAway: () => !!pages.current,
+    hasLetters: () => app.alerts.letters,
+    letters: {
+      j: () => list.move(1),
+      k: () => list.move(-1),
+      n: () => app.next(),
+      v: () => app.drawer(),
+      c: () => pane.claim(),
+      e: () => pane.actions.closeWithReason(),
+      o: () => pane.actions.reopen(),
+      z: () => app.undo.run(),
+      t: () => pane.actions.transfer(),
+      l: () => pane.actions.tags(),
+      r: write(Kind.text),
+      i: write(Kind.note),
+    },
     go: {
       w: view('waiting'),
       m: view('mine'),
@@ -46,29 +54,33 @@ export function acts(app) {
 }
 
 /**
- * For the search: words, key, act.
+ * The commands that the search offers: name, key, function.
  * @param {import('./app.js').App} app
  * @returns {[string, string, () => void][]}
  */
-export function commands({ acts: act }) {
+export function commands({ acts: { letters, go, help } }) {
   return [
-    ['Claim the next conversation', 'N', act.n],
-    ['Claim this conversation', 'C', act.c],
-    ['Transfer this conversation', 'T', act.t],
-    ['Close this conversation', 'E', act.e],
-    ['Reopen this conversation', 'O', act.o],
-    ['Edit tags', 'L', act.l],
-    ['Write a note', 'I', act.i],
-    ['Show waiting conversations', 'G W', act.go.w],
-    ['Show my conversations', 'G M', act.go.m],
-    ['Show all open conversations', 'G A', act.go.a],
-    ['Show closed conversations', 'G C', act.go.c],
+    ['Claim the next conversation', 'N', letters.n],
+    ['Claim this conversation', 'C', letters.c],
+    ['Transfer this conversation', 'T', letters.t],
+    ['Close this conversation', 'E', letters.e],
+    ['Reopen this conversation', 'O', letters.o],
+    ['Edit tags', 'L', letters.l],
+    ['Write a note', 'I', letters.i],
+    ['Show waiting conversations', 'G W', go.w],
+    ['Show my conversations', 'G M', go.m],
+    ['Show all open conversations', 'G A', go.a],
+    ['Show closed conversations', 'G C', go.c],
     ['Open settings', '', () => { location.hash = '/settings'; }],
-    ['Keyboard shortcuts', '?', act.help],
+    ['Keyboard shortcuts', '?', help],
   ];
 }
 
-/** F6: list, thread, reply, visitor. @param {import('./app.js').App} app @param {number} step */
+/**
+ * F6 moves the focus between list, thread, reply and visitor.
+ * @param {import('./app.js').App} app
+ * @param {number} step 1 or -1
+ */
 function region({ list, pane, visitor, drawer }, step) {
   /** @type {[HTMLElement, () => void][]} */
   const all = [
@@ -77,17 +89,20 @@ function region({ list, pane, visitor, drawer }, step) {
     [pane.composer.root, () => pane.composer.focus()],
     [visitor.root, () => { drawer(true); visitor.root.focus(); }],
   ];
-  const places = all.filter(([node]) => /** @type {any} */ (node).checkVisibility?.() ?? true);
+  const places = all.filter(([node]) => node.checkVisibility?.() ?? true);
   const at = places.findIndex(([node]) => node.contains(document.activeElement));
   const from = at < 0 ? (step > 0 ? -1 : 0) : at;
   places[(from + step + places.length) % places.length]?.[1]();
 }
 
-/** Closes what is open, the innermost first. @param {import('./app.js').App} app */
+/**
+ * Closes the innermost thing that is open.
+ * @param {import('./app.js').App} app
+ */
 function escape({ state, pane, root, drawer }) {
   if (!state.details.hidden) return state.toggle(false);
   if (pane.sheet.isOpen) return pane.sheet.close();
   if (pane.composer.emoji.isOpen) return pane.composer.emoji.close();
   if (root.hasAttribute('data-drawer')) return drawer(false);
-  /** @type {HTMLElement?} */ (document.activeElement)?.blur();
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
 }

@@ -1,17 +1,17 @@
-// Keeps single letters from doing what nobody meant: somebody who types a reply types on while the
-// view under it changes by itself.
+// Blocks single-letter commands for a moment after the view has changed by itself: an operator who
+// is typing a reply then goes on typing.
 
-export const PAUSE = 400; // ms
+const PAUSE = 400; // ms
 
 export class Guard {
   #until = 0;
   #root;
-  #timer;
+  #timer = 0;
 
-  /** @param {HTMLElement} root carries `data-guarded` as long as letters do nothing */
+  /** @param {HTMLElement} root has the attribute `data-guarded` while letters are blocked */
   constructor(root) { this.#root = root; }
 
-  /** The view has changed by itself: a load has finished, the server has moved something. */
+  /** The view has changed without the operator: a request has finished, or an event has arrived. */
   touch() {
     this.#until = performance.now() + PAUSE;
     this.#root.toggleAttribute('data-guarded', true);
@@ -19,7 +19,7 @@ export class Guard {
     this.#timer = setTimeout(() => this.#root.removeAttribute('data-guarded'), PAUSE);
   }
 
-  /** Whether this letter does nothing. Who types on is typing: the pause begins again. */
+  /** Whether a letter is blocked now. A blocked letter extends the pause. */
   blocks() {
     if (performance.now() >= this.#until) return false;
     this.touch();

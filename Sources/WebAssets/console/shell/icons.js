@@ -1,4 +1,4 @@
-// The mark and the console's own icons.
+// The logo and the icons that only the console has.
 
 import { CIRCLE, paths } from '../../shared/dom.js';
 

@@ -1,7 +1,7 @@
-// The keyboard of the console. Single letters work outside fields only (WCAG 2.1.4), and the list
-// can be read with `?`.
+// Keyboard shortcuts. Single letters work outside fields only (WCAG 2.1.4); `?` shows the list.
 
 import { el } from '../../shared/dom.js';
+import { targetOf } from './element.js';
 
 const SEQUENCE = 900; // ms between G and the letter after it
 
@@ -28,20 +28,19 @@ const HELP = [
 ];
 
 /**
- * @param {Record<string, any>} acts by letter, in `go` those after a G, and `help` and `escape`;
- *   while `away()` only those lead back to the inbox, and with `letters()` false no letter does
+ * @param {import('./commands.js').Acts} acts
  * @param {import('./guard.js').Guard} guard
- * @param {AbortSignal} signal ends it
+ * @param {AbortSignal} signal removes the listener
  */
 export function keys(acts, guard, signal) {
-  let led = 0;
-  let walks = false; // J and K one after the other: the views that they open are meant
+  let ledAt = 0; // when G was pressed
+  let isWalking = false; // after J or K the guard lets J and K pass
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing) return;
-    const away = acts.away();
-    if (!away && event.altKey && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+    const isAway = acts.isAway();
+    if (!isAway && event.altKey && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
       event.preventDefault();
-      return acts[event.key === 'ArrowDown' ? 'j' : 'k']();
+      return acts.letters[event.key === 'ArrowDown' ? 'j' : 'k']();
     }
     if (event.key === 'F6') { event.preventDefault(); return acts.region(event.shiftKey ? -1 : 1); }
     const control = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
@@ -52,25 +51,32 @@ export function keys(acts, guard, signal) {
     // a modal dialog has its own keys
     if (document.querySelector('dialog[open]')) return;
     if (event.key === 'Escape') return acts.escape();
-    const field = /** @type {HTMLElement} */ (event.target).closest('input, textarea, select');
+    const field = targetOf(event)?.closest('input, textarea, select');
     if (field || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!acts.letters() && event.key !== '?') return;
+    if (!acts.hasLetters() && event.key !== '?') return;
     const key = event.key.toLowerCase();
-    if (key.length === 1 && key !== '?' && !(walks && 'jk'.includes(key)) && guard.blocks()) return;
-    walks = 'jk'.includes(key);
-    const after = Date.now() - led < SEQUENCE;
-    led = 0;
-    const known = after ? acts.go : away ? {} : acts;
+    const isBlocked = key.length === 1 && key !== '?' && !(isWalking && 'jk'.includes(key))
+      && guard.blocks();
+    if (isBlocked) return;
+    isWalking = 'jk'.includes(key);
+    const isAfterG = Date.now() - ledAt < SEQUENCE;
+    ledAt = 0;
+    /** @type {Record<string, () => void>} */
+    const known = isAfterG ? acts.go : isAway ? {} : acts.letters;
     const act = key === '?' ? acts.help : key.length === 1 && known[key];
-    if (!after && key === 'g') led = Date.now();
+    if (!isAfterG && key === 'g') ledAt = Date.now();
     else if (act) { event.preventDefault(); act(); }
   }, { signal });
 }
 
+/** The dialog with the list of shortcuts. */
 export function help() {
   const dialog = el(
     'dialog.pop.help',
-    { 'aria-label': 'Keyboard shortcuts', click: (event) => event.target === dialog && dialog.close() },
+    {
+      'aria-label': 'Keyboard shortcuts',
+      click: (event) => { if (event.target === dialog) dialog.close(); },
+    },
     el('h3', {}, 'Keyboard shortcuts ', el('kbd', {}, '?')),
     el(
       'dl.facts',
@@ -80,7 +86,7 @@ export function help() {
         el('dd', {}, what),
       ])
     ),
-    el('p', {}, el('button.button', { type: 'button', click: () => dialog.close() }, 'Done')),
+    el('p', {}, el('button.button', { type: 'button', click: () => { dialog.close(); } }, 'Done')),
   );
   return dialog;
 }

@@ -1,21 +1,24 @@
-// What is known about the connection: the line under the list, its details, and the banner when
-// something is wrong.
+// The state of the connection: the line below the list, its details, and the banner for trouble.
 
 import { el, icon } from '../../shared/dom.js';
 import { Link } from '../../shared/socket.js';
 import { nameOf } from '../inbox/inbox.js';
+import { focusOn } from './element.js';
 
-const SILENT = 3000; // a shorter gap shows nothing
+const SHORT_GAP = 3000; // ms; a shorter gap is not shown
+const NOTICE_SHOWN = 6000; // ms
 
-const SAID = 6000; // how long a short notice stands
-
-/** A connection that knows how long its last answer took. */
+/** A link that measures the time between a request and its answer. */
 export class TimedLink extends Link {
-  roundTrip = 0;
+  roundTrip = 0; // ms
 
-  ask(frame, done) {
+  /**
+   * @param {ClientFrame} frame
+   * @param {Answered=} done
+   */
+  request(frame, done) {
     const at = Date.now();
-    return super.ask(frame, (answer) => {
+    return super.request(frame, (answer) => {
       if (this.state === 'open') this.roundTrip = Date.now() - at;
       done?.(answer);
     });
@@ -23,14 +26,17 @@ export class TimedLink extends Link {
 }
 
 export class LinkState {
-  #on; #notice = ''; #until = 0;
+  #on;
+  #notice = '';
+  #until = 0;
 
   /**
-   * @param {{link: TimedLink, outbox: any, inbox: any, pane: () => any}}
-   *   on
+   * @param {{link: TimedLink, outbox: import('../../shared/outbox.js').Outbox,
+   *   inbox: import('../inbox/inbox.js').Inbox}} app
+   * @param {() => import('../../shared/conversation.js').Conversation?} talk the open conversation
    */
-  constructor(on) {
-    this.#on = on;
+  constructor({ link, outbox, inbox }, talk) {
+    this.#on = { link, outbox, inbox, talk };
     this.line = el('button.link-state', {
       type: 'button',
       'aria-expanded': 'false',
@@ -46,10 +52,11 @@ export class LinkState {
     this.foot = el('div.foot', {}, this.details, this.line);
   }
 
-  /** Gaps that heal by themselves within 3 s do not count as one. */
+  /** Whether the connection is open, or was lost only a moment ago. */
   get live() {
     const { state, lostAt } = this.#on.link;
-    return state === 'open' || (lostAt > 0 && state !== 'stopped' && Date.now() - lostAt < SILENT);
+    return state === 'open'
+      || (lostAt > 0 && state !== 'stopped' && Date.now() - lostAt < SHORT_GAP);
   }
 
   toggle(show = this.details.hidden) {
@@ -58,22 +65,25 @@ export class LinkState {
     this.render();
   }
 
-  /** Something that happened, in place of the facts, and for a moment only. */
-  say(words) { this.#notice = words; this.#until = Date.now() + SAID; this.render(); }
+  /**
+   * Shows a notice in place of the state for a few seconds.
+   * @param {string} words
+   */
+  say(words) { this.#notice = words; this.#until = Date.now() + NOTICE_SHOWN; this.render(); }
 
-  /** Once a second and on every change. */
+  /** To be called every second and after each change. */
   render() {
     const { link, outbox, inbox } = this.#on;
     const now = Date.now();
     const waiting = outbox.waiting.length;
-    const paused = this.live && waiting > 0 && outbox.pausedUntil > now - 1000 && outbox.cause;
+    const isPaused = this.live && waiting > 0 && outbox.pausedUntil > now - 1000 && !!outbox.cause;
     const refused = outbox.items.length - waiting;
     const tail = refused
       ? `${refused} ${refused === 1 ? 'message' : 'messages'} not sent`
       : waiting
       ? `${waiting} ${waiting === 1 ? 'message' : 'messages'} waiting to send`
       : 'all messages sent';
-    const [dot, name, what, end] = paused
+    const [dot, name, what, end] = isPaused
       ? ['.warn', 'Connected', '· saving paused', tail]
       : this.live
       ? ['', 'Live', `· ${tail}`, '']
@@ -92,14 +102,20 @@ export class LinkState {
       el('span.grow'),
       el('span.num', {}, end),
     ]);
-    this.#banner(paused, now);
+    this.#banner(isPaused, now);
     if (!this.details.hidden) this.#details(now, waiting);
   }
 
-  #banner(paused, now) {
+  /**
+   * @param {boolean} isPaused
+   * @param {number} now
+   */
+  #banner(isPaused, now) {
     const { link, outbox, inbox } = this.#on;
+    /** @param {number} at */
     const left = (at) => Math.max(0, Math.ceil((at - now) / 1000));
     const asOf = new Date(inbox.asOf || now).toLocaleTimeString();
+    /** @type {HTMLElement[]} */
     let parts = [];
     if (link.state === 'stopped') {
       parts = [
@@ -108,7 +124,7 @@ export class LinkState {
           'p',
           {},
           el('b', {}, 'The server refused the connection.'),
-          ` Error ${link.reason?.status ?? link.reason}. Contact your administrator.`,
+          ` Error ${link.reason}. Contact your administrator.`,
         ),
       ];
     }
@@ -128,7 +144,7 @@ export class LinkState {
         ),
         el('button.button', { type: 'button', click: () => link.nudge() }, 'Try now'),
       ];
-    } else if (paused) {
+    } else if (isPaused) {
       parts = [
         icon('db'),
         el(
@@ -146,22 +162,30 @@ export class LinkState {
     swap(this.banner, parts);
   }
 
-  /** Each conversation in which something was refused, as a way to it. */
+  /**
+   * A link to each conversation with a refused message.
+   * @returns {[string, HTMLElement][]}
+   */
   #refused() {
     const { outbox, inbox } = this.#on;
-    const ids = outbox.items.filter((item) => item.failed).map((item) => item.session);
+    const ids = outbox.items.filter((item) => item.failed).map((item) => item.session ?? '');
     return [...new Set(ids)].map((id) => {
       const row = inbox.rows.get(id);
       return ['Not sent', el('a', { href: `#${id}` }, row ? nameOf(row) : 'Conversation')];
     });
   }
 
+  /**
+   * @param {number} now
+   * @param {number} waiting messages
+   */
   #details(now, waiting) {
-    const { link, pane } = this.#on;
-    const { talk } = pane();
+    const { link } = this.#on;
+    const talk = this.#on.talk();
     const beat = (link.welcome?.heartbeat?.interval_ms ?? 25_000) / 1000;
+    /** @type {[string, string | HTMLElement][]} */
     const facts = [
-      ['Last signal', `${age(now - link.heard)} ago, at least every ${beat}\u00a0s`],
+      ['Last signal', `${age(now - link.receivedAt)} ago, at least every ${beat}\u00a0s`],
       [
         'This conversation',
         talk ? `${Math.max(0, talk.next - 1)} of ${talk.head} entries received` : 'none open',
@@ -183,16 +207,25 @@ export class LinkState {
   }
 }
 
-/** Replaces the children only if they say something else, so that a focused button stays. */
+/**
+ * Replaces the children of a node if they differ. A button that has the focus keeps it.
+ * @param {HTMLElement} node
+ * @param {HTMLElement[]} parts
+ */
 function swap(node, parts) {
   const sign = parts.map((part) => `${part.className}${part.textContent}`).join('|');
   if (node.dataset.sign === sign) return;
-  const held = document.activeElement?.parentNode === node && document.activeElement.tagName;
+  const { activeElement: focused } = document;
+  const held = focused?.parentNode === node && focused.tagName;
   node.dataset.sign = sign;
   node.replaceChildren(...parts);
-  if (held) node.querySelector(held)?.focus();
+  if (held) focusOn(node.querySelector(held));
 }
 
+/**
+ * A time span in its largest unit: 4 s, 3 min, 2 h.
+ * @param {number} ms
+ */
 export function age(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds}\u00a0s`;

@@ -1,22 +1,26 @@
-// The way in. What happened is said in words: a wrong password, a pause after too many tries, a
-// server that does not answer, Caps Lock. In a demo both fields are filled.
+// The login form. It explains each refusal: a wrong password, too many attempts, a server that does
+// not answer, Caps Lock. In a demo the page fills both fields.
 
 import { el, icon } from '../../shared/dom.js';
 import { store } from '../../shared/store.js';
-import { api } from './api.js';
+import { api, reasonOf, statusOf } from './api.js';
 
-const LAST = 'chirrup:console:last'; // who logged in here last, and where
-const PAUSE = 60; // s, if the server does not say how long
+const LAST = 'chirrup:console:last'; // email and workspace of the last login
+const PAUSE = 60; // s, if the refusal names no time
+
+/** @typedef {(session: Login, password: string) => void} Done is called after the login */
 
 /**
- * @param {string} told why somebody stands here again, or ''
- * @param {(session: any, password: string) => void} done
+ * @param {string} notice why the login is shown again, or ''
+ * @param {Done} done
  */
-export const login = (told, done) => new Login(told, done);
+export const login = (notice, done) => new LoginForm(notice, done);
 
-class Login {
+class LoginForm {
   #done;
+  /** @type {HTMLInputElement} */
   #email;
+  /** @type {HTMLInputElement} */
   #password;
   #eye;
   #emailProblem = el('p.error', { id: 'email-problem', role: 'alert', hidden: true });
@@ -26,9 +30,13 @@ class Login {
   #isBusy = false;
   #clock = 0;
 
-  /** @param {string} told @param {(session: any, password: string) => void} done */
-  constructor(told, done) {
+  /**
+   * @param {string} notice
+   * @param {Done} done
+   */
+  constructor(notice, done) {
     this.#done = done;
+    /** @type {{email: string, workspace: string}?} */
     const last = store.get(LAST);
     const demo = document.body.dataset;
     this.#email = this.#emailField();
@@ -41,7 +49,7 @@ class Login {
     }, icon('eye'));
     this.#email.value = demo.email || last?.email || '';
     this.#password.value = demo.password ?? '';
-    this.root = this.#form(told, last?.workspace ?? 'the console');
+    this.root = this.#form(notice, last?.workspace ?? 'the console');
   }
 
   focus() {
@@ -76,8 +84,11 @@ class Login {
     });
   }
 
-  /** @param {string} told @param {string} place where one logs in to */
-  #form(told, place) {
+  /**
+   * @param {string} notice
+   * @param {string} place the name of the workspace
+   */
+  #form(notice, place) {
     return el(
       'main.gate',
       {},
@@ -90,7 +101,7 @@ class Login {
         },
         el('span.logo', {}, icon('swift')),
         el('h1', { id: 'login-title' }, `Log in to ${place}`),
-        told && el('p.told', { role: 'status' }, icon('check'), el('span', {}, told)),
+        notice && el('p.told', { role: 'status' }, icon('check'), el('span', {}, notice)),
         el('div.field', {}, el('label', { for: 'email' }, 'Email'), this.#email, this.#emailProblem),
         el(
           'div.field',
@@ -113,7 +124,12 @@ class Login {
     password.focus();
   }
 
-  /** @param {HTMLElement} field @param {HTMLElement} place @param {string} words '' for none */
+  /**
+   * Shows an error below a field.
+   * @param {HTMLElement} field
+   * @param {HTMLElement} place
+   * @param {string} words '' for none
+   */
   #complain(field, place, words) {
     place.hidden = !words;
     if (words) {
@@ -124,7 +140,7 @@ class Login {
     }
   }
 
-  /** Whether both fields may be right. The first that cannot be gets the focus. */
+  /** Whether both fields can be valid. The first that cannot gets the focus. */
   #isComplete() {
     const [email, password] = [this.#email, this.#password];
     const address = email.value.trim();
@@ -167,23 +183,29 @@ class Login {
     button.textContent = 'Log in';
   }
 
-  /** @param {any} error */
+  /** @param {unknown} error */
   #refused(error) {
     const password = this.#password;
-    if (error.status === 429) return this.#pause(error);
-    const words = error.status === 401 ? 'Incorrect email or password. Try again.'
-      : !error.status ? 'The server is not responding. Check your connection and try again.'
-      : error.message;
+    const status = statusOf(error);
+    const reason = reasonOf(
+      error,
+      'The server is not responding. Check your connection and try again.',
+    );
+    if (status === 429) return this.#pause(reason);
+    const words = status === 401 ? 'Incorrect email or password. Try again.' : reason;
     this.#complain(password, this.#problem, words);
-    if (error.status !== 401) password.removeAttribute('aria-invalid');
+    if (status !== 401) password.removeAttribute('aria-invalid');
     password.focus();
-    if (error.status === 401) password.select();
+    if (status === 401) password.select();
   }
 
-  /** Too many tries: the button says when it works again. @param {any} error */
-  #pause(error) {
+  /**
+   * After too many attempts the button counts the seconds until the next one is allowed.
+   * @param {string} reason which names the seconds
+   */
+  #pause(reason) {
     const [password, button] = [this.#password, this.#button];
-    const seconds = Number(/(\d+)\s*s\b/.exec(error.message)?.[1] ?? PAUSE);
+    const seconds = Number(/(\d+)\s*s\b/.exec(reason)?.[1] ?? PAUSE);
     const until = Date.now() + seconds * 1000;
     const words = 'Too many failed attempts. Wait, then try again.';
     this.#complain(password, this.#problem, words);

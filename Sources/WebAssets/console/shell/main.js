@@ -1,37 +1,36 @@
-// The way into the console: a session that is still there, the login, a password of one's own.
+// The entry point: resumes the session of the cookie, or shows the login. A password that an
+// administrator has given is changed first.
 
 import './icons.js';
-import { api } from './api.js';
+import { api, statusOf } from './api.js';
 import { App } from './app.js';
 import { login } from './login.js';
 import { choosePassword } from './own-password.js';
 
-async function boot(told = '') {
-  if (!told && api.known) {
+/** @param {string=} notice why the session ended */
+async function boot(notice = '') {
+  if (!notice && api.known) {
     try { return enter(await api.token()); } catch (error) {
-      if (/** @type {any} */ (error).status === 401) {
-        told = 'Your session ended. Drafts are kept on this device.';
-      }
+      if (statusOf(error) === 401) notice = 'Your session ended. Drafts are kept on this device.';
     }
   }
-  show(login(told, enter));
+  show(login(notice, enter));
 }
 
 /**
- * A password that somebody else has given is changed before anything else can be done.
- * @param {any} session
- * @param {string=} given
+ * @param {Login} session
+ * @param {string=} given the password of this login
  */
 function enter(session, given = '') {
   if (!session.must_change_password) return new App(session, boot).start();
   show(choosePassword(given, async () => enter(await api.token()), leave));
 }
 
-/** @param {string=} told */
-async function leave(told) {
+/** @param {string=} notice */
+async function leave(notice) {
   await api.logout().catch(() => {});
   api.know(false);
-  boot(told);
+  boot(notice);
 }
 
 /** @param {{root: HTMLElement, focus: () => void}} gate */

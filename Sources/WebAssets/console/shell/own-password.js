@@ -1,14 +1,14 @@
-// The first login with a password that somebody else has given: nothing else can be done before it
-// is changed.
+// The form after the first login with a password that an administrator has given. Until it is
+// changed, the gateway refuses every other request.
 
 import { el, icon } from '../../shared/dom.js';
-import { api } from './api.js';
+import { api, reasonOf, statusOf } from './api.js';
 
-/** Characters of the shortest password; the gateway refuses shorter ones, too. */
-export const LEAST = 10;
+/** Characters of the shortest password, as the gateway demands. */
+export const PASSWORD_MIN = 10;
 
 /**
- * A field for a password.
+ * A password field.
  * @param {string} id
  * @param {string} label
  * @param {string} autocomplete
@@ -28,20 +28,40 @@ function secret(id, label, autocomplete, input) {
 }
 
 /**
+ * Why a new password cannot be taken, and the field that is wrong.
+ * @param {string} old
+ * @param {string} fresh
+ * @param {string} again
+ * @returns {{field: 'current' | 'fresh' | 'again', words: string} | null}
+ */
+function faultOf(old, fresh, again) {
+  if (!old) return { field: 'current', words: 'Enter the password you were given.' };
+  if ([...fresh].length < PASSWORD_MIN) {
+    return { field: 'fresh', words: `Use at least ${PASSWORD_MIN} characters.` };
+  }
+  if (fresh === old) return { field: 'fresh', words: 'Choose a password that is not the one you were given.' };
+  return fresh === again ? null : { field: 'again', words: 'The passwords do not match.' };
+}
+
+/**
  * @param {string} given the password of this login, or '' after a reload
  * @param {() => Promise<void>} done
- * @param {(told: string) => void} leave
+ * @param {(notice: string) => void} leave
  */
 export function choosePassword(given, done, leave) {
   const problem = el('p.error', { id: 'problem', role: 'alert', hidden: true });
-  const calm = () => complain(null, '');
-  const current = secret('current', 'Current password', 'current-password', calm);
-  const fresh = secret('new', 'New password', 'new-password', calm);
-  const again = secret('again', 'Repeat new password', 'new-password', calm);
+  const clear = () => complain(null, '');
+  const current = secret('current', 'Current password', 'current-password', clear);
+  const fresh = secret('new', 'New password', 'new-password', clear);
+  const again = secret('again', 'Repeat new password', 'new-password', clear);
   const controls = [current.control, fresh.control, again.control];
   const button = el('button.button.primary', { type: 'submit' }, 'Change password');
   let busy = false;
 
+  /**
+   * @param {HTMLInputElement?} control that gets the focus
+   * @param {string} words '' for none
+   */
   function complain(control, words) {
     problem.hidden = !words;
     if (words) problem.replaceChildren(icon('alert', 'small'), el('span', {}, words));
@@ -49,26 +69,25 @@ export function choosePassword(given, done, leave) {
     control?.focus();
   }
 
+  /** @param {Event} event */
   async function submit(event) {
     event.preventDefault();
     if (busy) return;
     const old = given || current.control.value;
     const { value } = fresh.control;
-    if (!old) return complain(current.control, 'Enter the password you were given.');
-    if ([...value].length < LEAST) return complain(fresh.control, `Use at least ${LEAST} characters.`);
-    if (value === old) return complain(fresh.control, 'Choose a password that is not the one you were given.');
-    if (value !== again.control.value) {
-      return complain(again.control, 'The passwords do not match.');
-    }
+    const fault = faultOf(old, value, again.control.value);
+    if (fault) return complain({ current, fresh, again }[fault.field].control, fault.words);
     busy = true;
     button.setAttribute('aria-disabled', 'true');
     try {
       await api.password(old, value);
       await done();
     } catch (error) {
-      if (error.status === 401) return leave('Your session ended. Log in again.');
-      complain(fresh.control, error.status ? error.message
-        : 'The server is not responding. Check your connection and try again.');
+      if (statusOf(error) === 401) return leave('Your session ended. Log in again.');
+      complain(fresh.control, reasonOf(
+        error,
+        'The server is not responding. Check your connection and try again.',
+      ));
     }
     busy = false;
     button.removeAttribute('aria-disabled');
@@ -83,7 +102,7 @@ export function choosePassword(given, done, leave) {
       el('span.logo', {}, icon('swift')),
       el('h1', { id: 'own-title' }, 'Choose your password'),
       el('p.hint', {}, 'Someone else knows the password you were given. '
-        + `Use at least ${LEAST} characters; a sentence works well.`),
+          + `Use at least ${PASSWORD_MIN} characters; a sentence works well.`),
       !given && current.root,
       fresh.root,
       again.root,

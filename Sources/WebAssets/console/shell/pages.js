@@ -1,10 +1,20 @@
-// The pages beside the inbox: the address says which one is open. `#/analytics[/DAYS]` and
-// `#/settings[/NAME[/ITEM]]` are pages, everything else belongs to the inbox. The code of a page
-// comes at its first visit; after that it stays, with whatever was typed in it and not saved yet.
+// The pages beside the inbox. The hash of the address names the open one: `#/analytics[/DAYS]` or
+// `#/settings[/NAME[/ITEM]]`; all other hashes belong to the inbox. A page is made at its first
+// visit and then kept, with the changes that are not saved yet.
 
 import { el, icon } from '../../shared/dom.js';
 import { rest } from './rest.js';
 
+/**
+ * @typedef {{root: HTMLElement, show: (path: string[]) => void, unsaved?: () => number}} Page
+ * `unsaved` counts changes
+ */
+/** @typedef {{session: () => Login, rest: Rest, changed: () => void}} PageContext */
+
+/**
+ * @type {Record<string, {title: string, look: string,
+ *   load: () => Promise<(context: PageContext) => Page>}>}
+ */
 const PAGES = {
   analytics: {
     title: 'Analytics',
@@ -18,11 +28,6 @@ const PAGES = {
   },
 };
 
-/** @typedef {{root: HTMLElement, show: (path: string[]) => void, unsaved?: () => number}} Page */
-/** @typedef {{
- *   session: () => any, rest: ReturnType<typeof rest>, changed: () => void,
- * }} PageContext */
-
 export class Pages {
   /** The page that covers the inbox, or ''. */
   current = '';
@@ -32,8 +37,8 @@ export class Pages {
   #turn = 0;
 
   /**
-   * @param {{session: () => any, ended: () => void}} on `ended` is called when the gateway does
-   *   not know us any more
+   * @param {{session: () => Login, ended: () => void}} on `ended` is called when the gateway
+   *   refuses the session
    */
   constructor(on) {
     this.#context = {
@@ -59,13 +64,13 @@ export class Pages {
 
   get title() { return this.current && PAGES[this.current].title; }
 
-  /** Settings that were changed and not saved, in all pages. */
+  /** The number of unsaved changes in all pages. */
   get unsaved() {
     return [...this.#pages.values()].reduce((sum, page) => sum + (page.unsaved?.() ?? 0), 0);
   }
 
   /**
-   * Opens the page that the address names. False: it names none, so the inbox is wanted.
+   * Opens the page that the hash names; returns whether it names one.
    * @param {string} hash
    */
   route(hash) {
@@ -82,6 +87,12 @@ export class Pages {
     return !!this.current;
   }
 
+  /**
+   * @param {string} name
+   * @param {string[]} path
+   * @param {number} turn that of the newest call
+   * @param {boolean} isNew whether the page takes the place of another one
+   */
   async #open(name, path, turn, isNew) {
     let page = this.#pages.get(name);
     if (!page) {
@@ -100,6 +111,11 @@ export class Pages {
     if (isNew) page.root.querySelector('h1')?.focus({ preventScroll: true });
   }
 
+  /**
+   * @param {string} name
+   * @param {string[]} path
+   * @param {unknown} error
+   */
   #failed(name, path, error) {
     console.warn('chirrup', error);
     const again = () => this.#open(name, path, ++this.#turn, true);
@@ -113,7 +129,7 @@ export class Pages {
     );
   }
 
-  /** A dot in the rail says that something is not saved. */
+  /** Marks the links of pages with unsaved changes. */
   #mark() {
     for (const [name, link] of Object.entries(this.#links)) {
       const count = this.#pages.get(name)?.unsaved?.() ?? 0;

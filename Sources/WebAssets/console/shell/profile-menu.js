@@ -1,17 +1,17 @@
-// What an operator decides about their own place: whether new conversations may come, what makes a
-// noise, and whether single letters are commands (WCAG 2.1.4).
+// The operator's own settings: availability, alerts, and whether single letters are commands
+// (WCAG 2.1.4).
 
 import { el } from '../../shared/dom.js';
 import { Command } from '../../shared/protocol.js';
 import { face } from '../../shared/thread.js';
 
 /**
- * One switch.
+ * A switch.
  * @param {string} words
  * @param {string} hint
  * @param {() => boolean} isOn
- * @param {(yes: boolean) => any} change
- * @param {(() => void)[]} rows where it leaves what draws it anew
+ * @param {(yes: boolean) => unknown} change
+ * @param {(() => void)[]} rows gets the function that updates it
  */
 function toggle(words, hint, isOn, change, rows) {
   const box = el('input', {
@@ -30,17 +30,50 @@ function toggle(words, hint, isOn, change, rows) {
 }
 
 /**
- * @param {{me: any, workspace: string, alerts: import('./alerts.js').Alerts, link: any}} on
+ * @typedef {(words: string, hint: string, isOn: () => boolean,
+ *   change: (yes: boolean) => unknown) => HTMLElement} Row makes a switch
  */
-export function you({ me, workspace, alerts, link }) {
+
+/**
+ * @param {import('./alerts.js').Alerts} alerts
+ * @param {Row} row
+ */
+const alertRows = (alerts, row) => [
+  row(
+    'Sounds',
+    'For new visitors, and for messages you are not viewing',
+    () => alerts.sound,
+    (yes) => alerts.choose('sound', yes),
+  ),
+  row(
+    'Desktop notifications',
+    alerts.isRefused ? 'Blocked in your browser’s settings' : 'While you use another window',
+    () => alerts.desktop,
+    (yes) => alerts.choose('desktop', yes),
+  ),
+  row(
+    'Single-letter shortcuts',
+    'J, K, C and others, outside text fields',
+    () => alerts.letters,
+    (yes) => alerts.choose('letters', yes),
+  ),
+];
+
+/**
+ * @param {{me: Person, alerts: import('./alerts.js').Alerts,
+ *   link: import('../../shared/socket.js').Link}} app
+ * @param {string} workspace its name
+ */
+export function profileMenu({ me, alerts, link }, workspace) {
   let available = true;
-  const rows = /** @type {(() => void)[]} */ ([]);
-  /** @type {(words: string, hint: string, isOn: () => boolean, change: (yes: boolean) => any) => any} */
+  /** @type {(() => void)[]} */
+  const rows = [];
+  /** @type {Row} */
   const row = (words, hint, isOn, change) => toggle(words, hint, isOn, change, rows);
   const says = el('span.sr-only');
   const dot = el('span.dot');
   const announce = () => {
-    if (Command.available && link.state === 'open') link.ask({ type: Command.available, available });
+    if (link.state === 'open') link.request({ type: Command.available, available });
   };
   const render = () => {
     const state = available ? 'available' : 'unavailable';
@@ -49,7 +82,7 @@ export function you({ me, workspace, alerts, link }) {
   };
   const panel = el('dialog.pop.you', {
     'aria-label': 'Your settings',
-    click: (event) => event.target === panel && panel.close(),
+    click: (event) => { if (event.target === panel) panel.close(); },
   });
   panel.append(
     el('h3', {}, face(me), el('span', {}, me.name, el('span.meta', {}, workspace))),
@@ -59,24 +92,7 @@ export function you({ me, workspace, alerts, link }) {
       () => available,
       (yes) => { available = yes; announce(); render(); },
     ),
-    row(
-      'Sounds',
-      'For new visitors, and for messages you are not viewing',
-      () => alerts.sound,
-      (yes) => alerts.choose('sound', yes),
-    ),
-    row(
-      'Desktop notifications',
-      alerts.isRefused ? 'Blocked in your browser’s settings' : 'While you use another window',
-      () => alerts.desktop,
-      (yes) => alerts.choose('desktop', yes),
-    ),
-    row(
-      'Single-letter shortcuts',
-      'J, K, C and others, outside text fields',
-      () => alerts.letters,
-      (yes) => alerts.choose('letters', yes),
-    ),
+    ...alertRows(alerts, row),
     el('p', {}, el('button.button', { type: 'button', click: () => panel.close() }, 'Done')),
   );
   render();
@@ -94,7 +110,7 @@ export function you({ me, workspace, alerts, link }) {
       dot,
     ),
     panel,
-    /** A new connection is told again. */
+    /** Repeats `available: false` on a new connection. */
     announce: () => { if (!available) announce(); },
   };
 }

@@ -1,9 +1,13 @@
-// The rail at the edge: inbox, search, pages, and what belongs to the operator.
+// The navigation rail: inbox, search, pages, keyboard, logout and profile.
 
 import { el, icon } from '../../shared/dom.js';
 import { short } from '../inbox/row.js';
 
-/** @param {string} look @param {string} words @param {() => void} click */
+/**
+ * @param {string} look the name of an icon
+ * @param {string} words
+ * @param {() => void} click
+ */
 const button = (look, words, click) => el(
   `button.rail-button.${look}`,
   { type: 'button', 'aria-label': words, title: words, click },
@@ -48,13 +52,16 @@ export class Rail {
     this.#inbox.setAttribute('aria-label', waiting ? `Inbox, ${waiting} waiting` : 'Inbox');
   }
 
-  /** The inbox is what is seen. */
+  /** Marks the inbox as the current page. */
   showInbox() {
     this.#inbox.href = '#';
     this.#inbox.setAttribute('aria-current', 'page');
   }
 
-  /** A page covers the inbox, to which the rail leads back. @param {string} id of the conversation */
+  /**
+   * A page covers the inbox. The link to the inbox leads to the conversation that was open.
+   * @param {string} id
+   */
   showPage(id) {
     if (id) this.#inbox.href = `#${id}`;
     this.#inbox.removeAttribute('aria-current');

@@ -1,19 +1,29 @@
-// What the pages ask the gateway for, and its refusals as sentences. A write carries an
-// Idempotency-Key, so that asking again after a lost answer does nothing twice.
+// The REST requests of the pages, and their refusals as sentences. A write carries an
+// Idempotency-Key, so a retry after a lost answer does nothing twice.
 
 import { uuid } from '../../shared/uuid.js';
-import { Problem } from './api.js';
+import { address, Problem } from './api.js';
 
 const ADMIN = '/api/v1/admin/';
 
-/** @param {() => void} ended called when the login is over */
+/**
+ * @param {() => void} ended is called when the gateway refuses the session
+ * @returns {Rest}
+ */
 export function rest(ended) {
-  async function call(method, path, body, onlyNew = false) {
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {object=} body
+   * @param {boolean=} isNew
+   */
+  async function call(method, path, body, isNew = false) {
     const url = path.startsWith('/') ? path : ADMIN + path;
-    const headers = /** @type {Record<string, string>} */ ({});
+    /** @type {Record<string, string>} */
+    const headers = {};
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (method !== 'GET') headers['idempotency-key'] = uuid();
-    if (onlyNew) headers['if-none-match'] = '*';
+    if (isNew) headers['if-none-match'] = '*';
     const response = await fetch(url, {
       method,
       headers,
@@ -26,31 +36,30 @@ export function rest(ended) {
   }
 
   return {
-    /** @param {string} path @param {Record<string, string|number|undefined>=} query */
-    get(path, query = {}) {
-      const given = Object.entries(query).filter(([, value]) => value != null);
-      const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)]));
-      return call('GET', given.length ? `${path}?${text}` : path);
-    },
+    /** @type {(path: string, query?: Query) => ReturnType<typeof call>} */
+    get: (path, query) => call('GET', address(path, query)),
+    /** @type {(path: string, body?: object) => ReturnType<typeof call>} */
     post: (path, body = {}) => call('POST', path, body),
-    /**
-     * With `onlyNew` what is there already is refused, with 412.
-     * @param {string} path
-     * @param {any} body
-     * @param {any=} onlyNew
-     */
-    put: (path, body, onlyNew = false) => call('PUT', path, body, onlyNew),
+    /** @type {(path: string, body: object, isNew?: boolean) => ReturnType<typeof call>} */
+    put: (path, body, isNew) => call('PUT', path, body, isNew),
+    /** @type {(path: string, body: object) => ReturnType<typeof call>} */
     patch: (path, body) => call('PATCH', path, body),
     remove: (path) => call('DELETE', path),
   };
 }
 
-/** A path's part that people have named. */
+/**
+ * A name as a part of a path.
+ * @param {string} name
+ */
 export const part = (name) => encodeURIComponent(name);
 
-/** What happened, and what to do. @param {any} error */
+/**
+ * A sentence about an error: what happened, and what to do.
+ * @param {unknown} error
+ */
 export function sentence(error) {
-  if (!error.status) {
+  if (!(error instanceof Problem)) {
     return 'The server is not responding. Nothing is lost. Try again in a moment.';
   }
   if (isAbsent(error)) return 'This server does not support this yet. Ask an administrator to upgrade it.';
@@ -60,17 +69,21 @@ export function sentence(error) {
   return error.body.detail ?? `The server refused the request (HTTP ${error.status}).`;
 }
 
-/** The gateway has no such route, which is another thing than no such object. */
-export const isAbsent = (error) =>
-  error.status === 405 || (error.status === 404 && (error.code === 'not_found' || !error.code));
+/**
+ * Whether the gateway lacks the route; a missing object has a code of its own.
+ * @param {Problem} problem
+ */
+export const isAbsent = ({ status, code }) =>
+  status === 405 || (status === 404 && (code === 'not_found' || !code));
 
 /**
- * The member of the body that a refusal is about: as the problem document points to it, or as its
- * sentence names it.
+ * The member of the body that a refusal is about, '' if it is about none: the problem document
+ * points to it, or its sentence names it.
+ * @param {Problem} problem
  */
-export function culprit(error) {
-  const { errors, pointer, field, detail } = error.body ?? {};
+export function culprit({ body }) {
+  const { errors, pointer, field, detail } = body;
   const named = errors?.[0]?.pointer ?? errors?.[0]?.field ?? pointer ?? field;
-  const said = /“([^”]+)”/.exec(detail ?? '')?.[1] ?? /^(\w+): /.exec(detail ?? '')?.[1];
-  return String(named ?? said ?? '').replace(/^#?\//, '').replaceAll('/', '.');
+  const quoted = /“([^”]+)”/.exec(detail ?? '')?.[1] ?? /^(\w+): /.exec(detail ?? '')?.[1];
+  return String(named ?? quoted ?? '').replace(/^#?\//, '').replaceAll('/', '.');
 }

@@ -1,27 +1,41 @@
-// Search and commands in one field (Ctrl K). What is typed filters the commands and the
-// conversations that are known, and asks the server for messages; a hit opens its conversation at
-// the message.
+// Search and commands in one field (Ctrl K). The text filters commands and known conversations, and
+// the server searches messages for it. A hit opens its conversation at the message.
 
 import { el, icon } from '../../shared/dom.js';
-import { api } from './api.js';
+import { api, reasonOf, statusOf } from './api.js';
+import { targetOf } from './element.js';
 import { nameOf } from '../inbox/inbox.js';
 import { ago } from '../inbox/row.js';
 
-const WAIT = 180; // ms after the last key before the server is asked
-const KNOWN = 5;
-const HITS = 20;
-const ROUNDS = 25; // answers in a row: each looks through a number of conversations only
+const WAIT = 180; // ms after the last key until the request
+const CONVERSATIONS_MAX = 5;
+const HITS = 20; // of one request
+const ROUNDS_MAX = 25; // requests for one screen; each searches some conversations only
 
-/** @typedef {{kind: string, words: any[], hint: string, sub?: any, go: () => void}} Found */
+/** @typedef {import('../../shared/dom.js').Child} Child */
+/** @typedef {{kind: string, words: Child[], hint: string, sub?: string, go: () => void}} Found */
 
 export class Search {
-  #on; #found = /** @type {Found[]} */ ([]); #at = 0; #timer = 0; #turn = 0; #said = '';
-  #hits = /** @type {any[]} */ ([]); #cursor = /** @type {string?} */ (null);
-  #field; #list; #status;
+  #on;
+  /** @type {Found[]} */
+  #found = [];
+  /** The index of the selected result. */
+  #at = 0;
+  #timer = 0;
+  /** Counts the searches, so that a late answer is dropped. */
+  #turn = 0;
+  #said = '';
+  /** @type {Hit[]} */
+  #hits = [];
+  /** @type {string?} */
+  #cursor = null;
+  #field;
+  #list;
+  #status;
 
   /**
-   * @param {{inbox: any, go: (id: string, seq?: number) => void, commands: () => [string, string,
-   *   () => void][]}} on
+   * @param {{inbox: import('../inbox/inbox.js').Inbox, go: (id: string, seq?: number) => void,
+   *   commands: () => [string, string, () => void][]}} on
    */
   constructor(on) {
     this.#on = on;
@@ -45,8 +59,8 @@ export class Search {
       'aria-label': 'Results',
       tabindex: -1,
       click: (event) => {
-        const item = /** @type {HTMLElement} */ (event.target).closest('li[role="option"]');
-        if (item) { this.#at = Number(/** @type {HTMLElement} */ (item).dataset.at); this.#choose(); }
+        const item = targetOf(event)?.closest('li');
+        if (item?.dataset.at) { this.#at = Number(item.dataset.at); this.#choose(); }
       },
       scroll: () => {
         const { scrollTop, clientHeight, scrollHeight } = this.#list;
@@ -58,7 +72,7 @@ export class Search {
       'dialog.pop.finder',
       {
         'aria-label': 'Search and commands',
-        click: (event) => event.target === this.root && this.root.close(),
+        click: (event) => { if (event.target === this.root) this.root.close(); },
       },
       el('div.searching', {}, icon('search'), this.#field, el('kbd', {}, 'Esc')),
       this.#list,
@@ -88,12 +102,16 @@ export class Search {
     this.#draw();
   }
 
-  /** The server looks a way back with each answer; it is asked on until a screen is full. */
+  /**
+   * Each answer covers some conversations only; requests go on until a screen is full.
+   * @param {string} q
+   * @param {string?} cursor
+   */
   async #ask(q, cursor) {
     const turn = ++this.#turn;
     const enough = this.#hits.length + HITS / 2;
     try {
-      for (let round = 0; round < ROUNDS; round += 1) {
+      for (let round = 0; round < ROUNDS_MAX; round += 1) {
         const answer = await api.search({ q, limit: HITS, cursor });
         if (turn !== this.#turn || !this.root.open) return;
         this.#hits.push(...answer.hits);
@@ -112,11 +130,9 @@ export class Search {
         : 'No messages match these words.';
     } catch (error) {
       if (turn !== this.#turn) return;
-      this.#said = error.status === 404
+      this.#said = statusOf(error) === 404
         ? 'This server does not support message search.'
-        : error.status
-        ? error.message
-        : 'The server is not responding. Edit your search to try again.';
+        : reasonOf(error, 'The server is not responding. Edit your search to try again.');
     }
     this.#draw();
   }
@@ -127,10 +143,11 @@ export class Search {
     if (cursor) this.#ask(this.#field.value.trim(), cursor);
   }
 
+  /** @param {KeyboardEvent} event */
   #key(event) {
     if (event.isComposing) return;
     const { length } = this.#found;
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step && length) {
       this.#at = (this.#at + step + length) % length;
       this.#mark();
@@ -159,7 +176,7 @@ export class Search {
     ));
     const known = !needle ? [] : [...this.#on.inbox.rows.values()].filter((row) => (
       (needle.startsWith('/') ? nameOf(row) : row.visitor?.name ?? '').toLowerCase().includes(needle)
-    )).slice(0, KNOWN).map((row) => ({
+    )).slice(0, CONVERSATIONS_MAX).map((row) => ({
       kind: 'Visitors',
       words: emphasise(nameOf(row), needle),
       sub: row.last_message?.preview ?? '',
@@ -184,6 +201,7 @@ export class Search {
     this.#found = this.#all();
     this.#at = Math.min(this.#at, Math.max(0, this.#found.length - 1));
     let kind = '';
+    /** @type {HTMLElement[]} */
     const parts = [];
     for (const [index, found] of this.#found.entries()) {
       if (found.kind !== kind) {
@@ -211,20 +229,26 @@ export class Search {
   }
 
   #mark() {
-    for (const node of this.#list.querySelectorAll('[role="option"]')) {
-      const on = Number(/** @type {HTMLElement} */ (node).dataset.at) === this.#at;
-      node.setAttribute('aria-selected', String(on));
-      if (on) node.scrollIntoView({ block: 'nearest' });
+    for (const node of this.#list.querySelectorAll('li')) {
+      if (!node.dataset.at) continue; // a heading
+      const isSelected = Number(node.dataset.at) === this.#at;
+      node.setAttribute('aria-selected', String(isSelected));
+      if (isSelected) node.scrollIntoView({ block: 'nearest' });
     }
     if (this.#found.length) this.#field.setAttribute('aria-activedescendant', `found-${this.#at}`);
     else this.#field.removeAttribute('aria-activedescendant');
   }
 }
 
-/** A snippet as plain text: how the server marks the words is its own affair. */
+/** A snippet without the server's markup of the words. */
 const snippet = (text = '') => String(text).replace(/<\/?(mark|b|em)>/g, '');
 
-/** @param {string} text @param {string} needle in small letters @returns {any[]} */
+/**
+ * The text with the first word of `needle` that it contains marked.
+ * @param {string} text
+ * @param {string} needle in lower case
+ * @returns {Child[]}
+ */
 function emphasise(text, needle) {
   const word = needle.split(/\s+/).find((it) => it && text.toLowerCase().includes(it));
   if (!word) return [text];

@@ -1,13 +1,14 @@
-// For ten seconds what was closed can be opened again, from wherever one is by then.
+// The offer to reopen a conversation that was just closed, also from another view.
 
 import { el } from '../../shared/dom.js';
 
-const TIME = 10_000; // ms; the gateway gives the place in the line back for somewhat longer
+const TIME = 10_000; // ms; the gateway restores the place in the queue for a little longer
 
 export class Undo {
   #words = el('p', {});
-  #act = /** @type {(() => void)?} */ (null);
-  #timer;
+  /** @type {(() => void)?} */
+  #act = null;
+  #timer = 0;
 
   constructor() {
     this.root = el(
@@ -23,7 +24,10 @@ export class Undo {
     );
   }
 
-  /** @param {string} words @param {() => void} act */
+  /**
+   * @param {string} words
+   * @param {() => void} act
+   */
   offer(words, act) {
     this.#words.textContent = words;
     this.#act = act;

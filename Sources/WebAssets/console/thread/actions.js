@@ -1,33 +1,45 @@
-// What an operator does with the open conversation by REST, and what is to be said about it: who
-// was faster, what the server refused, that an answer is awaited.
+// The REST actions on the open conversation (claim, transfer, close, reopen, tags), and the notice
+// about the last one: a colleague was faster, the server refused it, the answer takes long.
 
-import { api } from '../shell/api.js';
+import { api, Problem, reasonOf } from '../shell/api.js';
 import { editTags } from './tags.js';
 import { closing, transfer } from './transfer.js';
 
-const SLOW = 700; // ms without an answer after which it is said
+const SLOW = 700; // ms; a longer request is shown
 
 export class Actions {
-  /** Who won a claim that we lost. */ winner = /** @type {any} */ (null);
-  told = ''; busy = '';
+  /**
+   * The operator who claimed the conversation before us.
+   * @type {Named?}
+   */
+  winner = null;
+  notice = '';
+  /** The action that takes long, as words. */
+  busy = '';
   #on;
 
   /**
-   * @param {{id: () => string, row: () => any, me: () => any, sheet: import('./sheet.js').Sheet,
-   *   inbox: any, viewers: () => Map<string, any>, changed: () => void, closed: (id: string) =>
-   *   void}} on
+   * @param {{id: () => string, row: () => ConversationRow?, me: () => Person,
+   *   sheet: import('./sheet.js').Sheet, inbox: import('../inbox/inbox.js').Inbox,
+   *   viewers: () => Map<string, Person>, changed: () => void, closed: (id: string) => void}} on
+   *   `id` returns '' while no conversation is open
    */
   constructor(on) { this.#on = on; }
 
-  forget() { this.winner = null; this.told = this.busy = ''; }
-  tell(words) { this.winner = null; this.told = words; this.#on.changed(); }
+  clear() { this.winner = null; this.notice = this.busy = ''; }
+
+  /** @param {string} words */
+  notify(words) { this.winner = null; this.notice = words; this.#on.changed(); }
 
   claim() { return this.#act(api.claim, 'Claiming'); }
+
+  /** @param {string=} reason */
   async close(reason = '') {
     const id = this.#on.id();
     const done = await this.#act((it) => api.close(it, reason), 'Closing');
     if (done) this.#on.closed(id);
   }
+
   reopen() { return this.#act(api.reopen, 'Reopening'); }
 
   closeWithReason() {
@@ -53,17 +65,21 @@ export class Actions {
     return editTags(sheet, row.tags ?? [], async (tags) => {
       const done = await this.#act(async (id) => {
         const answer = await api.setTags(id, tags);
-        return answer?.conversation ? answer : { conversation: { ...row, tags } };
+        return { conversation: answer?.conversation ?? { ...row, tags } };
       }, 'Saving tags');
       if (done) sheet.close();
     });
   }
 
-  /** Whether it was done. */
+  /**
+   * Returns whether it succeeded.
+   * @param {(id: string) => Promise<{conversation: ConversationRow}>} work
+   * @param {string} doing as words
+   */
   async #act(work, doing) {
     const id = this.#on.id();
     if (!id) return false;
-    this.forget();
+    this.clear();
     const late = setTimeout(() => {
       if (id !== this.#on.id()) return;
       this.busy = `${doing}…`;
@@ -83,11 +99,10 @@ export class Actions {
     }
   }
 
+  /** @param {unknown} error */
   #refused(error) {
-    this.winner = error.body?.winner ?? null;
+    this.winner = error instanceof Problem ? error.body.winner ?? null : null;
     if (this.winner) return;
-    this.told = error.status
-      ? error.message
-      : 'The server is not responding. Nothing was changed.';
+    this.notice = reasonOf(error, 'The server is not responding. Nothing was changed.');
   }
 }

@@ -1,28 +1,37 @@
-// A list of what could be meant by the word one writes. The text field keeps the focus and drives
-// it (aria-activedescendant): arrows choose, Enter and Tab take, Escape closes.
+// A list of completions for the word before the caret. The text field keeps the focus and controls
+// the list (aria-activedescendant): arrows select, Enter and Tab take, Escape closes.
 
 import { el } from '../../shared/dom.js';
+import { targetOf } from '../shell/element.js';
 
 /**
- * A kind of it says in `draw` what fits the query, and in `take` what becomes of the chosen one.
+ * A subclass shows the matches of `query` in `draw`, and uses the selected one in `take`.
  * @template T
  */
 export class Autocomplete {
-  /** What is looked for, null while closed. @type {string?} */ query = null;
+  /**
+   * Null while closed.
+   * @type {string?}
+   */
+  query = null;
+  /** The index of the selected option. */
   at = 0;
-  /** @type {T[]} */ shown = [];
+  /** @type {T[]} */
+  shown = [];
   #active;
 
   /**
-   * @param {string} id of the list @param {string} label
-   * @param {(list: string, option: string) => void} active what the field drives, '' for nothing
+   * @param {string} id of the list
+   * @param {string} label
+   * @param {(list: string, option: string) => void} active is called with the ids of the list and
+   *   its selected option, '' for none
    */
   constructor(id, label, active) {
     this.#active = active;
     this.list = el('ul', { role: 'listbox', id, 'aria-label': label });
     this.root = el(`div.offers.${id}`, { hidden: true }, this.list);
     this.list.addEventListener('pointerdown', (event) => {
-      const item = /** @type {HTMLElement} */ (event.target).closest('li');
+      const item = targetOf(event)?.closest('li');
       if (!item) return;
       event.preventDefault(); // the field keeps the focus
       this.at = Number(item.dataset.at);
@@ -30,7 +39,7 @@ export class Autocomplete {
     });
   }
 
-  /** Shows what fits the query. */
+  /** Shows the matches of the query. */
   draw() {}
 
   /** @param {T} _chosen */
@@ -52,7 +61,10 @@ export class Autocomplete {
     this.#active('', '');
   }
 
-  /** Whether the key was ours. */
+  /**
+   * Handles a key of the field; returns whether it was one of the list's.
+   * @param {KeyboardEvent} event
+   */
   key(event) {
     if (!this.isOpen) return false;
     const { length } = this.shown;
@@ -75,13 +87,16 @@ export class Autocomplete {
     this.take(chosen);
   }
 
-  /** @param {T[]} shown @param {(offer: T) => (Element | string)[]} words of an option */
+  /**
+   * @param {T[]} shown
+   * @param {(option: T) => (Element | string)[]} words of an option
+   */
   show(shown, words) {
     const { id } = this.list;
     this.shown = shown;
     this.at = Math.min(this.at, Math.max(0, shown.length - 1));
     this.list.hidden = !shown.length;
-    this.list.replaceChildren(...shown.map((offer, at) => el(
+    this.list.replaceChildren(...shown.map((option, at) => el(
       'li',
       {
         role: 'option',
@@ -89,7 +104,7 @@ export class Autocomplete {
         'data-at': at,
         'aria-selected': String(at === this.at),
       },
-      ...words(offer),
+      ...words(option),
       at === this.at && el('kbd', {}, '⏎'),
     )));
     this.root.hidden = false;
@@ -97,7 +112,13 @@ export class Autocomplete {
   }
 }
 
-/** A text with the part that was looked for marked. @param {number} from -1 for none */
+/**
+ * A text with a part of it marked.
+ * @param {string} text
+ * @param {number} from -1 for none
+ * @param {number} length
+ * @returns {(Element | string)[]}
+ */
 export const marked = (text, from, length) => from < 0 || !length
   ? [text]
   : [

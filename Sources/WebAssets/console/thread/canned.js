@@ -1,44 +1,60 @@
-// Canned replies: a slash in an empty reply lists them, what follows filters. Fields in two pairs
-// of braces are filled with what is known; Tab goes to those that are not.
+// Canned replies: a slash in an empty reply lists them, and the text after it filters. Fields in
+// double braces are filled with known values; Tab selects the next one without a value.
 
 import { el, icon } from '../../shared/dom.js';
-import { api } from '../shell/api.js';
+import { api, statusOf } from '../shell/api.js';
 import { marked, Autocomplete } from './autocomplete.js';
 
 const SHOWN = 6;
-const FRESH = 60_000; // ms for which the list counts as known
+const FRESH = 60_000; // ms for which the list is not loaded again
 const FIELD = /\{\{\s*([\w.]+)\s*\}\}/g;
 
 /** @typedef {{shortcut: string, title: string, text: string}} Reply */
+/** @typedef {Record<string, string>} Values of fields by name, '' if not known */
 
-/** Fields that are known are filled; the others stay as they are written. */
+/**
+ * Fills the fields that have a value.
+ * @param {string} text
+ * @param {Values} values
+ */
 export function fill(text, values) {
   return text.replace(FIELD, (field, name) => values[name] || field);
 }
 
-/** Where the next open field after `from` stands, around the end. @returns {[number, number]?} */
+/**
+ * The start and the end of the next field from `from` on, or of the first.
+ * @param {string} text
+ * @param {number} from
+ * @returns {[number, number]?}
+ */
 export function nextField(text, from) {
-  const all = [...text.matchAll(FIELD)];
+  const all = [...text.matchAll(FIELD)].map(({ index = 0, 0: { length } }) => ({ index, length }));
   const found = all.find(({ index }) => index >= from) ?? all[0];
-  return found ? [found.index, found.index + found[0].length] : null;
+  return found ? [found.index, found.index + found.length] : null;
 }
 
 /** @extends {Autocomplete<Reply>} */
 export class Canned extends Autocomplete {
-  #on; #replies = /** @type {Reply[]} */ ([]); #asked = 0; #failed = '';
-  #peek = el('div.peek');
+  #on;
+  /** @type {Reply[]} */
+  #replies = [];
+  /** When the list was loaded, in ms of Date.now(); 0 before and after a failure. */
+  #loadedAt = 0;
+  #failed = '';
+  #preview = el('div.peek');
 
   /**
-   * @param {{pick: (text: string) => void, values: () => Record<string, string>,
+   * @param {{pick: (text: string) => void, values: () => Values,
    *   active: (list: string, option: string) => void, write: (shortcut: string) => void}} on
+   *   `write` opens the page where canned replies are written
    */
   constructor(on) {
     super('canned', 'Canned replies', on.active);
     this.#on = on;
-    this.root.append(this.#peek);
+    this.root.append(this.#preview);
   }
 
-  /** @param {string} text of the reply, whole */
+  /** @param {string} text of the whole reply */
   typed(text) {
     const found = /^\/(\S*)$/.exec(text);
     if (!found) return this.close();
@@ -46,24 +62,24 @@ export class Canned extends Autocomplete {
     this.open(found[1].toLowerCase());
   }
 
+  /** @param {Reply} reply */
   take({ text }) { this.#on.pick(fill(text, this.#on.values())); }
 
   async #load() {
-    if (Date.now() - this.#asked < FRESH) return;
-    this.#asked = Date.now();
+    if (Date.now() - this.#loadedAt < FRESH) return;
+    this.#loadedAt = Date.now();
     try {
-      const { reply_objects: all } = await api.replies();
-      this.#replies = all.filter(({ object_type: type, shortcut, payload }) => (
-        type === 'text' && shortcut && payload?.text
-      )).map(({ shortcut, payload, alt_text: title }) => ({
-        shortcut: shortcut.replace(/^\//, ''),
-        title: title || payload.text,
-        text: payload.text,
-      }));
+      this.#replies = (await api.replies()).flatMap(
+        ({ object_type: type, shortcut, payload, alt_text: title }) => {
+          const text = payload?.text;
+          if (type !== 'text' || !shortcut || !text) return [];
+          return [{ shortcut: shortcut.replace(/^\//, ''), title: title || text, text }];
+        },
+      );
       this.#failed = '';
     } catch (error) {
-      this.#asked = 0;
-      this.#failed = error.status === 404
+      this.#loadedAt = 0;
+      this.#failed = statusOf(error) === 404
         ? 'This server does not support canned replies.'
         : 'Canned replies could not be loaded.';
     }
@@ -72,6 +88,7 @@ export class Canned extends Autocomplete {
 
   draw() {
     const query = this.query ?? '';
+    /** @param {Reply} reply */
     const rank = ({ shortcut, title }) => {
       const at = shortcut.toLowerCase().indexOf(query);
       if (at >= 0) return at;
@@ -86,11 +103,11 @@ export class Canned extends Autocomplete {
       el('code', {}, '/', ...marked(shortcut, shortcut.toLowerCase().indexOf(query), query.length)),
       el('span.truncate', { dir: 'auto' }, title),
     ]);
-    this.#peek.replaceChildren(...this.#preview());
+    this.#preview.replaceChildren(...this.#selected());
   }
 
-  /** The chosen one as it would go out, its fields marked. */
-  #preview() {
+  /** The selected reply as it would be sent, with its fields marked. */
+  #selected() {
     const reply = this.shown[this.at];
     if (!reply) {
       if (this.#failed) return [el('p', { role: 'status' }, icon('alert', 'small'), this.#failed)];
@@ -101,7 +118,7 @@ export class Canned extends Autocomplete {
           { role: 'status' },
           query
             ? `No canned reply matches /${query}. `
-            : this.#asked ? 'No canned replies yet. ' : '',
+            : this.#loadedAt ? 'No canned replies yet. ' : '',
           el(
             'button.link',
             { type: 'button', click: () => this.#on.write(query) },
@@ -111,27 +128,24 @@ export class Canned extends Autocomplete {
       ];
     }
     const values = this.#on.values();
-    const parts = [];
-    let end = 0;
     let open = 0;
     let filled = 0;
-    for (const found of reply.text.matchAll(FIELD)) {
-      parts.push(reply.text.slice(end, found.index));
-      const value = values[found[1]];
+    // of the pieces of a split, each second one is the name of a field
+    const parts = reply.text.split(FIELD).map((piece, index) => {
+      if (index % 2 === 0) return piece;
+      const value = values[piece];
       if (value) filled += 1; else open += 1;
-      parts.push(el(`span.field-value${value ? '' : '.open'}`, {}, value || found[1]));
-      end = found.index + found[0].length;
-    }
-    parts.push(reply.text.slice(end));
+      return el(`span.field-value${value ? '' : '.open'}`, {}, value || piece);
+    });
+    /** @param {number} count */
     const fields = (count) => `${count} ${count === 1 ? 'field' : 'fields'}`;
     return [
       el('p', { dir: 'auto' }, ...parts),
-      (filled || open) && el(
+      filled + open > 0 && el(
         'p.meta',
         {},
-        [filled && `${fields(filled)} filled in.`, open && `${fields(open)} left to fill in.`].filter(
-          Boolean
-        ).join(' '),
+        [filled && `${fields(filled)} filled in.`, open && `${fields(open)} left to fill in.`]
+          .filter(Boolean).join(' '),
         open ? ' ' : '',
         open ? el('kbd', {}, 'Tab') : '',
         open ? ' jumps to the next.' : '',

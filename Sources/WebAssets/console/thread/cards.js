@@ -1,13 +1,17 @@
-// What a bot sent besides words, as the visitor sees it but without effect: buttons, cards and quick
-// replies. Addresses of others are shown whole and open in a page of their own; pictures are not
-// loaded from foreign servers, who would learn which operator reads when.
+// Buttons, cards and quick replies of a message, as the visitor sees them but without effect. Links
+// show their whole address and open a new tab. Pictures are not loaded: their server would learn
+// when an operator reads the conversation.
 
 import { el, icon } from '../../shared/dom.js';
 
-const BUTTONS = 12;
-const CARDS = 10;
+const BUTTONS_MAX = 12;
+const CARDS_MAX = 10;
+const TEXT_MAX = 500; // characters
 
-/** Only these lead anywhere; `javascript:` and the like stay text. @param {any} value */
+/**
+ * The URL if its scheme is safe, else ''. `javascript:` is not.
+ * @param {unknown} value
+ */
 export function safeLink(value) {
   try {
     const url = new URL(String(value));
@@ -15,22 +19,33 @@ export function safeLink(value) {
   } catch { return ''; }
 }
 
-/** @param {{payload?: any}} model @returns {Element?} */
+/**
+ * @param {{payload?: Payload}} model
+ * @returns {Element?}
+ */
 export function extra({ payload }) {
   if (!payload || typeof payload !== 'object') return null;
-  const cards = list(payload.cards).slice(0, CARDS);
+  const cards = list(payload.cards).slice(0, CARDS_MAX);
   if (cards.length) return el('div.cards', {}, ...cards.map((one) => card(one)));
   if (payload.title) return card(payload);
-  const buttons = [...list(payload.buttons), ...list(payload.quick_replies)].slice(0, BUTTONS);
+  const buttons = [...list(payload.buttons), ...list(payload.quick_replies)].slice(0, BUTTONS_MAX);
   if (!buttons.length) return null;
   return el('div.choices', { 'aria-label': 'Buttons', role: 'group' }, ...buttons.map(button));
 }
 
+/**
+ * @template {object} T
+ * @param {T[] | undefined} value of any type in fact
+ * @returns {T[]}
+ */
 const list = (value) => (
   Array.isArray(value) ? value.filter((one) => one && typeof one === 'object') : []
 );
-const text = (value) => (typeof value === 'string' ? value.slice(0, 500) : '');
 
+/** @param {unknown} value */
+const text = (value) => (typeof value === 'string' ? value.slice(0, TEXT_MAX) : '');
+
+/** @param {Card} card */
 function card({ title, text: words, image_url: image, buttons }) {
   const source = safeLink(image);
   return el(
@@ -44,10 +59,11 @@ function card({ title, text: words, image_url: image, buttons }) {
     ),
     el('b', { dir: 'auto' }, text(title)),
     text(words) && el('p', { dir: 'auto' }, text(words)),
-    el('div.choices', {}, ...list(buttons).slice(0, BUTTONS).map(button)),
+    el('div.choices', {}, ...list(buttons).slice(0, BUTTONS_MAX).map(button)),
   );
 }
 
+/** @param {Choice} choice */
 function button({ label, type, value }) {
   const link = type === 'url' ? safeLink(value) : '';
   if (!link) return el('span.chip', { dir: 'auto' }, text(label));

@@ -1,5 +1,5 @@
-// Reply or note, with canned replies and emoji. Drafts stay on this device, one of each kind for
-// each conversation, until they are sent.
+// The field for replies and notes, with canned replies and emoji. Drafts stay on this device until
+// they are sent: one reply and one note for each conversation.
 
 import { el, icon } from '../../shared/dom.js';
 import { Kind } from '../../shared/protocol.js';
@@ -7,8 +7,24 @@ import { store } from '../../shared/store.js';
 import { Canned, nextField } from './canned.js';
 import { EmojiNames, EmojiPicker, isEmojiKey } from './emoji.js';
 
-const LIMIT = 16_384; // bytes of a body
+const BODY_MAX = 16_384; // bytes (`limits.body_bytes`)
+const HEIGHT_MAX = 200; // px; a longer text scrolls
+
+/**
+ * @param {string} id of the conversation
+ * @param {string} kind
+ */
 const draftKey = (id, kind) => `chirrup:console:draft:${id}${kind === Kind.note ? ':note' : ''}`;
+
+/**
+ * @param {string} id
+ * @param {string} kind
+ * @returns {string?}
+ */
+const draft = (id, kind) => store.get(draftKey(id, kind));
+
+/** @param {string} text */
+const bytesOf = (text) => new TextEncoder().encode(text).length;
 
 /** @param {() => void} click */
 const smileButton = (click) => el(
@@ -46,14 +62,26 @@ const boltButton = (click) => el(
 );
 
 export class Composer {
-  #on; #id = ''; #kind = Kind.text; #modes; #hint; #text; #send; #smile; #warned = '';
+  #on;
+  #id = '';
+  /** @type {string} */
+  #kind = Kind.text;
+  #modes;
+  #hint;
+  /** @type {HTMLTextAreaElement} */
+  #text;
+  #send;
+  #smile;
+  #warning = '';
 
   /**
-   * @param {{send: (body: string, kind: string, close: boolean) => boolean, typed: (text: string) =>
-   *   void, values: () => Record<string, string>, settings: (shortcut: string) => void}} on
+   * @param {{send: (body: string, kind: string, close: boolean) => boolean,
+   *   typed: (text: string) => void, values: () => Record<string, string>,
+   *   settings: (shortcut: string) => void}} on `send` returns whether the text was taken
    */
   constructor(on) {
     this.#on = on;
+    /** @type {(kind: string, words: string) => HTMLButtonElement} */
     const mode = (kind, words) => el(
       'button',
       { type: 'button', 'data-kind': kind, click: () => { this.mode(kind); this.focus(); } },
@@ -68,9 +96,11 @@ export class Composer {
       'aria-autocomplete': 'list',
       input: () => this.#typed(),
       keydown: (event) => this.#key(event),
-      focus: () => this.emoji.close(),
+      focus: () => { this.emoji.close(); },
     });
+    /** @type {(list: string, option: string) => void} */
     const active = (list, option) => {
+      /** @type {(name: string, value: string) => void} */
       const set = (name, value) => (
         value ? this.#text.setAttribute(name, value) : this.#text.removeAttribute(name)
       );
@@ -83,13 +113,17 @@ export class Composer {
       write: on.settings,
       active,
     });
-    this.names = new EmojiNames({ pick: (...change) => this.#put(...change), active });
+    this.names = new EmojiNames({
+      pick: (emoji, from, to) => { this.#put(emoji, from, to); },
+      active,
+    });
+    const smile = smileButton(() => this.#toggleEmoji());
+    this.#smile = smile;
     this.emoji = new EmojiPicker({
       pick: (emoji) => this.#put(emoji),
       focus: () => this.focus(),
-      open: (open) => this.#smile.setAttribute('aria-expanded', String(open)),
+      opened: (isOpen) => smile.setAttribute('aria-expanded', String(isOpen)),
     });
-    this.#smile = smileButton(() => this.#toggleEmoji());
     this.#send = sendButton();
     this.root = el(
       'form.compose',
@@ -116,12 +150,14 @@ export class Composer {
     if (id === this.#id) return;
     this.#id = id;
     this.emoji.close();
-    // a note that was begun is more easily forgotten than a reply
-    const note = store.get(draftKey(id, Kind.note));
-    this.mode(note && !store.get(draftKey(id, Kind.text)) ? Kind.note : Kind.text);
+    // the draft of a note opens the note, unless there is one of a reply too
+    this.mode(draft(id, Kind.note) && !draft(id, Kind.text) ? Kind.note : Kind.text);
   }
 
-  /** Each kind has its own draft, so that a note never becomes a reply. */
+  /**
+   * Changes between reply and note. Each has its own draft, so a note never becomes a reply.
+   * @param {string} kind
+   */
   mode(kind) {
     this.#kind = kind;
     this.canned.close();
@@ -133,43 +169,53 @@ export class Composer {
     this.#text.placeholder = kind === Kind.note
       ? 'Note for your team only'
       : 'Reply (/ for canned replies)';
-    this.#text.value = store.get(draftKey(this.#id, kind)) ?? '';
-    this.#said();
+    this.#text.value = draft(this.#id, kind) ?? '';
+    this.#updateHint();
     this.#fit();
   }
 
-  /** What was written while nobody was known yet is for them. @param {string} id */
+  /**
+   * Moves the drafts to a conversation that is known only now.
+   * @param {string} id
+   */
   adopt(id) {
     for (const kind of [Kind.text, Kind.note]) {
-      const words = store.get(draftKey(this.#id, kind));
+      const words = draft(this.#id, kind);
       if (!words) continue;
-      const begun = store.get(draftKey(id, kind));
-      store.set(draftKey(id, kind), [begun, words].filter(Boolean).join('\n'));
+      store.set(draftKey(id, kind), [draft(id, kind), words].filter(Boolean).join('\n'));
       store.remove(draftKey(this.#id, kind));
     }
     this.#id = id;
-    const begun = store.get(draftKey(id, this.#kind)) ?? '';
-    // the field is not touched if nothing was there: somebody may be composing a letter in it
-    if (this.#text.value !== begun) { this.#text.value = begun; this.#fit(); }
-    this.#said();
+    const value = draft(id, this.#kind) ?? '';
+    // an unchanged field is not written: an input method may be composing in it
+    if (this.#text.value !== value) { this.#text.value = value; this.#fit(); }
+    this.#updateHint();
   }
 
-  /** What could not be sent stands before what was written since. */
+  /**
+   * Puts a text that could not be sent before the draft.
+   * @param {string} id
+   * @param {string} words
+   * @param {string} kind
+   */
   keep(id, words, kind) {
-    const begun = store.get(draftKey(id, kind));
-    store.set(draftKey(id, kind), [words, begun].filter(Boolean).join('\n'));
+    store.set(draftKey(id, kind), [words, draft(id, kind)].filter(Boolean).join('\n'));
     if (id === this.#id) this.mode(kind);
   }
 
   get isEmpty() { return !this.#text.value; }
 
-  /** As if it were sent once more. */
+  /** Sends the text in the field, after a confirmation. */
   again() { this.#submit(false); }
 
   focus() { this.#text.focus(); }
   blur() { this.#text.blur(); }
 
-  /** Something to be written anew, before what already stands there. */
+  /**
+   * Puts a text that is to be changed before the text in the field.
+   * @param {string} words
+   * @param {string} kind
+   */
   write(words, kind) {
     this.mode(kind);
     this.#text.value = [words, this.#text.value].filter(Boolean).join('\n');
@@ -179,23 +225,23 @@ export class Composer {
 
   #typed() {
     this.#fit();
-    this.#warned = '';
+    this.#warning = '';
     const { value } = this.#text;
     const key = draftKey(this.#id, this.#kind);
     if (value) store.set(key, value); else store.remove(key);
-    this.#said();
+    this.#updateHint();
     this.canned.typed(value);
     this.names.typed(value.slice(0, this.#text.selectionEnd));
     if (this.#kind === Kind.text) this.#on.typed(this.canned.isOpen ? '' : value);
   }
 
-  #said() {
+  #updateHint() {
     const { value } = this.#text;
-    const bytes = value.length > 4000 ? new TextEncoder().encode(value).length : 0;
-    const other = store.get(draftKey(this.#id, this.#kind === Kind.note ? Kind.text : Kind.note));
-    this.#hint.textContent = bytes > LIMIT
-      ? `${bytes - LIMIT} bytes over the limit`
-      : this.#warned
+    const bytes = value.length > BODY_MAX / 4 ? bytesOf(value) : 0;
+    const other = draft(this.#id, this.#kind === Kind.note ? Kind.text : Kind.note);
+    this.#hint.textContent = bytes > BODY_MAX
+      ? `${bytes - BODY_MAX} bytes over the limit`
+      : this.#warning
       || (value
         ? 'Draft saved on this device'
         : other
@@ -203,6 +249,7 @@ export class Composer {
         : '');
   }
 
+  /** @param {KeyboardEvent} event */
   #key(event) {
     if (event.isComposing || this.canned.key(event) || this.names.key(event)) return;
     if (isEmojiKey(event)) { event.preventDefault(); return this.#toggleEmoji(); }
@@ -212,13 +259,14 @@ export class Composer {
     this.#submit(event.ctrlKey || event.metaKey);
   }
 
+  /** @param {boolean} close whether to close the conversation afterwards */
   #submit(close) {
     const body = this.#text.value.trim();
-    if (!body || new TextEncoder().encode(body).length > LIMIT) return;
+    if (!body || bytesOf(body) > BODY_MAX) return;
     if (this.#kind === Kind.text && nextField(body, 0)) {
       this.#toField(0);
-      this.#warned = 'Fill in the selected field first';
-      return this.#said();
+      this.#warning = 'Fill in the selected field first';
+      return this.#updateHint();
     }
     if (!this.#on.send(body, this.#kind, close)) return;
     this.#text.value = '';
@@ -226,13 +274,14 @@ export class Composer {
     this.mode(Kind.text);
   }
 
-  /** Chooses the next open field, if there is one. */
+  /** Selects the next open field; returns whether there is one. */
   #toField(from = this.#text.selectionEnd) {
     const field = nextField(this.#text.value, from);
     if (field) this.#text.setSelectionRange(...field);
     return !!field;
   }
 
+  /** @param {string} text of a canned reply */
   #pick(text) {
     this.#text.value = text;
     this.#typed();
@@ -240,7 +289,10 @@ export class Composer {
     if (!this.#toField(0)) this.#text.setSelectionRange(text.length, text.length);
   }
 
-  /** As if it were typed, in place of what is selected. */
+  /**
+   * Replaces a range, or the selection, as if the words were typed.
+   * @param {string} words
+   */
   #put(words, from = this.#text.selectionStart, to = this.#text.selectionEnd) {
     this.#text.setRangeText(words, from, to, 'end');
     this.#typed();
@@ -258,12 +310,12 @@ export class Composer {
     this.focus();
     if (this.canned.isOpen) return this.canned.close();
     if (!this.#text.value) { this.#text.value = '/'; return this.#typed(); }
-    this.#warned = 'Clear the reply to insert a canned one';
-    this.#said();
+    this.#warning = 'Clear the reply to insert a canned one';
+    this.#updateHint();
   }
 
   #fit() {
     this.#text.style.height = 'auto';
-    this.#text.style.height = `${Math.min(this.#text.scrollHeight, 200)}px`;
+    this.#text.style.height = `${Math.min(this.#text.scrollHeight, HEIGHT_MAX)}px`;
   }
 }

@@ -1,14 +1,18 @@
-// The emoji that support is written with, by kind: the sign, its name in Unicode's list, and other
-// words it is looked for by. None is newer than what systems of 2018 can draw.
+// The emoji of the picker, by kind: each with its Unicode name and other words to find it by.
+// Systems of 2018 can draw all of them.
 
 /** @typedef {{emoji: string, name: string, words: string[]}} Emoji */
 
+/**
+ * @param {string} name
+ * @param {string} lines one emoji a line
+ */
 const kind = (name, lines) => ({
   name,
   all: lines.trim().split('\n').map((line) => {
     const [emoji, ...rest] = line.trim().split(' ');
     const words = rest.join(' ').split(', ');
-    return /** @type {Emoji} */ ({ emoji, name: words[0], words });
+    return { emoji, name: words[0], words };
   }),
 });
 
@@ -112,21 +116,29 @@ export const kinds = [
 /** @type {Map<string, Emoji>} */
 export const known = new Map(kinds.flatMap(({ all }) => all.map((it) => [it.emoji, it])));
 
-/** As names are compared, letter for letter. */
+/**
+ * The form in which names are compared.
+ * @param {string} text
+ */
 export const plain = (text) => text.toLowerCase().replace(/[-_]/g, ' ');
 
+const NO_MATCH = 9;
+
 /**
- * What has a word that begins so: the name, a later word of it, another word.
+ * The emoji that match: first by the beginning of the name, then by a later word of it, then by
+ * another word.
  * @param {string} text
  */
 export function find(text) {
   const query = plain(text).trim();
-  const place = ({ words }) => {
+  /** @param {Emoji} emoji */
+  const rank = ({ words }) => {
     if (plain(words[0]).startsWith(query)) return 0;
     const at = words.findIndex((it) => ` ${plain(it)}`.includes(` ${query}`));
-    return at < 0 ? 9 : Math.min(at, 1) + 1;
+    return at < 0 ? NO_MATCH : Math.min(at, 1) + 1;
   };
-  return [...known.values()].map((it) => ({ it, at: place(it) })).filter(({ at }) => at < 9).sort(
-    (a, b) => a.at - b.at
-  ).map(({ it }) => it);
+  return [...known.values()].map((it) => ({ it, at: rank(it) }))
+    .filter(({ at }) => at < NO_MATCH)
+    .sort((a, b) => a.at - b.at)
+    .map(({ it }) => it);
 }

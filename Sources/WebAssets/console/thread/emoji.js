@@ -1,39 +1,49 @@
-// Emoji for the composer: a picker with those that were used last before all others, and names
-// offered after a colon.
+// Emoji for the composer: a picker, which shows the last used ones first, and completion of names
+// after a colon.
 
 import { el } from '../../shared/dom.js';
 import { store } from '../../shared/store.js';
 import { find, kinds, known, plain } from './emoji-list.js';
 import { marked, Autocomplete } from './autocomplete.js';
 
-const LAST = 'chirrup:console:emoji'; // used last on this device, the latest first
-const KEPT = 8;
-const SHOWN = 6;
+const LAST = 'chirrup:console:emoji'; // the last used ones on this device, newest first
+const LAST_MAX = 8;
+const SHOWN_MAX = 6; // names after a colon
 
-/** Ctrl and the full stop, wherever that is on the keyboard. */
+/** @typedef {import('./emoji-list.js').Emoji} Emoji */
+
+/**
+ * Ctrl and the full stop.
+ * @param {KeyboardEvent} event
+ */
 export const isEmojiKey = (event) => (
   event.key === '.' && (event.ctrlKey || event.metaKey) && !event.altKey
 );
 
-/** @returns {import('./emoji-list.js').Emoji[]} */
 function last() {
-  const kept = store.get(LAST);
-  return (Array.isArray(kept) ? kept : []).map((it) => known.get(it)).filter(Boolean).slice(
-    0,
-    KEPT,
-  );
+  /** @type {string[]?} */
+  const stored = store.get(LAST);
+  return (Array.isArray(stored) ? stored : []).map((it) => known.get(it)).filter(Boolean)
+    .slice(0, LAST_MAX);
 }
 
-function used(emoji) {
+/** @param {string} emoji */
+function use(emoji) {
   const others = last().map((it) => it.emoji).filter((it) => it !== emoji);
-  store.set(LAST, [emoji, ...others].slice(0, KEPT));
+  store.set(LAST, [emoji, ...others].slice(0, LAST_MAX));
 }
 
 export class EmojiPicker {
-  #on; #from = /** @type {HTMLElement?} */ (null);
+  #on;
+  /**
+   * The element that had the focus before.
+   * @type {Element?}
+   */
+  #from = null;
 
   /**
-   * @param {{pick: (emoji: string) => void, focus: () => void, open: (open: boolean) => void}} on
+   * @param {{pick: (emoji: string) => void, focus: () => void,
+   *   opened: (isOpen: boolean) => void}} on `focus` puts the focus on the text
    */
   constructor(on) {
     this.#on = on;
@@ -42,9 +52,9 @@ export class EmojiPicker {
       'aria-label': 'Search emoji by name',
       placeholder: 'Search by name',
       autocomplete: 'off',
-      input: () => this.#draw(),
+      input: () => { this.#draw(); },
     });
-    this.told = el('span.meta', { role: 'status' });
+    this.status = el('span.meta', { role: 'status' });
     this.list = el('div.emoji-kinds');
     this.root = el(
       'div.emoji',
@@ -52,35 +62,35 @@ export class EmojiPicker {
         role: 'dialog',
         'aria-label': 'Emoji',
         hidden: true,
-        keydown: (event) => this.#key(event),
+        keydown: (event) => { this.#key(event); },
       },
-      el('div.emoji-find', {}, this.field, this.told),
+      el('div.emoji-find', {}, this.field, this.status),
       this.list,
     );
   }
 
   get isOpen() { return !this.root.hidden; }
 
-  /** A field that has the focus brings up the keyboard of a phone, over what one looks for. */
+  /** On a phone the field does not get the focus: its keyboard would cover the emoji. */
   open() {
-    this.#from = /** @type {HTMLElement?} */ (document.activeElement);
+    this.#from = document.activeElement;
     this.field.value = '';
     this.root.hidden = false;
     this.#draw();
     this.list.scrollTop = 0;
-    this.#on.open(true);
+    this.#on.opened(true);
     if (matchMedia('(pointer: coarse)').matches) this.#go(this.#buttons[0]);
     else this.field.focus();
   }
 
-  /** The focus goes back to where it came from, if it is here. */
+  /** Returns the focus to where it was, if the picker has it. */
   close() {
     if (!this.isOpen) return;
-    const here = this.root.contains(document.activeElement);
+    const hasFocus = this.root.contains(document.activeElement);
     this.root.hidden = true;
-    this.#on.open(false);
-    if (!here) return;
-    if (this.#from?.matches('button')) this.#from.focus();
+    this.#on.opened(false);
+    if (!hasFocus) return;
+    if (this.#from instanceof HTMLButtonElement) this.#from.focus();
     else this.#on.focus();
   }
 
@@ -99,9 +109,10 @@ export class EmojiPicker {
       el('div', {}, ...all.map((it) => this.#button(it))),
     )));
     this.#buttons[0]?.setAttribute('tabindex', '0');
-    this.told.textContent = found ? `${found.length || 'None'} found` : '';
+    this.status.textContent = found ? `${found.length || 'None'} found` : '';
   }
 
+  /** @param {Emoji} emoji */
   #button({ emoji, name }) {
     return el(
       'button',
@@ -116,37 +127,44 @@ export class EmojiPicker {
     );
   }
 
+  /** @param {string} emoji */
   #pick(emoji) {
-    used(emoji);
+    use(emoji);
     this.#on.pick(emoji);
     this.close();
   }
 
+  /** @param {KeyboardEvent} event */
   #key(event) {
     if (event.isComposing) return;
     const { key } = event;
-    const alone = !event.ctrlKey && !event.metaKey && !event.altKey;
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
     const inField = event.target === this.field;
-    const next = alone ? this.#next(key, inField) : null;
+    const next = isPlain ? this.#next(key, inField) : null;
     if (key === 'Escape' || isEmojiKey(event)) this.close();
     else if (next) this.#go(next);
     else if (inField && key === 'Enter') this.#buttons[0]?.click();
     else {
-      if (!alone || inField || key.length > 1 || key === ' ') return;
-      event.stopPropagation(); // no letter of the console's keyboard
-      return this.field.focus(); // where this letter goes then
+      if (!isPlain || inField || key.length > 1 || key === ' ') return;
+      event.stopPropagation(); // keeps the letter from the console's shortcuts
+      return this.field.focus(); // which then gets the letter
     }
     event.preventDefault();
     event.stopPropagation();
   }
 
-  /** Where a key leads from what has the focus, null if it leads nowhere. */
+  /**
+   * The element that a key moves the focus to, null for none.
+   * @param {string} key
+   * @param {boolean} inField
+   * @returns {HTMLElement | null | undefined}
+   */
   #next(key, inField) {
     const all = this.#buttons;
     if (inField) return (key === 'ArrowDown' && all[0]) || null;
-    const at = all.indexOf(/** @type {any} */ (document.activeElement));
+    const at = all.findIndex((button) => button === document.activeElement);
     const ahead = getComputedStyle(this.root).direction === 'rtl' ? -1 : 1;
-    const step = { ArrowRight: ahead, ArrowLeft: -ahead }[key];
+    const step = key === 'ArrowRight' ? ahead : key === 'ArrowLeft' ? -ahead : 0;
     if (step) return all[at + step] ?? all[at];
     if (key === 'Home') return all[0];
     if (key === 'End') return all.at(-1);
@@ -155,6 +173,7 @@ export class EmojiPicker {
     return null;
   }
 
+  /** @param {HTMLElement} node */
   #go(node) {
     if (node !== this.field) {
       for (const it of this.#buttons) it.tabIndex = it === node ? 0 : -1;
@@ -165,7 +184,7 @@ export class EmojiPicker {
 }
 
 /**
- * Of the line next to that of the first one, the one that is nearest to it.
+ * The button of the next line that is nearest to the first button.
  * @param {HTMLElement[]} buttons
  */
 function beside([from, ...others]) {
@@ -173,15 +192,18 @@ function beside([from, ...others]) {
   const places = others.map((node) => ({ node, box: node.getBoundingClientRect() })).filter(
     ({ box }) => Math.abs(box.top - here.top) > here.height / 2
   );
+  /** @param {{box: DOMRect}} place */
   const away = ({ box }) => Math.abs(box.left - here.left);
   return places.filter(({ box }) => Math.abs(box.top - places[0].box.top) < here.height / 2).sort(
     (a, b) => away(a) - away(b)
   )[0]?.node;
 }
 
-/** @extends {Autocomplete<import('./emoji-list.js').Emoji>} */
+/** @extends {Autocomplete<Emoji>} */
 export class EmojiNames extends Autocomplete {
-  #on; #from = 0; #to = 0;
+  #on;
+  #from = 0;
+  #to = 0;
 
   /**
    * @param {{pick: (emoji: string, from: number, to: number) => void,
@@ -193,7 +215,7 @@ export class EmojiNames extends Autocomplete {
   }
 
   /**
-   * Two letters at least, and the colon begins a word: no time, no address.
+   * Opens after a colon at the beginning of a word and two letters, so not in a time or a URL.
    * @param {string} text up to the caret
    */
   typed(text) {
@@ -206,8 +228,9 @@ export class EmojiNames extends Autocomplete {
 
   draw() {
     const query = this.query ?? '';
+    /** @param {string} name */
     const place = (name) => ` ${plain(name)}`.indexOf(` ${query}`);
-    this.show(find(query).slice(0, SHOWN), ({ emoji, name, words }) => {
+    this.show(find(query).slice(0, SHOWN_MAX), ({ emoji, name, words }) => {
       const other = place(name) < 0 && words.find((it) => place(it) >= 0);
       return [
         el('span', { 'aria-hidden': 'true' }, emoji),
@@ -221,8 +244,9 @@ export class EmojiNames extends Autocomplete {
     });
   }
 
+  /** @param {Emoji} chosen */
   take({ emoji }) {
-    used(emoji);
+    use(emoji);
     this.#on.pick(emoji, this.#from, this.#to);
   }
 }

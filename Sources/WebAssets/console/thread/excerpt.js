@@ -1,18 +1,18 @@
-// A part of a log far from its end, around a hit of the search or where somebody has read to: it
-// shows itself to the thread as a conversation does, moves in both directions, and says when it has
-// reached what is live.
-// Invariant: no more than `WINDOW` entries are held, however long the log is; what grows at one end
-// leaves at the other.
+// A window over a log, away from its end: around a hit of the search, or where the reader has
+// scrolled to. The thread draws it like a conversation; it can be extended in both directions.
+// Invariant: it holds at most `WINDOW` entries; those that are added at one end leave at the other.
 
 import { Kind } from '../../shared/protocol.js';
-import { api } from '../shell/api.js';
+import { api, reasonOf } from '../shell/api.js';
 
-const PAGE = 50;
-export const WINDOW = 300;
+const PAGE = 50; // entries of one request
+export const WINDOW = 300; // entries
+
+/** @typedef {import('../../shared/conversation.js').Conversation} Conversation */
 
 /**
- * The end of a log that somebody follows: what has grown out of the window can be read again.
- * @param {import('../../shared/conversation.js').Conversation} talk
+ * Drops the oldest entries of a conversation whose end is followed. They can be loaded again.
+ * @param {Conversation} talk
  */
 export function trim(talk) {
   const { entries, ids } = talk;
@@ -22,15 +22,23 @@ export function trim(talk) {
 }
 
 export class Excerpt {
-  /** @type {Entry[]} */ entries = [];
-  /** @type {Map<string, any>} */ ids = new Map();
-  oldest = 0; newest = 0; head = 0; live = false; ready = true; loading = false; failed = '';
+  /** @type {Entry[]} */
+  entries = [];
+  /** @type {Map<string, Entry>} */
+  ids = new Map();
+  oldest = 0;
+  newest = 0;
+  head = 0;
+  live = false;
+  loading = false;
+  failed = '';
   typing = { others: new Map() };
   #changed;
 
   /**
-   * @param {string} session @param {number} seq the hit
-   * @param {{reached: (kind: string) => any}} marks of the live conversation
+   * @param {string} session
+   * @param {number} seq of the entry to show
+   * @param {{reached: (kind: string) => Mark}} marks of the live conversation
    * @param {() => void} changed
    */
   constructor(session, seq, marks, changed) {
@@ -40,7 +48,11 @@ export class Excerpt {
     this.#changed = changed;
   }
 
-  /** Goes on where a conversation has been read to, with its oldest entries. */
+  /**
+   * Takes over the oldest entries of a conversation.
+   * @param {Conversation} talk
+   * @param {() => void} changed
+   */
   static from(talk, changed) {
     const part = new Excerpt(talk.session, talk.oldest, talk.marks, changed);
     part.#take(talk.entries.slice(0, WINDOW));
@@ -50,9 +62,10 @@ export class Excerpt {
     return part;
   }
 
-  /** The entry that was looked for. @returns {string} its id, '' if it is not there */
+  /** The id of the entry to show, '' if it does not exist. */
   get hit() { return this.entries.find(({ seq }) => seq >= this.seq)?.id ?? ''; }
 
+  /** Loads the entries around the one to show; returns whether it succeeded. */
   async load() {
     await this.#page({ around: this.seq, limit: PAGE }, (page) => {
       this.newest = Math.max(...page.messages.map(({ seq }) => seq), this.seq);
@@ -61,9 +74,9 @@ export class Excerpt {
     return !this.failed;
   }
 
-  older() {
+  async older() {
     if (this.oldest <= 1) return;
-    return this.#page({ before: this.oldest, limit: PAGE }, (page) => {
+    await this.#page({ before: this.oldest, limit: PAGE }, (page) => {
       this.oldest = Math.min(this.oldest, ...page.messages.map(({ seq }) => seq));
       if (!page.more) this.oldest = 1;
       const gone = this.entries.splice(WINDOW);
@@ -72,9 +85,9 @@ export class Excerpt {
     });
   }
 
-  newer() {
+  async newer() {
     if (this.newest >= this.head) return;
-    return this.#page({ after: this.newest, limit: PAGE }, (page) => {
+    await this.#page({ after: this.newest, limit: PAGE }, (page) => {
       this.newest = Math.max(this.newest, ...page.messages.map(({ seq }) => seq));
       if (!page.more) this.newest = Math.max(this.newest, page.head);
       const gone = this.entries.splice(0, Math.max(0, this.entries.length - WINDOW));
@@ -83,6 +96,10 @@ export class Excerpt {
     });
   }
 
+  /**
+   * @param {Query} query
+   * @param {(page: MessagePage) => void} place updates the bounds
+   */
   async #page(query, place) {
     if (this.loading) return;
     this.loading = true;
@@ -93,11 +110,12 @@ export class Excerpt {
       place(page);
       this.failed = '';
     } catch (error) {
-      this.failed = error.status ? error.message : 'The server is not responding.';
+      this.failed = reasonOf(error, 'The server is not responding.');
     } finally { this.loading = false; }
     this.#changed();
   }
 
+  /** @param {Entry[]} entries */
   #take(entries) {
     for (const entry of entries) {
       if (entry.kind === Kind.hidden || this.ids.has(entry.id)) continue;
@@ -107,5 +125,6 @@ export class Excerpt {
     this.entries.sort((a, b) => a.seq - b.seq);
   }
 
+  /** @param {Entry[]} entries */
   #forget(entries) { for (const { id } of entries) this.ids.delete(id); }
 }

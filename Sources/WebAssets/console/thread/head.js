@@ -1,14 +1,16 @@
-// The head of the thread: whose conversation it is, who else looks, and what can be done with it.
+// The head of the thread: the visitor's name, the state of the conversation, who views it, and the
+// actions on it.
 
 import { el, icon } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
+import { MoreMenu } from './more-menu.js';
 
 /**
- * @param {string} look
+ * @param {string} look the name of an icon
  * @param {string} words
  * @param {string} kind classes
  * @param {() => void} click
- * @param {string} key
+ * @param {string} key its shortcut
  */
 const action = (look, words, kind, click, key) => el(
   `button.button${kind}`,
@@ -18,11 +20,11 @@ const action = (look, words, kind, click, key) => el(
 );
 
 export class Head {
-  #sign = ''; #items; #list; #more;
+  #sign = '';
 
   /**
-   * @param {Record<'back'|'claim'|'transfer'|'close'|'reopen'|'visitor'|'tags'|'reason', () => void>}
-   *   on
+   * @param {Record<'back' | 'claim' | 'transfer' | 'close' | 'reopen' | 'visitor' | 'tags'
+   *   | 'reason', () => void>} on
    */
   constructor(on) {
     this.name = el('h2.truncate', { dir: 'auto' });
@@ -33,41 +35,6 @@ export class Head {
     this.transfer = action('swap', 'Transfer', '.quiet', on.transfer, 'T');
     this.close = action('check', 'Close', '', on.close, 'E');
     this.reopen = action('reload', 'Reopen', '', on.reopen, 'O');
-    const item = (words, key, click) => el(
-      'button',
-      { type: 'button', role: 'menuitem', tabindex: -1, click: () => { this.menu(false); click(); } },
-      el('span', {}, words),
-      el('kbd', {}, key),
-    );
-    this.#items = [
-      item('Edit tags', 'L', on.tags),
-      item('Close with a reason', 'E', on.reason),
-      item('Visitor details', 'V', on.visitor),
-    ];
-    this.#list = el('div.pop.menu-list', { role: 'menu', id: 'more', hidden: true }, ...this.#items);
-    this.#more = el(
-      'button.icon-button.more',
-      {
-        type: 'button',
-        'aria-label': 'More actions',
-        'aria-haspopup': 'menu',
-        'aria-expanded': 'false',
-        'aria-controls': 'more',
-        click: () => this.menu(this.#list.hidden),
-      },
-      icon('more'),
-    );
-    const menu = el(
-      'span.anchor',
-      {
-        keydown: (event) => this.#key(event),
-        focusout: (event) => {
-          if (!menu.contains(/** @type {Node?} */ (event.relatedTarget))) this.menu(false);
-        },
-      },
-      this.#more,
-      this.#list,
-    );
     this.root = el(
       'header.bar',
       {},
@@ -89,20 +56,14 @@ export class Head {
         { type: 'button', 'aria-label': 'Visitor details', click: on.visitor },
         icon('person'),
       ),
-      menu,
+      new MoreMenu(on).root,
     );
   }
 
-  menu(show) {
-    if (this.#list.hidden === !show) return;
-    this.#list.hidden = !show;
-    this.#more.setAttribute('aria-expanded', String(show));
-    if (show) this.#items[0].focus();
-  }
-
   /**
-   * @param {{name: string, page: string, status: string, assignee: any, mine: boolean, viewers:
-   *   any[], online: boolean?}} now
+   * @param {{name: string, page: string, status: string | undefined,
+   *   assignee: Named | null | undefined, mine: boolean, viewers: Person[],
+   *   online: boolean?}} now
    */
   render({ name, page, status, assignee, mine, viewers, online }) {
     const sign = JSON.stringify([name, page, status, assignee, mine, viewers, online]);
@@ -128,6 +89,7 @@ export class Head {
     this.faces.replaceChildren(...this.#viewing(viewers));
   }
 
+  /** @param {Person[]} viewers */
   #viewing(viewers) {
     if (!viewers.length) return [];
     const names = viewers.map((who) => who.name);
@@ -136,20 +98,5 @@ export class Head {
       ...viewers.slice(0, 3).map((who) => face({ ...who, kind: 'operator' }, '.avatar-sm.present')),
       el('span.meta.seen', {}, words),
     ];
-  }
-
-  #key(event) {
-    if (this.#list.hidden) return;
-    const at = this.#items.indexOf(/** @type {any} */ (document.activeElement));
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) {
-      const { length } = this.#items;
-      this.#items[(at + step + length) % length].focus();
-    } else if (event.key === 'Escape') {
-      this.menu(false);
-      this.#more.focus();
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
   }
 }

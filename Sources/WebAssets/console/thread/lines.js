@@ -1,11 +1,17 @@
-// What the thread column says that nobody wrote: event lines, the preview, hints, and an empty
-// column.
+// The texts of the thread column that are not messages: event lines, the preview of what the
+// visitor types, hints above the composer, and the empty column.
 
 import { el, icon } from '../../shared/dom.js';
 import { face, speakThread, time } from '../../shared/thread.js';
 import { age } from '../shell/link-state.js';
 import { remark, stars } from '../visitor/stars.js';
 
+/** @typedef {import('../../shared/dom.js').Child} Child */
+/** @typedef {{key: string, draw: 'opened', at: string, page: string}} OpenedPiece */
+
+const LONG = 2000; // ms; after it, the hint shows how long a colleague has been writing
+
+/** @type {Record<import('../../shared/thread.js').ThreadWord, string>} */
 const WORDS = {
   sending: 'Sending',
   waiting: 'Waiting to send',
@@ -19,19 +25,22 @@ const WORDS = {
 };
 speakThread(undefined, (name) => WORDS[name]);
 
+/** @type {Record<string, string>} */
+const MINE = {
+  claimed: 'You claimed this conversation',
+  closed: 'You closed this conversation',
+  reopened: 'You reopened this conversation',
+};
+
 /**
- * A text, or what a line is made of: stars and a comment.
- * @param {{payload?: any, body: string, at: any}} entry
+ * The text of an event line, with stars and the comment for a rating.
+ * @param {Entry} entry
  * @param {{id: string}} me
+ * @returns {Child | Child[]}
  */
 export function eventLine({ payload, body, at }, me) {
   const by = payload?.operator ?? payload?.by;
-  const mine = {
-    claimed: 'You claimed this conversation',
-    closed: 'You closed this conversation',
-    reopened: 'You reopened this conversation',
-  };
-  const words = (by?.id === me.id && mine[payload.event]) || event(payload, me) || body;
+  const words = (by?.id === me.id && MINE[payload?.event ?? '']) || event(payload, me) || body;
   const reason = typeof payload?.reason === 'string' && payload.event !== 'unassigned'
     ? `: ${payload.reason}`
     : '';
@@ -41,8 +50,13 @@ export function eventLine({ payload, body, at }, me) {
   return [stars(rating, true), ` ${line}`, typeof comment === 'string' && remark(comment)];
 }
 
-/** Where the line that everybody reads says less than a colleague wants to know. */
+/**
+ * The text for operators, where it differs from the body, which visitors read too.
+ * @param {Payload | undefined} payload
+ * @param {{id: string}} me
+ */
 function event(payload, me) {
+  /** @param {Named | null | undefined} who */
   const name = (who) => (who?.id === me.id ? 'you' : who?.name);
   switch (payload?.event) {
     case 'transferred': {
@@ -57,6 +71,7 @@ function event(payload, me) {
   }
 }
 
+/** @param {OpenedPiece} model */
 export const opened = ({ at, page }) => el(
   'p.event',
   {},
@@ -65,23 +80,27 @@ export const opened = ({ at, page }) => el(
   ` · ${time(at)}`,
 );
 
-const way = (words, click) => el('button.link', { type: 'button', click }, words);
+/**
+ * @param {string} words
+ * @param {() => void} click
+ */
+const link = (words, click) => el('button.link', { type: 'button', click }, words);
 
 /**
- * One line above the composer at a time, the most urgent. It pushes the thread up and covers
- * nothing.
- * @param {{winner?: any, told?: string, writer?: any, excerpt?: any, closed?: boolean, busy?: string,
- *   owner?: any}} now
- * @param {{next?: (() => void)|false, leave: () => void, latest: () => void,
- *   watch: () => void, anyway: () => void}} ways
+ * The most urgent hint for the line above the composer, which pushes the thread up. `writer` is a
+ * colleague who types here; `owner` has the conversation that we are about to write in.
+ * @param {{winner: Named?, notice: string, writer: {who: Person, since: number} | undefined,
+ *   excerpt: {failed: string}?, closed: boolean, busy: string, owner: Named?}} now
+ * @param {{next: (() => void) | false, leave: () => void, latest: () => void,
+ *   watch: () => void, anyway: () => void}} acts
  * @returns {Element[]}
  */
-export function hint({ winner, told, writer, excerpt, closed, busy, owner }, ways) {
+export function hint({ winner, notice, writer, excerpt, closed, busy, owner }, acts) {
   if (owner) {
     return [
       face({ kind: 'operator', ...owner }, '.avatar-sm'),
       el('p', {}, el('b', {}, `This conversation is assigned to ${owner.name}.`), ' Your message was not sent.'),
-      way('Send anyway', ways.anyway),
+      link('Send anyway', acts.anyway),
     ];
   }
   if (busy) return [el('p', {}, busy)];
@@ -89,35 +108,39 @@ export function hint({ winner, told, writer, excerpt, closed, busy, owner }, way
     return [
       face({ kind: 'operator', ...winner }, '.avatar-sm'),
       el('p', {}, el('b', {}, `${winner.name} claimed this conversation first.`), ' You can still read it.'),
-      ways.next && way('Claim next', ways.next),
-      way('Stay here', ways.watch),
+      acts.next && link('Claim next', acts.next),
+      link('Stay here', acts.watch),
     ].filter(Boolean);
   }
-  if (told) return [el('p', {}, told)];
+  if (notice) return [el('p', {}, notice)];
   if (writer) {
     const { name } = writer.who;
-    const since = Date.now() - (writer.since ?? Date.now());
+    const time = Date.now() - writer.since;
     return [
       face(writer.who, '.avatar-sm'),
       el(
         'p',
         {},
         el('b', {}, `${name} is also writing a reply.`),
-        since > 2000 ? ` Started ${age(since)} ago.` : '',
+        time > LONG ? ` Started ${age(time)} ago.` : '',
       ),
-      way(`Leave it to ${name}`, ways.leave),
+      link(`Leave it to ${name}`, acts.leave),
     ];
   }
   if (excerpt) {
     return [
       el('p', {}, excerpt.failed || 'You are viewing older messages.'),
-      way('Jump to latest', ways.latest),
+      link('Jump to latest', acts.latest),
     ];
   }
   return closed ? [el('p', {}, 'This conversation is closed. Reopen it to reply.')] : [];
 }
 
-/** No conversation is open. @param {{waiting: number, mine: number}} counts */
+/**
+ * The column while no conversation is open.
+ * @param {{waiting: number, mine: number}} counts
+ * @param {() => void} next claims the longest waiting conversation
+ */
 export function nothing({ waiting, mine }, next) {
   if (!waiting) {
     return [
@@ -149,7 +172,10 @@ export function nothing({ waiting, mine }, next) {
   ];
 }
 
-/** What the visitor types, before it is sent: dashed, and never read out by itself. */
+/**
+ * The text that the visitor is typing. Screen readers do not announce it.
+ * @param {import('../../shared/thread.js').Writer} model
+ */
 export function preview({ who, preview: text }) {
   const name = who.name || 'The visitor';
   return el(

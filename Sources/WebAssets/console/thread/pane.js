@@ -1,19 +1,24 @@
-// The thread column: one conversation with its head, its log and what stands between log and
-// keyboard.
+// The thread column: one conversation with its head, log, hints and composer.
 
 import { Conversation } from '../../shared/conversation.js';
 import { el, linked } from '../../shared/dom.js';
 import { Command, Fault, Kind, Event } from '../../shared/protocol.js';
-import { Thread } from '../../shared/thread.js';
 import { Actions } from './actions.js';
 import { extra } from './cards.js';
 import { Composer } from './composer.js';
-import { Excerpt, trim, WINDOW } from './excerpt.js';
 import { Head } from './head.js';
 import { nameOf, pathOf } from '../inbox/inbox.js';
 import { eventLine, hint, nothing, opened, preview } from './lines.js';
+import { LogView } from './log-view.js';
 import { Sheet } from './sheet.js';
 
+/** @typedef {import('../../shared/outbox.js').Outbox} Outbox */
+/** @typedef {Named | null | undefined} Assignee */
+
+/**
+ * Why a message was not sent, by error code.
+ * @type {Record<string, string>}
+ */
 const CAUSES = {
   [Fault.session_closed]: 'This conversation is closed. Reopen it to reply.',
   [Fault.no_such_session]: 'This conversation no longer exists, or you do not have access to it.',
@@ -23,29 +28,58 @@ const CAUSES = {
   full: 'Too many unsent messages. Wait, or delete some.',
 };
 
-/** Another text would be taken; an id that is in use cannot be kept either. */
-const EDIT = [Fault.rejected, Fault.too_large, Fault.id_conflict];
-/** In place of a conversation while the next one is being taken. */
+/**
+ * After these errors the operator can change the text: it then goes out under a new id.
+ * @type {string[]}
+ */
+const EDITABLE = [Fault.rejected, Fault.too_large, Fault.id_conflict];
+/** The id of the pane while the next conversation is being claimed. */
 const NEXT = 'next';
-const EDGE = 200; // px before an end of what is loaded at which more is asked for
+
+/**
+ * `drawer` opens the visitor column, `settings` the page of canned replies; `moved` is called when
+ * the view has changed by itself, `closed` after this operator has closed a conversation.
+ * @typedef {{link: import('../../shared/socket.js').Link, outbox: Outbox,
+ *   inbox: import('../inbox/inbox.js').Inbox,
+ *   presence: import('../inbox/presence.js').Presence,
+ *   visitor: import('../visitor/visitor-panel.js').VisitorPanel, me: () => Person,
+ *   changed: () => void, back: () => void, next: () => void, drawer: () => void,
+ *   settings: (shortcut: string) => void, moved: () => void,
+ *   closed: (id: string) => void}} PaneContext
+ */
 
 export class Pane {
+  /** The id of the open conversation, '' or `NEXT`. */
   id = '';
-  /** @type {Conversation?} */ talk = null;
-  /** A part of the log that is read instead of its end. @type {Excerpt?} */ excerpt = null;
-  #on; #row = /** @type {any} */ (null); #marked = ''; #writers = new Map();
-  /** What was sent while nobody was known yet. */ #early = /** @type {any[]} */ ([]);
-  /** The next one could not be taken. */ #stranded = false;
-  /** A colleague has the conversation, and something was to be sent. */ #owner = null;
-  /** Who has it when one has decided to write there all the same. */ #joined = '';
+  /** @type {Conversation?} */
+  talk = null;
+  #on;
+  /** @type {ConversationRow?} */
+  #row = null;
+  /**
+   * When colleagues began to write here, by their ids.
+   * @type {Map<string, number>}
+   */
+  #writers = new Map();
+  /**
+   * Messages that were sent while the next conversation was being claimed.
+   * @type {{body: string, kind: string}[]}
+   */
+  #early = [];
+  /** Whether claiming the next conversation has failed. */
+  #isStranded = false;
+  /** Whether the composer gets the focus as soon as it is shown. */
+  #isFocusDue = false;
+  /**
+   * The colleague who has the conversation in which we are about to write.
+   * @type {Named?}
+   */
+  #owner = null;
+  /** The id of the owner after we have confirmed that we write there. */
+  #joined = '';
   #sign = '';
 
-  /**
-   * @param {{link: any, outbox: any, inbox: any, presence: import('../inbox/presence.js').Presence,
-   *   me: () => any, changed: () => void, back: () => void, next: () => void, visitor: () =>
-   *   void, settings: (shortcut: string) => void, moved: () => void, closed: (id: string) => void,
-   *   about: import('../visitor/visitor-panel.js').VisitorPanel}} on `moved` is called when the view has changed by itself
-   */
+  /** @param {PaneContext} on */
   constructor(on) {
     this.#on = on;
     this.sheet = new Sheet();
@@ -68,9 +102,10 @@ export class Pane {
       reason: () => actions.closeWithReason(),
       reopen: () => actions.reopen(),
       tags: () => actions.tags(),
-      visitor: on.visitor,
+      visitor: on.drawer,
     });
-    this.log = el('div.log', { role: 'log', tabindex: 0, 'aria-relevant': 'additions' });
+    this.view = this.#makeView();
+    this.log = this.view.root;
     this.strip = el('div.collision', { role: 'status', hidden: true });
     this.composer = new Composer({
       send: (body, kind, close) => this.#send(body, kind, close),
@@ -78,8 +113,8 @@ export class Pane {
       settings: on.settings,
       values: () => ({
         'visitor.name': this.row?.visitor?.name ?? '',
-        'visitor.email': on.about.detail?.visitor?.email ?? '',
-        'operator.name': on.me().name,
+        'visitor.email': on.visitor.detail?.visitor?.email ?? '',
+        'operator.name': on.me().name ?? '',
       }),
     });
     this.full = el(
@@ -100,65 +135,72 @@ export class Pane {
     );
     this.none = el('div.empty');
     this.root = el('main.thread', { 'aria-label': 'Conversation' }, this.full, this.none);
-    this.thread = new Thread(this.log, {
-      me: on.me,
-      state: (item) => on.outbox.state(item),
-      older: () => this.#older(),
-      event: (entry) => eventLine(entry, on.me()),
+  }
+
+  #makeView() {
+    const { me, outbox, changed } = this.#on;
+    return new LogView({
+      me,
+      state: (item) => outbox.state(item),
+      event: (entry) => eventLine(entry, me()),
       extra,
       text: ({ body }) => linked(body),
       failed: (model) => this.#failed(model),
       tail: () => [],
-      lead: () => this.#row && { at: this.#row.created_at, page: pathOf(this.#row.context?.page) },
-      draw: (model) => (model.draw === 'writer' ? preview : opened)(model),
-    });
-    this.log.addEventListener('scroll', () => this.#scrolled(), { passive: true });
+      lead: () => {
+        const row = this.#row;
+        const page = pathOf(row?.context?.page);
+        return row && { key: 'lead', draw: 'opened', at: row.created_at, page };
+      },
+      draw: (model) => (model.draw === 'writer' ? preview(model) : opened(model)),
+    }, { talk: () => this.talk, changed, failed: (words) => this.actions.notify(words) });
   }
 
-  #scrolled() {
-    const { scrollHeight, clientHeight, scrollTop } = this.log;
-    if (scrollHeight - clientHeight - scrollTop < EDGE) this.#newer();
-  }
-
-  /** @param {string} id '' for none @param {number=} seq of a message that is looked for */
+  /**
+   * Opens a conversation.
+   * @param {string} id '' for none
+   * @param {number=} seq of an entry to show
+   */
   show(id, seq = 0) {
-    if (id === this.id) return seq ? this.#jump(seq) : undefined;
+    if (id === this.id) {
+      if (seq) this.view.show(seq);
+      return;
+    }
     this.#leave();
     this.id = id;
-    this.talk = this.excerpt = null;
+    this.talk = null;
     this.#row = null;
-    this.#marked = '';
-    this.#wanted = seq;
+    this.view.reset(seq);
     this.#owner = null;
     this.#joined = this.#sign = '';
-    this.#stranded = this.#isDue = false;
+    this.#isStranded = this.#isFocusDue = false;
     this.#writers.clear();
-    this.actions.forget();
+    this.actions.clear();
     this.sheet.close();
     if (id) {
       this.composer.show(id);
-      this.thread.toEnd();
       if (this.#on.link.state === 'open') this.opened();
       this.composer.root.hidden = this.row?.status === 'closed';
     }
-    this.#on.outbox.run(); // what was written before goes its own way
+    this.#on.outbox.run(); // items of the conversation before go out by REST
     this.#on.changed();
   }
 
-  #wanted = 0;
-
-  // MARK: the next one
+  // MARK: claiming the next conversation
 
   get isExpecting() { return this.id === NEXT; }
 
-  /** The next one is being taken: what is written until then is for them. */
+  /** The next conversation is being claimed. Messages that are written meanwhile are for it. */
   expect() {
     this.show(NEXT);
-    this.#stranded = false;
-    this.actions.forget();
+    this.#isStranded = false;
+    this.actions.clear();
   }
 
-  /** They are known. Whether this is still looked at. @param {string} id */
+  /**
+   * It was claimed. Returns whether the pane still waits for it.
+   * @param {string} id
+   */
   arrive(id) {
     const held = this.#early.splice(0);
     const isHere = this.isExpecting;
@@ -170,58 +212,62 @@ export class Pane {
     return isHere;
   }
 
-  /** Nobody was taken. What was written stays; false: there is nothing of it. */
+  /**
+   * None was claimed. Returns whether there is a draft, which then stays open.
+   * @param {string} words the reason
+   */
   strand(words) {
     const held = this.#early.splice(0);
     for (const { body, kind } of held.reverse()) this.composer.keep(NEXT, body, kind);
     if (!this.isExpecting) return false;
     if (this.composer.isEmpty) return false;
-    this.#stranded = true;
-    this.actions.tell(`${words} Your reply is kept for the next conversation.`);
+    this.#isStranded = true;
+    this.actions.notify(`${words} Your reply is kept for the next conversation.`);
     return true;
   }
 
-  #isDue = false;
-
   /**
-   * The reply gets the focus: at once, or when the thread, too, knows that the conversation is open again. Its events
-   * may come later than the answer that the list has.
+   * Puts the focus on the reply. After a conversation was reopened, its event may arrive later than
+   * the answer to the request: then the focus follows when the composer is shown.
    */
   answer() {
-    this.#isDue = this.composer.root.hidden && this.row?.status !== 'closed';
+    this.#isFocusDue = this.composer.root.hidden && this.row?.status !== 'closed';
     this.composer.focus();
   }
 
-  /** The reply has the focus before the answer comes. */
+  /** The reply gets the focus without waiting for the answer. */
   claim() {
     this.composer.focus();
     return this.actions.claim();
   }
 
-  /** What was open is of no interest any more. */
+  /** Unsubscribes from the conversation that was open. */
   #leave() {
     const { talk } = this;
     if (!talk) return;
     talk.typing.type('');
     talk.ready = false;
-    this.#on.link.ask({ type: Command.unsubscribe, session: talk.session });
+    this.#on.link.request({ type: Command.unsubscribe, session: talk.session });
   }
 
-  /** The link is up: subscribe, or resume where the copy ends. */
+  /** The link is open: subscribes, or resumes after the last entry. */
   opened() {
     if (!this.id || this.isExpecting) return;
     this.talk ??= new Conversation(
       this.#on.link,
       this.id,
       this.#on.me(),
-      (what, entry) => this.#heard(what, entry),
+      (type, entry) => this.#received(type, entry),
     );
     this.talk.open();
   }
 
   get row() { return this.#on.inbox.rows.get(this.id) ?? this.#row; }
 
-  /** What the visitor types just now in a conversation, as far as it is open here. */
+  /**
+   * The text that the visitor is typing, if the conversation is open here.
+   * @param {string} id
+   */
   typing(id) {
     if (id !== this.id) return '';
     const typist = [...(this.talk?.typing.others.values() ?? [])].find(
@@ -230,13 +276,17 @@ export class Pane {
     return typist ? typist.preview || '…' : '';
   }
 
-  #heard(what, entry) {
-    if (what === Event.subscribed) this.#on.outbox.run();
-    if (what === Event.live && this.#wanted) { this.#jump(this.#wanted); this.#wanted = 0; }
-    if (entry) this.#on.outbox.remove(entry.id, entry);
-    if (this.talk?.lost && (what === Event.error || what === Event.unsubscribed)) {
-      this.#on.outbox.refuse(this.talk?.lost, ({ session }) => session === this.id);
-      this.actions.tell('This conversation no longer exists, or you do not have access to it.');
+  /**
+   * @param {string=} type of the frame
+   * @param {MessageFrame | HiddenFrame=} entry that is new in the log
+   */
+  #received(type, entry) {
+    if (type === Event.subscribed) this.#on.outbox.run();
+    if (type === Event.live) this.view.loaded();
+    if (entry?.id) this.#on.outbox.remove(entry.id, entry);
+    if (this.talk?.lost && (type === Event.error || type === Event.unsubscribed)) {
+      this.#on.outbox.refuse(this.talk.lost, ({ session }) => session === this.id);
+      this.actions.notify('This conversation no longer exists, or you do not have access to it.');
     }
     this.#on.changed();
   }
@@ -246,7 +296,7 @@ export class Pane {
     this.full.hidden = !this.id;
     this.none.hidden = !!this.id;
     if (!this.id) return this.#nothing();
-    const detail = this.#on.about.detail;
+    const { detail } = this.#on.visitor;
     this.#row = row ?? (detail?.id === this.id ? detail : this.#row);
     const status = talk?.status || row?.status;
     const assignee = talk?.ready ? talk.assignee : row?.assignee;
@@ -264,32 +314,19 @@ export class Pane {
     });
     this.composer.root.hidden = status === 'closed';
     if (status === 'closed') this.composer.emoji.close();
-    else if (this.#isDue) this.answer();
+    else if (this.#isFocusDue) this.answer();
     this.log.setAttribute('aria-label', `Conversation with ${name}`);
-    if (this.excerpt) this.thread.atEnd = false; // its end is not the end of the log
-    else if (talk && this.thread.atEnd) trim(talk);
-    const shown = this.excerpt ?? talk;
-    this.log.setAttribute('aria-live', shown?.live ? 'polite' : 'off');
-    const held = this.thread.atEnd ? null : this.#held();
-    this.thread.render(
-      /** @type {any} */ (shown),
-      this.excerpt
-        ? []
-        : this.#on.outbox.items.filter((item) => item.session === this.id),
-    );
-    if (held?.node.isConnected) {
-      this.log.scrollTop += held.node.getBoundingClientRect().top - held.top;
-    }
-    if (this.#marked) this.#mark();
-    if (this.excerpt) this.#edges(this.excerpt);
-    const seen = document.visibilityState === 'visible';
-    if (talk?.ready && !this.excerpt && this.thread.atEnd && seen) {
-      talk.marks.confirm('read', talk.head);
-    }
+    this.view.render(this.#on.outbox.items.filter((item) => item.session === this.id));
+    const isSeen = document.visibilityState === 'visible';
+    if (talk?.ready && this.view.isAtEnd && isSeen) talk.marks.confirm('read', talk.head);
     this.#hint(status, talk);
   }
 
-  /** What changes without a hand of ours pauses the letters. */
+  /**
+   * Reports changes of the view that this operator did not make.
+   * @param {string | undefined} status
+   * @param {Assignee} assignee
+   */
   #noteMove(status, assignee) {
     const { talk } = this;
     const sign = [status, assignee?.id, talk?.ready, talk?.live].join();
@@ -300,46 +337,59 @@ export class Pane {
 
   #viewers() { return this.#on.presence.of(this.id).viewers; }
 
-  /** One line above the composer at a time; it pushes the thread up and covers nothing. */
-  #hint(status, talk) {
-    const writers = [...(talk?.typing.others.values() ?? [])].filter(
-      ({ who }) => who.kind === 'operator'
+  /**
+   * The colleague who writes here, and when they began.
+   * @param {Conversation?} talk
+   */
+  #writer(talk) {
+    const writers = [...(talk?.typing.others.values() ?? [])].map(({ who }) => who).filter(
+      ({ kind }) => kind === 'operator'
     );
     for (const id of this.#writers.keys()) {
-      if (!writers.some(({ who }) => who.id === id)) this.#writers.delete(id);
+      if (!writers.some((who) => who.id === id)) this.#writers.delete(id);
     }
-    for (const { who } of writers) {
+    for (const who of writers) {
       if (!this.#writers.has(who.id)) this.#writers.set(who.id, Date.now());
     }
-    const writer = writers[0] && { ...writers[0], since: this.#writers.get(writers[0].who.id) };
+    const [who] = writers;
+    return who && { who, since: this.#writers.get(who.id) ?? Date.now() };
+  }
+
+  /**
+   * Draws the hint above the composer.
+   * @param {string | undefined} status
+   * @param {Conversation?} talk
+   */
+  #hint(status, talk) {
     const { actions } = this;
-    const { winner, told, busy } = actions;
-    const lines = this.sheet.isOpen && !told && !busy ? [] : hint(
+    const { winner, notice, busy } = actions;
+    const writer = this.#writer(talk);
+    const lines = this.sheet.isOpen && !notice && !busy ? [] : hint(
       {
         winner,
-        told,
+        notice,
         busy,
         writer,
-        excerpt: this.excerpt,
+        excerpt: this.view.excerpt,
         closed: status === 'closed',
         owner: this.#owner,
       },
       {
         next: this.#on.inbox.counts.waiting > 0 && this.#on.next,
         leave: () => { this.composer.blur(); this.#on.back(); },
-        latest: () => this.latest(),
+        latest: () => this.view.latest(),
         anyway: () => {
           this.#joined = this.#owner?.id ?? '';
           this.#owner = null;
           this.composer.again();
           this.composer.focus();
         },
-        watch: () => { actions.forget(); this.log.focus(); this.#on.changed(); },
+        watch: () => { actions.clear(); this.log.focus(); this.#on.changed(); },
       },
     );
     const sign = lines.map((line) => line.textContent).join();
     this.strip.hidden = !lines.length;
-    this.strip.classList.toggle('calm', !winner && !writer && !told && !this.#owner);
+    this.strip.classList.toggle('calm', !winner && !writer && !notice && !this.#owner);
     if (this.strip.dataset.sign === sign) return;
     this.strip.dataset.sign = sign;
     this.strip.replaceChildren(...lines);
@@ -353,119 +403,53 @@ export class Pane {
     this.none.replaceChildren(...nothing(counts, this.#on.next));
   }
 
-  // MARK: a place in the log
-
-  /** To a message: where it is loaded already, or in an excerpt around it. */
-  async #jump(seq) {
-    const { talk } = this;
-    if (!talk) { this.#wanted = seq; return; }
-    const near = talk.entries.find((entry) => entry.seq === seq);
-    if (near) {
-      this.excerpt = null;
-      this.#marked = near.id;
-    } else {
-      const part = new Excerpt(this.id, seq, talk.marks, this.#on.changed);
-      const isThere = await part.load();
-      if (talk !== this.talk) return;
-      if (!isThere) return this.actions.tell(`The message could not be loaded. ${part.failed}`);
-      this.excerpt = part;
-      this.#marked = part.hit;
-    }
-    this.#on.changed();
-  }
-
-  /** The entry that was looked for, in the middle and marked for as long as it is looked at. */
-  #mark() {
-    const node = /** @type {any} */ (this.log).drawn?.get(this.#marked)?.node
-      ?? /** @type {any} */ (this.log).drawn?.get(`e${this.#marked}`)?.node;
-    if (!node) return;
-    this.#marked = '';
-    for (const old of this.log.querySelectorAll('.hit')) old.classList.remove('hit');
-    node.classList.add('hit');
-    this.thread.atEnd = false;
-    node.scrollIntoView({ block: 'center' });
-  }
-
-  /** What is read at this moment stays where it is, whatever comes and leaves around it. */
-  #held() {
-    const { left, top } = this.log.getBoundingClientRect();
-    for (const down of [40, 80, 160]) {
-      const at = document.elementFromPoint(left + 40, top + down);
-      const node = at?.closest('.log > *');
-      if (node) return { node, top: node.getBoundingClientRect().top };
-    }
-    return null;
-  }
-
-  /** Who stands at an edge while a page comes cannot scroll on: the next one comes without that. */
-  #edges({ entries, loading, failed }) {
-    if (!entries.length || loading || failed) return;
-    const { scrollTop, scrollHeight, clientHeight } = this.log;
-    if (scrollTop < EDGE) this.#older();
-    else if (scrollHeight - clientHeight - scrollTop < EDGE) this.#newer();
-  }
-
-  /** Far from the end a part of the log is read instead of ever more of it. */
-  #older() {
-    const { talk } = this;
-    if (!this.excerpt && talk && talk.entries.length >= WINDOW && talk.oldest > 1) {
-      this.thread.atEnd = false;
-      this.excerpt = Excerpt.from(talk, this.#on.changed);
-    }
-    (this.excerpt ?? talk)?.older();
-  }
-
-  /** The end of an excerpt is loaded further, until it meets what is live. */
-  async #newer() {
-    const part = this.excerpt;
-    if (!part || !part.entries.length) return;
-    await part.newer();
-    if (this.excerpt === part && this.talk && part.newest >= this.talk.head) this.latest();
-  }
-
-  latest() {
-    this.excerpt = null;
-    this.thread.toEnd();
-    this.#on.changed();
-  }
-
   // MARK: writing
 
-  /** Whether the outbox took it. */
+  /**
+   * Returns whether the outbox took it.
+   * @param {string} body
+   * @param {string} kind
+   * @param {boolean} close whether to ask for a reason and close afterwards
+   */
   #send(body, kind, close) {
     if (this.isExpecting) {
-      if (this.#stranded) return false;
+      if (this.#isStranded) return false;
       this.#early.push({ body, kind });
       return true;
     }
     const assignee = this.talk?.ready ? this.talk.assignee : this.row?.assignee;
     const isTheirs = assignee && assignee.id !== this.#on.me().id;
     if (kind === Kind.text && isTheirs && this.#joined !== assignee.id) {
-      this.actions.forget();
+      this.actions.clear();
       this.#owner = assignee;
       this.#on.changed();
       return false;
     }
     const cause = CAUSES[this.#on.outbox.add(this.id, body, kind)] ?? '';
-    this.actions.tell(cause);
+    this.actions.notify(cause);
     if (cause) return false;
     this.talk?.typing.type('');
-    this.latest();
+    this.view.latest();
     if (close) this.actions.closeWithReason();
     return true;
   }
 
+  /** @param {{key: string, failed: string}} model */
   #failed({ key, failed }) {
     const { outbox } = this.#on;
-    const item = outbox.items.find(({ id }) => id === key);
-    const way = (words, click) => el('button.link', { type: 'button', click }, words);
-    const edit = () => { outbox.remove(key); this.composer.write(item.body, item.kind); };
+    /** @type {(words: string, click: () => void) => HTMLElement} */
+    const action = (words, click) => el('button.link', { type: 'button', click }, words);
+    const edit = () => {
+      const item = outbox.items.find(({ id }) => id === key);
+      outbox.remove(key);
+      if (item) this.composer.write(item.body, item.kind);
+    };
     return [
       el('span', { role: 'alert' }, CAUSES[failed] ?? 'Not sent.'),
-      EDIT.includes(failed)
-        ? way('Edit', edit)
-        : way('Try again', () => outbox.retry(item)),
-      way('Delete', () => outbox.remove(key)),
+      EDITABLE.includes(failed)
+        ? action('Edit', edit)
+        : action('Try again', () => outbox.retry({ id: key })),
+      action('Delete', () => outbox.remove(key)),
     ];
   }
 }

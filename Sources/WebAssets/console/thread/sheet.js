@@ -1,10 +1,15 @@
-// What an operator is asked before something happens: a sheet between thread and composer. It pushes
-// the thread up and covers nothing; one at a time; Escape puts it away, and the focus goes back.
+// A form between thread and composer that an action opens (transfer, close, tags). It pushes the
+// thread up. There is one at a time; Escape closes it and the focus returns.
 
 import { el } from '../../shared/dom.js';
+import { focusOn } from '../shell/element.js';
 
 export class Sheet {
-  #back = /** @type {HTMLElement?} */ (null);
+  /**
+   * The element that had the focus before.
+   * @type {Element?}
+   */
+  #from = null;
   #name = '';
 
   constructor() {
@@ -20,15 +25,16 @@ export class Sheet {
   }
 
   get isOpen() { return !this.root.hidden; }
+  /** @param {string} name */
   is(name) { return this.isOpen && this.#name === name; }
 
   /**
-   * @param {string} name also how it is called aloud
+   * @param {string} name also its heading
    * @param {Element[]} parts
    * @param {(event: Event) => void} submit
    */
   open(name, parts, submit) {
-    if (!this.isOpen) this.#back = /** @type {any} */ (document.activeElement);
+    if (!this.isOpen) this.#from = document.activeElement;
     this.#name = name;
     const form = el(
       'form',
@@ -38,23 +44,25 @@ export class Sheet {
     );
     this.root.replaceChildren(form);
     this.root.hidden = false;
-    /** @type {HTMLElement?} */ (
-      form.querySelector('[autofocus]') ?? form.querySelector('input, textarea, button')
-    )?.focus();
+    focusOn(form.querySelector('[autofocus]') ?? form.querySelector('input, textarea, button'));
   }
 
   close() {
     if (!this.isOpen) return;
-    const had = this.root.contains(document.activeElement);
+    const hadFocus = this.root.contains(document.activeElement);
     this.root.hidden = true;
     this.root.replaceChildren();
-    if (had && this.#back?.isConnected) this.#back.focus();
-    this.#back = null;
+    if (hadFocus && this.#from?.isConnected) focusOn(this.#from);
+    this.#from = null;
   }
 }
 
-/** Save and cancel, as in every sheet. */
-export const ways = (words, cancel) => el(
+/**
+ * The buttons of a sheet.
+ * @param {string} words of the submit button
+ * @param {() => void} cancel
+ */
+export const buttons = (words, cancel) => el(
   'div.ways',
   {},
   el('button.button.primary', { type: 'submit' }, words),

@@ -1,35 +1,38 @@
-// The tags of a conversation: a field that offers what the workspace has, and takes new ones.
+// The editor for the tags of a conversation. It offers the workspace's tags and takes new ones.
 
 import { el, icon } from '../../shared/dom.js';
 import { api } from '../shell/api.js';
-import { ways } from './sheet.js';
+import { buttons } from './sheet.js';
 
-const SHOWN = 8;
+const SHOWN_MAX = 8;
 
 /**
  * @param {import('./sheet.js').Sheet} sheet
- * @param {string[]} given
+ * @param {string[]} given the tags that the conversation has
  * @param {(tags: string[]) => void} done
  */
 export async function editTags(sheet, given, done) {
   const field = new TagField(given);
   sheet.open(
     'Tags',
-    [...field.parts, ways('Save tags', () => sheet.close())],
+    [...field.parts, buttons('Save tags', () => sheet.close())],
     () => done(field.finish()),
   );
   field.draw();
   try {
-    field.known = (await api.tags()).tags.map((/** @type {{name: string}} */ { name }) => name);
+    field.known = (await api.tags()).map(({ name }) => name);
     if (sheet.is('Tags')) field.draw();
-  } catch { /* what is typed is taken as well */ }
+  } catch { /* without known tags, new ones can still be added */ }
 }
 
 class TagField {
-  /** The tags that the workspace has. */
-  known = /** @type {string[]} */ ([]);
+  /**
+   * The workspace's tags.
+   * @type {string[]}
+   */
+  known = [];
   #tags;
-  /** The one of the list that is chosen, -1 for none. */
+  /** The index of the selected option, -1 for none. */
   #at = -1;
   #chips = el('div.tags');
   #list = el('ul.choices', {
@@ -38,6 +41,7 @@ class TagField {
     'aria-label': 'Existing tags',
     hidden: true,
   });
+  /** @type {HTMLInputElement} */
   #input;
 
   /** @param {string[]} given */
@@ -66,7 +70,7 @@ class TagField {
     ];
   }
 
-  /** The tags, with what stands in the field. */
+  /** The tags, and the one that is in the field. */
   finish() {
     if (this.#input.value.trim()) this.#add(this.#input.value);
     return this.#tags;
@@ -76,7 +80,7 @@ class TagField {
     const typed = this.#input.value.trim().toLowerCase();
     return this.known.filter(
       (tag) => !this.#tags.includes(tag) && tag.toLowerCase().includes(typed)
-    ).slice(0, SHOWN);
+    ).slice(0, SHOWN_MAX);
   }
 
   draw() {
@@ -100,7 +104,10 @@ class TagField {
     )));
   }
 
-  /** A tag that the conversation has. @param {string} tag */
+  /**
+   * A tag of the conversation, with a button that removes it.
+   * @param {string} tag
+   */
   #chip(tag) {
     const remove = () => {
       this.#tags = this.#tags.filter((it) => it !== tag);

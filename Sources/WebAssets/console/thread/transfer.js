@@ -1,10 +1,18 @@
-// To whom a conversation is given, and why; and why it is closed.
+// The sheets for transferring and for closing a conversation, each with a reason.
 
 import { el } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
-import { api } from '../shell/api.js';
-import { ways } from './sheet.js';
+import { api, statusOf } from '../shell/api.js';
+import { find } from '../shell/element.js';
+import { buttons } from './sheet.js';
 
+/** @typedef {import('./sheet.js').Sheet} Sheet */
+
+/**
+ * @param {string} words
+ * @param {string} hint
+ * @returns {HTMLElement[]}
+ */
 const reasonField = (words, hint) => [
   el('label.label', { for: 'reason' }, words),
   el('textarea.input', {
@@ -17,7 +25,10 @@ const reasonField = (words, hint) => [
   el('p.meta', { id: 'reason-hint' }, hint),
 ];
 
-/** What is known of a colleague that helps to choose. */
+/**
+ * Presence and load of a colleague, in words.
+ * @param {Member} member
+ */
 function state(member) {
   const open = member.load === undefined ? '' : `${member.load} open`;
   if (member.online === false) return ['offline', open].filter(Boolean).join(', ');
@@ -26,52 +37,63 @@ function state(member) {
 }
 
 /**
- * @param {import('./sheet.js').Sheet} sheet
- * @param {{me: {id: string}, assignee: any, viewers: Set<string>}} now
- * @param {(to: string?, name: string, reason: string) => void} done
+ * A radio button for a colleague or the queue.
+ * @param {string} id '' for the queue
+ * @param {string} name
+ * @param {string} hint
+ * @param {Person=} who
  */
-export async function transfer(sheet, { me, assignee, viewers }, done) {
-  const people = el('div.people', { role: 'radiogroup', 'aria-label': 'Transfer to' });
-  const option = (id, name, hint, who) => el(
-    'label',
-    {},
+const option = (id, name, hint, who) => el(
+  'label',
+  {},
     who ? face(who, '.avatar-sm') : el('span'),
     el('span.truncate', { dir: 'auto' }, name),
     el('span.meta', {}, hint),
     el('input', { type: 'radio', name: 'to', value: id, required: true, 'data-name': name }),
-  );
+);
+
+/**
+ * Sorts colleagues who are online and have few conversations first.
+ * @param {Member} a
+ * @param {Member} b
+ */
+const byLoad = (a, b) => Number(b.online ?? 0) - Number(a.online ?? 0)
+  || (a.load ?? 0) - (b.load ?? 0) || (a.name < b.name ? -1 : 1);
+
+/**
+ * @param {Sheet} sheet
+ * @param {{me: Person, assignee: Named | null | undefined, viewers: Set<string>}} now
+ * @param {(to: string?, name: string, reason: string) => void} done
+ */
+export async function transfer(sheet, { me, assignee, viewers }, done) {
+  const people = el('div.people', { role: 'radiogroup', 'aria-label': 'Transfer to' });
   const queue = assignee ? [option('', 'Queue', 'next available operator')] : [];
-  people.append(...queue, el('p.meta', { role: 'status' }, 'Loading the team…'));
+  const status = el('p.meta', { role: 'status' }, 'Loading the team…');
+  people.append(...queue, status);
   sheet.open(
     'Transfer to',
     [
       people,
       ...reasonField('Reason', 'Your team sees it as a note. The visitor only sees who takes over.'),
-      ways('Transfer', () => sheet.close()),
+      buttons('Transfer', () => sheet.close()),
     ],
     () => {
-      const picked = /** @type {HTMLInputElement?} */ (people.querySelector('input:checked'));
+      const picked = find(people, 'input:checked', HTMLInputElement);
       if (!picked) return;
       done(picked.value || null, picked.dataset.name ?? '', reason(sheet));
     },
   );
   let team;
   try {
-    const { members } = await api.members();
-    team = members.filter((member) => (
+    team = (await api.members()).filter((member) => (
       !member.disabled && member.id !== assignee?.id && (assignee || member.id !== me.id)
-    ));
+    )).sort(byLoad);
   } catch (error) {
-    team = null;
-    people.lastElementChild.textContent = error.status === 404
+    status.textContent = statusOf(error) === 404
       ? 'This server does not support the team list.'
       : 'The team could not be loaded.';
   }
   if (!sheet.is('Transfer to') || !team) return;
-  team.sort((a, b) => (
-    Number(b.online ?? 0) - Number(a.online ?? 0) || (a.load ?? 0) - (b.load ?? 0)
-      || (a.name < b.name ? -1 : 1)
-  ));
   people.replaceChildren(
     ...team.map((member) => option(
       member.id,
@@ -86,18 +108,21 @@ export async function transfer(sheet, { me, assignee, viewers }, done) {
   if (first) { first.checked = true; first.focus(); }
 }
 
-/** @param {(reason: string) => void} done */
+/**
+ * @param {Sheet} sheet
+ * @param {(reason: string) => void} done
+ */
 export function closing(sheet, done) {
-  const end = ways('Close conversation', () => sheet.close());
+  const end = buttons('Close conversation', () => sheet.close());
   const fields = reasonField('Reason', 'Optional. Your team sees it as a note, the visitor does not.');
   sheet.open('Close this conversation', [...fields, end], () => done(reason(sheet)));
-  const field = sheet.root.querySelector('textarea');
-  field.addEventListener('keydown', (event) => {
-    // plain Enter begins a line: a reply that was typed here by mistake must not close anything
+  sheet.root.querySelector('textarea')?.addEventListener('keydown', (event) => {
+    // Enter alone begins a line: a reply that is typed here by mistake must not close anything
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
     event.preventDefault();
     done(reason(sheet));
   });
 }
 
-const reason = (sheet) => sheet.root.querySelector('#reason')?.value.trim() ?? '';
+/** @param {Sheet} sheet */
+const reason = (sheet) => sheet.root.querySelector('textarea')?.value.trim() ?? '';

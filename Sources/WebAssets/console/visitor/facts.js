@@ -1,19 +1,35 @@
-// What a visitor's page told about where they are, in words.
+// The context of a visit (page, referrer, time zone, language, browser) in words.
 
 import { pathOf } from '../inbox/inbox.js';
 
-/** @param {any} context @returns {[string, string, string?][]} name, value, the whole of it */
+/**
+ * Names of browsers, where their user agent has another one.
+ * @type {Record<string, string>}
+ */
+const BROWSERS = { Edg: 'Edge', OPR: 'Opera', Version: 'Safari' };
+
+/** @typedef {[name: string, value: string, title?: string]} Fact `title` is the full value */
+
+/**
+ * @param {VisitContext} context
+ * @returns {Fact[]}
+ */
 export function facts(context) {
-  const known = /** @type {[string, string, string?][]} */ ([
-    ['Page', pathOf(context.page), context.title],
+  /** @type {Fact[]} */
+  const known = [
+    ['Page', pathOf(context.page), textOf(context.title)],
     ['Came from', source(context.referrer)],
     ['Local time', zone(context.timezone)],
     ['Language', language(context.locale)],
     ['Browser', browser(context.user_agent)],
-  ]);
+  ];
   return known.filter(([, value]) => value);
 }
 
+/** @param {unknown} value */
+const textOf = (value) => (typeof value === 'string' ? value : undefined);
+
+/** @param {unknown} referrer */
 function source(referrer) {
   if (typeof referrer !== 'string' || !referrer) return '';
   try {
@@ -21,12 +37,16 @@ function source(referrer) {
   } catch { return referrer; }
 }
 
-/** Their clock, and how far it is from ours. */
+/**
+ * The visitor's local time, and its difference to ours.
+ * @param {unknown} timeZone
+ */
 function zone(timeZone) {
   if (typeof timeZone !== 'string' || !timeZone) return '';
   try {
     const now = new Date();
     const there = new Intl.DateTimeFormat(undefined, { timeStyle: 'short', timeZone });
+    /** @param {string=} zoned */
     const wall = (zoned) => Date.parse(`${now.toLocaleString('sv', { timeZone: zoned })}Z`);
     const hours = Math.round((wall(timeZone) - wall(undefined)) / 900_000) / 4;
     const count = `${Math.abs(hours)}\u00a0h`;
@@ -35,20 +55,25 @@ function zone(timeZone) {
   } catch { return timeZone; }
 }
 
+/** @param {unknown} locale */
 function language(locale) {
+  if (typeof locale !== 'string' || !locale) return '';
   try {
-    return locale ? new Intl.DisplayNames(undefined, { type: 'language' }).of(locale) ?? '' : '';
-  } catch { return String(locale); }
+    return new Intl.DisplayNames(undefined, { type: 'language' }).of(locale) ?? '';
+  } catch { return locale; }
 }
 
-/** Enough to help somebody, no fingerprint. */
+/**
+ * Browser, major version and system: enough to help a visitor.
+ * @param {unknown} agent
+ */
 function browser(agent) {
   if (typeof agent !== 'string') return '';
   const found = /(Firefox|Edg|OPR|Chrome|Version)\/(\d+)/.exec(agent.replace(
     /Chrome\/\d+(?=.*(Edg|OPR)\/)/,
     '',
   ));
-  const name = { Edg: 'Edge', OPR: 'Opera', Version: 'Safari' }[found?.[1] ?? ''] ?? found?.[1];
+  const name = BROWSERS[found?.[1] ?? ''] ?? found?.[1];
   const system = /Android|iPhone|iPad|Windows|Mac OS X|Linux/.exec(agent)?.[0]?.replace(
     'Mac OS X',
     'macOS',

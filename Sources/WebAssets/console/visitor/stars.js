@@ -1,11 +1,14 @@
-// How a visitor rated a conversation: stars, and what was written with them. A comment is anybody's
-// text: it stays text, in a direction of its own, and its words break where they must.
+// A visitor's rating: stars and a comment. The comment is text of a stranger, so it has its own
+// direction, and long words break.
 
 import { el } from '../../shared/dom.js';
 
 const MOST = 5;
 
-/** @param {any} rating from 1 to 5 @param {boolean=} quiet the words beside them say the same */
+/**
+ * @param {unknown} rating from 1 to 5
+ * @param {boolean=} quiet hides them from screen readers, beside words that say the same
+ */
 export function stars(rating, quiet = false) {
   const full = Math.max(0, Math.min(MOST, Math.round(Number(rating)) || 0));
   return el(

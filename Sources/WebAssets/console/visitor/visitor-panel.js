@@ -1,65 +1,85 @@
-// The visitor column: who it is, what the page told, tags, and earlier conversations. A part that
-// the server does not give is left out.
+// The visitor column: identity, context of the visit, attributes, tags, and earlier conversations.
+// Parts without data are left out.
 
 import { el, icon } from '../../shared/dom.js';
 import { face, time } from '../../shared/thread.js';
-import { api } from '../shell/api.js';
+import { api, reasonOf, statusOf } from '../shell/api.js';
+import { focusOn } from '../shell/element.js';
 import { facts } from './facts.js';
 import { faceOf, nameOf } from '../inbox/inbox.js';
 import { stars } from './stars.js';
 
-const EARLIER = 6;
+const EARLIER = 6; // earlier conversations
+const ATTRIBUTES_MAX = 32;
+/** @type {Record<string, string>} */
+const STATUSES = { waiting: 'Waiting', active: 'Open', closed: 'Closed' };
 const dayMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'long' });
 
-export class VisitorPanel {
-  /** The open conversation with all that the server says about it. */
-  detail = /** @type {any} */ (null);
-  earlier = /** @type {any[]} */ ([]);
-  #on; #id = ''; #sign = ''; #told = ''; #asking = false;
+/** @typedef {Partial<VisitorProfile>} Visitor a row has id and name only */
 
-  /** @param {{changed: () => void, tags: () => void, shut: () => void}} on */
+export class VisitorPanel {
+  /**
+   * The open conversation with all that the server knows about its visitor.
+   * @type {ConversationDetail?}
+   */
+  detail = null;
+  /** @type {ConversationRow[]} */
+  earlier = [];
+  #on;
+  #id = '';
+  #sign = '';
+  /** The error of the last request, or ''. */
+  #trouble = '';
+  /** Whether the question before blocking is shown. */
+  #isAsking = false;
+
+  /** @param {{changed: () => void, tags: () => void, close: () => void}} on */
   constructor(on) {
     this.#on = on;
     this.root = el('aside.visitor', { 'aria-label': 'Visitor', hidden: true, tabindex: -1 });
   }
 
-  /** Another conversation is open: what is known of its visitor is asked for. */
+  /**
+   * Loads what is known about the visitor of a conversation.
+   * @param {string} id '' for none
+   */
   async show(id) {
     if (id === this.#id) return;
     this.#id = id;
     this.detail = null;
     this.earlier = [];
-    this.#told = '';
-    this.#asking = false;
+    this.#trouble = '';
+    this.#isAsking = false;
     if (!id) return;
     try {
       const { conversation } = await api.one(id);
       if (id !== this.#id) return;
       this.detail = conversation;
       this.#on.changed();
-      if (!conversation.visitor?.id) return;
-      const page = await api.list({ visitor: conversation.visitor.id, limit: EARLIER + 1 });
+      const visitor = conversation.visitor?.id;
+      if (!visitor) return;
+      const page = await api.list({ visitor, limit: EARLIER + 1 });
       if (id !== this.#id) return;
       this.earlier = page.conversations.filter((row) => (
-        row.id !== id && row.visitor?.id === conversation.visitor.id
+        row.id !== id && row.visitor?.id === visitor
       )).slice(0, EARLIER);
     } catch (error) {
       if (id !== this.#id) return;
-      this.#told = error.status === 404 ? '' : 'Some visitor details could not be loaded.';
+      this.#trouble = statusOf(error) === 404 ? '' : 'Some visitor details could not be loaded.';
     }
     this.#on.changed();
   }
 
   /**
-   * @param {any} row the open conversation as the list has it
-   * @param {number} head entries so far
+   * @param {ConversationRow?} row the open conversation
+   * @param {number} head the number of its entries
    */
   render(row, head) {
     const { detail, earlier } = this;
-    const minute = row && new Date().getMinutes(); // for the local time
+    const minute = row && new Date().getMinutes(); // the local time changes with it
     const sign = JSON.stringify([
-      row, head, detail?.visitor, earlier, this.#told, this.#asking, minute,
+      row, head, detail?.visitor, earlier, this.#trouble, this.#isAsking, minute,
     ]);
     if (this.#sign === sign) return;
     this.#sign = sign;
@@ -67,6 +87,7 @@ export class VisitorPanel {
     if (!row) return this.root.replaceChildren();
     const held = this.root.contains(document.activeElement)
       && document.activeElement?.getAttribute('data-key');
+    /** @type {Visitor} */
     const visitor = { ...row.visitor, ...(detail?.id === row.id ? detail.visitor : {}) };
     this.root.replaceChildren(
       ...[
@@ -76,14 +97,17 @@ export class VisitorPanel {
         this.#tags(row),
         this.#conversation(row, head),
         this.#past(visitor),
-        this.#told && el('section', {}, el('p.meta', { role: 'status' }, this.#told)),
+        this.#trouble && el('section', {}, el('p.meta', { role: 'status' }, this.#trouble)),
         this.#block(visitor),
       ].filter(Boolean)
     );
-    const again = held && this.root.querySelector(`[data-key="${held}"]`);
-    if (again) /** @type {HTMLElement} */ (again).focus();
+    if (held) focusOn(this.root.querySelector(`[data-key="${held}"]`));
   }
 
+  /**
+   * @param {ConversationRow} row
+   * @param {Visitor} visitor
+   */
   #person(row, visitor) {
     const named = visitor.name && !visitor.name.startsWith('Visitor ');
     const trust = visitor.external_id
@@ -100,7 +124,7 @@ export class VisitorPanel {
         trust,
         el(
           'button.icon-button.shut',
-          { type: 'button', 'aria-label': 'Close visitor details', click: this.#on.shut },
+          { type: 'button', 'aria-label': 'Close visitor details', click: this.#on.close },
           icon('x'),
         ),
       ),
@@ -113,13 +137,15 @@ export class VisitorPanel {
     );
   }
 
+  /** @param {ConversationRow} row */
   #context(row) {
     const known = facts(row.context ?? {});
-    return known.length && el('section', {}, el('h3', {}, 'Visit'), list(known));
+    return known.length > 0 && el('section', {}, el('h3', {}, 'Visit'), list(known));
   }
 
+  /** @param {Visitor} visitor */
   #attributes(visitor) {
-    const given = Object.entries(visitor.attributes ?? {}).slice(0, 32);
+    const given = Object.entries(visitor.attributes ?? {}).slice(0, ATTRIBUTES_MAX);
     return given.length > 0 && el(
       'section',
       {},
@@ -128,6 +154,7 @@ export class VisitorPanel {
     );
   }
 
+  /** @param {ConversationRow} row */
   #tags(row) {
     const tags = row.tags ?? this.detail?.tags;
     if (!tags) return null;
@@ -149,6 +176,10 @@ export class VisitorPanel {
     );
   }
 
+  /**
+   * @param {ConversationRow} row
+   * @param {number} head
+   */
   #conversation(row, head) {
     return el(
       'section',
@@ -156,16 +187,14 @@ export class VisitorPanel {
       el('h3', {}, 'Conversation'),
       list([
         ['Started', `${day.format(new Date(row.created_at))}, ${time(row.created_at)}`],
-        [
-          'Status',
-          { waiting: 'Waiting', active: 'Open', closed: 'Closed' }[row.status] ?? row.status,
-        ],
+        ['Status', STATUSES[row.status] ?? row.status],
         ['Operator', row.assignee?.name ?? 'Unassigned'],
         ['Entries', String(head || row.last_seq)],
       ]),
     );
   }
 
+  /** @param {Visitor} visitor */
   #past(visitor) {
     if (!this.earlier.length) return null;
     const all = Math.max(this.earlier.length, (visitor.conversations ?? 0) - 1);
@@ -184,7 +213,7 @@ export class VisitorPanel {
             { href: `#${row.id}`, dir: 'auto' },
             row.title || row.last_message?.preview || 'No messages',
           ),
-          row.rating && stars(row.rating),
+          !!row.rating && stars(row.rating),
           el(
             'span.meta',
             {},
@@ -199,14 +228,18 @@ export class VisitorPanel {
     );
   }
 
-  /** Blocking is asked for twice: it ends the visitor's connection at once. */
+  /**
+   * Blocking asks for a confirmation: it ends the visitor's connection at once.
+   * @param {Visitor} visitor
+   */
   #block(visitor) {
-    if (!visitor.id || !('banned_at' in visitor)) return null;
+    const { id } = visitor;
+    if (!id || !('banned_at' in visitor)) return null;
     const name = visitor.name || 'this visitor';
     if (visitor.banned_at) {
-      return el('section', {}, this.#button('Unblock', '', () => this.#ban(visitor, false)));
+      return el('section', {}, this.#button('Unblock', '', () => this.#ban(id, false)));
     }
-    if (!this.#asking) {
+    if (!this.#isAsking) {
       return el('section', {}, this.#button('Block visitor', '.quiet', () => this.#ask(true)));
     }
     return el(
@@ -216,38 +249,46 @@ export class VisitorPanel {
       el(
         'div.ways',
         {},
-        this.#button('Block', '.danger', () => this.#ban(visitor, true)),
+        this.#button('Block', '.danger', () => this.#ban(id, true)),
         this.#button('Cancel', '.quiet', () => this.#ask(false)),
       ),
     );
   }
 
+  /**
+   * @param {string} words
+   * @param {string} kind classes
+   * @param {() => void} click
+   */
   #button(words, kind, click) {
     return el(`button.button${kind}`, { type: 'button', 'data-key': 'block', click }, words);
   }
 
-  #ask(yes) { this.#asking = yes; this.#on.changed(); }
+  /** @param {boolean} yes */
+  #ask(yes) { this.#isAsking = yes; this.#on.changed(); }
 
+  /**
+   * @param {string} visitor
+   * @param {boolean} yes
+   */
   async #ban(visitor, yes) {
     const id = this.#id;
-    this.#asking = false;
-    this.#told = '';
+    this.#isAsking = false;
+    this.#trouble = '';
     try {
-      await api.block(visitor.id, yes);
-      if (id !== this.#id || !this.detail) return;
-      this.detail = {
-        ...this.detail,
-        visitor: { ...this.detail.visitor, banned_at: yes ? new Date().toISOString() : null },
-      };
+      await api.block(visitor, yes);
+      const { detail } = this;
+      if (id !== this.#id || !detail?.visitor) return;
+      const banned_at = yes ? new Date().toISOString() : null;
+      this.detail = { ...detail, visitor: { ...detail.visitor, banned_at } };
     } catch (error) {
-      this.#told = error.status
-        ? error.message
-        : 'The server is not responding. Nothing was changed.';
+      this.#trouble = reasonOf(error, 'The server is not responding. Nothing was changed.');
     }
     this.#on.changed();
   }
 }
 
+/** @param {import('./facts.js').Fact[]} known */
 const list = (known) => el(
   'dl.facts',
   {},

@@ -1,4 +1,4 @@
-/** What https://<your gateway>/widget.js adds to a page. */
+/** The API that https://<your gateway>/widget.js adds to a page. */
 export interface ChirrupMessage {
   session: string;
   seq: number;
@@ -13,14 +13,16 @@ export interface ChirrupMessage {
 
 export type ChirrupStatus = 'idle' | 'connecting' | 'open' | 'waiting' | 'stopped';
 
+export type Attributes = Record<string, string | number | boolean>;
+
 export interface ChirrupEvents {
-  /** The button is on the page. Told at once to those who ask later. */
+  /** The launcher is on the page. A listener that is added later is called at once. */
   ready: undefined;
   open: null;
   close: null;
-  /** A message of anybody arrived while the chat is connected. */
+  /** A message has arrived, of either side. */
   message: ChirrupMessage;
-  /** How many messages the visitor has not seen. */
+  /** The number of messages that the visitor has not seen. */
   unread: number;
   status: ChirrupStatus;
   error: unknown;
@@ -30,13 +32,13 @@ export interface Chirrup {
   open(): Promise<void>;
   close(): Promise<void>;
   toggle(): Promise<void>;
-  /** Says who the visitor is, by a JWT that your server signed with the workspace's secret. */
+  /** Identifies the visitor by a JWT that your server signed with the workspace's secret. */
   identify(jwt: string): Promise<void> | undefined;
-  setAttributes(attributes: Record<string, string | number | boolean>): Promise<void> | undefined;
-  /** For example `de`. A language that is missing is English. */
+  setAttributes(attributes: Attributes): Promise<void> | undefined;
+  /** For example `de`. English takes the place of a language that the widget does not have. */
   setLocale(locale: string): Promise<void> | undefined;
   on<E extends keyof ChirrupEvents>(event: E, fn: (detail: ChirrupEvents[E]) => void): void;
-  /** Takes the chat off the page. What was not sent yet goes out on another page of the site. */
+  /** Removes the chat from the page. Messages that wait are sent from another page of the site. */
   destroy(): Promise<void> | undefined;
 }
 
@@ -44,7 +46,7 @@ type Call = { [K in keyof Chirrup]: [K, ...Parameters<Chirrup[K]>] }[keyof Chirr
 
 declare global {
   interface Window {
-    /** Before widget.js is there, an array of calls: `(chirrup ||= []).push(['open'])`. */
+    /** Before widget.js has run, an array of calls: `(chirrup ||= []).push(['open'])`. */
     chirrup: Chirrup | Call[];
   }
 }

@@ -1,28 +1,29 @@
-// The one script a site embeds. It draws the launcher in a shadow root and nothing else: the chat
-// itself comes when somebody opens it, or when a conversation from before is still going on.
+// The script that a site embeds. It draws the launcher in a shadow root and nothing else. The chat
+// is loaded when somebody opens it, or when the visitor has a conversation already.
 
 (() => {
+  /** @typedef {Record<string, (...args: unknown[]) => unknown>} Calls methods of the page's API */
   const script = /** @type {HTMLScriptElement} */ (document.currentScript);
   const given = { ...script.dataset };
-  const early = /** @type {any} */ (window.chirrup);
-  if (!given.workspace || early?.open) return;
+  const early = window.chirrup;
+  if (!given.workspace || early && 'open' in early) return;
   const { origin } = new URL(script.src);
   const key = `chirrup:${given.workspace}`;
   const host = document.createElement('chirrup-chat');
   const root = host.attachShadow({ mode: 'open' });
   const launcher = document.createElement('button');
-  /** @type {(chat: any) => void} */
+  /** @type {(chat: Calls) => void} */
   let begin;
   /** @type {Promise<void>?} */
   let loading = null;
   /**
-   * The chat; calls made before wait for it.
-   * @type {Promise<any>}
+   * The chat. Earlier calls wait for it.
+   * @type {Promise<Calls>}
    */
   const chat = new Promise((done) => { begin = done; });
 
   /**
-   * Sheets made here need no permission of the page's style-src.
+   * A constructed sheet needs no permission by the page's style-src.
    * @param {string} css
    */
   function style(css) {
@@ -44,11 +45,12 @@
   }
 
   const load = () => loading ??= start();
-  const chirrup = /** @type {any} */ ({});
-  window.chirrup = chirrup;
+  /** @type {Calls} */
+  const chirrup = {};
+  window.chirrup = /** @type {import('./page-api.js').Chirrup & Calls} */ (chirrup);
   for (const name of 'open close toggle identify setAttributes setLocale on destroy'.split(' ')) {
-    chirrup[name] = (/** @type {any[]} */ ...args) => {
-      if (args[0] === 'ready') return args[1]();
+    chirrup[name] = (...args) => {
+      if (args[0] === 'ready') return /** @type {() => void} */ (args[1])();
       if (name === 'open' || name === 'toggle') load();
       if (name === 'destroy') host.remove();
       return chat.then((it) => it[name](...args));
@@ -63,8 +65,8 @@
   root.append(launcher);
   (document.body ?? document.documentElement).append(host);
   for (const [name, ...rest] of early ?? []) chirrup[name](...rest);
-  /** An open panel, or a conversation that goes on; anything else can wait for a click. */
+  // the panel was open, or there is a conversation; else loading waits for a click
   try {
     if (sessionStorage[`${key}:open`] || JSON.parse(localStorage[key]).talk) load();
-  } catch { /* nothing is known of this visitor */ }
+  } catch { /* a new visitor */ }
 })();

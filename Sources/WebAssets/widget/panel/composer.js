@@ -1,4 +1,4 @@
-// The field in which the visitor writes, and its button.
+// The field in which the visitor writes, and the send button.
 
 import { el, icon } from '../../shared/dom.js';
 import { say } from '../words.js';
@@ -38,7 +38,7 @@ export function composer(on) {
   }
 
   /**
-   * Something to be written anew, before what already stands there.
+   * Puts a text that is to be changed before the text in the field.
    * @param {string} words
    */
   function write(words) {

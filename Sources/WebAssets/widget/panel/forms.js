@@ -1,19 +1,21 @@
-// The forms: before a chat, while nobody is here, and after it. The browser checks the fields and
-// says so in its own words.
+// The forms before a chat, outside the opening hours, and after a chat. The browser validates the
+// fields and shows its own messages.
 
 import { CIRCLE, el, icon, paths } from '../../shared/dom.js';
 import { say } from '../words.js';
-import { list } from './offers.js';
+import { list } from './rich-content.js';
 
 const GRADES = /** @type {const} */ (['bad', 'poor', 'fair', 'good', 'great']);
 
 /**
- * @typedef {{key: string, label: string, type: string, required?: boolean, options?: string[]}}
- *   Field
+ * A field: one of the workspace's, or one of ours with the type `area` or `grades`.
+ * @typedef {PrechatField} Field
  */
 
+/** @typedef {Record<string, FormDataEntryValue>} Values of the fields that are filled in */
+
 /**
- * Faces from sad to glad, in a box of 20.
+ * Five radio buttons with faces from sad to happy.
  * @param {string} name
  * @param {string} label
  */
@@ -34,7 +36,7 @@ const grades = (name, label) => el('fieldset.grades', {
 /** @param {string} type */
 const tag = (type) => type === 'area' ? 'textarea' : type === 'select' ? 'select' : 'input';
 
-/** @param {Field} of */
+/** @param {Field} field */
 function field({ key, label, type, required, options }) {
   const known = /^(name|email)$/.test(key) && key;
   const given = { type, name: key, required, dir: 'auto', maxlength: 2000, autocomplete: known };
@@ -49,11 +51,11 @@ function field({ key, label, type, required, options }) {
 /**
  * @param {string} title
  * @param {string} text
- * @param {import('../words.js').Word} act what its button says
+ * @param {import('../words.js').Word} act the word of its button
  * @param {Field[]} fields
- * @param {(values: any) => Promise<any>} give rejects if it could not be sent
+ * @param {(values: Values) => Promise<void>} submit rejects if it could not be sent
  */
-function form(title, text, act, fields, give) {
+function form(title, text, act, fields, submit) {
   const go = el('button.again', {}, say(act));
   const problem = el('p.state.failed', { role: 'alert' });
   /** @type {HTMLFormElement} */
@@ -66,10 +68,10 @@ function form(title, text, act, fields, give) {
         go.disabled = true;
         problem.textContent = '';
         try {
-          await give(Object.fromEntries([...new FormData(node)].filter(([, value]) => value)));
+          await submit(Object.fromEntries([...new FormData(node)].filter(([, value]) => value)));
         } catch { problem.textContent = say('failed'); }
         go.disabled = false;
-        go.focus(); // if it is still there
+        go.focus(); // has no effect if the form is gone
       },
     },
     el('h3', {}, title),
@@ -90,28 +92,28 @@ function form(title, text, act, fields, give) {
 const area = (key, label, required) => ({ key, label: say(label), type: 'area', required });
 
 /**
- * @param {{visitor: import('../visitor.js').Visitor, workspace: string, config: () => any,
- *   session: () => string, begun: () => void, thank: () => void}} on `begun`: the chat may begin;
- *   `thank` takes the place of a form
+ * @param {{visitor: import('../visitor.js').Visitor, workspace: string,
+ *   config: () => Partial<WidgetConfig>, session: () => string, begun: () => void,
+ *   thank: () => void}} on `begun` is called after the form before a chat, `thank` after the others
  */
 export const forms = ({ visitor, workspace, config, session, begun, thank }) => ({
-  leave: () => form(say('leave'), config().offline.text, 'leave', [
+  leave: () => form(say('leave'), config().offline?.text ?? '', 'leave', [
     { key: 'name', label: say('name'), type: 'text' },
     { key: 'email', label: say('email'), type: 'email', required: true },
     area('message', 'message', true),
   ], async (values) => {
-    await visitor.ask('offline', { body: { workspace, ...values } });
+    await visitor.request('offline', { body: { workspace, ...values } });
     thank();
   }),
 
-  begin: () => form(say('start'), '', 'start', config().prechat.fields, async (
+  begin: () => form(say('start'), '', 'start', config().prechat?.fields ?? [], async (
     { name, email, ...attributes },
   ) => {
     await visitor.put('profile', { name, email, attributes });
     begun();
   }),
 
-  rate(label = config().rating.question || say('how')) {
+  rate(label = config().rating?.question || say('how')) {
     return form(label, '', 'send', [
       { key: 'rating', type: 'grades', label },
       area('comment', 'better'),

@@ -1,18 +1,19 @@
-// How the page tells that something is unread while nobody looks at the chat: a number in its
-// title, a short tone.
+// Notices of unread messages while the chat is not seen: a number in the page's title, and a short
+// tone.
 
 /**
- * The page may change its title meanwhile, so only our part of it is touched.
- * @param {any} unread
+ * The page may change its title too, so this changes the number only.
+ * @param {number} unread 0 removes the number
  */
 export function title(unread) {
-  const told = (unread ? `(${unread}) ` : '') + document.title.replace(/^\(\d+\)\s/, '');
-  if (document.title !== told) document.title = told;
+  const text = (unread ? `(${unread}) ` : '') + document.title.replace(/^\(\d+\)\s/, '');
+  if (document.title !== text) document.title = text;
 }
 
+/** @type {AudioContext | undefined} */
 let audio;
 
-/** Browsers allow it once somebody has used the page; before, they would only complain. */
+/** Browsers allow sound only after the visitor has used the page. */
 export function tone() {
   if (!navigator.userActivation?.hasBeenActive) return;
   audio ??= new AudioContext();

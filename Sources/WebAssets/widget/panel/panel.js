@@ -1,5 +1,5 @@
-// The widget's panel as elements: head, log, status line, composer, forms, menu. It keeps no state
-// of the conversation.
+// The elements of the widget's panel: head, log, status line, composer, forms, menu. They hold no
+// state of the conversation.
 
 import { el, icon, paths } from '../../shared/dom.js';
 import { direction, language, say } from '../words.js';
@@ -10,10 +10,13 @@ Object.assign(paths, {
   bell: 'M4 15h12l-2-3V8a4 4 0 0 0-8 0v4zM9 17h2',
 });
 
-/** The mark. The loader has its shape. */
+/** The logo; the loader's style sheet has its shape. */
 export const swift = () => el('i.swift');
 
-/** @param {string} name @param {() => void} click */
+/**
+ * @param {string} name of an icon
+ * @param {() => void} click
+ */
 const tool = (name, click) => el('button.icon-button', { click }, icon(name));
 
 /** @typedef {ReturnType<typeof panel>} Panel */
@@ -48,7 +51,7 @@ export function panel(on) {
     menu,
   );
 
-  /** Everything that is said whatever happens. */
+  /** Sets the texts that do not depend on the state. */
   function speak() {
     mute.ariaLabel = mute.title = say('mute');
     transcript.ariaLabel = transcript.title = say('transcript');
@@ -62,7 +65,7 @@ export function panel(on) {
 
   /** @param {KeyboardEvent} event */
   function keydown(event) {
-    event.stopPropagation(); // the page's own shortcuts are not meant
+    event.stopPropagation(); // keeps keys from the page's own shortcuts
     if (event.key === 'Escape') root.close();
   }
 

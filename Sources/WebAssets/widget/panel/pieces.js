@@ -1,4 +1,4 @@
-// What stands in the log beside the messages: the greeting, who types, the place in the queue.
+// The parts of the log that are not messages: greeting, typing indicator, place in the queue.
 
 import { el } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
@@ -6,7 +6,7 @@ import { language, say } from '../words.js';
 import { swift } from './panel.js';
 import { dots } from './status.js';
 
-/** @param {{title: string, text: string}} greeting */
+/** @param {Greeting} greeting */
 export const lead = ({ title, text }) => el(
   'div.lead',
   { dir: 'auto' },
@@ -15,7 +15,7 @@ export const lead = ({ title, text }) => el(
   el('p', {}, text),
 );
 
-/** @param {{who: Person}} typist */
+/** @param {{who: Person}} model */
 export const writer = ({ who }) => el(
   'div.say.in.first.last',
   {},
@@ -23,7 +23,7 @@ export const writer = ({ who }) => el(
   el('p.bubble.typing', {}, dots(), el('span.sr-only', {}, say('typing', who.name))),
 );
 
-/** @param {{position: number, wait_ms?: number | null}} place */
+/** @param {QueuePlace} place */
 export function queue({ position, wait_ms }) {
   const minutes = (Math.ceil((wait_ms ?? 0) / 60_000) || 1).toLocaleString(
     language,

@@ -1,52 +1,52 @@
-// The one line above the composer: what happens to the message, not to the socket. A gap below 3 s
-// shows nothing.
+// The status line above the composer. It reports what happens to the visitor's messages, not to the
+// socket; a gap shorter than 3 s is not shown.
 
 import { el, icon } from '../../shared/dom.js';
 import { say } from '../words.js';
 
-const SILENT = 3000;
-const FAREWELL = 4000; // "back online" leaves after this
+const SHORT_GAP = 3000; // ms
+const BACK_SHOWN = 4000; // ms for which “back online” is shown
 
 export const dots = () => el('span.dots', { 'aria-hidden': 'true' }, el('i'), el('i'), el('i'));
 
 /**
- * Draws into `line`, from what `link` and `outbox` know at the moment.
+ * Returns a function that draws the state of `link` and `outbox` into `line`.
  * @param {HTMLElement} line
  * @param {import('../../shared/socket.js').Link} link
  * @param {import('../../shared/outbox.js').Outbox} outbox
- * @param {() => string} trouble what went wrong
+ * @param {() => string} trouble the error of the visitor's last action, or ''
  */
 export function statusLine(line, link, outbox, trouble) {
-  let told = false;
+  let wasShown = false;
   let until = 0;
 
   /**
-   * Text, and a look unless it asks for attention.
+   * The text, and its icon; a warning has none of its own.
    * @param {number} now
-   * @param {number} waiting
+   * @param {number} waiting messages
    * @returns {[string, Node?]}
    */
   function words(now, waiting) {
-    const what = ` ${say(outbox.kept ? 'out' : 'stay', waiting)}`;
+    const fate = ` ${say(outbox.kept ? 'out' : 'stay', waiting)}`;
     if (trouble()) return [trouble()];
     if (link.state === 'stopped') return [say('unavailable')];
     if (link.lostAt) {
-      if (now - link.lostAt < SILENT) return [''];
-      told = true;
-      return waiting ? [say('lost') + what] : [say('reconnecting'), dots()];
+      if (now - link.lostAt < SHORT_GAP) return [''];
+      wasShown = true;
+      return waiting ? [say('lost') + fate] : [say('reconnecting'), dots()];
     }
-    if (waiting && outbox.pausedUntil) return [say('busy') + what];
-    if (waiting && !outbox.kept) return [what];
-    if (told) until = now + FAREWELL;
-    told = false;
+    if (waiting && outbox.pausedUntil) return [say('busy') + fate];
+    if (waiting && !outbox.kept) return [fate];
+    if (wasShown) until = now + BACK_SHOWN;
+    wasShown = false;
     return now < until ? [say('back'), icon('check')] : [''];
   }
 
   return () => {
-    const [text, look] = words(Date.now(), outbox.waiting.length);
+    const [text, sign] = words(Date.now(), outbox.waiting.length);
     line.hidden = !text;
     if (line.textContent === text) return;
-    line.classList.toggle('warn', !look);
-    line.replaceChildren(look ?? icon('clock'), text);
+    line.classList.toggle('warn', !sign);
+    line.replaceChildren(sign ?? icon('clock'), text);
   };
 }

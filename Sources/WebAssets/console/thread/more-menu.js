@@ -1,0 +1,83 @@
+// The menu of further actions in the head of the thread.
+
+import { el, icon } from '../../shared/dom.js';
+
+export class MoreMenu {
+  #items;
+  #list;
+  #button;
+
+  /** @param {Record<'visitor' | 'tags' | 'reason', () => void>} on */
+  constructor(on) {
+    this.#items = [
+      this.#item('Edit tags', 'L', on.tags),
+      this.#item('Close with a reason', 'E', on.reason),
+      this.#item('Visitor details', 'V', on.visitor),
+    ];
+    this.#list = el('div.pop.menu-list', { role: 'menu', id: 'more', hidden: true },
+      ...this.#items);
+    this.#button = el(
+      'button.icon-button.more',
+      {
+        type: 'button',
+        'aria-label': 'More actions',
+        'aria-haspopup': 'menu',
+        'aria-expanded': 'false',
+        'aria-controls': 'more',
+        click: () => { this.#show(this.#list.hidden); },
+      },
+      icon('more'),
+    );
+    /** @type {HTMLElement} */
+    this.root = el(
+      'span.anchor',
+      {
+        keydown: (event) => { this.#key(event); },
+        focusout: ({ relatedTarget: to }) => {
+          if (!(to instanceof Node && this.root.contains(to))) this.#show(false);
+        },
+      },
+      this.#button,
+      this.#list,
+    );
+  }
+
+  /**
+   * @param {string} words
+   * @param {string} key its shortcut
+   * @param {() => void} act
+   */
+  #item(words, key, act) {
+    const click = () => { this.#show(false); act(); };
+    return el(
+      'button',
+      { type: 'button', role: 'menuitem', tabindex: -1, click },
+      el('span', {}, words),
+      el('kbd', {}, key),
+    );
+  }
+
+  /** @param {boolean} isOpen */
+  #show(isOpen) {
+    if (this.#list.hidden === !isOpen) return;
+    this.#list.hidden = !isOpen;
+    this.#button.setAttribute('aria-expanded', String(isOpen));
+    if (isOpen) this.#items[0].focus();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (this.#list.hidden) return;
+    const at = this.#items.findIndex((item) => item === document.activeElement);
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step) {
+      const { length } = this.#items;
+      this.#items[(at + step + length) % length].focus();
+    } else if (event.key === 'Escape') {
+      this.#show(false);
+      this.#button.focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

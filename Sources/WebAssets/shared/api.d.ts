@@ -1,0 +1,414 @@
+/**
+ * The objects of the REST API, as far as widget and console use them. openapi.json has all of it.
+ * Times are RFC 3339 in UTC, dates YYYY-MM-DD in the workspace's time zone.
+ */
+
+// Settings of the workspace.
+
+interface BotMessage {
+  enabled: boolean;
+  text: string;
+}
+
+interface Greeting {
+  title: string;
+  text: string;
+}
+
+/** A question of the form before a chat. `type` is `text`, `email` or `select`. */
+interface PrechatField {
+  key: string;
+  label: string;
+  type: string;
+  required?: boolean;
+  options?: string[];
+}
+
+interface PrechatForm {
+  enabled: boolean;
+  fields: PrechatField[];
+}
+
+interface RatingSettings {
+  enabled: boolean;
+  question: string | null;
+}
+
+interface WidgetSettings {
+  name: string | null;
+  accent: string | null;
+  locale: string;
+  theme: string;
+  position: string;
+  greeting: Greeting | null;
+  preview: boolean;
+  sound: boolean;
+  teaser: boolean;
+}
+
+/** One opening: `day` 1 is Monday, times are HH:MM. It ends on the next day if `to` is earlier. */
+interface Opening {
+  day: number;
+  from: string;
+  to: string;
+}
+
+interface Hours {
+  always: boolean;
+  time_zone: string;
+  days: Opening[];
+  holidays: string[];
+}
+
+interface QueueSettings {
+  capacity: number;
+  /** `off` or `least_busy` */
+  assign: string;
+  reassign_after_seconds: number;
+  show_position: boolean;
+}
+
+interface WorkspaceSettings {
+  widget: WidgetSettings;
+  hours: Hours;
+  greeting_message: BotMessage;
+  away_message: BotMessage;
+  prechat: PrechatForm;
+  offline: BotMessage;
+  queue: QueueSettings;
+  rating: RatingSettings;
+}
+
+interface SettingsAnswer {
+  settings: WorkspaceSettings;
+  /** null: the gateway's settings decide. */
+  allowed_origins: string[] | null;
+  public_key: string;
+  workspace: Named;
+}
+
+interface SettingsChange {
+  settings: Partial<WorkspaceSettings>;
+  allowed_origins?: string[] | null;
+}
+
+/** `GET /api/v1/widget/config` */
+interface WidgetConfig {
+  workspace: { name: string };
+  greeting: Greeting | null;
+  accent: string | null;
+  locale: string;
+  theme: string;
+  position: string;
+  preview: boolean;
+  sound: boolean;
+  teaser: boolean;
+  hours: { is_open: boolean; opens_at: string | null };
+  operators_available: boolean;
+  prechat: PrechatForm;
+  offline: BotMessage;
+  menu: { id: string; actions: Choice[] } | null;
+  rating: RatingSettings;
+  queue: { show_position: boolean };
+}
+
+// Conversations and visitors.
+
+interface VisitorProfile extends Named {
+  email: string | null;
+  /** The id that the site's own server signed. */
+  external_id: string | null;
+  attributes: Record<string, unknown>;
+  banned_at: string | null;
+  created_at: string;
+  last_seen_at: string | null;
+  conversations: number;
+}
+
+/** The context of a visit. The visitor's browser sends it, so each value is checked before use. */
+interface VisitContext {
+  page?: unknown;
+  title?: unknown;
+  referrer?: unknown;
+  locale?: unknown;
+  timezone?: unknown;
+  user_agent?: unknown;
+}
+
+/** A row of the list; `inbox` frames carry the same. */
+interface ConversationRow {
+  id: string;
+  title?: string;
+  /** `waiting`, `active` or `closed` */
+  status: string;
+  visitor: Named | null;
+  assignee: Named | null;
+  last_seq: number;
+  last_message: { preview: string; role: string; at: string } | null;
+  /** The highest seq that any operator has read. */
+  read_seq: number;
+  visitor_read_seq: number;
+  created_at: string;
+  updated_at: string;
+  waiting_since: string | null;
+  closed_at?: string | null;
+  context?: VisitContext;
+  tags?: string[];
+  rating?: number | null;
+  /** The beginning of the comment. */
+  rating_comment?: string | null;
+}
+
+/** One conversation, with all that is known about its visitor. */
+interface ConversationDetail extends ConversationRow {
+  visitor: VisitorProfile | null;
+}
+
+interface ConversationPage {
+  conversations: ConversationRow[];
+  waiting_count: number;
+  active_count: number;
+  mine_count: number;
+  closed_count: number;
+  next_cursor: string | null;
+}
+
+interface MessagePage {
+  messages: Entry[];
+  more: boolean;
+  head: number;
+}
+
+/** A hit of the search in messages. */
+interface Hit {
+  session: string;
+  seq: number;
+  at: string;
+  sender: Sender;
+  snippet: string;
+  conversation: { id: string; title: string; status: string };
+}
+
+interface HitPage {
+  hits: Hit[];
+  next_cursor: string | null;
+}
+
+// The workspace and its people.
+
+/** The session of an operator, with a token for the socket. */
+interface Login {
+  operator: { id: string; name: string; email: string; role: string };
+  workspace: { id: string; name: string; public_key: string };
+  token: string;
+  expires_at: string;
+  must_change_password: boolean;
+}
+
+interface Member extends Named {
+  email: string;
+  /** `agent`, `admin` or `owner` */
+  role: string;
+  disabled: boolean;
+  online: boolean;
+  available: boolean;
+  /** Open conversations. */
+  load: number;
+  /** `none`, `given` (it must be changed at the next login) or `own` */
+  password: string;
+}
+
+interface Tag {
+  name: string;
+  colour: string | null;
+}
+
+interface ApiKey {
+  id: string;
+  name: string;
+  scopes: string[];
+  created_at: string;
+  last_used_at: string | null;
+  expires_at: string | null;
+  revoked_at?: string | null;
+}
+
+interface StoredCredential {
+  provider: string;
+  name: string;
+  updated_at: string;
+}
+
+interface AuditEntry {
+  id: number;
+  actor: string;
+  actor_id: string | null;
+  actor_name: string | null;
+  action: string;
+  details: Record<string, unknown>;
+  created_at: string;
+}
+
+// Replies, intents and menus.
+
+/** A canned reply. `object_type` is `text`, `buttons`, `card` or `carousel`. */
+interface ReplyObject {
+  object_id: string;
+  object_type: string;
+  payload: Payload;
+  alt_text?: string | null;
+  shortcut: string | null;
+}
+
+/** One answer of an intent: a text, or a reply object by its id. */
+interface IntentReply {
+  text?: string;
+  object?: string;
+}
+
+interface Intent {
+  name: string;
+  keyword: string;
+  /** `exact`, `contains`, `starts_with` or `regex` */
+  match_kind: string;
+  replies: IntentReply[];
+  position: number;
+  is_enabled: boolean;
+}
+
+interface RichMenu {
+  id: string;
+  name: string;
+  actions: Choice[];
+  /** `draft`, `published` or `inactive` */
+  status: string;
+}
+
+// Webhooks.
+
+interface Webhook {
+  id: string;
+  url: string;
+  /** None: all of them. */
+  events: string[];
+  is_enabled: boolean;
+  /** In the answer that made it only. */
+  secret?: string;
+}
+
+interface Delivery {
+  id: string;
+  event: string;
+  /** `pending`, `delivered` or `failed` */
+  status: string;
+  attempts: number;
+  next_attempt_at: string | null;
+  last_error: string | null;
+  created_at: string;
+}
+
+// Analytics.
+
+interface Period {
+  from: string;
+  to: string;
+}
+
+/** Of a day, an operator or the whole period. Without a sample a time is null. */
+interface Figures {
+  sessions: number;
+  messages: number;
+  csat_count: number;
+  csat_mean?: number | null;
+  wait_p50_ms?: number | null;
+  wait_p90_ms?: number | null;
+  first_response_p50_ms?: number | null;
+  first_response_p90_ms?: number | null;
+  resolution_p50_ms?: number | null;
+  resolution_p90_ms?: number | null;
+}
+
+type DayFigures = Figures & { day: string };
+type OperatorFigures = Figures & Named;
+
+interface OperatorsAnswer extends Period {
+  operators: OperatorFigures[];
+}
+
+interface Analytics extends Period {
+  time_zone: string;
+  days: DayFigures[];
+  total: Figures;
+  /** Rows are weekdays from Monday on, columns hours. */
+  by_hour: number[][];
+}
+
+interface RatingComment {
+  session: string;
+  rating: number;
+  comment: string;
+  visitor: string | null;
+  operator: string | null;
+  at: string;
+}
+
+interface CommentPage {
+  comments: RatingComment[];
+  next_cursor: string | null;
+}
+
+// Requests of the console's pages.
+
+type Query = Record<string, string | number | null | undefined>;
+
+/** The lists that come in pages, by the name under which an answer has them. */
+interface Lists {
+  members: Member;
+  api_keys: ApiKey;
+  credentials: StoredCredential;
+  reply_objects: ReplyObject;
+  intents: Intent;
+  rich_menus: RichMenu;
+  webhooks: Webhook;
+  audit_log: AuditEntry;
+}
+
+type ListPage<Name extends keyof Lists> = Record<Name, Lists[Name][]>
+  & { next_cursor: string | null };
+
+/** The routes below /api/v1/admin/ (or a path from the root), and their answers. */
+interface Rest {
+  get(path: 'settings'): Promise<SettingsAnswer>;
+  get(path: 'live-chat/analytics', query: Query): Promise<Analytics>;
+  get(path: 'live-chat/analytics/operators', query: Query): Promise<OperatorsAnswer>;
+  get(path: 'live-chat/analytics/comments', query: Query): Promise<CommentPage>;
+  get(path: 'members', query?: Query): Promise<ListPage<'members'>>;
+  get(path: 'api-keys', query?: Query): Promise<ListPage<'api_keys'>>;
+  get(path: 'credentials', query?: Query): Promise<ListPage<'credentials'>>;
+  get(path: 'reply-objects', query?: Query): Promise<ListPage<'reply_objects'>>;
+  get(path: 'intents', query?: Query): Promise<ListPage<'intents'>>;
+  get(path: 'rich-menus', query?: Query): Promise<ListPage<'rich_menus'>>;
+  get(path: 'webhooks', query?: Query): Promise<ListPage<'webhooks'>>;
+  get(path: 'audit-log', query?: Query): Promise<ListPage<'audit_log'>>;
+  get(path: `webhooks/${string}/deliveries`, query?: Query): Promise<{ deliveries: Delivery[] }>;
+  post(path: '/api/v1/auth/password', body: { current: string; new: string }): Promise<unknown>;
+  post(path: 'members', body: object): Promise<{ member: Member }>;
+  post(path: 'api-keys', body: object): Promise<{ api_key: ApiKey; key: string }>;
+  post(path: 'intents', body: object): Promise<{ intent: Intent }>;
+  post(path: 'rich-menus', body: object): Promise<{ rich_menu: RichMenu }>;
+  post(path: 'webhooks', body: object): Promise<{ webhook: Webhook }>;
+  post(path: `webhooks/${string}`): Promise<unknown>;
+  /** With `isNew` an object that exists is refused, with 412. */
+  put(
+    path: `credentials/${string}`, body: object, isNew?: boolean,
+  ): Promise<{ credential: StoredCredential }>;
+  put(
+    path: `reply-objects/${string}`, body: object, isNew?: boolean,
+  ): Promise<{ reply_object: ReplyObject }>;
+  put(path: `intents/${string}`, body: object, isNew?: boolean): Promise<{ intent: Intent }>;
+  patch(path: 'settings', body: SettingsChange): Promise<SettingsAnswer>;
+  patch(path: `members/${string}`, body: object): Promise<{ member: Member }>;
+  patch(path: `rich-menus/${string}`, body: object): Promise<{ rich_menu: RichMenu }>;
+  patch(path: `webhooks/${string}`, body: object): Promise<{ webhook: Webhook }>;
+  remove(path: string): Promise<unknown>;
+}
