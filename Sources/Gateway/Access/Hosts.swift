@@ -1,9 +1,9 @@
 import Kernel
 import Settings
 
-/// Under which names this gateway answers. A foreign page can point a name of its own at this
-/// address (DNS rebinding) and would then be our own origin to the browser; it cannot do so with an
-/// address literal, `localhost`, or a name that somebody configured.
+/// The host names that this gateway serves. A foreign page can point its own name at this address
+/// (DNS rebinding) and would then have the gateway's origin. That is impossible with an address
+/// literal, `localhost`, or a configured name.
 struct Hosts: Sendable {
   private let names: Set<String>
   private let admitsAll: Bool
@@ -12,12 +12,12 @@ struct Hosts: Sendable {
     var names = Set(settings.allowedHosts)
     if let url = settings.publicURL, let host = Hosts.name(ofURL: url) { names.insert(host) }
     self.names = names
-    // Without any name configured, only a gateway on loopback is sure that no name is right.
+    // Without a configured name, only a gateway on loopback knows that no other name is valid.
     let isOpen = names.isEmpty && !settings.listen.allSatisfy(\.isLoopback)
     admitsAll = isOpen || names.contains("*")
   }
 
-  /// `host` as in the field, with or without a port; nil in HTTP/1.0.
+  /// - Parameter host: the value of the Host field, with or without a port; HTTP/1.0 may have none.
   func admit(_ host: String?) -> Bool {
     guard !admitsAll, let host else { return true }
     let name = Hosts.name(ofHost: host)
@@ -25,7 +25,7 @@ struct Hosts: Sendable {
     return IPAddress(name) != nil
   }
 
-  /// Without the port, the brackets of IPv6 and the dot of a full name, in lower case.
+  /// Removes the port, the brackets of IPv6 and a trailing dot, in lower case.
   private static func name(ofHost host: String) -> String {
     var name = host.utf8[...]
     if name.first == UInt8(ascii: "["), let end = name.firstIndex(of: UInt8(ascii: "]")) {
