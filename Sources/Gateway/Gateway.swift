@@ -142,8 +142,8 @@ public enum Gateway {
     options.logger.warning(
       """
       at most \(most) connections instead of \(options.settings.limits.connections): the system \
-      allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the systemd unit; or \
-      lower limits.connections.
+      allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the systemd unit; \
+      or lower limits.connections.
       """)
     var fitting = options
     fitting.settings.limits.connections = most

@@ -93,8 +93,8 @@ public enum SettingKey: String, CaseIterable, Sendable {
     case .tlsCertificates:
       "up to 64 paths of PEM files, each a chain that begins with the server's certificate"
     case .tlsKeys:
-      "one path of a PEM file for each certificate, in the same order, or none if each key is in its "
-        + "certificate's file"
+      "one path of a PEM file for each certificate, in the same order, or none if each key is in "
+        + "its certificate's file"
     case .publicURL: "a URL such as https://chat.example.com, without query and fragment"
     case .databaseURL, .databaseDirectURL:
       "postgresql://user:password@host:5432/name or host=… dbname=…"

@@ -250,7 +250,8 @@ import Testing
           + "trace, debug, info, notice, warning, error, critical",
         "limits.connections (\(path)): \"0\" is out of range; expected: "
           + "a whole number from 1 to 1000000",
-        "CHIRRUP_DRAIN_SECONDS: \"1e9\" is not a whole number; expected: a whole number from 0 to 300",
+        "CHIRRUP_DRAIN_SECONDS: \"1e9\" is not a whole number; expected: "
+          + "a whole number from 0 to 300",
       ])
     #expect(fault?.description.contains("secret") == false)
     #expect(fault?.description.utf8.starts(with: "7 settings are invalid".utf8) == true)
