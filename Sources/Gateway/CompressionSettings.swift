@@ -2,9 +2,9 @@ import Engine
 import Settings
 import Wire
 
-/// What the settings of compression mean to the handshake and to the engine.
+/// The settings of compression in the form of the handshake and of the engine.
 extension CompressionSettings {
-  /// Nil when nothing is agreed to.
+  /// Nil if offers of compression are declined.
   var policy: DeflatePolicy? {
     isEnabled
       ? DeflatePolicy(allowsContext: keepsContext, contextWindowBits: UInt8(windowBits)) : nil

@@ -6,14 +6,14 @@ public import Settings
 import Tokens
 import Webhooks
 
-/// What a gateway needs to run, settled before the first thread starts.
+/// The configuration of a gateway, complete before the first thread starts.
 public struct GatewayOptions: Sendable {
   public var settings: Settings
-  /// As libpq takes it.
+  /// A connection string or URI of libpq.
   public var databaseURL: String
-  /// The key of the gateway's own tokens, from the database.
+  /// The key that signs the gateway's tokens, from the database.
   public var signingSecret: [UInt8]
-  /// What stands for `{{NAME}}` in the pages.
+  /// Replacements of `{{NAME}}` in the pages.
   public var pageValues: [String: String]
   public var logger: Logger
 
@@ -36,22 +36,24 @@ public struct GatewayOptions: Sendable {
   }
 }
 
-/// Where a gateway listens, with the ports that the kernel has chosen.
+/// The addresses on which a gateway listens, with the ports that the kernel chose for port 0.
 public struct Listening: Sendable {
   public var plain: [ListenAddress] = []
   public var secure: [ListenAddress] = []
 }
 
-/// A gateway that could not start; `description` says why and what to do.
+/// The gateway could not start; `description` says why and what to do.
 public struct GatewayFailure: Error, CustomStringConvertible {
   public var description: String
 }
 
-/// The gateway: one thread for each loop, and the calling thread, which waits for signals.
+/// The gateway: one thread for each loop, threads for the watchdog and for webhooks, and the
+/// calling thread, which waits for signals.
 public enum Gateway {
-  /// Runs until SIGTERM or SIGINT and everything is drained, or until the drain's time is over:
-  /// then it throws `LoopsStalled` if a loop does not end. `ready` is called once the sockets
-  /// listen. Call it on the first thread, before any other has started: signals are blocked here.
+  /// Runs until SIGTERM or SIGINT and the end of the drain. Throws `LoopsStalled` if a loop does
+  /// not end in time. Call it on the first thread before any other starts, since it blocks signals.
+  ///
+  /// - Parameter ready: called when the sockets listen.
   public static func run(
     _ options: GatewayOptions, ready: @Sendable (_ listening: Listening) -> Void
   ) async throws {
@@ -91,7 +93,7 @@ public enum Gateway {
     context.logger.info("stopped")
   }
 
-  /// Until all loops have ended. A loop that is held is left behind; the watchdog stays armed.
+  /// Waits until all loops have ended. If a loop is stalled, the watchdog stays armed.
   private static func waitForLoops(
     _ context: GatewayContext, _ watchdog: Watchdog, by limit: Instant
   ) throws {
@@ -100,7 +102,7 @@ public enum Gateway {
     while !context.metrics.hasEnded {
       guard SystemClock.now() < limit else {
         context.logger.error(
-          "stopped without loops that did not end in the drain's time",
+          "stopped without loops that did not end within the drain time",
           metadata: watchdog.metadata())
         throw LoopsStalled()
       }
@@ -108,8 +110,8 @@ public enum Gateway {
     }
   }
 
-  /// A worker that waits for a PostgreSQL that does not answer is left behind: its leases end. It
-  /// was told to stop when the drain began, so it gets no time beyond the drain's.
+  /// Waits for the webhook worker, which stops since the drain began. While PostgreSQL does not
+  /// answer it cannot end: its thread is then abandoned, and its leases expire.
   private static func end(
     _ deliverer: consuming Thread, _ context: GatewayContext, by deadline: Instant
   ) throws {
@@ -124,14 +126,15 @@ public enum Gateway {
     deliverer.join()
   }
 
-  /// Descriptors that are not connections: PostgreSQL, webhooks, the log; and each loop's epoll,
+  /// Descriptors besides those of clients: PostgreSQL, webhooks and the log; and each loop's epoll,
   /// mailbox, listeners and connections to PostgreSQL.
   private static func ownDescriptors(loops: Int) -> Int { 112 + 8 * loops }
 
-  /// With less room than this for connections it is not worth starting.
+  /// The gateway does not start with fewer connections.
   private static let connectionsLeast = 16
 
-  /// A connection is a descriptor: better refused with a 503 than left in the kernel's queue.
+  /// Lowers the limit of connections to the available descriptors: a refusal with 503 is better
+  /// than clients that wait in the kernel's queue.
   private static func fit(_ options: GatewayOptions) -> GatewayOptions {
     let most = max(
       connectionsLeast, DescriptorLimit.raise() - ownDescriptors(loops: options.loopCount))
@@ -139,8 +142,8 @@ public enum Gateway {
     options.logger.warning(
       """
       at most \(most) connections instead of \(options.settings.limits.connections): the system \
-      allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the systemd unit; or \
-      lower limits.connections.
+      allows no more descriptors. Raise that with ulimit -n, or LimitNOFILE in the systemd unit; \
+      or lower limits.connections.
       """)
     var fitting = options
     fitting.settings.limits.connections = most
@@ -160,8 +163,8 @@ public enum Gateway {
         + "unit.")
   }
 
-  /// One listener for each loop and address. A port of 0 is chosen by the kernel for the first loop
-  /// and used by the others.
+  /// Creates one listener for each loop and address. For port 0 the kernel chooses the first loop's
+  /// port, which the others share.
   static func listen(_ context: GatewayContext) throws -> ([[Listener]], Listening) {
     var listeners: [[Listener]] = Array(repeating: [], count: context.loopCount)
     let isShared = context.settings.listenShared
@@ -184,10 +187,10 @@ public enum Gateway {
       var port = address.port
       for index in listeners.indices {
         do throws(Errno) {
-          // The first loop's finds out whether somebody else has the address.
+          // The first listener of an address fails if another program uses it.
           let socket = try Sockets.listen(
             on: ip, port: port, backlog: 4096, sharing: isShared || index > 0 ? .others : .later)
-          // Every socket it accepts inherits this, without a call of its own (tcp(7)).
+          // Accepted sockets inherit it (tcp(7)), which saves a call for each.
           try? socket.setNoDelay()
           port = try socket.localPort()
           listeners[index].append(Listener(socket, isSecure: isSecure))
@@ -206,8 +209,7 @@ public enum Gateway {
     return addresses
   }
 
-  /// Reads the certificates and looks at the limit of descriptors, so that what is wrong with them
-  /// is told before anything starts.
+  /// Checks the certificates and the limit of descriptors before anything starts.
   public static func check(_ settings: Settings) throws(GatewayFailure) {
     _ = try loadCertificates(settings)
     try checkDescriptors(settings)
@@ -223,26 +225,27 @@ public enum Gateway {
     }
   }
 
-  /// SIGHUP: new connections get the certificates as they are in the files now; those that are open
-  /// stay as they are, and so does everything if a file is wrong.
+  /// Reads the certificates again after SIGHUP, for new connections. If a file is invalid, the old
+  /// certificates stay in use.
   static func reloadCertificates(_ context: GatewayContext) {
     guard let certificates = context.certificates else {
-      context.logger.info("SIGHUP: there are no certificates to read again")
+      context.logger.info("SIGHUP: there are no certificates to reload")
       return
     }
     do throws(TLSLoadFailure) {
       let tls = try certificates.reload()
       for warning in tls.warnings { context.logger.warning("\(warning)") }
       for mailbox in context.mailboxes { mailbox.post(.certificates(tls)) }
-      context.logger.info("certificates read again")
+      context.logger.info("certificates reloaded")
     } catch {
       context.logger.error("the old certificates stay in use: \(error)")
     }
   }
 
-  /// The first SIGTERM or SIGINT drains, a second one ends at once.
+  /// Handles signals until the loops have ended or the drain time is over. The first SIGTERM or
+  /// SIGINT drains; a second one ends the gateway at once.
   ///
-  /// - Returns: when the drain's time is over.
+  /// - Returns: the end of the drain time.
   private static func waitForEnd(
     _ signals: borrowing SignalDescriptor, _ context: GatewayContext, _ watchdog: Watchdog
   ) throws -> Instant {
@@ -254,7 +257,7 @@ public enum Gateway {
     let rotation = TLSTicketKeys.rotationSeconds * 1000
     var nextRotation = SystemClock.now().advanced(byMilliseconds: rotation)
     while true {
-      // Waking up for nothing costs more than what is then looked at; only a drain is watched.
+      // Polls only during a drain; otherwise the thread sleeps until the next rotation of keys.
       let now = SystemClock.now()
       let left =
         isDraining
@@ -289,9 +292,9 @@ public enum Gateway {
   }
 }
 
-/// The threads of a running gateway.
+/// The threads of the loops.
 struct LoopThreads {
-  /// A thread handle in an array: `Thread` itself has one owner.
+  /// `Thread` is not copyable, so an array holds it through a class.
   private final class Handle {
     private var thread: Thread?
 
@@ -313,7 +316,7 @@ struct LoopThreads {
           var loop = try EventLoop.make(index: index, context: context, listeners: own)
           loop.run()
         } catch {
-          // Without its epoll a loop cannot serve: the process must not pretend.
+          // The process cannot serve without one of its loops.
           preconditionFailure("loop \(index) cannot start: \(error)")
         }
       }

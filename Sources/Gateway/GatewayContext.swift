@@ -8,8 +8,7 @@ import Settings
 import Tokens
 import Webhooks
 
-/// What all loops look at: immutable after the start, except the board on which each loop posts its
-/// metrics.
+/// The objects that all loops of a gateway share. They are immutable or synchronise themselves.
 final class GatewayContext: Sendable {
   let settings: Settings
   let loopCount: Int
@@ -70,7 +69,7 @@ final class GatewayContext: Sendable {
           firstMilliseconds: Int64(settings.webhooks.retryMilliseconds)),
         report: { logger.warning("\($0)") }))
     apiOptions.report = { logger.error("\($0)") }
-    // Made here and not by the first request for it.
+    // The first request should not pay for it.
     API.prepare()
     api = API(database: services, sessions: services, tokens: tokens, options: apiOptions)
     let botJob = BotJob(

@@ -1,36 +1,40 @@
 package import Chat
 package import Postgres
 
-/// What one connection of the writer does: it connects, then appends one part of a batch after the
-/// other, a transaction each. `PipelinedConnection` does it over libpq; the simulator has one that
-/// delays, refuses and forgets as its seed says, under the same writer.
+/// A connection of the writer: it connects, and appends parts of a batch, one transaction each.
+/// `PipelinedConnection` works over libpq; the simulator has one with delays, refusals and losses
+/// by seed.
 package protocol AppendConnection: ~Copyable {
-  /// -1 when there is none.
+  /// -1 without a socket.
   var descriptor: Int32 { get }
   var wantsWrite: Bool { get }
-  /// The outcomes of the last part that was committed, one for each of its rows, in order.
+  /// The outcomes of the last committed transaction, one for each of its rows, in order.
   var outcomes: [Outcome] { get }
 
-  /// Sends these rows as one transaction. False when the connection is of no use any more.
+  /// Sends these rows as one transaction.
+  ///
+  /// - Returns: false if the connection has failed.
   mutating func append(_ batch: borrowing Batch, _ rows: [Int]) -> Bool
-  /// Sends a transaction without rows, which the store must be able to carry out all the same:
-  /// `committed` or `refused` follows. `spilling`: it takes some room on the disk, and gives it
-  /// back. False as above.
+  /// Sends a transaction without rows, to test whether the store works: `committed` or `refused`
+  /// follows.
+  ///
+  /// - Parameter spilling: the transaction also writes to the disk, temporarily.
+  /// - Returns: false if the connection has failed.
   mutating func probe(spilling: Bool) -> Bool
-  /// Moves bytes in both directions; never waits.
+  /// Sends and receives bytes; never blocks.
   mutating func exchange()
-  /// What the exchange brought, one event after the other; nil when there is no more.
+  /// The next event of the last exchange; nil if there are no more.
   mutating func next() -> AppendEvent?
 }
 
 package enum AppendEvent: Sendable {
-  /// Connected, and its statements are prepared. `store` names the database: the same name after
-  /// every reconnection, unless the log may have gone back.
+  /// Connected, with prepared statements. `store` is the name of the database; it changes only if
+  /// the log may have gone back.
   case ready(store: String)
-  /// COMMIT was received: `outcomes` holds.
+  /// COMMIT was received; `outcomes` is valid.
   case committed
-  /// The transaction failed and is being rolled back; the next one may follow.
+  /// The transaction failed and is being rolled back; the next one may be sent.
   case refused(ServerRefusal)
-  /// The connection is gone. Whether the last transaction was committed is not known.
+  /// The connection is lost. It is unknown whether the last transaction was committed.
   case lost(reason: String)
 }

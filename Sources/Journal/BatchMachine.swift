@@ -2,26 +2,23 @@ import Chat
 import Postgres
 import Primitives
 
-/// What to do with a batch when PostgreSQL answers this or that: the failure table of
-/// Sources/PROTOCOL.md (“The log”) as a pure state machine. The writer tells it what happened and
-/// does what it says.
+/// The failure table of Sources/PROTOCOL.md (“The log”) as a pure state machine: events of a
+/// connection go in, the writer's next action comes out.
 ///
-/// Invariants: every row gets exactly one outcome; a row is tried only when every row of the same
-/// session before it has an outcome that is not “later”; nothing gets `.stored` or `.duplicate`
-/// without a COMMIT received.
+/// Invariants: each row gets exactly one outcome; a row is sent only if all earlier rows of its
+/// session have an outcome other than `.unavailable`; no row gets `.stored` or `.duplicate` without
+/// a received COMMIT.
 struct BatchMachine {
-  /// Attempts of a batch at a conflict (a deadlock, a lock held too long) after the first, before
-  /// it is split.
+  /// Further attempts after a conflict (deadlock, lock timeout) before a part is split.
   static let conflictRetries = 3
-  /// As above when an id is taken: if another transaction has just stored it in this workspace, the
-  /// next attempt sees it; if it belongs to another workspace, which the statement does not look
-  /// into, no attempt will.
+  /// The same if an id is taken. If another transaction has just stored it in this workspace, the
+  /// next attempt finds it; if it belongs to another workspace, no attempt does.
   static let takenRetries = 1
-  /// A server that says nothing for this long is given up; it ends statements itself before that.
+  /// Time without an answer after which the connection is dropped. `statement_timeout` is shorter.
   static let silenceMilliseconds: Int64 = 5_000
 
   enum Event {
-    /// To the same database as before, or to one that may not have what the old one stored.
+    /// Connected to the same database as before, or to one that may lack what the old one stored.
     case connected(isSameStore: Bool)
     case connectionLost
     /// COMMIT was received; one outcome for each pending row of the part, in order.
@@ -36,15 +33,14 @@ struct BatchMachine {
     case wait
     /// Send the pending rows in this range as one transaction.
     case run(Range<Int>)
-    /// Try the store with a transaction without rows; `spilling`: one that takes room on the disk.
+    /// Send a transaction without rows to test the store, see `AppendConnection.probe`.
     case probe(spilling: Bool)
-    /// Drop the connection and make a new one.
+    /// Drop the connection and open a new one.
     case reconnect
-    /// Every row has its outcome.
+    /// Each row has its outcome.
     case complete
   }
 
-  /// What the machine has to know of a row.
   struct Row {
     var session: Identifier
     /// An earlier row of this batch with the same id; such a row is not sent.
@@ -59,18 +55,18 @@ struct BatchMachine {
   }
 
   private var rows: [Row] = []
-  /// In the order of the rows; meaningful where `decided` says so.
+  /// In the order of the rows; valid where `decided` is true.
   private(set) var outcomes: [Outcome] = []
   private var decided: [Bool] = []
-  /// What is still to be sent, the next part last.
+  /// The parts to be sent, the next one last.
   private var parts: [Part] = []
   private var running: Part?
   private var runningSince = Instant.zero
   private var born = Instant.zero
   private var resume = Instant.zero
   private var isConnected = false
-  /// Why the store answers, but cannot take rows now (disk full, too many connections, a missing
-  /// table). While nobody sends anything it is probed, so that it is known to work again.
+  /// Why the store cannot accept rows now (disk full, too many connections, missing table). Without
+  /// a batch it is probed, to detect its recovery.
   private var storeFault: SQLState?
   private(set) var isProbing = false
   private(set) var isBusy = false
@@ -82,14 +78,14 @@ struct BatchMachine {
     storeBackoff = Backoff(firstMilliseconds: 100, lastMilliseconds: 2_000, seed: ~seed)
   }
 
-  /// Whether a new batch can be tried at once.
+  /// Whether a new batch would be sent at once.
   func accepts(at now: Instant) -> Bool {
     !isBusy && !isProbing && isConnected && now >= resume
   }
 
   var isStoreFailing: Bool { storeFault != nil }
 
-  /// The row that the last event has shown to be the poison of its batch.
+  /// The row that the last event identified as the reason of the refusal.
   private(set) var rejected: Int?
 
   func isPending(_ row: Int) -> Bool { !decided[row] && rows[row].duplicateOf == nil }
@@ -127,13 +123,13 @@ struct BatchMachine {
     case .connected(let isSameStore):
       isConnected = true
       if !isSameStore { startAgain() }
-      // A new connection says nothing of a full disk: a batch or a probe will.
+      // Only a batch or a probe shows whether a fault such as a full disk remains.
       resume = .zero
       return next(now)
     case .connectionLost:
       isConnected = false
       isProbing = false
-      // Whether it was committed is unknown; sent again, its ids tell.
+      // It is unknown whether the part was committed; the ids show it when it is sent again.
       if let part = running.take() { parts.append(part) }
       return next(now)
     case .committed(let results):
@@ -150,8 +146,7 @@ struct BatchMachine {
     }
   }
 
-  /// What the old database stored of this batch may not be in the new one: every row is tried
-  /// again, and its id tells.
+  /// The new database may lack rows that the old one stored, so all rows are sent again.
   private mutating func startAgain() {
     guard isBusy else { return }
     for row in rows.indices { decided[row] = false }
@@ -183,7 +178,7 @@ struct BatchMachine {
     guard let storeFault, isConnected, now >= resume else { return .wait }
     isProbing = true
     runningSince = now
-    // Lack of room, or an error of the disk, shows only where something is written.
+    // A full disk, or a disk error, shows only when something is written.
     return .probe(spilling: ["53", "58"].contains(storeFault.errorClass))
   }
 
@@ -235,7 +230,7 @@ struct BatchMachine {
         conclude(part.range, .rejected)
       }
     case .reconnect:
-      // The loss of the connection will be the next event.
+      // `.connectionLost` follows.
       parts.append(part)
       isConnected = false
       return .reconnect
@@ -249,7 +244,9 @@ struct BatchMachine {
 
   // MARK: Rows
 
-  /// Cuts a part in two, the first half to be sent first. False when there is only one row to send.
+  /// Splits a part in two; the first half is sent first.
+  ///
+  /// - Returns: false if the part has only one row to send.
   private mutating func split(_ part: Part, attempts: Int) -> Bool {
     let pending = part.range.filter { isPending($0) }
     guard pending.count > 1 else { return false }
@@ -259,8 +256,8 @@ struct BatchMachine {
     return true
   }
 
-  /// A row that cannot be stored now takes along all that follow it in its session, so that their
-  /// sender, who sends them again in order, keeps the order.
+  /// Rows that cannot be stored now, and all later rows of their sessions, become unavailable.
+  /// Their senders send them again in order.
   private mutating func postpone(_ range: Range<Int>) {
     for row in range where isPending(row) {
       for later in row..<rows.count
@@ -284,7 +281,7 @@ struct BatchMachine {
     decided[row] = true
   }
 
-  /// A message twice in one batch: the second is the first's duplicate, or its conflict.
+  /// The second of two rows with the same id is a duplicate of the first, or a conflict with it.
   private mutating func resolveDuplicates() {
     for row in rows.indices {
       guard let original = rows[row].duplicateOf else { continue }
@@ -296,37 +293,37 @@ struct BatchMachine {
           ? Outcome(verdict: .duplicate, seq: first.seq, at: first.at) : Outcome(verdict: .conflict)
       case .conflict: outcomes[row] = first
       case .noSuchSession, .closed, .rejected, .unavailable:
-        // Another content or session was not judged at all: it may come again.
+        // A different row under that id was not tried, so its sender may send it again.
         outcomes[row] = rows[row].isSame ? first : Outcome(verdict: .unavailable)
       }
     }
   }
 }
 
-/// What an SQLSTATE calls for (manual, appendix A; Sources/PROTOCOL.md, “The log”).
+/// The reaction to an SQLSTATE (PostgreSQL manual, appendix A; Sources/PROTOCOL.md, “The log”).
 enum Remedy: Equatable {
-  /// Conflict with another transaction: again, after a moment.
+  /// A conflict with another transaction: try again after a pause.
   case retry
-  /// A row that PostgreSQL will never take is among them: find it.
+  /// PostgreSQL will never accept one of the rows: find it by splitting.
   case isolate
-  /// This connection is of no use any more.
+  /// The connection cannot be used any longer.
   case reconnect
-  /// The store cannot work now.
+  /// The store cannot accept rows now.
   case waitForStore
 
   init(for state: SQLState) {
     switch state.code {
-    // Serialization failure, deadlock, lock not available, statement timeout; and an id that
-    // another transaction has just stored in another session: the next attempt sees it.
+    // Serialization failure, deadlock, lock not available, statement timeout; unique violation: an
+    // id that another transaction has just stored, which the next attempt finds.
     case "40001", "40P01", "55P03", "57014", "23505": self = .retry
-    // Read-only (an old primary); transaction aborted; the prepared statements are gone or out of
-    // date; ended.
+    // Read-only transaction (a former primary), aborted transaction, idle timeout, missing or
+    // outdated prepared statement, shutdown.
     case "25006", "25P02", "25P03", "26000", "0A000", "57P01", "57P02", "57P03": self = .reconnect
     default:
       switch state.errorClass {
-      // Data exception, integrity violation, program limit (too large); and what a trigger or a
-      // view that an administrator made says of a row (RAISE EXCEPTION, WITH CHECK OPTION): such a
-      // row must not stop the store for everybody.
+      // Data exception, integrity violation, program limit; and errors of an administrator's
+      // triggers or views (RAISE EXCEPTION, WITH CHECK OPTION). Such a row must not block the other
+      // rows.
       case "22", "23", "54", "09", "27", "38", "39", "44", "P0": self = .isolate
       case "40": self = .retry
       case "08": self = .reconnect

@@ -1,8 +1,8 @@
 import Chat
 import Primitives
 
-/// Finds rows of a batch that have the id of an earlier one: a client that sends again before its
-/// first attempt was answered. An open-addressing table of row numbers, used again for each batch.
+/// Finds rows of a batch with the id of an earlier row: a client repeated a message before the
+/// first attempt was answered. A reused hash table with open addressing.
 struct DuplicateIDIndex {
   /// Twice the rows of the largest batch, a power of two.
   private static let slots = 1_024
@@ -15,8 +15,8 @@ struct DuplicateIDIndex {
     for index in 0..<batch.count {
       let record = batch.record(index)
       var row = BatchMachine.Row(session: record.session, duplicateOf: nil)
-      // The low half of an id of version 7 is random; one chosen by an attacker costs a longer walk
-      // in 1,024 slots.
+      // The low half of an id of version 7 is random. Chosen collisions only lengthen the probing
+      // within 1,024 slots.
       var slot = Int(
         truncatingIfNeeded: (record.id.low ^ record.id.high) % UInt64(DuplicateIDIndex.slots))
       while table[slot] != 0 {
@@ -33,7 +33,7 @@ struct DuplicateIDIndex {
     }
   }
 
-  /// Compares what the content's hash covers, and the session.
+  /// Compares the sessions and what the content's hash covers.
   private static func isSame(_ batch: borrowing Batch, _ first: Int, _ second: Int) -> Bool {
     let one = batch.record(first)
     let other = batch.record(second)

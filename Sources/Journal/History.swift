@@ -2,12 +2,11 @@ public import Chat
 public import Postgres
 public import Primitives
 
-/// Reading the log and the state of sessions: statements, and how their rows become values. Who
-/// runs them, and when, is the caller's affair.
+/// Statements that read the log and the state of sessions, and the decoding of their rows.
 public enum History {
   // MARK: A session
 
-  /// Everything of a session that is not in its log, with its marks.
+  /// Reads a session without its log: one row for each read mark, or one without a mark.
   public static func sessionQuery(_ id: Identifier, of workspace: Identifier) -> Query {
     Query(
       """
@@ -23,7 +22,7 @@ public enum History {
       """, [.uuid(id), .uuid(workspace)])
   }
 
-  /// The same where the workspace is not known: the one statement that has to look everywhere.
+  /// The same for an unknown workspace. This is the only statement that searches all of them.
   public static func sessionQuery(_ id: Identifier) -> Query {
     Query(
       """
@@ -39,7 +38,7 @@ public enum History {
       """, [.uuid(id)])
   }
 
-  /// nil when there is no such session, or it was deleted.
+  /// Nil if the session does not exist or was deleted.
   public static func decodeSession(_ rows: Rows) -> SessionSnapshot? {
     guard !rows.isEmpty, let id = rows.uuid(0, 0), let workspace = rows.uuid(0, 1) else {
       return nil
@@ -66,8 +65,8 @@ public enum History {
       title: rows.bytes(0, 9) ?? [], marks: marks)
   }
 
-  /// A number that changes with everything that was changed behind the gateways' backs. A standby
-  /// that was promoted notices so itself.
+  /// Reads a number that changes whenever sessions were changed without the gateways: by an erasure
+  /// or a restore, or by a promoted standby, which this statement detects.
   public static let generationQuery = Query(
     """
     WITH renewed AS (
@@ -77,10 +76,11 @@ public enum History {
     SELECT coalesce((SELECT generation FROM renewed), (SELECT generation FROM database_epoch))
     """)
 
-  // MARK: Its log
+  // MARK: The log of a session
 
-  /// At most `limit` entries that follow `after`: as many as reach `bytes` of text and payload, and
-  /// at least one. A row's `total` is what the page holds up to and with it, in bytes.
+  /// Reads entries after the number `after`, in order: at most `limit`, and no further one once
+  /// `bytes` of text and payload are reached. A row's `total` is the size of the page up to and
+  /// including it, in bytes.
   public static func entriesQuery(
     _ session: Identifier, of workspace: Identifier, after: Int64, limit: Int, bytes: Int
   ) -> Query {
@@ -100,7 +100,7 @@ public enum History {
       [.uuid(session), .int(after), .int(Int64(limit)), .uuid(workspace), .int(Int64(bytes))])
   }
 
-  /// The same in the other direction, from the entry in front of `before`.
+  /// The same before the number `before`, in descending order.
   public static func entriesQuery(
     _ session: Identifier, of workspace: Identifier, before: Int64, limit: Int, bytes: Int
   ) -> Query {
@@ -120,7 +120,7 @@ public enum History {
       [.uuid(session), .int(before), .int(Int64(limit)), .uuid(workspace), .int(Int64(bytes))])
   }
 
-  /// The answer to `entriesQuery` with the same bounds.
+  /// Decodes the rows of `entriesQuery` with the same bounds, in ascending order.
   public static func decodePage(_ rows: Rows, limit: Int, bytes: Int) -> LogPage {
     var entries: [Entry] = []
     entries.reserveCapacity(rows.count)
@@ -147,7 +147,7 @@ public enum History {
 
   // MARK: Marks
 
-  /// Stores how far somebody has read and received a session; marks only grow.
+  /// Stores up to which number a person has read and received a session. Marks never decrease.
   public static func markQuery(
     _ session: Identifier, of workspace: Identifier, _ person: Person, read: Int64,
     delivered: Int64

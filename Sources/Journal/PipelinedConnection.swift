@@ -2,33 +2,33 @@ package import Chat
 import Postgres
 import Primitives
 
-/// `AppendConnection` over libpq in pipeline mode: BEGIN, the locks, the rows, COMMIT and a sync
-/// travel together, so a batch costs one round trip.
+/// `AppendConnection` over libpq in pipeline mode: BEGIN, locks, rows, COMMIT and a sync are sent
+/// together, so a batch costs one round trip.
 ///
-/// Through a pooler that lends a server for one transaction (PgBouncer) nothing of a session holds:
-/// statements then travel as text and are parsed each time, settings end with their transaction,
-/// and each transaction asks anew which database it is in.
+/// A pooler in transaction mode (PgBouncer) keeps no session state. Statements are then sent as
+/// text and parsed each time, settings end with their transaction, and each transaction reads the
+/// name of its database again.
 package struct PipelinedConnection: ~Copyable, AppendConnection {
   private enum ConnectionPhase { case connecting, open, ended }
-  /// What each result is the answer to.
+  /// The statement or sync to which a result belongs.
   private enum Step {
-    case other, append, commit, sync, rollbackSync, introduction, introductionSync, setupSync, store
+    case other, append, commit, sync, rollbackSync, identity, identitySync, setupSync, store
   }
 
   private var pq: PQConnection
   private var phase = ConnectionPhase.connecting
   private var steps: [Step] = []
   private var stepsTaken = 0
-  /// The refusal of the transaction whose results are being read.
+  /// The refusal of the transaction whose results are being received.
   private var refused: ServerRefusal?
-  /// Why the connection can be used no more; told once the results before it are read.
+  /// Why the connection has failed; reported after the results that came before.
   private var failure: String?
   package private(set) var outcomes: [Outcome] = []
-  /// Names the database, see `StoreIdentity`.
+  /// The name of the database, see `StoreIdentity`.
   private var store = ""
-  /// Whether a pooler stands between; known before anything is prepared.
+  /// Whether there is a pooler; known before anything is prepared.
   private var isPooled = false
-  /// Of a transaction through a pooler: it was another database.
+  /// The present transaction, through a pooler, ran in another database.
   private var isElsewhere = false
   package private(set) var wantsWrite: Bool
   private var lockKeys: [AppendStatement.SessionKey] = []
@@ -37,7 +37,7 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
   private var claims = ParameterBuffer()
   private var parameters = ParameterBuffer()
 
-  /// nil when memory is short.
+  /// Nil when memory is short.
   init?(url: String) {
     guard let pq = PQConnection.start(url: url, readWrite: true) else { return nil }
     wantsWrite = pq.connectWantsWrite
@@ -110,18 +110,18 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
     return pq.execute(text: AppendStatement.settings, settings)
   }
 
-  /// Who answers? The epoch is renewed before anybody can come back to a database that has gone
-  /// back.
-  private mutating func introduce() {
+  /// Reads the name of the database, and renews its epoch if it was restored, before any session is
+  /// read from it.
+  private mutating func identify() {
     guard
       pq.execute(text: StoreIdentity.query), pq.execute(text: History.generationQuery.sql),
       pq.sync()
     else { return fail() }
-    expect([.introduction, .other, .introductionSync])
+    expect([.identity, .other, .identitySync])
     flush()
   }
 
-  /// The settings stand before the plans that are made under them.
+  /// Applies the settings, then prepares the statements, which are planned under them.
   private mutating func setUp() {
     guard
       pinPlans(), pq.prepare("begin", "BEGIN", types: []),
@@ -134,7 +134,7 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
     flush()
   }
 
-  /// The failed transaction is still open until it is told to end; the next one may follow without
+  /// Ends the failed transaction, which is open until then. The next one may be sent without
   /// waiting.
   private mutating func rollBack() {
     guard pq.execute(text: "ROLLBACK"), pq.sync() else { return fail() }
@@ -174,7 +174,7 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
       case .failed: fail()
       case .ready:
         phase = .open
-        introduce()
+        identify()
       }
     case .open:
       if !pq.receive() || pq.isBroken { fail() }
@@ -191,8 +191,7 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
   }
 
   private mutating func nextResult() -> AppendEvent? {
-    // Between two results of the pipeline comes one “none”; a second one means that there is no
-    // more.
+    // libpq returns null between two statements' results; a second one means that none is left.
     var nones = 0
     while stepsTaken < steps.count, nones < 2, !pq.isBusy {
       guard let answer = pq.next() else {
@@ -207,9 +206,9 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
       case .skipped: break
       case .done:
         if step == .append { readOutcomes(answer) }
-        if step == .introduction { read(answer.rows()) }
+        if step == .identity { read(answer.rows()) }
         if step == .store, answer.rows().text(0, 0) != store { isElsewhere = true }
-        // COMMIT of a transaction that has failed answers ROLLBACK, without an error.
+        // COMMIT of a failed transaction returns the tag ROLLBACK without an error.
         if step == .commit, answer.commandTag != "COMMIT" {
           phase = .ended
           return .lost(reason: "the transaction was not committed")
@@ -222,28 +221,28 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
 
   private mutating func finish(_ step: Step) -> AppendEvent? {
     switch step {
-    case .introductionSync where refused == nil && !isPooled:
+    case .identitySync where refused == nil && !isPooled:
       setUp()
       return nil
-    case .introductionSync, .setupSync:
+    case .identitySync, .setupSync:
       guard let refused else { return .ready(store: store) }
       phase = .ended
       return .lost(reason: refused.message)
     case .sync where isElsewhere:
-      // What it answered is of a history that this connection does not know.
+      // The outcomes belong to another log.
       phase = .ended
       return .lost(reason: "the pooler leads to another database now")
     case .sync:
       guard let refused else { return .committed }
       rollBack()
       return .refused(refused)
-    case .rollbackSync, .other, .append, .commit, .introduction, .store: return nil
+    case .rollbackSync, .other, .append, .commit, .identity, .store: return nil
     }
   }
 
-  private mutating func read(_ introduction: Rows) {
-    store = introduction.text(0, 0) ?? ""
-    isPooled = pq.isPooled(answeredBy: introduction.int(0, 2))
+  private mutating func read(_ identity: Rows) {
+    store = identity.text(0, 0) ?? ""
+    isPooled = pq.isPooled(answeredBy: identity.int(0, 2))
   }
 
   private mutating func readOutcomes(_ answer: borrowing Answer) {
@@ -258,7 +257,7 @@ package struct PipelinedConnection: ~Copyable, AppendConnection {
         $0.byteCount == 8 ? Int64(bitPattern: $0.uint64(at: 0)) : 0
       }
       guard let verdict = AppendStatement.verdict(number) else {
-        preconditionFailure("the append statement answers 0 to 4")
+        preconditionFailure("the append statement returns 0 to 4")
       }
       outcomes.append(
         Outcome(verdict: verdict, seq: seq, at: WallTime(microseconds: at + microsecondsTo2000)))

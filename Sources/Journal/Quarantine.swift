@@ -2,7 +2,7 @@ public import Chat
 public import Postgres
 import Primitives
 
-/// A row that PostgreSQL will never take as it is, and what it said. Its bytes may be no text.
+/// A row that PostgreSQL will never accept, and its refusal. The bytes may be no valid UTF-8.
 public struct QuarantinedRow: Sendable {
   public var record: Record
   public var senderName: [UInt8]
@@ -11,10 +11,10 @@ public struct QuarantinedRow: Sendable {
   public var refusal: ServerRefusal
 }
 
-/// The poison of one batch, at most `Quarantine.rowsPerBatch` rows of it; the others are counted.
+/// The refused rows of one batch, at most `Quarantine.rowsPerBatch`; further ones are counted.
 public struct QuarantinedRows: Sendable {
   public private(set) var rows: [QuarantinedRow] = []
-  /// Rows that were refused, and are not kept.
+  /// Refused rows that are not in `rows`.
   public private(set) var dropped: UInt64 = 0
 
   var isEmpty: Bool { rows.isEmpty && dropped == 0 }
@@ -32,22 +32,21 @@ public struct QuarantinedRows: Sendable {
   }
 }
 
-/// The table `quarantine`: what PostgreSQL refused, kept for an administrator who finds out why and
-/// may try it again (`chirrup quarantine`). It is written after the batch and over the reader's
-/// connection, so that neither its speed nor its failure can touch the log; what does not fit into
-/// its bounds is counted and dropped.
+/// The table `quarantine`: refused messages, which an administrator can examine and send again
+/// (`chirrup quarantine`). It is written after the batch, over the reader's connection, so that it
+/// can neither delay nor fail the log. Messages above its bounds are counted and dropped.
 public enum Quarantine {
-  /// Rows of one batch that are kept.
+  /// Rows that are kept of one batch.
   public static let rowsPerBatch = 64
-  /// Rows that are kept of one workspace: another one's flood takes no room from it.
+  /// Rows that are kept of one workspace, independent of other workspaces.
   public static let rowsPerWorkspace = 1_000
   /// Days for which a row is kept.
   public static let days = 30
-  /// Bytes of what PostgreSQL said.
+  /// Bytes that are kept of PostgreSQL's message.
   static let reasonBytes = 500
 
-  /// Touches one row when it is kept, and none when there is no room or no such workspace. A
-  /// message that comes again under its id is counted in the row that is there.
+  /// Affects one row if the message is kept, and none without room or without such a workspace. A
+  /// repeated message is counted in its row.
   public static func storeQuery(_ row: QuarantinedRow) -> Query {
     let record = row.record
     return Query(
@@ -70,7 +69,7 @@ public enum Quarantine {
       ])
   }
 
-  /// Removes at most `limit` rows that were kept for long enough.
+  /// Deletes at most `limit` rows older than `days`.
   public static func forgetQuery(limit: Int) -> Query {
     Query(
       """
@@ -80,7 +79,7 @@ public enum Quarantine {
       """, [.int(Int64(days)), .int(Int64(limit))])
   }
 
-  /// Cut at a character; PostgreSQL's own words are valid UTF-8.
+  /// Truncates at a character; PostgreSQL's messages are valid UTF-8.
   private static func reason(_ text: String) -> [UInt8] {
     var bytes = Array(text.utf8)
     guard bytes.count > reasonBytes else { return bytes }

@@ -1,6 +1,6 @@
-/// The names of all settings. A key's text is its path in the YAML file; from it come the
-/// environment variable (`limits.connections` is CHIRRUP_LIMITS_CONNECTIONS) and the flag of the
-/// command line, where there is one.
+/// The names of all settings. The raw value is the path in the YAML file, from which the names of
+/// the environment variable (`limits.connections` is CHIRRUP_LIMITS_CONNECTIONS) and of the
+/// command-line flag are derived.
 public enum SettingKey: String, CaseIterable, Sendable {
   case listen
   case listenShared = "listen_shared"
@@ -58,12 +58,12 @@ public enum SettingKey: String, CaseIterable, Sendable {
 
   var flagName: String { "--" + String(rawValue.map { $0 == "_" || $0 == "." ? "-" : $0 }) }
 
-  /// Whether a value must not be repeated in a message: it may hold a password.
+  /// Whether error messages must not quote the value, since it may contain a password.
   var isSecret: Bool {
     self == .databaseURL || self == .databaseDirectURL || self == .credentialsKey
   }
 
-  /// The range of a number.
+  /// The accepted range; nil for settings that are no numbers.
   var range: ClosedRange<Int>? {
     switch self {
     case .loops: 0...64
@@ -84,29 +84,30 @@ public enum SettingKey: String, CaseIterable, Sendable {
     }
   }
 
-  /// What may stand there, in words for the person who reads the refusal.
+  /// A description of the accepted values, for error messages.
   var accepted: String {
     if let range { return "a whole number from \(range.lowerBound) to \(range.upperBound)" }
     return switch self {
     case .listen, .tlsListen:
-      "none, or up to 16 different addresses like 127.0.0.1:8080, [::1]:8080, localhost:8080"
+      "none, or up to 16 different addresses such as 127.0.0.1:8080, [::1]:8080, localhost:8080"
     case .tlsCertificates:
-      "up to 64 paths of PEM files, each a chain that begins with the server's own certificate"
+      "up to 64 paths of PEM files, each a chain that begins with the server's certificate"
     case .tlsKeys:
-      "as many paths of PEM files as there are certificates, in their order, or none if each key "
-        + "stands in its certificate's file"
-    case .publicURL: "a URL like https://chat.example.com, without query and fragment"
+      "one path of a PEM file for each certificate, in the same order, or none if each key is in "
+        + "its certificate's file"
+    case .publicURL: "a URL such as https://chat.example.com, without query and fragment"
     case .databaseURL, .databaseDirectURL:
       "postgresql://user:password@host:5432/name or host=… dbname=…"
-    case .dataDirectory: "a path of a directory"
+    case .dataDirectory: "the path of a directory"
     case .logLevel: LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
     case .logFormat: LogFormat.allCases.map(\.rawValue).joined(separator: ", ")
-    case .allowedOrigins: "* or up to 64 origins like https://example.com or http://localhost:3000"
+    case .allowedOrigins:
+      "* or up to 64 origins such as https://example.com or http://localhost:3000"
     case .trustedProxies, .exemptAddresses:
-      "none, or up to 64 addresses or ranges like 10.0.0.0/8 or 2001:db8::/32"
-    case .credentialsKey: "up to 8 texts of 32 to 256 characters, the newest first"
-    case .webhooksPorts: "up to 16 ports or ranges like 443 or 8000-8999"
-    case .allowedHosts: "* or up to 64 host names like chat.internal, without scheme and port"
+      "none, or up to 64 addresses or ranges such as 10.0.0.0/8 or 2001:db8::/32"
+    case .credentialsKey: "up to 8 random texts of 32 to 256 characters, the newest first"
+    case .webhooksPorts: "up to 16 ports or ranges such as 443 or 8000-8999"
+    case .allowedHosts: "* or up to 64 host names such as chat.internal, without scheme and port"
     default: "true or false"
     }
   }

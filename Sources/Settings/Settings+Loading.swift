@@ -1,8 +1,12 @@
 import Primitives
 
-/// From texts to checked settings: every key is read, and all problems are told together.
+/// Loads settings: reads and checks each key, and reports all problems together.
 extension Settings {
-  /// - Returns: the settings, and warnings about variables that look like ours and are not.
+  /// - Parameters:
+  ///   - file: the path of a YAML file; nil: the one that CHIRRUP_CONFIG names, if it is set.
+  ///   - flags: values of the command line.
+  ///   - environment: nil: the environment of the process.
+  /// - Returns: the settings, and warnings for the log.
   public static func load(
     file: String? = nil, flags: [SettingKey: String] = [:], environment: [String: String]? = nil
   ) async throws(SettingsFault) -> (settings: Settings, warnings: [String]) {
@@ -11,20 +15,20 @@ extension Settings {
     for name in sources.unknownKeys {
       let meant = suggestion(for: name, among: SettingKey.allCases.map(\.rawValue))
       check.problems.append(
-        "\(name): there is no such setting (\(sources.file ?? ""))"
+        "\(name): unknown setting (\(sources.file ?? ""))"
           + (meant.map { "; did you mean \($0)?" } ?? ""))
     }
     let settings = Settings(reading: &check)
     guard check.problems.isEmpty else { throw SettingsFault(problems: check.problems) }
-    // Only a warning: container platforms set variables such as CHIRRUP_SERVICE_HOST by themselves.
+    // Only a warning, since container platforms set variables such as CHIRRUP_SERVICE_HOST.
     var warnings = sources.unknownVariables.map { name in
       let meant = suggestion(for: name, among: SettingKey.allCases.map(\.environmentName))
-      return "the environment variable \(name) is no setting and is ignored"
+      return "the environment variable \(name) is not a setting and is ignored"
         + (meant.map { "; did you mean \($0)?" } ?? "")
     }
     if settings.demo, !(settings.listen + settings.tls.listen).allSatisfy(\.isLoopback) {
       warnings.append(
-        "demo is on, so everybody who reaches this address can log in to the demo's console")
+        "demo is on: anyone who can reach this address can log in to the demo's console")
     }
     return (settings, warnings)
   }
@@ -83,11 +87,11 @@ extension Settings {
     checkListeners(&check)
     checkCounts(&check)
     if databaseDirectURL != nil, databaseURL == nil {
-      check.refuse(.databaseDirectURL, because: "there is no database_url beside it")
+      check.refuse(.databaseDirectURL, because: "it requires database_url")
     }
     if proxyProtocol, trustedProxies.isEmpty {
       check.refuse(
-        .proxyProtocol, because: "a PROXY header counts only from trusted_proxies, which is empty")
+        .proxyProtocol, because: "it requires trusted_proxies, which is empty")
     }
   }
 }
@@ -99,11 +103,11 @@ extension Settings {
     if listen.count > 16 || tls.listen.count > 16 || Set(fixed).count < fixed.count {
       check.refuse(
         Set(fixed).isDisjoint(with: tls.listen) ? .listen : .tlsListen,
-        because: "there are too many addresses, or one of them twice")
+        because: "there are more than 16 addresses, or duplicates")
     }
-    if all.isEmpty { check.refuse(.listen, because: "nothing is listened on") }
+    if all.isEmpty { check.refuse(.listen, because: "there is no address to listen on") }
     if !tls.listen.isEmpty, tls.certificates.isEmpty {
-      check.refuse(.tlsCertificates, because: "tls.listen needs a certificate")
+      check.refuse(.tlsCertificates, because: "tls.listen requires a certificate")
     }
     if tls.certificates.count > 64 {
       check.refuse(.tlsCertificates, because: "there are \(tls.certificates.count)")
@@ -111,12 +115,11 @@ extension Settings {
     if !tls.keys.isEmpty, tls.keys.count != tls.certificates.count {
       check.refuse(
         .tlsKeys,
-        because: "there are \(tls.keys.count), and \(tls.certificates.count) certificates")
+        because: "there are \(tls.keys.count) keys for \(tls.certificates.count) certificates")
     }
   }
 
-  /// Each list is gone through for a request: 64 elements are looked at in well under a
-  /// microsecond.
+  /// Requests search these lists; 64 elements take well under a microsecond.
   private func checkCounts(_ check: inout SettingsCheck) {
     let counts: [(SettingKey, Int)] = [
       (.allowedOrigins, allowedOrigins.count), (.trustedProxies, trustedProxies.count),
@@ -134,7 +137,7 @@ extension Settings {
   }
 }
 
-/// Reads one key after the other and collects what is wrong.
+/// Reads and parses values, and collects the problems.
 struct SettingsCheck {
   let sources: SettingsSources
   var problems: [String] = []
@@ -144,7 +147,7 @@ struct SettingsCheck {
     if let number = Int(found.text), range.contains(number) {
       value = number
     } else {
-      let reason = Int(found.text) == nil ? "is no whole number" : "is out of range"
+      let reason = Int(found.text) == nil ? "is not a whole number" : "is out of range"
       refuse(key, because: "\"\(found.text)\" \(reason)")
     }
   }
@@ -162,7 +165,7 @@ struct SettingsCheck {
     }
   }
 
-  /// Its own name, since for an optional `Value` the nil of `parse` would be a value.
+  /// Not an overload of `value`: for an optional `Value`, nil from `parse` would be a value.
   mutating func optional<Value>(
     _ key: SettingKey, into value: inout Value?, parse: (String) -> Value?
   ) {
@@ -172,13 +175,13 @@ struct SettingsCheck {
     value = found.first
   }
 
-  /// A list stands in one text, separated by commas. Its first wrong element is named.
+  /// Parses a list of values, separated by commas. A problem quotes the first invalid element.
   mutating func list<Value>(
     _ key: SettingKey, into values: inout [Value], none: String? = nil,
     parse: (String) -> Value?
   ) {
     guard let found = sources.text(for: key) else { return }
-    // An empty text means the default, so an empty list needs a word.
+    // An empty text means the default, so an empty list is written as a word.
     if let none, found.text == none {
       values = []
       return

@@ -1,16 +1,16 @@
-/// What is wrong with a configuration: every problem at once, each with the key, the place, the
-/// reason and what would be accepted, so that it is mended in one go.
+/// All problems of a configuration, each with the key, the source, the reason and the accepted
+/// values.
 public struct SettingsFault: Error, Equatable, CustomStringConvertible {
   public var problems: [String]
 
   public var description: String {
     let count = problems.count == 1 ? "One setting is" : "\(problems.count) settings are"
-    return "\(count) wrong, so nothing was started:\n"
+    return "\(count) invalid, so nothing was started:\n"
       + problems.map { "  \($0)" }.joined(separator: "\n")
   }
 }
 
-/// The known name nearest to `name`, if it is near enough to be what was meant.
+/// The known name most similar to `name`, if it may be a misspelling of it.
 func suggestion(for name: String, among known: [String]) -> String? {
   let nearest = known.map { (name: $0, distance: editDistance(name, $0)) }
     .min { $0.distance < $1.distance }
@@ -18,7 +18,7 @@ func suggestion(for name: String, among known: [String]) -> String? {
   return nearest.name
 }
 
-/// Levenshtein's distance, over bytes.
+/// The Levenshtein distance over bytes.
 private func editDistance(_ left: String, _ right: String) -> Int {
   let right = Array(right.utf8)
   var row = Array(0...right.count)

@@ -1,13 +1,11 @@
-/// Where settings come from, strongest first: flags, CHIRRUP_ variables, DATABASE_URL, the YAML
-/// file.
+/// The sources of settings, by precedence: flags, CHIRRUP_ variables, DATABASE_URL, the YAML file.
 ///
-/// swift-configuration reads each of them. Values are asked for as text, one source after the
-/// other, because a refusal must name the source and quote the text; a reader over all of them
-/// would hide both.
+/// swift-configuration reads each source. A reader over all of them would hide the source and the
+/// text of a value, which error messages quote, so the sources are queried one by one for text.
 import Configuration
 import Synchronization
 
-/// A value as somebody wrote it, and where.
+/// The text of a value, and the name of its source.
 struct SourcedText {
   var text: String
   var source: String
@@ -21,16 +19,16 @@ struct SettingsSources {
   }
 
   private var sources: [Source] = []
-  /// The YAML file that was read: the one given, or that of CHIRRUP_CONFIG.
+  /// The path of the YAML file: the given one, or that of CHIRRUP_CONFIG.
   private(set) var file: String?
-  /// What stands in the file or in the environment under a name that is none of ours.
+  /// Keys of the file, and CHIRRUP_ variables, that are no settings.
   private(set) var unknownKeys: [String] = []
   private(set) var unknownVariables: [String] = []
 
   /// - Parameters:
   ///   - flags: values of the command line.
-  ///   - environment: nil is the process's own.
-  ///   - file: path of a YAML file, which must exist; CHIRRUP_CONFIG names one otherwise.
+  ///   - environment: nil: the environment of the process.
+  ///   - file: the path of a YAML file, which must exist; nil: the one that CHIRRUP_CONFIG names.
   init(
     flags: [SettingKey: String], environment: [String: String]?, file: String?
   ) async throws(SettingsFault) {
@@ -60,7 +58,7 @@ struct SettingsSources {
         EnvironmentVariablesProvider(secretsSpecifier: secrets)
       }
     sources.append(Source(provider: provider, prefix: ["chirrup"]) { $0.environmentName })
-    // DATABASE_URL, which many hosts set: the same key without our prefix, and only this one.
+    // Many hosting platforms set DATABASE_URL; no other variable is read without the prefix.
     sources.append(Source(provider: provider, prefix: []) { _ in "DATABASE_URL" })
     let known = Set(SettingKey.allCases.map(\.environmentName) + ["CHIRRUP_CONFIG"])
     unknownVariables = seen.names.filter { $0.utf8.starts(with: "CHIRRUP_".utf8) }
@@ -82,13 +80,13 @@ struct SettingsSources {
     }
     let known = SettingKey.allCases.map(\.rawValue)
     unknownKeys = seen.names.filter { name in
-      // A section whose keys are all commented out is a key without a value.
+      // A section without keys, all commented out, is read as a key without a value.
       !known.contains { $0 == name || $0.utf8.starts(with: "\(name).".utf8) }
     }.sorted()
   }
 
-  /// The strongest source's text for a key. An empty text is no value, so that `public_url:` means
-  /// the default.
+  /// The text of the first source that has the key. An empty text, as in `public_url:`, means the
+  /// default and is skipped.
   func text(for key: SettingKey) -> SourcedText? {
     for source in sources {
       let name = source.name(key)
@@ -101,7 +99,7 @@ struct SettingsSources {
     return nil
   }
 
-  /// A scalar as it stands; a YAML sequence joined by commas, the form of lists in flags and
+  /// A scalar's text, or a YAML sequence joined by commas, as lists are written in flags and
   /// variables.
   private static func text(
     for path: AbsoluteConfigKey, in provider: any ConfigProvider
@@ -114,11 +112,12 @@ struct SettingsSources {
   }
 }
 
-/// Hears every name of a source: swift-configuration asks for each whether its value is a secret.
+/// Collects all names of a source: swift-configuration calls it for each, to learn whether the
+/// value is a secret.
 private final class NameCollector: Sendable {
   private let collected = Mutex<Set<String>>([])
 
-  /// Always true: what we read, we name in our own words, and the library must not log it.
+  /// Always returns true, so that the library does not log any value.
   func add(_ name: String) -> Bool {
     collected.withLock { _ = $0.insert(name) }
     return true

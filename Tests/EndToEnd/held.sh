@@ -42,7 +42,7 @@ check "SIGTERM ends the gateway, with EX_SOFTWARE, although a loop is stalled" e
 took=$((SECONDS - begin))
 # Half a second for the loops, five for the private PostgreSQL to stop, and room for a busy machine.
 check "… within its drain time and what PostgreSQL takes to stop ($took s)" [ $took -le $((drain + 15)) ]
-check "… and says so" grep --quiet "stopped without loops that did not end in the drain's time loop-0=" "$log"
+check "… and says so" grep --quiet "stopped without loops that did not end within the drain time loop-0=" "$log"
 check "… and the private PostgreSQL has stopped" [ ! -e "$data/postgres/data/postmaster.pid" ]
 exec 8>&-
 

@@ -101,5 +101,5 @@ struct BotTests {
 }
 
 extension RunningGateway {
-  var hasBots: Bool { context.maintenance.botJob.hears(workspace) }
+  var hasBots: Bool { context.maintenance.botJob.hasBots(workspace) }
 }

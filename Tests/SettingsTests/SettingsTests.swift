@@ -1,12 +1,11 @@
-/// Settings: what each source says, which one wins, and that whatever is wrong is told at once and
-/// in full.
+/// Settings: their sources, precedence, and error messages.
 import Foundation
 import Testing
 
 @testable import Settings
 
 @Suite struct SettingsTests {
-  @Test("without any source, the defaults")
+  @Test("without a source, all settings have their defaults")
   func defaults() async throws {
     let loaded = try await Settings.load(environment: [:])
     #expect(loaded.settings == Settings())
@@ -28,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("a flag wins over CHIRRUP_DATABASE_URL, that over DATABASE_URL, that over the file")
+  @Test("precedence: flag, CHIRRUP_DATABASE_URL, DATABASE_URL, file")
   func precedence() async throws {
     let file = try TemporaryFile("database_url: host=file dbname=a\nloops: 1\n")
     var environment = ["LOOPS": "7"]
@@ -42,13 +41,13 @@ import Testing
     #expect(try await load().databaseURL == "postgresql://ours/a")
     #expect(
       try await load(flags: [.databaseURL: "postgres://flag/a"]).databaseURL == "postgres://flag/a")
-    #expect(try await load().loops == 1, "only DATABASE_URL is read without our prefix")
+    #expect(try await load().loops == 1, "only DATABASE_URL is read without the prefix")
     environment["CHIRRUP_LOOPS"] = "2"
     #expect(try await load().loops == 2)
     #expect(try await load(flags: [.loops: "3"]).loops == 3)
   }
 
-  @Test("TLS needs a certificate, a key for each, and addresses of its own")
+  @Test("TLS requires certificates, a key for each, and separate addresses")
   func tls() async throws {
     func problems(_ text: String) async throws -> String {
       let file = try TemporaryFile(text)
@@ -61,19 +60,20 @@ import Testing
     }
     let address = "127.0.0.1:8443"
     #expect(
-      try await problems("tls: {listen: [\(address)]}").contains("tls.listen needs a certificate"))
+      try await problems("tls: {listen: [\(address)]}").contains(
+        "tls.listen requires a certificate"))
     #expect(
       try await problems("tls: {listen: [\(address)], certificates: [a, b], keys: [a]}")
-        .contains("there are 1, and 2 certificates"))
+        .contains("there are 1 keys for 2 certificates"))
     #expect(
       try await problems("listen: [\(address)]\ntls: {listen: [\(address)], certificates: [a]}")
-        .contains("one of them twice"))
-    #expect(try await problems("listen: none").contains("nothing is listened on"))
+        .contains("duplicates"))
+    #expect(try await problems("listen: none").contains("there is no address to listen on"))
     #expect(
       try await problems("listen: none\ntls: {listen: [\(address)], certificates: [a]}").isEmpty)
   }
 
-  @Test("every key can be set in the file and by its variable")
+  @Test("each key can be set in the file and by its variable")
   func everyKey() async throws {
     let file = try TemporaryFile(
       """
@@ -230,7 +230,7 @@ import Testing
     #expect(loaded.warnings.isEmpty)
   }
 
-  @Test("all problems are told at once, each with its place, the reason and what is accepted")
+  @Test("all problems are reported together, each with source, reason and accepted values")
   func problems() async throws {
     let file = try TemporaryFile("loop: 4\nlog:\n  level: loud\nlimits:\n  connections: 0\n")
     let fault = await #expect(throws: SettingsFault.self) {
@@ -241,23 +241,24 @@ import Testing
     let path = file.path
     #expect(
       fault?.problems == [
-        "loop: there is no such setting (\(path)); did you mean loops?",
+        "loop: unknown setting (\(path)); did you mean loops?",
         "--public-url: \"ftp://x\" is not accepted; expected: " + SettingKey.publicURL.accepted,
         "database_url (DATABASE_URL): the value is not accepted; expected: "
           + SettingKey.databaseURL.accepted,
-        "--loops: \"many\" is no whole number; expected: a whole number from 0 to 64",
+        "--loops: \"many\" is not a whole number; expected: a whole number from 0 to 64",
         "log.level (\(path)): \"loud\" is not accepted; expected: "
           + "trace, debug, info, notice, warning, error, critical",
         "limits.connections (\(path)): \"0\" is out of range; expected: "
           + "a whole number from 1 to 1000000",
-        "CHIRRUP_DRAIN_SECONDS: \"1e9\" is no whole number; expected: a whole number from 0 to 300",
+        "CHIRRUP_DRAIN_SECONDS: \"1e9\" is not a whole number; expected: "
+          + "a whole number from 0 to 300",
       ])
     #expect(fault?.description.contains("secret") == false)
-    #expect(fault?.description.utf8.starts(with: "7 settings are wrong".utf8) == true)
+    #expect(fault?.description.utf8.starts(with: "7 settings are invalid".utf8) == true)
   }
 
   @Test(
-    "a file that is missing, no mapping, or no YAML stops the start",
+    "a file that is missing, or not a YAML mapping, is an error",
     arguments: ["- a", "a: [", "a: 1\na: 2"])
   func brokenFile(text: String) async throws {
     let file = try TemporaryFile(text)
@@ -269,26 +270,26 @@ import Testing
     }
   }
 
-  @Test("keys without a value, and sections without keys, mean the defaults")
+  @Test("keys without a value, and sections without keys, have their defaults")
   func emptyValues() async throws {
     let file = try TemporaryFile("public_url:\nlog:\nlimits: {}\n")
     let loaded = try await Settings.load(file: file.path, environment: ["CHIRRUP_LOOPS": ""])
     #expect(loaded.settings == Settings())
   }
 
-  @Test("a variable that looks like ours is a warning, since platforms set such")
+  @Test("an unknown CHIRRUP_ variable is a warning, since platforms set such variables")
   func unknownVariable() async throws {
     let loaded = try await Settings.load(
       environment: ["CHIRRUP_LOOP": "2", "CHIRRUP_SERVICE_HOST": "10.0.0.1"])
     #expect(
       loaded.warnings == [
-        "the environment variable CHIRRUP_LOOP is no setting and is ignored"
+        "the environment variable CHIRRUP_LOOP is not a setting and is ignored"
           + "; did you mean CHIRRUP_LOOPS?",
-        "the environment variable CHIRRUP_SERVICE_HOST is no setting and is ignored",
+        "the environment variable CHIRRUP_SERVICE_HOST is not a setting and is ignored",
       ])
   }
 
-  @Test("CHIRRUP_CONFIG names the file where no flag does")
+  @Test("without a flag, CHIRRUP_CONFIG names the file")
   func configVariable() async throws {
     let file = try TemporaryFile("loops: 5\n")
     let other = try TemporaryFile("loops: 6\n")
@@ -298,7 +299,7 @@ import Testing
       try await Settings.load(file: other.path, environment: environment).settings.loops == 6)
   }
 
-  @Test("a demo that others can reach is a warning")
+  @Test("a demo on a public address is a warning")
   func publicDemo() async throws {
     let flags: [SettingKey: String] = [.demo: "true", .listen: "0.0.0.0:8080"]
     #expect(try await Settings.load(flags: flags, environment: [:]).warnings.count == 1)
@@ -309,7 +310,7 @@ import Testing
 private let packageDirectory = String(
   #filePath.dropLast("/Tests/SettingsTests/SettingsTests.swift".count))
 
-/// A file that is gone when the test is over.
+/// A file that is deleted at the end of the test.
 private final class TemporaryFile {
   let path: String
 

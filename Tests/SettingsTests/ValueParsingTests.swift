@@ -1,4 +1,4 @@
-/// The texts that single values may be, and the ones that look so.
+/// Accepted and refused texts of single values.
 import Testing
 
 @testable import Settings
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "no listen addresses",
+    "refused listen addresses",
     arguments: [
       "", ":", "8080", ":8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
       "127.0.0.1:+1", "127.0.0.256:1", "127.0.0.01:1", "1.2.3:1", "1.2.3.4.5:1", "::1:80", "[::1]",
@@ -75,12 +75,12 @@ extension ValueParsingTests {
     #expect(parsePorts(text) == expected)
   }
 
-  @Test("no ports", arguments: ["", "0", "65536", "9-8", "1-2-3", "-1", "a", "80-", "8O"])
+  @Test("refused ports", arguments: ["", "0", "65536", "9-8", "1-2-3", "-1", "a", "80-", "8O"])
   func noPorts(text: String) {
     #expect(parsePorts(text) == nil)
   }
 
-  @Test("a key is long and not one letter again and again")
+  @Test("a key is long and has enough different characters")
   func keys() {
     #expect(parseKeyText("0123456789abcdefghijklmnopqrstuv") != nil)
     #expect(parseKeyText("0123456789abcdefghijklmnopqrstu") == nil)

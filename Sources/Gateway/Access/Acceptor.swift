@@ -3,25 +3,25 @@ import Logging
 import Primitives
 import Wire
 
-/// Takes new sockets from the listeners of one loop, and refuses those that are too many.
+/// Accepts sockets from the listeners of one loop, and refuses those above a limit of `Admission`.
 ///
-/// Refused before anything is read: too many connections in all (503), too many or too fast from
-/// one address (429). The client behind a proxy is known only later.
+/// Sockets are refused before anything is read: with too many connections in all (503), or too many
+/// or too frequent ones from one address (429). A client behind a proxy is known and counted later.
 struct Acceptor {
   private let context: GatewayContext
   private let logger: Logger
   private var listeners: [Listener]
   private var areListenersPaused = false
-  /// The shortage that paused them was logged; it is logged again when it returns after this.
+  /// A shortage of descriptors is logged again only if it returns after this.
   private var exhaustionLoggedUntil = Instant.zero
-  /// Sockets that were refused and linger, see `refusedMax`.
+  /// Refused sockets that linger, see `refusedMax`.
   private var refusedCount = 0
-  private var refusals = RefusalAnswers()
+  private var responses = RefusalResponses()
 
-  /// Sockets taken in one event: the rest come in the next turn, behind the conversations.
+  /// Sockets accepted in one event; the rest waits for the next turn.
   private static let acceptsMax = 64
-  /// Refused sockets of this loop that may wait for their peer's end, so that it reads why; beyond
-  /// them a flood is cut off.
+  /// Refused sockets of this loop that may linger, so that the peer can read the response; above it
+  /// they are closed at once.
   private static let refusedMax = 32
 
   init(_ context: GatewayContext, _ listeners: [Listener], _ logger: Logger) {
@@ -39,10 +39,10 @@ struct Acceptor {
     }
   }
 
-  /// Without descriptors the listener stays readable: it is left alone until the next sweep,
-  /// instead of spinning. New clients wait in the kernel's queue meanwhile.
+  /// Ignores the listeners until the next sweep. Without free descriptors they stay readable, and
+  /// the loop would spin; new clients wait in the kernel's queue.
   private mutating func pause(_ errno: Errno, _ epoll: borrowing Epoll, now: Instant) {
-    // Once for each shortage, however long it lasts.
+    // Once for each shortage.
     if now >= exhaustionLoggedUntil {
       logger.warning("cannot accept connections: \(errno); trying again every half second")
     }
@@ -64,7 +64,7 @@ struct Acceptor {
     }
   }
 
-  /// No more sockets: the loop drains.
+  /// The loop drains and accepts no more sockets.
   mutating func close(_ epoll: borrowing Epoll) {
     areListenersPaused = false
     for listener in listeners { try? epoll.remove(rawValue: listener.rawDescriptor) }
@@ -113,7 +113,7 @@ struct Acceptor {
     if !isProxy { decision = context.admission.enter(peer.ip, &caller.permit, now: turn.now) }
     guard decision == .admitted else {
       metrics.faults.count(.connect, AdmissionRefusal(decision).reason)
-      // An answer in plain HTTP would mean nothing to a TLS client.
+      // A TLS client could not read a plain response.
       guard !isSecure, refusedCount < Acceptor.refusedMax else {
         context.admission.leave(caller.permit)
         if !isSecure { refuse(descriptor, decision, turn) }
@@ -138,7 +138,7 @@ struct Acceptor {
     metrics.accepted &+= 1
   }
 
-  /// Puts a socket that `Admission` has counted into the table.
+  /// Inserts a socket that `Admission` has counted into the table.
   func insert(
     _ socket: consuming ClientSocket, _ sockets: inout SocketTable, _ epoll: borrowing Epoll
   ) -> SocketID? {
@@ -150,7 +150,7 @@ struct Acceptor {
     return id
   }
 
-  /// A socket has left the table and is closed.
+  /// Releases what was counted for a socket that has left the table.
   mutating func noteClosed(_ socket: borrowing ClientSocket) {
     if socket.isRefused { refusedCount -= 1 }
     context.admission.leave(socket.caller.permit)
@@ -158,22 +158,22 @@ struct Acceptor {
 
   // MARK: Refusals
 
-  /// One try at an answer: the gateway does not wait for a peer that it refuses.
+  /// Sends the response in one attempt and closes the socket.
   private mutating func refuse(
     _ descriptor: consuming FileDescriptor, _ decision: Admission.ConnectionDecision, _ turn: Turn
   ) {
-    let answer = refusals.answer(decision, at: turn.wall)
-    _ = answer.withRawSpan { descriptor.send($0) }
+    let response = responses.response(decision, at: turn.wall)
+    _ = response.withRawSpan { descriptor.send($0) }
   }
 
-  /// As long as few are refused, the socket stays until the peer has read why (RFC 9112 §9.6).
+  /// Sends the response and lets the socket linger, so that the peer can read it (RFC 9112 §9.6).
   private mutating func refuse(
     _ socket: SocketIndex, _ decision: Admission.ConnectionDecision, _ sockets: inout SocketTable,
     _ turn: Turn
   ) {
     if !sockets[socket].startsTLS {
-      let answer = refusals.answer(decision, at: turn.wall)
-      _ = answer.withRawSpan { sockets[socket].descriptor.send($0) }
+      let response = responses.response(decision, at: turn.wall)
+      _ = response.withRawSpan { sockets[socket].descriptor.send($0) }
     }
     refusedCount += 1
     sockets[socket].isRefused = true
@@ -182,8 +182,8 @@ struct Acceptor {
 
   // MARK: PROXY headers
 
-  /// Reads the PROXY header, and not a byte more: TLS or HTTP comes behind it.
-  @inline(never)  // a connection's first bytes, beside the path of messages
+  /// Reads the PROXY header and no further byte, since TLS or HTTP follows it.
+  @inline(never)  // keeps the first bytes of a connection out of the path of messages
   mutating func receiveProxyHeader(
     _ socket: SocketIndex, _ header: ProxyHeader, _ sockets: inout SocketTable,
     _ input: inout [UInt8], _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics, _ turn: Turn
@@ -216,7 +216,7 @@ struct Acceptor {
     }
   }
 
-  /// The client is known now, and is counted.
+  /// Counts the client, which is known from the PROXY header.
   private mutating func admit(
     _ socket: SocketIndex, _ source: ProxyHeader.Source, _ sockets: inout SocketTable,
     _ metrics: inout LoopMetrics, _ turn: Turn
@@ -231,11 +231,11 @@ struct Acceptor {
   }
 }
 
-/// A listening socket of one loop. Every loop has its own on the same port (SO_REUSEPORT), so the
-/// kernel spreads the connections and no lock is taken to accept one.
+/// A listening socket of one loop. Each loop has its own on the same port (SO_REUSEPORT): the
+/// kernel distributes the connections, and accepting takes no lock.
 final class Listener: Sendable {
   private let descriptor: FileDescriptor
-  /// Speaks TLS.
+  /// Whether its connections use TLS.
   let isSecure: Bool
 
   init(_ descriptor: consuming FileDescriptor, isSecure: Bool) {

@@ -3,20 +3,20 @@ import Primitives
 import Settings
 import Synchronization
 
-/// Who may have how many connections, and how fast: in all, from one address, of one visitor, of
-/// one workspace. The loops share it; its locks are taken when a connection comes, says hello and
-/// goes, never for a message.
+/// Limits the number and the rate of connections: in all, and of one address, visitor or workspace.
+/// All loops share it. Its locks are taken when a connection opens, says hello and closes, never
+/// for a message.
 final class Admission: Sendable {
   enum ConnectionDecision: Equatable {
     case admitted
-    /// The gateway holds as many connections as it may.
+    /// The gateway has as many connections as it may have.
     case full
     case tooManyFromAddress
-    /// Free again after so many seconds.
+    /// - Parameter seconds: time after which a connection is admitted again.
     case tooFast(seconds: Int)
   }
 
-  /// What is counted for one connection, to be given back when it ends. It travels with the
+  /// What is counted for one connection, to be released when it closes. It moves with the
   /// connection from loop to loop.
   struct Permit: Sendable {
     fileprivate var address = TallyKey.none
@@ -25,7 +25,7 @@ final class Admission: Sendable {
   }
 
   private let limits: LimitSettings
-  /// Whom the limits for one address do not concern: proxies, this machine.
+  /// Addresses without limits, such as proxies and this machine.
   private let exempt: [AddressRange]
   private let total = Atomic<Int>(0)
   private let handshakes = Mutex(Handshakes())
@@ -50,7 +50,7 @@ final class Admission: Sendable {
 
   func isExempt(_ address: IPAddress) -> Bool { exempt.contains(address) }
 
-  /// A new socket, whoever it is for.
+  /// Counts a new socket, which is not related to a client yet.
   func enter() -> ConnectionDecision {
     let count = total.add(1, ordering: .relaxed).newValue
     guard count > limits.connections else { return .admitted }
@@ -58,7 +58,7 @@ final class Admission: Sendable {
     return .full
   }
 
-  /// Counts a connection for the address of its client, once that is known.
+  /// Counts a connection for its client's address, when that is known.
   func enter(_ address: IPAddress, _ permit: inout Permit, now: Instant) -> ConnectionDecision {
     guard permit.address == .none, !isExempt(address) else { return .admitted }
     let key = address.limitKey
@@ -72,7 +72,6 @@ final class Admission: Sendable {
     return .admitted
   }
 
-  /// TLS handshakes under way.
   private struct Handshakes: Sendable {
     var count = 0
     var addresses = Tally()
@@ -80,7 +79,7 @@ final class Admission: Sendable {
 
   enum HandshakeDecision { case admitted, full, tooManyFromAddress }
 
-  /// Counts a handshake whose ClientHello is there whole; `endHandshake` gives it back.
+  /// Counts a handshake with a complete ClientHello until `endHandshake`.
   func beginHandshake(_ address: IPAddress) -> HandshakeDecision {
     let key = handshakeKey(address)
     return handshakes.withLock { handshakes in
@@ -101,12 +100,14 @@ final class Admission: Sendable {
     }
   }
 
-  /// The same for an address each time, so that no socket has to keep it.
+  /// The key depends on the address alone, so no socket has to store it.
   private func handshakeKey(_ address: IPAddress) -> TallyKey? {
     limits.handshakesPerAddress == 0 || isExempt(address) ? nil : TallyKey(address.limitKey)
   }
 
-  /// Whether this address may have one more token verified.
+  /// Counts one verification of a token for this address.
+  ///
+  /// - Returns: false above the address's rate limit.
   func mayVerify(_ address: IPAddress, now: Instant) -> Bool {
     guard !isExempt(address) else { return true }
     let key = address.limitKey
@@ -135,7 +136,7 @@ final class Admission: Sendable {
     return .admitted
   }
 
-  /// Gives back whatever was counted.
+  /// Releases everything that was counted for a connection.
   func leave(_ permit: Permit) {
     total.subtract(1, ordering: .relaxed)
     if permit.address != .none { addresses.withLock { $0.remove(permit.address) } }
@@ -143,29 +144,30 @@ final class Admission: Sendable {
     if permit.workspace != .none { workspaces.withLock { $0.remove(permit.workspace) } }
   }
 
-  /// Sockets that are counted now.
+  /// Counted sockets.
   var count: Int { total.load(ordering: .relaxed) }
-  /// TLS handshakes under way in all loops.
+  /// TLS handshakes in progress in all loops.
   var handshakeCount: Int { handshakes.withLock { $0.count } }
 }
 
-/// Whom a connection is counted for, in 8 bytes instead of 16 and more: every connection holds
-/// three. A digest under a secret of this process (SipHash), so nobody can choose whom to share one
-/// with; by chance two of 20,000 visitors do so once in 5 × 10^10 starts, and share a limit.
+/// The address, visitor or workspace that a connection is counted for, in 8 bytes, since each
+/// connection holds three. It is a digest under a secret of this process (SipHash), so nobody can
+/// choose a collision. By chance two of 20,000 visitors collide once in 5 × 10^10 starts; they then
+/// share a limit.
 private struct TallyKey: Hashable, Sendable {
   private let digest: Int
 
   private init(digest: Int) { self.digest = digest }
 
   init(_ name: some Hashable) {
-    // 0 is nobody's.
+    // 0 is `none`.
     self.init(digest: max(1, name.hashValue & .max))
   }
 
   static let none = TallyKey(digest: 0)
 }
 
-/// How many there are of each key: never more keys than connections.
+/// A count for each key; there are never more keys than connections.
 private struct Tally: Sendable {
   private var counts: [TallyKey: Int32] = [:]
 

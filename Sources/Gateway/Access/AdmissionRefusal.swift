@@ -31,14 +31,14 @@ struct AdmissionRefusal {
   }
 }
 
-/// The response to a refused socket as bytes: in a flood it is the same for a second, so that
-/// refusing costs no more than accepting.
-struct RefusalAnswers {
+/// The response to a refused socket as bytes, cached for one second, so that refusing a flood costs
+/// no more than accepting.
+struct RefusalResponses {
   private var decision = Admission.ConnectionDecision.admitted
   private var second: Int64 = 0
   private var bytes: [UInt8] = []
 
-  mutating func answer(_ wanted: Admission.ConnectionDecision, at time: WallTime) -> [UInt8] {
+  mutating func response(_ wanted: Admission.ConnectionDecision, at time: WallTime) -> [UInt8] {
     let now = time.microseconds / 1_000_000
     guard wanted != decision || now != second else { return bytes }
     (decision, second) = (wanted, now)

@@ -2,9 +2,9 @@ import Kernel
 import Primitives
 import Settings
 
-/// Under which names this gateway answers. A foreign page can point a name of its own at this
-/// address (DNS rebinding) and would then be our own origin to the browser; it cannot do so with an
-/// address literal, `localhost`, or a name that somebody configured.
+/// The host names that this gateway serves. A foreign page can point its own name at this address
+/// (DNS rebinding) and would then have the gateway's origin. That is impossible with an address
+/// literal, `localhost`, or a configured name.
 struct Hosts: Sendable {
   private let names: Set<String>
   private let admitsAll: Bool
@@ -13,12 +13,12 @@ struct Hosts: Sendable {
     var names = Set(settings.allowedHosts)
     if let url = settings.publicURL, let host = Hosts.name(ofURL: url) { names.insert(host) }
     self.names = names
-    // Without any name configured, only a gateway on loopback is sure that no name is right.
+    // Without a configured name, only a gateway on loopback knows that no other name is valid.
     let isOpen = names.isEmpty && !settings.listen.allSatisfy(\.isLoopback)
     admitsAll = isOpen || names.contains("*")
   }
 
-  /// `host` as in the field, with or without a port; nil in HTTP/1.0.
+  /// - Parameter host: the value of the Host field, with or without a port; HTTP/1.0 may have none.
   func admit(_ host: String?) -> Bool {
     guard !admitsAll, let host else { return true }
     guard let name = Hosts.name(ofHost: host[...]) else { return false }
@@ -26,7 +26,8 @@ struct Hosts: Sendable {
     return IPAddress(name) != nil
   }
 
-  /// Without the port, the brackets of IPv6 and the dot of a full name, in lower case.
+  /// The name without the port, the brackets of IPv6 and a trailing dot, in lower case; nil if the
+  /// value is malformed.
   private static func name(ofHost host: Substring) -> String? {
     guard let name = HostAndPort(host)?.host else { return nil }
     return (name.last == "." ? name.dropLast() : name).lowercased()

@@ -1,31 +1,31 @@
 import Settings
 import Wire
 
-/// Which pages may open a WebSocket, judged before the upgrade: those of any workspace's list,
-/// those of `allowed_origins` while a workspace has no list, and the gateway's own. Which workspace
-/// it is about shows at the hello, where the token's origin must be the connection's.
+/// The origins that may open a WebSocket, checked before the upgrade: those listed by any
+/// workspace, those of `allowed_origins` if some workspace has no list, and the gateway's own. The
+/// workspace is known only at the hello, where the token's origin must equal the connection's.
 ///
-/// Each loop has a copy, replaced every few seconds: no lock, no query when somebody connects.
+/// Each loop has a copy, replaced every few seconds, so a check needs no lock and no query.
 struct Origins: Sendable {
   enum Decision: Equatable {
-    /// With the origin in its one form; nil for a client that is no browser.
+    /// With the normalised origin; nil for a client that is no browser.
     case admitted(String?)
     case refused(String)
-    /// The lists have not been read yet.
+    /// The lists were not read yet.
     case unknown
   }
 
   private let isOriginRequired: Bool
-  /// That of `public_url`.
+  /// The origin of `public_url`.
   private let own: String?
   private let defaults: Set<String>
-  /// Nil until the first answer of the database.
+  /// The origins of all workspaces; nil until they are read.
   private var listed: Set<String>?
   private var hasOpenWorkspace = false
 
-  /// The lists of all workspaces are read this often.
+  /// Time between two reads of the lists.
   static let refreshMilliseconds: Int64 = 4_000
-  /// Origins of all lists together; what is beyond is refused, and said in the log.
+  /// Origins of all lists together; further ones are refused, and the log says so.
   static let listedMax = 100_000
 
   init(_ settings: Settings) {
@@ -43,14 +43,14 @@ struct Origins: Sendable {
   }
 
   /// - Parameters:
-  ///   - hasCookie: the console's cookie came along: only our own pages may send it, so anything
-  ///     else rides on it (cross-site WebSocket hijacking).
-  ///   - isSecure: the client spoke TLS, so that a page without it is not ours.
+  ///   - hasCookie: the request has the console's cookie. Only the gateway's own pages may send it;
+  ///     any other is cross-site WebSocket hijacking.
+  ///   - isSecure: the client used TLS, so the gateway's own pages have an https origin.
   func evaluate(_ head: RequestHead, hasCookie: Bool, isSecure: Bool) -> Decision {
     let origins = head.values(of: "origin")
-    guard origins.count <= 1 else { return .refused("More than one Origin came.") }
+    guard origins.count <= 1 else { return .refused("There is more than one Origin field.") }
     guard let text = origins.first else {
-      if hasCookie { return .refused("A cookie came without an Origin.") }
+      if hasCookie { return .refused("A cookie requires an Origin.") }
       return isOriginRequired ? .refused("An Origin is required.") : .admitted(nil)
     }
     guard let origin = WebOrigin.normalize(text) else {

@@ -3,13 +3,13 @@ import Primitives
 import Settings
 import Wire
 
-/// Who the client is when a proxy stands in between. What forwarding fields and PROXY headers say
-/// counts only when the socket's peer is a configured proxy; from anybody else it is just text.
+/// Finds the client behind a proxy. Forwarding fields and PROXY headers are trusted only if the
+/// socket's peer is a configured proxy.
 struct Proxies: Sendable {
   private let trusted: [AddressRange]
   private let expectsHeader: Bool
 
-  /// Addresses of X-Forwarded-For that are looked at, from the right.
+  /// Addresses of X-Forwarded-For that are examined, from the right.
   static let hopsMax = 32
 
   init(_ settings: Settings) {
@@ -19,13 +19,12 @@ struct Proxies: Sendable {
 
   func contains(_ address: IPAddress) -> Bool { trusted.contains(address) }
 
-  /// Whether a connection of this peer begins with a PROXY header. There is no guessing: a trusted
-  /// proxy must send one, and nobody else can.
+  /// Whether a connection of this peer begins with a PROXY header: each one of a trusted proxy
+  /// must, no other can.
   func sendsHeader(_ peer: IPAddress) -> Bool { expectsHeader && contains(peer) }
 
-  /// The rightmost address of X-Forwarded-For that is not a trusted proxy's: what stands left of it
-  /// was written by the client itself. An entry that is no address ends the search, so that the
-  /// last proxy known is taken for the client.
+  /// The rightmost address of X-Forwarded-For that is not a trusted proxy. The client itself may
+  /// have written everything left of it. An invalid entry ends the search at the last known proxy.
   func client(of peer: IPAddress, _ head: RequestHead) -> IPAddress {
     guard contains(peer) else { return peer }
     var client = peer

@@ -1,9 +1,9 @@
-/// Revoked means out: no connection is welcomed before the database has confirmed what its token
-/// says, and connections whose people were shut out are closed.
+/// Enforces revocations: no connection is welcomed before the database has confirmed its token, and
+/// connections of revoked users are closed.
 ///
-/// The order that makes it exact on one gateway: the commit; then each loop makes the answers of
-/// statements that began before void, and checks its connections again; then each loop waits until
-/// everything that had come before is stored; then the request is answered.
+/// On one gateway a revocation is exact by this order: COMMIT; then each loop discards answers of
+/// statements that began before, and checks its connections again; then each loop waits until all
+/// earlier messages are stored; then the request is answered.
 import Chat
 import Directory
 import Engine
@@ -11,36 +11,36 @@ import Kernel
 import Postgres
 import Primitives
 
-/// To a loop, about people who were shut out.
+/// Mail to a loop about a revocation.
 enum RevocationMail: Sendable {
-  /// Check their connections again. Nil: anybody may have been shut out.
+  /// Check the connections of these users again; nil: of all users.
   case recheck(Set<Identifier>?, Countdown?)
-  /// Confirm when everything is stored that came before.
+  /// Confirm when all messages that came before are stored.
   case settle(Countdown)
-  /// A task on this loop waits for it, and not for ever.
+  /// Give the countdown up after a time: a task on this loop waits for it.
   case limit(Countdown)
 }
 
-/// What one loop has asked, or has to ask, the database about the people behind its connections:
-/// whether a token is still good before its connection is welcomed or renewed, and whether those
-/// who are connected may stay. Both in batches, one statement of each kind at a time.
+/// The checks of one loop: whether a token is still valid before its connection is welcomed or
+/// renewed, and whether connected users may stay. Both in batches, one statement of each kind at a
+/// time.
 struct Revocations {
   /// A verified token that waits for the database.
   struct TokenCheck {
     enum Step {
       case hello(Member)
-      /// From another loop, with a hello.
+      /// Moved here from another loop with a hello.
       case arrival
     }
     var socket: SocketID
     var connection: ConnectionID
     var subject: Standing.Subject
     var step: Step
-    /// Something was revoked since the statement began: its answer does not count.
+    /// Something was revoked after the statement began, so its answer is discarded.
     var isStale = false
   }
 
-  /// People who are checked again, in parts, and those who wait for that.
+  /// Users who are checked again, in parts, and the requests that wait for that.
   private struct Recheck {
     var subjects: [Standing.Subject]
     var countdowns: [Countdown]
@@ -49,33 +49,34 @@ struct Revocations {
     var next: [Standing.Subject] { Array(subjects.prefix(Standing.checkedMax)) }
   }
 
-  /// One for each connection at most.
+  /// At most one for each connection.
   private var waiting: [TokenCheck] = []
-  private var asked: [TokenCheck] = []
-  private var areTokensUnderWay = false
-  /// The logins of the operators' connections, by their sockets, once they were confirmed.
+  /// The checks of the statement in flight.
+  private var inFlight: [TokenCheck] = []
+  private var isTokenCheckInFlight = false
+  /// The confirmed logins of the operators' connections, by socket.
   private var logins: [SocketID: OperatorLogin] = [:]
 
-  /// The people of the next recheck; nil: everybody.
+  /// The users of the next recheck; nil: all users.
   private var suspects: Set<Identifier>? = []
   private var suspectCountdowns: [Countdown] = []
   private var recheck: Recheck?
-  private var isRecheckUnderWay = false
+  private var isRecheckInFlight = false
 
-  /// For messages that came before and are not stored yet.
+  /// Confirmed when messages that came before `since` are stored.
   private var settling: [(since: Instant, countdown: Countdown)] = []
-  /// Of those who wait on this loop, when they are answered in any case.
+  /// Countdowns of tasks on this loop, given up at `at`.
   private var limits: [(at: Instant, countdown: Countdown)] = []
-  /// Confirmed at the end of the turn, when all that was written has left.
+  /// Confirmed at the end of the turn, after the flush.
   private var done: [Countdown] = []
 
-  /// After a statement that failed.
-  private var asksNext = Instant.zero
+  /// When to try again after a failed statement.
+  private var retryAt = Instant.zero
   private static let retryMilliseconds: Int64 = 250
-  /// A request that shuts somebody out waits this long for each of its steps.
+  /// Time that a request waits for each step of a revocation.
   private static let limitMilliseconds: Int64 = 5_000
 
-  /// Used by the first loop, which reads the database for all.
+  /// Used by the first loop, which reads revocations for all.
   var feed = RevocationFeed()
 
   mutating func add(_ check: TokenCheck) { waiting.append(check) }
@@ -91,8 +92,8 @@ struct Revocations {
   }
 
   private mutating func requestRecheck(of ids: Set<Identifier>?, _ countdown: Countdown?) {
-    for index in asked.indices where ids?.contains(asked[index].subject.id) ?? true {
-      asked[index].isStale = true
+    for index in inFlight.indices where ids?.contains(inFlight[index].subject.id) ?? true {
+      inFlight[index].isStale = true
     }
     if let ids { suspects?.formUnion(ids) } else { suspects = nil }
     if let countdown { suspectCountdowns.append(countdown) }
@@ -103,17 +104,18 @@ struct Revocations {
     recheck != nil || suspects?.isEmpty != true || !suspectCountdowns.isEmpty
   }
 
-  // MARK: Asking
+  // MARK: Queries
 
-  /// Once a turn, before the store is driven, and after each answer.
-  mutating func ask(_ engine: borrowing Engine, _ store: inout StoreDriver, now: Instant) {
-    guard store.canRead, now >= asksNext else { return }
-    if !waiting.isEmpty || mustRecheck { askNow(engine, &store, now) }
+  /// Queues the next checks: once a turn, before the store is driven, and after each answer.
+  mutating func enqueueChecks(_ engine: borrowing Engine, _ store: inout StoreDriver, now: Instant)
+  {
+    guard store.canRead, now >= retryAt else { return }
+    if !waiting.isEmpty || mustRecheck { enqueueNow(engine, &store, now) }
   }
 
-  /// Apart from the turns in which there is nothing to ask.
+  /// Keeps this code out of turns without checks.
   @inline(never)
-  private mutating func askNow(
+  private mutating func enqueueNow(
     _ engine: borrowing Engine, _ store: inout StoreDriver, _ now: Instant
   ) {
     let subjects = takeTokenChecks()
@@ -121,31 +123,33 @@ struct Revocations {
       let statement = Standing.shutOut(of: subjects)
       if !store.enqueue(statement.query, for: .tokenChecks(statement), now: now) {
         _ = settleTokenChecks(isAnswered: false)
-        asksNext = now.advanced(byMilliseconds: Revocations.retryMilliseconds)
+        retryAt = now.advanced(byMilliseconds: Revocations.retryMilliseconds)
       }
     }
     if recheck == nil && mustRecheck { beginRecheck(engine) }
-    guard !isRecheckUnderWay, let next = recheck?.next else { return }
+    guard !isRecheckInFlight, let next = recheck?.next else { return }
     let statement = Standing.shutOut(of: next)
-    isRecheckUnderWay = store.enqueue(
+    isRecheckInFlight = store.enqueue(
       statement.query, for: .recheck(statement, count: next.count), now: now)
   }
 
   /// The subjects of the next statement about tokens.
   private mutating func takeTokenChecks() -> [Standing.Subject] {
-    guard !areTokensUnderWay else { return [] }
-    asked = Array(waiting.prefix(Standing.checkedMax))
-    waiting.removeFirst(asked.count)
-    areTokensUnderWay = !asked.isEmpty
-    return asked.map(\.subject)
+    guard !isTokenCheckInFlight else { return [] }
+    inFlight = Array(waiting.prefix(Standing.checkedMax))
+    waiting.removeFirst(inFlight.count)
+    isTokenCheckInFlight = !inFlight.isEmpty
+    return inFlight.map(\.subject)
   }
 
-  /// Those whose answer counts; the others are asked about again.
+  /// Ends the statement in flight.
+  ///
+  /// - Returns: the checks with a valid answer; the others are queued again.
   private mutating func settleTokenChecks(isAnswered: Bool) -> [TokenCheck] {
-    areTokensUnderWay = false
+    isTokenCheckInFlight = false
     var settled: [TokenCheck] = []
     var again: [TokenCheck] = []
-    for var check in asked {
+    for var check in inFlight {
       if isAnswered, !check.isStale {
         settled.append(check)
       } else {
@@ -153,21 +157,21 @@ struct Revocations {
         again.append(check)
       }
     }
-    asked = []
+    inFlight = []
     waiting = again + waiting
     return settled
   }
 
   // MARK: Hello and renewal
 
-  /// Without an answer nobody is let in: they are asked about again.
+  /// Welcomes or refuses the checked connections. Without an answer they are checked again.
   mutating func finishTokenChecks(
     _ shutOut: Set<Standing.Subject>?, _ engine: inout Engine, _ sockets: borrowing SocketTable,
     now: Instant
   ) {
     let checks = settleTokenChecks(isAnswered: shutOut != nil)
     guard let shutOut else {
-      asksNext = now.advanced(byMilliseconds: Revocations.retryMilliseconds)
+      retryAt = now.advanced(byMilliseconds: Revocations.retryMilliseconds)
       return
     }
     for check in checks where sockets.contains(check.socket) {
@@ -183,7 +187,8 @@ struct Revocations {
     }
   }
 
-  /// A renewal for somebody else is refused by the engine, and changes nothing here.
+  /// Stores the login of a connection. A renewal for another user changes nothing here, and the
+  /// engine refuses it.
   private mutating func note(_ login: OperatorLogin, of socket: SocketID) {
     let known = logins[socket]
     guard known == nil || known?.id == login.id && known?.workspace == login.workspace else {
@@ -192,7 +197,7 @@ struct Revocations {
     logins[socket] = login
   }
 
-  // MARK: Those who are connected
+  // MARK: Connected users
 
   private mutating func beginRecheck(_ engine: borrowing Engine) {
     recheck = Recheck(
@@ -217,14 +222,14 @@ struct Revocations {
     return found
   }
 
-  /// Without an answer the same people are asked about again.
+  /// Closes connections of revoked users. Without an answer the same users are checked again.
   mutating func finishRecheck(
     of count: Int, _ shutOut: Set<Standing.Subject>?, _ engine: inout Engine,
     _ sockets: borrowing SocketTable, now: Instant
   ) {
-    isRecheckUnderWay = false
+    isRecheckInFlight = false
     guard let shutOut else {
-      asksNext = now.advanced(byMilliseconds: Revocations.retryMilliseconds)
+      retryAt = now.advanced(byMilliseconds: Revocations.retryMilliseconds)
       return
     }
     if !shutOut.isEmpty { revoke(shutOut, &engine, sockets) }
@@ -254,9 +259,10 @@ struct Revocations {
     }
   }
 
-  // MARK: The end of a turn, a sweep, and of the loop
+  // MARK: End of a turn, sweep, end of the loop
 
-  /// After the flush: what is confirmed now has left, or will never leave.
+  /// Confirms finished countdowns after the flush: output of closed connections was sent or is
+  /// discarded.
   mutating func confirm(
     _ engine: borrowing Engine, _ store: borrowing StoreDriver, now: Instant
   ) {
@@ -278,7 +284,7 @@ struct Revocations {
     }
   }
 
-  /// With each sweep: forgets sockets that have gone, also while the database does not answer.
+  /// With each sweep: forgets closed sockets, also while the database does not answer.
   mutating func sweep(_ sockets: borrowing SocketTable) {
     var alive: [TokenCheck] = []
     for check in waiting where sockets.contains(check.socket) { alive.append(check) }
@@ -288,7 +294,7 @@ struct Revocations {
     for id in gone { logins[id] = nil }
   }
 
-  /// The loop ends: nobody waits for ever.
+  /// The loop ends: all countdowns are given up.
   mutating func end() {
     let countdowns =
       suspectCountdowns + (recheck?.countdowns ?? []) + settling.map(\.countdown)

@@ -6,13 +6,13 @@ import Primitives
 import Settings
 import Tokens
 
-/// From a token to a member: verified, admitted, bound to its origin. Then the database has the
-/// last word, see `Revocations`.
+/// Turns a token into a member: verifies it, applies the limits, and checks its origin.
+/// `Revocations` then checks it in the database.
 enum TokenAdmission {
   typealias Outcome = Result<(Member, Standing.Subject), TokenRefusal>
 
-  /// The token's member, if its address may have one more token verified, the page is the token's,
-  /// and its visitor and workspace may have one more connection. Some 5 microseconds.
+  /// - Returns: the token's member, unless a limit is exceeded, the token is invalid, or the page's
+  ///   origin is not the token's. Takes about 5 µs.
   static func admit(
     _ token: [UInt8], of caller: inout Caller, _ context: GatewayContext, _ turn: Turn
   ) -> Outcome {
@@ -31,8 +31,8 @@ enum TokenAdmission {
     }
   }
 
-  /// A browser sends the Origin, so a token that was issued for one site is of no use to the pages
-  /// of another (faults A05); a program may say what it likes, and has the token itself.
+  /// Browsers send the Origin truthfully, so a token issued for one site does not work on another
+  /// (faults A05). Other programs can send any origin.
   private static func admitVisitor(
     _ token: VerifiedToken, _ caller: inout Caller, _ admission: Admission
   ) -> Outcome {

@@ -3,24 +3,25 @@ import Kernel
 import Primitives
 import Synchronization
 
-/// One kind of work that follows from what happens in a workspace.
+/// Work that follows from events in a workspace.
 protocol BackgroundJob: Sendable {
-  /// Time between the beginnings of two runs for one workspace, so that much news costs one run.
+  /// Least time between the beginnings of two runs for one workspace; news of the meantime is
+  /// handled by one run.
   var pauseMilliseconds: Int64 { get }
 
-  /// Whether this is of interest. Asked on the loop that brings the news, so it must be quick and
-  /// must not wait.
+  /// Whether the job handles this news. Called on the loop of the news; must not block.
   func wants(_ news: WorkspaceNews, loop: Int) -> Bool
 
-  /// Does what follows from the news, the oldest first. Never runs twice at once for one workspace;
-  /// what fails is made up for by the next run, at the latest by the sweep.
+  /// Handles news, the oldest first. One run at a time for each workspace; the next run, or the
+  /// sweep, repeats what failed.
   func run(_ workspace: Identifier, _ news: [WorkspaceNews]) async
 
-  /// Time between two sweeps; 0: none.
+  /// Time between two sweeps; 0: no sweeps.
   var sweepMilliseconds: Int64 { get }
 
-  /// Looks for what was missed, and for what changes behind this gateway's back: the workspaces
-  /// that are run with the news `sweep`.
+  /// Finds missed work, and changes without news.
+  ///
+  /// - Returns: the workspaces to be run with the news `sweep`.
   func sweep() async -> [Identifier]
 }
 
@@ -29,15 +30,14 @@ extension BackgroundJob {
   func sweep() async -> [Identifier] { [] }
 }
 
-/// The one place for work that nobody waits for: giving conversations to operators, telling the
-/// line how it moves, bots. Fed by the loops, carried out as tasks on them, with their connections
-/// to PostgreSQL for everything that is not a message. Nothing of it is on the path of a message.
+/// Runs work for which no client waits: assignment of conversations, queue positions, bots. The
+/// loops deliver news, and runs are tasks on them, with their connections to PostgreSQL. Messages
+/// do not wait for it.
 ///
-/// Bounded: one run at a time for each workspace and job, and for each as much news as
-/// `newsMax`.
+/// Bounds: one run at a time for each workspace and job, and `newsMax` waiting news for each.
 final class BackgroundJobs: Sendable {
-  /// News that waits for one workspace and job. What is beyond is dropped, and made up for by the
-  /// sweep: a job looks at the database, and takes the news as a hint where to look.
+  /// Waiting news of one workspace and job. Further news is dropped: jobs read the database, and
+  /// the sweep finds what news did not mention.
   static let newsMax = 1_024
 
   private struct Key: Hashable {
@@ -67,7 +67,7 @@ final class BackgroundJobs: Sendable {
     self.executors = executors
   }
 
-  /// What happened, as the loop `loop` heard of it; call it on that loop.
+  /// Delivers news of a loop; call it on that loop.
   func workspaceNews(_ news: WorkspaceNews, loop: Int, now: Instant) {
     for (index, job) in jobs.enumerated() where job.wants(news, loop: loop) {
       take(news, for: Key(job: index, workspace: news.workspace), loop: loop, now: now)
@@ -83,7 +83,7 @@ final class BackgroundJobs: Sendable {
     start(key, loop: loop, now: now)
   }
 
-  /// Begins what has waited for its pause to end. One loop calls it with each sweep.
+  /// Starts runs whose pause is over. The first loop calls it with each sweep.
   func advance(loop: Int, now: Instant) {
     let due = work.withLock { work in
       work = work.filter {

@@ -6,20 +6,20 @@ import Postgres
 import Primitives
 import Synchronization
 
-/// Lets the bots answer what the loops tell of visitors' messages, and what nobody has answered.
+/// Lets the bots answer messages of visitors: new ones, and with each sweep unanswered ones.
 final class BotJob: BackgroundJob {
   let pauseMilliseconds: Int64 = 0
 
   private let bots: Bots
-  /// Workspaces that have bots, as the loops know them.
-  private let listeners = Mutex<Set<Identifier>>([])
+  /// Workspaces that have bots.
+  private let workspaces = Mutex<Set<Identifier>>([])
 
   init(_ bots: Bots) { self.bots = bots }
 
   func wants(_ news: WorkspaceNews, loop: Int) -> Bool {
     switch news.kind {
     case .wrote: true
-    case .sweep: hears(news.workspace)
+    case .sweep: hasBots(news.workspace)
     default: false
     }
   }
@@ -39,15 +39,15 @@ final class BotJob: BackgroundJob {
     await bots.answer(sessions, of: workspace, now: SystemClock.wallTime())
   }
 
-  func hears(_ workspace: Identifier) -> Bool {
-    listeners.withLock { $0.contains(workspace) }
+  func hasBots(_ workspace: Identifier) -> Bool {
+    workspaces.withLock { $0.contains(workspace) }
   }
 
-  /// Answers which of these are new, and whether it is another set than before.
-  func listen(to workspaces: Set<Identifier>) -> (added: Set<Identifier>, isNews: Bool) {
-    listeners.withLock { listeners in
-      defer { listeners = workspaces }
-      return (workspaces.subtracting(listeners), listeners != workspaces)
+  /// Replaces the set of workspaces that have bots.
+  func use(_ new: Set<Identifier>) -> (added: Set<Identifier>, hasChanged: Bool) {
+    workspaces.withLock { workspaces in
+      defer { workspaces = new }
+      return (new.subtracting(workspaces), workspaces != new)
     }
   }
 }

@@ -7,19 +7,19 @@ import Postgres
 import Primitives
 import Synchronization
 
-/// What one loop of each gateway does every two seconds for all: it reads which workspaces have
-/// bots, tells the loops, has the bots look for what nobody answered, looks for other gateways, and
-/// counts what has happened into the analytics.
+/// Work that the first loop of each gateway does every two seconds: it looks for other gateways,
+/// reads which workspaces have bots, starts their sweeps, and counts conversations for analytics.
 final class Maintenance: Sendable {
   static let intervalMilliseconds: Int64 = 2_000
-  /// Workspaces with bots that are known; those beyond have none.
-  static let listenersMax = 100_000
-  /// Rounds between two looks for messages that nobody answered.
+  /// Workspaces with bots that are read; bots of further ones do not answer.
+  static let botWorkspacesMax = 100_000
+  /// Rounds between two sweeps of the bots.
   private static let sweepRounds = 5
-  /// Workspaces whose bots look in one round.
+  /// Workspaces that are swept in one round.
   private static let sweptMax = 1_000
-  /// Conversations that are counted in one statement, and statements of one round.
+  /// Conversations that one statement counts.
   private static let countedMax = 25
+  /// Counting statements of one round.
   private static let countsMax = 8
 
   private let database: any Database
@@ -35,14 +35,14 @@ final class Maintenance: Sendable {
     self.peers = peers
   }
 
-  /// On the first loop, which lends its connection.
+  /// Starts a round on the first loop, whose connection it uses.
   func start(on executor: LoopExecutor) {
     Task(executorPreference: executor) {
       await CurrentLoop.$index.withValue(0) { await self.run() }
     }
   }
 
-  /// One round at a time: a slow one is not overtaken.
+  /// Does nothing while a round is running.
   private func run() async {
     let round = state.withLock { state -> Int? in
       guard !state.isRunning else { return nil }
@@ -52,8 +52,8 @@ final class Maintenance: Sendable {
     }
     guard let round else { return }
     await findPeers()
-    await refreshListeners(isSweepDue: round % Maintenance.sweepRounds == 0)
-    await count()
+    await refreshBotWorkspaces(isSweepDue: round % Maintenance.sweepRounds == 0)
+    await countConversations()
     state.withLock { $0.isRunning = false }
   }
 
@@ -62,22 +62,22 @@ final class Maintenance: Sendable {
     peers.note(exist: rows.int(0, 0) ?? 0 > 0)
   }
 
-  /// A database that does not answer is asked again in the next round.
-  private func refreshListeners(isSweepDue: Bool) async {
-    let statement = BotScript.workspaces(limit: Maintenance.listenersMax)
+  /// If the database does not answer, the next round tries again.
+  private func refreshBotWorkspaces(isSweepDue: Bool) async {
+    let statement = BotScript.workspaces(limit: Maintenance.botWorkspacesMax)
     guard let rows = try? await database.run(statement.query) else { return }
     let workspaces = statement.answer(rows)
-    let (added, isNews) = botJob.listen(to: workspaces)
-    if isNews {
+    let (added, hasChanged) = botJob.use(workspaces)
+    if hasChanged {
       for mailbox in mailboxes { mailbox.post(.listeners(workspaces)) }
     }
-    // What was written before the loops listened, too: before a crash, for example.
+    // New ones too: messages may have come before the loops knew them, or before a crash.
     for workspace in (isSweepDue ? workspaces : added).prefix(Maintenance.sweptMax) {
       mailboxes[CurrentLoop.index].post(.news(WorkspaceNews(workspace: workspace, kind: .sweep)))
     }
   }
 
-  private func count() async {
+  private func countConversations() async {
     for _ in 0..<Maintenance.countsMax {
       let statement = Analytics.count(limit: Maintenance.countedMax)
       guard let rows = try? await database.run(statement.query),

@@ -7,16 +7,15 @@ import Logging
 import Postgres
 import Primitives
 
-/// What a loop does by the clock, with each sweep: removes what has expired, reads the workspaces'
-/// origins, starts the gateway's maintenance, says which operators are there, and gives memory
-/// back.
+/// The timed tasks of a loop, run by its sweep: removing expired rows, reading the workspaces'
+/// origins, starting the gateway's maintenance, storing operators' presence, and returning memory.
 struct PeriodicTasks {
   private(set) var nextSweep: Instant
   private var nextHousekeeping: Instant
   private var nextOrigins: Instant
   private var nextMaintenance = Instant.zero
   private var nextHeartbeat = Instant.zero
-  private var isHeartbeatUnderWay = false
+  private var isHeartbeatInFlight = false
   private var trim = MemoryTrim()
 
   private static let housekeepingMilliseconds: Int64 = 60_000
@@ -38,9 +37,9 @@ struct PeriodicTasks {
 
   mutating func sweepNow(_ now: Instant) { nextSweep = now }
 
-  // MARK: Of one loop for all
+  // MARK: On the first loop, for all
 
-  /// Secrets of visitors who never came back, old quarantined messages, old revocations.
+  /// Deletes expired refresh tokens, old quarantined messages and old revocations.
   mutating func removeExpired(_ store: inout StoreDriver, _ wall: WallTime, now: Instant) {
     guard now >= nextHousekeeping, store.canRead else { return }
     nextHousekeeping = now.advanced(byMilliseconds: PeriodicTasks.housekeepingMilliseconds)
@@ -53,7 +52,7 @@ struct PeriodicTasks {
       Standing.forgetRevocations(limit: limit), for: .housekeeping(.forgetRevocations), now: now)
   }
 
-  /// The lists of origins of all workspaces.
+  /// Reads the allowed origins of all workspaces.
   mutating func readOrigins(_ store: inout StoreDriver, now: Instant) {
     guard now >= nextOrigins, store.canRead else { return }
     nextOrigins = now.advanced(byMilliseconds: Origins.refreshMilliseconds)
@@ -61,38 +60,39 @@ struct PeriodicTasks {
       Workspace.allOrigins(limit: Origins.listedMax).query, for: .origins, now: now)
   }
 
-  /// Whether a round of the gateway's maintenance is due.
+  /// - Returns: whether a round of the gateway's maintenance is due.
   mutating func isMaintenanceDue(_ store: borrowing StoreDriver, now: Instant) -> Bool {
     guard now >= nextMaintenance, store.canRead else { return false }
     nextMaintenance = now.advanced(byMilliseconds: Maintenance.intervalMilliseconds)
     return true
   }
 
-  // MARK: Of each loop
+  // MARK: On each loop
 
-  /// Stores which operators are there, where all gateways meet: at once when somebody has come,
-  /// otherwise now and then.
+  /// Stores which operators are present in the database, for all gateways: at once when an operator
+  /// has come, otherwise every few seconds.
   mutating func storePresence(_ engine: inout Engine, _ store: inout StoreDriver, now: Instant) {
     if engine.inbox.takeNewOperators() { nextHeartbeat = now }
-    guard now >= nextHeartbeat, !isHeartbeatUnderWay, store.canRead else { return }
+    guard now >= nextHeartbeat, !isHeartbeatInFlight, store.canRead else { return }
     nextHeartbeat = now.advanced(byMilliseconds: OperatorPresence.beatMilliseconds)
     let here = engine.inbox.operators(engine.connections)
     guard !here.isEmpty else { return }
-    isHeartbeatUnderWay = store.enqueue(
+    isHeartbeatInFlight = store.enqueue(
       OperatorPresence.beat(here).query, for: .presence, now: now)
   }
 
-  mutating func notePresenceStored() { isHeartbeatUnderWay = false }
+  mutating func notePresenceStored() { isHeartbeatInFlight = false }
 
-  /// - Parameter count: of the sockets that are not WebSockets.
+  /// - Parameter count: the number of sockets that are not WebSockets.
   mutating func trimMemory(httpSockets count: Int, now: Instant) {
     trim.run(httpSockets: count, now: now)
   }
 }
 
-/// The memory behind a wave of new sockets: given back once three quarters of them have gone.
+/// Returns memory to the kernel after a wave of new sockets, when three quarters of them are closed
+/// or upgraded.
 private struct MemoryTrim {
-  /// Fewer sockets of a loop keep 11 MiB at most.
+  /// Fewer sockets hold at most 11 MiB of a loop.
   private static let waveMin = 256
   private static let milliseconds: Int64 = 2_000
 

@@ -6,38 +6,38 @@ import Postgres
 import Primitives
 import Synchronization
 
-/// Keeps a workspace's queue moving: takes conversations from operators who are gone, gives what
-/// waits to those who are free, and tells the visitors who wait their places.
+/// Serves a workspace's queue: takes conversations back from absent operators, assigns waiting ones
+/// to free operators, and sends waiting visitors their queue positions.
 final class QueueJob: BackgroundJob {
-  /// Visitors are told at most once a second.
+  /// Visitors get their position at most once a second.
   let pauseMilliseconds: Int64 = 1_000
   let sweepMilliseconds: Int64 = 10_000
 
-  /// Conversations that one run gives; what is left follows with the next sweep.
-  static let givenMax = 100
+  /// Conversations that one run assigns; the next sweep continues.
+  static let assignedMax = 100
   /// Conversations that one transaction takes back.
-  static let takenMax: Int64 = 50
+  static let takenBackMax: Int64 = 50
   /// Workspaces of one sweep.
   static let sweptMax: Int64 = 200
 
   private struct Sweep {
     var last = Identifier.zero
-    /// Since when every sweep has reached the database: see `Assignment.release`.
+    /// Since this instant each sweep has reached the database, see `Assignment.release`.
     var steadySince: Instant?
   }
 
   private let services: LoopServices
   private let mailboxes: [Mailbox]
-  private let report: @Sendable (String) -> Void
-  /// The loops with visitors who wait, as bits, by workspace.
+  private let log: @Sendable (String) -> Void
+  /// The loops with waiting visitors, as bits, by workspace.
   private let subscribers = Mutex<[Identifier: UInt64]>([:])
   private let sweeping = Mutex(Sweep())
 
   init(
-    services: LoopServices, mailboxes: [Mailbox], report: @escaping @Sendable (String) -> Void
+    services: LoopServices, mailboxes: [Mailbox], log: @escaping @Sendable (String) -> Void
   ) {
     self.services = services
-    self.report = report
+    self.log = log
     self.mailboxes = mailboxes
   }
 
@@ -59,39 +59,37 @@ final class QueueJob: BackgroundJob {
   func run(_ workspace: Identifier, _ news: [WorkspaceNews]) async {
     do throws(QueryFailure) {
       if news.contains(where: { $0.kind == .sweep }) { try await takeBack(workspace) }
-      // Who moved the line has given what there was to give.
-      if news.contains(where: {
-        ![.positionSubscribers(true), .taken, .queueMoved].contains($0.kind)
-      }) {
-        try await give(workspace)
+      // Other news comes from a gateway or a run that has assigned already.
+      if news.contains(where: { ![.positionSubscribers(true), .taken, .queueMoved].contains($0.kind) }) {
+        try await assign(workspace)
       }
-      try await tellPositions(workspace)
+      try await sendPositions(workspace)
     } catch {
-      note(error)
+      report(error)
     }
   }
 
-  /// While PostgreSQL is away, or busy, the sweep comes again; a statement that it refuses is a
-  /// mistake of ours.
-  private func note(_ failure: QueryFailure) {
+  /// Reports refused statements, which are bugs. If PostgreSQL is unavailable or busy, the sweep
+  /// tries again.
+  private func report(_ failure: QueryFailure) {
     guard case .refused(let state, let message) = failure else { return }
     switch state.errorClass {
     case "08", "53", "57", "40", "55": return
-    default: report("PostgreSQL refused a statement of the queue: \(state.code) \(message)")
+    default: log("PostgreSQL refused a statement of the queue: \(state.code) \(message)")
     }
   }
 
   // MARK: Conversations
 
-  private func give(_ workspace: Identifier) async throws(QueryFailure) {
+  private func assign(_ workspace: Identifier) async throws(QueryFailure) {
     guard try await services.run(Assignment.isDue(in: workspace)).isTrue else { return }
-    var hasGiven = false
-    defer { if hasGiven { services.lineMoved(in: workspace) } }
-    for _ in 0..<QueueJob.givenMax {
+    var hasAssigned = false
+    defer { if hasAssigned { services.lineMoved(in: workspace) } }
+    for _ in 0..<QueueJob.assignedMax {
       let rows = try await services.run(Assignment.assignNext(in: workspace))
       switch Assignment.decodeAttempt(rows) {
       case .assigned(let given):
-        hasGiven = true
+        hasAssigned = true
         services.changed(session: given.session)
       case .lost: continue
       case .nothing: return
@@ -104,14 +102,14 @@ final class QueueJob: BackgroundJob {
     let steady = SystemClock.now().milliseconds(since: since) / 1_000
     let rows = try await services.run(
       Assignment.release(
-        in: workspace, steadySeconds: steady, limit: QueueJob.takenMax))
+        in: workspace, steadySeconds: steady, limit: QueueJob.takenBackMax))
     let taken = Assignment.decodeIdentifiers(rows)
     for session in taken { services.changed(session: session) }
     if !taken.isEmpty { services.lineMoved(in: workspace) }
   }
 
-  /// What nobody told: what other gateways left undone, a start in the midst of it, operators who
-  /// are gone.
+  /// Finds workspaces with waiting conversations or absent operators: after a restart, or work that
+  /// another gateway did not finish.
   func sweep() async -> [Identifier] {
     let last = sweeping.withLock { $0.last }
     do throws(QueryFailure) {
@@ -126,15 +124,15 @@ final class QueueJob: BackgroundJob {
       return Array(Set(due).union(subscribers.withLock { $0.keys }))
     } catch {
       sweeping.withLock { $0.steadySince = nil }
-      note(error)
+      report(error)
       return []
     }
   }
 
   // MARK: Positions
 
-  /// One question for all who wait, and to each loop the places of its own.
-  private func tellPositions(_ workspace: Identifier) async throws(QueryFailure) {
+  /// Reads the whole queue once, and sends each loop the positions of its own sessions.
+  private func sendPositions(_ workspace: Identifier) async throws(QueryFailure) {
     let loops = subscribers.withLock { $0[workspace] ?? 0 }
     guard loops != 0 else { return }
     let line = QueuePositions.decode(try await services.run(QueuePositions.query(of: workspace)))

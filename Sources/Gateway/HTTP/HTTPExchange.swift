@@ -1,54 +1,53 @@
 import Primitives
 import Wire
 
-/// The HTTP side of one socket: requests come one behind the other, each answered before the next
-/// is read.
+/// HTTP/1.1 on one socket: pipelined requests in order, each answered before the next is parsed.
 ///
-/// Bounded: a head by `HeadLimits`, a body by `HTTPLimits.bodyBytes`, and both together by
-/// `HTTPLimits.requestMilliseconds` from the first byte, which a slow sender cannot stretch (faults
-/// H11). Every byte is looked at once, however it is cut (H13), and between requests nothing is
-/// held.
+/// Bounds: `HeadLimits` for a head, `HTTPLimits.bodyBytes` for a body, and
+/// `HTTPLimits.requestMilliseconds` from the first byte for both, also for slow senders (faults
+/// H11). Each byte is scanned once, however the input is split (H13). Between requests no storage
+/// is held.
 struct HTTPExchange {
   enum Step {
     case needMoreBytes
     case request(RequestHead, body: [UInt8])
-    /// The client waits for `100 Continue` before it sends its body (RFC 9110 §10.1.1).
+    /// The client waits for `100 Continue` before the body (RFC 9110 §10.1.1).
     case expectsContinue
     case fault(status: Int, reason: StaticString)
   }
 
   private var input: [UInt8] = []
-  /// Where the request begins that is read now: what is before it was answered.
+  /// Where the next request begins in `input`.
   private var start = 0
   private var scanner = HeadScanner()
   private var head: RequestHead?
   private var headByteCount = 0
   private var hasCheckedLine = false
   private var isContinueDue = false
-  /// Kept alive, and nothing of the next request has come.
+  /// Kept alive, without a byte of the next request.
   private var isIdle = false
-  /// Bytes of the answer that the socket has not taken.
+  /// Unsent bytes of responses.
   var output: [UInt8] = []
-  /// A handler works on the answer; nothing is read meanwhile.
+  /// A handler prepares the response; meanwhile nothing is read.
   var isBusy = false
-  /// The connection ends when the output is written.
+  /// The connection is closed when the output is sent.
   var isClosing = false
-  /// Whether the request that is being answered allows another one.
+  /// Whether the present request allows another one on its connection.
   var isKeptAlive = false
-  /// A HEAD request gets the fields without the body.
+  /// The present request is HEAD: the response has no body.
   var isHead = false
-  /// The request asks for WebSocket where there is none.
+  /// The present request wants to upgrade at a path without WebSocket.
   var isMisplacedUpgrade = false
-  /// When the request has to be complete, or the idle connection ends.
+  /// When the request must be complete, or the idle connection is closed.
   var deadline: Instant
 
   init(openedAt now: Instant) {
     deadline = now.advanced(byMilliseconds: HTTPLimits.requestMilliseconds)
   }
 
-  /// Not a byte has come since the connection was made.
+  /// No byte was received on this connection.
   private(set) var isSilent = true
-  /// Bytes that belong to no request yet.
+  /// Whether bytes of an incomplete or unparsed request are held.
   var hasInput: Bool { start < input.count }
 
   mutating func receive(_ bytes: RawSpan, now: Instant) {
@@ -60,7 +59,7 @@ struct HTTPExchange {
     input.append(bytes)
   }
 
-  /// Looks for a complete request in what has come.
+  /// Parses the next request.
   mutating func next() -> Step {
     do throws(HeadFault) {
       try readHead()
@@ -70,7 +69,7 @@ struct HTTPExchange {
     guard let head else { return .needMoreBytes }
     let bodyByteCount = head.contentLength ?? 0
     guard bodyByteCount <= HTTPLimits.bodyBytes else {
-      return .fault(status: 413, reason: "a request's body may have 64 KiB")
+      return .fault(status: 413, reason: "a request's body may have at most 64 KiB")
     }
     let bodyStart = start + headByteCount
     guard input.count >= bodyStart + bodyByteCount else {
@@ -96,7 +95,7 @@ struct HTTPExchange {
       try scanner.scan(bytes.extracting(start..<bytes.byteCount))
     }
     guard let count else {
-      // What is no HTTP/1.1 at all (HTTP/0.9, another protocol) is not waited for.
+      // Another protocol, or HTTP/0.9, is refused at its first line.
       guard !hasCheckedLine, let line = scanner.firstLine else { return }
       hasCheckedLine = true
       try input.withRawSpan { (bytes) throws(HeadFault) in
@@ -109,15 +108,15 @@ struct HTTPExchange {
     }
     headByteCount = count
     head = parsed
-    // RFC 9110 §10.1.1: in HTTP/1.0 it is ignored, and nothing else can be expected.
+    // RFC 9110 §10.1.1: HTTP/1.0 ignores Expect, and 100-continue is its only value.
     if parsed.minorVersion >= 1, let expectation = parsed.value(of: "expect") {
       guard expectation.equalsIgnoringASCIICase("100-continue") else { throw .expectationUnknown }
       isContinueDue = true
     }
   }
 
-  /// The bytes of a request are given up in one piece when nothing follows, so that pipelined ones
-  /// are not moved again and again.
+  /// Drops the bytes of a request. The array is compacted rarely, so that pipelined requests are
+  /// not moved again and again.
   private mutating func drop(_ count: Int) {
     start += count
     guard start == input.count || start >= HTTPLimits.bodyBytes else { return }
@@ -126,7 +125,7 @@ struct HTTPExchange {
     if input.isEmpty { input = [] }
   }
 
-  /// What came behind an upgrade request belongs to the WebSocket.
+  /// Takes the bytes after an upgrade request, which belong to the WebSocket.
   mutating func takeRest() -> [UInt8] {
     defer {
       input = []
@@ -135,22 +134,22 @@ struct HTTPExchange {
     return start == 0 ? input : Array(input[start...])
   }
 
-  /// A request that failed is answered as a whole, and nothing behind it.
+  /// The present request failed: its response has a body and closes the connection.
   mutating func fail() {
     isKeptAlive = false
     isHead = false
     isMisplacedUpgrade = false
   }
 
-  /// The answer is complete: now the peer has a time to take it.
+  /// The response is complete; from now on the peer has limited time to read it.
   mutating func finish(now: Instant) {
     isBusy = false
     isClosing = !isKeptAlive
     deadline = now.advanced(byMilliseconds: HTTPLimits.idleMilliseconds)
   }
 
-  /// The socket has taken so many bytes of the output. With the last one the next request begins to
-  /// have a time of its own.
+  /// `count` bytes of the output were sent. After the last one the time limit of the next request
+  /// begins.
   mutating func sent(_ count: Int, now: Instant) {
     guard count == output.count else {
       output.removeFirst(count)
@@ -166,13 +165,12 @@ struct HTTPExchange {
 
 enum HTTPLimits {
   static let bodyBytes = 65_536
-  /// Bytes of answers that wait before the next pipelined request is looked at.
+  /// Unsent bytes above which no further pipelined request is parsed.
   static let outputBytes = 262_144
-  /// Pipelined requests of one connection that are answered in one turn of the loop.
+  /// Pipelined requests of one connection that are handled in one turn of the loop.
   static let requestsPerTurn = 16
-  /// A head and its body have to come within this.
+  /// Time for a head and its body.
   static let requestMilliseconds: Int64 = 10_000
-  /// A kept-alive connection without a request ends after this, and one whose peer does not take
-  /// its answer.
+  /// Time after which an idle connection is closed, or one whose peer does not read the response.
   static let idleMilliseconds: Int64 = 60_000
 }

@@ -9,13 +9,12 @@ import Settings
 import Tokens
 import Wire
 
-/// HTTP on one loop: which request is for whom, how answers leave, and everything that can refuse a
-/// WebSocket before its 101.
+/// HTTP on one loop: routes requests, sends responses, and admits or refuses upgrades to WebSocket.
 struct HTTPServer {
   private let context: GatewayContext
   private let loop: Int
   private let pulse: LoopPulse
-  /// Which pages may open a WebSocket, as the first loop has read it for all.
+  /// The allowed origins, read by the first loop for all.
   private(set) var origins: Origins
   private var random = RandomBlock()
   /// Sockets with responses to be sent.
@@ -39,10 +38,10 @@ struct HTTPServer {
 
   // MARK: Requests
 
-  /// Carries out the requests that are complete, one after the other. A peer that pipelines many
-  /// gets some of them answered, then it is the others' turn.
+  /// Handles complete requests in order, as many as one turn allows; the rest waits for the next
+  /// one.
   ///
-  /// - Returns: the request for a WebSocket, if one came; `acceptUpgrade` or the engine refuses it.
+  /// - Returns: a request for a WebSocket, to be given to `acceptUpgrade`.
   mutating func serve(
     _ socket: SocketIndex, _ sockets: inout SocketTable, _ epoll: borrowing Epoll,
     _ metrics: inout LoopMetrics, _ turn: Turn
@@ -75,7 +74,7 @@ struct HTTPServer {
     return nil
   }
 
-  /// - Returns: whether it is a request for a WebSocket.
+  /// - Returns: true for a request at a WebSocket's path, which is not handled yet.
   private mutating func dispatch(
     _ socket: SocketIndex, _ head: RequestHead, _ body: [UInt8], _ sockets: inout SocketTable,
     _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics, _ turn: Turn
@@ -84,8 +83,8 @@ struct HTTPServer {
     guard context.proxies.contains(peer) || context.hosts.admit(head.value(of: "host")) else {
       refuse(
         socket, .http, 421, "unknown host",
-        "This gateway does not answer under this name. If it should, put the name into "
-          + "allowed_hosts, or its URL into public_url.", [], &sockets, &metrics, turn)
+        "This gateway does not serve this host name. If it should, add the name to "
+          + "allowed_hosts, or set public_url.", [], &sockets, &metrics, turn)
       return false
     }
     if head.path == HTTPServer.chatPath
@@ -94,17 +93,18 @@ struct HTTPServer {
       return true
     }
     if head.path == "*" {
-      // RFC 9110 §9.3.7: the server as a whole.
+      // RFC 9110 §9.3.7: OPTIONS of the server as a whole.
       answer(
         socket, APIResponse(status: 204, headers: [("Allow", "GET, HEAD, POST, OPTIONS")]),
         &sockets, &metrics, turn)
     } else if head.wantsWebSocket && head.method != .get {
       refuse(
-        socket, .upgrade, 400, "upgrade of another method", "Only GET can be upgraded.", [],
+        socket, .upgrade, 400, "upgrade of another method", "Only GET can upgrade to WebSocket.",
+        [],
         &sockets, &metrics, turn)
     } else {
-      // RFC 9110 §7.8 lets a server ignore an upgrade; a client that sends one here is mistaken and
-      // gets an error, after whatever the route itself answers.
+      // RFC 9110 §7.8 lets a server ignore an upgrade. Here the client gets an error instead,
+      // unless the route itself answers with one.
       sockets[socket].exchange.isMisplacedUpgrade = head.wantsWebSocket
       if head.path.hasPrefix("/api/v1/") {
         callAPI(socket, head, body, &sockets, epoll, turn)
@@ -116,13 +116,13 @@ struct HTTPServer {
     return false
   }
 
-  /// Runs the handler as a task on this loop; its answer comes back as mail.
+  /// Runs the handler as a task on this loop; its response comes back as mail.
   private func callAPI(
     _ socket: SocketIndex, _ head: RequestHead, _ body: [UInt8], _ sockets: inout SocketTable,
     _ epoll: borrowing Epoll, _ turn: Turn
   ) {
     sockets[socket].exchange.isBusy = true
-    // Nothing more is read until this is answered, so a peer cannot pile up requests.
+    // Nothing is read until the response, so requests cannot pile up in memory.
     sockets.watch(socket, [], epoll)
     let id = sockets.id(at: socket)
     let peer = sockets[socket].caller.peer.ip
@@ -146,7 +146,9 @@ struct HTTPServer {
 
   // MARK: Messages of REST requests
 
-  /// A message of a REST request on this loop, with the place to which its outcome goes.
+  /// Registers a message of a REST request on this loop.
+  ///
+  /// - Returns: the message with the origin to which `finish` gets its outcome.
   mutating func append(
     _ item: AppendMail, _ continuation: CheckedContinuation<OutcomeMail, Never>
   ) -> AppendMail {
@@ -158,12 +160,13 @@ struct HTTPServer {
 
   mutating func finish(_ outcome: OutcomeMail) { appends.finish(outcome.origin.index, outcome) }
 
-  /// The loop ends: the requests that wait are told so.
+  /// The loop ends: waiting requests get the outcome “unavailable”.
   mutating func end() { appends.end() }
 
-  // MARK: Answers
+  // MARK: Responses
 
-  /// Refuses a request, counts why, and closes: what follows it may not be what it seems.
+  /// Refuses a request, counts the reason, and closes the connection, since the bytes that follow
+  /// may not be a request.
   mutating func refuse(
     _ socket: SocketIndex, _ stage: FaultCounts.Stage, _ status: Int, _ reason: StaticString,
     _ detail: String, _ headers: [(name: String, value: String)], _ sockets: inout SocketTable,
@@ -198,7 +201,7 @@ struct HTTPServer {
 
   // MARK: Sending
 
-  /// - Returns: whether all was sent and the next request may be served.
+  /// - Returns: whether everything was sent and the next request may be handled.
   func flush(
     _ socket: SocketIndex, _ workspace: TLSWorkspace, _ sockets: inout SocketTable,
     _ epoll: borrowing Epoll, _ metrics: inout LoopMetrics, _ turn: Turn
@@ -217,7 +220,7 @@ struct HTTPServer {
       }
     }
     if !sockets[socket].exchange.output.isEmpty || sockets[socket].hasUnsent {
-      // Not read either until the peer has taken its answer.
+      // The peer must read its response before the gateway reads more requests.
       sockets.watch(socket, .write, epoll)
       return false
     }
@@ -227,7 +230,6 @@ struct HTTPServer {
     }
     guard !sockets[socket].exchange.isBusy else { return false }
     sockets.watch(socket, .read, epoll)
-    // Pipelined requests may have waited for this output.
     return true
   }
 
@@ -245,7 +247,7 @@ struct HTTPServer {
     } else {
       refuse(
         socket, .http, 408, "request not complete in time",
-        "The request did not come in 10 seconds.", [], &sockets, &metrics, turn)
+        "The request was not complete after 10 seconds.", [], &sockets, &metrics, turn)
     }
   }
 
@@ -255,18 +257,18 @@ struct HTTPServer {
     var response: [UInt8]
     var deflate: DeflateAgreement?
     var isEcho: Bool
-    /// Of the connection, random.
+    /// A random id of the connection.
     var name: Identifier
   }
 
-  /// Nil when it was refused.
+  /// - Returns: nil if the upgrade was refused.
   mutating func acceptUpgrade(
     _ socket: SocketIndex, _ head: RequestHead, _ sockets: inout SocketTable,
     _ metrics: inout LoopMetrics, _ turn: Turn
   ) -> AcceptedUpgrade? {
     guard !isDraining else {
       refuse(
-        socket, .upgrade, 503, "the gateway restarts", "The gateway restarts. Try again.",
+        socket, .upgrade, 503, "the gateway restarts", "The gateway is restarting. Try again.",
         [("Retry-After", "1")], &sockets, &metrics, turn)
       return nil
     }
@@ -289,13 +291,14 @@ struct HTTPServer {
     }
   }
 
-  /// The engine has no room for one more connection.
+  /// Refuses an upgrade for a reason of `Admission`.
   mutating func refuseUpgrade(
-    _ socket: SocketIndex, _ sockets: inout SocketTable, _ metrics: inout LoopMetrics, _ turn: Turn
+    _ socket: SocketIndex, _ refusal: AdmissionRefusal, _ sockets: inout SocketTable,
+    _ metrics: inout LoopMetrics, _ turn: Turn
   ) {
     refuse(
-      socket, .upgrade, 503, "too many connections in all", "The gateway is full. Try again.",
-      [("Retry-After", "5")], &sockets, &metrics, turn)
+      socket, .upgrade, refusal.status, refusal.reason, refusal.detail,
+      [("Retry-After", "\(refusal.retryAfter)")], &sockets, &metrics, turn)
   }
 
   private mutating func admitOrigin(
@@ -313,13 +316,13 @@ struct HTTPServer {
       refuse(socket, .upgrade, 403, "origin not allowed", detail, [], &sockets, &metrics, turn)
     case .unknown:
       refuse(
-        socket, .upgrade, 503, "origins not known yet", "The gateway starts. Try again.",
+        socket, .upgrade, 503, "origins not known yet", "The gateway is starting. Try again.",
         [("Retry-After", "1")], &sockets, &metrics, turn)
     }
     return false
   }
 
-  /// A client behind a trusted proxy is known from here on, and counted like one that came itself.
+  /// Counts a client behind a trusted proxy by the address that the proxy names.
   private mutating func admitClient(
     _ socket: SocketIndex, _ head: RequestHead, _ sockets: inout SocketTable,
     _ metrics: inout LoopMetrics, _ turn: Turn
@@ -332,10 +335,7 @@ struct HTTPServer {
       sockets[socket].caller.peer = PeerAddress(ip: client, port: 0)
       return true
     case let decision:
-      let refusal = AdmissionRefusal(decision)
-      refuse(
-        socket, .upgrade, refusal.status, refusal.reason, refusal.detail,
-        [("Retry-After", "\(refusal.retryAfter)")], &sockets, &metrics, turn)
+      refuseUpgrade(socket, AdmissionRefusal(decision), &sockets, &metrics, turn)
       return false
     }
   }

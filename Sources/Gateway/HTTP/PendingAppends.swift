@@ -1,7 +1,7 @@
 import Chat
 import Engine
 
-/// REST requests that wait for the outcome of a message.
+/// REST requests that wait for the outcomes of their messages, by number.
 struct PendingAppends {
   private var waiting: [UInt32: CheckedContinuation<OutcomeMail, Never>] = [:]
   private var last: UInt32 = 0
@@ -16,7 +16,7 @@ struct PendingAppends {
     waiting.removeValue(forKey: number)?.resume(returning: outcome)
   }
 
-  /// Nothing is committed any more: the requests that wait are told so.
+  /// The loop ends: all waiting requests get the outcome “unavailable”.
   mutating func end() {
     for continuation in waiting.values { continuation.resume(returning: .unavailable) }
     waiting = [:]

@@ -3,7 +3,7 @@ import Engine
 import Primitives
 import Webhooks
 
-/// `/metrics`: the figures of all loops in the Prometheus text format, version 0.0.4.
+/// `/metrics`: the metrics of all loops in the Prometheus text format, version 0.0.4.
 struct PrometheusText {
   private let loops: [LoopMetrics]
   private var text = ""
@@ -38,7 +38,7 @@ struct PrometheusText {
     }
   }
 
-  /// Nanoseconds as seconds with so many decimal places, from 1 to 9.
+  /// Formats nanoseconds as seconds, with 1 to 9 decimal places.
   private static func seconds(_ nanoseconds: Int64, digits: Int) -> String {
     let fraction = String(nanoseconds % 1_000_000_000)
     let padded = String(repeating: "0", count: 9 - fraction.count) + fraction
@@ -62,33 +62,33 @@ struct PrometheusText {
   }
 
   private mutating func gauges() {
-    gauge("up", "1 while PostgreSQL answers this loop.") { $0.isStoreReady ? 1 : 0 }
-    gauge("sockets", "Open sockets, HTTP and WebSocket.") { $0.sockets }
-    gauge("tls_handshakes_under_way", "TLS handshakes under way.") { $0.handshakes.underWay }
-    gauge("tls_handshakes_waiting", "TLS clients that wait for a place among them.") {
+    gauge("up", "1 if PostgreSQL answers this loop, else 0.") { $0.isStoreReady ? 1 : 0 }
+    gauge("sockets", "Open sockets of clients, HTTP and WebSocket.") { $0.sockets }
+    gauge("tls_handshakes_under_way", "TLS handshakes in progress.") { $0.handshakes.underWay }
+    gauge("tls_handshakes_waiting", "TLS clients that wait to start their handshake.") {
       $0.handshakes.waiting
     }
     gauge("connections", "Open WebSocket connections.") { $0.connections }
     gauge("sessions_warm", "Sessions held in memory.") { $0.sessions }
     gauge("recent_bytes", "Bytes of recent messages held in memory.") { $0.recentBytes }
-    gauge("queued_records", "Records that wait for PostgreSQL.") { $0.queuedRecords }
+    gauge("queued_records", "Messages that wait for PostgreSQL.") { $0.queuedRecords }
   }
 
   /// See `TurnMeter`.
   private mutating func stalls() {
     histogram(
       "loop_stall_seconds",
-      "Time for which one turn held the loop: as long waits everybody else on it."
+      "Elapsed time of one turn, during which all other clients of the loop wait."
     ) { $0.turns.elapsed }
     family(
-      "loop_stall_longest_seconds", "gauge", "The longest of them since the start.",
+      "loop_stall_longest_seconds", "gauge", "The longest turn since the start.",
       seconds: eachLoop { $0.turns.elapsed.longest })
     histogram(
       "loop_stall_processor_seconds",
-      "Processor time of one turn, up to 2 ms too much: what other processes took is left out."
+      "Processor time of one turn, up to 2 ms too high; without the time of other processes."
     ) { $0.turns.processor }
     family(
-      "loop_stall_processor_longest_seconds", "gauge", "The longest of them since the start.",
+      "loop_stall_processor_longest_seconds", "gauge", "The longest turn since the start.",
       seconds: eachLoop { $0.turns.processor.longest })
   }
 
@@ -123,43 +123,49 @@ struct PrometheusText {
   }
 
   private mutating func messages() {
-    counter("sends", "Messages taken for the store.") { $0.engine.sendsAccepted }
+    counter("sends", "Messages accepted and queued for PostgreSQL.") { $0.engine.sendsAccepted }
     counter("committed", "Messages committed.") { $0.engine.committed }
-    counter("duplicates", "Messages that were stored before.") { $0.engine.duplicates }
-    counter("delivered", "Messages handed to subscribers.") { $0.engine.delivered }
+    counter("duplicates", "Messages that were already stored (repeated sends).") {
+      $0.engine.duplicates
+    }
+    counter("delivered", "Messages delivered to subscribers.") { $0.engine.delivered }
     counter("session_loads", "Sessions read into memory.") { $0.engine.sessionLoads }
-    counter("session_evictions", "Sessions that left memory for others.") {
+    counter("session_evictions", "Sessions evicted from memory.") {
       $0.engine.sessionEvictions
     }
-    counter("recent_drops", "Sessions whose recent messages left memory for others'.") {
+    counter("recent_drops", "Sessions whose recent messages were evicted from memory.") {
       $0.engine.recentDrops
     }
-    counter("batches", "Transactions submitted.") { $0.engine.batches }
-    counter("deflated", "Texts compressed, once for each fan-out.") { $0.engine.deflated }
-    counter("quarantined", "Messages that PostgreSQL refused, kept in quarantine.") {
+    counter("batches", "Batches sent to PostgreSQL, one transaction each.") { $0.engine.batches }
+    counter("deflated", "Compressed messages, once for each fan-out.") { $0.engine.deflated }
+    counter("quarantined", "Messages that PostgreSQL refused, stored in quarantine.") {
       $0.quarantine.stored
     }
-    counter("quarantine_dropped", "Likewise, and not kept: no room, or PostgreSQL away.") {
+    counter(
+      "quarantine_dropped", "Refused messages that were not stored: quarantine full or unavailable."
+    ) {
       $0.quarantine.dropped
     }
-    counter("slow_consumers", "Connections closed with 4101.") { $0.engine.slowConsumers }
+    counter("slow_consumers", "Connections closed with 4101 because they read too slowly.") {
+      $0.engine.slowConsumers
+    }
   }
 
   private mutating func deliveries(_ webhooks: DeliveryMetrics) {
     family(
-      "webhooks_pending", "gauge", "Deliveries of all gateways that wait, up to 100000.",
+      "webhooks_pending", "gauge", "Waiting deliveries of all gateways, at most 100000.",
       [("", UInt64(webhooks.pending))])
     family(
-      "webhooks_under_way", "gauge", "Requests to webhooks under way.",
+      "webhooks_under_way", "gauge", "Webhook requests in progress.",
       [("", UInt64(webhooks.inFlight))])
     family(
-      "webhooks_delivered_total", "counter", "Deliveries that were taken.",
+      "webhooks_delivered_total", "counter", "Successful deliveries.",
       [("", webhooks.delivered)])
     family(
-      "webhooks_attempts_failed_total", "counter", "Attempts that failed.",
+      "webhooks_attempts_failed_total", "counter", "Failed attempts.",
       [("", webhooks.attemptsFailed)])
     family(
-      "webhooks_failed_total", "counter", "Deliveries given up after the last attempt.",
+      "webhooks_failed_total", "counter", "Deliveries that failed after the last attempt.",
       [("", webhooks.failed)])
   }
 
@@ -178,7 +184,7 @@ struct PrometheusText {
       lines.append((#"_count{loop="\#(loop)"}"#, engine.batches))
       return lines
     }
-    family("batch_messages", "histogram", "Messages of a transaction.", lines)
+    family("batch_messages", "histogram", "Messages of one batch.", lines)
   }
 
   private mutating func outcomes() {
@@ -188,14 +194,15 @@ struct PrometheusText {
         value: loops.reduce(0) { $0 + $1.engine.refused[Int(refusal.rawValue)] }
       )
     }
-    family("refused_total", "counter", "Commands answered by an error.", refused)
+    family("refused_total", "counter", "Commands answered with an error, by its code.", refused)
     var faults = FaultCounts()
     for figures in loops {
       faults.merge(figures.faults)
       faults.merge(figures.engine.faults)
     }
     family(
-      "faults_total", "counter", "Bad input and broken limits, by how far the peer had come.",
+      "faults_total", "counter",
+      "Invalid input and exceeded limits, by stage of the connection and reason.",
       faults.counts.sorted {
         ($0.key.stage.rawValue, $0.key.reason) < ($1.key.stage.rawValue, $1.key.reason)
       }
@@ -203,7 +210,7 @@ struct PrometheusText {
     var closes: [UInt16: UInt64] = [:]
     for figures in loops { closes.merge(figures.closed) { $0 + $1 } }
     family(
-      "closed_total", "counter", "WebSocket connections by close code.",
+      "closed_total", "counter", "Closed WebSocket connections by close code.",
       closes.sorted { $0.key < $1.key }.map { (#"{code="\#($0.key)"}"#, $0.value) })
   }
 }

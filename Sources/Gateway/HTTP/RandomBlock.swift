@@ -1,7 +1,7 @@
 import Kernel
 import Primitives
 
-/// Random words, fetched from the kernel in blocks: names of connections need 128 bits each.
+/// Random numbers, fetched from the kernel in blocks of 64, since each new connection needs some.
 struct RandomBlock {
   private var words: [UInt64] = []
 

@@ -12,7 +12,7 @@ enum StaticRoutes {
       let known = ["/healthz", "/readyz", metricsPath, "/"].contains(head.path)
       return known || context.assets[head.path] != nil
         ? HTTPResponse.problem(
-          405, "This path takes GET and HEAD.", headers: [("Allow", "GET, HEAD")])
+          405, "This path supports GET and HEAD only.", headers: [("Allow", "GET, HEAD")])
         : notFound
     }
     switch head.path {
@@ -49,9 +49,9 @@ enum StaticRoutes {
       headers.append(("Access-Control-Allow-Origin", "*"))
       headers.append(("Cross-Origin-Resource-Policy", "cross-origin"))
     }
-    // RFC 9110 §12.5.5, also in a 304: caches keep the forms apart.
+    // RFC 9110 §12.5.5: caches keep the forms apart; a 304 needs it too.
     if !asset.codings.isEmpty { headers.append(("Vary", "Accept-Encoding")) }
-    // RFC 9110 §13.1.2: of the form that would be sent.
+    // RFC 9110 §13.1.2: compared with the tag of the form that would be sent.
     let known = head.fields.list(of: "if-none-match")
     if known.contains("*") || known.contains(form.entityTag)
       || known.contains("W/" + form.entityTag)

@@ -40,7 +40,7 @@ extension EventLoop {
     guard
       let id = engine.connections.accept(
         name: upgrade.name, isEcho: upgrade.isEcho, deflate: upgrade.deflate, now: engine.now)
-    else { return http.refuseUpgrade(socket, &sockets, &metrics, turn) }
+    else { return http.refuseUpgrade(socket, AdmissionRefusal(.full), &sockets, &metrics, turn) }
     let connection = id.index
     sockets.bind(sockets.id(at: socket), toConnection: connection)
     sockets[socket].phase = .webSocket(connection)

@@ -104,7 +104,7 @@ extension EventLoop {
     engine.readInbox()
     verifyTokens()
     moveDepartures()
-    revocations.ask(engine, &store, now: turn.now)
+    revocations.enqueueChecks(engine, &store, now: turn.now)
   }
 
   /// At most one verification for each connection and hello. A visitor of another loop is confirmed

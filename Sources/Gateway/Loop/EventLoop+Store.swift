@@ -43,10 +43,10 @@ extension EventLoop {
       }
     case .tokenChecks(let shutOut):
       revocations.finishTokenChecks(shutOut, &engine, sockets, now: turn.now)
-      revocations.ask(engine, &store, now: turn.now)
+      revocations.enqueueChecks(engine, &store, now: turn.now)
     case .recheck(let count, let shutOut):
       revocations.finishRecheck(of: count, shutOut, &engine, sockets, now: turn.now)
-      revocations.ask(engine, &store, now: turn.now)
+      revocations.enqueueChecks(engine, &store, now: turn.now)
     case .revocations(let found):
       if let mail = revocations.feed.finish(found, &store, now: turn.now) {
         for mailbox in context.mailboxes { mailbox.post(.revocation(mail)) }

@@ -23,7 +23,7 @@ extension ClientSocket {
 
   /// Sends as much as the socket accepts.
   ///
-  /// - Returns: the number of plain bytes that were taken. Sealed bytes that are not sent yet belong
+  /// - Returns: the number of plain bytes that were taken. Sealed bytes not sent yet belong
   ///   to the socket (`hasUnsent`) and are sent before any others.
   mutating func send(_ bytes: RawSpan, _ workspace: TLSWorkspace) -> WriteOutcome {
     guard isSecure else { return descriptor.send(bytes) }

@@ -93,7 +93,7 @@ struct StoreDriver: ~Copyable {
   private mutating func settleBatches(
     _ engine: inout Engine, _ metrics: inout LoopMetrics, _ now: Instant
   ) {
-    // Must be current: it decides whether sends after a failed one are refused or retried.
+    // Must be current before outcomes are applied: sends after an unavailable one depend on it.
     engine.isStoreReachable = writer.status.isWorthTrying
     while writer.takeCompletion({ batch, outcomes in engine.committed(batch, outcomes) }) {
       batch = BatchInFlight()
@@ -200,8 +200,9 @@ struct StoreDriver: ~Copyable {
     _ = enqueue(History.generationQuery, for: .generation, now: now)
   }
 
-  private mutating func compareGeneration(_ result: Result<Rows, QueryFailure>, _ engine: inout Engine)
-  {
+  private mutating func compareGeneration(
+    _ result: Result<Rows, QueryFailure>, _ engine: inout Engine
+  ) {
     guard let rows = try? result.get(), !rows.isEmpty, let current = rows.int(0, 0) else { return }
     if generation.note(current) { engine.sessions.rereadAll(&engine.effects) }
   }
@@ -224,7 +225,9 @@ struct StoreDriver: ~Copyable {
   /// Queues a query of the loop itself for the reader.
   ///
   /// - Returns: false if the queue is full.
-  mutating func enqueue(_ query: Query, for requester: PendingQueries.Requester, now: Instant) -> Bool {
+  mutating func enqueue(_ query: Query, for requester: PendingQueries.Requester, now: Instant)
+    -> Bool
+  {
     let ticket = queries.add(requester)
     queries.hasNew = true
     if reader.enqueue(query, ticket: ticket, now: now) { return true }

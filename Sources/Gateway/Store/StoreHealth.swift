@@ -65,7 +65,8 @@ struct StoreHealth {
     switch result {
     case .success:
       guard !refusals.isEmpty, refusals.removeValue(forKey: purpose) != nil else { return }
-      logger.info("PostgreSQL accepts the statement again", metadata: ["for": "\(purpose.rawValue)"])
+      logger.info(
+        "PostgreSQL accepts the statement again", metadata: ["for": "\(purpose.rawValue)"])
     case .failure(.refused(let state, let message)):
       let reason = "\(state.code) \(message)"
       guard refusals[purpose, default: Outage()].note(reason) != nil else { return }
