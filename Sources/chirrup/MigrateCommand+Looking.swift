@@ -6,7 +6,11 @@ import Primitives
 extension MigrateCommand {
   struct Plan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print the migrations that up would apply. Changes nothing.")
+      abstract: "Print the migrations that up would apply. Changes nothing.",
+      discussion: """
+        First examines the tables that up would adopt, and prints what it finds: what up refuses \
+        (exit code 1), and what it adopts in which way.
+        """)
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The last revision to apply.", valueName: "revision"))
@@ -15,7 +19,10 @@ extension MigrateCommand {
 
     func run() async throws {
       try await options.run { connection, output in
-        let pending = try Migrator(connection).plan(to: to)
+        let migrator = try Migrator(connection)
+        let pending = try migrator.plan(to: to)
+        let findings = pending.isEmpty ? [] : try migrator.examine()
+        for finding in findings { output.note(finding) }
         for migration in pending {
           output.result(
             "\(migration.revision)  \(migration.summary)",
@@ -29,7 +36,7 @@ extension MigrateCommand {
         if pending.isEmpty {
           output.note("Nothing to do: the schema is up to date.")
         } else {
-          throw Ending.pending
+          throw findings.contains(where: \.isObstacle) ? ExitCode.failure : Ending.pending
         }
       }
     }
@@ -116,6 +123,20 @@ extension MigrateCommand {
       guard faults.isEmpty else { throw ExitCode.failure }
       output.note("The migrations form one chain without gaps.")
     }
+  }
+}
+
+extension CommandOutput {
+  func note(_ finding: PreflightFinding) {
+    note(
+      "\(finding)",
+      [
+        ("table", .text(finding.table)), ("object", .text(finding.object)),
+        ("problem", .text(finding.problem)), ("rows", finding.rows.map { .number($0) } ?? .null),
+        ("example", finding.example.map { .text($0) } ?? .null),
+        ("action", .text(finding.action)), ("mend", .text(finding.remedy)),
+        ("refused", .bool(finding.isObstacle)),
+      ])
   }
 }
 
