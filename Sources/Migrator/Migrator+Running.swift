@@ -74,7 +74,7 @@ extension Migrator {
   }
 
   /// The tables that the migration will create.
-  private func missingTables(of migration: Migration) throws(MigrationFailure) -> [String] {
+  func missingTables(of migration: Migration) throws(MigrationFailure) -> [String] {
     var names: [String] = []
     for name in migration.createdTables {
       let rows = try run(Query("SELECT to_regclass($1) IS NULL", [.text(name)]))
@@ -84,7 +84,7 @@ extension Migrator {
   }
 
   /// Default privileges of the database may give every new table to other roles.
-  private func seal(_ tables: [String]) throws(MigrationFailure) {
+  func seal(_ tables: [String]) throws(MigrationFailure) {
     for table in tables { try run(Query("SELECT chirrup_seal($1)", [.text(table)])) }
   }
 
@@ -109,7 +109,7 @@ extension Migrator {
     }
   }
 
-  private func run(
+  func run(
     _ statement: Statement, of migration: Migration, _ report: (Event) -> Void
   ) throws(MigrationFailure) {
     _ = try reportingNotices(statement, of: migration, report) { () throws(ScriptFailure) in
@@ -119,7 +119,7 @@ extension Migrator {
   }
 
   /// Returns the number in the first row and column of a statement's result.
-  private func number(
+  func number(
     _ statement: Statement, of migration: Migration, _ report: (Event) -> Void
   ) throws(MigrationFailure) -> Int64 {
     try reportingNotices(statement, of: migration, report) { () throws(ScriptFailure) in

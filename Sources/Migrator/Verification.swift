@@ -53,7 +53,7 @@ extension Migrator {
   }
 
   /// The statement returns one row: whether the check passed, and its figures.
-  private func check(_ item: DataCheck) throws(MigrationFailure) -> Check {
+  func check(_ item: DataCheck) throws(MigrationFailure) -> Check {
     if let table = item.table {
       let exists = try run(Query("SELECT to_regclass($1) IS NOT NULL", [.text(table)]))
       guard exists.bool(0, 0) == true else {
@@ -74,14 +74,14 @@ extension Migrator {
     }
   }
 
-  private struct DataCheck {
+  struct DataCheck {
     var name: String
     /// The check applies only if this table exists.
     var table: String?
     var sql: StaticString
   }
 
-  private static let dataChecks = [
+  static let dataChecks = [
     DataCheck(
       name: "no message without a session, or with one of another workspace",
       sql: """

@@ -17,6 +17,7 @@ import Testing
     let migrator = try Migrator(connection)
     let before = try database.dump()
     var row = Outcome()
+    row.rehearsal = try rehearse(shape, migrator)
     do throws(MigrationFailure) {
       try migrator.up()
       row.up = "done"
@@ -26,7 +27,7 @@ import Testing
     }
     if row.up == "done" {
       row.old = try outcome(of: shape.oldStatements + ShapeTests.everyday(shape), on: connection)
-      row.gateway = try outcome(of: ShapeTests.gateway, on: connection)
+      row.gateway = try outcome(of: Rehearsal.gatewayStatements, on: connection)
       let failed = try migrator.verify().filter { !$0.passed }
       row.verify = failed.isEmpty ? "pass" : failed.map { "\($0.name): \($0.figures)" }.joined()
       do throws(MigrationFailure) { try migrator.down(to: "none") } catch { row.down = "\(error)" }
@@ -38,18 +39,32 @@ import Testing
     if let refusal = shape.refusal {
       #expect(row.up == "refused")
       #expect(row.detail.contains(refusal))
+      #expect(row.rehearsal == "refused")
     } else {
       #expect(row.up == "done", "\(row.detail)")
       #expect(row.old == "done")
       #expect(row.gateway == "done")
       #expect(row.verify == "pass")
+      #expect(row.rehearsal == "done")
       #expect(row.down == "done")
     }
     #expect(row.schema, "\(difference(before.schema, after.schema))")
     #expect(row.rows)
   }
 
+  private func rehearse(_ shape: Shape, _ migrator: Migrator) throws -> String {
+    do throws(MigrationFailure) {
+      let rehearsal = try migrator.rehearse(
+        application: (shape.oldStatements + ShapeTests.everyday(shape)).joined(separator: ";\n"))
+      return rehearsal.isSuccess ? "done" : "\(rehearsal.broken) \(rehearsal.checks)"
+    } catch {
+      guard case .notAdoptable = error else { return "\(error)" }
+      return "refused"
+    }
+  }
+
   private struct Outcome {
+    var rehearsal = ""
     var up = ""
     var old = "done"
     var gateway = "done"
@@ -90,39 +105,6 @@ import Testing
       "DELETE FROM workspaces WHERE name = 'W'",
     ]
   }
-
-  /// The statements of a gateway: a visitor writes, an operator claims, answers and closes.
-  private static let gateway = [
-    """
-    INSERT INTO workspaces (id, name) VALUES ('30000000-0000-4000-8000-000000000001', 'Gateway');
-    INSERT INTO visitors (id, workspace_id) VALUES
-      ('30000000-0000-4000-8000-000000000002', '30000000-0000-4000-8000-000000000001');
-    INSERT INTO operators (id, email, name) VALUES
-      ('30000000-0000-4000-8000-000000000003', 'dana@example.org', 'Dana');
-    INSERT INTO chat_sessions (id, workspace_id, user_id, context, waiting_since) VALUES
-      ('30000000-0000-4000-8000-000000000004', '30000000-0000-4000-8000-000000000001',
-        '30000000-0000-4000-8000-000000000002', '{}', NULL)
-    """,
-    """
-    INSERT INTO chats (id, workspace_id, session_id, seq, role, kind, content, payload, user_id,
-      operator_id, operator_name, content_hash, created_at)
-    VALUES ('30000000-0000-4000-8000-000000000005', '30000000-0000-4000-8000-000000000001',
-      '30000000-0000-4000-8000-000000000004', 1, 'visitor', 'text', 'Hello', NULL,
-      '30000000-0000-4000-8000-000000000002', NULL, NULL, '', now());
-    UPDATE chat_sessions SET last_seq = 1, message_count = 1, waiting_since = now()
-    WHERE id = '30000000-0000-4000-8000-000000000004'
-    """,
-    """
-    SELECT chirrup_change('30000000-0000-4000-8000-000000000001',
-      '30000000-0000-4000-8000-000000000004', 'claimed', '30000000-0000-4000-8000-000000000003',
-      'Dana', '30000000-0000-4000-8000-000000000003', 'Dana', gen_random_uuid(), 'Dana joined',
-      '{"event": "claimed"}', gen_random_uuid(), 'a note')
-    """,
-    """
-    SELECT 1 / count(*) FROM chat_sessions WHERE last_seq = 3 AND status = 'active'
-      AND workspace_id = '30000000-0000-4000-8000-000000000001'
-    """,
-  ]
 
   private func difference(_ a: String, _ b: String) -> String {
     let (a, b) = (a.split(separator: "\n"), b.split(separator: "\n"))

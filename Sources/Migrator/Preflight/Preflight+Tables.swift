@@ -31,9 +31,8 @@ extension Preflight {
 
   /// Tables, views and functions of the owner's with names that Chirrup needs for its own.
   static let takenNames = """
-    SELECT relation, '', 'exists and is not Chirrup''s', CASE WHEN relkind IN ('r', 'p') THEN
-        (xpath('/row/n/text()', query_to_xml(format('SELECT count(*) AS n FROM %I', relation),
-          false, true, '')))[1]::text::bigint END, NULL,
+    SELECT relation, '', 'exists and is not Chirrup''s', NULL::bigint,
+      CASE WHEN relkind IN ('r', 'p') THEN format('SELECT count(*) FROM %I', relation) END,
       'Chirrup creates a table of this name', \(ownSchema), true
     FROM taken
     UNION ALL

@@ -4,7 +4,8 @@ import Postgres
 /// migrations touch and did not create. Changes nothing.
 ///
 /// Each kind of finding has a file of its own, with a query that returns one row for each finding:
-/// table, object, problem, rows, example, action, remedy, whether it is an obstacle.
+/// table, object, problem, rows, example, action, remedy, whether it is an obstacle. An example
+/// that is a SELECT is the query for the number of rows.
 extension Migrator {
   /// The findings, obstacles first. Empty for an empty database and for one of Chirrup's own.
   public func examine() throws(MigrationFailure) -> [PreflightFinding] {
@@ -53,13 +54,21 @@ extension Migrator {
       case .refused(let refusal, _): throw .refused(refusal)
       }
     }
-    return (0..<rows.count).map { row in
-      PreflightFinding(
+    var findings: [PreflightFinding] = []
+    for row in 0..<rows.count {
+      var finding = PreflightFinding(
         table: rows.text(row, 0) ?? "", object: rows.text(row, 1) ?? "",
         problem: rows.text(row, 2) ?? "", rows: rows.int(row, 3), example: rows.text(row, 4),
         action: rows.text(row, 5) ?? "", remedy: rows.text(row, 6) ?? "",
         isObstacle: rows.bool(row, 7) == true)
+      if let query = finding.example, query.hasPrefix("SELECT ") {
+        finding.example = nil
+        // The table may be closed to this user, which is a finding of its own.
+        finding.rows = (try? connection.ask(script: query))?.int(0, 0)
+      }
+      findings.append(finding)
     }
+    return findings
   }
 }
 
