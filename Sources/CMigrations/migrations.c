@@ -73,6 +73,10 @@ static const unsigned char read_ratings[] = {
 #embed "sql/20261205_read_ratings.sql"
 };
 
+static const unsigned char seal_tables[] = {
+#embed "sql/20261206_seal_tables.sql"
+};
+
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
 static const chirrup_migration table[] = {
   {"20260119_create_tenants", create_tenants, sizeof create_tenants},
@@ -98,6 +102,7 @@ static const chirrup_migration table[] = {
   {"20261203_note_revocations", note_revocations, sizeof note_revocations},
   {"20261204_claim_by_reply", claim_by_reply, sizeof claim_by_reply},
   {"20261205_read_ratings", read_ratings, sizeof read_ratings},
+  {"20261206_seal_tables", seal_tables, sizeof seal_tables},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

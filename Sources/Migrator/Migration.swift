@@ -66,6 +66,13 @@ public struct Migration: Sendable, Equatable {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
+  /// The tables that its statements create unless they exist.
+  var createdTables: [String] {
+    up.flatMap { statement in
+      statement.text.matches(of: /CREATE TABLE IF NOT EXISTS ([a-z_]+)/).map { String($0.1) }
+    }
+  }
+
   func matches(_ checksum: String) -> Bool {
     checksum == self.checksum || formerChecksums.contains(checksum)
   }

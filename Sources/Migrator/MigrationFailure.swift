@@ -11,6 +11,8 @@ public enum MigrationFailure: Error, Sendable, Equatable {
   /// A revision is recorded, but one before it is not.
   case gap(applied: String, missing: String)
   case noSuchRevision(String)
+  /// The database has objects or rows that Chirrup cannot adopt without harm.
+  case notAdoptable([PreflightFinding])
   /// The schema of the database is not that of the revision that `stamp` should record.
   case schemaDiffers(revision: String, [SchemaDifference])
   case statement(file: String, line: Int, statement: String, ServerRefusal)
@@ -35,6 +37,7 @@ public enum MigrationFailure: Error, Sendable, Equatable {
     case .newerDatabase: "install the chirrup that migrated it, or a newer one"
     case .strayRevisions, .gap: "chirrup migrate repair"
     case .noSuchRevision: "chirrup migrate status"
+    case .notAdoptable: "run the statements above, or as they say, then run it again"
     case .pooled:
       "set database_direct_url (CHIRRUP_DATABASE_DIRECT_URL) to the URL of PostgreSQL itself, or "
         + "run chirrup migrate up --database-url with it"
@@ -69,6 +72,10 @@ extension MigrationFailure: CustomStringConvertible {
         + "nothing was changed"
     case .noSuchRevision(let revision):
       return "there is no migration \(revision)"
+    case .notAdoptable(let findings):
+      return "this database cannot be adopted as it is; nothing was changed\n"
+        + findings.map { "  " + $0.description.replacing("\n", with: "\n  ") }
+        .joined(separator: "\n")
     case .schemaDiffers(let revision, let differences):
       return "the schema is not that of \(revision); nothing was recorded\n"
         + differences.map { "  \($0)" }.joined(separator: "\n")

@@ -28,6 +28,8 @@ public struct MigrationPlan: Sendable {
   public enum RevisionState: String, Sendable {
     case applied
     case pending
+    /// Some of its steps ran, the last one did not. `up` completes it, `down` reverts it.
+    case begun
     /// Applied, but the file was changed afterwards.
     case changed
     /// Applied, but without a file: by a newer binary or by another project.
@@ -38,20 +40,23 @@ public struct MigrationPlan: Sendable {
     public var state: RevisionState
     public var applied: AppliedRevision?
     public var summary: String
+
+    public var isPending: Bool { state == .pending || state == .begun }
   }
 
   public let chain: Chain
   /// Each revision once: those of the files in their order, then the unknown ones.
   public let lines: [Line]
 
-  public init(chain: Chain, applied: [AppliedRevision]) {
+  /// - Parameter begun: the revisions of which some steps ran.
+  public init(chain: Chain, applied: [AppliedRevision], begun: Set<String> = []) {
     var rest = applied
     var lines: [Line] = []
     for migration in chain.migrations {
       let row = rest.firstIndex { $0.revision == migration.revision }.map { rest.remove(at: $0) }
       let state: RevisionState =
         switch row {
-        case nil: .pending
+        case nil: begun.contains(migration.revision) ? .begun : .pending
         case let row?: migration.matches(row.checksum) ? .applied : .changed
         }
       lines.append(
@@ -67,7 +72,10 @@ public struct MigrationPlan: Sendable {
 
   public var unknown: [String] { lines.filter { $0.state == .unknown }.map(\.revision) }
   public var changed: [String] { lines.filter { $0.state == .changed }.map(\.revision) }
-  public var pending: [String] { lines.filter { $0.state == .pending }.map(\.revision) }
+  /// The revisions that are not, or not completely, applied.
+  public var pending: [String] { lines.filter(\.isPending).map(\.revision) }
+  /// Whether the database has no migration of Chirrup, not even a part of one.
+  public var isUntouched: Bool { lines.allSatisfy { $0.state == .pending } }
   public var isCurrent: Bool { lines.allSatisfy { $0.state == .applied || $0.state == .changed } }
 
   /// Unknown revisions that descend from known ones: a newer binary applied them. Without a
@@ -99,11 +107,12 @@ public struct MigrationPlan: Sendable {
   public func upward(to target: String? = nil) throws(MigrationFailure) -> [Migration] {
     try checkConsistency()
     guard let target = target ?? chain.head else { return [] }
-    return try chain.upTo(target).filter { state(of: $0.revision) == .pending }
+    let pending = Set(self.pending)
+    return try chain.upTo(target).filter { pending.contains($0.revision) }
   }
 
-  /// The migrations that `down` reverts, newest first: the applied ones after `target`, or all for
-  /// `none`.
+  /// The migrations that `down` reverts, newest first: the applied and begun ones after `target`,
+  /// or all for `none`.
   public func downward(to target: String) throws(MigrationFailure) -> [Migration] {
     try checkConsistency()
     let kept = target == "none" ? 0 : try chain.upTo(target).count
@@ -121,7 +130,7 @@ public struct MigrationPlan: Sendable {
     guard unknown.isEmpty else { throw .strayRevisions(unknown) }
     var firstPending: String?
     for line in lines {
-      if line.state == .pending {
+      if line.isPending {
         firstPending = firstPending ?? line.revision
       } else if let missing = firstPending {
         throw .gap(applied: line.revision, missing: missing)

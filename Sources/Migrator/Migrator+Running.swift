@@ -9,14 +9,19 @@ extension Migrator {
     report(.began(revision: migration.revision, number: number, of: count))
     let clock = ContinuousClock()
     let start = clock.now
-    for step in migration.steps.dropLast() { try run(step, of: migration, report) }
+    let created = try missingTables(of: migration)
+    for step in migration.steps.dropLast() {
+      try run(step, of: migration, sealing: created, report)
+    }
     let last = migration.steps.last ?? Migration.Step(statements: [])
     if last.isBatched { try run(last, of: migration, report) }
     try retryingLocks(report) { () throws(MigrationFailure) in
       if !last.isBatched {
         for statement in last.statements { try run(statement, of: migration, report) }
+        try seal(created)
       }
       try run(record(migration, milliseconds: (clock.now - start).milliseconds))
+      try run(Query("DELETE FROM chirrup_begun WHERE revision = $1", [.text(migration.revision)]))
     }
     report(
       .finished(revision: migration.revision, milliseconds: (clock.now - start).milliseconds))
@@ -32,6 +37,7 @@ extension Migrator {
       for statement in migration.down { try run(statement, of: migration, report) }
       try run(
         Query("DELETE FROM chirrup_migrations WHERE revision = $1", [.text(migration.revision)]))
+      try run(Query("DELETE FROM chirrup_begun WHERE revision = $1", [.text(migration.revision)]))
     }
     report(
       .finished(revision: migration.revision, milliseconds: (clock.now - start).milliseconds))
@@ -50,14 +56,36 @@ extension Migrator {
       ])
   }
 
-  /// Runs one step, as one transaction or in batches.
-  func run(
-    _ step: Migration.Step, of migration: Migration, _ report: (Event) -> Void
+  /// Runs one step, as one transaction or in batches. The transaction of a step that is not the
+  /// last one records that the migration has begun.
+  private func run(
+    _ step: Migration.Step, of migration: Migration, sealing created: [String] = [],
+    _ report: (Event) -> Void
   ) throws(MigrationFailure) {
     if step.isBatched { return try move(step, of: migration, report) }
     try retryingLocks(report) { () throws(MigrationFailure) in
       for statement in step.statements { try run(statement, of: migration, report) }
+      try seal(created)
+      try run(
+        Query(
+          "INSERT INTO chirrup_begun (revision) VALUES ($1) ON CONFLICT DO NOTHING",
+          [.text(migration.revision)]))
     }
+  }
+
+  /// The tables that the migration will create.
+  func missingTables(of migration: Migration) throws(MigrationFailure) -> [String] {
+    var names: [String] = []
+    for name in migration.createdTables {
+      let rows = try run(Query("SELECT to_regclass($1) IS NULL", [.text(name)]))
+      if rows.bool(0, 0) == true { names.append(name) }
+    }
+    return names
+  }
+
+  /// Default privileges of the database may give every new table to other roles.
+  func seal(_ tables: [String]) throws(MigrationFailure) {
+    for table in tables { try run(Query("SELECT chirrup_seal($1)", [.text(table)])) }
   }
 
   /// Commits each batch before the next begins: readers see every row at all times, and an
@@ -81,7 +109,7 @@ extension Migrator {
     }
   }
 
-  private func run(
+  func run(
     _ statement: Statement, of migration: Migration, _ report: (Event) -> Void
   ) throws(MigrationFailure) {
     _ = try reportingNotices(statement, of: migration, report) { () throws(ScriptFailure) in
@@ -91,7 +119,7 @@ extension Migrator {
   }
 
   /// Returns the number in the first row and column of a statement's result.
-  private func number(
+  func number(
     _ statement: Statement, of migration: Migration, _ report: (Event) -> Void
   ) throws(MigrationFailure) -> Int64 {
     try reportingNotices(statement, of: migration, report) { () throws(ScriptFailure) in

@@ -18,6 +18,8 @@ public struct Migrator {
     /// A notice of the migration itself (`RAISE NOTICE`).
     case notice(String)
     case finished(revision: String, milliseconds: Int64)
+    /// A first run failed and these revisions were reverted: the database is as it was.
+    case undone([String])
   }
 
   /// How long a step waits for a lock. Readers of the table queue behind it for as long.
@@ -69,6 +71,7 @@ public struct Migrator {
   public func status() throws(MigrationFailure) -> MigrationPlan {
     let exists = try run(Query("SELECT to_regclass('chirrup_migrations') IS NOT NULL"))
     guard exists.bool(0, 0) == true else { return MigrationPlan(chain: chain, applied: []) }
+    let begun = try begunRevisions()
     // Older versions of Chirrup created the table without the column `parent`.
     let rows = try run(
       Query(
@@ -84,7 +87,15 @@ public struct Migrator {
           at: rows.time(row, 2) ?? WallTime(microseconds: 0),
           durationMilliseconds: rows.int(row, 3) ?? 0, parent: rows.text(row, 4)))
     }
-    return MigrationPlan(chain: chain, applied: applied)
+    return MigrationPlan(chain: chain, applied: applied, begun: begun)
+  }
+
+  private func begunRevisions() throws(MigrationFailure) -> Set<String> {
+    // Older versions of Chirrup did not create the table.
+    let exists = try run(Query("SELECT to_regclass('chirrup_begun') IS NOT NULL"))
+    guard exists.bool(0, 0) == true else { return [] }
+    let rows = try run(Query("SELECT revision FROM chirrup_begun"))
+    return Set((0..<rows.count).compactMap { rows.text($0, 0) })
   }
 
   /// The migrations that `up` would apply. Changes nothing.
@@ -97,20 +108,54 @@ public struct Migrator {
     try status().downward(to: target)
   }
 
-  /// Applies the pending migrations and returns them. Writes nothing if none is pending.
+  /// Applies the pending migrations and returns them. Writes nothing if none is pending, or if
+  /// `examine` finds something that cannot be adopted. If PostgreSQL refuses a statement while a
+  /// database moves in, everything is reverted.
   @discardableResult
   public func up(
     to target: String? = nil, report: (Event) -> Void = { _ in }
   ) throws(MigrationFailure) -> [Migration] {
     guard try !status().upward(to: target).isEmpty else { return [] }
     return try underLock(report) { () throws(MigrationFailure) in
-      let migrations = try status().upward(to: target)
-      try prepareBookkeeping()
-      for (index, migration) in migrations.enumerated() {
-        try apply(migration, number: index + 1, of: migrations.count, report)
+      let plan = try status()
+      let migrations = try plan.upward(to: target)
+      guard !migrations.isEmpty else { return [] }
+      let obstacles = try examine().filter(\.isObstacle)
+      guard obstacles.isEmpty else { throw .notAdoptable(obstacles) }
+      do throws(MigrationFailure) {
+        try prepareBookkeeping()
+        for (index, migration) in migrations.enumerated() {
+          try apply(migration, number: index + 1, of: migrations.count, report)
+        }
+      } catch {
+        if plan.isUntouched { try undo(after: error, report) }
+        throw error
       }
       return migrations
     }
+  }
+
+  /// Reverts the migrations of a failed first run, unless PostgreSQL does not answer: the next `up`
+  /// or `down` then continues. Throws only `failure`.
+  private func undo(
+    after failure: MigrationFailure, _ report: (Event) -> Void
+  ) throws(MigrationFailure) {
+    if case .unavailable = failure { return }
+    do throws(MigrationFailure) {
+      let applied = try status().downward(to: "none")
+      for (index, migration) in applied.enumerated() {
+        try revert(migration, number: index + 1, of: applied.count) { _ in }
+      }
+      try removeBookkeeping()
+      report(.undone(applied.map(\.revision)))
+    } catch {
+      report(.notice("The earlier steps could not be reverted: \(error)"))
+      throw failure
+    }
+  }
+
+  private func removeBookkeeping() throws(MigrationFailure) {
+    try transaction { () throws(MigrationFailure) in try execute(Bookkeeping.removal) }
   }
 
   /// Reverts every migration after `target` (`none`: all) and returns them, newest first. Data is
@@ -121,14 +166,15 @@ public struct Migrator {
   ) throws(MigrationFailure) -> [Migration] {
     try underLock(report) { () throws(MigrationFailure) in
       let migrations = try status().downward(to: target)
-      guard !migrations.isEmpty else { return [] }
+      guard !migrations.isEmpty else {
+        if target == "none" { try removeBookkeeping() }
+        return []
+      }
       try prepareBookkeeping()
       for (index, migration) in migrations.enumerated() {
         try revert(migration, number: index + 1, of: migrations.count, report)
       }
-      if target == "none" {
-        try transaction { () throws(MigrationFailure) in try execute(Bookkeeping.removal) }
-      }
+      if target == "none" { try removeBookkeeping() }
       return migrations
     }
   }
@@ -148,7 +194,8 @@ public struct Migrator {
       guard differences.isEmpty else {
         throw .schemaDiffers(revision: target, differences)
       }
-      let missing = revisions.filter { plan.state(of: $0.revision) == .pending }
+      let pending = Set(plan.pending)
+      let missing = revisions.filter { pending.contains($0.revision) }
       guard !missing.isEmpty else { return [] }
       try prepareBookkeeping()
       try transaction { () throws(MigrationFailure) in

@@ -135,6 +135,8 @@ extension Migrator {
       let plan = try status()
       let newer = plan.newer
       guard newer.isEmpty else { throw .newerDatabase(unknown: newer) }
+      let obstacles = try examine().filter(\.isObstacle)
+      guard obstacles.isEmpty else { throw .notAdoptable(obstacles) }
       try prepareBookkeeping()
       for stray in plan.strays {
         try run(Query("DELETE FROM chirrup_migrations WHERE revision = $1", [.text(stray)]))
@@ -143,7 +145,7 @@ extension Migrator {
       // migrations from the first incomplete one on run again.
       var migrations: [Migration] = []
       for migration in chain.migrations {
-        var isWanted = !migrations.isEmpty || plan.state(of: migration.revision) == .pending
+        var isWanted = !migrations.isEmpty || plan.pending.contains(migration.revision)
         if !isWanted { isWanted = try lacks(migration) }
         if !isWanted, migration.revision.hasSuffix("_row_security") {
           isWanted = try readerFault() != nil

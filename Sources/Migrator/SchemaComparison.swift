@@ -43,8 +43,17 @@ extension Migrator {
     let own = try adopted()
     let tables = Set(actual.keys.filter { $0.kind == .table }.map(\.relation))
     var differences: [SchemaDifference] = []
+    let definitions = Dictionary(grouping: actual) { [$0.key.kind.rawValue, $0.key.relation] }
+      .mapValues { Set($0.map { Migrator.plain($0.value) }) }
     for (key, definition) in expected.sorted(by: { $0.key < $1.key }) {
       let found = actual[key]
+      // A key, constraint or index of an adopted table may have another name.
+      if key.kind == .constraint || key.kind == .index,
+        own.contains(Key(kind: .table, relation: key.relation, name: "")),
+        definitions[[key.kind.rawValue, key.relation]]?.contains(Migrator.plain(definition)) == true
+      {
+        continue
+      }
       guard found.map({ Migrator.plain($0) }) != Migrator.plain(definition), !own.contains(key)
       else { continue }
       // Rows of an adopted table may not belong to a workspace yet, so NULL is allowed.
@@ -64,9 +73,10 @@ extension Migrator {
     return differences
   }
 
-  /// A definition without parentheses: after pg_restore some of them differ.
+  /// A definition without parentheses: after pg_restore some of them differ. A schema may have the
+  /// name `chirrup`, as the settings of policies have, so this prefix does not count either.
   private static func plain(_ definition: String) -> String {
-    definition.filter { $0 != "(" && $0 != ")" }
+    definition.filter { $0 != "(" && $0 != ")" }.replacing("chirrup.", with: "")
   }
 
   private struct Key: Hashable, Comparable {
@@ -170,11 +180,13 @@ extension Migrator {
     SELECT 'constraint', relname, conname, replace(pg_get_constraintdef(c.oid), prefix, '')
     FROM tables t JOIN pg_constraint c ON conrelid = t.oid
     UNION ALL
-    SELECT 'index', relname, i.name, replace(pg_get_indexdef(i.oid), prefix, '')
+    SELECT 'index', relname, i.name, replace(replace(pg_get_indexdef(i.oid), prefix, ''),
+      'INDEX ' || quote_ident(i.name) || ' ON', 'INDEX ON')
     FROM tables t JOIN (SELECT indrelid, c.oid, c.relname AS name FROM pg_index
       JOIN pg_class c ON c.oid = indexrelid WHERE indisvalid) i ON indrelid = t.oid
     UNION ALL
-    SELECT 'trigger', relname, tgname, replace(pg_get_triggerdef(g.oid), prefix, '')
+    SELECT 'trigger', relname, tgname, replace(replace(pg_get_triggerdef(g.oid), prefix, ''),
+      'chirrup_updated_at()', 'update_updated_at()')
     FROM tables t JOIN pg_trigger g ON tgrelid = t.oid WHERE NOT tgisinternal
     UNION ALL
     SELECT 'policy', relname, polname, concat(polcmd, ' ',

@@ -37,6 +37,7 @@ extension Migrator {
       Check(
         name: "row security applies to the gateway's readers", passed: fault == nil,
         figures: fault.map { "\($0)" } ?? "they run as chirrup_reader"))
+    checks.append(try privilegesCheck())
     try execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     defer { try? execute("ROLLBACK") }
     for query in Migrator.dataChecks { checks.append(try check(query)) }
@@ -52,7 +53,7 @@ extension Migrator {
   }
 
   /// The statement returns one row: whether the check passed, and its figures.
-  private func check(_ item: DataCheck) throws(MigrationFailure) -> Check {
+  func check(_ item: DataCheck) throws(MigrationFailure) -> Check {
     if let table = item.table {
       let exists = try run(Query("SELECT to_regclass($1) IS NOT NULL", [.text(table)]))
       guard exists.bool(0, 0) == true else {
@@ -73,14 +74,14 @@ extension Migrator {
     }
   }
 
-  private struct DataCheck {
+  struct DataCheck {
     var name: String
     /// The check applies only if this table exists.
     var table: String?
     var sql: StaticString
   }
 
-  private static let dataChecks = [
+  static let dataChecks = [
     DataCheck(
       name: "no message without a session, or with one of another workspace",
       sql: """
@@ -139,8 +140,11 @@ extension Migrator {
           format('%s of 8: %s', count(*), string_agg(polname, ', ' ORDER BY polname))
         FROM pg_policy JOIN pg_class c ON c.oid = polrelid
         WHERE polrelid IN (to_regclass('chats'), to_regclass('chat_sessions'))
-          AND polname = relname || CASE polcmd WHEN 'r' THEN '_select' WHEN 'a' THEN '_insert'
+          AND regexp_replace(polname, '^chirrup_', '') = relname || CASE polcmd
+            WHEN 'r' THEN '_select' WHEN 'a' THEN '_insert'
             WHEN 'w' THEN '_update' WHEN 'd' THEN '_delete' END
+          AND NOT EXISTS (SELECT FROM chirrup_adoptions
+            WHERE relation = relname AND kind = 'policy' AND name = polname)
         """),
     DataCheck(
       name: "the six indexes",

@@ -75,6 +75,9 @@ final class CommandOutput {
           ("sqlstate", .text(refusal.state.code)),
         ]
       }
+      if case .notAdoptable(let findings) = failure {
+        members.append(("findings", .list(findings.map(\.description))))
+      }
       members.append(("mend", failure.remedy.map { .text($0) } ?? .null))
     }
     write(members)
@@ -120,6 +123,10 @@ final class CommandOutput {
       note(
         "  \(revision) done in \(milliseconds) ms",
         [("finished", .text(revision)), ("milliseconds", .number(milliseconds))])
+    case .undone(let revisions):
+      note(
+        "  everything was reverted (\(revisions.count)); the database is as it was",
+        [("undone", .list(revisions))])
     }
   }
 }

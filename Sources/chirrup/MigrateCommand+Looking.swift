@@ -6,16 +6,32 @@ import Primitives
 extension MigrateCommand {
   struct Plan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print the migrations that up would apply. Changes nothing.")
+      abstract: "Print the migrations that up would apply. Changes nothing.",
+      discussion: """
+        First examines the tables that up would adopt, and prints what it finds: what up refuses \
+        (exit code 1), and what it adopts in which way.
+        """)
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The last revision to apply.", valueName: "revision"))
     var to: String?
     @Flag(help: "Also print the SQL.") var sql = false
+    @Flag(
+      help: ArgumentHelp(
+        "Try it in a transaction that is rolled back.",
+        discussion: "The tables are locked meanwhile: their readers and writers wait."))
+    var rehearse = false
+    @Option(
+      help: ArgumentHelp(
+        "SQL of the older application, which the rehearsal runs too.", valueName: "file"))
+    var statements: String?
 
     func run() async throws {
       try await options.run { connection, output in
-        let pending = try Migrator(connection).plan(to: to)
+        let migrator = try Migrator(connection)
+        let pending = try migrator.plan(to: to)
+        let findings = pending.isEmpty ? [] : try migrator.examine()
+        for finding in findings { output.note(finding) }
         for migration in pending {
           output.result(
             "\(migration.revision)  \(migration.summary)",
@@ -26,10 +42,17 @@ extension MigrateCommand {
             ])
           if sql, !options.json { Terminal.result(script(of: migration)) }
         }
+        if rehearse, !pending.isEmpty {
+          let application = try statements.map { try TextFile.read($0) } ?? ""
+          let rehearsal = try migrator.rehearse(
+            to: to, application: application, report: output.report)
+          output.note(rehearsal)
+          guard rehearsal.isSuccess else { throw ExitCode.failure }
+        }
         if pending.isEmpty {
           output.note("Nothing to do: the schema is up to date.")
         } else {
-          throw Ending.pending
+          throw findings.contains(where: \.isObstacle) ? ExitCode.failure : Ending.pending
         }
       }
     }
@@ -116,6 +139,49 @@ extension MigrateCommand {
       guard faults.isEmpty else { throw ExitCode.failure }
       output.note("The migrations form one chain without gaps.")
     }
+  }
+}
+
+extension CommandOutput {
+  func note(_ rehearsal: Rehearsal) {
+    for step in rehearsal.steps where step.milliseconds > 0 {
+      note(
+        "  \(step.milliseconds) ms  \(step.revision)  \(step.title)",
+        [
+          ("rehearsed", .text(step.revision)), ("step", .text(step.title)),
+          ("milliseconds", .number(step.milliseconds)),
+        ])
+    }
+    for broken in rehearsal.broken {
+      note(
+        "would break: \(broken.statement)\n  \(broken.reason)",
+        [("would_break", .text(broken.statement)), ("reason", .text(broken.reason))])
+    }
+    for check in rehearsal.checks where !check.passed {
+      note(
+        "would fail: \(check.name): \(check.figures)",
+        [("would_fail", .text(check.name)), ("figures", .text(check.figures))])
+    }
+    let longest = rehearsal.longest?.milliseconds ?? 0
+    note(
+      "Rehearsed in \(rehearsal.milliseconds) ms, \(rehearsal.rowsMoved) rows; the longest lock "
+        + "would last \(longest) ms. Nothing was changed.",
+      [
+        ("milliseconds", .number(rehearsal.milliseconds)), ("rows", .number(rehearsal.rowsMoved)),
+        ("longest_lock_milliseconds", .number(longest)),
+      ])
+  }
+
+  func note(_ finding: PreflightFinding) {
+    note(
+      "\(finding)",
+      [
+        ("table", .text(finding.table)), ("object", .text(finding.object)),
+        ("problem", .text(finding.problem)), ("rows", finding.rows.map { .number($0) } ?? .null),
+        ("example", finding.example.map { .text($0) } ?? .null),
+        ("action", .text(finding.action)), ("mend", .text(finding.remedy)),
+        ("refused", .bool(finding.isObstacle)),
+      ])
   }
 }
 

@@ -124,17 +124,18 @@ extension MigrateCommand {
     static let configuration = CommandConfiguration(
       abstract: "Repair a database whose recorded migrations do not match its schema.",
       discussion: """
-        Lists the problems: recorded revisions without a file, missing tables of recorded \
-        revisions, tables made by hand that lack columns. Then creates what is missing. Nothing \
-        that exists is dropped or renamed.
+        Lists the problems and their remedies: recorded revisions without a file, missing tables \
+        of recorded revisions, tables made by hand that lack columns. With --yes it then creates \
+        what is missing. Nothing that exists is dropped or renamed.
         """)
 
     @OptionGroup var options: AdministrationOptions
-    @Flag(help: "Only list the problems.") var dryRun = false
+    @Flag(help: "Repair; without this, only list the problems.") var yes = false
 
     func run() async throws {
       try await options.run { connection, output in
         let migrator = try Migrator(connection)
+        for finding in try migrator.examine() { output.note(finding) }
         let findings = try migrator.diagnose()
         for finding in findings {
           output.note(
@@ -143,7 +144,7 @@ extension MigrateCommand {
         if findings.allSatisfy(\.isRemark) {
           return output.finish("No problems found.", "left", [])
         }
-        if dryRun { return output.finish("Nothing was changed.", "left", []) }
+        guard yes else { throw CommandFailure(needsConfirmation) }
         let left = try migrator.repair(report: output.report)
         output.finish(
           left.isEmpty

@@ -119,25 +119,24 @@ import Testing
     #expect(throws: MigrationFailure.newerDatabase(unknown: ["20260199_new"])) { try migrator.up() }
   }
 
-  @Test func `an error names the file, the statement and the line that mends it`() throws {
+  @Test func `a refusal names the column, the reason and the statement that mends it`() throws {
     let database = try EmptyDatabase()
     let connection = try connection(database)
     try connection.execute(
       script: """
-        CREATE TABLE workspaces (id integer PRIMARY KEY, name text);
+        CREATE TABLE workspaces (id text PRIMARY KEY, name text);
         """)
     do {
       try Migrator(connection).up()
       Issue.record("ids of another type cannot be adopted")
     } catch {
       let text = "\(error)"
-      #expect(text.hasPrefix("20260119_create_tenants.sql:"))
-      #expect(text.contains("workspaces.id is integer here, and uuid in Chirrup"))
-      #expect(text.contains("in: SELECT chirrup_expect('workspaces', 'id', 'uuid')"))
+      #expect(text.contains("workspaces.id is text, and uuid in Chirrup"))
       #expect(
         text.contains("fix: ALTER TABLE workspaces ALTER COLUMN id TYPE uuid USING id::uuid;"))
     }
-    #expect(try connection.number("SELECT count(*) FROM chirrup_migrations") == 0)
+    #expect(
+      try connection.number("SELECT count(*) FROM pg_class WHERE relname LIKE 'chirrup%'") == 0)
   }
 
   @Test func `broken files are told apart: orphan, two heads, cycle, duplicate, unreadable`() {

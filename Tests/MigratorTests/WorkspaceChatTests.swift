@@ -147,19 +147,27 @@ import Testing
     try verify(Migrator(connection))
   }
 
-  @Test func `a function update_updated_at of the old application is used and stays`() throws {
+  @Test(arguments: [("now()", true), ("''2000-01-01''", false)])
+  func `a function update_updated_at of the old application stays, and is used if it is equal`(
+    value: String, isUsed: Bool
+  ) throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 0)
     let connection = try BlockingConnection(database.url)
     try connection.execute(
       script: """
         CREATE FUNCTION update_updated_at() RETURNS trigger LANGUAGE plpgsql AS
-          'BEGIN NEW.updated_at := ''2000-01-01''; RETURN NEW; END';
+          'BEGIN NEW.updated_at := \(value); RETURN NEW; END';
         """)
     let before = try database.dump().schema
     try Migrator(connection).up()
+    let functions = try connection.texts(
+      "SELECT proname::text FROM pg_proc WHERE proname ~ '^(update|chirrup)_updated_at$' ORDER BY 1"
+    )
+    #expect(functions == (isUsed ? [] : ["chirrup_updated_at"]) + ["update_updated_at"])
     try connection.execute(script: "UPDATE workspaces SET name = name || '!'")
     #expect(
-      try connection.number("SELECT count(*) FROM workspaces WHERE updated_at < '2001-01-01'") == 5)
+      try connection.number("SELECT count(*) FROM workspaces WHERE updated_at < '2001-01-01'") == 0)
+    try verify(Migrator(connection))
     try Migrator(connection).down(to: "none")
     #expect(try database.dump().schema == before)
   }

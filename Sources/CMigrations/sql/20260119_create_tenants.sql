@@ -1,22 +1,30 @@
 -- Workspaces (the tenants) and the people in them: operators, their memberships, visitors.
 -- parent: none
--- was: 31a134a11bc90902
+-- was: 31a134a11bc90902 4a534d1915d4c50e
 -- loses: every operator and visitor, and every workspace except those that another application made
 --
 -- A `workspaces` table of an older application is adopted: it keeps its columns and rows, and gets what the
 -- gateway needs with defaults, so that the application's own INSERTs go on working.
 
+-- The owner's function of this name is used if it does no more than this one, and left alone otherwise.
 DO $$
+DECLARE
+  wanted text := 'update_updated_at';
+  theirs text := (SELECT prosrc FROM pg_proc
+    WHERE oid = to_regprocedure(format('%I.update_updated_at()', current_schema())));
 BEGIN
-  IF to_regprocedure('update_updated_at()') IS NULL THEN
-    CREATE FUNCTION update_updated_at() RETURNS trigger LANGUAGE plpgsql AS $body$
+  IF theirs ~* '^\s*begin\s+new\.updated_at\s*:?=\s*(now\(\)|current_timestamp|clock_timestamp\(\));\s*return\s+new;\s*end;?\s*$'
+  THEN RETURN; END IF;
+  IF theirs IS NOT NULL THEN wanted := 'chirrup_updated_at'; END IF;
+  EXECUTE format($create$
+    CREATE OR REPLACE FUNCTION %I() RETURNS trigger LANGUAGE plpgsql AS $body$
     BEGIN
       NEW.updated_at := now();
       RETURN NEW;
     END
-    $body$;
-    COMMENT ON FUNCTION update_updated_at() IS 'Made by Chirrup: keeps updated_at.';
-  END IF;
+    $body$
+  $create$, wanted);
+  EXECUTE format('COMMENT ON FUNCTION %I() IS %L', wanted, 'Made by Chirrup: keeps updated_at.');
 END
 $$;
 
@@ -36,19 +44,14 @@ ALTER TABLE workspaces
   ADD COLUMN IF NOT EXISTS settings jsonb NOT NULL DEFAULT '{}',
   ADD COLUMN IF NOT EXISTS allowed_origins text[];
 
--- What the older application demands of its own rows (an owner) those that Chirrup makes do not have.
+-- The owner of a workspace, which the older application demands, is unknown for those that Chirrup makes.
+SELECT chirrup_relax('workspaces', 'id', 'name');
+
 DO $$
-DECLARE
-  demanded name;
 BEGIN
   IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'workspaces' AND kind = 'made') THEN
     COMMENT ON TABLE workspaces IS 'A tenant: every row of every other table belongs to one.';
   END IF;
-  FOR demanded IN
-    SELECT attname FROM pg_attribute
-    WHERE attrelid = 'workspaces'::regclass AND attnum > 0 AND attnotnull AND NOT atthasdef
-      AND attidentity = '' AND attname NOT IN ('id', 'name')
-  LOOP EXECUTE format('ALTER TABLE workspaces ALTER COLUMN %I DROP NOT NULL', demanded); END LOOP;
 END
 $$;
 
@@ -58,8 +61,7 @@ COMMENT ON COLUMN workspaces.identity_secret IS
 COMMENT ON COLUMN workspaces.settings IS 'Greeting, accent, locale and the like.';
 COMMENT ON COLUMN workspaces.allowed_origins IS 'Origins that may open the widget; NULL: any.';
 CREATE UNIQUE INDEX IF NOT EXISTS workspaces_public_key_key ON workspaces (public_key);
-CREATE OR REPLACE TRIGGER workspaces_updated_at BEFORE UPDATE ON workspaces
-  FOR EACH ROW EXECUTE FUNCTION update_updated_at();
+SELECT chirrup_touch('workspaces');
 
 CREATE TABLE IF NOT EXISTS operators (
   id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -102,22 +104,16 @@ CREATE UNIQUE INDEX IF NOT EXISTS visitors_external_id_key ON visitors (workspac
 
 DROP TABLE IF EXISTS visitors, memberships, operators;
 
--- Workspaces that Chirrup made lack what the older application demands of its own.
-DO $$
-DECLARE
-  demanded name;
-BEGIN
-  FOR demanded IN
-    SELECT name FROM chirrup_adoptions WHERE relation = 'workspaces' AND kind = 'not null'
-  LOOP EXECUTE format('DELETE FROM workspaces WHERE %I IS NULL', demanded); END LOOP;
-END
-$$;
 SELECT chirrup_release('workspaces');
 
 DO $$
+DECLARE
+  ours regprocedure;
 BEGIN
-  IF obj_description(to_regprocedure('update_updated_at()')) = 'Made by Chirrup: keeps updated_at.' THEN
-    DROP FUNCTION update_updated_at();
-  END IF;
+  FOR ours IN
+    SELECT oid FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+      AND proname IN ('update_updated_at', 'chirrup_updated_at')
+      AND obj_description(oid, 'pg_proc') = 'Made by Chirrup: keeps updated_at.'
+  LOOP EXECUTE format('DROP FUNCTION %s', ours); END LOOP;
 END
 $$;

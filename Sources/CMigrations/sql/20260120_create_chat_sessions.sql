@@ -1,6 +1,6 @@
 -- Sessions: one row for each conversation, with all its state that is not in its log.
 -- parent: 20260119_create_tenants
--- was: fb9337ba75076084
+-- was: fb9337ba75076084 5b257534da9951aa
 -- loses: all session data: titles, status, assignments and soft deletions
 
 SELECT chirrup_adopt('chat_sessions');
@@ -9,6 +9,8 @@ CREATE TABLE IF NOT EXISTS chat_sessions (
   id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
   workspace_id uuid NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE
 );
+
+SELECT chirrup_relax('chat_sessions', 'id', 'workspace_id');
 
 ALTER TABLE chat_sessions
   ADD COLUMN IF NOT EXISTS user_id uuid,
@@ -52,6 +54,9 @@ COMMENT ON COLUMN chat_sessions.waiting_since IS 'Since when nobody has claimed 
 COMMENT ON COLUMN chat_sessions.closed_by IS 'The operator who closed it; NULL: the visitor or a rule.';
 COMMENT ON COLUMN chat_sessions.context IS 'Where it began: page, referrer, locale, user agent.';
 
+SELECT chirrup_yield('chat_sessions', 'idx_chat_sessions_user_id', '% (user_id)'),
+  chirrup_yield('chat_sessions', 'idx_chat_sessions_created_at', '% (created_at)'),
+  chirrup_yield('chat_sessions', 'idx_chat_sessions_active', '% (workspace_id, status) WHERE (deleted_at IS NULL)');
 CREATE INDEX IF NOT EXISTS idx_chat_sessions_workspace_id ON chat_sessions (workspace_id);
 CREATE INDEX IF NOT EXISTS idx_chat_sessions_user_id ON chat_sessions (user_id);
 CREATE INDEX IF NOT EXISTS idx_chat_sessions_created_at ON chat_sessions (created_at);
@@ -59,9 +64,7 @@ CREATE INDEX IF NOT EXISTS idx_chat_sessions_active ON chat_sessions (workspace_
   WHERE deleted_at IS NULL;
 
 -- Not called when the statement sets it: the batch writer does.
-CREATE OR REPLACE TRIGGER chat_sessions_updated_at BEFORE UPDATE ON chat_sessions
-  FOR EACH ROW WHEN (NEW.updated_at IS NOT DISTINCT FROM OLD.updated_at)
-  EXECUTE FUNCTION update_updated_at();
+SELECT chirrup_touch('chat_sessions', 'WHEN (NEW.updated_at IS NOT DISTINCT FROM OLD.updated_at)');
 
 -- down
 

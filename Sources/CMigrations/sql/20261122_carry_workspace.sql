@@ -1,5 +1,6 @@
 -- Every key of a session's data begins with its workspace, so that the data can be spread over partitions or machines.
 -- parent: 20260122_create_tokens
+-- was: 300f8f5a5b2bd905
 -- loses: nothing
 --
 -- `idx_chat_sessions_workspace_id` becomes unique over (workspace_id, id): no index more, and messages and marks
@@ -64,14 +65,16 @@ COMMENT ON COLUMN chats.workspace_id IS 'Of the session: the key by which data a
 
 -- down
 
-ALTER TABLE read_marks DROP CONSTRAINT read_marks_session_id_fkey;
-ALTER TABLE read_marks DROP CONSTRAINT read_marks_pkey;
-ALTER TABLE read_marks DROP COLUMN workspace_id;
+-- Every statement also reverts a migration that was interrupted between its steps.
+ALTER TABLE read_marks
+  DROP CONSTRAINT IF EXISTS read_marks_session_id_fkey,
+  DROP CONSTRAINT IF EXISTS read_marks_pkey,
+  DROP COLUMN IF EXISTS workspace_id;
 ALTER TABLE read_marks ADD PRIMARY KEY (session_id, person_id);
 ALTER TABLE read_marks ADD CONSTRAINT read_marks_session_id_fkey
   FOREIGN KEY (session_id) REFERENCES chat_sessions (id) ON DELETE CASCADE;
-ALTER TABLE chats DROP CONSTRAINT chats_session_id_fkey;
-DROP INDEX idx_chat_sessions_workspace_id;
+ALTER TABLE chats DROP CONSTRAINT IF EXISTS chats_session_id_fkey;
+DROP INDEX IF EXISTS idx_chat_sessions_workspace_id;
 CREATE INDEX idx_chat_sessions_workspace_id ON chat_sessions (workspace_id);
 ALTER TABLE chats ADD CONSTRAINT chats_session_id_fkey
   FOREIGN KEY (session_id) REFERENCES chat_sessions (id) ON DELETE CASCADE;

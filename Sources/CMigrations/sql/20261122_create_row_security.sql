@@ -1,5 +1,6 @@
 -- Row security: whoever is not the owner of the tables sees and changes only one workspace's conversations.
 -- parent: 20261122_create_records
+-- was: 570981016e86e079
 -- loses: nothing; every role that was granted the tables sees all workspaces again
 --
 -- The gateway's REST readers run as the role chirrup_reader with the settings chirrup.workspace_id and
@@ -62,6 +63,7 @@ DECLARE
   own text := ''; own_session text := ''; own_message text := '';
   of_session text := 'EXISTS (SELECT FROM chat_sessions s WHERE s.id = session_id AND s.user_id = %s)';
   item record;
+  name text;
 BEGIN
   IF to_regprocedure('auth.uid()') IS NOT NULL THEN
     own := ' OR user_id = (SELECT auth.uid())';
@@ -87,8 +89,11 @@ BEGIN
     ('chats', 'chats_delete', 'DELETE', format('%s AND %s IS NULL', workspace, person) || own_message)
   ) AS t (relation, name, command, condition)
   LOOP
-    EXECUTE format('DROP POLICY IF EXISTS %I ON %I', item.name, item.relation);
-    EXECUTE format('CREATE POLICY %I ON %I FOR %s %s', item.name, item.relation, item.command,
+    -- A policy of the owner's that has this name stays as it is.
+    SELECT CASE WHEN count(*) > 0 THEN 'chirrup_' ELSE '' END || item.name INTO name FROM chirrup_adoptions a
+    WHERE a.relation = item.relation AND a.kind = 'policy' AND a.name = item.name;
+    EXECUTE format('DROP POLICY IF EXISTS %I ON %I', name, item.relation);
+    EXECUTE format('CREATE POLICY %I ON %I FOR %s %s', name, item.relation, item.command,
       CASE item.command
         WHEN 'INSERT' THEN format('WITH CHECK (%s)', item.condition)
         WHEN 'UPDATE' THEN format('USING (%s) WITH CHECK (%1$s)', item.condition)
@@ -96,19 +101,38 @@ BEGIN
   END LOOP;
 END
 $do$;
+-- The policies of chats look into chat_sessions, as whoever reads chats: the roles of the older application too.
+DO $$
+DECLARE
+  reader text;
+BEGIN
+  FOR reader IN
+    SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
+    FROM pg_class, aclexplode(relacl)
+    WHERE oid = 'chats'::regclass AND privilege_type = 'SELECT' AND grantee <> relowner
+      AND EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chats' AND kind = 'found')
+      AND EXISTS (SELECT FROM chirrup_adoptions WHERE relation = 'chat_sessions' AND kind = 'made')
+  LOOP EXECUTE format('GRANT SELECT ON chat_sessions TO %s', reader); END LOOP;
+END
+$$;
 ALTER TABLE chat_sessions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE chats ENABLE ROW LEVEL SECURITY;
 
 -- down
 
-DROP POLICY IF EXISTS chat_sessions_select ON chat_sessions;
-DROP POLICY IF EXISTS chat_sessions_insert ON chat_sessions;
-DROP POLICY IF EXISTS chat_sessions_update ON chat_sessions;
-DROP POLICY IF EXISTS chat_sessions_delete ON chat_sessions;
-DROP POLICY IF EXISTS chats_select ON chats;
-DROP POLICY IF EXISTS chats_insert ON chats;
-DROP POLICY IF EXISTS chats_update ON chats;
-DROP POLICY IF EXISTS chats_delete ON chats;
+DO $$
+DECLARE
+  ours record;
+BEGIN
+  FOR ours IN
+    SELECT polname, polrelid::regclass AS relation FROM pg_policy JOIN pg_class c ON c.oid = polrelid
+    WHERE polrelid IN (to_regclass('chats'), to_regclass('chat_sessions'))
+      AND polname ~ ('^(chirrup_)?' || relname || '_(select|insert|update|delete)$')
+      AND NOT EXISTS (SELECT FROM chirrup_adoptions
+        WHERE relation = relname AND kind = 'policy' AND name = polname)
+  LOOP EXECUTE format('DROP POLICY %I ON %s', ours.polname, ours.relation); END LOOP;
+END
+$$;
 DROP FUNCTION IF EXISTS chirrup_setting(text);
 DO $$
 DECLARE

@@ -1,5 +1,6 @@
 -- What a workspace has configured: settings, credentials, keys, intents, reusable replies and menus.
 -- parent: 20261122_carry_workspace
+-- was: 04e833946ac437a5
 -- loses: settings, credentials, API keys, intents, replies and menus, except in tables that were there before Chirrup
 --
 -- A table that was made by hand is adopted: it keeps its keys and columns, and gets those that it lacks. Its rows
@@ -14,6 +15,7 @@ CREATE TABLE IF NOT EXISTS system_settings (
 );
 SELECT chirrup_expect('system_settings', 'key', 'text', 'character varying'),
   chirrup_expect('system_settings', 'value', 'text', 'character varying');
+SELECT chirrup_relax('system_settings', 'key', 'value');
 ALTER TABLE system_settings
   ADD COLUMN IF NOT EXISTS workspace_id uuid REFERENCES workspaces (id) ON DELETE CASCADE,
   ADD COLUMN IF NOT EXISTS updated_at timestamptz DEFAULT now();
@@ -27,8 +29,7 @@ BEGIN
   END IF;
 END
 $$;
-CREATE OR REPLACE TRIGGER system_settings_updated_at BEFORE UPDATE ON system_settings
-  FOR EACH ROW EXECUTE FUNCTION update_updated_at();
+SELECT chirrup_touch('system_settings');
 
 CREATE TABLE IF NOT EXISTS credentials (
   workspace_id uuid NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
@@ -45,8 +46,7 @@ COMMENT ON COLUMN credentials.provider IS 'The service, in small letters.';
 COMMENT ON COLUMN credentials.name IS 'Tells several of one service apart.';
 COMMENT ON COLUMN credentials.key_id IS 'Which key of the configuration encrypted it, so that keys can be changed.';
 COMMENT ON COLUMN credentials.ciphertext IS 'AES-256-GCM: nonce of 12 bytes, ciphertext, tag of 16 bytes.';
-CREATE OR REPLACE TRIGGER credentials_updated_at BEFORE UPDATE ON credentials
-  FOR EACH ROW EXECUTE FUNCTION update_updated_at();
+SELECT chirrup_touch('credentials');
 
 CREATE TABLE IF NOT EXISTS api_keys (
   workspace_id uuid NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
@@ -75,6 +75,7 @@ CREATE TABLE IF NOT EXISTS intents (
 );
 SELECT chirrup_expect('intents', 'name', 'text', 'character varying'),
   chirrup_expect('intents', 'keyword', 'text', 'character varying');
+SELECT chirrup_relax('intents', 'name', 'keyword');
 ALTER TABLE intents
   ADD COLUMN IF NOT EXISTS workspace_id uuid REFERENCES workspaces (id) ON DELETE CASCADE,
   ADD COLUMN IF NOT EXISTS keyword text,
@@ -115,6 +116,7 @@ CREATE TABLE IF NOT EXISTS reply_objects (
 SELECT chirrup_expect('reply_objects', 'object_id', 'text', 'character varying'),
   chirrup_expect('reply_objects', 'object_type', 'text', 'character varying'),
   chirrup_expect('reply_objects', 'payload', 'jsonb'), chirrup_expect('reply_objects', 'alt_text', 'text', 'character varying');
+SELECT chirrup_relax('reply_objects', 'object_id', 'object_type', 'payload');
 ALTER TABLE reply_objects
   ADD COLUMN IF NOT EXISTS workspace_id uuid REFERENCES workspaces (id) ON DELETE CASCADE,
   ADD COLUMN IF NOT EXISTS alt_text text,
@@ -135,8 +137,7 @@ BEGIN
 END
 $$;
 CREATE UNIQUE INDEX IF NOT EXISTS reply_objects_shortcut ON reply_objects (workspace_id, shortcut);
-CREATE OR REPLACE TRIGGER reply_objects_updated_at BEFORE UPDATE ON reply_objects
-  FOR EACH ROW EXECUTE FUNCTION update_updated_at();
+SELECT chirrup_touch('reply_objects');
 COMMENT ON COLUMN reply_objects.shortcut IS 'A canned reply: what an operator types after / to get it.';
 COMMENT ON COLUMN reply_objects.alt_text IS 'Shown where the payload cannot be.';
 
@@ -153,8 +154,7 @@ CREATE TABLE IF NOT EXISTS rich_menus (
   PRIMARY KEY (workspace_id, id),
   CHECK (sync_status = 'failed' OR sync_error IS NULL)
 );
-CREATE OR REPLACE TRIGGER rich_menus_updated_at BEFORE UPDATE ON rich_menus
-  FOR EACH ROW EXECUTE FUNCTION update_updated_at();
+SELECT chirrup_touch('rich_menus');
 COMMENT ON TABLE rich_menus IS 'Menu bars of actions in the widget.';
 COMMENT ON COLUMN rich_menus.actions IS 'In order: {"label", "type", "value"}.';
 COMMENT ON COLUMN rich_menus.status IS 'draft: not shown; published: shown; inactive: was shown.';

@@ -1,5 +1,6 @@
 -- The queue: who waits in which order, who may take how many, and which operators are there to take them.
 -- parent: 20261126_webhook_outbox
+-- was: 7d44064dd1682253
 -- loses: which operators are there, and the places in line of conversations that somebody has taken
 --
 -- A conversation stands in line from its first message on (waiting_since); one in which nobody has written is behind
@@ -16,8 +17,10 @@ COMMENT ON COLUMN chat_sessions.queued_at IS
 COMMENT ON COLUMN chat_sessions.returned_by IS
   'Who gave it back to the queue: it is not given to the same operator again by itself.';
 
+SELECT chirrup_quiet('chat_sessions');
 UPDATE chat_sessions SET waiting_since = NULL
 WHERE status = 'waiting' AND last_seq = 0 AND waiting_since IS NOT NULL;
+SELECT chirrup_loud('chat_sessions');
 
 -- Who is next, who has how many, and how quickly conversations were taken lately: each is asked under a lock or for
 -- every visitor who waits, and without its index reads all open conversations, or all there ever were.
@@ -70,6 +73,8 @@ COMMENT ON FUNCTION chirrup_queue(uuid) IS 'The workspace''s setting “queue”
 DROP FUNCTION IF EXISTS chirrup_queue(uuid);
 DROP TABLE IF EXISTS operator_presence;
 DROP INDEX IF EXISTS idx_chat_sessions_line, idx_chat_sessions_load, idx_chat_sessions_claimed_at;
+SELECT chirrup_quiet('chat_sessions');
 UPDATE chat_sessions SET waiting_since = created_at WHERE status = 'waiting' AND waiting_since IS NULL;
+SELECT chirrup_loud('chat_sessions');
 ALTER TABLE chat_sessions DROP COLUMN IF EXISTS queued_at, DROP COLUMN IF EXISTS returned_by;
 COMMENT ON COLUMN chat_sessions.waiting_since IS 'Since when nobody has claimed it; NULL when somebody has.';

@@ -1,0 +1,331 @@
+/// The functions with which the migrations adopt a table that the database had before Chirrup: its
+/// definition is recorded, what would keep Chirrup from writing is relaxed on record, and names
+/// that the owner has taken are left to the owner.
+enum Adoption {
+  static let functions = record + names + triggers + privileges
+
+  private static let record = """
+    -- Records a table's definition; true if the table existed before Chirrup.
+    CREATE OR REPLACE FUNCTION chirrup_adopt(wanted text) RETURNS boolean LANGUAGE plpgsql AS $f$
+    DECLARE
+      found regclass := to_regclass(format('%I.%I', current_schema(), wanted));
+      known text;
+    BEGIN
+      SELECT kind INTO known FROM chirrup_adoptions WHERE relation = wanted AND name = '';
+      IF known IS NOT NULL THEN RETURN known = 'found'; END IF;
+      IF found IS NULL THEN
+        INSERT INTO chirrup_adoptions VALUES (wanted, 'made', '');
+        RETURN false;
+      END IF;
+      INSERT INTO chirrup_adoptions
+      SELECT wanted, 'found', '', obj_description(found)
+      UNION ALL SELECT wanted, 'row security', 'enabled', relrowsecurity::text
+        FROM pg_class WHERE oid = found
+      UNION ALL SELECT wanted, 'option', split_part(option, '=', 1), split_part(option, '=', 2)
+        FROM pg_class, unnest(reloptions) AS option WHERE oid = found
+      UNION ALL SELECT wanted, 'column', attname, col_description(found, attnum)
+        FROM pg_attribute WHERE attrelid = found AND attnum > 0 AND NOT attisdropped
+      UNION ALL SELECT wanted, 'not null', attname, NULL
+        FROM pg_attribute WHERE attrelid = found AND attnum > 0 AND attnotnull AND NOT attisdropped
+      UNION ALL SELECT wanted, 'constraint', conname, pg_get_constraintdef(oid)
+        FROM pg_constraint WHERE conrelid = found
+      UNION ALL SELECT wanted, 'constraint comment', conname, obj_description(oid, 'pg_constraint')
+        FROM pg_constraint WHERE conrelid = found
+        AND obj_description(oid, 'pg_constraint') IS NOT NULL
+      UNION ALL SELECT wanted, 'index', relname, pg_get_indexdef(indexrelid)
+        FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE indrelid = found
+      UNION ALL SELECT wanted, 'index comment', relname, obj_description(indexrelid, 'pg_class')
+        FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE indrelid = found
+        AND obj_description(indexrelid, 'pg_class') IS NOT NULL
+      UNION ALL SELECT wanted, 'trigger', tgname, NULL
+        FROM pg_trigger WHERE tgrelid = found AND NOT tgisinternal
+      UNION ALL SELECT wanted, 'policy', polname, NULL FROM pg_policy WHERE polrelid = found;
+      RETURN true;
+    END
+    $f$;
+
+    -- Checks that a column of an adopted table has the type that Chirrup reads and writes.
+    CREATE OR REPLACE FUNCTION chirrup_expect(wanted text, col text, VARIADIC types text[])
+    RETURNS void LANGUAGE plpgsql AS $f$
+    DECLARE
+      actual text := (SELECT format_type(atttypid, NULL) FROM pg_attribute
+        WHERE attrelid = wanted::regclass AND attname = col AND NOT attisdropped);
+    BEGIN
+      IF actual <> ALL (types) THEN
+        RAISE EXCEPTION '%.% is % here, and % in Chirrup', wanted, col, actual, types[1]
+          USING ERRCODE = 'datatype_mismatch', HINT = format(
+            'ALTER TABLE %I ALTER COLUMN %I TYPE %s USING %I::%s;',
+            wanted, col, types[1], col, types[1]);
+      END IF;
+    END
+    $f$;
+
+    -- Relaxes on record what the owner demands of every row and Chirrup's rows lack: NOT NULL of
+    -- columns other than `given`, and the foreign keys of user_id (visitors are no users).
+    CREATE OR REPLACE FUNCTION chirrup_relax(wanted text, VARIADIC given text[])
+    RETURNS void LANGUAGE plpgsql AS $f$
+    DECLARE
+      item record;
+    BEGIN
+      IF NOT EXISTS (SELECT FROM chirrup_adoptions WHERE relation = wanted AND kind = 'found') THEN
+        RETURN;
+      END IF;
+      FOR item IN
+        SELECT attname FROM pg_attribute
+        WHERE attrelid = wanted::regclass AND attnum > 0 AND attnotnull AND NOT atthasdef
+          AND attidentity = '' AND attname <> ALL (given)
+          AND attname IN (SELECT name FROM chirrup_adoptions
+            WHERE relation = wanted AND kind = 'not null')
+          AND NOT EXISTS (SELECT FROM pg_constraint
+            WHERE conrelid = attrelid AND contype = 'p' AND attnum = ANY (conkey))
+      LOOP
+        EXECUTE format('ALTER TABLE %I ALTER COLUMN %I DROP NOT NULL', wanted, item.attname);
+      END LOOP;
+      FOR item IN
+        SELECT conname FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid
+        WHERE conrelid = wanted::regclass AND contype = 'f' AND attname = 'user_id'
+          AND conkey = ARRAY[attnum] AND wanted IN ('chats', 'chat_sessions')
+      LOOP EXECUTE format('ALTER TABLE %I DROP CONSTRAINT %I', wanted, item.conname); END LOOP;
+    END
+    $f$;
+
+    """
+
+  private static let names = """
+    -- Drops an index of the owner's that has our name and another definition; `chirrup_release`
+    -- creates it again.
+    CREATE OR REPLACE FUNCTION chirrup_yield(wanted text, index text, definition text)
+    RETURNS void LANGUAGE plpgsql AS $f$
+    BEGIN
+      IF EXISTS (SELECT FROM chirrup_adoptions
+          WHERE relation = wanted AND kind = 'index' AND name = index)
+        AND pg_get_indexdef(to_regclass(index)) NOT LIKE definition
+      THEN EXECUTE format('DROP INDEX %I', index); END IF;
+    END
+    $f$;
+
+    -- Keeps updated_at by a trigger, under another name where the owner has one of this name, and
+    -- by another function where the owner's update_updated_at() does something else.
+    CREATE OR REPLACE FUNCTION chirrup_touch(wanted text, condition text DEFAULT '')
+    RETURNS void LANGUAGE plpgsql AS $f$
+    DECLARE
+      trigger_name text := wanted || '_updated_at';
+      touch text := format('%I.chirrup_updated_at()', current_schema());
+    BEGIN
+      IF EXISTS (SELECT FROM chirrup_adoptions
+          WHERE relation = wanted AND kind = 'trigger' AND name = trigger_name) THEN
+        trigger_name := 'chirrup_' || trigger_name;
+      END IF;
+      IF to_regprocedure(touch) IS NULL THEN
+        touch := format('%I.update_updated_at()', current_schema());
+      END IF;
+      EXECUTE format('CREATE OR REPLACE TRIGGER %I BEFORE UPDATE ON %I FOR EACH ROW %s '
+        'EXECUTE FUNCTION %s', trigger_name, wanted, condition, touch);
+    END
+    $f$;
+
+    """
+
+  private static let triggers = """
+    -- Until `chirrup_loud` in the same transaction, changes of the rows of an adopted table fire no
+    -- trigger. Writers wait for the transaction, readers do not.
+    CREATE OR REPLACE FUNCTION chirrup_quiet(wanted text) RETURNS void LANGUAGE plpgsql AS $f$
+    DECLARE
+      item record;
+    BEGIN
+      IF NOT EXISTS (SELECT FROM chirrup_adoptions WHERE relation = wanted AND kind = 'found') THEN
+        RETURN;
+      END IF;
+      FOR item IN
+        SELECT tgname, tgenabled FROM pg_trigger
+        WHERE tgrelid = wanted::regclass AND NOT tgisinternal AND tgenabled <> 'D'
+      LOOP
+        INSERT INTO chirrup_adoptions VALUES (wanted, 'quiet', item.tgname, item.tgenabled)
+        ON CONFLICT (relation, kind, name) DO UPDATE SET definition = excluded.definition;
+        EXECUTE format('ALTER TABLE %I DISABLE TRIGGER %I', wanted, item.tgname);
+      END LOOP;
+    END
+    $f$;
+
+    CREATE OR REPLACE FUNCTION chirrup_loud(wanted text) RETURNS void LANGUAGE plpgsql AS $f$
+    DECLARE
+      item record;
+    BEGIN
+      FOR item IN
+        SELECT name, definition FROM chirrup_adoptions
+        JOIN pg_trigger ON tgrelid = wanted::regclass AND tgname = name
+        WHERE relation = wanted AND kind = 'quiet'
+      LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE %s TRIGGER %I', wanted,
+          CASE item.definition WHEN 'A' THEN 'ALWAYS' WHEN 'R' THEN 'REPLICA' ELSE '' END,
+          item.name);
+      END LOOP;
+      DELETE FROM chirrup_adoptions WHERE relation = wanted AND kind = 'quiet';
+    END
+    $f$;
+
+    """
+
+  private static let privileges = """
+    -- Takes back what default privileges gave to other roles on a table that Chirrup has created.
+    CREATE OR REPLACE FUNCTION chirrup_seal(wanted text) RETURNS void LANGUAGE plpgsql AS $f$
+    DECLARE
+      item record;
+    BEGIN
+      IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = wanted AND kind = 'found') THEN
+        RETURN;
+      END IF;
+      FOR item IN
+        SELECT DISTINCT c.oid::regclass AS name, c.relkind, acl.grantee
+        FROM pg_class c, aclexplode(c.relacl) AS acl
+        WHERE (c.oid = to_regclass(wanted) OR c.relkind = 'S' AND EXISTS (SELECT FROM pg_depend
+            WHERE objid = c.oid AND refobjid = to_regclass(wanted) AND deptype IN ('a', 'i')))
+          AND acl.grantee NOT IN (c.relowner, coalesce(to_regrole('chirrup_reader')::oid, 0) )
+          OR c.oid = to_regclass(wanted) AND acl.grantee = 0
+      LOOP
+        EXECUTE format('REVOKE ALL ON %s %s FROM %s',
+          CASE item.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, item.name,
+          CASE item.grantee WHEN 0 THEN 'PUBLIC' ELSE item.grantee::regrole::text END);
+      END LOOP;
+    END
+    $f$;
+
+    """
+
+  /// The way back.
+  static let release = """
+    -- Makes the rows that were written while a foreign key was relaxed obey it again: they belong
+    -- to people who are no users of the owner's. Chirrup's rows alone can break it.
+    CREATE OR REPLACE FUNCTION chirrup_readmit(wanted text) RETURNS void LANGUAGE plpgsql AS $f$
+    DECLARE
+      item record;
+    BEGIN
+      FOR item IN
+        SELECT c.conname, a.attname, a.attnotnull, c.confrelid::regclass AS target,
+          t.attname AS key, EXISTS (SELECT FROM chirrup_adoptions
+            WHERE relation = wanted AND kind = 'not null' AND name = a.attname) AS is_demanded
+        FROM pg_constraint c
+        JOIN pg_attribute a ON a.attrelid = c.conrelid AND c.conkey = ARRAY[a.attnum]
+        JOIN pg_attribute t ON t.attrelid = c.confrelid AND c.confkey = ARRAY[t.attnum]
+        WHERE c.conrelid = wanted::regclass AND c.contype = 'f' AND NOT c.convalidated
+      LOOP
+        EXECUTE format(CASE WHEN item.is_demanded THEN 'DELETE FROM %1$I c'
+            ELSE 'UPDATE %1$I c SET %2$I = NULL' END
+          || ' WHERE %2$I IS NOT NULL AND NOT EXISTS (SELECT FROM %3$s p WHERE p.%4$I = c.%2$I)',
+          wanted, item.attname, item.target, item.key);
+      END LOOP;
+    END
+    $f$;
+
+    -- Reverts chirrup_adopt: drops the table, or removes the additions to an adopted one.
+    CREATE OR REPLACE FUNCTION chirrup_release(wanted text) RETURNS void LANGUAGE plpgsql AS $f$
+    DECLARE
+      kept regclass := to_regclass(wanted);
+      known text;
+      item record;
+    BEGIN
+      SELECT kind INTO known FROM chirrup_adoptions WHERE relation = wanted AND name = '';
+      IF kept IS NULL THEN
+        DELETE FROM chirrup_adoptions WHERE relation = wanted;
+        RETURN;
+      ELSIF known IS NULL THEN
+        RAISE EXCEPTION 'it is not on record whether Chirrup made the table %', wanted
+          USING HINT = format(
+            'INSERT INTO chirrup_adoptions VALUES (%L, ''made'', '''');  -- if it may be dropped',
+            wanted);
+      ELSIF known = 'made' THEN
+        EXECUTE format('DROP TABLE %s', kept);
+        DELETE FROM chirrup_adoptions WHERE relation = wanted;
+        RETURN;
+      END IF;
+      FOR item IN
+        SELECT format('DROP POLICY %I ON %s', polname, kept) AS command
+          FROM pg_policy WHERE polrelid = kept AND NOT EXISTS (SELECT FROM chirrup_adoptions
+            WHERE relation = wanted AND kind = 'policy' AND name = polname)
+        UNION ALL SELECT format('DROP TRIGGER %I ON %s', tgname, kept)
+          FROM pg_trigger WHERE tgrelid = kept AND NOT tgisinternal
+            AND NOT EXISTS (SELECT FROM chirrup_adoptions
+              WHERE relation = wanted AND kind = 'trigger' AND name = tgname)
+        UNION ALL SELECT format('ALTER TABLE %s DROP CONSTRAINT %I CASCADE', kept, conname)
+          FROM pg_constraint WHERE conrelid = kept AND NOT EXISTS (SELECT FROM chirrup_adoptions
+            WHERE relation = wanted AND kind = 'constraint' AND name = conname
+              AND definition = pg_get_constraintdef(pg_constraint.oid))
+      LOOP EXECUTE item.command; END LOOP;
+      PERFORM chirrup_quiet(wanted);
+      FOR item IN
+        SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+        WHERE indrelid = kept AND NOT EXISTS (SELECT FROM chirrup_adoptions
+          WHERE relation = wanted AND kind = 'index' AND name = relname
+            AND definition = pg_get_indexdef(indexrelid))
+      LOOP EXECUTE format('DROP INDEX %I', item.name); END LOOP;
+      FOR item IN
+        SELECT attname AS name FROM pg_attribute
+        WHERE attrelid = kept AND attnum > 0 AND NOT attisdropped
+          AND NOT EXISTS (SELECT FROM chirrup_adoptions
+            WHERE relation = wanted AND kind = 'column' AND name = attname)
+      LOOP EXECUTE format('ALTER TABLE %s DROP COLUMN %I', kept, item.name); END LOOP;
+      -- Foreign keys come last, and are checked after the rows that break them are gone.
+      FOR item IN
+        SELECT a.*, definition LIKE 'FOREIGN KEY%' AND definition NOT LIKE '%NOT VALID' AS is_late
+        FROM chirrup_adoptions a WHERE relation = wanted AND kind = 'constraint'
+          AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = kept AND conname = a.name)
+        ORDER BY a.definition LIKE 'FOREIGN KEY%', a.name
+      LOOP
+        EXECUTE format('ALTER TABLE %s ADD CONSTRAINT %I %s%s', kept, item.name, item.definition,
+          CASE WHEN item.is_late THEN ' NOT VALID' END);
+        IF item.is_late THEN
+          PERFORM chirrup_readmit(wanted);
+          EXECUTE format('ALTER TABLE %s VALIDATE CONSTRAINT %I', kept, item.name);
+        END IF;
+      END LOOP;
+      FOR item IN
+        SELECT name, definition FROM chirrup_adoptions a WHERE relation = wanted AND kind = 'index'
+          AND to_regclass(format('%I.%I', current_schema(), name)) IS NULL
+          AND NOT EXISTS (SELECT FROM chirrup_adoptions
+            WHERE relation = wanted AND kind = 'constraint' AND name = a.name)
+      LOOP EXECUTE item.definition; END LOOP;
+      -- While NOT NULL was relaxed, Chirrup alone wrote rows without a value.
+      FOR item IN
+        SELECT attname AS name FROM pg_attribute JOIN chirrup_adoptions ON name = attname
+        WHERE attrelid = kept AND NOT attnotnull AND relation = wanted AND kind = 'not null'
+      LOOP
+        EXECUTE format('DELETE FROM %s WHERE %I IS NULL', kept, item.name);
+        EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', kept, item.name);
+      END LOOP;
+      FOR item IN
+        SELECT attname AS name FROM pg_attribute
+        WHERE attrelid = kept AND attnum > 0 AND NOT attisdropped AND attnotnull
+          AND NOT EXISTS (SELECT FROM chirrup_adoptions
+            WHERE relation = wanted AND kind = 'not null' AND name = attname)
+      LOOP
+        EXECUTE format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', kept, item.name);
+      END LOOP;
+      FOR item IN
+        SELECT * FROM chirrup_adoptions WHERE relation = wanted
+          AND kind IN ('column', 'found', 'constraint comment', 'index comment')
+      LOOP
+        EXECUTE CASE item.kind
+          WHEN 'found' THEN format('COMMENT ON TABLE %s IS %L', kept, item.definition)
+          WHEN 'constraint comment' THEN
+            format('COMMENT ON CONSTRAINT %I ON %s IS %L', item.name, kept, item.definition)
+          WHEN 'index comment' THEN format('COMMENT ON INDEX %I IS %L', item.name, item.definition)
+          ELSE format('COMMENT ON COLUMN %s.%I IS %L', kept, item.name, item.definition) END;
+      END LOOP;
+      IF EXISTS (SELECT FROM chirrup_adoptions WHERE relation = wanted
+          AND kind = 'row security' AND definition = 'false') THEN
+        EXECUTE format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', kept);
+      END IF;
+      FOR item IN
+        SELECT split_part(option, '=', 1) AS name FROM pg_class, unnest(reloptions) AS option
+        WHERE oid = kept
+      LOOP EXECUTE format('ALTER TABLE %s RESET (%s)', kept, item.name); END LOOP;
+      FOR item IN
+        SELECT name, definition FROM chirrup_adoptions WHERE relation = wanted AND kind = 'option'
+      LOOP EXECUTE format('ALTER TABLE %s SET (%s = %s)', kept, item.name, item.definition);
+      END LOOP;
+      PERFORM chirrup_loud(wanted);
+      DELETE FROM chirrup_adoptions WHERE relation = wanted;
+    END
+    $f$;
+    """
+}

@@ -1,0 +1,49 @@
+extension Preflight {
+  /// Row security of the owner's.
+  static let policies = """
+    SELECT relation, '', 'has FORCE ROW LEVEL SECURITY', NULL::bigint, NULL,
+      'the gateway writes as the table''s owner, which the policies would bind',
+      format('ALTER TABLE %I NO FORCE ROW LEVEL SECURITY;', relation), true
+    FROM adoptable WHERE relforcerowsecurity
+      AND NOT (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)
+    UNION ALL
+    SELECT t.relation, polname, 'is a policy with the name of one of Chirrup''s', NULL, NULL,
+      'it stays; Chirrup''s has the name chirrup_' || polname, '', false
+    FROM adoptable t JOIN pg_policy ON polrelid = t.oid
+    WHERE polname ~ ('^' || t.relation || '_(select|insert|update|delete)$')
+    UNION ALL
+    SELECT t.relation, polname, 'is a restrictive policy', NULL, NULL,
+      'it stays, and hides rows from the gateway''s readers unless it names roles', '', false
+    FROM adoptable t JOIN pg_policy ON polrelid = t.oid AND NOT polpermissive
+    WHERE polroles = '{0}' AND t.relation IN ('chats', 'chat_sessions')
+    """
+
+  /// Privileges of other roles on the table that gets a secret column, and on tables to come.
+  static let privileges = """
+    SELECT 'workspaces', r.name, format('may read every row of the table, which gets the column '
+      'identity_secret'), NULL::bigint, NULL, 'with this secret visitors'' identities are forged',
+      format('REVOKE SELECT ON workspaces FROM %s; GRANT SELECT (%s) ON workspaces TO %1$s; '
+        'or: ALTER TABLE workspaces ENABLE ROW LEVEL SECURITY;', r.name,
+        (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum)
+        FROM pg_attribute WHERE attrelid = t.oid AND attnum > 0
+        AND NOT attisdropped)), true
+    FROM adoptable t CROSS JOIN LATERAL (
+      SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS name
+      FROM aclexplode(t.relacl) LEFT JOIN pg_roles g ON g.oid = grantee
+      WHERE privilege_type = 'SELECT' AND grantee <> t.relowner
+        AND NOT coalesce(g.rolsuper OR g.rolbypassrls, false)
+        AND NOT (grantee <> 0 AND pg_has_role(grantee, t.relowner, 'USAGE'))
+        AND (NOT t.relrowsecurity OR EXISTS (SELECT FROM pg_policy WHERE polrelid = t.oid
+          AND polpermissive AND polcmd IN ('r', '*') AND pg_get_expr(polqual, polrelid) = 'true'
+          AND (polroles = '{0}' OR grantee = ANY (polroles))))) AS r
+    WHERE t.relation = 'workspaces'
+    UNION ALL
+    SELECT 'default privileges', string_agg(DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC'
+      ELSE grantee::regrole::text END, ', '), 'get privileges on every new table', NULL, NULL,
+      'they are revoked on the tables that Chirrup creates', '', false
+    FROM pg_default_acl d, aclexplode(d.defaclacl)
+    WHERE d.defaclobjtype = 'r' AND d.defaclrole = current_user::regrole
+      AND d.defaclnamespace IN (0, current_schema()::regnamespace) AND grantee <> d.defaclrole
+    HAVING count(*) > 0
+    """
+}

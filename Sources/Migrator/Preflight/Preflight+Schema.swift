@@ -1,0 +1,26 @@
+extension Preflight {
+  /// The schema that search_path names first, and tables of the application in another one.
+  static let schema = """
+    SELECT 'search_path', '', 'names no schema that exists', NULL::bigint, NULL,
+      'there is no place for the tables', 'CREATE SCHEMA ' || quote_ident(current_user) || ';', true
+    WHERE current_schema() IS NULL
+    UNION ALL
+    SELECT 'schema ' || current_schema(), '', 'allows ' || quote_ident(current_user)
+      || ' to create nothing', NULL, NULL, 'tables are created in it',
+      format('GRANT CREATE ON SCHEMA %I TO %I;', current_schema(), current_user), true
+    WHERE NOT has_schema_privilege(current_schema(), 'CREATE')
+    UNION ALL
+    SELECT 'search_path', '', format('does not name the schema %I, which has tables workspaces and '
+      'chats', nspname), NULL, NULL, 'an empty installation in the schema ' || current_schema()
+      || ' would be made beside the application',
+      format('ALTER ROLE %I IN DATABASE %I SET search_path = %I; (or, for an empty installation: '
+        '%I)', current_user, current_database(), nspname, current_schema()), true
+    FROM pg_namespace n
+    WHERE (SELECT source FROM pg_settings WHERE name = 'search_path') = 'default'
+      AND nspname <> current_schema() AND has_schema_privilege(n.oid, 'USAGE')
+      AND NOT EXISTS (SELECT FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+        AND relname IN ('workspaces', 'chats'))
+      AND (SELECT count(*) FROM pg_class WHERE relnamespace = n.oid
+        AND relname IN ('workspaces', 'chats') AND relkind IN ('r', 'p', 'v')) = 2
+    """
+}

@@ -1,0 +1,27 @@
+/// Something in a database that is about to be adopted: what is there, what Chirrup does about it,
+/// and the statement that changes it.
+public struct PreflightFinding: Sendable, Equatable, CustomStringConvertible {
+  public var table: String
+  /// The column, constraint, trigger, policy or role; empty for the table itself.
+  public var object: String
+  public var problem: String
+  /// The number of rows; nil if the finding is about a definition.
+  public var rows: Int64?
+  /// The key of one of these rows.
+  public var example: String?
+  /// What Chirrup does: refuses the database, or adopts it in the way described.
+  public var action: String
+  /// The SQL statement or command that removes the reason; empty if there is nothing to do.
+  public var remedy: String
+  /// Whether `up` refuses the database because of it.
+  public var isObstacle: Bool
+
+  public var description: String {
+    var text = object.isEmpty ? table : "\(table).\(object)"
+    text += " \(problem)"
+    if let rows { text += " (\(rows) \(rows == 1 ? "row" : "rows")" }
+    if rows != nil { text += example.map { ", for example \($0))" } ?? ")" }
+    text += "\n  \(isObstacle ? "refused" : "adopted"): \(action)"
+    return remedy.isEmpty ? text : text + "\n  fix: \(remedy)"
+  }
+}

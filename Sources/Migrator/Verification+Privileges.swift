@@ -1,0 +1,58 @@
+import Postgres
+
+/// The privileges of other roles on Chirrup's tables.
+extension Migrator {
+  /// Fails if a role other than Chirrup's can read a secret or write a table that Chirrup created.
+  /// Superusers and members of the tables' owner can in any case, and do not count.
+  func privilegesCheck() throws(MigrationFailure) -> Check {
+    let name = "no role but Chirrup's reads a secret or writes its tables"
+    guard try tablesOnRecord() != nil else {
+      return Check(name: name, passed: true, figures: "not applicable: no table was created")
+    }
+    let created = Set(chain.migrations.flatMap(\.createdTables)).sorted().joined(separator: ",")
+    let rows = try run(Query(Migrator.exposures, [.text(created)]))
+    let lines = (0..<rows.count).compactMap { rows.text($0, 0) }
+    return Check(
+      name: name, passed: lines.isEmpty,
+      figures: lines.isEmpty ? "none does" : lines.joined(separator: "; "))
+  }
+
+  private static let exposures: StaticString = """
+    WITH secrets (relation, col) AS (VALUES ('workspaces', 'identity_secret'),
+      ('operators', 'password_hash'), ('refresh_tokens', 'token_hash'),
+      ('operator_sessions', 'token_hash'), ('signing_keys', 'secret'), ('api_keys', 'token_hash'),
+      ('credentials', 'ciphertext'), ('webhooks', 'secret_ciphertext'),
+      ('idempotency_keys', 'body'), ('quarantine', 'body')),
+    created AS (
+      SELECT c.oid, c.relname, c.relowner, c.relacl, c.relrowsecurity, EXISTS (
+        SELECT FROM chirrup_adoptions WHERE relation = relname AND kind = 'found') AS is_found
+      FROM pg_class c WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+        AND (relname = ANY (string_to_array($1, ',')) OR relname LIKE 'chirrup\\_%')
+    ), granted AS (
+      SELECT oid, relname, relowner, is_found, relrowsecurity, grantee, privilege_type, NULL AS col
+      FROM created, aclexplode(relacl)
+      UNION ALL
+      SELECT oid, relname, relowner, is_found, relrowsecurity, grantee, privilege_type,
+        attname::text
+      FROM created JOIN pg_attribute ON attrelid = oid AND attnum > 0, aclexplode(attacl)
+    ), exposed AS (
+      SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS role,
+        CASE privilege_type WHEN 'SELECT' THEN 'reads' ELSE 'writes' END AS act, relname::text
+      FROM granted g LEFT JOIN pg_roles r ON r.oid = grantee
+      WHERE grantee <> relowner AND NOT coalesce(r.rolsuper, false)
+        AND NOT (grantee <> 0 AND pg_has_role(grantee, relowner, 'USAGE'))
+        AND CASE WHEN privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE') THEN NOT is_found
+          WHEN privilege_type = 'SELECT' THEN EXISTS (SELECT FROM secrets s
+              WHERE s.relation = relname AND coalesce(g.col, s.col) = s.col)
+            -- The older application's roles see own workspaces, if policies bind them.
+            AND NOT (is_found AND (relrowsecurity AND NOT EXISTS (SELECT FROM pg_policy
+                WHERE polrelid = g.oid AND polpermissive AND polcmd IN ('r', '*')
+                  AND pg_get_expr(polqual, polrelid) = 'true'
+                  AND (polroles = '{0}' OR grantee = ANY (polroles)))
+              OR coalesce(r.rolbypassrls, false)))
+          ELSE false END
+    )
+    SELECT format('%s %s %s', role, act, string_agg(DISTINCT relname, ', ' ORDER BY relname))
+    FROM exposed GROUP BY role, act ORDER BY 1
+    """
+}

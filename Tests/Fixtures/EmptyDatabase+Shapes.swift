@@ -1,0 +1,44 @@
+import Foundation
+import Postgres
+
+/// A database of an application that moves in: a script of Tests/Fixtures/legacy/shapes over
+/// `workspace_chat`, or over the fixture that its line `-- base: NAME` names.
+public struct Shape: Sendable {
+  public let name: String
+  /// Part of the finding with which the migrator refuses it; nil: it can be adopted.
+  public let refusal: String?
+  /// The statements of the old application, which must succeed after the migration.
+  public let oldStatements: [String]
+  private let base: String
+  private let script: String
+
+  public init(_ name: String) throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "legacy/shapes/\(name).sql")
+    let script = try String(contentsOf: file, encoding: .utf8)
+    func values(_ key: String) -> [String] {
+      script.split(separator: "\n").compactMap { line in
+        line.hasPrefix("-- \(key): ") ? String(line.dropFirst(key.count + 5)) : nil
+      }
+    }
+    self.name = name
+    self.script = script
+    base = values("base").first ?? "workspace_chat"
+    refusal = values("expect").first
+    oldStatements = values("old")
+  }
+
+  public static func all() throws -> [Shape] {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "legacy/shapes")
+    return try FileManager.default.contentsOfDirectory(atPath: folder.path())
+      .filter { $0.hasSuffix(".sql") }.sorted().map { try Shape(String($0.dropLast(4))) }
+  }
+
+  public func database(rows: Int = 300) throws -> EmptyDatabase {
+    let database = try EmptyDatabase(fixture: base, rows: rows)
+    try BlockingConnection(database.url).execute(script: script)
+    return database
+  }
+
+}

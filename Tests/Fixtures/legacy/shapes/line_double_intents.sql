@@ -1,0 +1,3 @@
+-- base: broken_chain
+-- expect: intents.name
+INSERT INTO intents (name, keyword) VALUES ('hours', 'open?');

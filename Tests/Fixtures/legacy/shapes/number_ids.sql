@@ -1,0 +1,4 @@
+-- expect: chats.id
+-- Ids that are numbers.
+ALTER TABLE chats DROP COLUMN id;
+ALTER TABLE chats ADD COLUMN id bigserial PRIMARY KEY;
