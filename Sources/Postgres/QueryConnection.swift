@@ -35,27 +35,14 @@ public struct QueryConnection: ~Copyable {
     /// The number of results of preceding statements: scope and locks.
     var resultsBefore = 0
     /// The statement that is prepared before it.
-    var preparing: PreparedKey?
+    var preparing: PreparedStatements.Key?
     /// The pooler has connected to another database than before.
     var isElsewhere = false
     var at: Instant
     var result: Result<Rows, QueryFailure>?
   }
-  /// The same text with other parameter types (a NULL has none), or for another role, is a separate
-  /// prepared statement.
-  private struct PreparedKey: Hashable {
-    var text: UInt
-    var types: [UInt32]
-    var isScoped: Bool
-  }
-  private struct PreparedName {
-    var name: String
-    /// Whether the server has confirmed it.
-    var isConfirmed = false
-  }
 
   private let url: String
-  private let listen: StaticString?
   private var pq: PQConnection?
   private var phase = Phase.down
   private var backoff: Backoff
@@ -63,12 +50,9 @@ public struct QueryConnection: ~Copyable {
   private var waiting = FIFO<Waiting>()
   private var sent = FIFO<Sent>()
   private var answers = FIFO<(ticket: UInt64, result: Result<Rows, QueryFailure>)>()
-  private var notifications = FIFO<String>()
-  private var prepared: [PreparedKey: PreparedName] = [:]
-  private var names = 0
+  private var notifications: Notifications
+  private var prepared = PreparedStatements()
   private var parameters = ParameterBuffer()
-  /// False after the server has dropped its prepared statements (DISCARD ALL).
-  private var isScopePrepared = false
   /// Whether statements can be restricted to a workspace, see `Scope`; known when ready.
   public private(set) var canScope = false
 
@@ -90,16 +74,16 @@ public struct QueryConnection: ~Copyable {
   public private(set) var registration: UInt32 = 0
 
   /// The number of times LISTEN succeeded; notifications before each may have been missed.
-  public private(set) var listens = 0
+  public var listens: Int { notifications.listens }
   /// Whether notifications are received. Never through a pooler, which has no permanent sessions.
-  public private(set) var isListening = false
+  public var isListening: Bool { notifications.isListening }
 
   /// Connects at the first `advance`.
   ///
   /// - Parameter listen: a LISTEN statement, sent on each new connection.
   public init(url: String, seed: UInt64 = 0, listen: StaticString? = nil) {
     self.url = url
-    self.listen = listen
+    notifications = Notifications(statement: listen)
     backoff = Backoff(firstMilliseconds: 50, lastMilliseconds: 1_000, seed: seed)
   }
 
@@ -146,7 +130,7 @@ public struct QueryConnection: ~Copyable {
   public var hasAnswers: Bool { !answers.isEmpty }
 
   /// The payload of the next notification.
-  public mutating func takeNotification() -> String? { notifications.popFirst() }
+  public mutating func takeNotification() -> String? { notifications.next() }
 
   /// Reconnects, because another database was reached than the expected one.
   public mutating func reconnect(now: Instant) {
@@ -187,7 +171,7 @@ public struct QueryConnection: ~Copyable {
       guard pq?.execute(text: StoreIdentity.query) ?? false, pq?.sync() ?? false else {
         return disconnect(now, pq?.errorMessage ?? "out of memory")
       }
-      isScopePrepared = false
+      prepared.isScopePrepared = false
       sent.append(Sent(ticket: nil, at: now))
       flush(now)
     }
@@ -206,7 +190,7 @@ public struct QueryConnection: ~Copyable {
     wantsWrite = false
     registration &+= 1
     phase = .down
-    isListening = false
+    notifications.end()
     hasFailed = true
     self.reason = reason
     deadline = backoff.next(after: now)
@@ -221,7 +205,7 @@ public struct QueryConnection: ~Copyable {
 
   private mutating func send(_ query: Query, ticket: UInt64, now: Instant) {
     let scope = canScope ? query.scope : nil
-    var resultsBefore = scope == nil ? 0 : isPooled || isScopePrepared ? 1 : 2
+    var resultsBefore = scope == nil ? 0 : isPooled || prepared.isScopePrepared ? 1 : 2
     if isPooled { resultsBefore += 2 }
     resultsBefore += query.locks.count
     let isGuarded = !isPooled || guardStore()
@@ -231,9 +215,9 @@ public struct QueryConnection: ~Copyable {
     for parameter in query.parameters { parameters.append(parameter) }
     // During the first use of a text, other uses are sent without a name, so that a failure to
     // prepare does not affect them.
-    let key = PreparedKey(
+    let key = PreparedStatements.Key(
       text: query.sql.address, types: parameters.types, isScoped: scope != nil)
-    var preparing: PreparedKey?
+    var preparing: PreparedStatements.Key?
     var accepted: Bool
     if isPooled || query.isPlannedAnew {
       accepted = pq?.execute(text: query.sql, parameters) ?? false
@@ -243,9 +227,7 @@ public struct QueryConnection: ~Copyable {
         ? pq?.execute(known.name, parameters) ?? false
         : pq?.execute(text: query.sql, parameters) ?? false
     } else {
-      names += 1
-      let name = "q\(names)"
-      prepared[key] = PreparedName(name: name)
+      let name = prepared.add(key)
       preparing = key
       accepted =
         (pq?.prepare(name, query.sql, types: parameters.types) ?? false)
@@ -294,8 +276,8 @@ public struct QueryConnection: ~Copyable {
       }
     }
     if isPooled { return pq?.execute(text: Scope.enter, parameters) ?? false }
-    if !isScopePrepared {
-      isScopePrepared = true
+    if !prepared.isScopePrepared {
+      prepared.isScopePrepared = true
       guard pq?.prepare("scope", Scope.enter, types: parameters.types) ?? false else {
         return false
       }
@@ -359,7 +341,7 @@ public struct QueryConnection: ~Copyable {
               entry.isElsewhere = answer.rows().text(0, 0) != store
             }
           } else if let key = entry.preparing {
-            prepared[key]?.isConfirmed = true
+            prepared.confirm(key)
             entry.preparing = nil
           } else if entry.result == nil {
             entry.result = .success(answer.rows())
@@ -376,11 +358,11 @@ public struct QueryConnection: ~Copyable {
     reason = refusal.message
     sent.updateFirst { entry in
       // A statement that could not be prepared does not exist.
-      if let key = entry.preparing { prepared[key] = nil }
+      if let key = entry.preparing { prepared.remove(key) }
       entry.result = .failure(.refused(refusal.state, message: refusal.message))
     }
     // The statement was dropped (DISCARD ALL), or its tables have changed: it is prepared again.
-    if refusal.state.code == "26000" { isScopePrepared = false }
+    if refusal.state.code == "26000" { prepared.isScopePrepared = false }
     if refusal.state.code == "26000" || refusal.state.code == "0A000" { prepared.removeAll() }
   }
 
@@ -397,8 +379,7 @@ public struct QueryConnection: ~Copyable {
     }
     if entry.isListen {
       guard case .success = result else { return }
-      isListening = true
-      listens += 1
+      notifications.begin()
       return
     }
     guard case .success(let rows) = result else { return disconnect(now, reason) }
@@ -430,7 +411,7 @@ public struct QueryConnection: ~Copyable {
   }
 
   private mutating func beginToListen(_ now: Instant) -> Bool {
-    guard let listen else { return true }
+    guard let listen = notifications.statement else { return true }
     guard pq?.execute(text: SQL(listen)) ?? false, pq?.sync() ?? false else { return false }
     sent.append(Sent(ticket: nil, isListen: true, at: now))
     return true

@@ -3,22 +3,6 @@ import Testing
 @testable import REST
 
 @Suite struct TextTests {
-  @Test("spaces and tabs are trimmed, other white space is not")
-  func trimming() {
-    #expect(trimmed(" \t a b\t ") == "a b")
-    #expect(trimmed(" \t ") == "")
-    #expect(trimmed("") == "")
-    #expect(trimmed("\na\u{A0}") == "\na\u{A0}")
-  }
-
-  @Test("names are equal whatever the case of their ASCII letters")
-  func caseFolding() {
-    #expect(equalIgnoringCase("Content-Type", "cONTENT-tYPE"))
-    #expect(!equalIgnoringCase("É", "é"))
-    #expect(!equalIgnoringCase("a@", "a`"))
-    #expect(!equalIgnoringCase("a", "ab"))
-  }
-
   @Test("an e-mail address has one @ between two texts", arguments: ["a@b", "é+x@例え.jp"])
   func address(text: String) { #expect(isEmailAddress(text)) }
 

@@ -61,7 +61,8 @@ import Testing
   @Test("a type or target that the page names is declared", arguments: types)
   func type(term: String) {
     for name in term.split(separator: ".") {
-      #expect(Self.declarations.contains(String(name)), "\(name)")
+      let isDeclared = Self.declarations.contains(String(name))
+      #expect(isDeclared, "\(name)")
     }
   }
 

@@ -69,9 +69,7 @@ import Testing
   }
 
   static let all = components(
-    in: SourceFile.swift.filter {
-      $0.path.hasPrefix("Sources/") || $0.path.hasPrefix("LoadTests/Harness/")
-    })
+    in: SourceFile.swift.filter { $0.path.hasPrefix("Sources/") })
 
   @Test("a type has 60 functions at most, over all its extensions", arguments: all)
   func functions(component: Component) { #expect(component.functions <= Self.functionsMax) }

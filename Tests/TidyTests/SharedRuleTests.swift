@@ -2,7 +2,10 @@
 import Testing
 
 @Suite struct SharedRuleTests {
-  static let sources = SourceFile.swift.filter { $0.path.hasPrefix("Sources/") }
+  /// Without the schema's owner, which examines and tries every column.
+  static let sources = SourceFile.swift.filter {
+    $0.path.hasPrefix("Sources/") && !$0.path.hasPrefix("Sources/Migrator/")
+  }
 
   @Test("only ConversationQueue names the column by which the queue is ordered")
   func column() {

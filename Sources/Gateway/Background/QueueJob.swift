@@ -60,7 +60,9 @@ final class QueueJob: BackgroundJob {
     do throws(QueryFailure) {
       if news.contains(where: { $0.kind == .sweep }) { try await takeBack(workspace) }
       // Other news comes from a gateway or a run that has assigned already.
-      if news.contains(where: { ![.positionSubscribers(true), .taken, .queueMoved].contains($0.kind) }) {
+      if news.contains(where: {
+        ![.positionSubscribers(true), .taken, .queueMoved].contains($0.kind)
+      }) {
         try await assign(workspace)
       }
       try await sendPositions(workspace)

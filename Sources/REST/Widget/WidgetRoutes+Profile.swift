@@ -78,7 +78,10 @@ extension JSONObject {
 
   /// An address, or an empty text, which removes it; nil if the member is missing.
   func visitorEmail() throws(Problem) -> String? {
-    guard let email = try string("email", bytesMax: APILimits.emailBytes).map({ String($0.trimmingBlanks) })
+    guard
+      let email = try string("email", bytesMax: APILimits.emailBytes).map({
+        String($0.trimmingBlanks)
+      })
     else { return nil }
     guard email.isEmpty || isEmailAddress(email) else {
       throw .invalidMember("email", "an e-mail address, or empty")
