@@ -31,6 +31,9 @@ struct ServeCommand: AsyncParsableCommand {
     } catch let held as LoopsStalled {
       ProcessEnd.now(status: held.exitStatus)
     }
+    // Threads that hash passwords or deliver webhooks may still be ending. OpenSSL's exit handler
+    // would free their state at the same time (a double free after "stopped" was seen once).
+    ProcessEnd.now(status: 0)
   }
 
   private func serveWithDatabase(_ settings: Settings, _ logger: Logger) async throws {
