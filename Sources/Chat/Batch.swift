@@ -90,7 +90,7 @@ public struct Outcome: Sendable, Equatable {
 /// Bounded by `Limits.batchRecords` and `Limits.batchBytes`. `removeAll` keeps the storage, so a
 /// reused batch does not allocate.
 public struct Batch: ~Copyable {
-  /// Where the texts of a record end in the arena; each begins at the end of the one before.
+  /// The ends of a record's texts in the arena; each begins at the end of the one before.
   private struct Extent {
     var nameEnd: Int
     var bodyEnd: Int

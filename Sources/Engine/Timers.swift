@@ -2,7 +2,7 @@ import Chat
 import Primitives
 import Wire
 
-/// What the passing of time causes. One sweep over all connections, twice a second, replaces a
+/// Actions that time alone causes. One sweep over all connections, twice a second, replaces a
 /// timer for each, and no order has to be kept. The sweep reads one word of an idle connection
 /// (`CheckSchedule`), so 20,000 of them take some microseconds; their records would have to be
 /// fetched from memory line by line.

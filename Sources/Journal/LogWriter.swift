@@ -189,7 +189,7 @@ extension LogWriter where Connection == PipelinedConnection {
   }
 }
 
-/// What the loop needs to know of a writer. Valid after each of the writer's functions.
+/// The state of a writer that the loop reads. Valid after each of the writer's functions.
 package struct WriterStatus: Sendable {
   /// -1 without a connection.
   package internal(set) var descriptor: Int32 = -1

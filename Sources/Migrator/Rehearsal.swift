@@ -1,6 +1,6 @@
 import Postgres
 
-/// What `up` would do to a database, tried in a transaction that is rolled back.
+/// Tries in a transaction that is rolled back what `up` would do to a database.
 public struct Rehearsal: Sendable, Equatable {
   /// One transaction of `up`: readers and writers of its tables wait for no longer than it lasts.
   /// Of a data move in batches, the longest batch, for which writers alone may wait.

@@ -1,4 +1,4 @@
-/// What a connection receives by LISTEN, until it is taken.
+/// The notifications that a connection has received and that were not taken yet.
 struct Notifications {
   /// A LISTEN statement, sent on each new connection.
   let statement: StaticString?

@@ -93,7 +93,7 @@ private func decimal(_ text: some StringProtocol) -> Int? {
 }
 
 extension String {
-  /// What follows `http://` or `https://`.
+  /// The text after `http://` or `https://`.
   fileprivate var afterScheme: Substring? {
     for scheme in ["http://", "https://"] where lowercased().utf8.starts(with: scheme.utf8) {
       return dropFirst(scheme.count)

@@ -202,7 +202,7 @@ public struct ConnectionTable: ~Copyable {
   }
 }
 
-/// What the driver reports about sockets.
+/// Events of sockets, reported by the driver.
 extension ConnectionTable {
   /// Bytes that wait for the socket, without those that `Engine.collect` will add from the logs.
   public func outputByteCount(_ connection: ConnectionIndex) -> Int {

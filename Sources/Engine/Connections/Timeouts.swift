@@ -2,7 +2,7 @@ import Chat
 import Primitives
 import Wire
 
-/// What the passing of time does to a connection: pings, token warnings, and timeouts.
+/// Actions that time alone causes for a connection: pings, token warnings, and timeouts.
 extension ConnectionTable {
   /// The reason to close a connection.
   struct Expiry {

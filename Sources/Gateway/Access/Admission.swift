@@ -16,7 +16,7 @@ final class Admission: Sendable {
     case tooFast(seconds: Int)
   }
 
-  /// What is counted for one connection, to be released when it closes. It moves with the
+  /// The counts of one connection, to be released when it closes. It moves with the
   /// connection from loop to loop.
   struct Permit: Sendable {
     fileprivate var address = TallyKey.none

@@ -17,7 +17,7 @@ struct HTTPExchange {
   }
 
   private var input: [UInt8] = []
-  /// Where the next request begins in `input`.
+  /// The offset of the next request in `input`.
   private var start = 0
   private var scanner = HeadScanner()
   private var head: RequestHead?

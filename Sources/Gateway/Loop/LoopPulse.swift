@@ -2,7 +2,7 @@ import Primitives
 import REST
 import Synchronization
 
-/// What a loop is doing, for the log. Never contains data of a client: of a path it shows only the
+/// The activity of a loop, for the log. Never contains data of a client: a path is shown as the
 /// route's pattern.
 struct Activity: RawRepresentable, Equatable, Sendable {
   let rawValue: UInt32

@@ -7,8 +7,8 @@ import Postgres
 import Primitives
 import REST
 
-/// What the REST API uses of the loops: the database connection of the loop on which a handler
-/// runs, and the loops that own the sessions.
+/// The services of the loops for the REST API: the database connection of the handler's loop, and
+/// the loops that own the sessions.
 final class LoopServices: Database, Sessions {
   private let mailboxes: [Mailbox]
   private let pulses: [LoopPulse]

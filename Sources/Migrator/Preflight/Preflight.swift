@@ -72,8 +72,8 @@ extension Migrator {
   }
 }
 
-/// What is examined: the tables that Chirrup adopts and has not adopted yet, and the names of those
-/// that it creates.
+/// Examines the tables that Chirrup adopts and has not adopted yet, and the names of those that it
+/// creates.
 struct Preflight {
   var onRecord: Set<String>
   /// No migration has run: a table with one of our names is the owner's.

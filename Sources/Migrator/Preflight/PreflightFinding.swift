@@ -9,7 +9,7 @@ public struct PreflightFinding: Sendable, Equatable, CustomStringConvertible {
   public var rows: Int64?
   /// The key of one of these rows.
   public var example: String?
-  /// What Chirrup does: refuses the database, or adopts it in the way described.
+  /// The reaction of Chirrup: it refuses the database, or adopts it in the way described.
   public var action: String
   /// The SQL statement or command that removes the reason; empty if there is nothing to do.
   public var remedy: String
