@@ -1,4 +1,4 @@
-/// Who is let in, from where, and who a proxy's word makes of a client: all of it without a socket.
+/// Admission, trusted proxies and host names, without sockets.
 import Kernel
 import Primitives
 import Settings
@@ -25,7 +25,7 @@ struct AdmissionTests {
     return admission.enter(try address(text), &place, now: .zero)
   }
 
-  @Test("all sockets together have a limit, and what leaves makes room")
+  @Test("the gateway has a total socket limit, and a closed socket frees its place")
   func total() {
     let admission = make { $0.limits.connections = 2 }
     #expect((0..<3).map { _ in admission.enter() } == [.admitted, .admitted, .full])
@@ -34,7 +34,7 @@ struct AdmissionTests {
     #expect(admission.count == 2)
   }
 
-  @Test("an address has a limit of its own; the /64 of IPv6 is one address")
+  @Test("each address has its own limit; an IPv6 /64 counts as one address")
   func perAddress() throws {
     let admission = make()
     #expect(try enter(admission, "203.0.113.1") == .admitted)
@@ -47,7 +47,8 @@ struct AdmissionTests {
     #expect(try enter(admission, "2001:db8:0:1::1") == .admitted)
   }
 
-  @Test("TLS handshakes have a limit in all, one for each address, and what ends makes room")
+  @Test(
+    "TLS handshakes have a total limit and one per address; a finished handshake frees its place")
   func handshakes() throws {
     let admission = make {
       $0.limits.handshakes = 3
@@ -68,12 +69,12 @@ struct AdmissionTests {
       admission.endHandshake(try address(text))
     }
     #expect(admission.handshakeCount == 0)
-    // The limit for one address does not concern those who are exempt, the one in all does.
+    // Exempt addresses bypass the limit per address, but not the total limit.
     for _ in 0..<3 { #expect(try begin("127.0.0.1") == .admitted) }
     #expect(try begin("127.0.0.1") == .full)
   }
 
-  @Test("a place is given back once, and not counted twice")
+  @Test("a connection is counted once and releases its place once")
   func places() throws {
     let admission = make()
     var place = Admission.Permit()
@@ -86,7 +87,7 @@ struct AdmissionTests {
     #expect(try enter(admission, "203.0.113.1") == .admitted)
   }
 
-  @Test("loopback and trusted proxies are exempt, unless told otherwise")
+  @Test("loopback and trusted proxies are exempt, unless the settings override it")
   func exempt() throws {
     let admission = make { $0.trustedProxies = ["10.0.0.0/8"] }
     for peer in ["127.0.0.1", "::1", "10.1.1.1"] {
@@ -96,7 +97,7 @@ struct AdmissionTests {
     #expect(try (0..<3).map { _ in try enter(strict, "127.0.0.1") }.last == .tooManyFromAddress)
   }
 
-  @Test("new connections have a rate, which is told in seconds and comes back with time")
+  @Test("new connections have a rate limit; a refusal gives the seconds until it recovers")
   func connects() throws {
     let admission = make {
       $0.limits.connectionsPerAddress = 0
@@ -110,7 +111,7 @@ struct AdmissionTests {
     #expect(admission.enter(try address("203.0.113.1"), &place, now: later) == .admitted)
   }
 
-  @Test("hellos have a rate of their own")
+  @Test("hellos have a separate rate limit")
   func hellos() throws {
     let admission = make { $0.limits.hellosPerAddress = 3 }
     let peer = try address("2001:db8::1")
@@ -119,7 +120,7 @@ struct AdmissionTests {
     #expect(admission.mayVerify(.loopback, now: .zero))
   }
 
-  @Test("a visitor and a workspace have limits; both are given back")
+  @Test("visitors and workspaces have limits; a closed connection frees both places")
   func people() throws {
     let admission = make {
       $0.limits.connectionsPerVisitor = 1
@@ -159,9 +160,9 @@ struct ProxiesTests {
   }
 
   @Test(
-    "the client is the rightmost address that is no proxy's",
+    "the client is the rightmost address that is not a trusted proxy",
     arguments: [
-      ("198.51.100.9", "203.0.113.7", "198.51.100.9"),  // not a proxy: what it says is ignored
+      ("198.51.100.9", "203.0.113.7", "198.51.100.9"),  // not a proxy: the field is ignored
       ("10.0.0.1", "203.0.113.7", "203.0.113.7"),
       ("10.0.0.1", "1.1.1.1, 203.0.113.7", "203.0.113.7"),
       ("10.0.0.1", "203.0.113.7, 10.0.0.2, 10.0.0.3", "203.0.113.7"),
@@ -178,7 +179,7 @@ struct ProxiesTests {
     #expect(proxies.client(of: try address(row.peer), head) == (try address(row.client)))
   }
 
-  @Test("several fields are one list, and the walk ends after 32 proxies")
+  @Test("several fields form one list, and the search ends after 32 proxies")
   func fields() throws {
     let two = try head("X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 203.0.113.7\r\n")
     #expect(proxies.client(of: try address("10.0.0.1"), two) == (try address("203.0.113.7")))
@@ -187,7 +188,7 @@ struct ProxiesTests {
     #expect(proxies.client(of: try address("10.0.0.1"), many) == (try address("10.0.0.2")))
   }
 
-  @Test("X-Forwarded-Proto counts from a proxy only, its last value")
+  @Test("X-Forwarded-Proto counts from a trusted proxy only, and its last value applies")
   func secure() throws {
     let https = try head("X-Forwarded-Proto: http, HTTPS\r\n")
     #expect(proxies.isSecure(try address("10.0.0.1"), https))
@@ -196,7 +197,7 @@ struct ProxiesTests {
       !proxies.isSecure(try address("10.0.0.1"), try head("X-Forwarded-Proto: https, http\r\n")))
   }
 
-  @Test("a PROXY header is expected of trusted proxies alone, and only where configured")
+  @Test("a PROXY header is expected from trusted proxies only, and only if configured")
   func header() throws {
     #expect(!proxies.sendsHeader(try address("10.0.0.1")))
     var settings = Settings()
@@ -207,7 +208,7 @@ struct ProxiesTests {
   }
 }
 
-@Suite("Names of this gateway (faults A07)")
+@Suite("Host names of the gateway (faults A07)")
 struct HostsTests {
   private func hosts(_ change: (inout Settings) -> Void = { _ in }) -> Hosts {
     var settings = Settings()
@@ -215,7 +216,7 @@ struct HostsTests {
     return Hosts(settings)
   }
 
-  @Test("on loopback only addresses and localhost are right")
+  @Test("a loopback listener accepts only IP addresses and localhost")
   func loopback() {
     for host in ["127.0.0.1:8080", "localhost", "LOCALHOST:8080", "[::1]:8080", "a.localhost"] {
       #expect(hosts().admit(host), "\(host)")
@@ -227,7 +228,7 @@ struct HostsTests {
     #expect(hosts().admit(nil))
   }
 
-  @Test("public_url and allowed_hosts name the others")
+  @Test("public_url and allowed_hosts add the other accepted names")
   func configured() {
     let named = hosts {
       $0.publicURL = "https://Chat.Example.com:8443/x"
@@ -241,7 +242,7 @@ struct HostsTests {
     #expect(hosts { $0.allowedHosts = ["*"] }.admit("attacker.test"))
   }
 
-  @Test("on a public address without a name every name is right, since nobody said which")
+  @Test("a public listener without a configured name accepts every name")
   func open() {
     #expect(hosts { $0.listen = [ListenAddress(host: "0.0.0.0", port: 80)] }.admit("any.test"))
   }

@@ -1,5 +1,4 @@
-/// The files in their codings: each with an entity tag of its own, and the same content; and how
-/// long each may be kept.
+/// Assets in each content coding: equal contents, separate entity tags, and cache lifetimes.
 import Compression
 import Primitives
 import Testing
@@ -7,18 +6,19 @@ import Wire
 
 @testable import Gateway
 
-@Suite("assets in their codings", .serialized)
+@Suite("Content codings of assets", .serialized)
 struct AssetCodingTests {
   private static let assets = Assets(values: [:])
 
-  @Test("what gains nothing has no second form; the others are the same page, packed once")
+  @Test(
+    "the gzip form is smaller, has its own tag, decodes to the plain bytes, and is compressed once")
   func forms() throws {
     let script = try #require(Self.assets["/widget.js"])
     let packed = try #require(script.codings[.gzip])
     #expect(packed.bytes.count < script.plain.bytes.count * 2 / 3)
     #expect(packed.entityTag != script.plain.entityTag)
-    // RFC 1952: ten bytes before the deflated data and eight behind; a byte of 0 ends the message
-    // that an inflater of RFC 7692 expects.
+    // RFC 1952: a header of 10 bytes comes before the deflate data and a trailer of 8 bytes after
+    // it. The 0 byte ends the message for an inflater of RFC 7692.
     let data = Array(packed.bytes[10..<packed.bytes.count - 8]) + [0]
     var inflater = Inflater(windowBits: 15)
     var page: [UInt8] = []
@@ -29,7 +29,7 @@ struct AssetCodingTests {
     #expect(Assets(values: [:])["/widget.js"]?.codings[.gzip]?.bytes == packed.bytes)
   }
 
-  @Test("each form has its fields, and a tag is good for its own form only")
+  @Test("each form has its own fields, and an entity tag matches its own form only")
   func negotiation() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
@@ -62,7 +62,7 @@ struct AssetCodingTests {
     }
   }
 
-  @Test("what is named after its content is kept for ever, pages are asked for again each time")
+  @Test("assets with a content hash in the name are immutable; pages are never cached")
   func caching() throws {
     let page = try #require(Self.assets["/console"])
     #expect(page.caching == .never)
@@ -72,7 +72,7 @@ struct AssetCodingTests {
     #expect(Self.assets[String(path)]?.caching == .forever)
   }
 
-  @Test("a path with another version's hash gets this version's file, and that is not kept")
+  @Test("a path with another version's hash returns the current file, uncached")
   func otherVersion() throws {
     let other = try #require(Self.assets["/assets/widget-app-0000000000.js"])
     #expect(other.caching == .never)

@@ -34,7 +34,7 @@ struct BotTests {
         + #""body":"\#(body)"}"#)
   }
 
-  @Test("a visitor's question is answered over the socket, in order, by a bot that hears no bot")
+  @Test("a bot answers a visitor's question over the socket, in order, and ignores other bots")
   func answers() async throws {
     let database = try EmptyDatabase()
     let gateway = try await RunningGateway(loops: 2, database: database.url)
@@ -59,13 +59,13 @@ struct BotTests {
       ])
   }
 
-  @Test("what was committed before a crash is answered after it")
+  @Test("a bot answers a message that was committed before a crash")
   func afterCrash() async throws {
     let database = try EmptyDatabase()
     let gateway = try await RunningGateway(database: database.url)
     defer { gateway.stop() }
     let visit = try gateway.visitor()
-    // As the gateway that crashed has left it: stored, acknowledged, and not answered.
+    // The state after a crash of the gateway: stored, acknowledged and unanswered.
     try gateway.run(
       Query(
         """
@@ -78,7 +78,7 @@ struct BotTests {
         WHERE id = $2
         """, [.uuid(gateway.workspace), .uuid(visit.session)]))
     try teach(gateway)
-    // Whichever gateway of this process finds it first.
+    // Any gateway of this process may answer.
     let expected = ["open today?", "From 9 to 5", "Every day"]
     let deadline = SystemClock.now().advanced(byMilliseconds: 60_000)
     while try gateway.stored(visit.session).map(\.body) != expected {
@@ -87,7 +87,7 @@ struct BotTests {
     }
   }
 
-  @Test("where nothing is set up the loops are told of nobody to listen to")
+  @Test("without a bot setup, the loops have no bots for the workspace")
   func quiet() async throws {
     let database = try EmptyDatabase()
     let gateway = try await RunningGateway(database: database.url)

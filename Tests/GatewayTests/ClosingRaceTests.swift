@@ -4,18 +4,18 @@ import Settings
 import Synchronization
 import Testing
 
-/// R13 of the faults (CVE-2022-25762 and its kin): messages on their way to connections that end at
-/// this moment, whose slots and descriptors the next ones take. What belongs to one connection must
-/// never reach another, on any loop; the thread sanitizer looks on.
+/// R13 of the faults (CVE-2022-25762 and similar defects): messages are in transit to connections
+/// that end, and new connections reuse their slots and descriptors. Data of one connection must
+/// never reach another, on any loop. The thread sanitizer observes the test.
 ///
-/// CHIRRUP_RACES sets how many connections are made (240).
-@Suite("Sends that race with the end of connections", .serialized)
+/// CHIRRUP_RACES sets the number of connections (240 by default).
+@Suite("Sends that race with closing connections", .serialized)
 struct ClosingRaceTests {
   private static var races: Int {
     ProcessInfo.processInfo.environment["CHIRRUP_RACES"].flatMap { Int($0) } ?? 240
   }
 
-  /// What the threads have seen, for the test that judges.
+  /// Violations that the threads found, for the check at the end.
   private final class Findings: Sendable {
     private let texts = Mutex<[String]>([])
     let heard = Atomic<Int>(0)
@@ -27,7 +27,7 @@ struct ClosingRaceTests {
 
   private typealias Visit = (session: Identifier, token: String)
 
-  @Test("a slot that is used again gets nothing of who was there before")
+  @Test("a reused slot receives nothing of its previous connection")
   func recycledSlots() async throws {
     let gateway = try await RunningGateway(loops: 2) { $0.limits.connectionsPerVisitor = 0 }
     defer { gateway.stop() }
@@ -37,7 +37,7 @@ struct ClosingRaceTests {
     ClosingRaceTests.run(
       visits, clerk: try gateway.operatorToken(), gateway.port, rounds: rounds, findings)
     #expect(findings.all == [])
-    // Otherwise nothing has raced.
+    // Without received messages there was no race.
     #expect(findings.heard.load(ordering: .relaxed) > rounds)
     for visit in visits {
       let stored = try gateway.stored(visit.session)
@@ -45,7 +45,7 @@ struct ClosingRaceTests {
     }
   }
 
-  /// For each visitor one thread that connects and ends, and one operator's that writes to it.
+  /// Starts two threads per visitor: one connects and disconnects, the other posts as an operator.
   private static func run(
     _ visits: [Visit], clerk: String, _ port: UInt16, rounds: Int, _ findings: Findings
   ) {
@@ -90,7 +90,7 @@ struct ClosingRaceTests {
     }
   }
 
-  /// Fewer than a connection's burst.
+  /// Below the burst limit of a connection.
   private static let messagesPerWriter = 40
 
   private static func write(_ session: Identifier, _ clerk: String, _ port: UInt16) throws {
@@ -103,8 +103,8 @@ struct ClosingRaceTests {
     }
   }
 
-  /// One connection: it ends before its welcome, with messages on their way in both directions, or
-  /// after its first ack. What it has heard by then must be its own.
+  /// One connection: it ends before its welcome, with messages in transit in both directions, or
+  /// after its first ack. Everything received by then must belong to its own session.
   private static func race(
     _ visit: Visit, _ port: UInt16, _ ref: String, _ way: Int, _ findings: Findings
   ) throws {

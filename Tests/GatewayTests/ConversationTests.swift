@@ -12,7 +12,7 @@ private func number(_ name: String, _ json: String) -> Int64? {
 
 @Suite("Loops on threads, sockets and PostgreSQL", .serialized)
 struct ConversationTests {
-  @Test("visitors and operators on several loops see every committed message once and in order")
+  @Test("visitors and operators on several loops receive every committed message once and in order")
   func severalLoops() async throws {
     let gateway = try await RunningGateway(loops: 3)
     defer { gateway.stop() }
@@ -44,7 +44,7 @@ struct ConversationTests {
     }
     for (visit, client) in zip(visits, visitors) {
       _ = try client.hear(#""ack""#, count: rounds)
-      // The operator's first reply claims the conversation, which is a line of its own.
+      // The operator's first reply claims the conversation, which adds a log entry.
       let heard = try client.hear(#""message""#, count: 2 * rounds + 1)
       check(heard, visit.session)
       #expect(try gateway.stored(visit.session).map(\.seq) == Array(1...Int64(2 * rounds + 1)))
@@ -59,20 +59,20 @@ struct ConversationTests {
         + #""body":"\#(body)"}"#)
   }
 
-  /// The messages of a session are 1, 2, 3, … without hole, duplicate or reorder.
+  /// A session's messages are numbered 1, 2, 3, … without gaps, duplicates or reordering.
   private func check(_ heard: [String], _ session: Identifier) {
     let seqs = heard.filter { $0.contains(#""message""#) && $0.contains("\(session)") }
       .compactMap { number("seq", $0) }
     #expect(seqs == Array(1...Int64(seqs.count)))
   }
 
-  @Test("who is far behind gets its pages one after the other, not one for each sweep")
+  @Test("a slow subscriber receives its pages back to back, not one per sweep")
   func catchUp() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
     let visit = try gateway.visitor()
     let count = 400
-    // Beyond what memory keeps of a session, in messages of which a page takes few.
+    // More than memory keeps of a session, in messages so long that a page holds few.
     try gateway.run(
       Query(
         """
@@ -88,11 +88,12 @@ struct ConversationTests {
       #"{"type":"hello","ref":1,"token":"\#(visit.token)","#
         + #""subscribe":[{"session":"\#(visit.session)","after":0}]}"#)
     check(try client.hear(#""message""#, count: count), visit.session)
-    // A page is 64 KiB, so these are a hundred: at two sweeps a second, 35 to 50 seconds.
+    // A page holds 64 KiB, so there are about 100 pages. At two sweeps a second, one page per sweep
+    // would take 35 to 50 seconds.
     #expect(SystemClock.now().milliseconds(since: begin) < 20_000)
   }
 
-  @Test("a drain says goodbye to everybody and ends the loops")
+  @Test("a drain closes every connection and ends the loops")
   func drain() async throws {
     let gateway = try await RunningGateway(loops: 2)
     let visit = try gateway.visitor()

@@ -20,7 +20,7 @@ struct HTTPExchangeTests {
     }
   }
 
-  @Test("requests are taken one behind the other, however the bytes are cut")
+  @Test("pipelined requests are parsed in order, for any split of the bytes")
   func pipelined() {
     let text =
       "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -37,14 +37,14 @@ struct HTTPExchangeTests {
     #expect(seen == ["GET /a 0", "POST /b 3", "GET /c 0"])
   }
 
-  @Test("a body above 64 KiB is refused on its length, before it is read")
+  @Test("a body above 64 KiB is refused by its Content-Length, before it is read")
   func tooLarge() {
     var exchange = HTTPExchange(openedAt: .zero)
     feed(&exchange, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n")
     #expect(describe(exchange.next()) == "413")
   }
 
-  @Test("100-continue is asked for once")
+  @Test("100 Continue is sent once")
   func expectation() {
     var exchange = HTTPExchange(openedAt: .zero)
     feed(
@@ -56,7 +56,7 @@ struct HTTPExchangeTests {
     #expect(describe(exchange.next()) == "POST / 2")
   }
 
-  @Test("the deadline belongs to a request and is not moved by its bytes (faults H11)")
+  @Test("the deadline belongs to a request, and its bytes do not extend it (faults H11)")
   func slowloris() {
     var exchange = HTTPExchange(openedAt: .zero)
     let deadline = exchange.deadline
@@ -86,7 +86,7 @@ struct HTTPExchangeTests {
     #expect(exchange.deadline == Instant.zero.advanced(byMilliseconds: 40_000))
   }
 
-  @Test("what cannot be HTTP/1.1 is refused at its first line (faults H04)")
+  @Test("a protocol other than HTTP/1.1 is refused at its first line (faults H04)")
   func otherProtocols() {
     for (line, status) in [
       ("GET /\r\n", "400"), ("PRI * HTTP/2.0\r\n", "505"), ("GET / HTTP/1.1 \r\n", "400"),
@@ -98,14 +98,14 @@ struct HTTPExchangeTests {
     }
   }
 
-  @Test("an expectation that nobody knows is refused")
+  @Test("an unknown expectation is refused")
   func unknownExpectation() {
     var exchange = HTTPExchange(openedAt: .zero)
     feed(&exchange, "POST / HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nContent-Length: 2\r\n\r\n")
     #expect(describe(exchange.next()) == "417")
   }
 
-  @Test("a thousand pipelined requests are taken in order, each body by its own request")
+  @Test("a thousand pipelined requests are parsed in order, each with its own body")
   func thousand() {
     var exchange = HTTPExchange(openedAt: .zero)
     var text = ""
@@ -121,7 +121,7 @@ struct HTTPExchangeTests {
   }
 }
 
-@Suite("HTTP answers")
+@Suite("HTTP responses")
 struct HTTPResponseTests {
   private func text(_ response: APIResponse, isHead: Bool = false) -> String {
     var bytes: [UInt8] = []
@@ -130,14 +130,14 @@ struct HTTPResponseTests {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  @Test("a value cannot begin a new header (faults H25)")
+  @Test("a header value cannot begin a new header (faults H25)")
   func splitting() {
     let response = APIResponse(
       status: 302, headers: [("Location", "/x\r\nSet-Cookie: stolen=1")])
     #expect(!text(response).contains("\r\nSet-Cookie"))
   }
 
-  @Test("HEAD, 204 and 304 have no body; every other answer says its length")
+  @Test("HEAD, 204 and 304 have no body; every other response gives its length")
   func lengths() {
     let response = APIResponse(status: 200, body: Array("hello".utf8))
     #expect(text(response).hasSuffix("\r\n\r\nhello"))

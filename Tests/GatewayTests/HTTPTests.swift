@@ -1,5 +1,5 @@
-/// HTTP over real sockets (tables H and N of the faults): what each request is answered, and what
-/// is counted.
+/// HTTP over real sockets (tables H and N of the faults): the response to each request, and the
+/// counters.
 import Kernel
 import Primitives
 import Settings
@@ -23,7 +23,7 @@ private func get(_ path: String, _ fields: String = "", method: String = "GET") 
 
 @Suite("HTTP on real sockets", .serialized)
 struct HTTPTests {
-  @Test("each malformed or misplaced request has its status, is a problem document and closes")
+  @Test("each malformed or misplaced request gets its status and a problem document, then a close")
   func refusals() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
@@ -57,7 +57,7 @@ struct HTTPTests {
       ("\u{16}\u{3}\u{1}\u{2}", 400),
     ] {
       let client = try RawClient(port: gateway.port)
-      // The second request must not be answered where the first one was refused for good.
+      // After a fatal refusal, the gateway must not answer a second request.
       try client.send(request)
       let answer = try client.read(until: "}")
       #expect(
@@ -73,7 +73,7 @@ struct HTTPTests {
     try healthy.read(until: "ok\n")
   }
 
-  @Test("405 and 426 say what would be right, once each")
+  @Test("405 and 426 have their required fields, once each")
   func obligations() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
@@ -102,7 +102,7 @@ struct HTTPTests {
     }
   }
 
-  @Test("1,000 requests on one connection are answered in order, pipelined or not (faults H26)")
+  @Test("1,000 requests on one connection get responses in order, pipelined or not (faults H26)")
   func keepAlive() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
@@ -124,13 +124,12 @@ struct HTTPTests {
     }
   }
 
-  @Test(
-    "a head and the first frame in the same segment, and a head in single bytes (H01, H02, H13)")
+  @Test("a head is parsed in one segment with the first frame, and in single bytes (H01, H02, H13)")
   func segments() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
     let whole = try RawClient(port: gateway.port)
-    // An unmasked ping: whatever comes behind the head is read as frames.
+    // An unmasked ping: the bytes after the head are parsed as frames.
     try whole.send(Array((handshake + "\r\n").utf8) + [0x89, 0])
     _ = try whole.readToEnd()
     #expect(whole.text.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"))
@@ -142,7 +141,7 @@ struct HTTPTests {
     try slow.read(until: "HTTP/1.1 101 ")
   }
 
-  @Test("assets have an entity tag and 304, and are asked for again after a minute")
+  @Test("an asset has an entity tag, supports 304, and is revalidated after a minute")
   func assets() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }

@@ -7,10 +7,10 @@ import Testing
 
 @testable import Gateway
 
-/// Half-open TLS on real sockets (findings, security 3).
-@Suite("TLS handshakes under way", .serialized)
+/// Incomplete TLS handshakes on real sockets (findings, security 3).
+@Suite("TLS handshakes in progress", .serialized)
 struct HandshakeTests {
-  /// A client that has sent its ClientHello, or so many bytes of it, and says nothing more.
+  /// A client that sends its ClientHello, or only its first bytes, and then stays silent.
   private func stalled(
     _ gateway: RunningGateway, _ context: TLSContext, bytes most: Int = .max
   ) throws -> RawClient {
@@ -37,11 +37,11 @@ struct HandshakeTests {
     return (gateway, try files.client())
   }
 
-  @Test("a hello that is not whole has no place among the handshakes, and no OpenSSL object")
+  @Test("an incomplete ClientHello takes no handshake place and no OpenSSL object")
   func halfOpen() async throws {
     let (gateway, context) = try await start { $0.limits.handshakes = 1 }
     defer { gateway.stop() }
-    // Nothing, a part of a header, a header, all but the last byte.
+    // No bytes, part of a record header, a record header, both headers, and part of the hello.
     var clients: [RawClient] = []
     for bytes in [0, 3, 5, 9, 100] {
       clients.append(try stalled(gateway, context, bytes: bytes))
@@ -55,7 +55,7 @@ struct HandshakeTests {
     try await until { gateway.context.admission.handshakeCount == 0 }
   }
 
-  @Test("a hello in single bytes is answered, and the loop sleeps between them")
+  @Test("a ClientHello in single bytes is answered, and the loop sleeps between the bytes")
   func singleBytes() async throws {
     let (gateway, context) = try await start { _ in }
     defer { gateway.stop() }
@@ -68,7 +68,7 @@ struct HandshakeTests {
     }
     try client.send(Array(hello.dropLast()))
     try await until { gateway.context.metrics.read()[0].sockets > 0 }
-    // What is peeked at stays readable; a loop that turned for it would turn some 100,000 times.
+    // Peeked bytes stay readable. A loop that polled for them would run about 100,000 iterations.
     let before = gateway.context.metrics.read()[0].iterations
     try await Task.sleep(for: .milliseconds(1_500))
     #expect(gateway.context.metrics.read()[0].iterations - before < 10_000)
@@ -77,12 +77,12 @@ struct HandshakeTests {
     #expect(client.heard.first == 22)
   }
 
-  /// Who waits has ten seconds, who holds a place meanwhile three: on a machine that stands still
-  /// for longer it is tried again.
+  /// A waiting hello has ten seconds, and the holder of a place has three. A stall of the machine
+  /// can exceed both, so the tests retry.
   private static let attempts = 10
 
   @Test(
-    "beyond the limit a hello waits, in all and for one address, until another handshake ends",
+    "above the total limit or the limit per address, a hello waits until another handshake ends",
     arguments: [true, false])
   func waiting(perAddress: Bool) async throws {
     let (gateway, context) = try await start {
@@ -101,14 +101,14 @@ struct HandshakeTests {
     }
     #expect(hasWaited)
     #expect(most <= 2)
-    // The crowd has gone: its places are free again.
+    // The other clients are disconnected, so their places are free.
     try await until { gateway.context.admission.handshakeCount == 0 }
     let client = try SocketClient(port: gateway.securePort, tls: context)
     try client.say("{}")
     _ = try client.hear("error")
   }
 
-  @Test("while others wait, who does not answer loses the place before the time is up")
+  @Test("while others wait, a silent client loses its place before its deadline")
   func patience() async throws {
     let (gateway, context) = try await start { $0.limits.handshakes = 1 }
     defer { gateway.stop() }
@@ -117,7 +117,7 @@ struct HandshakeTests {
       while holder.heard.isEmpty, !holder.hasEnded { try holder.readMore() }
       let other = try stalled(gateway, context)
       while other.heard.isEmpty, !other.hasEnded { try other.readMore() }
-      // The holder is still there: its place was taken from it.
+      // The holder did not disconnect: the gateway revoked its place.
       if other.heard.first == 22 {
         while !holder.hasEnded { try holder.readMore() }
         return
@@ -126,7 +126,7 @@ struct HandshakeTests {
     Issue.record("nobody else had a turn")
   }
 
-  @Test("a handshake that fails, ends or is cut gives its place back")
+  @Test("a failed, completed or aborted handshake frees its place")
   func places() async throws {
     let (gateway, context) = try await start { $0.limits.handshakes = 1 }
     defer { gateway.stop() }
@@ -147,7 +147,7 @@ struct HandshakeTests {
     try await until { gateway.context.admission.handshakeCount == 0 }
   }
 
-  /// Polls, since a loop posts its figures in its own time.
+  /// Polls, because a loop publishes its metrics asynchronously.
   private func until(_ condition: () -> Bool) async throws {
     for _ in 0..<6_000 {
       if condition() { return }

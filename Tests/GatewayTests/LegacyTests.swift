@@ -8,8 +8,8 @@ import Primitives
 import Testing
 import Tokens
 
-/// The gateway on databases that have moved in: what it serves is what was there, in order.
-@Suite("Conversations of older systems", .serialized)
+/// The gateway on adopted legacy databases: it serves the existing messages in order.
+@Suite("Conversations of legacy systems", .serialized)
 struct LegacyTests {
   private let conversations = "/api/v1/admin/live-chat/conversations"
 
@@ -42,7 +42,7 @@ struct LegacyTests {
     ).token
   }
 
-  @Test("history 1: console and widget get the old messages in order")
+  @Test("history 1: console and widget receive the old messages in order")
   func workspaceChat() async throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 450)
     let gateway = try await RunningGateway(loops: 2, database: database.url)
@@ -67,7 +67,7 @@ struct LegacyTests {
       "SELECT content FROM chats WHERE workspace_id = $1 ORDER BY created_at, id", [.uuid(busy)])
     #expect(bodies == old)
 
-    // The widget's way: the owner of the workspace owns the session.
+    // The widget's access: the owner of the workspace owns the session.
     let session = try #require(Identifier(id))
     let owner = try #require(Identifier("a0000000-0000-4000-8000-000000000001"))
     let visitor = try gateway.tokens.issue(
@@ -86,7 +86,7 @@ struct LegacyTests {
     #expect(seqs == Array(1...450))
   }
 
-  @Test("history 2: the endpoint answers 500, after the repair 200, after the import 180")
+  @Test("history 2: status 500 at first, 200 after the repair, 180 conversations after the import")
   func brokenChain() async throws {
     let database = try EmptyDatabase(fixture: "broken_chain")
     let connection = try BlockingConnection(database.url)
@@ -133,8 +133,7 @@ struct LegacyTests {
     #expect(count == 5_000)
   }
 
-  @Test(
-    "a visitor who was erased, and a database that was restored: subscribers are told to resync")
+  @Test("an erasure or a database restore sends resync to the subscribers")
   func resync() async throws {
     let database = try EmptyDatabase()
     let gateway = try await RunningGateway(database: database.url)
@@ -153,7 +152,7 @@ struct LegacyTests {
         + #""body":"secret"}"#)
     _ = try client.hear(#""ack""#)
     try StoredData(connection).renewEpoch()
-    // The loops ask every five seconds.
+    // The loops query the epoch every five seconds.
     _ = try client.hear(#""resync""#)
     gateway.stop()
 

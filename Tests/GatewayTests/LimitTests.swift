@@ -1,5 +1,5 @@
-/// Limits and proxies over real sockets: who is refused before the upgrade, with what answer, and
-/// that the others never notice.
+/// Limits and proxies over real sockets: refusals before the upgrade and their responses. Other
+/// clients are not affected.
 import Kernel
 import Primitives
 import Settings
@@ -29,7 +29,7 @@ struct LimitTests {
     return client
   }
 
-  @Test("over a limit of its address: 429 with Retry-After, before the upgrade (faults H28)")
+  @Test("an address over its limit gets 429 with Retry-After, before the upgrade (faults H28)")
   func perAddress() async throws {
     let gateway = try await RunningGateway(loops: 2) {
       $0.limits.exemptAddresses = []
@@ -45,7 +45,7 @@ struct LimitTests {
     #expect(text.contains("\r\nRetry-After: 5\r\n"))
   }
 
-  @Test("connects too fast: 429 with the seconds to wait")
+  @Test("an address over its connection rate gets 429 with the seconds to wait")
   func connects() async throws {
     let gateway = try await RunningGateway {
       $0.limits.exemptAddresses = []
@@ -57,12 +57,12 @@ struct LimitTests {
     }
     let text = try RawClient(port: gateway.port).readToEnd()
     #expect(text.hasPrefix("HTTP/1.1 429 "))
-    // Twenty for a connection that comes at once; less for one that took its time.
+    // An immediate connection has to wait 20 s, a delayed one less.
     let seconds = try #require(text.firstMatch(of: #/\r\nRetry-After: (\d+)\r\n/#)?.1)
     #expect((1...20).contains(Int(seconds) ?? 0))
   }
 
-  @Test("a full gateway answers 503 with Retry-After, and takes the next when one has gone")
+  @Test("a full gateway returns 503 with Retry-After, and admits a client when another leaves")
   func full() async throws {
     let gateway = try await RunningGateway { $0.limits.connections = 1 }
     defer { gateway.stop() }
@@ -102,7 +102,7 @@ struct LimitTests {
     [13, 10, 13, 10, 0, 13, 10, 0x51, 0x55, 0x49, 0x54, 10, 0x21, 0x11, 0, 15]
     + [203, 0, 113, 7, 10, 0, 0, 1, 4, 210, 0, 80] + [4, 0, 0]
 
-  @Test("a PROXY header names the client, in whatever pieces; without one nothing is answered")
+  @Test("a PROXY header in any fragments names the client; without one there is no response")
   func proxyProtocol() async throws {
     let gateway = try await RunningGateway {
       $0.trustedProxies = ["127.0.0.1"]
@@ -124,7 +124,8 @@ struct LimitTests {
     }
   }
 
-  @Test("a visitor over the limit is told and closed with 4103; the others go on")
+  @Test(
+    "a visitor over the limit receives an error and close 4103; other visitors are not affected")
   func perVisitor() async throws {
     let gateway = try await RunningGateway { $0.limits.connectionsPerVisitor = 1 }
     defer { gateway.stop() }

@@ -1,5 +1,5 @@
-/// Origins and logins on real loops and PostgreSQL (table A of the faults): who is refused, and who
-/// is sent away when their login ends.
+/// Origins and logins on real loops and PostgreSQL (table A of the faults): refused connections,
+/// and connections that are closed when their login ends.
 import Directory
 import Kernel
 import Postgres
@@ -15,7 +15,7 @@ struct LoginTests {
     try client.say(#"{"type":"hello","ref":1,"token":"\#(token)"}"#)
   }
 
-  @Test("a token of one site is of no use to the pages of another: 4303 (faults A05)")
+  @Test("a token of one site is invalid on the pages of another: 4303 (faults A05)")
   func foreignOrigin() async throws {
     let gateway = try await RunningGateway(loops: 2)
     defer { gateway.stop() }
@@ -30,12 +30,11 @@ struct LoginTests {
     }
   }
 
-  @Test(
-    "a page that no workspace lists is refused before the upgrade, within seconds of the change")
+  @Test("an unlisted origin is refused before the upgrade, within seconds of the change")
   func unlisted() async throws {
     let gateway = try await RunningGateway(loops: 2) { $0.allowedOrigins = ["https://a.test"] }
     defer { gateway.stop() }
-    // Some workspace of this database has no list, so the settings' list speaks.
+    // One workspace of this database has no list, so the list of the settings applies.
     _ = try SocketClient(port: gateway.port, origin: "https://a.test")
     #expect(throws: SocketClient.Failure.self) {
       try SocketClient(port: gateway.port, origin: "https://b.test")
@@ -52,7 +51,7 @@ struct LoginTests {
     #expect(isAdmitted)
   }
 
-  @Test("a visitor who is blocked is closed with 4302, also with a new hello; a neighbour is not")
+  @Test("a blocked visitor is closed with 4302, also after a new hello; another visitor is not")
   func blocked() async throws {
     let gateway = try await RunningGateway(loops: 2)
     defer { gateway.stop() }
@@ -68,7 +67,7 @@ struct LoginTests {
         UPDATE visitors v SET banned_at = now() FROM chat_sessions s
         WHERE s.id = $1 AND v.id = s.user_id
         """, [.uuid(visit.session)]))
-    // In all tabs.
+    // In all tabs of the visitor.
     for client in clients.prefix(2) { #expect(try client.hearTheEnd() == 4302) }
     let again = try SocketClient(port: gateway.port)
     try hello(again, visit.token)
@@ -77,7 +76,7 @@ struct LoginTests {
     _ = try clients[2].hear(#""live""#)
   }
 
-  @Test("an operator who has not changed the password that was given is closed with 4305")
+  @Test("an operator who has not changed the initial password is closed with 4305")
   func givenPassword() async throws {
     let gateway = try await RunningGateway(loops: 1)
     defer { gateway.stop() }
@@ -86,7 +85,7 @@ struct LoginTests {
     #expect(try client.hearTheEnd() == 4305)
   }
 
-  @Test("an operator who logs out is closed with 4204, and the other login goes on")
+  @Test("an operator who logs out is closed with 4204, and the other login stays open")
   func loggedOut() async throws {
     let gateway = try await RunningGateway(loops: 2)
     defer { gateway.stop() }

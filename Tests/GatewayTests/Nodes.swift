@@ -5,7 +5,7 @@ import Primitives
 
 @testable import Gateway
 
-/// Two gateways with loops of their own on one database, as two machines have them.
+/// Two gateways with separate loops on one database, like two machines.
 struct Nodes {
   let here: RunningGateway
   let there: RunningGateway
@@ -13,7 +13,7 @@ struct Nodes {
 
   var url: String { database.url }
 
-  /// Each knows of the other when this returns.
+  /// Returns when each gateway has discovered the other.
   init(loops: Int = 2) async throws {
     database = try EmptyDatabase()
     here = try await RunningGateway(loops: loops, database: database.url)
@@ -35,7 +35,7 @@ struct Nodes {
         [.uuid(here.workspace), .text(queue)]))
   }
 
-  /// An operator who is there, and does not take conversations.
+  /// An operator who is connected, but not available for conversations.
   func onlooker(on gateway: RunningGateway) throws -> SocketClient {
     let noa = try here.operatorAndToken()
     try here.run(
@@ -52,7 +52,7 @@ struct Nodes {
     return client
   }
 
-  /// A visitor who has written something and sees it.
+  /// A visitor who has posted a message and received it.
   func visitor(
     on gateway: RunningGateway
   ) throws -> (session: Identifier, client: SocketClient) {
@@ -68,14 +68,14 @@ struct Nodes {
 }
 
 extension SocketClient {
-  /// Writes a message, and waits until it is committed.
+  /// Posts a message and waits for its commit.
   func post(_ body: String, to session: Identifier) throws {
     let id = RunningGateway.makeID()
     try say(#"{"type":"send","ref":1,"session":"\#(session)","id":"\#(id)","body":"\#(body)"}"#)
     _ = try hear(#""type":"ack","ref":1,"session":"\#(session)","id":"\#(id)""#)
   }
 
-  /// The numbers of a session's messages in the order in which they came.
+  /// The sequence numbers of a session's messages, in order of arrival.
   func seqs(_ session: Identifier) throws -> [Int64] {
     try hear("").filter { $0.contains(#""type":"message""#) && $0.contains("\(session)") }
       .compactMap { text in
@@ -87,7 +87,7 @@ extension SocketClient {
 }
 
 extension RunningGateway {
-  /// One request of the REST API; answers its status.
+  /// Sends one REST request and returns its status.
   func post(_ path: String, token: String, _ body: String = "{}") throws -> String {
     let client = try RawClient(port: port)
     try client.send(

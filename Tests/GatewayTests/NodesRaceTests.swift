@@ -6,12 +6,12 @@ import Testing
 
 @testable import Gateway
 
-/// The queue is one queue, however many gateways serve it.
-@Suite("Operators of several gateways at one queue", .serialized)
+/// All gateways of a database share one queue.
+@Suite("Operators of several gateways on one queue", .serialized)
 struct NodesRaceTests {
   private static let capacity: Int64 = 3
 
-  /// A request that is under way.
+  /// A request in progress.
   private struct Asked {
     var client: RawClient
     var what: String
@@ -31,7 +31,7 @@ struct NodesRaceTests {
     }
   }
 
-  /// The conversations in line, the first one first.
+  /// The waiting conversations, in queue order.
   private func line(_ nodes: Nodes, _ count: Int) throws -> [Identifier] {
     try (0..<count).map { place in
       let session = try nodes.here.visitor().session
@@ -45,7 +45,7 @@ struct NodesRaceTests {
     }
   }
 
-  @Test("twenty ask for the next one, others claim and are given: one owner each, oldest first")
+  @Test("next, claims and assignment race: each conversation has one owner, oldest first")
   func race() async throws {
     let nodes = try await Nodes()
     defer { nodes.stop() }
@@ -59,14 +59,15 @@ struct NodesRaceTests {
     for turn in 0..<20 {
       let gateway = turn % 2 == 0 ? nodes.here : nodes.there
       asked.append(try Asked("next", agents[turn % agents.count].token, on: gateway))
-      // Two at each of the last ones, one on each gateway: beyond what the others can reach.
+      // Two claims for each of the last conversations, one per gateway. The other requests do not
+      // reach these conversations.
       if turn < 6 {
         asked.append(
           try Asked(
             "conversations/\(waiting[39 - turn / 2])/claim", agents[turn % agents.count].token,
             on: gateway))
       }
-      // In the midst of it consoles open on both.
+      // Consoles open on both gateways during the race.
       if turn == 8 || turn == 9 {
         let console = try SocketClient(port: gateway.port)
         try console.say(
@@ -79,7 +80,7 @@ struct NodesRaceTests {
     for (what, answer) in answers {
       #expect(["200", "409"].contains(answer.status), "\(what): \(answer.text)")
     }
-    // Whoever is there is given as many as one may have.
+    // Each available operator is assigned conversations up to the capacity.
     let connection = try BlockingConnection(nodes.url)
     let full = Self.capacity * Int64(agents.count + given.count)
     let deadline = SystemClock.now().advanced(byMilliseconds: 60_000)
@@ -100,7 +101,7 @@ struct NodesRaceTests {
     #expect((0..<loads.count).allSatisfy { loads.int($0, 0) == Self.capacity })
     #expect(loads.count == agents.count + given.count)
 
-    // Each was taken once, by the one who has it.
+    // Each conversation was assigned once, to its current owner.
     let lines = try connection.run(
       Query(
         """
@@ -116,7 +117,7 @@ struct NodesRaceTests {
     let applied = answers.count { $0.1.status == "200" }
     #expect(applied >= Int(Self.capacity) * agents.count)
 
-    // Those that came from the front came in the order of the line, without a gap.
+    // The conversations from the front were assigned in queue order, without a gap.
     let fromFront = taken.filter { waiting.firstIndex(of: $0).map { $0 < 37 } ?? false }
     #expect(fromFront == Array(waiting.prefix(fromFront.count)))
   }

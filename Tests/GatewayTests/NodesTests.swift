@@ -6,10 +6,11 @@ import Testing
 
 @testable import Gateway
 
-/// What one gateway does, the others show: row R17 of the table of faults.
+/// Each gateway shows the changes of the others: row R17 of the table of faults.
 @Suite("Several gateways on one database", .serialized)
 struct NodesTests {
-  @Test("what one gateway assigns the others show: lines, state and places, in order and once")
+  @Test(
+    "an assignment on one gateway reaches the others: entries, state, positions, in order and once")
   func assignment() async throws {
     let nodes = try await Nodes()
     defer { nodes.stop() }
@@ -35,7 +36,7 @@ struct NodesTests {
     _ = try second.client.hear(#""position":1"#)
     _ = try noa.hear(#""status":"active""#)
 
-    // A conversation across both, each side on its own gateway.
+    // One conversation on both gateways, with one participant on each.
     try clerk.say(#"{"type":"subscribe","ref":3,"session":"\#(first.session)","after":0}"#)
     _ = try clerk.hear(#""live""#)
     for round in 1...3 {
@@ -50,11 +51,11 @@ struct NodesTests {
       _ = try client.hear("Mika closed the conversation")
       #expect(try client.seqs(first.session) == Array(1...9))
     }
-    // Free again, Mika gets the next one.
+    // Mika has capacity again and is assigned the next conversation.
     _ = try second.client.hear(#""assigned""#)
   }
 
-  @Test("a claim, a transfer and a close by one gateway's REST API are shown by the other")
+  @Test("a claim, a transfer and a close over one gateway's REST API reach the other")
   func rest() async throws {
     let nodes = try await Nodes()
     defer { nodes.stop() }
@@ -71,11 +72,11 @@ struct NodesTests {
     }
     _ = try visit.client.hear(#""type":"session""#, count: 4)
     #expect(try visit.client.seqs(visit.session) == Array(1...5))
-    // What changes quickly is shown in the list as it ends.
+    // After rapid changes, the list shows the last state.
     _ = try noa.hear(#""last_seq":5"#)
   }
 
-  /// A gateway that has not heard yet what the client knows asks it to come again.
+  /// Subscribes until it succeeds. A gateway that lags behind the client answers `unavailable`.
   private func follow(
     _ session: Identifier, after seq: Int, _ client: SocketClient
   ) async throws {
@@ -91,18 +92,18 @@ struct NodesTests {
     Issue.record("the gateway never hears of it")
   }
 
-  @Test("whoever changes to another gateway finds there what the first one acknowledged")
+  @Test("a client that changes gateways finds the messages that the first one acknowledged")
   func change() async throws {
     let nodes = try await Nodes()
     defer { nodes.stop() }
     let mika = try nodes.here.operatorToken()
-    // Followed on neither gateway in between, and in the memory of both.
+    // Between rounds, neither gateway has a subscriber, and both keep the session in memory.
     let visit = try nodes.here.visitor()
     for round in 0..<10 {
       let gateway = round % 2 == 0 ? nodes.here : nodes.there
       let client = try SocketClient(port: gateway.port)
       try client.say(#"{"type":"hello","ref":1,"token":"\#(mika)"}"#)
-      // The first one has claimed the conversation, which is a line of its own.
+      // The first reply has claimed the conversation, which adds a log entry.
       try await follow(visit.session, after: round == 0 ? 0 : round + 1, client)
       try client.post("round \(round)", to: visit.session)
       #expect(try client.hear("").contains { $0.contains("resync") } == false)
@@ -110,12 +111,12 @@ struct NodesTests {
     #expect(try nodes.here.stored(visit.session).map(\.seq) == Array(1...11))
   }
 
-  @Test("what nobody has told is found by a look at the numbers")
+  @Test("a change without a notification is found by a check of the sequence numbers")
   func untold() async throws {
     let nodes = try await Nodes()
     defer { nodes.stop() }
     let visit = try nodes.visitor(on: nodes.there)
-    // As another gateway commits, whose word is lost.
+    // Another gateway commits, and its notification is lost.
     try nodes.here.run(
       Query(
         """
@@ -130,7 +131,7 @@ struct NodesTests {
     #expect(try visit.client.seqs(visit.session) == [1, 2, 3, 4])
   }
 
-  @Test("a message over one gateway's REST API is shown by the other")
+  @Test("a message over one gateway's REST API reaches the other")
   func restMessage() async throws {
     let nodes = try await Nodes()
     defer { nodes.stop() }
@@ -142,7 +143,7 @@ struct NodesTests {
         "\(conversation)/messages", token: mika,
         #"{"id":"\#(RunningGateway.makeID())","body":"over REST"}"#) == "201")
     _ = try visit.client.hear("over REST")
-    // The reply has claimed the conversation, too.
+    // The reply has also claimed the conversation.
     #expect(try visit.client.seqs(visit.session) == [1, 2, 3])
   }
 }

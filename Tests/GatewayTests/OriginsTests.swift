@@ -1,4 +1,4 @@
-/// Which pages may open a WebSocket, judged before the upgrade.
+/// Origin checks of a WebSocket before the upgrade.
 import Primitives
 import Settings
 import Testing
@@ -33,7 +33,7 @@ struct OriginsTests {
   }
 
   @Test(
-    "only exact origins pass, in any case and with the scheme's own port",
+    "only exact origins pass, in any letter case and with the scheme's default port",
     arguments: [
       ("https://good.com", true), ("HTTPS://GOOD.COM", true), ("https://good.com:443", true),
       ("http://good.com", false), ("https://good.com.evil.com", false),
@@ -48,14 +48,14 @@ struct OriginsTests {
     #expect(passes(try evaluate(make(), [pair.0])) == pair.1)
   }
 
-  @Test("two Origins never pass; none passes unless one is required")
+  @Test("two Origin fields never pass; a missing one passes unless an origin is required")
   func counts() throws {
     #expect(!passes(try evaluate(make(), ["https://good.com", "https://good.com"])))
     #expect(try evaluate(make(), []) == .admitted(nil))
     #expect(!passes(try evaluate(make { $0.requireOrigin = true }, [])))
   }
 
-  @Test("while a workspace lists none, the settings speak; null is no page's name even then")
+  @Test("while a workspace has no list, the settings apply; null is never an origin")
   func open() throws {
     var any = make()
     any.load([], hasOpenWorkspace: true)
@@ -69,7 +69,7 @@ struct OriginsTests {
     #expect(!passes(try evaluate(some, ["https://two.test"])))
   }
 
-  @Test("the console's cookie comes from our own pages or not at all")
+  @Test("the console's cookie passes only with an origin of the gateway")
   func cookie() throws {
     var any = make { $0.publicURL = "https://public.test/chat" }
     any.load([], hasOpenWorkspace: true)
@@ -81,7 +81,7 @@ struct OriginsTests {
     #expect(!passes(try evaluate(any, ["http://chat.test"], hasCookie: true, isSecure: true)))
   }
 
-  @Test("until the lists are known, only our own pages and programs pass")
+  @Test("until the lists are loaded, only the gateway's own pages and non-browser clients pass")
   func unknown() throws {
     let fresh = Origins(Settings())
     #expect(try evaluate(fresh, ["https://good.com"]) == .unknown)

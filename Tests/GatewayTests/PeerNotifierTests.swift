@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What gateways tell each other")
+@Suite("Notifications between gateways")
 struct PeerNotifierTests {
   private let here = RunningGateway.makeID()
   private let there = RunningGateway.makeID()
@@ -13,7 +13,7 @@ struct PeerNotifierTests {
     payloads.flatMap { PeerNotifier.changes(in: $0, as: there) }
   }
 
-  @Test("everything that is told is heard, of each session its own workspace, and nothing twice")
+  @Test("every change is delivered once, each session with its workspace")
   func roundTrip() {
     var notifier = PeerNotifier()
     let workspaces = (0..<3).map { _ in RunningGateway.makeID() }
@@ -39,7 +39,7 @@ struct PeerNotifierTests {
       "a gateway hears itself")
   }
 
-  @Test("more sessions than may wait are told as everything")
+  @Test("more sessions than the limit are sent as one notification for everything")
   func overflow() {
     var notifier = PeerNotifier()
     for _ in 0...PeerNotifier.sessionsMax {
@@ -48,7 +48,7 @@ struct PeerNotifierTests {
     #expect(heard(notifier.takePayloads(as: here)) == [.everything])
   }
 
-  @Test("what is no word of this language is passed over")
+  @Test("unknown words are ignored")
   func nonsense() {
     #expect(PeerNotifier.changes(in: "", as: here).isEmpty)
     #expect(PeerNotifier.changes(in: "x y z", as: here).isEmpty)

@@ -34,9 +34,10 @@ struct QueueTests {
         [.uuid(gateway.workspace), .text(queue)]))
   }
 
-  // A database of its own, as everywhere here: the sweeps of other tests' gateways would hand out
-  // what waits, and their news reaches their own loops only.
-  @Test("who waits is told the place, and an operator who opens the inbox gets them in order")
+  // Each test has its own database. Otherwise the sweeps of other tests' gateways would assign the
+  // waiting conversations, and their notifications reach only their own loops.
+  @Test(
+    "a waiting visitor receives a position; an operator with an open inbox is assigned in order")
   func assignment() async throws {
     let database = try EmptyDatabase()
     let gateway = try await RunningGateway(loops: 2, database: database.url)
@@ -52,15 +53,15 @@ struct QueueTests {
     try clerk.say(
       #"{"type":"hello","ref":1,"token":"\#(mika.token)"}"# + "\n"
         + #"{"type":"watch","ref":2,"inbox":true}"#)
-    // Without anybody asking: the conversation is assigned, its visitor sees who has it, and the
-    // one behind it moves up.
+    // No request is needed: the conversation is assigned, its visitor receives the assignment, and
+    // the next conversation moves up.
     _ = try first.client.hear(#""assigned""#)
     _ = try first.client.hear(#""status":"active""#)
     _ = try first.client.hear(#""position":0"#)
     _ = try second.client.hear(#""position":1"#)
     _ = try clerk.hear(#""status":"active""#)
 
-    // Away, nobody is given anything; back, it goes on where it stood.
+    // An unavailable operator is assigned nothing. Assignment resumes when they are available.
     try clerk.say(#"{"type":"available","ref":"a","available":false}"#)
     _ = try clerk.hear(#""ref":"a""#)
     try gateway.run(
@@ -73,7 +74,7 @@ struct QueueTests {
     #expect(try gateway.stored(second.session).map(\.seq) == [1, 2])
   }
 
-  @Test("two operators at one conversation hear of each other and of the visitor")
+  @Test("two operators in one conversation receive the events of each other and of the visitor")
   func collision() async throws {
     let database = try EmptyDatabase()
     let gateway = try await RunningGateway(loops: 3, database: database.url)

@@ -1,12 +1,12 @@
 import Kernel
 import Primitives
 
-/// Bytes over a real socket, for tests of what no library would send.
+/// Bytes over a real socket, for tests with input that no library sends.
 final class RawClient {
   struct Failure: Error { var text: String }
 
   let descriptor: FileDescriptor
-  /// Made with the socket: where descriptors run out, waiting needs none.
+  /// Created with the socket, so that a wait needs no descriptor when descriptors run out.
   private let epoll: Epoll
   private(set) var heard: [UInt8] = []
   private(set) var hasEnded = false
@@ -34,13 +34,13 @@ final class RawClient {
     }
   }
 
-  /// Everything until the gateway closes.
+  /// Reads until the gateway closes, and returns everything received.
   func readToEnd() throws -> String {
     while !hasEnded { try readMore() }
     return text
   }
 
-  /// Everything until a text has come so many times.
+  /// Reads until `part` has arrived `count` times, and returns everything received.
   @discardableResult
   func read(until part: String, count: Int = 1) throws -> String {
     while text.ranges(of: part).count < count {
@@ -50,7 +50,7 @@ final class RawClient {
     return text
   }
 
-  /// Whether nothing comes within the time.
+  /// Whether no byte arrives within the time.
   func isSilent(forMilliseconds milliseconds: Int32) throws -> Bool {
     try epoll.modify(descriptor, .read, datum: 0)
     var events = Events(capacity: 1)
@@ -69,7 +69,7 @@ final class RawClient {
     }
   }
 
-  /// A minute without an event is a failure, not a wait for ever.
+  /// Fails after a minute without an event.
   private func wait(_ interest: Interest) throws {
     try epoll.modify(descriptor, interest, datum: 0)
     var events = Events(capacity: 1)

@@ -13,10 +13,10 @@ import Tokens
 
 @testable import Gateway
 
-/// Real loops in this process, on a real PostgreSQL: what the thread sanitizer can look into.
+/// Real loops in this process and a real PostgreSQL, so that the thread sanitizer sees the loops.
 final class RunningGateway {
   let port: UInt16
-  /// The TLS listener's, where there is one.
+  /// The port of the TLS listener, if TLS is configured.
   let securePort: UInt16
   let tokens: TokenAuthority
   let context: GatewayContext
@@ -48,12 +48,12 @@ final class RunningGateway {
     securePort = addresses.secure.first?.port ?? 0
     loops = try LoopThreads.start(context, listeners)
     workspace = RunningGateway.makeID()
-    // On a schema that is not there nothing else would work.
+    // Without the schema, everything below would fail.
     guard migrates else { return }
     let create = Workspace.create(
       id: workspace, name: "test \(workspace)", publicKey: "pk_\(workspace)")
     _ = create.answer(try connection.run(create.query))
-    // The lists of origins are read when PostgreSQL answers.
+    // The gateway loads the lists of origins when PostgreSQL answers.
     while !context.metrics.readiness().isReady { try await Task.sleep(for: .milliseconds(2)) }
   }
 
@@ -63,7 +63,7 @@ final class RunningGateway {
       randomLow: Random.uint64())
   }
 
-  /// A new visitor with a new session, and the token for it.
+  /// Creates a visitor with a session and a token for it.
   func visitor(origin: String? = nil) throws -> (session: Identifier, token: String) {
     let (id, session) = (RunningGateway.makeID(), RunningGateway.makeID())
     _ = try connection.run(Visitor.create(id: id, workspace: workspace, name: "Ada").query)
@@ -86,7 +86,7 @@ final class RunningGateway {
     try operatorAndToken(role: role).token
   }
 
-  /// A new operator, and a token of the command line for them.
+  /// Creates an operator, and a token as the command line issues it.
   func operatorAndToken(role: String = "admin") throws -> (id: Identifier, token: String) {
     let id = RunningGateway.makeID()
     _ = try connection.run(
@@ -101,7 +101,7 @@ final class RunningGateway {
     return (id, token)
   }
 
-  /// An operator who is logged in to the console, or one who is so once more.
+  /// Logs an operator in to the console: a new operator, or a known one again.
   func login(
     of known: Identifier? = nil
   ) throws -> (id: Identifier, hash: [UInt8], token: String) {
@@ -124,7 +124,7 @@ final class RunningGateway {
     return (id, hash, token)
   }
 
-  /// The visitor of a session.
+  /// The visitor who owns a session.
   func owner(of session: Identifier) throws -> Identifier {
     let rows = try connection.run(
       Query("SELECT user_id FROM chat_sessions WHERE id = $1", [.uuid(session)]))
@@ -133,14 +133,14 @@ final class RunningGateway {
 
   func run(_ query: Query) throws { _ = try connection.run(query) }
 
-  /// The bodies of a session's log as PostgreSQL has them.
+  /// The bodies of a session's log in PostgreSQL.
   func stored(_ session: Identifier) throws -> [(seq: Int64, body: String)] {
     let rows = try connection.run(
       Query("SELECT seq, content FROM chats WHERE session_id = $1 ORDER BY seq", [.uuid(session)]))
     return (0..<rows.count).map { (rows.int($0, 0) ?? 0, rows.text($0, 1) ?? "") }
   }
 
-  /// How often each kind of fault was counted, as `stage: reason`.
+  /// The number of faults of each kind, as `stage: reason`.
   var faults: [String: UInt64] {
     var all = FaultCounts()
     for figures in context.metrics.read() {
@@ -151,12 +151,12 @@ final class RunningGateway {
       uniqueKeysWithValues: all.counts.map { ("\($0.key.stage): \($0.key.reason)", $0.value) })
   }
 
-  /// Sockets that the gateway counts now.
+  /// The number of sockets that admission counts now.
   var socketCount: Int { context.admission.count }
 
   func reloadCertificates() { Gateway.reloadCertificates(context) }
 
-  /// How often something was refused, when the loops have posted it.
+  /// The number of refusals for a reason, as last published by the loops.
   func faults(_ reason: String) -> UInt64 {
     context.metrics.read().reduce(0) { sum, figures in
       sum + figures.faults.counts.filter { $0.key.reason == reason }.values.reduce(0, +)

@@ -1,6 +1,6 @@
-/// Shut out means out (findings, security 2): after the answer of the request that shuts somebody
-/// out, the old token reads and writes nothing on its gateway, on no connection, old or new; on
-/// another gateway of the same database once that has closed the old ones, within a second.
+/// Revoked access (findings, security 2). After the response to the revoking request, the old token
+/// reads and writes nothing on that gateway, on old and new connections. Another gateway of the
+/// same database enforces this as soon as it has closed the old connections, within a second.
 import Fixtures
 import Kernel
 import Postgres
@@ -10,16 +10,16 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Shut out means out", .serialized)
+@Suite("Revocation of access", .serialized)
 struct ShutOutTests {
   enum Way: String, CaseIterable, Sendable {
     case disabled, removed, demoted, newPassword, loggedOut, blocked, erased
   }
 
-  /// What the threads share that reconnect with the old token.
+  /// The shared state of the threads that reconnect with the old token.
   private final class Attack: Sendable {
     static let threads = 8
-    /// Connections that are begun after the answer.
+    /// The number of connections that begin after the response.
     static let lateCount = 200
 
     let ports: [UInt16]
@@ -28,7 +28,7 @@ struct ShutOutTests {
     let isLate = Atomic<Bool>(false)
     let lateBegun = Atomic<Int>(0)
     let earlyWelcomed = Atomic<Int>(0)
-    /// What was heard by connections that were begun after the answer, and got one for their send.
+    /// Texts received by connections that began after the response and got an ack for their send.
     let lateAcks = Mutex<[String]>([])
 
     init(ports: [UInt16], token: String, session: Identifier) {
@@ -37,7 +37,7 @@ struct ShutOutTests {
       self.session = session
     }
 
-    /// Reconnects until all late connections have had their turn. Bodies say when they were begun.
+    /// Reconnects until all late connections are done. A body records when its connection began.
     func run(_ number: Int) {
       var turn = number
       while lateBegun.load(ordering: .relaxed) < Attack.lateCount {
@@ -54,13 +54,13 @@ struct ShutOutTests {
             earlyWelcomed.add(1, ordering: .relaxed)
           }
         } catch {
-          // Refused, which is what is wanted.
+          // A refusal is the expected result.
         }
       }
     }
   }
 
-  @Test("of 200 reconnects none reads or writes after the answer", arguments: Way.allCases)
+  @Test("none of 200 reconnects reads or writes after the response", arguments: Way.allCases)
   func oneGateway(_ way: Way) async throws {
     let gateway = try await RunningGateway(loops: 2)
     defer { gateway.stop() }
@@ -68,7 +68,7 @@ struct ShutOutTests {
   }
 
   @Test(
-    "nor on two more gateways once they have closed what was open, also where NOTIFY says nothing",
+    "two more gateways enforce it after they close the old connections, also without NOTIFY",
     arguments: [true, false])
   func threeGateways(isNotified: Bool) async throws {
     let database = try EmptyDatabase()
@@ -87,7 +87,7 @@ struct ShutOutTests {
     for way in Way.allCases { try await shutOut(way, [first, second, third]) }
   }
 
-  /// As where a pooler stands between: what is revoked is only read.
+  /// Disables the notifications of revocations, as with a pooler: gateways find them by query only.
   private func silence(_ url: String) throws {
     try BlockingConnection(url).execute(
       script: """
@@ -124,7 +124,7 @@ struct ShutOutTests {
     let answer = try gateway.call(
       method, path, token: way == .loggedOut ? token : admin, body)
     #expect(answer == "200" || answer == "204", "\(way) answered \(answer)")
-    // On the gateway that answered, nothing more from now on, whenever it was begun.
+    // The gateway that responded stores nothing more, regardless of when a connection began.
     let stored = gateways.count == 1 ? try written(gateway, visit.session).count : nil
     if gateways.count > 1 {
       for client in old { #expect(try client.hearTheEnd() != nil, "\(way)") }
@@ -148,7 +148,7 @@ struct ShutOutTests {
     if let stored { #expect(log.count == stored, "\(way): stored") }
   }
 
-  /// What came by the token that is shut out. Claims and the like write lines of their own.
+  /// Messages sent with the revoked token. Claims and similar events add other entries.
   private func written(_ gateway: RunningGateway, _ session: Identifier) throws -> [String] {
     try gateway.stored(session).map(\.body).filter { ["before", "early", "late"].contains($0) }
   }
@@ -172,7 +172,7 @@ struct ShutOutTests {
     }
   }
 
-  @Test("a key that was deleted reads and writes nothing after the answer")
+  @Test("a deleted key reads and writes nothing after the response")
   func deletedKey() async throws {
     let gateway = try await RunningGateway(loops: 2)
     defer { gateway.stop() }
@@ -190,7 +190,7 @@ struct ShutOutTests {
     }
   }
 
-  @Test("a database without an answer welcomes nobody, and everybody when it answers again")
+  @Test("a hello waits while the database is unresponsive, and is welcomed when it responds")
   func unconfirmed() async throws {
     let database = try EmptyDatabase()
     let gateway = try await RunningGateway(loops: 1, database: database.url)
@@ -207,7 +207,7 @@ struct ShutOutTests {
   }
 }
 
-/// A thread in an array.
+/// Wraps a thread for storage in an array.
 private final class Held {
   private var thread: Thread?
 
@@ -217,7 +217,7 @@ private final class Held {
 }
 
 extension SocketClient {
-  /// Hello, subscribe and send in one message.
+  /// Sends hello, subscribe and send in one message.
   fileprivate func greet(_ token: String, _ session: Identifier, sending body: String) throws {
     try say(
       #"{"type":"hello","ref":1,"token":"\#(token)","#
@@ -228,7 +228,7 @@ extension SocketClient {
 }
 
 extension RunningGateway {
-  /// One request of the REST API; answers its status.
+  /// Sends one REST request and returns its status.
   fileprivate func call(
     _ method: String, _ path: String, token: String, _ body: String = ""
   ) throws -> String {

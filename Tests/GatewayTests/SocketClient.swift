@@ -3,13 +3,13 @@ import OpenSSL
 import Primitives
 import Wire
 
-/// A WebSocket client on a real socket, for tests: it waits for what it wants to hear.
+/// A WebSocket client on a real socket, for tests: it reads until the expected text arrives.
 final class SocketClient {
   struct Failure: Error { var text: String }
 
   private let descriptor: FileDescriptor
   private let secure: Secure?
-  /// Made with the socket: where descriptors run out, waiting needs none.
+  /// Created with the socket, so that a wait needs no descriptor when descriptors run out.
   private let epoll: Epoll
   private var decoder = MessageDecoder(
     role: .client, limits: MessageLimits(messageBytes: 1 << 24, fragments: 1 << 10))
@@ -17,7 +17,8 @@ final class SocketClient {
   private(set) var isClosed = false
   private(set) var closeCode: CloseCode?
 
-  /// A client's TLS, and its own buffer: a record may bring less or more than is asked for.
+  /// The client's TLS session and a separate buffer: a record may hold less or more than a read
+  /// needs.
   private final class Secure {
     let session: TLSSession
     let workspace = TLSWorkspace()
@@ -65,13 +66,13 @@ final class SocketClient {
     try send(frame)
   }
 
-  /// Reads to the end of the stream, and returns the code of the close frame that came.
+  /// Reads to the end of the stream, and returns the code of the received close frame.
   func hearTheEnd() throws -> UInt16? {
     do { _ = try hear("\u{0}") } catch is Failure { return closeCode?.rawValue }
     return nil
   }
 
-  /// Reads until `count` texts contain `part`, and returns everything heard so far.
+  /// Reads until `count` texts contain `part`, and returns all texts received so far.
   func hear(_ part: String, count: Int = 1) throws -> [String] {
     while heard.count(where: { $0.contains(part) }) < count {
       var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -106,7 +107,7 @@ final class SocketClient {
     }
   }
 
-  /// A minute without an event is a failure, not a wait for ever.
+  /// Fails after a minute without an event.
   private func wait(_ interest: Interest) throws {
     try epoll.modify(descriptor, interest, datum: 0)
     var events = Events(capacity: 1)
@@ -145,7 +146,7 @@ final class SocketClient {
     }
   }
 
-  /// The number of bytes, 0 at the end of the stream.
+  /// Returns the number of bytes, or 0 at the end of the stream.
   private func receive(_ bytes: inout [UInt8]) throws -> Int {
     guard let secure else { return try take(&bytes, from: 0) }
     while secure.plain.isEmpty, !secure.hasEnded { try open(secure) }
@@ -155,14 +156,14 @@ final class SocketClient {
     return count
   }
 
-  /// Sends what TLS has to say.
+  /// Sends the pending TLS output.
   private func flush(_ secure: Secure) throws {
     let unsent = secure.session.withUnsent { SocketClient.copy($0) }
     secure.session.sent(unsent.count)
     try transmit(unsent)
   }
 
-  /// Opens what comes next.
+  /// Decrypts the next received bytes.
   private func open(_ secure: Secure) throws {
     try flush(secure)
     let (start, fill) = secure.buffer.withMutableRawSpan { secure.session.prepare(&$0) }

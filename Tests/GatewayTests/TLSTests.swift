@@ -7,7 +7,7 @@ import Testing
 
 @testable import Gateway
 
-/// A self-signed certificate in files of its own.
+/// A self-signed certificate with separate files.
 struct CertificateFiles {
   let chain: String
   let key: String
@@ -49,7 +49,7 @@ struct CertificateFiles {
 @Suite("The gateway over TLS", .serialized)
 struct TLSTests {
   @Test(
-    "a conversation crosses loops, over TLS and beside a plain listener",
+    "a conversation crosses loops, over TLS and next to a plain listener",
     arguments: [TLSVersion.v13, .v12])
   func conversation(version: TLSVersion) async throws {
     let files = CertificateFiles()
@@ -85,7 +85,7 @@ struct TLSTests {
     _ = try clerk.hear(#""message""#, count: 5 * visits.count)
   }
 
-  @Test("new certificates are for new connections; a broken file changes nothing")
+  @Test("a reload of certificates applies to new connections; a broken file changes nothing")
   func reload() async throws {
     let files = CertificateFiles("localhost")
     let gateway = try await RunningGateway { files.use(&$0) }
@@ -94,7 +94,7 @@ struct TLSTests {
     let early = try SocketClient(port: gateway.securePort, tls: first)
     files.make("renewed.test")
     let second = try files.client()
-    // Twice in a row, as an impatient operator does.
+    // A second reload may begin before the first one ends.
     gateway.reloadCertificates()
     gateway.reloadCertificates()
     try await until {
@@ -106,12 +106,12 @@ struct TLSTests {
     try "broken".write(toFile: files.chain, atomically: true, encoding: .utf8)
     gateway.reloadCertificates()
     _ = try SocketClient(port: gateway.securePort, tls: second, name: "renewed.test")
-    // Who was there before is still there.
+    // The earlier connection stays open.
     try early.say("{}")
     _ = try early.hear("error")
   }
 
-  @Test("plain HTTP on the TLS port gets a 400, and TLS on the plain port is refused, both at once")
+  @Test("plain HTTP on the TLS port gets 400; TLS on the plain port is refused; both without delay")
   func wrongPort() async throws {
     let files = CertificateFiles()
     let gateway = try await RunningGateway { files.use(&$0) }
@@ -125,14 +125,14 @@ struct TLSTests {
     try await until { gateway.faults("plain HTTP on the TLS port") == 1 }
   }
 
-  @Test("a flood of handshakes does not keep others from being served")
+  @Test("a flood of handshakes does not block other clients")
   func flood() async throws {
     let files = CertificateFiles()
     let gateway = try await RunningGateway { files.use(&$0) }
     defer { gateway.stop() }
     let context = try files.client()
     let established = try SocketClient(port: gateway.securePort, tls: context)
-    // Hellos at once, more than an iteration takes.
+    // More simultaneous hellos than one iteration processes.
     let count = 4 * TLSDriver.handshakesPerTurn
     let workspace = TLSWorkspace()
     var sockets: [RawClient] = []
@@ -149,14 +149,14 @@ struct TLSTests {
     }
     try established.say("{}")
     _ = try established.hear("error")
-    // Everybody is answered: the first byte of a handshake record.
+    // Every client receives the first byte of a handshake record.
     for socket in sockets {
       while socket.heard.isEmpty, !socket.hasEnded { try socket.readMore() }
       #expect(socket.heard.first == 22)
     }
   }
 
-  /// Polls, since a loop posts its figures and takes its mail in its own time.
+  /// Polls, because a loop publishes its metrics and reads its mailbox asynchronously.
   private func until(_ condition: () -> Bool) async throws {
     for _ in 0..<6_000 {
       if condition() { return }

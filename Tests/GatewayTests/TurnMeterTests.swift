@@ -1,5 +1,5 @@
-/// The stall figures of a loop: what is counted of a turn, how exactly, and how often the clock of
-/// the thread is read.
+/// The stall metrics of a loop: the counted figures of a turn, their precision, and the number of
+/// reads of the thread clock.
 import Kernel
 import Primitives
 import Synchronization
@@ -25,7 +25,7 @@ private final class Order: Sendable {
 @Suite struct TurnMeterTests {
   private static let millisecond: Int64 = 1_000_000
 
-  /// A thread whose clocks are values.
+  /// A thread with simulated clocks.
   private struct Loop {
     var meter = TurnMeter()
     var now = Instant(nanoseconds: 5_000_000_000)
@@ -48,7 +48,7 @@ private final class Order: Sendable {
     mutating func sleep(milliseconds: Int64) { now.nanoseconds += milliseconds * millisecond }
   }
 
-  @Test("a turn that takes long is counted with its time, and the longest is kept")
+  @Test("a long turn is counted with its duration, and the maximum is kept")
   func longTurn() {
     var loop = Loop()
     loop.turn(microseconds: 300, working: 300)
@@ -66,7 +66,7 @@ private final class Order: Sendable {
     #expect(loop.meter.processor.longest == 40 * TurnMeterTests.millisecond)
   }
 
-  @Test("a turn during which others had the processor has its own work as processor time")
+  @Test("a preempted turn has only its own work as processor time")
   func preempted() {
     var loop = Loop()
     loop.turn(microseconds: 90_000, working: 4_000)
@@ -74,7 +74,7 @@ private final class Order: Sendable {
     #expect(loop.meter.processor.longest == 4 * TurnMeterTests.millisecond)
   }
 
-  @Test("the turns since the last sample add less than a sample's distance to the processor time")
+  @Test("the turns since the last sample add less than a sample interval to the processor time")
   func exactness() {
     var loop = Loop()
     for _ in 0..<9 { loop.turn(microseconds: 200, working: 200) }
@@ -85,7 +85,7 @@ private final class Order: Sendable {
     #expect(error < TurnMeter.sampleMilliseconds * TurnMeterTests.millisecond)
   }
 
-  @Test("the clock of the thread is read once for each two milliseconds of turns")
+  @Test("the thread clock is read once per two milliseconds of turns")
   func readings() {
     var loop = Loop()
     for _ in 0..<10_000 { loop.turn(microseconds: 50, working: 50) }
@@ -93,7 +93,7 @@ private final class Order: Sendable {
     #expect(loop.meter.processor.longest <= TurnMeter.sampleMilliseconds * 1_000_000)
   }
 
-  @Test("/metrics shows how long turns held each loop, and the longest, in seconds")
+  @Test("/metrics shows the turn durations of each loop and their maximum, in seconds")
   func metrics() {
     var loop = Loop()
     loop.turn(microseconds: 300, working: 300)
@@ -114,7 +114,7 @@ private final class Order: Sendable {
     ] { #expect(text.contains(line + "\n"), "\(line)") }
   }
 
-  @Test("a loop that is really held counts it, in both clocks (issue: one tenant stops all)")
+  @Test("a stalled loop counts the stall in both clocks (issue: one tenant stops all)")
   func held() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
@@ -122,7 +122,7 @@ private final class Order: Sendable {
       let begin = SystemClock.threadTimeNanoseconds()
       while SystemClock.threadTimeNanoseconds() - begin < 30_000_000 {}
     }.value
-    // Posted with the next sweep.
+    // The loop publishes its metrics at the next sweep.
     while gateway.context.metrics.read()[0].turns.elapsed.longest < 30_000_000 {
       try await Task.sleep(for: .milliseconds(5))
     }
@@ -132,14 +132,14 @@ private final class Order: Sendable {
     #expect(turns.elapsed.count == turns.processor.count)
   }
 
-  @Test("200 steps of a millisecond each are context out over turns, in their order")
+  @Test("200 steps of a millisecond each are spread over turns, in order")
   func turnLimits() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }
     let context = gateway.context
     let before = context.metrics.read()[0].turns.processor.count
     let order = Order()
-    // Held until all of them wait.
+    // The loop is blocked until all steps are queued.
     let isOpen = Flag()
     let first = Task(executorPreference: context.executors[0]) { isOpen.wait() }
     let steps = (0..<200).map { number in
@@ -153,12 +153,12 @@ private final class Order: Sendable {
     await first.value
     for step in steps { await step.value }
     #expect(order.all == Array(0..<200))
-    // Posted with the next sweep.
+    // The loop publishes its metrics at the next sweep.
     while context.metrics.read()[0].turns.processor.count < before + 40 {
       try await Task.sleep(for: .milliseconds(5))
     }
     let turns = context.metrics.read()[0].turns.processor
-    // The turn of the first step may be longer than all others: it waited for this thread.
+    // The turn of the first step may be the longest: it waited for this thread.
     let long = (5..<turns.counts.count).reduce(0) { $0 + turns.counts[$1] }
     #expect(long <= 1, "turns above 20 ms")
   }

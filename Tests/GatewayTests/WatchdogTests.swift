@@ -1,4 +1,4 @@
-/// Stalled loops: when and how they are logged, and that the process ends without them.
+/// Stalled loops: their log lines, and the end of the process when the loops do not respond.
 import Kernel
 import Logging
 import Postgres
@@ -134,7 +134,7 @@ struct WatchdogTests {
     #expect(gateway.context.metrics.readiness().isReady)
   }
 
-  @Test("an armed watchdog ends the process at its deadline and logs what the loops do")
+  @Test("an armed watchdog ends the process at its deadline and logs the activity of each loop")
   func ends() async throws {
     let gateway = try await RunningGateway()
     defer { gateway.stop() }

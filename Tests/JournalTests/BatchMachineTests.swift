@@ -5,7 +5,7 @@ import Testing
 
 @testable import Journal
 
-/// Transcripts: what happened, and what the machine said. Time is a value.
+/// Transcripts of events and the machine's actions. Time is a value.
 @Suite struct BatchMachineTests {
   private static func at(_ milliseconds: Int64) -> Instant {
     Instant(nanoseconds: milliseconds * 1_000_000)
@@ -64,7 +64,7 @@ import Testing
       #expect(machine.event(.tick, now: Self.at(Int64(attempt) * 250)) == .run(0..<3))
     }
     #expect(machine.event(conflict, now: Self.at(750)) == .run(0..<1))
-    // Row 0 fails alone; row 2 is of the same session and is not even sent.
+    // Row 0 fails alone. Row 2 belongs to the same session and is not sent.
     #expect(machine.event(conflict, now: Self.at(750)) == .run(1..<3))
     #expect(!machine.isPending(2))
     #expect(machine.event(.committed([Self.stored(5)]), now: Self.at(750)) == .complete)
@@ -145,7 +145,7 @@ import Testing
       #expect(machine.event(full, now: Self.at(now)) == .wait)
       #expect(machine.isStoreFailing)
     }
-    // Another connection is no reason to believe in it, but one to try at once.
+    // A new connection is no evidence that the store works, but it starts a probe at once.
     #expect(machine.event(.connectionLost, now: Self.at(now)) == .wait)
     #expect(machine.nextDeadline == .never)
     let again = machine.event(.connected(isSameStore: true), now: Self.at(now))
@@ -211,8 +211,7 @@ import Testing
     #expect(machine.submit([], now: Self.at(0)) == .complete)
   }
 
-  /// Whatever happens in whatever order, every row gets one outcome, and the machine never stops
-  /// short.
+  /// For any events in any order, every row gets one outcome, and the machine always completes.
   @Test(arguments: 0..<200 as Range<UInt64>)
   func `any sequence of faults ends with one outcome for each row`(seed: UInt64) {
     var random = Backoff(firstMilliseconds: 1_000_000, lastMilliseconds: 2_000_000, seed: seed)
@@ -264,7 +263,7 @@ import Testing
     #expect(action == .complete)
     #expect(machine.outcomes.count == 20)
     #expect(machine.outcomes.count { $0.verdict == .stored } == committed)
-    // Within a session nothing is stored after a row that was put off.
+    // Within a session, no row is stored after a postponed one.
     for (index, row) in rows.enumerated() where machine.outcomes[index].verdict == .unavailable {
       for later in index..<rows.count where rows[later].session == row.session {
         #expect(machine.outcomes[later].verdict != .stored)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Journal
 
-/// An operator's reply to a conversation that waits claims it in the same transaction.
+/// An operator's reply to a waiting conversation claims it in the same transaction.
 @Suite struct ClaimByReplyTests {
   let database: TestDatabase
   let mika = freshIdentifier()
@@ -45,7 +45,7 @@ import Testing
     return rows.text(0, 0) ?? ""
   }
 
-  @Test("a reply claims: the line comes first, and the visitor's message keeps its number")
+  @Test("a reply claims: the claim entry comes first, and the visitor's message keeps its number")
   func reply() throws {
     let session = try database.session(status: "waiting")
     let outcomes = try append { batch in
@@ -54,13 +54,13 @@ import Testing
         session, role: .operator_, sender: mika, name: "Mika", body: Array("hi".utf8))
       batch.add(session, role: .operator_, sender: noor, name: "Noor", body: Array("me too".utf8))
     }
-    // The line is written before the rows of the batch, whoever wrote first.
+    // The claim entry precedes all rows of the batch, regardless of their senders.
     #expect(outcomes.map(\.verdict) == [.stored, .stored, .stored])
     #expect(outcomes.map(\.seq) == [2, 3, 4])
     #expect(try state(session) == "active Mika 4 t f 1claimed,2hello,3hi,4me too")
   }
 
-  @Test("a note, an event, a bot and somebody who is no member claim nothing")
+  @Test("a note, an event, a bot message and a non-member's message claim nothing")
   func others() throws {
     let session = try database.session(status: "waiting")
     let stranger = freshIdentifier()
@@ -75,7 +75,7 @@ import Testing
     #expect(try state(session).hasPrefix("waiting 3 f t"))
   }
 
-  @Test("a message that comes again after the conversation went back claims nothing")
+  @Test("a duplicate message claims nothing after the conversation has returned to the queue")
   func again() throws {
     let session = try database.session(status: "waiting")
     let id = freshIdentifier()
@@ -97,7 +97,7 @@ import Testing
     #expect(try state(session).hasPrefix("waiting 2"))
   }
 
-  @Test("what is rejected claims nothing, and what somebody has stays theirs")
+  @Test("a rejected message claims nothing, and an assigned conversation keeps its operator")
   func refused() throws {
     let session = try database.session(status: "waiting")
     let outcomes = try append {
@@ -114,7 +114,7 @@ import Testing
     #expect(try state(session) == "active Noor 3 t f 1claimed,2mine,3me")
   }
 
-  @Test("two who reply at the same time: one has it, and the log says so once")
+  @Test("of two simultaneous replies, one claims, and the log has one claim entry")
   func race() throws {
     let session = try database.session(status: "waiting")
     var one = Writer(url: database.url, seed: 1)

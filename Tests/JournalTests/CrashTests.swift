@@ -6,10 +6,10 @@ import Testing
 
 @testable import Journal
 
-/// The promise of Sources/PROTOCOL.md (“The log”) when the connection or the server dies between
+/// The guarantee of Sources/PROTOCOL.md (“The log”) when the connection or the server fails between
 /// submit and completion.
 @Suite(.serialized) struct CrashTests {
-  /// Kills the backend at every moment of a batch's life that this machine is fast enough to hit.
+  /// Kills the backend at various moments of a batch's life, as far as this machine is fast enough.
   @Test(arguments: 0..<12)
   func `a backend killed under a batch: run again, every row stored once`(round: Int) throws {
     let database = try TestDatabase()
@@ -20,7 +20,7 @@ import Testing
     var ids: [Identifier] = []
     for row in 0..<200 { ids.append(batch.add(session, "row \(row)")) }
     writer.submit(&batch, now: monotonicNow())
-    // Odd rounds let some of the answer arrive first; even ones kill at once.
+    // Odd rounds let part of the response arrive first; even rounds kill at once.
     if round % 2 == 1 { for _ in 0..<round * 40 { writer.advance(now: monotonicNow()) } }
     try database.terminateOthers()
     let outcomes = try complete(&writer)
@@ -40,10 +40,10 @@ import Testing
     var batch = Batch()
     batch.add(session, "committed, but nobody heard")
     writer.submit(&batch, now: monotonicNow())
-    // The server commits; the writer is not asked to read, and then its connection dies.
+    // The server commits. The writer does not read before its connection fails.
     while try database.seqs(session).isEmpty {}
     try database.terminateOthers()
-    // The answer may still lie in the socket, before the news of the end: both are right.
+    // The socket may still hold the response before the disconnect, so both verdicts are valid.
     let outcomes = try complete(&writer)
     #expect([.stored, .duplicate].contains(outcomes[0].verdict))
     #expect(outcomes[0].seq == 1)
@@ -84,7 +84,7 @@ import Testing
     let session = try database.session()
     var writer = Writer(url: database.url, seed: 1)
     try makeReady(&writer)
-    // Time is a value: the connection is cut, then the clock is said to be six seconds later.
+    // Time is a value: after the disconnect, the clock advances six seconds.
     try database.terminateOthers()
     var batch = Batch()
     batch.add(session, "too late")

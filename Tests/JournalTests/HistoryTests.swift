@@ -96,7 +96,8 @@ import Testing
     #expect(try database.page(session, after: 20, limit: 4) == LogPage(entries: [], isFull: false))
   }
 
-  @Test("a page of long entries ends with the one that reaches its bytes, in either direction")
+  @Test(
+    "a page of long entries ends with the entry that reaches the byte limit, in either direction")
   func longEntries() throws {
     let session = try database.session()
     var writer = Writer(url: database.url, seed: 1)

@@ -5,8 +5,7 @@ import Testing
 
 @testable import Journal
 
-/// The sessions that a batch locks: each once, in the order of their ids, whatever the order of the
-/// rows.
+/// A batch locks each of its sessions once, in the order of their ids, for any order of the rows.
 @Suite struct LockTests {
   @Test func `every session is locked once, in order`() {
     let ids = (0..<4).map { Identifier(high: UInt64(4 - $0), low: 7) }
@@ -18,7 +17,7 @@ import Testing
     #expect(keys.map(\.session) == ids.reversed())
     let count = parameters.count
     #expect(count == 2)
-    // A part of the batch locks its own only.
+    // Part of a batch locks its own sessions only.
     AppendStatement.writeLocks(of: batch, [1, 4, 5], &keys, to: &parameters)
     #expect(keys.map(\.session) == [ids[3], ids[1]])
   }

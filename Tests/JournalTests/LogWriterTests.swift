@@ -5,7 +5,7 @@ import Testing
 
 @testable import Journal
 
-/// A connection that says what a test tells it.
+/// A connection that plays back the events of a test.
 private final class Script {
   var events: [AppendEvent] = []
   var sent = 0
@@ -44,7 +44,7 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
     writer.submit(&batch, now: at(milliseconds))
   }
 
-  /// Found by the simulator: nobody tried the store again, so nobody could learn that it works.
+  /// Found by the simulator: no probe tried the failed store again, so it stayed failed.
   @Test func `a store that could not work is probed until it does, without anybody's message`() {
     let script = script
     var writer = LogWriter(seed: 1) { ScriptedConnection(script: script) }

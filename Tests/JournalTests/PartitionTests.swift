@@ -7,8 +7,8 @@ import Testing
 
 @testable import Journal
 
-/// The path for more data than one table should hold: every statement carries the workspace, and
-/// the script that an administrator finds in config/ is run here.
+/// The partitioned tables for large databases: every statement has a condition on the workspace.
+/// These tests run the administrator's script from config/.
 @Suite struct PartitionTests {
   private static let script = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -96,7 +96,8 @@ import Testing
       let text = "\(statement)"
       let tables = text.matches(
         of: /(?:FROM|JOIN|UPDATE) (chats|chat_sessions|visitors|read_marks)\b/)
-      // Each mention of a table has its own condition, or its column where it is written.
+      // Each mention of a table has its own workspace condition, or a workspace column in an
+      // insert.
       #expect(!tables.isEmpty)
       #expect(
         text.matches(of: /workspace_id = |\(id, workspace_id|\(workspace_id/).count >= tables.count,

@@ -5,23 +5,22 @@ import Testing
 
 @testable import Journal
 
-/// The statements on the path of messages must use index nested loops whatever the tables hold and
-/// whatever the planner believes of them: left free, it made batches of 10 rows 3.5 times as dear,
-/// and a plan made on an empty table must not read a full one whole.
+/// The statements on the message path must use index nested loops for any contents of the tables
+/// and any statistics of the planner. With free plans, batches of 10 rows cost 3.5 times as much. A
+/// plan made on an empty table must not scan a full one.
 ///
-/// The writer pins its plans (`AppendStatement.settings`). For the readers and the marks, which
-/// find their rows by the whole of a key, it is enough that no table is read whole
-/// (`QueryConnection.settings`). All are looked at after more executions than PostgreSQL makes
-/// custom plans.
+/// The writer pins its plans (`AppendStatement.settings`). The readers and the marks find their
+/// rows by a whole key, so it is enough that they scan no table (`QueryConnection.settings`). The
+/// tests check each plan after more executions than PostgreSQL plans with custom plans.
 @Suite struct PlanTests {
   enum Content: CaseIterable {
-    /// Nothing was ever there, nor counted.
+    /// Always empty, never analyzed.
     case empty
-    /// Full, and PostgreSQL has never looked.
+    /// Full, never analyzed.
     case withoutStatistics
-    /// Full, and counted.
+    /// Full and analyzed.
     case analyzed
-    /// Counted while nearly empty, then filled.
+    /// Analyzed while nearly empty, then filled.
     case stale
   }
 
@@ -39,7 +38,7 @@ import Testing
 
   private func prepare(_ content: Content) throws -> TestDatabase {
     let database = try TestDatabase()
-    // Otherwise PostgreSQL may count in between.
+    // Otherwise autovacuum may analyze the tables during the test.
     for table in ["chats", "chat_sessions", "visitors", "read_marks"] {
       try database.sql.execute(script: "ALTER TABLE \(table) SET (autovacuum_enabled = off)")
     }
@@ -71,7 +70,7 @@ import Testing
     }
   }
 
-  /// `isLocal`: the settings of one transaction, as through a pooler.
+  /// `isLocal`: the settings of one transaction, as with a pooler.
   @Test(arguments: Content.allCases, [false, true])
   func `lock and append read no table whole`(content: Content, isLocal: Bool) throws {
     let connection = try BlockingConnection(prepare(content).url)
@@ -92,7 +91,7 @@ import Testing
         for bad in ["idx_chats", "user_id", "created_at", "active"] {
           #expect(!lines.contains { $0.contains(bad) }, "\(lines.joined(separator: "\n"))")
         }
-        // A session is found by one unique key or the other, never by a part of one.
+        // A session is found by one of the two unique keys, never by part of one.
         #expect(
           lines.contains {
             $0.contains("chat_sessions_pkey") || $0.contains("idx_chat_sessions_workspace_id")
@@ -100,7 +99,7 @@ import Testing
         #expect(!lines.contains { $0.contains("Index Cond: (workspace_id = ") })
       }
     }
-    // One plan for any rows, never one for these.
+    // PostgreSQL must use one generic plan and no custom plans.
     let plans = try connection.run(
       Query("SELECT sum(custom_plans)::bigint, min(generic_plans) FROM pg_prepared_statements"))
     #expect(plans.int(0, 0) == 0)
@@ -140,7 +139,7 @@ import Testing
     for statement in statements {
       try connection.execute(
         script: "PREPARE \(statement.name) (\(statement.types)) AS \(statement.query.sql)")
-      // Five times PostgreSQL plans for the values, then it may plan once for all.
+      // PostgreSQL makes five custom plans before it may choose a generic plan.
       for round in 0..<8 {
         let lines = try explain(connection, "EXECUTE \(statement.name) (\(statement.values))")
         check(lines, "\(statement.name), round \(round)")
@@ -152,7 +151,7 @@ import Testing
     }
   }
 
-  /// The one row of `database_epoch` may be read as it likes.
+  /// `database_epoch` has one row, so any plan for it is valid.
   private func check(_ lines: [String], _ comment: String) {
     for table in ["chats", "chat_sessions", "visitors", "read_marks"] {
       #expect(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Journal
 
-/// R11 of the faults: PgBouncer in transaction mode, which gives every transaction another session.
+/// R11 of the faults: PgBouncer in transaction mode, where transactions change server sessions.
 @Suite(.serialized) struct PoolerTests {
   let database: TestDatabase
   let pooler: Pooler
@@ -54,7 +54,7 @@ import Testing
     var servers: Set<Int64> = []
     let holder = try BlockingConnection(pooler.url)
     for round in 0..<8 {
-      // Holds the connection that was used last, so that the other one answers from now on.
+      // Holds the server connection used last, so that the other one answers from now on.
       if round == 4 { try holder.execute(script: "BEGIN") }
       let rows = try stranger.run(
         Query(
@@ -71,7 +71,7 @@ import Testing
       #expect(rows.int(0, 6) == 0)
       #expect(rows.text(0, 7) == "chirrup")
     }
-    // Otherwise this would have proved nothing.
+    // With one server connection, the checks above would prove nothing.
     #expect(servers.count == 2)
   }
 
@@ -86,7 +86,7 @@ import Testing
     for ticket in 0..<60 {
       let query = History.entriesQuery(
         session, of: database.workspace, after: Int64(ticket), limit: 5, bytes: 1_000)
-      // Every third one for somebody who must see nothing.
+      // Every third scoped query has the scope of another workspace and must return nothing.
       let scope = ticket % 3 == 0 ? freshIdentifier() : database.workspace
       let isTaken = reader.enqueue(
         ticket % 2 == 0 ? query : query.scoped(to: scope), ticket: UInt64(ticket),
@@ -145,7 +145,7 @@ import Testing
       }
     }
     _ = try ask().get()
-    // The same session without its message: a standby that was behind and has taken over.
+    // The same session without its message, as on a lagging standby after a failover.
     let other = try TestDatabase()
     try other.sql.run(
       Query(
@@ -153,7 +153,7 @@ import Testing
         [.uuid(session), .uuid(other.workspace)]))
     let name = try #require(other.url.firstMatch(of: /\/(journal_\d+)\?/)?.1)
     try pooler.lead(to: String(name))
-    // The old server connections are let go one by one, when they come back to the pool.
+    // The pooler closes each old server connection when it returns to the pool.
     while true {
       let probe = try BlockingConnection(pooler.url)
       let rows = try probe.run(Query("SELECT current_database()::text"))

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Journal
 
-/// R10 of the faults: one row of a batch that PostgreSQL will never take. Only it fails, the order
-/// of the others is kept, and it goes into quarantine on a path of its own.
+/// R10 of the faults: one row of a batch that PostgreSQL always rejects. Only that row fails, the
+/// other rows keep their order, and a separate path writes it into quarantine.
 @Suite struct QuarantineTests {
   let database: TestDatabase
   init() throws { database = try TestDatabase() }
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  /// 25 senders with 4 messages each and one poison among them, whose own sender has messages
+  /// 25 senders with 4 messages each, and one poison row. The sender of the poison row has messages
   /// before and after it.
   @Test(arguments: Poison.allCases)
   func `of a batch of 100 only the poison fails, and all others keep their order`(
@@ -63,7 +63,8 @@ import Testing
       ids.append(add(poison, to: poison == .sessionDeleted ? deleted : victim, &batch))
       ids.append(batch.add(victim, "behind the poison"))
       if poison == .sessionDeleted {
-        // After it was taken, before it is stored: the row is gone, as `chirrup retention` does it.
+        // The session is deleted after the message was accepted and before it is stored, as by
+        // `chirrup retention`.
         _ = try? database.sql.run(
           Query("DELETE FROM chat_sessions WHERE id = $1", [.uuid(deleted)]))
       }
@@ -83,7 +84,7 @@ import Testing
       }
       #expect(rows == rows.sorted())
     }
-    // The last of the poison's sender: nothing was held back behind it.
+    // The last message of the poison's sender: the poison did not block it.
     #expect(outcomes[100].seq == 4)
     #expect(quarantined.rows.map(\.record.id) == (poison.state == nil ? [] : [ids[99]]))
     #expect(quarantined.rows.map(\.refusal.state.code) == (poison.state.map { [$0] } ?? []))
@@ -115,7 +116,7 @@ import Testing
     }
   }
 
-  /// No numeric of PostgreSQL is that large.
+  /// The number exceeds the range of PostgreSQL's numeric.
   private static func payload(_ poison: Poison) -> String {
     poison == .numberInPayload ? #"{"n":1e9999999}"# : ""
   }
@@ -126,7 +127,7 @@ import Testing
       payload: QuarantineTests.payload(poison))
   }
 
-  /// What an administrator may have done to the table.
+  /// Changes that an administrator may have made to the table.
   private func prepare(_ poison: Poison) throws {
     switch poison {
     case .checkViolation:
@@ -156,7 +157,7 @@ import Testing
     for round in 1...3 {
       let (outcomes, quarantined) = try append { batch in
         batch.add(session, id: id, body: [0x00])
-        // The same id twice in one batch is one message.
+        // Two rows with the same id in one batch are one message.
         batch.add(session, id: id, body: [0x00])
       }
       #expect(outcomes.map(\.verdict) == [.rejected, .rejected])
@@ -178,7 +179,7 @@ import Testing
     #expect(try database.sql.run(Quarantine.storeQuery(again.rows[0])).affected == 1)
     #expect(
       try database.count("SELECT count(*) FROM quarantine") == Int64(Quarantine.rowsPerWorkspace))
-    // A workspace that is gone keeps nothing.
+    // A deleted workspace keeps no quarantined rows.
     try database.sql.execute(script: "DELETE FROM workspaces")
     #expect(try database.count("SELECT count(*) FROM quarantine") == 0)
     #expect(try database.sql.run(Quarantine.storeQuery(other.rows[0])).affected == 0)

@@ -8,13 +8,13 @@ import Synchronization
 
 @testable import Journal
 
-/// A migrated database of its own for one test, on the server that all tests of the process share.
+/// A separate migrated database for one test, on the server that all tests of the process share.
 struct TestDatabase {
   let url: String
   let sql: BlockingConnection
   let workspace: Identifier
 
-  /// Each database has one workspace, the same everywhere.
+  /// Each database has one workspace, with the same id.
   static let workspace = Identifier(high: 0x1000_0000_0000_4000, low: 0x8000_0000_0000_0001)
 
   private static let count = Atomic<Int>(0)
@@ -24,7 +24,7 @@ struct TestDatabase {
     try self.init(on: ScratchCluster.url(), isShared: true)
   }
 
-  /// On a server that this test alone uses.
+  /// Uses a server that belongs to this test alone, unless `isShared`.
   init(on base: String, isShared: Bool = false) throws {
     let server = try BlockingConnection(base)
     guard isShared else {
@@ -41,7 +41,7 @@ struct TestDatabase {
       isMade = true
     }
     let name = "journal_\(TestDatabase.count.add(1, ordering: .relaxed).newValue)"
-    // One at a time: CREATE DATABASE wants the template for itself.
+    // One at a time: CREATE DATABASE needs exclusive access to its template.
     try TestDatabase.template.withLock { _ in
       try server.execute(script: "CREATE DATABASE \(name) TEMPLATE journal_template")
     }
@@ -68,7 +68,7 @@ struct TestDatabase {
     try self.sql.run(Query(sql, parameters)).int(0, 0) ?? -1
   }
 
-  /// Ends all other connections to this database, as an administrator or a crash would.
+  /// Ends all other connections to this database, as an administrator or a crash does.
   func terminateOthers() throws {
     try sql.run(
       Query(
@@ -78,7 +78,7 @@ struct TestDatabase {
         """))
   }
 
-  /// The numbers of a session's log, and what the session says about them.
+  /// The sequence numbers of a session's log, in order.
   func seqs(_ session: Identifier) throws -> [Int64] {
     let rows = try sql.run(
       Query("SELECT seq FROM chats WHERE session_id = $1 ORDER BY seq", [.uuid(session)]))
@@ -102,8 +102,8 @@ struct TestDatabase {
   }
 }
 
-/// A clock at a quarter of the speed, so that the bounds of a busy machine are not those of the
-/// writer.
+/// A clock at a quarter of the real speed, so that a busy machine does not exceed the writer's time
+/// limits.
 func monotonicNow() -> Instant {
   var time = timespec()
   // SAFETY: `time` is filled during the call.
@@ -111,7 +111,7 @@ func monotonicNow() -> Instant {
   return Instant(nanoseconds: (Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)) / 4)
 }
 
-/// Waits as the event loop would: for the socket, or for the deadline.
+/// Waits like the event loop: for the socket or for the deadline.
 func waitFor(_ descriptor: Int32, wantsWrite: Bool, until deadline: Instant) {
   let left = min(max(0, deadline.milliseconds(since: monotonicNow()) + 1), 50)
   var interest = pollfd(
@@ -158,7 +158,7 @@ func freshIdentifier() -> Identifier {
 }
 
 extension Batch {
-  /// A row with as much text as a test cares about; returns its id.
+  /// Adds a row with defaults for the fields that a test does not set, and returns its id.
   @discardableResult
   mutating func add(
     _ session: Identifier, id: Identifier = freshIdentifier(), role: Role = .visitor,

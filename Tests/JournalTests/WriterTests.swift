@@ -274,12 +274,12 @@ import Testing
     #expect(atLast == .ready)
   }
 
-  /// The batch is given up, nobody sends another one, and the store works again.
+  /// The batch fails, no client sends another one, and the store recovers.
   @Test(arguments: ["missing", "full"])
   func `a store that heals is ready without a message`(fault: String) throws {
     let session = try database.session()
     var writer = try readyWriter()
-    // A trigger says what the system would say of a full disk.
+    // A trigger raises the error that a full disk causes.
     let (broken, mended) =
       switch fault {
       case "missing":
@@ -303,7 +303,7 @@ import Testing
       if case .down = $0.status.health { return true }
       return false
     }
-    // Time is a value: the clock is said to be six seconds later.
+    // Time is a value: the clock advances six seconds.
     writer.advance(now: now.advanced(byMilliseconds: Limits.sendWaitMilliseconds + 1))
     var verdicts: [Outcome.Verdict] = []
     let isComplete = writer.takeCompletion { verdicts = $1.map(\.verdict) }
@@ -311,7 +311,7 @@ import Testing
     #expect(verdicts == [.unavailable])
     let atFirst = writer.status.health
     #expect(atFirst != .ready)
-    // It is probed, in vain.
+    // The writer probes the store, and every probe fails.
     let end = monotonicNow().advanced(byMilliseconds: 1_000)
     while monotonicNow() < end {
       writer.advance(now: monotonicNow())

@@ -20,7 +20,7 @@ import Testing
   @Test func `the embedded files form one line, and they are those of the folder`() throws {
     #expect(Migrator.check() == [])
     let here = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    // SAFETY: the stream is closed here, and an entry is read before the next one is asked for.
+    // SAFETY: the stream is closed here, and each entry is read before the next `readdir`.
     guard let folder = unsafe opendir("/\(here)/Sources/CMigrations/sql") else {
       Issue.record("no folder of migrations")
       return
@@ -133,7 +133,7 @@ import Testing
         ) AS t WHERE seq = n
         """))
     #expect(order.int(0, 0) == 100)
-    // The old application goes on.
+    // The old application still works.
     try connection.execute(
       script: "INSERT INTO workspaces (user_id, name) VALUES (gen_random_uuid(), 'New')")
 

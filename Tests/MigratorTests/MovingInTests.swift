@@ -4,8 +4,8 @@ import Migrator
 import Postgres
 import Testing
 
-/// What holds for every database that moves in: an interrupted or failed migration leaves nothing
-/// behind, other roles get no privilege, and what the owner's names stand for stays.
+/// Guarantees for every adopted database: an interrupted or failed migration leaves no changes,
+/// other roles gain no privileges, and the owner's names keep their meaning.
 @Suite struct MovingInTests {
   private func failing(_ last: String) throws -> Chain {
     let (migrations, _) = Migration.embedded()

@@ -4,15 +4,15 @@ import Postgres
 import Primitives
 import Testing
 
-/// Whoever is not the owner of the tables sees and changes one workspace's conversations only, even
-/// by a statement that is wrong on purpose.
+/// A role that does not own the tables reads and changes the conversations of one workspace only,
+/// even with a deliberately wrong statement.
 @Suite struct RowSecurityTests {
   private static let a = Identifier(high: 0x1000_0000_0000_4000, low: 0x8000_0000_0000_000A)
   private static let b = Identifier(high: 0x1000_0000_0000_4000, low: 0x8000_0000_0000_000B)
   private static let vera = Identifier(high: 0x2000_0000_0000_4000, low: 0x8000_0000_0000_000A)
 
-  /// Two workspaces with two sessions each and three messages in each; in A the first session is
-  /// Vera's.
+  /// Two workspaces with two sessions each and three messages per session. Vera owns the first
+  /// session of workspace A.
   private static let content = """
     INSERT INTO workspaces (id, name) VALUES
       ('10000000-0000-4000-8000-00000000000a', 'A'), ('10000000-0000-4000-8000-00000000000b', 'B');
@@ -34,7 +34,7 @@ import Testing
     return (database, owner)
   }
 
-  /// A role of an application that may do everything to the tables, were it not for the policies.
+  /// An application role with all privileges on the tables, restricted only by the policies.
   private func tenant(
     _ name: String, _ owner: BlockingConnection, _ database: EmptyDatabase, settings: String
   ) throws -> BlockingConnection {
@@ -70,7 +70,7 @@ import Testing
     #expect(try count(a, "UPDATE chat_sessions SET title = 'x' WHERE title LIKE 'B%'") == 0)
     #expect(try count(a, "DELETE FROM chats WHERE content LIKE 'B%'") == 0)
     #expect(try count(a, "DELETE FROM chat_sessions WHERE title LIKE 'B%'") == 0)
-    // Nor does it put anything there, or move its own there.
+    // The role cannot insert rows into another workspace, and cannot move its own rows there.
     let refused = SQLState("42501")
     for sql: StaticString in [
       """
@@ -137,7 +137,7 @@ import Testing
         GRANT ALL ON ALL TABLES IN SCHEMA public TO stranger_\(database.name)
         """)
     let stranger = try BlockingConnection(database.url)
-    // Whoever may run statements must not choose a workspace by a setting.
+    // A role that can run statements must not select a workspace by a setting.
     try stranger.execute(
       script: """
         SET ROLE stranger_\(database.name); SET chirrup.workspace_id = '\(RowSecurityTests.a)'
@@ -187,7 +187,7 @@ import Testing
   @Test func `a user who may make no roles migrates, is told, and reads as the owner`() throws {
     let database = try EmptyDatabase()
     let owner = try BlockingConnection(database.url)
-    // The role exists on this server: the user is only no member of it.
+    // The role exists on this server, but the user is not a member of it.
     let user = "plain_\(database.name)"
     try owner.execute(
       script: """
@@ -208,7 +208,7 @@ import Testing
     #expect(try plain.run(all.scoped(to: RowSecurityTests.a)).count == 4)
     let failed = try migrator.verify().filter { !$0.passed }
     #expect(failed.map(\.name) == ["row security applies to the gateway's readers"])
-    // What the notice says mends it.
+    // The statement in the notice repairs this.
     try owner.execute(script: "GRANT chirrup_reader TO \(user)")
     #expect(try migrator.repair() == [])
     #expect(try migrator.verify().allSatisfy(\.passed))

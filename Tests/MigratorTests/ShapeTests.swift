@@ -3,8 +3,9 @@ import Migrator
 import Postgres
 import Testing
 
-/// Databases that nobody prepared for Chirrup (Tests/Fixtures/legacy/shapes): each is adopted, with
-/// the old application running on, and given back as it was; or refused before the first change.
+/// Legacy databases without preparation for Chirrup (Tests/Fixtures/legacy/shapes). Each one is
+/// adopted while the old application runs, and then restored to its original state; or it is
+/// refused before the first change.
 @Suite struct ShapeTests {
   static let names = (try? Shape.all().map(\.name)) ?? []
 
@@ -91,7 +92,7 @@ import Testing
     return "done"
   }
 
-  /// The statements that every workspace chat runs.
+  /// The statements that every workspace chat runs regularly.
   private static func everyday(_ shape: Shape) -> [String] {
     guard !shape.name.hasPrefix("line_") else { return ["SELECT * FROM messages, intents LIMIT 1"] }
     return [

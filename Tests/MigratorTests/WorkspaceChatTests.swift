@@ -47,7 +47,7 @@ import Testing
           "1 Legacy Chat closed 12345 12345 t t", "2 Legacy Chat closed 5 5 t t",
           "4 Legacy Chat closed 50 50 t t",
         ])
-    // Equal times are ordered by id, null users are kept.
+    // Rows with equal times are ordered by id, and null users are kept.
     #expect(
       try connection.number(
         """
@@ -105,7 +105,7 @@ import Testing
     let after = try database.dump()
     #expect(after.schema == before.schema)
     #expect(after.rows == before.rows)
-    // And once more.
+    // The database can move in again.
     try Migrator(connection).up()
     try verify(Migrator(connection))
   }
@@ -184,7 +184,7 @@ import Testing
         try Migrator(connection).up { event in
           guard case .progress = event else { return }
           batches += 1
-          // As a kill of the process or a crash of the server would.
+          // Like a kill of the process or a crash of the server.
           _ = try? other.run(
             Query(
               """
@@ -243,10 +243,10 @@ import Testing
     #expect(attempts == [1, 2])
   }
 
-  /// Prints the figures of the move; CHIRRUP_LEGACY_ROWS makes it larger.
+  /// Prints the measurements of the move; CHIRRUP_LEGACY_ROWS sets the number of rows.
   @Test func `readers are never kept waiting for long`() throws {
-    // Readers who are locked out wait for as long as the move lasts, every time; one who waits for
-    // a processor does not.
+    // A reader that is blocked by a lock waits for the whole move, in every attempt. A reader that
+    // waits for a processor does not.
     let isShort = try (0..<3).contains { _ in
       let (wait, move) = try longestRead()
       return wait > .zero && wait * 3 < move
@@ -254,7 +254,7 @@ import Testing
     #expect(isShort)
   }
 
-  /// The longest of the reads beside a move, and the time that the move took.
+  /// Returns the longest read during a move, and the duration of the move.
   private func longestRead() throws -> (wait: Duration, move: Duration) {
     let rows = Int(ProcessInfo.processInfo.environment["CHIRRUP_LEGACY_ROWS"] ?? "") ?? 20_000
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: rows)
@@ -285,7 +285,7 @@ import Testing
       }
     }
     isOver.store(true, ordering: .relaxed)
-    // The read that is under way may be the longest.
+    // The read in progress may be the longest.
     while !reader.isFinished { Thread.sleep(forTimeInterval: 0.001) }
     let wait = longest.load(ordering: .relaxed)
     print(
