@@ -45,7 +45,7 @@ check "serve refuses to migrate through the pooler" test $status = 1
 check "… and says what to do" grep -q 'set database_direct_url' "$work/refused"
 CHIRRUP_DATABASE_DIRECT_URL=$direct start_gateway
 check "with the way past it, it starts" gateway_answers
-check "… and says that statements are not prepared" grep -q 'through a pooler' "$log"
+check "… and says that statements are not prepared" grep -q 'behind a pooler' "$log"
 start_load "$port" --visitors 200 --operators 4 --rate 300 --seconds 900 --operator-share 0.15
 rounds=${1:-3}
 for round in $(seq "$rounds"); do
