@@ -72,10 +72,10 @@ public struct HTTPClient: ~Copyable {
 
   /// Waits for events, at most `milliseconds`, and processes them.
   ///
-  /// - Parameter bell: a descriptor that ends the wait when it is readable.
-  public mutating func advance(milliseconds: Int32, bell: Int32? = nil) {
+  /// - Parameter wakeup: a descriptor that ends the wait when it is readable.
+  public mutating func advance(milliseconds: Int32, wakeup: Int32? = nil) {
     if multi.perform() == transfers.count {
-      multi.wait(milliseconds: milliseconds, bell: bell)
+      multi.wait(milliseconds: milliseconds, wakeup: wakeup)
       _ = multi.perform()
     }
   }
@@ -132,10 +132,10 @@ public struct HTTPClient: ~Copyable {
     return Int(running)
   }
 
-  func wait(milliseconds: Int32, bell: Int32?) {
-    var further = curl_waitfd(fd: bell ?? -1, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+  func wait(milliseconds: Int32, wakeup: Int32?) {
+    var further = curl_waitfd(fd: wakeup ?? -1, events: Int16(CURL_WAIT_POLLIN), revents: 0)
     // SAFETY: as above; the additional descriptor is used during the call.
-    unsafe _ = curl_multi_poll(raw, &further, bell == nil ? 0 : 1, milliseconds, nil)
+    unsafe _ = curl_multi_poll(raw, &further, wakeup == nil ? 0 : 1, milliseconds, nil)
   }
 
   func takeEnded() -> (key: UInt, result: CURLcode)? {

@@ -44,14 +44,14 @@ public final class JobThread: Sendable {
   private final class Work: Sendable {
     let state = Mutex(State())
     /// Needs no descriptor, so that jobs continue when the process has none left.
-    let bell = Semaphore()
+    let wakeup = Semaphore()
 
     /// Runs jobs until stopped and all jobs are done, because a caller awaits each.
     func run() {
       while true {
         while let job = state.withLock({ $0.next() }) { job() }
         if state.withLock({ $0.isStopping && $0.count == 0 }) { return }
-        bell.wait()
+        wakeup.wait()
       }
     }
   }
@@ -65,7 +65,7 @@ public final class JobThread: Sendable {
 
   deinit {
     work.state.withLock { $0.isStopping = true }
-    work.bell.signal()
+    work.wakeup.signal()
   }
 
   /// The number of jobs refused so far.
@@ -97,7 +97,7 @@ public final class JobThread: Sendable {
       state.count += 1
       return true
     }
-    if isTaken { work.bell.signal() } else { refusedCount.add(1, ordering: .relaxed) }
+    if isTaken { work.wakeup.signal() } else { refusedCount.add(1, ordering: .relaxed) }
     return isTaken
   }
 

@@ -55,7 +55,7 @@ private final class WorkLine: Sendable {
   private let threadsMax: Int
   private let workMax: Int
   private let work = Mutex(Work())
-  private let bell = Semaphore()
+  private let wakeup = Semaphore()
 
   init(name: String, threadsMax: Int, workMax: Int) {
     self.name = name
@@ -74,7 +74,7 @@ private final class WorkLine: Sendable {
       work.count += 1
       return true
     }
-    if isTaken { bell.signal() }
+    if isTaken { wakeup.signal() }
     return isTaken
   }
 
@@ -86,7 +86,7 @@ private final class WorkLine: Sendable {
       work.isClosed = true
       return work.threads
     }
-    for _ in 0..<threads { bell.signal() }
+    for _ in 0..<threads { wakeup.signal() }
   }
 
   private func start() -> Bool {
@@ -103,7 +103,7 @@ private final class WorkLine: Sendable {
   /// Waits for work; nil when the queue is closed and empty.
   private func next() -> (@Sendable () -> Void)? {
     while true {
-      bell.wait()
+      wakeup.wait()
       let (body, isClosed) = work.withLock { work in
         (work.waiting.isEmpty ? nil : work.waiting.removeFirst(), work.isClosed)
       }

@@ -130,7 +130,7 @@ struct DeliveryLoop: ~Copyable {
     let wait = next.milliseconds(since: SystemClock.now())
     // Without a descriptor the worker is stopping and has little time left.
     let most: Int64 = wakeDescriptor == nil ? 100 : DeliveryLoop.idleMilliseconds
-    client.advance(milliseconds: Int32(max(1, min(most, wait))), bell: wakeDescriptor)
+    client.advance(milliseconds: Int32(max(1, min(most, wait))), wakeup: wakeDescriptor)
     while let (ticket, outcome) = client.takeEnded() {
       guard let delivery = inFlight.removeValue(forKey: ticket) else { continue }
       ended.append((delivery, failure(of: outcome)))

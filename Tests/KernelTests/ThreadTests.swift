@@ -21,23 +21,23 @@ import Testing
   }
 
   @Test("An event counter wakes an epoll from another thread, and counts the signals")
-  func bell() throws {
-    let bell = Bell(counter: try EventCounter())
+  func wakeup() throws {
+    let wakeup = Wakeup(counter: try EventCounter())
     let epoll = try Epoll()
-    try epoll.add(rawValue: bell.counter.rawValue, .read, datum: 42)
+    try epoll.add(rawValue: wakeup.counter.rawValue, .read, datum: 42)
     var events = Events(capacity: 4)
     try epoll.wait(into: &events, timeoutMilliseconds: 0)
     #expect(events.count == 0)
-    let thread = try Thread.spawn(name: "bell") { for _ in 0..<3 { bell.counter.signal() } }
+    let thread = try Thread.spawn(name: "wakeup") { for _ in 0..<3 { wakeup.counter.signal() } }
     thread.join()
     try epoll.wait(into: &events, timeoutMilliseconds: 60_000)
     #expect(events.count == 1 && events[0].datum == 42)
-    #expect(bell.counter.drain() == 3)
-    #expect(bell.counter.drain() == 0)
-    try epoll.modify(rawValue: bell.counter.rawValue, .write, datum: 43)
+    #expect(wakeup.counter.drain() == 3)
+    #expect(wakeup.counter.drain() == 0)
+    try epoll.modify(rawValue: wakeup.counter.rawValue, .write, datum: 43)
     try epoll.wait(into: &events, timeoutMilliseconds: 0)
     #expect(events.count == 1 && events[0].datum == 43 && events[0].isWritable)
-    try epoll.remove(rawValue: bell.counter.rawValue)
+    try epoll.remove(rawValue: wakeup.counter.rawValue)
     try epoll.wait(into: &events, timeoutMilliseconds: 0)
     #expect(events.count == 0)
   }
@@ -72,7 +72,7 @@ private final class Box: Sendable {
   let value = Atomic(0)
 }
 
-private final class Bell: Sendable {
+private final class Wakeup: Sendable {
   let counter: EventCounter
 
   init(counter: consuming EventCounter) { self.counter = counter }

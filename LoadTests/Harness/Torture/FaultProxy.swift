@@ -30,19 +30,19 @@ final class ProxyControl: Sendable {
   /// Links that were cut or reset on demand, and those of them with a dropped answer to COMMIT.
   let broken = Atomic(0)
   let commitsLost = Atomic(0)
-  let bell: EventCounter
+  let wakeup: EventCounter
   private let orders = Mutex<[ProxyOrder]>([])
   private let problem = Mutex<Errno?>(nil)
 
-  init() throws(Errno) { bell = try EventCounter() }
+  init() throws(Errno) { wakeup = try EventCounter() }
 
   func order(_ order: ProxyOrder) {
     orders.withLock { $0.append(order) }
-    bell.signal()
+    wakeup.signal()
   }
 
   func takeOrders() -> [ProxyOrder] {
-    bell.drain()
+    wakeup.drain()
     return orders.withLock { all in
       defer { all = [] }
       return all
@@ -92,7 +92,7 @@ final class FaultProxy {
   /// Ends the thread and all links.
   func stop() {
     control.stops.store(true, ordering: .relaxed)
-    control.bell.signal()
+    control.wakeup.signal()
     thread.join()
   }
 }

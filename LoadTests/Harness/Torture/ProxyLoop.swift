@@ -22,7 +22,7 @@ final class ProxyLoop {
   private static let napRange: ClosedRange<Int64> = 200...1_200
   private static let wakeRange: ClosedRange<Int64> = 300...1_500
 
-  private static let bellDatum = UInt64.max
+  private static let wakeupDatum = UInt64.max
   private static let listenerDatum = UInt64(1) << 62
 
   private final class ListenerBox {
@@ -46,7 +46,7 @@ final class ProxyLoop {
     self.control = control
     random = RandomStream(seed: seed)
     epoll = try Epoll()
-    try epoll.add(rawValue: control.bell.rawValue, .read, datum: ProxyLoop.bellDatum)
+    try epoll.add(rawValue: control.wakeup.rawValue, .read, datum: ProxyLoop.wakeupDatum)
     var listeners: [ListenerBox] = []
     var ports: [UInt16] = []
     for (index, address) in addresses.enumerated() {
@@ -78,7 +78,7 @@ final class ProxyLoop {
   }
 
   private func handle(_ datum: UInt64, _ now: Instant) throws(Errno) {
-    if datum == ProxyLoop.bellDatum { return }
+    if datum == ProxyLoop.wakeupDatum { return }
     if datum & ProxyLoop.listenerDatum != 0 {
       return try accept(listeners[Int(datum & 0xFFFF)], now)
     }

@@ -86,7 +86,7 @@ final class QueueJob: BackgroundJob {
   private func assign(_ workspace: Identifier) async throws(QueryFailure) {
     guard try await services.run(Assignment.isDue(in: workspace)).isTrue else { return }
     var hasAssigned = false
-    defer { if hasAssigned { services.lineMoved(in: workspace) } }
+    defer { if hasAssigned { services.queueMoved(in: workspace) } }
     for _ in 0..<QueueJob.assignedMax {
       let rows = try await services.run(Assignment.assignNext(in: workspace))
       switch Assignment.decodeAttempt(rows) {
@@ -107,7 +107,7 @@ final class QueueJob: BackgroundJob {
         in: workspace, steadySeconds: steady, limit: QueueJob.takenBackMax))
     let taken = Assignment.decodeIdentifiers(rows)
     for session in taken { services.changed(session: session) }
-    if !taken.isEmpty { services.lineMoved(in: workspace) }
+    if !taken.isEmpty { services.queueMoved(in: workspace) }
   }
 
   /// Finds workspaces with waiting conversations or absent operators: after a restart, or work that

@@ -75,5 +75,5 @@ final class LoopServices: Database, Sessions {
     return await countdown.isConfirmed
   }
 
-  func lineMoved(in workspace: Identifier) { mailbox.post(.queueMoved(workspace: workspace)) }
+  func queueMoved(in workspace: Identifier) { mailbox.post(.queueMoved(workspace: workspace)) }
 }
