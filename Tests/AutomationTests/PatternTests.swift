@@ -80,7 +80,7 @@ import Testing
     let text2 = String((0..<2_000).map { Character(Unicode.Scalar(UInt8(0x61 + $0 % 13))) })
     let (intent, undecided) = intents.first(matching: text2, looksMax: 50_000)
     #expect(undecided == ["slow"])
-    #expect(intent?.name == "quick", "others still answer")
+    #expect(intent?.name == "quick", "the other intents still match")
   }
 }
 

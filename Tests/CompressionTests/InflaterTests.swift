@@ -80,7 +80,7 @@ func deflated(
   func empty() throws {
     #expect(try inflate([[0x00], [0x00]]) == ["", ""])
     #expect(try inflate([[0x00], [0x00]], keepsContext: true) == ["", ""])
-    #expect(fault([]) == .truncated, "nothing is no block")
+    #expect(fault([]) == .truncated, "empty input contains no block")
   }
 
   @Test("a message of exactly the limit passes, one byte more does not")
@@ -135,7 +135,8 @@ func deflated(
     let whole: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
     #expect(fault(Array(whole[..<count])) != nil)
     #expect(
-      fault([0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48]) == .truncated, "the tail is no message's text")
+      fault([0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48]) == .truncated, "the tail is not part of a message"
+    )
     #expect(
       fault([0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]) == .truncated, "no byte behind BFINAL")
   }

@@ -225,7 +225,7 @@ private struct BotWorkplace {
       Query(
         "UPDATE chat_sessions SET last_message_at = now() + interval '1 hour' WHERE id = $1::uuid",
         [.uuid(session)]))
-    #expect(await test.bots.unanswered(in: workspace) == [], "of this moment: others are at it")
+    #expect(await test.bots.unanswered(in: workspace) == [], "the message is too recent")
     _ = try await test.place.database.run(
       Query(
         """

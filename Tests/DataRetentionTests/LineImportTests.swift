@@ -23,7 +23,7 @@ import Testing
     try LineImport(StoredData(connection), workspace: workspace)
   }
 
-  @Test func `repair has completed the schema, and dropped and renamed nothing`() throws {
+  @Test func `repair completes the schema, and drops and renames nothing`() throws {
     #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
     #expect(
       try connection.texts("SELECT version_num::text FROM alembic_version") == ["b90dd01ef204"])

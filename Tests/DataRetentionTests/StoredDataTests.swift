@@ -57,7 +57,8 @@ import Testing
     #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
   }
 
-  @Test func `retention counts expired sessions, then removes them whole, in batches`() throws {
+  @Test func `retention counts expired sessions, then deletes them completely, in batches`() throws
+  {
     let old = try storedData.expired(days: 365, workspace: nil)
     #expect(old.map(\.workspaceName) == ["other", "shop"])
     #expect(old.map(\.sessions) == [12, 12])

@@ -22,7 +22,7 @@ import Testing
     try await place.present([place.mika])
     #expect(try await beat([place.mika, ivo], place) == [place.id])
     try await place.present([ivo], secondsAgo: 20)
-    #expect(try await beat([ivo], place) == [place.id], "was offline in between")
+    #expect(try await beat([ivo], place) == [place.id], "the operator was offline in between")
     #expect(try await beat([], place) == [])
   }
 

@@ -63,7 +63,7 @@ import Testing
       Query(
         "UPDATE operators SET password_hash = 'new' WHERE id = $1::uuid", [.uuid(place.mika.id)]))
     let found = OperatorSession.find(tokenHash: hash, now: Workplace.now)
-    #expect(try await place.database.ask(found) == nil, "it carries the old credential")
+    #expect(try await place.database.ask(found) == nil, "the session has the old credential")
     try await place.database.ask(Operator.setDisabled(place.mika.id, true))
     #expect(try await !create(Workplace.randomBytes(), place, password: "new"))
   }

@@ -51,7 +51,7 @@ import Testing
     let new = both.seal(secret, place: "p")
     #expect(Set([derived, old, new].map(\.keyID)).count == 3)
     for sealed in [derived, old, new] { #expect(both.open(sealed, place: "p") == secret) }
-    #expect(first.open(new, place: "p") == nil, "its key is not configured")
+    #expect(first.open(new, place: "p") == nil, "the key is not configured")
     #expect(box("key 2").open(old, place: "p") == nil)
     #expect(
       SecretBox(configured: [], signingKey: Array(repeating: 8, count: 32))

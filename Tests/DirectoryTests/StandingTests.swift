@@ -68,7 +68,8 @@ import Testing
     let subject = login(place)
     try await place.database.ask(Operator.setPassword(place.mika.id, hash: "other"))
     #expect(try await !isShutOut(subject, place))
-    #expect(try await isShutOut(login(place, role: "owner"), place), "never had this role")
+    #expect(
+      try await isShutOut(login(place, role: "owner"), place), "the operator never had this role")
     let other = try await Workplace()
     let foreign = Standing.Subject.login(
       OperatorLogin(
@@ -91,7 +92,7 @@ import Testing
     let place = try await Workplace()
     let id = Workplace.identifier()
     let subject = Standing.Subject.visitor(id, workspace: place.id)
-    #expect(try await !isShutOut(subject, place), "from another system, without a row")
+    #expect(try await !isShutOut(subject, place), "a visitor of another system has no row")
     _ = try await place.database.ask(Visitor.create(id: id, workspace: place.id, name: "Ada"))
     for isBlocked in [true, false] {
       let changed = try await place.database.ask(

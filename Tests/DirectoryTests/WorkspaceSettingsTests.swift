@@ -133,7 +133,7 @@ import Testing
     try await place.set("queue", #"{"capacity":3}"#)
     settings.forget(place.id)
     #expect(try await capacity(2) == 3)
-    #expect(try await capacity(-5) == 3, "after the clock was set back the settings are read again")
+    #expect(try await capacity(-5) == 3, "a clock set back causes another read of the settings")
 
     var cache = SettingsCache()
     let entry = SettingsCache.Entry(

@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: [SIGQUIT, SIGKILL, SIGTERM, SIGABRT])
-  func `a server that ends by a signal is restarted on the same socket`(signal: Int32) throws {
+  func `a server ended by a signal is restarted on the same socket`(signal: Int32) throws {
     try withCluster("signal-\(signal)") { cluster, record, data in
       let connection = try BlockingConnection(cluster.url)
       try connection.execute(script: "CREATE TABLE t (n int); INSERT INTO t VALUES (42)")
@@ -99,7 +99,8 @@ import Testing
     }
   }
 
-  @Test func `a server that cannot start reports the reason once, and starts when it can`() throws {
+  @Test func `a server that cannot start reports the reason once, and starts when possible`() throws
+  {
     try withCluster("broken") { cluster, record, data in
       let settings = data + "/postgresql.conf"
       // SAFETY: the texts are copied into C strings for the calls.
@@ -125,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `a server stopped on purpose starts only on request`() throws {
+  @Test func `a deliberately stopped server starts only on request`() throws {
     let folder = "/tmp/chirrup-keeper-test-\(getpid())-purpose"
     let cluster = PrivateCluster(
       dataDirectory: folder, survivesPowerLoss: false, restartsByItself: false)
@@ -157,7 +158,7 @@ import Testing
     #expect(Server.syncMethod(release: "") == "fsync")
   }
 
-  @Test func `the reason from the log is that of the server that ended`() {
+  @Test func `the logged reason belongs to the server that ended`() {
     let log = """
       2026-11-23 10:00:00.000 UTC [7] LOG:  received fast shutdown request
       2026-11-23 10:00:01.000 UTC [8] LOG:  database system is ready to accept connections
@@ -176,7 +177,7 @@ import Testing
   }
 
   /// kill -9 of the parent, in a separate process.
-  @Test func `a server ends with the process that started it, after any end`() async throws {
+  @Test func `a server ends with its parent process, however the parent ends`() async throws {
     let folder = "/tmp/chirrup-keeper-test-\(getpid())-parent"
     defer {
       // SAFETY: the text is copied into a C string for the call.

@@ -85,7 +85,7 @@ import Testing
     return url
   }
 
-  @Test func `a server left behind is ended, and a supervised one replaces it`() throws {
+  @Test func `an orphaned server is stopped, and a supervised one replaces it`() throws {
     try withFolder("left") { folder in
       let url = try leave(folder)
       let stranger = try #require(Postmaster.running(on: folder + "/postgres/data")).process
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(.enabled(if: getuid() == 0, "only root runs the server as somebody else"))
-  func `if the server's user cannot access the folder, the data is elsewhere`() throws {
+  func `the data is in another folder if the server's user cannot access the first`() throws {
     try withFolder("closed") { folder in
       // SAFETY: the text is copied into a C string for the call.
       _ = unsafe system("mkdir -m 700 '\(folder)'")

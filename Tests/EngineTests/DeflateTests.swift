@@ -165,7 +165,7 @@ import Wire
     world.settle()
     let kinds = clerk.types()
     #expect(Set(kinds).isSuperset(of: ["welcome", "ok", "subscribed", "ack", "inbox"]))
-    #expect(clerk.deflatedCounts.count == 1, "the note alone")
+    #expect(clerk.deflatedCounts.count == 1, "only the note is compressed")
     clerk.send(#"{"type":"history","ref":1,"session":"\#(session)"}"#)
     world.settle()
     #expect(clerk.types() == ["ok"])
@@ -255,7 +255,8 @@ import Wire
       return start + String(repeating: "x", count: count - start.utf8.count - 2) + "\"}"
     }
     exact.sendDeflated(filled(Limits.messageBytes))
-    #expect(exact.types() == ["error"], "refused, since not subscribed, but decoded")
+    #expect(
+      exact.types() == ["error"], "the message is decoded, then refused without a subscription")
     exact.sendDeflated(filled(Limits.messageBytes + 1))
     #expect(exact.receive() == [.close(1009)])
     #expect(Self.faults(world) == ["deflate: inflated message too big": 2])

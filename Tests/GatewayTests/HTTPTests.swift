@@ -66,7 +66,7 @@ struct HTTPTests {
         answer.contains("Content-Type: application/problem+json\r\n"), "\(request.prefix(60))")
       #expect(answer.contains(#"{"type":"urn:chirrup:problem:"#), "\(request.prefix(60))")
       #expect(answer.contains("\r\nDate: "))
-      #expect(!answer.contains("attacker"), "nothing of the peer's is given back")
+      #expect(!answer.contains("attacker"), "the response contains none of the peer's input")
     }
     let healthy = try RawClient(port: gateway.port)
     try healthy.send(get("/healthz"))

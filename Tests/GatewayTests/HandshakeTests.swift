@@ -123,7 +123,7 @@ struct HandshakeTests {
         return
       }
     }
-    Issue.record("nobody else had a turn")
+    Issue.record("no other connection had a turn")
   }
 
   @Test("a failed, completed or aborted handshake frees its place")
@@ -153,6 +153,6 @@ struct HandshakeTests {
       if condition() { return }
       try await Task.sleep(for: .milliseconds(10))
     }
-    Issue.record("it did not become true in a minute")
+    Issue.record("the condition was not met within a minute")
   }
 }

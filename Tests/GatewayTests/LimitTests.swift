@@ -116,7 +116,9 @@ struct LimitTests {
     let pieces = try RawClient(port: gateway.port)
     try pieces.descriptor.setNoDelay()
     for byte in Self.proxyHeader { try pieces.send([byte]) }
-    #expect(try pieces.readToEnd().hasPrefix("HTTP/1.1 429 "), "the same client again")
+    #expect(
+      try pieces.readToEnd().hasPrefix("HTTP/1.1 429 "),
+      "the client's address has reached its limit")
     for garbage in ["GET / HTTP/1.1\r\nHost: x\r\n\r\n", "PROXY TCP4 1.1.1.1 2.2.2.2 3 4\r\n"] {
       let client = try RawClient(port: gateway.port)
       try client.send(garbage)

@@ -89,7 +89,7 @@ struct NodesTests {
       }
       try await Task.sleep(for: .milliseconds(100))
     }
-    Issue.record("the gateway never hears of it")
+    Issue.record("the gateway did not accept the subscription")
   }
 
   @Test("a client that changes gateways finds the messages that the first one acknowledged")

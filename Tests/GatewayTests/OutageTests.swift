@@ -16,7 +16,7 @@ import Testing
     #expect(note("starting up") == .begins)
   }
 
-  @Test func `reasons that never repeat are not remembered for ever`() {
+  @Test func `the number of remembered reasons is bounded`() {
     var outage = Outage()
     let remarks = (0..<2 * Outage.reasonsMax).filter { outage.note("reason \($0)") != nil }
     #expect(remarks.count == Outage.reasonsMax)

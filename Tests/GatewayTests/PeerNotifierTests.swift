@@ -36,7 +36,7 @@ struct PeerNotifierTests {
     for workspace in workspaces { #expect(changes.contains(.queue(workspace: workspace))) }
     #expect(
       payloads.allSatisfy { PeerNotifier.changes(in: $0, as: here).isEmpty },
-      "a gateway hears itself")
+      "a gateway receives its own notifications")
   }
 
   @Test("more sessions than the limit are sent as one notification for everything")

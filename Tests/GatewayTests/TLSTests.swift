@@ -162,6 +162,6 @@ struct TLSTests {
       if condition() { return }
       try await Task.sleep(for: .milliseconds(10))
     }
-    Issue.record("it did not become true in a minute")
+    Issue.record("the condition was not met within a minute")
   }
 }

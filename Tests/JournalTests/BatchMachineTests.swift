@@ -22,7 +22,7 @@ import Testing
   private let conflict = BatchMachine.Event.failed(SQLState("40P01"))
   private let poison = BatchMachine.Event.failed(SQLState("22021"))
 
-  @Test func `a batch is run, committed and complete`() {
+  @Test func `a batch runs, commits and completes`() {
     var machine = Self.connected()
     #expect(machine.accepts(at: Self.at(0)))
     #expect(machine.submit(Self.rows(1, 2), now: Self.at(1)) == .run(0..<2))
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test
-  func `a conflict is tried three times more, then the batch is split and each half tried once`() {
+  func `a conflict is retried three times, then the batch is split and each half runs once`() {
     var machine = Self.connected()
     var now: Int64 = 0
     #expect(machine.submit(Self.rows(1, 2, 3, 4), now: Self.at(now)) == .run(0..<4))
@@ -56,7 +56,7 @@ import Testing
     #expect(machine.outcomes.map(\.verdict) == [.stored, .stored, .unavailable, .stored])
   }
 
-  @Test func `a row that cannot be stored now takes along the later ones of its session`() {
+  @Test func `an unavailable row makes the later rows of its session unavailable`() {
     var machine = Self.connected()
     #expect(machine.submit(Self.rows(1, 2, 1), now: Self.at(0)) == .run(0..<3))
     for attempt in 1...3 {
@@ -71,7 +71,7 @@ import Testing
     #expect(machine.outcomes.map(\.verdict) == [.unavailable, .stored, .unavailable])
   }
 
-  @Test func `what another database had stored is tried again in the one that took over`() {
+  @Test func `rows stored in a previous database are sent again to its replacement`() {
     var machine = Self.connected()
     #expect(machine.submit(Self.rows(1, 1, 1, 1), now: Self.at(0)) == .run(0..<4))
     #expect(machine.event(poison, now: Self.at(0)) == .run(0..<2))
@@ -86,7 +86,7 @@ import Testing
     #expect(machine.outcomes.map(\.seq) == [5, 6, 7, 8])
   }
 
-  @Test func `a poison row is found by halves, in order, and only it is rejected`() {
+  @Test func `bisection keeps the order of the rows, and rejects only the poison row`() {
     var machine = Self.connected()
     #expect(machine.submit(Self.rows(1, 1, 1, 1), now: Self.at(0)) == .run(0..<4))
     #expect(machine.event(poison, now: Self.at(0)) == .run(0..<2))
@@ -98,7 +98,7 @@ import Testing
     #expect(machine.outcomes.map(\.verdict) == [.stored, .stored, .rejected, .stored])
   }
 
-  @Test func `the outcome of a lost connection is settled by running the same part again`() {
+  @Test func `after a lost connection, the same part runs again to determine its outcome`() {
     var machine = Self.connected()
     #expect(machine.submit(Self.rows(1, 2), now: Self.at(0)) == .run(0..<2))
     #expect(machine.event(.connectionLost, now: Self.at(10)) == .wait)
@@ -109,7 +109,7 @@ import Testing
     #expect(machine.outcomes == again)
   }
 
-  @Test func `a store that stays away: the senders are told after five seconds`() {
+  @Test func `an unavailable store fails the batch after five seconds`() {
     var machine = Self.connected()
     _ = machine.submit(Self.rows(1, 2), now: Self.at(0))
     #expect(machine.event(.connectionLost, now: Self.at(10)) == .wait)
@@ -122,7 +122,7 @@ import Testing
     #expect(machine.accepts(at: Self.at(6_000)))
   }
 
-  @Test func `a full disk keeps the batch, then it is probed until it has room, without a batch`() {
+  @Test func `a full disk is retried with the batch, then probed until it has space`() {
     let full = BatchMachine.Event.failed(SQLState("53100"))
     var machine = Self.connected()
     #expect(machine.submit(Self.rows(1), now: Self.at(0)) == .run(0..<1))
@@ -156,7 +156,8 @@ import Testing
     #expect(machine.nextDeadline == .never)
   }
 
-  @Test func `a probe that is not answered costs the connection; what is not room takes none`() {
+  @Test
+  func `an unanswered probe closes the connection, and only a full disk gets a spilling probe`() {
     var machine = Self.connected()
     _ = machine.submit(Self.rows(1), now: Self.at(0))
     #expect(machine.event(.failed(SQLState("42501")), now: Self.at(0)) == .wait)
@@ -175,7 +176,9 @@ import Testing
   }
 
   @Test(arguments: ["25006", "26000", "57P01"])
-  func `what makes the connection useless asks for a new one, and the batch goes on`(code: String) {
+  func `an error that makes the connection unusable causes a reconnect, and the batch resumes`(
+    code: String
+  ) {
     var machine = Self.connected()
     _ = machine.submit(Self.rows(1), now: Self.at(0))
     #expect(machine.event(.failed(SQLState(code)), now: Self.at(1)) == .reconnect)
@@ -183,7 +186,7 @@ import Testing
     #expect(machine.event(.connected(isSameStore: true), now: Self.at(50)) == .run(0..<1))
   }
 
-  @Test func `a server that says nothing is given up after five seconds`() {
+  @Test func `a server that does not respond is abandoned after five seconds`() {
     var machine = Self.connected()
     _ = machine.submit(Self.rows(1), now: Self.at(100))
     #expect(machine.nextDeadline == Self.at(5_100))
@@ -193,7 +196,7 @@ import Testing
     #expect(machine.outcomes.map(\.verdict) == [.unavailable])
   }
 
-  @Test func `twins are not sent and share what became of the first`() {
+  @Test func `duplicate rows are not sent, and take their outcome from the first`() {
     var rows = Self.rows(1, 1, 1)
     rows[1].duplicateOf = 0
     rows[1].isSame = true
@@ -206,7 +209,7 @@ import Testing
     #expect(machine.outcomes[1].seq == 3)
   }
 
-  @Test func `an empty batch is complete at once`() {
+  @Test func `an empty batch completes immediately`() {
     var machine = Self.connected()
     #expect(machine.submit([], now: Self.at(0)) == .complete)
   }

@@ -11,7 +11,8 @@ import Testing
 @Suite(.serialized) struct CrashTests {
   /// Kills the backend at various moments of a batch's life, as far as this machine is fast enough.
   @Test(arguments: 0..<12)
-  func `a backend killed under a batch: run again, every row stored once`(round: Int) throws {
+  func `a batch whose backend was killed runs again, and each row is stored once`(round: Int) throws
+  {
     let database = try TestDatabase()
     let session = try database.session()
     var writer = Writer(url: database.url, seed: UInt64(round))
@@ -30,7 +31,7 @@ import Testing
     try makeReady(&writer)
   }
 
-  @Test func `a commit whose answer was lost comes back as duplicates under the old numbers`()
+  @Test func `after a lost response, committed rows are duplicates with their original numbers`()
     throws
   {
     let database = try TestDatabase()
@@ -50,7 +51,7 @@ import Testing
     #expect(try database.seqs(session) == [1])
   }
 
-  @Test func `an immediate stop of the server: nothing lost, nothing twice, no hole`() throws {
+  @Test func `an immediate stop of the server causes no loss, duplicate or gap`() throws {
     let (cluster, directory) = try ScratchCluster.separate()
     defer {
       cluster.stop()
@@ -78,8 +79,7 @@ import Testing
     #expect((0..<4).map { rows.int(0, $0) } == [400, 400, 1, 400])
   }
 
-  @Test func `a server that stays away: unavailable after the wait, and memory of it later`() throws
-  {
+  @Test func `a batch is unavailable after the wait if the server does not return`() throws {
     let database = try TestDatabase()
     let session = try database.session()
     var writer = Writer(url: database.url, seed: 1)

@@ -9,7 +9,7 @@ import Testing
   let database: TestDatabase
   init() throws { database = try TestDatabase() }
 
-  @Test func `a session comes with its visitor, assignee and marks`() throws {
+  @Test func `a session is read with its visitor, assignee and marks`() throws {
     let visitor = freshIdentifier()
     let dana = Person(role: .operator_, id: freshIdentifier(), name: Array("Dana".utf8))
     let session = try database.session()
@@ -54,7 +54,7 @@ import Testing
     #expect(History.decodeSession(try database.sql.run(History.sessionQuery(session))) == nil)
   }
 
-  @Test func `entries come ascending, from either side, as they were written`() throws {
+  @Test func `pages in both directions return entries in ascending order, unchanged`() throws {
     let session = try database.session()
     let visitor = freshIdentifier()
     let dana = freshIdentifier()

@@ -45,7 +45,7 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
   }
 
   /// Found by the simulator: no probe tried the failed store again, so it stayed failed.
-  @Test func `a store that could not work is probed until it does, without anybody's message`() {
+  @Test func `a failed store is probed until it works, without a client's message`() {
     let script = script
     var writer = LogWriter(seed: 1) { ScriptedConnection(script: script) }
     writer.advance(now: at(0))
@@ -92,7 +92,7 @@ private struct ScriptedConnection: ~Copyable, AppendConnection {
     #expect(script.sent == 0)
   }
 
-  @Test func `the name of the database follows every connection`() {
+  @Test func `the store's identifier is updated after each connection`() {
     let script = script
     var writer = LogWriter(seed: 1) { ScriptedConnection(script: script) }
     writer.advance(now: at(0))

@@ -29,7 +29,7 @@ import Testing
     return try complete(&writer)
   }
 
-  @Test func `writer and readers go on when chats is partitioned by workspace`() throws {
+  @Test func `the writer and the readers work with chats partitioned by workspace`() throws {
     let database = try TestDatabase()
     let (a, b) = (try database.session(), try database.session())
     let known = freshIdentifier()
@@ -63,7 +63,7 @@ import Testing
     #expect(try Migrator(database.sql).verify().filter { !$0.passed } == [])
   }
 
-  @Test func `of the partitions a statement touches one`() throws {
+  @Test func `a statement scans only one partition`() throws {
     let database = try TestDatabase()
     let session = try database.session()
     try partition(database)
@@ -82,7 +82,7 @@ import Testing
     #expect(lines.contains { $0.contains("Subplans Removed: 15") }, "\(lines)")
   }
 
-  @Test func `every statement of the writer and the readers carries the workspace`() {
+  @Test func `every statement of the writer and the readers includes the workspace id`() {
     let id = freshIdentifier()
     let person = Person(role: .visitor, id: id, name: [])
     let statements: [SQL] = [
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func `an id of another workspace is a conflict, and the others of the batch are stored`()
+  @Test func `an id of another workspace is a conflict, and the rest of the batch is stored`()
     throws
   {
     let database = try TestDatabase()

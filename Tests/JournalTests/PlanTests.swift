@@ -72,7 +72,9 @@ import Testing
 
   /// `isLocal`: the settings of one transaction, as with a pooler.
   @Test(arguments: Content.allCases, [false, true])
-  func `lock and append read no table whole`(content: Content, isLocal: Bool) throws {
+  func `the lock and append statements scan no table sequentially`(content: Content, isLocal: Bool)
+    throws
+  {
     let connection = try BlockingConnection(prepare(content).url)
     try connection.execute(
       script: """
@@ -107,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: Content.allCases)
-  func `a session, pages of its log and marks are found by their keys`(content: Content) throws {
+  func `queries of a session, its log pages and its marks use the keys`(content: Content) throws {
     let database = try prepare(content)
     let session = try database.session()
     let workspace = database.workspace

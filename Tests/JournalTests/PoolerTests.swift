@@ -27,7 +27,7 @@ import Testing
     return try complete(&writer)
   }
 
-  @Test func `two writers and their poison, and nothing is left in a session for others`() throws {
+  @Test func `two writers with poison rows leave no state in a pooled server session`() throws {
     let session = try database.session()
     var one = Writer(url: pooler.url, seed: 1)
     var two = Writer(url: pooler.url, seed: 2)
@@ -75,7 +75,8 @@ import Testing
     #expect(servers.count == 2)
   }
 
-  @Test func `the reader: many queries at once, bound to their workspaces, in any session`() throws
+  @Test func `the reader pipelines queries, each limited to its workspace, over pooled sessions`()
+    throws
   {
     let session = try database.session()
     var writer = Writer(url: pooler.url, seed: 1)
@@ -110,7 +111,7 @@ import Testing
     #expect(isPooled)
   }
 
-  @Test func `the pooler dies under batches and comes back: nothing lost, nothing twice`() throws {
+  @Test func `a pooler restart during a batch loses and duplicates no row`() throws {
     let session = try database.session()
     var writer = Writer(url: pooler.url, seed: 1)
     var expected: Int64 = 0
@@ -129,7 +130,9 @@ import Testing
     #expect(try database.seqs(session) == Array(1...expected))
   }
 
-  @Test func `a pooler that leads to another database is noticed before anything is told`() throws {
+  @Test func `a pooler's switch to another database is detected before results are reported`()
+    throws
+  {
     let session = try database.session()
     var writer = Writer(url: pooler.url, seed: 1)
     var reader = QueryConnection(url: pooler.url)
@@ -173,9 +176,7 @@ import Testing
     #expect(store == second)
   }
 
-  @Test func `migrations refuse a pooler, and say what to do; without pending ones they need none`()
-    throws
-  {
+  @Test func `pending migrations are refused over a pooler, with instructions`() throws {
     let pooled = try BlockingConnection(pooler.url)
     #expect(try Migrator(pooled).up() == [])
     try Migrator(database.sql).down(to: "20261122_create_records")

@@ -50,7 +50,7 @@ import Testing
   /// 25 senders with 4 messages each, and one poison row. The sender of the poison row has messages
   /// before and after it.
   @Test(arguments: Poison.allCases)
-  func `of a batch of 100 only the poison fails, and all others keep their order`(
+  func `in a batch of 100, only the poison row fails and the others keep their order`(
     poison: Poison
   ) throws {
     try prepare(poison)
@@ -149,7 +149,8 @@ import Testing
     }
   }
 
-  @Test func `who sends poison again is counted, not kept twice; a full share keeps no more`()
+  @Test
+  func `repeated poison increments a counter, and a full workspace quota stores no more rows`()
     throws
   {
     let session = try database.session()
@@ -185,7 +186,8 @@ import Testing
     #expect(try database.sql.run(Quarantine.storeQuery(other.rows[0])).affected == 0)
   }
 
-  @Test func `of one batch's poison so much is kept as its bound says, the rest is counted`() throws
+  @Test func `the poison rows of a batch are stored up to a limit, and the excess is counted`()
+    throws
   {
     let session = try database.session()
     let (outcomes, quarantined) = try append { batch in
@@ -202,7 +204,7 @@ import Testing
     #expect(quarantined.dropped == 10)
   }
 
-  @Test func `rows leave after 30 days, a bounded number at a time`() throws {
+  @Test func `rows are deleted after 30 days, in bounded batches`() throws {
     try database.sql.execute(
       script: """
         INSERT INTO quarantine

@@ -27,9 +27,7 @@ import Testing
     return try complete(&writer)
   }
 
-  @Test func `messages are numbered 1 to n in the order of the batch, each session on its own`()
-    throws
-  {
+  @Test func `messages are numbered 1 to n per session, in the order of the batch`() throws {
     let (a, b) = (try database.session(), try database.session())
     var writer = try readyWriter()
     let first = try append(&writer) { batch in
@@ -50,7 +48,7 @@ import Testing
   }
 
   @Test
-  func `an id sent again with the same content is a duplicate, with other content a conflict`()
+  func `a repeated id is a duplicate with the same content, a conflict with other content`()
     throws
   {
     let (a, b) = (try database.session(), try database.session())
@@ -72,7 +70,7 @@ import Testing
     #expect(try database.seqs(a) == [1, 2])
   }
 
-  @Test func `the same id twice in one batch is stored once`() throws {
+  @Test func `an id that occurs twice in one batch is stored once`() throws {
     let session = try database.session()
     var writer = try readyWriter()
     let id = freshIdentifier()
@@ -86,7 +84,8 @@ import Testing
     #expect(outcomes.map(\.seq) == [1, 1, 0, 2])
   }
 
-  @Test func `a payload is stored as JSON, and its spelling does not make another message`() throws
+  @Test func `a payload is stored as JSON, and equal JSON in another notation is a duplicate`()
+    throws
   {
     let session = try database.session()
     var writer = try readyWriter()
@@ -101,7 +100,9 @@ import Testing
     #expect(again.map(\.verdict) == [.duplicate])
   }
 
-  @Test func `who may write where: missing, deleted and closed sessions`() throws {
+  @Test func `missing and deleted sessions refuse all writes, closed ones refuse a visitor's`()
+    throws
+  {
     let closed = try database.session(status: "closed")
     let deleted = try database.session()
     try database.sql.run(
@@ -122,7 +123,7 @@ import Testing
     #expect(outcomes.map(\.seq) == [0, 0, 0, 1, 2, 3])
   }
 
-  @Test func `the session's row follows its log`() throws {
+  @Test func `the session's row is updated with its log`() throws {
     let session = try database.session()
     var writer = try readyWriter()
     _ = try append(&writer) { batch in
@@ -160,7 +161,9 @@ import Testing
     #expect(try row().time(0, 4) == outcomes[0].at)
   }
 
-  @Test func `three poison rows in a batch of 500 are rejected, the others stored in order`() throws
+  @Test
+  func `three poison rows of a batch of 500 are rejected, and the others are stored in order`()
+    throws
   {
     let session = try database.session()
     var writer = try readyWriter()
@@ -181,7 +184,7 @@ import Testing
     #expect(try database.seqs(session) == Array(1...497))
   }
 
-  @Test func `a batch at both of its limits is stored whole`() throws {
+  @Test func `a batch at both of its limits is stored completely`() throws {
     let session = try database.session()
     var writer = try readyWriter()
     let body = [UInt8](repeating: 0x61, count: Limits.batchBytes / Limits.batchRecords)
@@ -199,7 +202,7 @@ import Testing
     #expect(large.map(\.verdict) == [.stored])
   }
 
-  @Test func `two writers of one session make one order without a hole`() throws {
+  @Test func `two writers of one session create one order without gaps`() throws {
     let session = try database.session()
     var one = try readyWriter()
     var two = try readyWriter()
@@ -222,10 +225,7 @@ import Testing
     #expect(try database.seqs(session) == Array(1...Int64(seqs.count)))
   }
 
-  @Test
-  func `a session locked by somebody else delays only for a while, and holds up no other session`()
-    throws
-  {
+  @Test func `a locked session delays only its own messages, for a bounded time`() throws {
     let (locked, free) = (try database.session(), try database.session())
     var writer = try readyWriter()
     let other = try BlockingConnection(database.url)
@@ -242,7 +242,7 @@ import Testing
     #expect(try append(&writer) { $0.add(locked, "now") }.map(\.seq) == [1])
   }
 
-  @Test func `a writer without a server says so, and connects when there is one`() throws {
+  @Test func `a writer without a server reports that it is down`() throws {
     var writer = Writer(url: "postgresql:///chirrup?host=/nowhere&user=chirrup", seed: 1)
     let atFirst = writer.status.health
     #expect(atFirst == .connecting)
@@ -255,7 +255,7 @@ import Testing
     #expect(descriptor == -1)
   }
 
-  @Test func `a table that is missing is the store's fault, not the row's`() throws {
+  @Test func `a missing table is a fault of the store, not of the row`() throws {
     let session = try database.session()
     var writer = try readyWriter()
     try database.sql.execute(script: "ALTER TABLE chats RENAME TO hidden")
@@ -276,7 +276,7 @@ import Testing
 
   /// The batch fails, no client sends another one, and the store recovers.
   @Test(arguments: ["missing", "full"])
-  func `a store that heals is ready without a message`(fault: String) throws {
+  func `a recovered store becomes ready without a message`(fault: String) throws {
     let session = try database.session()
     var writer = try readyWriter()
     // A trigger raises the error that a full disk causes.

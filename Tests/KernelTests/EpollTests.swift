@@ -15,7 +15,7 @@ import Testing
     #expect(events.count == 1)
     #expect(events[0].datum == 7 && events[0].isReadable)
     guard case .accepted(let server, let peer) = listener.accept() else {
-      Issue.record("nothing to accept")
+      Issue.record("no connection was accepted")
       return
     }
     #expect(peer.ip.isLoopback && peer.ip.isVersion4)

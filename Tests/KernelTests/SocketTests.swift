@@ -38,7 +38,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     try pair.first.setSendBuffer(byteCount: 4_096)
     let block = [UInt8](repeating: 7, count: 1 << 20)
     guard case .bytes(let taken) = block.withRawSpan({ pair.first.send($0) }) else {
-      Issue.record("nothing was taken")
+      Issue.record("no bytes were sent")
       return
     }
     #expect(taken > 0 && taken < block.count)
@@ -72,7 +72,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     let client = try Sockets.connect(to: .loopback, port: try listener.localPort())
     #expect(try wait(listener, .read)?.isReadable == true)
     guard case .accepted(let server, _) = listener.accept() else {
-      Issue.record("nothing to accept")
+      Issue.record("no connection was accepted")
       return
     }
     try client.setResetOnClose()
@@ -89,7 +89,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     let client = try Sockets.connect(to: .loopback, port: try listener.localPort())
     #expect(try wait(listener, .read)?.isReadable == true)
     guard case .accepted(let server, _) = listener.accept() else {
-      Issue.record("nothing to accept")
+      Issue.record("no connection was accepted")
       return
     }
     func hasNoDelay(_ number: Int32) -> Bool {
@@ -141,7 +141,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     let port = try first.localPort()
     do {
       _ = try Sockets.listen(on: .loopback, port: port, sharing: .later)
-      Issue.record("two exclusive listeners")
+      Issue.record("a second exclusive listener was accepted")
     } catch {
       #expect(error == .addressInUse)
     }
@@ -177,7 +177,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     let client = try Sockets.connect(to: .loopback, port: port)
     #expect(try wait(listener, .read) != nil)
     guard case .accepted(_, let peer) = listener.accept() else {
-      Issue.record("nothing to accept")
+      Issue.record("no connection was accepted")
       return
     }
     let clientPort = try client.localPort()
@@ -191,7 +191,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     let listener = try Sockets.listen(path: path)
     let client = try Sockets.connect(path: path)
     guard case .accepted(let server, let peer) = listener.accept() else {
-      Issue.record("nothing to accept")
+      Issue.record("no connection was accepted")
       return
     }
     #expect(peer == .local)
@@ -207,7 +207,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
   func nothingToAccept() throws {
     let listener = try Sockets.listen(on: .loopback, port: 0)
     guard case .wouldBlock = listener.accept() else {
-      Issue.record("something to accept")
+      Issue.record("accept did not return wouldBlock")
       return
     }
   }
@@ -218,7 +218,7 @@ private func wait(_ descriptor: borrowing FileDescriptor, _ interest: Interest) 
     let client = try Sockets.connect(to: .loopback, port: try listener.localPort())
     #expect(try wait(listener, .read) != nil)
     guard case .accepted(let server, _) = listener.accept() else {
-      Issue.record("nothing to accept")
+      Issue.record("no connection was accepted")
       return
     }
     let number = server.release()

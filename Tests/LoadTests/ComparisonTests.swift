@@ -30,7 +30,7 @@ import Testing
     Goal(figure: .cpu, against: peer, bound: bound)
   }
 
-  @Test func `a ratio is of one round, and the median comes with its range`() {
+  @Test func `a ratio compares figures of the same round, and the median has a range`() {
     // The machine was three times as slow in the second round.
     let record = record(ours: [4, 15, 4.5], peer: [5, 15, 5])
     let ratio = record.ratio(record.work[0], .cpu, to: "peer")
@@ -74,7 +74,7 @@ import Testing
     #expect(table.contains("not measured: gone is missing: not built"))
   }
 
-  @Test func `work without a goal has a line too`() {
+  @Test func `work without a goal also has a line`() {
     let table = ComparisonTable(record: record(ours: [4], peer: [5])).description
     #expect(table.contains(/\| echo +\| none +\| – +\| for comparison +\|/))
   }
@@ -137,7 +137,7 @@ import Testing
       "gateway_cpu_us_per_message": 700
       """)
     #expect(growth[.costGrowth] == 1.2 && growth[.memoryGrowth] == 0.9 && growth[.idle] == 0.004)
-    #expect(growth[.cpu] == nil, "it depends on how many hear a message")
+    #expect(growth[.cpu] == nil, "the figure depends on the number of recipients")
   }
 
   @Test(

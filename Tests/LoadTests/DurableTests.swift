@@ -20,7 +20,7 @@ import Testing
     #expect(read(message) == .message(id: id, seq: 120))
   }
 
-  @Test func `all other texts are left to the general parser`() {
+  @Test func `the general parser handles all other texts`() {
     for text in [
       "", "{}", #"{"type":"ping"}"#, #"{"type":"ack","ref":"17","session":"\#(session)"}"#,
       #"{"type":"ack","ref":17,"session":"\#(session)","id":"\#(session)","seq":,"at":"x"}"#,
@@ -65,7 +65,7 @@ import Testing
     return round
   }
 
-  @Test func `ratios are of one round, and each target can be missed`() {
+  @Test func `ratios compare figures of the same round, and each target can be missed`() {
     var report = DurableReport(
       machine: "", loops: 2, senders: 1, window: 1, pipeline: 1, bodyBytes: 100)
     report.rounds = [

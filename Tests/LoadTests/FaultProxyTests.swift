@@ -36,7 +36,7 @@ import Testing
   static func until(_ condition: () throws -> Bool) throws {
     let limit = SystemClock.now().advanced(byMilliseconds: 20_000)
     while try !condition() {
-      try #require(SystemClock.now() < limit, "waited in vain")
+      try #require(SystemClock.now() < limit, "the condition was not met in time")
       usleep(1_000)
     }
   }

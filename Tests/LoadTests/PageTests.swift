@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ScaleTests {
   @Test(arguments: [[], [0], [0, 0], [-3], [Double.nan], [Double.infinity]] as [[Double]])
-  func `without values there is a scale too`(values: [Double]) {
+  func `a scale exists without values`(values: [Double]) {
     for scale in [Scale.linear(values), .binary(values), .logarithmic(values)] {
       #expect(scale.high > scale.low)
       #expect(scale.ticks.count >= 2)
@@ -25,7 +25,7 @@ import Testing
     #expect(decades.high / decades.low <= 10.001)
   }
 
-  @Test func `positions on a time axis are round, few, and begin at 0`() {
+  @Test func `the ticks of a time axis are a few round numbers from 0`() {
     for (end, last) in [(0.4, 0.0), (9.7, 9), (60, 60), (600, 600), (14_400, 14_400)] {
       let moments = Scale.moments(until: end, atMost: 10)
       #expect(moments.first == 0 && moments.last == last)
@@ -47,7 +47,7 @@ import Testing
     #expect(kept.map(\.x) == kept.map(\.x).sorted())
   }
 
-  @Test func `few values are all kept`() {
+  @Test func `a short series keeps all values`() {
     #expect(downsampled([], [], buckets: 10).isEmpty)
     #expect(downsampled([1], [2], buckets: 10).map(\.y) == [2])
     #expect(downsampled([1, 2], [nil, 2], buckets: 10).map(\.y) == [nil, 2])
@@ -57,7 +57,7 @@ import Testing
         == 9)
   }
 
-  @Test func `labels move apart and stay within`() {
+  @Test func `overlapping labels move apart, within the bounds`() {
     let places = apart([50, 50, 52, 99], by: 14, within: 10...100)
     let sorted = places.sorted()
     #expect(zip(sorted, sorted.dropFirst()).allSatisfy { $1 - $0 >= 13.9 })
@@ -111,7 +111,7 @@ import Testing
     #expect(page.utf8.count < 600_000)
   }
 
-  @Test func `records with only zeros, and empty ones, make pages`() {
+  @Test func `records with only zeros and empty records produce pages`() {
     var record = RunRecord(command: "idle", title: "zeros")
     #expect(isSound(Page.text(record)))
     record.series.seconds = [1, 2]
@@ -123,7 +123,7 @@ import Testing
     #expect(isSound(Page.text(record)))
   }
 
-  @Test func `broken promises and unequal counts stand out`() {
+  @Test func `broken promises and unequal counts are highlighted`() {
     var record = RecordTests.sample()
     record.proof = [
       .init(label: "Sent", count: 12, note: ""), .init(label: "Stored", count: 11, note: ""),

@@ -62,7 +62,7 @@ import Testing
       try expand(yaml, own) == ["chat", "--rate=10", "--threshold=lost == 0"] + own.dropFirst())
   }
 
-  @Test func `a positional argument may come from the profile, or not`() throws {
+  @Test func `a positional argument is optional in the profile`() throws {
     let yaml = "{command: idle, options: {url: ws://x/debug/echo, pid: 1}}"
     #expect(
       try expand(yaml, ["idle", "--profile", "FILE"]).contains("ws://x/debug/echo"))
@@ -102,7 +102,7 @@ import Testing
     #expect(found.contains { $0.contains(sentence) }, "\(found)")
   }
 
-  @Test func `all errors are reported at once, with their lines`() {
+  @Test func `all errors are reported together, with their lines`() {
     let found = problems("options:\n  visitor: 1\n  rate: x\n")
     #expect(found.count == 2)
     #expect(found.first?.contains(".yaml:2: ") == true && found.last?.contains(":3: ") == true)

@@ -40,7 +40,7 @@ import Testing
     #expect(try RunRecord(json: record.json()) == record)
   }
 
-  @Test func `names in the file are in snake case, and those of figures as they are`() throws {
+  @Test func `keys in the file are in snake case, and figure names are unchanged`() throws {
     let object = try JSONSerialization.jsonObject(with: Self.sample().json())
     let fields = try #require(object as? [String: Any])
     #expect(fields["format"] as? String == "chirrup-load/1")
@@ -79,7 +79,7 @@ import Testing
     #expect(none.count == 0 && none.percentiles.isEmpty && none.at(99) == 0)
   }
 
-  @Test func `figures have one meaning each`() {
+  @Test func `each figure has one meaning`() {
     let names = Figure.all.map(\.name)
     #expect(Set(names).count == names.count)
     let isSnakeCase = names.allSatisfy { $0.wholeMatch(of: /[a-z][a-z0-9]*(_[a-z0-9]+)*/) != nil }
@@ -93,7 +93,7 @@ import Testing
     ("ws://h/api/v1/ws?token=secret", "secret"),
     ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2VjcmV0", "c2VjcmV0"),
   ])
-  func `no secret is in a report`(argument: String, secret: String) {
+  func `a report contains no secret`(argument: String, secret: String) {
     let line = Meta.withoutSecrets(["/opt/chirrup-load", "chat", "--database-url", argument])
     #expect(!line.contains(secret))
     #expect(line.hasPrefix("chirrup-load chat --database-url "))

@@ -45,7 +45,7 @@ import Testing
     for text in texts { try near.send(WorkerReport.failed(text)) }
     for text in texts {
       guard case .failed(text)? = try far.receive(WorkerReport.self, milliseconds: 1_000) else {
-        Issue.record("another message")
+        Issue.record("the worker sent another message")
         return
       }
     }

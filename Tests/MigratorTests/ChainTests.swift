@@ -16,7 +16,7 @@ import Testing
     #expect(try Chain([]).head == nil)
   }
 
-  @Test func `an orphan is found`() {
+  @Test func `an orphan is detected`() {
     #expect(
       Chain.faults(in: [a, c]) == [
         .orphan(revision: "20260101_c", parent: "20260102_b"),
@@ -24,7 +24,7 @@ import Testing
       ])
   }
 
-  @Test func `two heads, two roots and a duplicate are found`() {
+  @Test func `two heads, two roots and a duplicate are detected`() {
     let other = Migration(revision: "20260103_d", parent: "20260102_b")
     #expect(
       Chain.faults(in: [a, b, c, other]) == [.severalHeads(["20260101_c", "20260103_d"])])
@@ -37,7 +37,7 @@ import Testing
     #expect(Chain.faults(in: [a, b, b]) == [.duplicate(revision: "20260102_b")])
   }
 
-  @Test func `a cycle is found, and does not hang`() {
+  @Test func `a cycle is detected without a hang`() {
     let x = Migration(revision: "20260201_x", parent: "20260202_y")
     let y = Migration(revision: "20260202_y", parent: "20260201_x")
     #expect(
@@ -45,7 +45,7 @@ import Testing
     #expect(throws: MigrationFailure.self) { try Chain([x, y]) }
   }
 
-  @Test func `a file is read: parent, what it loses, both directions with their lines`() throws {
+  @Test func `a file is parsed into parent, summary, losses and statements with lines`() throws {
     let text = """
       -- What it does.
       -- parent: 20260101_a
@@ -66,7 +66,7 @@ import Testing
     #expect(migration.down == [Statement(text: "DROP TABLE t", line: 10)])
   }
 
-  @Test func `a file without parent, without a way back or with a bad name is refused`() {
+  @Test func `a file without a parent, without a down section or with a bad name is refused`() {
     #expect(throws: ChainFault.noParentLine(revision: "20260102_b")) {
       try Migration(revision: "20260102_b", text: "SELECT 1;\n-- down\n")
     }
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `up runs what is pending, down takes back the newest first`() throws {
+  @Test func `up runs the pending migrations, down reverts the newest first`() throws {
     let chain = try Chain([a, b, c])
     let plan = MigrationPlan(chain: chain, applied: applied(a))
     #expect(try plan.upward() == [b, c])
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func `a changed file is reported and not run again`() throws {
+  @Test func `a changed file is reported, and not run again`() throws {
     var changed = b
     changed.up = [Statement(text: "SELECT 1", line: 1)]
     let plan = MigrationPlan(chain: try Chain([a, changed, c]), applied: applied(a, b))
@@ -136,7 +136,7 @@ import Testing
     #expect(try plan.upward() == [c])
   }
 
-  @Test func `a revision applied without the one before it stops everything`() throws {
+  @Test func `a revision applied without its parent is refused`() throws {
     let plan = MigrationPlan(chain: try Chain([a, b, c]), applied: applied(a, c))
     #expect(throws: MigrationFailure.gap(applied: "20260101_c", missing: "20260102_b")) {
       try plan.upward()

@@ -17,12 +17,12 @@ import Testing
       "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
   }
 
-  @Test func `the embedded files form one line, and they are those of the folder`() throws {
+  @Test func `the embedded files form one chain and equal those in the folder`() throws {
     #expect(Migrator.check() == [])
     let here = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     // SAFETY: the stream is closed here, and each entry is read before the next `readdir`.
     guard let folder = unsafe opendir("/\(here)/Sources/CMigrations/sql") else {
-      Issue.record("no folder of migrations")
+      Issue.record("the folder of migrations is missing")
       return
     }
     defer { unsafe closedir(folder) }
@@ -36,7 +36,7 @@ import Testing
     #expect(Set(Migration.embedded().migrations.map(\.revision)) == names)
   }
 
-  @Test func `status and plan change nothing; up, up again, down to nothing, up`() throws {
+  @Test func `status and plan change nothing, and up and down can be repeated`() throws {
     let connection = try connect()
     let migrator = try Migrator(connection)
     let all = try migrator.plan()
@@ -60,7 +60,7 @@ import Testing
     #expect(try tables(connection) == made)
   }
 
-  @Test func `the six indexes have their names, and beside them four of the queue and the inbox`()
+  @Test func `the six original indexes and four for the queue and the inbox exist by name`()
     throws
   {
     let connection = try connect()
@@ -80,7 +80,7 @@ import Testing
       ])
   }
 
-  @Test func `every statement is idempotent: it runs where everything exists already`() throws {
+  @Test func `every migration statement is idempotent`() throws {
     let connection = try connect()
     try Migrator(connection).up()
     try connection.execute(script: "TRUNCATE chirrup_migrations")
@@ -106,9 +106,7 @@ import Testing
     FROM generate_series(1, 100) g;
     """
 
-  @Test func `a workspace chat without sessions becomes one numbered legacy session, and back`()
-    throws
-  {
+  @Test func `a workspace chat becomes one numbered legacy session, and down reverts it`() throws {
     let connection = try connect()
     try connection.execute(script: MigratorTests.legacy)
     let migrator = try Migrator(connection)
@@ -144,7 +142,7 @@ import Testing
     #expect(try connection.run(Query("SELECT count(*) FROM chat_sessions")).int(0, 0) == 1)
   }
 
-  @Test func `a failing statement is named with file and line, and leaves nothing behind`() throws {
+  @Test func `a failed statement is reported with file and line, and rolled back`() throws {
     let text = """
       -- Fails in its second statement.
       -- parent: none
@@ -159,7 +157,7 @@ import Testing
     let connection = try connect()
     do {
       try Migrator(connection, chain: chain).up()
-      Issue.record("the type does not exist")
+      Issue.record("a statement with an unknown type was accepted")
     } catch {
       guard case .statement(let file, let line, let statement, let refusal) = error else {
         Issue.record("\(error)")
@@ -173,7 +171,7 @@ import Testing
     #expect(try tables(connection) == [])
   }
 
-  @Test func `several gateways that start at once migrate once`() async throws {
+  @Test func `several gateways that start simultaneously migrate once`() async throws {
     let url = database.url
     let counts = try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<4 {
@@ -184,14 +182,14 @@ import Testing
     #expect(counts.sorted() == [0, 0, 0, Migration.embedded().migrations.count])
   }
 
-  @Test func `a database migrated by a newer binary is refused in words`() throws {
+  @Test func `a database migrated by a newer binary is refused with an explanation`() throws {
     let connection = try connect()
     try Migrator(connection).up()
     try connection.execute(
       script: "INSERT INTO chirrup_migrations VALUES ('20990101_newer', 'x', now(), 1)")
     do {
       try Migrator(connection).up()
-      Issue.record("the database is newer")
+      Issue.record("a newer database was accepted")
     } catch {
       #expect("\(error)".contains("20990101_newer"))
       #expect("\(error)".contains("newer chirrup"))

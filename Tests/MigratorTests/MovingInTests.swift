@@ -13,7 +13,7 @@ import Testing
     return try Chain(migrations + [try Migration(revision: "20990101_fails", text: text)])
   }
 
-  @Test func `a first migration that fails at its end is reverted as a whole`() throws {
+  @Test func `a first migration that fails in its last step is reverted completely`() throws {
     let database = try Shape("guide_applied").database()
     let before = try database.dump()
     let connection = try BlockingConnection(database.url)
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: ["own_triggers", "guide_applied", "guide_half", "supabase"])
-  func `down reverts a migration that was killed in its middle`(name: String) throws {
+  func `down reverts a migration that was killed halfway`(name: String) throws {
     let database = try Shape(name).database(rows: 6_000)
     let before = try database.dump()
     let other = try BlockingConnection(database.url)
@@ -45,7 +45,7 @@ import Testing
             WHERE datname = current_database() AND pid <> pg_backend_pid()
             """))
       }
-      Issue.record("it was killed")
+      Issue.record("the killed migration did not fail")
     } catch {
       guard case .unavailable = error else {
         Issue.record("\(error)")
@@ -62,7 +62,7 @@ import Testing
     #expect(after.rows == before.rows)
   }
 
-  @Test func `Supabase's roles read no secret and write no table of Chirrup's`() throws {
+  @Test func `Supabase's roles cannot read Chirrup's secrets or write Chirrup's tables`() throws {
     let database = try Shape("supabase").database()
     let connection = try BlockingConnection(database.url)
     let migrator = try Migrator(connection)
@@ -86,7 +86,7 @@ import Testing
     #expect(try migrator.verify().allSatisfy(\.passed))
   }
 
-  @Test func `the LINE back end's own tables keep their names beside a schema of Chirrup's`() throws
+  @Test func `the LINE back end's tables keep their names if Chirrup has a separate schema`() throws
   {
     let database = try Shape("line_repaired").database()
     let before = try database.dump()
@@ -109,7 +109,7 @@ import Testing
     #expect(after.rows == before.rows)
   }
 
-  @Test func `rows of Chirrup's that the owner's rules forbid go, and no others`() throws {
+  @Test func `down deletes only the Chirrup rows that the owner's constraints forbid`() throws {
     let database = try Shape("supabase").database()
     let before = try database.dump()
     let connection = try BlockingConnection(database.url)

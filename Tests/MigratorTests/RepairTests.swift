@@ -11,12 +11,12 @@ import Testing
 
   private var head: String { (try? Chain(Migration.embedded().migrations).head) ?? "" }
 
-  @Test func `stamp records a schema that is there, and refuses one that is not`() throws {
+  @Test func `stamp records a matching schema, and refuses a different one`() throws {
     let connection = try connection(EmptyDatabase())
     let migrator = try Migrator(connection)
     do {
       try migrator.stamp("20260120_create_chat_sessions")
-      Issue.record("the database is empty")
+      Issue.record("stamp accepted an empty database")
     } catch {
       guard case .schemaDiffers(_, let differences) = error else {
         Issue.record("\(error)")
@@ -34,13 +34,13 @@ import Testing
       script: "TRUNCATE chirrup_migrations; ALTER TABLE chats DROP COLUMN operator_name")
     do {
       try migrator.stamp(head)
-      Issue.record("a column is missing")
+      Issue.record("stamp accepted a missing column")
     } catch {
       #expect("\(error)".contains("column chats.operator_name is missing (text)"))
     }
   }
 
-  @Test func `verify fails with figures for each kind of damage`() throws {
+  @Test func `verify reports each kind of damage with figures`() throws {
     let connection = try connection(EmptyDatabase())
     let migrator = try Migrator(connection)
     try migrator.up()
@@ -78,7 +78,7 @@ import Testing
     #expect(try failed() == [])
   }
 
-  @Test func `tables that are missing although stamped are made`() throws {
+  @Test func `repair creates stamped tables that are missing`() throws {
     let connection = try connection(EmptyDatabase())
     let migrator = try Migrator(connection)
     try migrator.up()
@@ -91,9 +91,7 @@ import Testing
     #expect(try migrator.verify().allSatisfy(\.passed))
   }
 
-  @Test func `a revision that no file has is taken off the record, a newer one is left alone`()
-    throws
-  {
+  @Test func `repair removes a revision without a file, and refuses a newer one`() throws {
     let connection = try connection(EmptyDatabase())
     let migrator = try Migrator(connection)
     try migrator.up()
@@ -101,7 +99,7 @@ import Testing
       script: "INSERT INTO chirrup_migrations VALUES ('20250101_lost', 'x', now(), 1, 'nowhere')")
     do {
       try migrator.up()
-      Issue.record("a revision is in no file")
+      Issue.record("a revision without a file was accepted")
     } catch {
       #expect("\(error)".contains("20250101_lost"))
       #expect("\(error)".contains("fix: chirrup migrate repair"))
@@ -119,7 +117,7 @@ import Testing
     #expect(throws: MigrationFailure.newerDatabase(unknown: ["20260199_new"])) { try migrator.up() }
   }
 
-  @Test func `a refusal names the column, the reason and the statement that mends it`() throws {
+  @Test func `a refusal names the column, the reason and the statement that repairs it`() throws {
     let database = try EmptyDatabase()
     let connection = try connection(database)
     try connection.execute(
@@ -128,7 +126,7 @@ import Testing
         """)
     do {
       try Migrator(connection).up()
-      Issue.record("ids of another type cannot be adopted")
+      Issue.record("ids of another type were accepted")
     } catch {
       let text = "\(error)"
       #expect(text.contains("workspaces.id is text, and uuid in Chirrup"))
@@ -139,7 +137,7 @@ import Testing
       try connection.number("SELECT count(*) FROM pg_class WHERE relname LIKE 'chirrup%'") == 0)
   }
 
-  @Test func `broken files are told apart: orphan, two heads, cycle, duplicate, unreadable`() {
+  @Test func `check distinguishes an orphan, several heads, a cycle, a duplicate and a bad name`() {
     func file(_ name: String, _ parent: String) -> (name: String, text: String) {
       (name + ".sql", "-- x\n-- parent: \(parent)\nSELECT 1;\n-- down\n")
     }
@@ -158,7 +156,7 @@ import Testing
       ])
   }
 
-  @Test func `a file with steps and batches is read in order, and broken batches are refused`()
+  @Test func `a file's steps and batches are parsed in order, and malformed batches are refused`()
     throws
   {
     let text = """
@@ -186,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func `progress tells the rate and the time left`() {
+  @Test func `progress shows the rate and the remaining time`() {
     var progress = MoveProgress(title: "rows", rowsTotal: 1_000)
     progress.rowsDone = 250
     progress.milliseconds = 500

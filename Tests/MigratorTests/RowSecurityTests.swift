@@ -54,7 +54,7 @@ import Testing
     return rows.count > 0 ? Int(rows.int(0, 0) ?? 0) : rows.affected
   }
 
-  @Test func `a role of workspace A reads, changes and deletes nothing of B`() throws {
+  @Test func `a role of workspace A cannot read, change or delete rows of workspace B`() throws {
     let (database, owner) = try makeDatabase()
     let a = try tenant(
       "a", owner, database,
@@ -97,7 +97,8 @@ import Testing
     #expect(try count(owner, "SELECT count(*) FROM chats") == 6)
   }
 
-  @Test func `a visitor sees the own session, without notes, and writes only as the visitor`()
+  @Test
+  func `a visitor reads only the visitor's session without notes, and writes only as visitor`()
     throws
   {
     let (database, owner) = try makeDatabase()
@@ -127,7 +128,7 @@ import Testing
         """) == 1)
   }
 
-  @Test func `without settings, or without the role, there is nothing to see`() throws {
+  @Test func `without the settings or the role, no rows are visible`() throws {
     let (database, owner) = try makeDatabase()
     let none = try tenant("none", owner, database, settings: "")
     #expect(try count(none, "SELECT count(*) FROM chats") == 0)
@@ -145,7 +146,7 @@ import Testing
     #expect(try count(stranger, "SELECT count(*) FROM chat_sessions") == 0)
   }
 
-  @Test func `auth.uid() is used where it exists`() throws {
+  @Test func `row security uses Supabase's user id function where it exists`() throws {
     let (database, owner) = try makeDatabase(
       """
       CREATE SCHEMA auth;
@@ -171,7 +172,7 @@ import Testing
     #expect(try count(user, "DELETE FROM chat_sessions") == 0)
   }
 
-  @Test func `a scoped query of the gateway sees one workspace, the next one all again`() throws {
+  @Test func `a scoped query reads one workspace, and the next unscoped query reads all`() throws {
     let (_, owner) = try makeDatabase()
     let wrong = Query("SELECT DISTINCT content FROM chats ORDER BY 1")
     let rows = try owner.run(wrong.scoped(to: RowSecurityTests.b))
@@ -184,7 +185,7 @@ import Testing
     #expect(try owner.run(wrong).count == 4)
   }
 
-  @Test func `a user who may make no roles migrates, is told, and reads as the owner`() throws {
+  @Test func `a user without CREATEROLE migrates with a notice, and reads as the owner`() throws {
     let database = try EmptyDatabase()
     let owner = try BlockingConnection(database.url)
     // The role exists on this server, but the user is not a member of it.
@@ -215,7 +216,7 @@ import Testing
     #expect(try plain.run(all.scoped(to: RowSecurityTests.a)).count == 2)
   }
 
-  @Test func `every column that is not plain has a comment, and every table`() throws {
+  @Test func `every table has a comment`() throws {
     let (_, owner) = try makeDatabase()
     #expect(
       try owner.texts(

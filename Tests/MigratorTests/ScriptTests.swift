@@ -7,7 +7,7 @@ import Testing
     ScriptReader.statements(of: script).map(\.text)
   }
 
-  @Test func `statements are cut at semicolons and know their line`() {
+  @Test func `statements are split at semicolons and have line numbers`() {
     let statements = ScriptReader.statements(of: "SELECT 1;\n\n  SELECT 2\n  ;\n", firstLine: 10)
     #expect(
       statements == [
@@ -15,7 +15,7 @@ import Testing
       ])
   }
 
-  @Test func `comments are no statements and hide semicolons`() {
+  @Test func `comments are not statements, and semicolons in them split nothing`() {
     #expect(
       texts("-- a; b\nSELECT 1 -- c; d\n;/* e; /* f; */ g; */ SELECT 2; -- end")
         == ["SELECT 1 -- c; d", "SELECT 2"])
@@ -32,11 +32,11 @@ import Testing
     "SELECT a$b$c, 'x;y'",
     "SELECT 'ไทย; ข้อความ'",
   ])
-  func `quotes hide semicolons`(statement: String) {
+  func `semicolons in quotes split nothing`(statement: String) {
     #expect(texts(statement + ";SELECT 2") == [statement, "SELECT 2"])
   }
 
-  @Test func `what never ends is one statement, not a loop`() {
+  @Test func `an unterminated quote or comment is one statement, and parsing ends`() {
     for open in ["'abc;", "\"abc;", "$$abc;", "/* abc;", "$tag$ abc; $tog$"] {
       #expect(texts("SELECT 1;" + open).count <= 2)
     }

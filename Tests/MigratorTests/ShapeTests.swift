@@ -9,7 +9,9 @@ import Testing
 @Suite struct ShapeTests {
   static let names = (try? Shape.all().map(\.name)) ?? []
 
-  @Test(arguments: names) func `a database moves in and out, or is refused untouched`(name: String)
+  @Test(arguments: names) func `a database is adopted and restored, or is refused unchanged`(
+    name: String
+  )
     throws
   {
     let shape = try Shape(name)

@@ -16,9 +16,7 @@ import Testing
     }
   }
 
-  @Test func `each workspace that had messages gets one numbered legacy session and a notice`()
-    throws
-  {
+  @Test func `each workspace with messages gets one numbered legacy session and a notice`() throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 12_345)
     let connection = try BlockingConnection(database.url)
     let migrator = try Migrator(connection)
@@ -57,7 +55,7 @@ import Testing
     #expect(try connection.number("SELECT count(*) FROM chats WHERE user_id IS NULL") > 6_000)
   }
 
-  @Test func `the old application goes on, and what it writes is numbered`() throws {
+  @Test func `the old application keeps working, and its messages are numbered`() throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 100)
     let connection = try BlockingConnection(database.url)
     try Migrator(connection).up()
@@ -95,7 +93,7 @@ import Testing
     try connection.execute(script: "INSERT INTO workspaces (name) VALUES ('ours')")
   }
 
-  @Test func `down gives back a database whose dump equals the one before`() throws {
+  @Test func `after down, the database dump equals the original`() throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 2_000)
     let before = try database.dump()
     let connection = try BlockingConnection(database.url)
@@ -110,7 +108,7 @@ import Testing
     try verify(Migrator(connection))
   }
 
-  @Test func `down turns what Chirrup wrote into what the old application understands`() throws {
+  @Test func `down converts Chirrup's messages to the old application's format`() throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 10)
     let connection = try BlockingConnection(database.url)
     try connection.execute(script: "COMMENT ON TABLE chats IS 'Ours.'")
@@ -148,7 +146,7 @@ import Testing
   }
 
   @Test(arguments: [("now()", true), ("''2000-01-01''", false)])
-  func `a function update_updated_at of the old application stays, and is used if it is equal`(
+  func `the old application's update_updated_at is kept, and used if it is equal`(
     value: String, isUsed: Bool
   ) throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 0)
@@ -172,9 +170,7 @@ import Testing
     #expect(try database.dump().schema == before)
   }
 
-  @Test func `interrupted in the middle of the move and run again, nothing is lost or done twice`()
-    throws
-  {
+  @Test func `an interrupted move resumes without lost or duplicate rows`() throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 20_000)
     let other = try BlockingConnection(database.url)
     var batches = 0
@@ -192,7 +188,7 @@ import Testing
               WHERE datname = current_database() AND pid <> pg_backend_pid()
               """))
         }
-        Issue.record("round \(round) was interrupted")
+        Issue.record("round \(round) did not fail")
       } catch {
         guard case .unavailable = error else {
           Issue.record("\(error)")
@@ -210,7 +206,7 @@ import Testing
     #expect(try other.number("SELECT count(*) FROM chat_sessions") == 3)
   }
 
-  @Test func `messages that come during the move are numbered too`() throws {
+  @Test func `messages inserted during the move are also numbered`() throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 12_000)
     let other = try BlockingConnection(database.url)
     let connection = try BlockingConnection(database.url)
@@ -229,7 +225,7 @@ import Testing
     #expect(try other.number("SELECT count(*) FROM chat_sessions") == 5)
   }
 
-  @Test func `who holds the table is waited for in short pieces`() throws {
+  @Test func `a table lock of another session is awaited in short attempts`() throws {
     let database = try EmptyDatabase(fixture: "workspace_chat", rows: 10)
     let holder = try BlockingConnection(database.url)
     try holder.execute(script: "BEGIN; SELECT count(*) FROM chats")
@@ -244,7 +240,7 @@ import Testing
   }
 
   /// Prints the measurements of the move; CHIRRUP_LEGACY_ROWS sets the number of rows.
-  @Test func `readers are never kept waiting for long`() throws {
+  @Test func `readers are not blocked for long`() throws {
     // A reader that is blocked by a lock waits for the whole move, in every attempt. A reader that
     // waits for a processor does not.
     let isShort = try (0..<3).contains { _ in

@@ -37,7 +37,7 @@ import Testing
         #expect(look(Array(bytes.prefix(count))) == .incomplete, "\(count) of \(bytes.count)")
       }
       #expect(look(bytes) == .whole)
-      #expect(look(bytes + [1, 2, 3]) == .whole, "what follows is not looked at")
+      #expect(look(bytes + [1, 2, 3]) == .whole, "the bytes after the hello are ignored")
     }
   }
 
@@ -102,7 +102,7 @@ import Testing
       wholes += 1
       let end = TLSPair.End(TLSSession(server: context), TLSWorkspace())
       end.receive(bytes[...])
-      #expect(end.fault != nil || end.hasUnsent, "it waits: \(bytes)")
+      #expect(end.fault != nil || end.hasUnsent, "the session waits: \(bytes)")
     }
     #expect(wholes > 100)
   }

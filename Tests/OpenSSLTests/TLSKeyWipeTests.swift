@@ -43,7 +43,7 @@ import Testing
       }
       for seals in [true, false] {
         let prints = aead.fingerprints(.aes128, seals: seals)
-        #expect(prints.count == 1, "the old keys have a context of their own")
+        #expect(prints.count == 1, "the old keys have a separate context")
         seen.formUnion(prints)
       }
     }

@@ -54,7 +54,7 @@ import Testing
     let connection = try database.connect()
     do {
       try connection.execute(script: "SELECT 1;\n\nSELECT upper_case('ä');\nSELECT 2")
-      Issue.record("the script has an unknown function")
+      Issue.record("a script with an unknown function was accepted")
     } catch ScriptFailure.refused(let refusal, let line) {
       #expect(refusal.state == SQLState("42883"))
       #expect(line == 3)
@@ -91,9 +91,7 @@ import Testing
     #expect(try connection.run(Query("DELETE FROM t WHERE n > 1")).affected == 2)
   }
 
-  @Test func `of several hosts the writable one is used, a single host in any state`()
-    throws
-  {
+  @Test func `the writable host of several is used, and a single host in any state`() throws {
     let folder = try #require(database.url.firstMatch(of: /host=([^&]+)/)).1
     let readOnly = database.url + "&options=-c%20default_transaction_read_only%3Don"
     let several = readOnly.replacing("host=\(folder)", with: "host=\(folder),\(folder)")

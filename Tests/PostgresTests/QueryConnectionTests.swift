@@ -29,7 +29,7 @@ import Testing
       connection.advance(now: now())
       while let (ticket, result) = connection.takeAnswer() {
         let earlier = answers.updateValue(result, forKey: ticket)
-        #expect(earlier == nil, "ticket \(ticket) came twice")
+        #expect(earlier == nil, "ticket \(ticket) was returned twice")
       }
       if isDone(connection, answers) { return answers }
       let left = min(max(0, connection.nextDeadline.milliseconds(since: now()) + 1), 50)
@@ -47,7 +47,10 @@ import Testing
     return state.code
   }
 
-  @Test func `its fault is known without a query, and cleared when the server answers`() throws {
+  @Test
+  func `a connection fault is reported without a query, and cleared when the server responds`()
+    throws
+  {
     let limited = "limited_\(getpid())"
     let admin = try database.connect()
     try admin.execute(script: "CREATE ROLE \(limited) LOGIN CONNECTION LIMIT 0")
@@ -65,9 +68,7 @@ import Testing
     #expect(atLast == nil)
   }
 
-  @Test func `queries wait for the connection, and each answer has its ticket`()
-    throws
-  {
+  @Test func `queries wait for the connection, and each result has its ticket`() throws {
     var connection = QueryConnection(url: database.url)
     for ticket in 0..<300 as Range<UInt64> {
       let accepted = connection.enqueue(
@@ -134,7 +135,7 @@ import Testing
     #expect(!accepted)
   }
 
-  @Test func `without a server every query is answered unavailable once its wait is over`() throws {
+  @Test func `without a server, every query fails as unavailable after its timeout`() throws {
     var connection = QueryConnection(url: "postgresql:///x?host=/nowhere&user=chirrup")
     let start = Instant.zero
     for ticket in 0..<3 as Range<UInt64> {
@@ -155,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `a killed connection answers the sent queries, reconnects and continues`() throws {
+  @Test func `a killed connection fails the sent queries, reconnects and continues`() throws {
     var connection = QueryConnection(url: database.url)
     _ = connection.enqueue(Query("SELECT pg_backend_pid()"), ticket: 1, now: now())
     let first = try drive(&connection) { $1.count == 1 }
@@ -179,7 +180,7 @@ import Testing
     #expect(after != before)
   }
 
-  @Test func `an answer larger than any socket buffer arrives complete`() throws {
+  @Test func `a result larger than any socket buffer arrives complete`() throws {
     var connection = QueryConnection(url: database.url)
     _ = connection.enqueue(
       Query("SELECT repeat('x', 16000) FROM generate_series(1, 400)"), ticket: 1, now: now())

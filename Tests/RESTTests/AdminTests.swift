@@ -115,7 +115,9 @@ extension World {
     #expect(try await world.call("DELETE", path, as: owner, json: "{}").status == 204)
     var there = both
     there.workspace = other.workspace.id
-    #expect(try await other.call("GET", "\(admin)/members", as: there).status == 401, "an agent's")
+    #expect(
+      try await other.call("GET", "\(admin)/members", as: there).status == 401,
+      "the login has the role of an agent")
     there.membership = "owner"
     #expect(try await other.call("GET", "\(admin)/members", as: there).status == 200)
   }

@@ -97,7 +97,7 @@ private struct Play {
       }
       if counted == 0 { return }
     }
-    Issue.record("the counting does not end")
+    Issue.record("the counting does not complete")
   }
 }
 

@@ -36,7 +36,7 @@ import Tokens
     if case .operator(_, _, _, let role) = principal {
       #expect(role == Operator.roleBeforeOwnPassword)
     } else {
-      Issue.record("no operator's token")
+      Issue.record("the token is not an operator's")
     }
     for route in API.routes where route.path != API.passwordPath {
       guard case .forMembers = route.handler else { continue }

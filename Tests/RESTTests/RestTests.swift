@@ -133,7 +133,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(rows.text(0, 0) == #"{"messages": 2, "sessions": 1}"#)
     #expect(
       try await world.audit() == ["visitor.exported", "visitor.erasing", "visitor.erased"])
-    #expect(try await isShutOut(world, path), "by its revocation: there is no row of it any more")
+    #expect(try await isShutOut(world, path), "the revocation applies after the row was deleted")
   }
 }
 
@@ -297,7 +297,7 @@ private let search = "/api/v1/admin/live-chat/messages/search"
     #expect(Set(components.keys) == Set(API.components.keys))
     for reference in answer.body.split(separator: "#/components/schemas/").dropFirst() {
       let name = String(reference.prefix { $0 != "\"" })
-      #expect(API.components[name] != nil, "there is no schema \(name)")
+      #expect(API.components[name] != nil, "the schema \(name) is missing")
     }
     // Of two schemas with one name the document would keep one.
     for route in API.routes {

@@ -34,7 +34,7 @@ import Testing
       json: #"{"settings":{"prechat":{"enabled":true,"fields":[{"key":"name","label":"Name"}]}}}"#)
     #expect(answer.status == 200)
     let after = [await isAsked(world.api), await isAsked(other)]
-    #expect(after == [true, false], "the other one still remembers")
+    #expect(after == [true, false], "the other API still has the cached settings")
     #expect(await isAsked(other, after: SettingsCache.secondsMax))
   }
 }

@@ -80,7 +80,7 @@ import Tokens
     _ route: Route, _ caller: String, _ here: World, _ there: Owner
   ) async throws {
     let name = "\(route.method) \(route.path)"
-    let path = try #require(address(route, there.objects), "how is \(name) addressed?")
+    let path = try #require(address(route, there.objects), "\(name) has no address in this test")
     let body = TenantTests.bodies[name] ?? "{}"
     #expect(route.body?.isOptional ?? true || body != "{}", "\(name) has no body in this test")
     let answer = await here.send(

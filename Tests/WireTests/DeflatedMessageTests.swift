@@ -68,7 +68,7 @@ import Testing
         == [.fault(.messageTooBig)])
     #expect(
       receive([rawFrame(0x82, full)], limits: limits, allowsDeflated: true)
-        == [.fault(.messageTooBig)], "the other messages have the limit they had")
+        == [.fault(.messageTooBig)], "the limit of other messages is unchanged")
   }
 
   @Test("an assembled message is handed over without a copy, a control frame inside it with one")

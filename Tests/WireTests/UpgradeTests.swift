@@ -140,7 +140,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
     let head = try parse(sent).get()
     #expect(head.query("x") == "1" && head.value(of: "evil") == nil)
     guard case .accept(let bytes, _) = Upgrade.evaluate(head, subprotocol: "chirrup.v1") else {
-      Issue.record("refused")
+      Issue.record("the upgrade was refused")
       return
     }
     let answer = try bytes.withRawSpan { try ResponseHead.parse($0) }
