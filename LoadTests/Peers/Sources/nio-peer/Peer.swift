@@ -1,7 +1,7 @@
 /// One connection after the upgrade.
 ///
-/// It encodes its frames itself and bypasses NIO's encoder, which would create a header buffer and a
-/// pending write for each frame.
+/// It encodes its frames itself and bypasses NIO's encoder, which would create a header buffer and
+/// a pending write for each frame.
 import NIOCore
 import NIOWebSocket
 
