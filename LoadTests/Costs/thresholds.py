@@ -4,7 +4,7 @@ recorded, so that its loss is detected. `--record` rewrites the table."""
 
 class Thresholds:
     def __init__(self, path, columns, share, least, may_rise=True):
-        """A figure may differ by the fraction `share`, or by `least` if that is more. `least` may differ by row: a dict."""
+        """A figure may differ by the fraction `share`, or by `least` if that is more. `least` may be a dict by row."""
         self.path, self.columns, self.share, self.least, self.may_rise = path, columns, share, least, may_rise
         self._read()
 
