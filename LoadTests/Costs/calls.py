@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often the real gateway calls the allocator and Swift's reference counting for one message."""
+"""The calls of the allocator and of Swift's reference counting per message in a real gateway."""
 
 import argparse
 import os
@@ -17,8 +17,8 @@ from thresholds import Thresholds  # noqa: E402
 #: Retains and releases are printed separately and compared as a sum.
 COLUMNS = ("allocations", "libpq", "counting")
 
-#: The number of parts of a scene. For allocations the least part counts, since periodic work (the sweep, maintenance)
-#: only adds to it; for retains and releases the median, since load on the machine can reduce a part by a quarter.
+#: The number of parts of a scene. The figure for allocations is the minimum, since periodic work (sweep, maintenance)
+#: only adds calls. For retains and releases it is the median, since load on the machine can reduce a part by a quarter.
 PARTS = 4
 #: On a slow machine every part may contain a sweep, with about 35 calls of the allocator.
 SWEEP = 40

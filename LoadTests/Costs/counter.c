@@ -1,8 +1,8 @@
 // Counts the calls of the allocator and of Swift's reference counting by thread, in a file that
-// another process maps and reads meanwhile: `LD_PRELOAD=counter.so COUNTER_FILE=… program`.
+// another process maps and reads: `LD_PRELOAD=counter.so COUNTER_FILE=… program`.
 //
-// Functions of the same names precede those of glibc and the Swift runtime. On demand it keeps the
-// backtrace of each call.
+// Its functions take precedence over those of glibc and the Swift runtime, and forward to them. On
+// request it stores the backtrace of each call.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ struct trace {
 struct board {
   char magic[8];
   _Atomic uint64_t threadCount;
-  _Atomic uint64_t traced;  // a bit for each kind whose backtraces are kept
+  _Atomic uint64_t traced;  // a bit per kind whose backtraces are stored
   _Atomic uint64_t lostTraces;
   struct thread threads[THREADS];
   struct trace traces[TRACES];

@@ -6,7 +6,7 @@ import re
 import struct
 import subprocess
 
-#: As in counter.c.
+#: The same layout as in counter.c.
 KINDS = ("allocations", "libpq", "frees", "objects", "retains", "releases")
 THREADS, TRACES, FRAMES = 64, 4096, 24
 THREAD = struct.Struct(f"16s{len(KINDS)}Q")

@@ -16,12 +16,12 @@ from thresholds import Thresholds  # noqa: E402
 COLUMNS = ("bytes",)
 CONNECTIONS = 4_200
 
-#: Visitors who follow their session; and the cost of TLS, with the echo.
+#: Connections of visitors who follow their session, and connections of the echo over TLS.
 KINDS = {"plain": ("ws", "chat"), "tls-echo": ("wss", "echo")}
 
 
 def measure(stage, load, kind):
-    """Bytes of a connection. Each measurement has its own gateway, since freed memory would hide the next one."""
+    """Bytes per connection. Each measurement has its own gateway, since freed memory would hide the next growth."""
     scheme, path = KINDS[kind]
     gateway = stage.start({})
     port = (gateway.tls_address if scheme == "wss" else gateway.address)[1]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The costs of a message in figures that do not depend on the machine: instructions and calls of each part, the release
-# code of the hot path, calls of a real gateway for each message, memory of an idle connection. The .txt files beside
-# this one are the recorded tables; --record rewrites them. All parts but `calls` run at once: shared cores change how
-# many messages the gateway finds in one turn.
+# code of the hot path, calls of a real gateway per message, memory of an idle connection. The .txt files in this
+# folder are the recorded tables; --record rewrites them. `calls` runs alone, because load on the cores changes how many
+# messages the gateway finds in one loop iteration. The other parts run in parallel.
 set -uo pipefail
 cd "$(dirname "$0")"
 export SWIFT_BACKTRACE=enable=no

@@ -1,7 +1,7 @@
-"""The workloads of a real gateway whose calls are counted: real sockets, and an exact number of messages.
+"""The workloads for counting the calls of a real gateway: real sockets, and an exact number of messages.
 
 A scene opens its connections first. A round then sends `messages` messages and receives all results. The gateway is
-stopped while they are sent, so that it finds all of them in one turn on any machine.
+stopped while they are sent, so that it finds all of them in one loop iteration on any machine.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from harness.peer import Peer
 
 
 class Stream:
-    """The input of one connection, of which only lengths or marks are checked."""
+    """The input of one connection. Only lengths or marks are checked."""
 
     def __init__(self, peer):
         self.socket, self.kept = peer.socket, bytes(peer.buffer)
@@ -69,7 +69,7 @@ class Scene:
 
 @contextlib.contextmanager
 def stopped(gateway):
-    """Stops the gateway meanwhile, so that it finds all sent messages when it continues."""
+    """Stops the gateway during the block, so that it finds all sent messages when it continues."""
     os.kill(gateway.pid, signal.SIGSTOP)
     try:
         while state(gateway.pid) != "T":
@@ -182,7 +182,7 @@ class Chat(Scene):
 
 
 class Rest(Scene):
-    """100 idle connections. A message stands for one second."""
+    """100 idle connections. One message represents one second."""
     warm, rounds, messages = 1, 2, 1
 
     def __init__(self, gateway):

@@ -1,10 +1,10 @@
-"""A table of costs, kept beside the code. The check fails when a cost rises, and also when it falls, so that a gain is
-recorded and cannot be lost unnoticed. `--record` rewrites the table."""
+"""A table of costs, stored with the code. The check fails if a cost rises, and also if it falls: a gain must be
+recorded, so that its loss is detected. `--record` rewrites the table."""
 
 
 class Thresholds:
     def __init__(self, path, columns, share, least, may_rise=True):
-        """A figure may differ by the fraction `share`, and by `least` in any case, which may be a dictionary by row."""
+        """A figure may differ by the fraction `share`, or by `least` if that is more. `least` may be a dict by row."""
         self.path, self.columns, self.share, self.least, self.may_rise = path, columns, share, least, may_rise
         self._read()
 
@@ -34,7 +34,7 @@ class Thresholds:
         self._read()
 
     def judge(self, found, all=True):
-        """Prints every figure beside the one in the table. Returns 1 if one differs, or is missing on one side."""
+        """Prints every figure with the recorded one. Returns 1 if a figure differs, or is missing on one side."""
         wrong = []
         width = max((len(name) for name in found), default=0) + 2
         print(" " * width + "".join(f"{column:>26}" for column in self.columns))

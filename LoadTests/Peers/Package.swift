@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 
-// What the gateway is compared with. A package of its own, so that the gateway's build never needs
-// SwiftNIO.
+// The servers that the gateway is compared with: a separate package, so that the gateway's build
+// does not depend on SwiftNIO.
 import PackageDescription
 
 let package = Package(

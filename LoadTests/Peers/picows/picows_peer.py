@@ -1,4 +1,4 @@
-"""A WebSocket server made with picows on uvloop: picows_peer.py PORT serves /echo, /sub, /pub."""
+"""A WebSocket server with picows on uvloop: picows_peer.py PORT serves /echo, /sub, /pub."""
 
 import asyncio
 import resource

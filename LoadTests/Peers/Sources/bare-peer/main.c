@@ -1,14 +1,14 @@
-// The limit: what the kernel alone costs. One epoll loop without HTTP, WebSocket or timers.
+// The lower bound: the cost of the kernel alone. One epoll loop without HTTP, WebSocket or timers.
 //
 //   bare-peer [--coalesce] PORT BYTES
 //
 // PORT      echo: one recv, one send of the same bytes.
-// PORT + 1  subscribers: they are sent what is published.
-// PORT + 2  publishers: each BYTES bytes are a message. It goes to every subscriber with a send of
-//           its own, or, with --coalesce, together with all that was received in the same turn.
+// PORT + 1  subscribers: they receive the published messages.
+// PORT + 2  publishers: each BYTES bytes are a message. Every subscriber gets it with a separate
+//           send, or, with --coalesce, together with all bytes received in the same iteration.
 //
-// What a socket does not take is kept for it; meanwhile nothing is read from it. A subscriber that
-// falls behind by more than BACKLOG_MAX is closed.
+// Bytes that a socket does not accept are queued, and reading from it pauses. A subscriber with a
+// backlog of more than BACKLOG_MAX is closed.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,8 +30,8 @@ struct peer {
   int descriptor;
   enum role role;
   bool listens;
-  size_t position;  // of a subscriber among the subscribers
-  char *backlog;    // of a publisher: the begin of a message whose rest has not arrived
+  size_t position;  // the index of a subscriber in `subscribers`
+  char *backlog;    // of a publisher: the start of an incomplete message
   size_t begin, end, capacity;
   struct peer *next_closed;
 };
@@ -59,7 +59,7 @@ static void watch(struct peer *peer, int operation, uint32_t events) {
   if (epoll_ctl(epoll, operation, peer->descriptor, &event) != 0) fail("epoll_ctl");
 }
 
-// Events of this turn may still name a peer: it is freed when the turn is over.
+// Pending events of this iteration may still refer to a closed peer, so it is freed afterwards.
 static struct peer *closed;
 
 static void end(struct peer *peer) {
@@ -129,7 +129,7 @@ static void flush(struct peer *peer) {
 static void publish(const char *bytes, size_t count) {
   size_t step = coalesces ? count : message_bytes;
   for (size_t offset = 0; offset < count; offset += step) {
-    // Backwards: who is closed leaves its place to the last one, who was served before.
+    // In reverse: the last subscriber, already served, moves to the index of a closed one.
     for (size_t index = subscriber_count; index > 0; index--)
       deliver(subscribers[index - 1], bytes + offset, step);
   }

@@ -1,18 +1,18 @@
 /// One connection after the upgrade.
 ///
-/// It encodes its frames itself and writes them past NIO's encoder, which would make a header
-/// buffer and a pending write of each.
+/// It encodes its frames itself and bypasses NIO's encoder, which would create a header buffer and
+/// a pending write for each frame.
 import NIOCore
 import NIOWebSocket
 
 final class Peer: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
 
-  /// Among the hub's subscribers.
+  /// The index in the hub's subscribers.
   var position = 0
   private let role: Role
   private let hub: Hub
-  /// What is written from here meets only the socket.
+  /// Writes from this context go directly to the socket.
   private let encoder: ChannelHandlerContext
   private var isClosing = false
 
@@ -52,7 +52,7 @@ final class Peer: ChannelInboundHandler {
   func channelReadComplete(context: ChannelHandlerContext) {
     if hub.output.readableBytes > 0 {
       let output = hub.output
-      // The loop goes on with an empty buffer; with this one's memory if nobody holds it then.
+      // Clearing reuses the memory of this buffer, if no other reference to it exists then.
       defer { hub.output.clear() }
       if role == .publisher { hub.publish(output) } else { write(output) }
     }
@@ -69,7 +69,7 @@ final class Peer: ChannelInboundHandler {
 }
 
 extension ByteBuffer {
-  /// The frame as a server sends it, unmasked (RFC 6455 §5.1).
+  /// Appends the frame in a server's form, without a mask (RFC 6455 §5.1).
   mutating func append(_ frame: WebSocketFrame, opcode: WebSocketOpcode) {
     let count = frame.data.readableBytes
     writeInteger((frame.fin ? 0x80 : 0) | UInt8(webSocketOpcode: opcode))
@@ -87,13 +87,13 @@ extension ByteBuffer {
     if let key = frame.maskKey { unmask(from: start, key) }
   }
 
-  /// Eight bytes at a time: NIO's own goes byte by byte.
+  /// Processes eight bytes at a time; NIO's own function processes single bytes.
   private mutating func unmask(from start: Int, _ key: WebSocketMaskingKey) {
     let word = key.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let mask = UInt64(littleEndian: word << 32 | word)
     let count = writerIndex - start
-    // SAFETY: NIO hands over exactly the bytes that are readable, and all loads and stores are
-    // within the last `count` of them.
+    // SAFETY: NIO passes exactly the readable bytes, and all loads and stores are within the last
+    // `count` of them.
     withUnsafeMutableReadableBytes { bytes in
       let payload = UnsafeMutableRawBufferPointer(rebasing: bytes.suffix(count))
       var offset = 0

@@ -1,6 +1,6 @@
-/// A WebSocket server made with SwiftNIO as well as that is done: one event loop, replies to what
-/// one read brought leave in one write, a published frame is encoded once and all that were
-/// published in one read leave together. `nio-peer PORT` serves /echo, /sub and /pub.
+/// A WebSocket server with SwiftNIO, optimised as far as its API permits: one event loop, one write
+/// for all replies to a read, one encoding of a published frame, one write for all frames published
+/// in a read. `nio-peer PORT` serves /echo, /sub and /pub.
 import Glibc
 import NIOCore
 import NIOHTTP1
@@ -35,7 +35,7 @@ enum Server {
       .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-      // One recv per readable event: a second one that finds nothing costs as much as the first.
+      // One recv per readable event: a second one without data costs as much as the first.
       .childChannelOption(.maxMessagesPerRead, value: 1)
       .childChannelInitializer { channel in
         channel.pipeline.configureHTTPServerPipeline(
@@ -55,11 +55,11 @@ enum Role: String {
   init?(path: String) { self.init(rawValue: path) }
 }
 
-/// What the connections of the one loop share.
+/// The shared state of the connections.
 final class Hub {
-  /// Dense: who leaves gives its place to the last.
+  /// Without gaps: the last subscriber moves to the index of a removed one.
   private var subscribers: [Peer] = []
-  /// Frames to be written. Once the kernel has taken them its memory is used again.
+  /// Frames to be written. The memory is reused after the kernel has accepted them.
   var output = ByteBuffer()
 
   func add(_ peer: Peer) {
