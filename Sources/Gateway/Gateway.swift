@@ -59,6 +59,7 @@ public enum Gateway {
   ) async throws {
     let signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
     SignalDescriptor.ignoreBrokenPipes()
+    ProcessMemory.limitFreeMemory()
     let tokens = TokenAuthority(secret: options.signingSecret)
     let certificates = try loadCertificates(options.settings)
     let context = try GatewayContext(fit(options), tokens: tokens, certificates: certificates)
