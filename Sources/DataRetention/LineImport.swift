@@ -44,8 +44,8 @@ public struct LineImport {
   /// Users whose messages are imported in one transaction.
   static let usersPerBatch = 50
 
-  private let storedData: StoredData
-  private let workspace: Identifier
+  let storedData: StoredData
+  let workspace: Identifier
 
   public init(_ storedData: StoredData, workspace: Identifier) throws {
     self.storedData = storedData
@@ -60,36 +60,34 @@ public struct LineImport {
       """)
     guard columns == 13 else { throw NoLineTables() }
     // Imported messages must not trigger webhooks.
-    try storedData.connection.execute(
-      script: "SET chirrup.webhooks = 'off'; " + LineImport.functions)
+    try storedData.connection.execute(script: "SET chirrup.webhooks = 'off'")
+    try createViews()
   }
 
   /// Counts the rows that `run` would import. Changes nothing.
   public func plan() throws -> Summary {
-    Summary(
+    try refresh()
+    return Summary(
       visitors: try count(
         """
-        SELECT count(*) FROM users u WHERE NOT EXISTS (SELECT FROM visitors v
-          WHERE v.id = pg_temp.derived($1, 'user:' || u.line_user_id))
-          AND NOT EXISTS (SELECT FROM audit_log a WHERE a.workspace_id = $1
-            AND a.action = 'visitor.erased'
-            AND a.target_id = pg_temp.derived($1, 'user:' || u.line_user_id))
+        SELECT count(DISTINCT line_user_id) FROM line_users u WHERE NOT EXISTS (
+          SELECT FROM visitors v WHERE v.workspace_id = $1 AND v.external_id = u.line_user_id)
         """),
       sessions: try count(
         """
-        SELECT count(DISTINCT line_user_id) FROM messages m
+        SELECT count(DISTINCT line_user_id) FROM line_messages m
         WHERE NOT pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM chat_sessions s
           WHERE s.id = pg_temp.derived($1, 'session:' || m.line_user_id))
         """),
       messages: try count(
         """
-        SELECT count(*) FROM messages m
+        SELECT count(*) FROM line_messages m
         WHERE NOT pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM chats c
           WHERE c.id = pg_temp.derived($1, 'message:' || m.id))
         """),
       friendEvents: try count(
         """
-        SELECT count(*) FROM messages m
+        SELECT count(*) FROM line_messages m
         WHERE pg_temp.is_event(m.message_type) AND NOT EXISTS (SELECT FROM friend_events f
           WHERE f.workspace_id = $1 AND f.id = pg_temp.derived($1, 'message:' || m.id))
         """),
@@ -113,9 +111,9 @@ public struct LineImport {
       let rows = try storedData.connection.run(
         Query(
           """
-          SELECT max(line_user_id::text COLLATE "C"), count(*) FROM (
-            SELECT line_user_id FROM users WHERE line_user_id::text COLLATE "C" > $1
-            ORDER BY line_user_id::text COLLATE "C" LIMIT $2) AS page
+          SELECT max(line_user_id COLLATE "C") FROM (
+            SELECT line_user_id FROM line_users WHERE line_user_id COLLATE "C" > $1
+            ORDER BY line_user_id COLLATE "C" LIMIT $2) AS page
           """, [.text(last), .int(Int64(LineImport.usersPerBatch))]))
       guard let end = rows.text(0, 0) else { break }
       let batch = try storedData.connection.transaction { _ in
@@ -174,44 +172,32 @@ public struct LineImport {
 // MARK: Statements. $1 is the workspace; the users are those after $2, up to and including $3.
 
 extension LineImport {
-  private static let functions = """
-    CREATE OR REPLACE FUNCTION pg_temp.derived(space uuid, name text) RETURNS uuid
-    LANGUAGE sql IMMUTABLE AS $$
-      SELECT (left(h, 12) || '3' || substr(h, 14, 3)
-        || translate(substr(h, 17, 1), '0123456789abcdef', '89ab89ab89ab89ab')
-        || substr(h, 18))::uuid
-      FROM md5(uuid_send(space) || convert_to('line-oa:' || name, 'UTF8')) AS h
-    $$;
-    CREATE OR REPLACE FUNCTION pg_temp.is_event(kind text) RETURNS boolean LANGUAGE sql IMMUTABLE
-    AS $$ SELECT kind IN ('follow', 'unfollow', 'block', 'unblock', 'refollow') $$;
-    """
-
-  /// An erased visitor is not imported again.
   private static let visitors: SQL = """
     INSERT INTO visitors (id, workspace_id, external_id, name, attributes, created_at, last_seen_at)
-    SELECT pg_temp.derived($1, 'user:' || line_user_id), $1, line_user_id,
-      coalesce(display_name, ''),
+    SELECT DISTINCT ON (line_user_id) pg_temp.derived($1, 'user:' || line_user_id), $1,
+      line_user_id, coalesce(display_name, ''),
       jsonb_strip_nulls(jsonb_build_object('channel', 'line', 'picture_url', picture_url)),
-      created_at, coalesce((SELECT max(m.created_at) FROM messages m
-        WHERE m.line_user_id = u.line_user_id), created_at)
-    FROM users u
-    WHERE line_user_id::text COLLATE "C" > $2 AND line_user_id::text COLLATE "C" <= $3
-      AND NOT EXISTS (SELECT FROM audit_log a WHERE a.workspace_id = $1
-        AND a.action = 'visitor.erased'
-        AND a.target_id = pg_temp.derived($1, 'user:' || u.line_user_id))
+      coalesce(u.created_at, m.first, now()), coalesce(m.last, u.created_at, now())
+    FROM line_users u LEFT JOIN (
+      SELECT line_user_id, min(created_at) AS first, max(created_at) AS last FROM line_messages
+      WHERE line_user_id COLLATE "C" > $2 AND line_user_id COLLATE "C" <= $3
+      GROUP BY line_user_id) AS m USING (line_user_id)
+    WHERE line_user_id COLLATE "C" > $2 AND line_user_id COLLATE "C" <= $3
+      AND NOT EXISTS (SELECT FROM visitors v
+        WHERE v.workspace_id = $1 AND v.external_id = u.line_user_id)
+    ORDER BY line_user_id, u.created_at
     ON CONFLICT DO NOTHING
     """
 
   private static let sessions: SQL = """
     INSERT INTO chat_sessions (id, workspace_id, user_id, status, created_at, closed_at,
       \(ConversationQueue.entryTime), channel)
-    SELECT pg_temp.derived($1, 'session:' || line_user_id), $1,
-      pg_temp.derived($1, 'user:' || line_user_id), 'closed', min(created_at), max(created_at),
-      \(ConversationQueue.outside), 'line'
-    FROM messages
-    WHERE line_user_id::text COLLATE "C" > $2 AND line_user_id::text COLLATE "C" <= $3
-      AND NOT pg_temp.is_event(message_type)
-    GROUP BY line_user_id
+    SELECT pg_temp.derived($1, 'session:' || m.line_user_id), $1, v.id, 'closed',
+      min(m.created_at), max(m.created_at), \(ConversationQueue.outside), 'line'
+    FROM line_messages m JOIN visitors v ON v.workspace_id = $1 AND v.external_id = m.line_user_id
+    WHERE m.line_user_id COLLATE "C" > $2 AND m.line_user_id COLLATE "C" <= $3
+      AND NOT pg_temp.is_event(m.message_type)
+    GROUP BY m.line_user_id, v.id
     ON CONFLICT DO NOTHING
     """
 
@@ -229,8 +215,7 @@ extension LineImport {
       SELECT pg_temp.derived($1, 'message:' || m.id) AS id, s.id AS session, s.visitor,
         m.created_at,
         s.last_seq + row_number() OVER (PARTITION BY s.id ORDER BY m.created_at, m.id) AS seq,
-        CASE coalesce(m.sender_role, m.direction) WHEN 'USER' THEN 'visitor'
-          WHEN 'INCOMING' THEN 'visitor' WHEN 'ADMIN' THEN 'operator' ELSE 'bot' END AS role,
+        m.role,
         CASE m.message_type WHEN 'text' THEN 'text' ELSE 'card' END AS kind,
         coalesce(m.content, '[' || m.message_type || ']') AS content, m.operator_name,
         CASE WHEN m.message_type = 'text' THEN m.payload
@@ -238,7 +223,7 @@ extension LineImport {
             THEN jsonb_build_object('type', m.message_type) || m.payload
           ELSE jsonb_strip_nulls(jsonb_build_object('type', m.message_type, 'value', m.payload))
         END AS payload
-      FROM session s JOIN messages m ON m.line_user_id = s.external_id
+      FROM session s JOIN line_messages m ON m.line_user_id = s.external_id
       WHERE NOT pg_temp.is_event(m.message_type)
         AND NOT EXISTS (SELECT FROM chats c WHERE c.workspace_id = $1
           AND c.id = pg_temp.derived($1, 'message:' || m.id))
@@ -267,7 +252,7 @@ extension LineImport {
   private static let friendEvents: SQL = """
     INSERT INTO friend_events (workspace_id, id, visitor_id, channel, event, created_at)
     SELECT $1, pg_temp.derived($1, 'message:' || m.id), v.id, 'line', m.message_type, m.created_at
-    FROM messages m JOIN visitors v
+    FROM line_messages m JOIN visitors v
       ON v.workspace_id = $1 AND v.external_id = m.line_user_id
     WHERE v.external_id COLLATE "C" > $2 AND v.external_id COLLATE "C" <= $3
       AND pg_temp.is_event(m.message_type)

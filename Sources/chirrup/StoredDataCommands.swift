@@ -3,6 +3,7 @@
 import ArgumentParser
 import DataRetention
 import Directory
+import Kernel
 import Postgres
 import Primitives
 
@@ -33,17 +34,25 @@ struct ImportCommand: AsyncParsableCommand {
       discussion: """
         They become visitors, sessions and messages. The old tables are not changed, except that \
         settings, intents and replies without a workspace are assigned to this one. Ids are \
-        derived from the old ones, so that another run imports only what is new.
+        derived from the old ones, so that another run imports only what is new. Rows that are \
+        changed or left out, because they lack a user, a time or a known type, are counted by \
+        reason and written to a file.
         """)
 
     @OptionGroup var options: AdministrationOptions
     @Option(help: ArgumentHelp("The workspace's name.", valueName: "name")) var workspace: String
+    @Option(
+      help: ArgumentHelp(
+        "A new file for rows that are changed or left out (default: line-oa-rows-<time>.jsonl).",
+        valueName: "file"))
+    var rowsFile: String?
     @Flag(help: "Import; without this, only print the numbers.") var yes = false
 
     func run() async throws {
       try await options.runOnSchema { storedData, connection, output in
         let workspace = try connection.workspace(named: workspace)
         let line = try LineImport(storedData, workspace: workspace.id)
+        try reportOddRows(line, output)
         let summary = yes ? try line.run(report: output.report) : try line.plan()
         output.result(
           "\(yes ? "imported" : "would import") \(summary.visitors) visitors, "
@@ -58,6 +67,25 @@ struct ImportCommand: AsyncParsableCommand {
           ])
         if !yes { output.note(needsConfirmation) }
       }
+    }
+
+    /// Prints the reasons and counts, and with --yes writes the rows before anything is imported.
+    private func reportOddRows(_ line: LineImport, _ output: CommandOutput) throws {
+      let odd = try line.oddRows()
+      for item in odd {
+        output.result(
+          "\(item.count) \(item.table) \(item.reason)",
+          [
+            ("table", .text(item.table)), ("reason", .text(item.reason)),
+            ("rows", .number(item.count)),
+          ])
+      }
+      guard yes, !odd.isEmpty else { return }
+      let time = "\(SystemClock.wallTime())".filter { $0.isNumber || $0 == "T" || $0 == "Z" }
+      var file = try NewTextFile(rowsFile ?? "line-oa-rows-\(time).jsonl")
+      try line.exportOddRows { try file.write($0 + "\n") }
+      try file.finish()
+      output.note("these rows are in \(file.path)", [("rows_file", .text(file.path))])
     }
   }
 }

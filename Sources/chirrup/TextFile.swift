@@ -39,7 +39,7 @@ enum TextFile {
     throw CommandFailure("\(path) is larger than \(bytesMax) bytes, the limit for a migration")
   }
 
-  private static func reason() -> String {
+  static func reason() -> String {
     // SAFETY: strerror returns a C string, which is copied before any other call.
     guard let text = unsafe strerror(errno) else { return "error \(errno)" }
     return unsafe String(cString: text)

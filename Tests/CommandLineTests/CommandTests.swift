@@ -239,6 +239,38 @@ import Testing
     #expect(refused.status == 1 && refused.text.contains("the database needs the tables users"))
   }
 
+  @Test(
+    "an import counts the rows that it changes or leaves out, and writes them to a private file")
+  func lineImportOfOddRows() throws {
+    let database = try Shape("line_odd_rows").database()
+    let folder = FileManager.default.temporaryDirectory.appending(path: "odd-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "rows.jsonl").path
+    func run(_ arguments: String...) throws -> Run {
+      try CommandTests.run(arguments, on: database.url)
+    }
+    #expect(try run("migrate", "repair", "--yes").status == 0)
+    #expect(try run("workspace", "create", "line").status == 0)
+
+    let plan = try run("import", "line-oa", "--workspace", "line", "--rows-file", file)
+    #expect(plan.text.contains("2 messages without a user: not imported"), "\(plan.text)")
+    #expect(!FileManager.default.fileExists(atPath: file))
+    let done = try run("import", "line-oa", "--workspace", "line", "--rows-file", file, "--yes")
+    #expect(done.status == 0 && done.text.contains("these rows are in \(file)"), "\(done.text)")
+    let attributes = try FileManager.default.attributesOfItem(atPath: file)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    let lost = try lines.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) }
+      .compactMap { $0 as? [String: Any] }
+      .filter { ($0["reason"] as? String) == "without a user: not imported" }
+      .compactMap { ($0["row"] as? [String: Any])?["content"] as? String }
+    #expect(lost.sorted() == ["nobody's 1", "nobody's 2"])
+
+    let again = try run("import", "line-oa", "--workspace", "line", "--rows-file", file, "--yes")
+    #expect(again.status == 1 && again.text.contains("exists already"), "\(again.text)")
+  }
+
   @Test("a refused message is listed and shown without terminal controls; purge needs --yes")
   func quarantine() throws {
     let connection = try BlockingConnection(url)

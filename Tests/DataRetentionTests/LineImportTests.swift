@@ -116,6 +116,79 @@ import Testing
     #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
   }
 
+  @Test func `odd rows are imported or counted, and none is lost in silence`() throws {
+    let connection = try BlockingConnection(Shape("line_odd_rows").database().url)
+    _ = try Migrator(connection).repair()
+    let workspace = try #require(
+      try connection.run(Query("INSERT INTO workspaces (name) VALUES ('line') RETURNING id"))
+        .uuid(0, 0))
+    let line = try LineImport(StoredData(connection), workspace: workspace)
+    let odd = try line.oddRows()
+    #expect(
+      Set(odd.map { "\($0.count) \($0.table) \($0.reason)" }) == [
+        "1 users without line_user_id: not imported",
+        "2 messages of a user that is missing: imported, the visitor has no name",
+        "1 messages of the unknown role \"ROBOT\": imported as the bot's, by their direction",
+        "1 messages of the unknown type \"carousel\": imported as cards with the payload",
+        "2 messages without a time: imported with the time of the message before it",
+        "1 messages without a type: imported as a card with the payload",
+        "1 messages without a type: imported as text",
+        "2 messages without a user: not imported",
+      ])
+    var exported = 0
+    try line.exportOddRows { _ in exported += 1 }
+    #expect(exported == Int(odd.map(\.count).reduce(0, +)))
+
+    let total = try connection.number("SELECT count(*) FROM messages")
+    let plan = try line.plan()
+    #expect(plan.messages + plan.friendEvents == total - 2)
+    #expect(try line.run() == plan)
+    #expect(
+      try connection.texts(
+        """
+        SELECT concat_ws(' ', seq, role, kind, content, payload) FROM chats c
+        JOIN visitors v ON v.id = (SELECT user_id FROM chat_sessions s WHERE s.id = c.session_id)
+        WHERE v.external_id = 'Uodd' ORDER BY seq
+        """) == [
+          "1 visitor text hello",
+          "2 operator text good day",
+          #"3 visitor card [unknown] {"a": 1, "type": "unknown"}"#,
+          "4 visitor text no type",
+          #"5 bot card see {"n": 2, "type": "carousel"}"#,
+          "6 bot text by a robot",
+          "7 visitor text later",
+          "8 visitor text no time",
+        ])
+    #expect(
+      try connection.texts(
+        "SELECT concat(external_id, ':', name) FROM visitors ORDER BY external_id") == [
+          "Uabsent:", "Uodd:Odd",
+        ])
+    #expect(try line.plan() == LineImport.Summary())
+    #expect(
+      try line.oddRows().map(\.reason) == [
+        "without line_user_id: not imported", "without a user: not imported",
+      ])
+    #expect(try Migrator(connection).verify().filter { !$0.passed } == [])
+  }
+
+  @Test func `native enums are imported as text`() throws {
+    let connection = try BlockingConnection(Shape("line_enums").database().url)
+    _ = try Migrator(connection).repair()
+    let workspace = try #require(
+      try connection.run(Query("INSERT INTO workspaces (name) VALUES ('line') RETURNING id"))
+        .uuid(0, 0))
+    let line = try LineImport(StoredData(connection), workspace: workspace)
+    #expect(try line.oddRows() == [])
+    #expect(
+      try line.run()
+        == LineImport.Summary(
+          visitors: 200, sessions: 180, messages: 5_000, friendEvents: 0, settings: 5))
+    #expect(
+      try connection.texts("SELECT concat(role, ' ', count(*)) FROM chats GROUP BY role ORDER BY 1")
+        == ["bot 833", "operator 833", "visitor 3334"])
+  }
+
   @Test func `a database without the tables is refused with a message`() throws {
     let other = try BlockingConnection(EmptyDatabase().url)
     try Migrator(other).up()
