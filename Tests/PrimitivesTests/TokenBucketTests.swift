@@ -1,4 +1,3 @@
-import Chat
 import Primitives
 import Testing
 

@@ -1,5 +1,3 @@
-public import Primitives
-
 /// The delay before the next attempt: doubled each time up to a bound, half of it random, so that
 /// many loops do not reconnect to a recovering server at the same moments. Pure: the randomness
 /// comes from a seed.

@@ -1,5 +1,3 @@
-public import Primitives
-
 /// A rate limiter: a number of events per second, and a number at once. It takes 8 bytes.
 public struct TokenBucket: Sendable {
   /// Thousandths of an event that are allowed now; negative after `charge`.
