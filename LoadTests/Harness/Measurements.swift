@@ -43,7 +43,7 @@ struct Counters: Sendable, Codable {
   }
 }
 
-struct Scorebook {
+struct Measurements {
   let stamp: Stamp
   let bodies: Bodies
   var random: RandomStream
