@@ -1,4 +1,4 @@
-"""Rows that must fail since somebody tampers with the tables or with what a client was shown: the audit bites."""
+"""Rows that falsify the tables or a client's events; the audit must find it."""
 
 from harness.audit import judge
 from harness.registry import counts, row
@@ -6,15 +6,15 @@ from harness.registry import counts, row
 from .recovery import crowded
 
 EXPECTED = {
-    "Z11": "was acked at .* and is lost", "Z12": "one message has 2 rows", "Z13": "was shown differs from the table at 1",
-    "Z14": "stored in another order", "Z15": "acked at .* and is stored at", "Z16": "nobody sent",
+    "Z11": "was acked at .* and is lost", "Z12": "one message has 2 rows", "Z13": "events differ from the table at 1",
+    "Z14": "stored in another order", "Z15": "acked at .* and is stored at", "Z16": "no client sent",
 }
 
 
 def tampered(t, tamper):
-    """Everything is well, then it is not."""
+    """Falsifies the data of a run without faults."""
     crowd = crowded(t, sessions=2, rate=30)
-    crowd.wait(lambda: all(len(client.made) > 2 for client in crowd.clients), 30 * t.scale, "all have said something")
+    crowd.wait(lambda: all(len(client.made) > 2 for client in crowd.clients), 30 * t.scale, "all have sent messages")
     crowd.settle(30 * t.scale)
     client = crowd.clients[0]
     entries = t.gateway.store.query(
@@ -38,12 +38,12 @@ def copy(store, client, body):
         f"UPDATE chat_sessions SET last_seq = last_seq + 1 WHERE id = '{client.session}'")
 
 
-@row("Z12", "a row that is there twice", counts("committed"), profile="stage", seconds=3)
+@row("Z12", "a duplicated row", counts("committed"), profile="stage", seconds=3)
 def doubled(t):
     tampered(t, lambda store, client, entries: copy(store, client, "content"))
 
 
-@row("Z13", "a hole in what a client was shown", counts("committed"), profile="stage", seconds=3)
+@row("Z13", "a hole in a client's events", counts("committed"), profile="stage", seconds=3)
 def hole(t):
     def tamper(store, client, entries):
         client.view[0], client.view[1] = client.view[1], client.view[0]
@@ -57,13 +57,13 @@ def reordered(t):
     tampered(t, tamper)
 
 
-@row("Z15", "an ack with another number than the row's", counts("committed"), profile="stage", seconds=3)
+@row("Z15", "an ack with another seq than the row's", counts("committed"), profile="stage", seconds=3)
 def wrong_number(t):
     def tamper(store, client, entries):
         client.acks[client.made[0]] += 1
     tampered(t, tamper)
 
 
-@row("Z16", "a row that nobody sent", counts("committed"), profile="stage", seconds=3)
+@row("Z16", "a row without a sent message", counts("committed"), profile="stage", seconds=3)
 def stranger(t):
     tampered(t, lambda store, client, entries: copy(store, client, "'something else'"))
