@@ -14,8 +14,8 @@ start_gateway
 receiver_port=$(free_port)
 "$python" "$folder/webhook_receiver.py" "$receiver_port" "$work/taken" 2>"$work/receiver.log" &
 pids+=("$!")
-check "what an administrator watches and connects, in a browser" \
+check "analytics, webhooks and API keys in a browser" \
   "$python" "$folder/admin_test.py" --base-url "$url" --database "$database" \
   --psql "$(postgres_bin)/psql" --chirrup "$chirrup" --taken "$work/taken" \
   --receiver "http://127.0.0.1:$receiver_port" ${SHOTS:+--shots "$SHOTS"}
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

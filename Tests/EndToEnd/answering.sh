@@ -9,8 +9,8 @@ export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser 
 new_folder
 start_gateway
 check "demo-data fills the workspace" "$chirrup" demo-data "${place[@]}" --conversations 300 --open 200
-check "a second operator is made" "$chirrup" operator create "${place[@]}" --workspace demo \
+check "operator create adds a second operator" "$chirrup" operator create "${place[@]}" --workspace demo \
   --email dana@example.com --name Dana --role agent --password "two in one thread" --keep-password
 check "answering in a browser" \
   "$python" "$folder/answering_test.py" --base-url "$url" ${SHOTS:+--shots "$SHOTS"}
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

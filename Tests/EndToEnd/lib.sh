@@ -26,7 +26,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# check NAME COMMAND…: runs it and says how it went.
+# check NAME COMMAND…: runs it and prints the result.
 check() {
   local name=$1 status=0
   shift
@@ -39,13 +39,13 @@ die() {
   exit 1
 }
 
-# await SECONDS WHAT COMMAND…: until the command succeeds; asks ten times a second.
+# await SECONDS WHAT COMMAND…: repeats the command ten times a second until it succeeds.
 await() {
   local limit=$1 what=$2 begin=$SECONDS
   shift 2
   until "$@" >/dev/null 2>&1; do
     if [ $((SECONDS - begin)) -ge "$limit" ]; then
-      printf 'waited %s s in vain: %s\n' "$limit" "$what" >&2
+      printf 'not after %s s: %s\n' "$limit" "$what" >&2
       return 1
     fi
     sleep 0.1

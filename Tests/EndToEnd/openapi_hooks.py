@@ -1,4 +1,4 @@
-"""What schemathesis is told about this API besides its document; openapi.sh says which file has the seeds.
+"""Hooks of schemathesis for this API besides its document; openapi.sh names the file of seeds.
 
 - Each operation gets an example that succeeds, of objects that are there.
 - Texts whose form no pattern can say get strategies of their own.
