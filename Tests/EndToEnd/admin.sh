@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What an administrator watches and connects: analytics, webhooks with a real receiver, credentials, messages, the
-# own account, and every settings page without a server. In a real Chromium. Pictures go to the folder SHOTS, if it
+# The administrator's pages: analytics, webhooks with a real receiver, credentials, messages, own account, and every
+# settings page without a server. In a real Chromium. Pictures go to the folder SHOTS, if it
 # is set.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")

@@ -1,5 +1,5 @@
-"""What an administrator watches and connects, in a real browser: analytics, webhooks, credentials, the own account, and
-each page when the server is away. Started by admin.sh, with a receiver of webhooks and the database as witnesses.
+"""The administrator's pages in a real browser: analytics, webhooks, credentials, own account, and each page without a
+server. Started by admin.sh, which also runs a receiver of webhooks; the database is compared.
 """
 
 import csv
@@ -261,7 +261,7 @@ class AdminRun(PagesRun):
         page.get_by_role("button", name="Discard").click()
 
     def doubles(self) -> None:
-        """What is there already is refused by the gateway, under the field it is about."""
+        """A duplicate is refused by the gateway, under its field."""
         page = self.setting("replies", "Canned replies")
         for turn in (1, 2):
             self.make("replies", "New reply")

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# What an operator types is a reply and nothing else: the console in a real Chromium, with answers of the gateway that
-# come late. Pictures go to the folder SHOTS, if it is set.
+# An operator's typing is only ever a reply: the console in a real Chromium, with delayed responses of the gateway. Pictures go to the folder SHOTS, if it is set.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
 # Empty means playwright's own browser.

@@ -1,6 +1,6 @@
-"""What is typed after taking a conversation is a reply to it, however late the gateway's answers come.
+"""Text typed after a claim is a reply, also while the gateway's responses are delayed.
 
-Started by answering.sh. Answers are held back until everything is typed, so nothing depends on how fast a machine is.
+Started by answering.sh. Responses are delayed until everything is typed, so the speed of the machine does not matter.
 """
 
 import re

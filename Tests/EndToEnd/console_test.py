@@ -1,6 +1,6 @@
-"""Two operators and a visitor in the console, with hundreds of conversations behind them.
+"""Two operators and a visitor in the console, with hundreds of older conversations.
 
-Started by console.sh, which makes the second operator and the conversations. Every promise is printed with its
+Started by console.sh, which creates the second operator and the conversations. Every promise is printed with its
 verdict; a message on the page's console, a violated policy and a serious finding of axe are broken promises too.
 """
 
@@ -320,7 +320,7 @@ class ConsoleRun(Run):
         self.promise("the visitor's context is beside the thread, and the visitor can be blocked")
 
     def hostile(self) -> None:
-        """Whatever a stranger's page may say about its visitor (X01, X02, X04)."""
+        """The context that a hostile page sends about its visitor (X01, X02, X04)."""
         mika, page = self.mika, self.mika.page
         demo = page.request.get(f"{mika.base}/demo").text()
         key = re.search('data-workspace="([^"]+)"', demo).group(1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the gateway answers over plain HTTP. With a URL it checks that gateway, without one its own.
+# Responses over plain HTTP. With a URL it checks that gateway, without one a private gateway.
 . "$(dirname "$0")/lib.sh"
 
 # answers STATUS PATH [CURL OPTION…]

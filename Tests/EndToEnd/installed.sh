@@ -35,7 +35,7 @@ make_system() {
 in_system=(unshare --mount --propagation private bash -c 'mount -t proc proc "$0/proc" && exec env --ignore-environment \
   PATH=/usr/local/bin:/usr/bin:/bin /usr/sbin/chroot --userspec=65534:65534 --groups= "$0" "$@"')
 
-# Whatever file of a program or library the gateway has mapped lies in that system.
+# All programs and libraries that the gateway has mapped are files of that system.
 library_paths() {
   awk -v bare="$bare/" '$2 ~ /x/ && $6 ~ /^\// && index($6, bare) != 1 { print; bad = 1 } END { exit bad }' \
     "/proc/$gateway_pid/maps"

@@ -1,7 +1,7 @@
-# What the end-to-end tests share: a private gateway, waiting for conditions, verdicts. Read, not run.
+# Functions of the end-to-end tests: a private gateway, waiting for conditions, verdicts. Sourced, not run.
 #
-# Whatever a script starts is ended by its own process id when the script ends. Where that cannot be (a script that is
-# killed, one that hangs), scripts/within does it, under which every script runs.
+# A script ends the processes that it started by their ids when it ends. If it is killed or hangs, scripts/within does
+# that, under which every script runs.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -23,7 +23,7 @@ class Outboxes(Refusals):
         super().__init__(browser, options)
         self.playwright = playwright
         self.gateway = Gateway(options)
-        # What the test provokes: a refused socket, a page that lost its gateway.
+        # Errors that the test causes: a refused socket, a page without its gateway.
         self.watch.expected = re.compile(r"WebSocket|Failed to load resource|chirrup")
 
     def run(self) -> None:
@@ -133,7 +133,7 @@ class Outboxes(Refusals):
         place = Place(self)
         widget = place.started("crash 0")
         expected = ["crash 0", *self.write_shut(widget, place, "crash 1", "crash 2")]
-        # What is written is shown at once, and lies on the device some milliseconds later.
+        # A message is shown at once, and stored on the device some milliseconds later.
         self.kept_again(widget, 2)
         try:
             widget.page.goto("chrome://crash")

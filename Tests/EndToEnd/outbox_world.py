@@ -1,5 +1,5 @@
-"""What outbox_test.py stands on: a gateway it may kill, a browser it may kill, a switch for the sockets, and
-PostgreSQL as the witness.
+"""The fixture of outbox_test.py: a gateway and a browser that can be killed, a switch for the sockets, and
+PostgreSQL for the comparison.
 """
 
 import os
@@ -80,7 +80,7 @@ class Gateway:
                 self.kill()
 
     def stored(self, prefix: str) -> list[str]:
-        """What was said, by whom the prefix belongs to, in the order of the log."""
+        """The messages with this prefix, in the order of the log."""
         query = (
             "SELECT content FROM chats c JOIN chat_sessions s ON s.id = c.session_id"
             f" WHERE content LIKE '{prefix} %' ORDER BY s.created_at, c.seq"

@@ -1,7 +1,7 @@
-"""What an administrator does in the console, in a real browser: log in and set things up.
+"""Login and settings of an administrator in the console, in a real browser.
 
-Started by pages.sh; needs a gateway with --demo and its database. A test per promise that somebody would notice;
-axe looks at every page in light, in dark and at 390 px.
+Started by pages.sh; needs a gateway with --demo and its database. A check for each promise to a user;
+axe checks every page in light, in dark and at 390 px.
 """
 
 import json
@@ -19,7 +19,7 @@ PAGES = [
     "appearance", "members", "hours", "queue", "replies", "intents", "menus", "messages", "keys",
     "credentials", "audit", "account",
 ]
-# What the test itself provokes, as the browser reports it.
+# Errors that the test itself causes, as the browser reports them.
 REFUSALS = re.compile(r"the server responded with a status of (401|403|404|409|422|429)")
 
 

@@ -235,7 +235,7 @@ class RatingRun(WidgetRun):
         page.context.close()
 
     def colours(self) -> None:
-        """Where a system forces its colours, the chosen face still has a shape of its own."""
+        """With forced colours of the system, the chosen face still has a different shape."""
         widget = self.closed(forced_colors="active", color_scheme="dark")
         widget.panel.get_by_text(EN["fair"], exact=True).click()
         widget.panel.get_by_label(EN["better"]).focus()

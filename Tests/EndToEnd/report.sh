@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What people keep of a load: a run by a profile, its JSON, its page in a real browser, a comparison of two runs; and
-# a threshold that cannot be kept, a profile that is wrong. The page goes to the folder SHOTS as well, if it is set.
+# The reports of a load: a run by a profile, its JSON, its page in a real browser, a comparison of two runs; a missed
+# threshold and an invalid profile. The page goes to the folder SHOTS as well, if it is set.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
 # Empty means playwright's own browser.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Webhooks: two gateways on one database deliver to a receiver that fails 30 % of the time, and one of them is killed
-# with -9 in the middle. Every event of every conversation arrives, in order, once after those with a known id are left
-# out. Then what must not be asked is not asked.
+# with -9 in the middle. Every event of every conversation arrives in order, and once if repeated ids are ignored.
+# Forbidden addresses get no request.
 . "$(dirname "$0")/lib.sh"
 folder=$(cd "$(dirname "$0")" && pwd)
 
@@ -103,7 +103,7 @@ before=$(grep -c "^$again " "$work/taken")
 rest POST "$url" "webhooks/$hook/deliveries/$again/redeliver" >/dev/null
 check "a delivery can be sent again, under its id" await 10 "the same id" came "$before"
 
-# What must not be asked.
+# Addresses that get no request.
 secure=$(rest POST "$url" webhooks "{\"url\":\"https://127.0.0.1:$secure_port/\"}" | member id)
 rest POST "$url" "webhooks/$secure/test" >/dev/null
 complains() { rest GET "$url" "webhooks/$1/deliveries" | grep -q "\"last_error\":\"[^\"]*$2"; }

@@ -1,4 +1,4 @@
-"""What a visitor meets in the widget besides the conversation itself.
+"""The widget besides the conversation: languages, forms, cards, menu, JavaScript API.
 
 Started by widget.sh. Every promise is printed with its verdict; a message on the page's console, a violated
 policy and a serious finding of axe are broken promises too.

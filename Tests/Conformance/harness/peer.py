@@ -1,4 +1,4 @@
-"""One TCP connection to the gateway that may send anything, and judges strictly what comes back."""
+"""One TCP connection to the gateway that can send anything, and verifies the responses strictly."""
 
 import base64
 import hashlib
@@ -53,7 +53,7 @@ class Peer:
     # Bytes
 
     def send(self, data):
-        """What the gateway does not want any more may be refused by the kernel; what it said is still read."""
+        """After the gateway has closed, the kernel may refuse to send; the gateway's output is still read."""
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):

@@ -220,7 +220,7 @@ class Stream:
         self.answered = 0
 
     def take(self, direction, data):
-        """Where in its batch, or in the answer to it, this piece begins; nil before the first batch."""
+        """The offset of this piece in its batch, or in the answer to it; None before the first batch."""
         if direction == "down":
             start = self.answered
             self.answered += len(data)

@@ -160,7 +160,7 @@ class Stranger:
         self.process.stdin.write(statement + ";\n\\echo done\n")
 
     def finish(self):
-        """What was answered since `begin`."""
+        """The output since `begin`."""
         lines = []
         for line in self.process.stdout:
             if line.strip() == "done":

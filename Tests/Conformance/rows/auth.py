@@ -242,7 +242,7 @@ def foreign_workspace(t):
         t.check(all(status == 404 for status, _ in found), f"{[status for status, _ in found]}")
     listed = t.gateway.ask("GET", CONVERSATIONS, headers)
     t.check(listed.status == 200 and visitor.session.encode() not in listed.body, "the list shows a foreign conversation")
-    # Nothing of it came by the inbox either.
+    # The inbox has no event of it either.
     chat.say(type="nothing", ref="end")
     while (event := chat.next()).get("ref") != "end":
         t.check(visitor.session not in json.dumps(event) and t.canary not in json.dumps(event), f"shown: {event}")

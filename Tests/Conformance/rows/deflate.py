@@ -254,7 +254,7 @@ def bombs(t):
     data = frame(TEXT, bomb(8 * MIB)[:HELLO_BYTES - 100], rsv=RSV1)
     memory = t.gateway.memory()
     waits, most = [], 0
-    # Who has not said hello in ten seconds is sent away: a hundred at once are ready in time on any machine.
+    # A connection without hello is closed after ten seconds: a hundred at once are ready in time on any machine.
     for _ in range(10):
         peers = [agree(t, path="/api/v1/ws") for _ in range(100)]
         for index, peer in enumerate(peers):

@@ -92,7 +92,7 @@ def declared(t):
     chat.peer.expect_close(1009)
     t.each([("second fragment of 2^63-1", frame(BINARY, b"x" * 100, fin=False) + header(0x80, (1 << 63) - 1))],
            lambda data: t.refuses(data, 1009))
-    # What is allowed is declared by 32 connections, and one byte of it sent.
+    # 32 connections declare the allowed length and send one byte.
     peers = [t.open() for _ in range(32)]
     grown = grown_by(t, lambda: [peer.send(header(0x82, ECHO_BYTES) + b"x") for peer in peers])
     t.note(f"32 connections that declare 16 MiB each: {grown / KIB:.0f} KiB")

@@ -58,7 +58,7 @@ def behind_close(t):
         peer.frame(1)
         t.check(False, "an answer behind the close frame")
     except Failure:
-        # Nothing came, or the end.
+        # No bytes, or the end of the stream.
         pass
     peer.send(f.close(1003))
     peer.expect_gone()

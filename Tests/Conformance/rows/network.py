@@ -37,7 +37,7 @@ def silent(t):
                 # Connected, and reset at once.
                 Peer(t.gateway.address).reset()
         took = time.monotonic() - begin
-        # Nobody waits long for all of them: on a slow machine the first are dropped before the last has come.
+        # Short waits: on a slow machine the first connections are closed before the last ones are open.
         while t.gateway.figure("sockets") < count and time.monotonic() - begin < 9:
             time.sleep(0.1)
         each = (t.gateway.memory() - memory) / count
@@ -237,7 +237,7 @@ def slow_reader(t):
     for chat in [*senders[1:], reader]:
         # Before it is closed: a thread still reads it.
         chat.peer.socket.shutdown(socket.SHUT_RDWR)
-    # What it was sent before is still there to be read; the new connection gets the rest, in order, once.
+    # Earlier output can still be read; the new connection gets the rest, in order, once.
     slow.peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MIB)
     last = 0
     try:
@@ -357,7 +357,7 @@ def unfair(t):
             process.wait()
 
     # The flooding client takes a core as well as the gateway: compared is a process that takes one without flooding.
-    # What the gateway does wrong it does in every round: the best of them is compared with the worst of the machine.
+    # A fault of the gateway is in every round: the best round is compared with the worst one of the machine.
     flooded, busy = [], []
     for _ in range(6):
         bytes_before = t.gateway.figure("received_bytes_total")

@@ -47,7 +47,7 @@ def asleep(t):
 
 
 def listen(chat, seen):
-    """What lies in the socket up to the close frame, which must be 4102; the number of pings."""
+    """Reads the socket up to the close frame, which must be 4102; returns the number of pings."""
     pings = 0
     try:
         while True:
@@ -158,7 +158,7 @@ class Visits:
 def come_and_go(t):
     accounts = t.gateway.make_tokens("visitor", count=64)
     visits = Visits(t, accounts)
-    # What the first ones make grow (tables, pools of the allocator) is no leak of the later ones.
+    # Growth by the first connections (tables, pools of the allocator) is no leak of the later ones.
     visits.run(effort.CONNECTS // 10)
     quiet(t)
     descriptors, memory, begin = t.gateway.descriptors(), t.gateway.memory(), time.monotonic()

@@ -144,7 +144,7 @@ def full_log(t):
     crowd.wait(lambda: store.said("PANIC") > 0, 60 * t.scale, "PostgreSQL panics")
     gateway.wait_ready(503)
     os.unlink(filler)
-    # Where recovery found no space either, the server has given up.
+    # If recovery found no space either, the server has ended.
     time.sleep(0.5)
     if store.process.poll() is not None:
         store.launch()
