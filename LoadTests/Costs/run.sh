@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # The costs of a message in figures that do not depend on the machine: instructions and calls of each part, the release
-# code of the hot path, calls of a real gateway per message, memory of an idle connection. The .txt files in this
-# folder are the recorded tables; --record rewrites them. `calls` runs alone, because load on the cores changes how many
-# messages the gateway finds in one loop iteration. The other parts run in parallel.
+# code of the hot path, calls of a real gateway per message, memory of an idle connection, and the source files on the
+# way of a message. The .txt files in this folder are the recorded tables; --record rewrites them. `calls` runs alone,
+# because load on the cores changes how many messages the gateway finds in one loop iteration. The other parts run in
+# parallel.
 set -uo pipefail
 cd "$(dirname "$0")"
 export SWIFT_BACKTRACE=enable=no
 # `calls` and `disassembly` need a gateway with a shared runtime; scripts/release links it statically.
 swift build --configuration release --product chirrup --package-path ../.. --scratch-path ../../.build-shared || exit 1
+# `files` needs code without inlining.
+swift build --product chirrup --package-path ../.. || exit 1
 outputs=$(mktemp -d /tmp/chirrup-costs.XXXXXX)
 trap 'rm -rf "$outputs"' EXIT
 status=0
@@ -20,7 +23,7 @@ judged() {
   cat "$outputs/$1"
 }
 
-together=(instructions disassembly memory)
+together=(instructions disassembly memory files)
 pids=()
 for part in "${together[@]}"; do
   python3 -B "./$part.py" "$@" >"$outputs/$part" 2>&1 &

@@ -127,9 +127,9 @@ struct Client {
 
   /// The connection ended, with or without the code of a close frame; `label` is the reason in the
   /// report.
-  mutating func closed(code: UInt16?, label: String, now: Instant, _ book: inout Scorebook) {
+  mutating func closed(code: UInt16?, label: String, now: Instant, _ measured: inout Measurements) {
     if stage == .stopped { return }
-    book.counters.closes[label, default: 0] += 1
+    measured.counters.closes[label, default: 0] += 1
     outbox.rewind()
     for index in subscriptions.indices {
       subscriptions[index].state = .absent
@@ -144,23 +144,23 @@ struct Client {
     switch code ?? 0 {
     case 4202...4399:
       stage = .stopped
-      book.counters.stopped += 1
+      measured.counters.stopped += 1
     case _ where moving != .never:
       stage = .offline(until: max(now, moving))
     case 4000...4099:
-      let delay = Int64.random(in: 0...1000, using: &book.random)
+      let delay = Int64.random(in: 0...1000, using: &measured.random)
       stage = .offline(until: now.advanced(byMilliseconds: delay))
     default:
       // Full jitter: between 0 and a bound that doubles.
       let bound = min(backoffMaxMilliseconds, 1000 << min(attempt, 16))
       attempt += 1
-      let delay = Int64.random(in: 0...Int64(bound), using: &book.random)
+      let delay = Int64.random(in: 0...Int64(bound), using: &measured.random)
       stage = .offline(until: now.advanced(byMilliseconds: delay))
     }
   }
 
   mutating func tick(
-    now: Instant, _ book: inout Scorebook, _ output: inout CommandBuffer
+    now: Instant, _ measured: inout Measurements, _ output: inout CommandBuffer
   ) -> Action {
     switch stage {
     case .stopped: return .none
@@ -176,7 +176,7 @@ struct Client {
       if outbox.isHeld, outbox.inFlight > 0 { return .none }
       notBefore = .zero
       if outbox.isHeld { outbox.rewind() }
-      pump(&book, &output)
+      pump(&measured, &output)
     }
     return .none
   }
@@ -185,24 +185,24 @@ struct Client {
 
   /// A message is due: it gets its id and is appended to the outbox.
   mutating func compose(
-    subscription: Int, due: Instant, _ book: inout Scorebook, _ output: inout CommandBuffer
+    subscription: Int, due: Instant, _ measured: inout Measurements, _ output: inout CommandBuffer
   ) {
-    let id = book.stamp.identifier(due: due, client: number, number: outbox.made)
+    let id = measured.stamp.identifier(due: due, client: number, number: outbox.made)
     outbox.append(id, subscription: subscription)
-    book.counters.made += 1
-    pump(&book, &output)
+    measured.counters.made += 1
+    pump(&measured, &output)
   }
 
-  mutating func pump(_ book: inout Scorebook, _ output: inout CommandBuffer) {
+  mutating func pump(_ measured: inout Measurements, _ output: inout CommandBuffer) {
     guard stage == .online, notBefore == .zero else { return }
     while outbox.inFlight < inFlightMax, let entry = outbox.next {
       let subscription = subscriptions[Int(entry.subscription)]
       guard subscription.state == .current else { return }
-      let number = book.stamp.number(of: entry.id)
+      let number = measured.stamp.number(of: entry.id)
       output.send(
-        ref: number, session: subscription.session, id: entry.id, bodies: book.bodies)
-      book.counters.sent += 1
-      if outbox.takeNext() { book.counters.resent += 1 }
+        ref: number, session: subscription.session, id: entry.id, bodies: measured.bodies)
+      measured.counters.sent += 1
+      if outbox.takeNext() { measured.counters.resent += 1 }
     }
   }
 

@@ -32,7 +32,7 @@ final class LoadLoop {
   let index: Int
   var clients: [Client]
   var connections: [Connection?]
-  var book: Scorebook
+  var measured: Measurements
   var phase = RunState.Phase.connecting {
     didSet { nextProgress = .zero }
   }
@@ -100,7 +100,7 @@ final class LoadLoop {
     connections = Array(repeating: nil, count: clients.count)
     generations = Array(repeating: 0, count: clients.count)
     deadlines = Deadlines(clients: clients.count)
-    book = Scorebook(
+    measured = Measurements(
       stamp: plan.stamp, bodies: Bodies(byteCount: plan.bodyBytes),
       random: RandomStream(seed: plan.seed &+ UInt64(index)),
       ledger: Ledger(sessions: group.sessions))
@@ -128,7 +128,7 @@ final class LoadLoop {
 
   /// A message of `client` is due.
   func compose(_ client: Int, subscription: Int, due: Instant) throws(Errno) {
-    clients[client].compose(subscription: subscription, due: due, &book, &commands)
+    clients[client].compose(subscription: subscription, due: due, &measured, &commands)
     try transmit(client)
   }
 
@@ -159,7 +159,7 @@ final class LoadLoop {
   // MARK: Connections
 
   private func tick(_ client: Int, _ now: Instant) throws(Errno) {
-    switch clients[client].tick(now: now, &book, &commands) {
+    switch clients[client].tick(now: now, &measured, &commands) {
     case .none: try transmit(client)
     case .connect: try connect(client)
     case .close(let code): try close(client, code: code)
@@ -177,7 +177,7 @@ final class LoadLoop {
       let behaviour = behaviours[client]
       let connection = try Connection(
         client: client, target: behaviour == .slow ? plan.slowTarget ?? plan.target : plan.target,
-        offersDeflate: behaviour == .deflating, workspace, random: &book.random)
+        offersDeflate: behaviour == .deflating, workspace, random: &measured.random)
       generations[client] &+= 1
       if behaviour == .stopping { try connection.keepLittle() }
       try connection.register(in: epoll, datum: datum(client))
@@ -204,7 +204,7 @@ final class LoadLoop {
     guard let connection = connections[client] else { return }
     var closing: UInt16?
     let inflated = connection.inflatedCount
-    defer { book.counters.inflated += connection.inflatedCount - inflated }
+    defer { measured.counters.inflated += connection.inflatedCount - inflated }
     let outcome = connection.readable(&buffer) { text in
       let action = receive(client, text)
       if case .close(let code) = action { closing = code }
@@ -228,13 +228,13 @@ final class LoadLoop {
       do throws(JSONFault) {
         let event = try ServerEvent(text, &cursor)
         if event.kind == .message, isSwallowed(client, event, text, now) { continue }
-        let action = clients[client].receive(event, text, now: now, &book, &commands)
+        let action = clients[client].receive(event, text, now: now, &measured, &commands)
         if action != .none { return action }
         if event.kind == .live, recovery != nil, clients[client].isSettled {
           recovery?.cameBack(client, at: now)
         }
       } catch {
-        book.ledger.violations.note(.mismatched, "not JSON: \(text.string.prefix(200))")
+        measured.ledger.violations.note(.mismatched, "not JSON: \(text.string.prefix(200))")
         return .close(1007)
       }
     }
@@ -249,7 +249,7 @@ final class LoadLoop {
   ) -> Bool {
     guard let lie = tamper.take() else { return false }
     if lie == .doubleDelivery {
-      _ = clients[client].receive(event, text, now: now, &book, &commands)
+      _ = clients[client].receive(event, text, now: now, &measured, &commands)
     }
     return lie == .dropDelivery
   }
@@ -284,7 +284,7 @@ final class LoadLoop {
       return
     }
     if !commands.isEmpty {
-      connection.queue(commands, random: &book.random)
+      connection.queue(commands, random: &measured.random)
       commands.removeAll()
     }
     try follow(connection, connection.flush())
@@ -307,7 +307,7 @@ final class LoadLoop {
 
   private func ended(_ client: Int, _ end: ConnectionEnd) {
     if phase != .closing {
-      clients[client].closed(code: end.code, label: end.label, now: SystemClock.now(), &book)
+      clients[client].closed(code: end.code, label: end.label, now: SystemClock.now(), &measured)
       deadlines.schedule(client, clients[client].deadline)
     }
   }
@@ -318,7 +318,7 @@ final class LoadLoop {
     guard let connection = connections[client] else { return }
     commands.removeAll()
     if connection.phase == .open {
-      connection.queueClose(code, random: &book.random)
+      connection.queueClose(code, random: &measured.random)
       _ = connection.flush()
     }
     try follow(connection, .ended(ConnectionEnd(code: code, label: "own \(code)")))
@@ -334,7 +334,7 @@ final class LoadLoop {
         generations[client] &+= 1
         continue
       }
-      connection.queueClose(1000, random: &book.random)
+      connection.queueClose(1000, random: &measured.random)
       try follow(connection, connection.flush())
     }
   }

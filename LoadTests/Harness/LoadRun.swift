@@ -22,7 +22,7 @@ extension LoadLoop {
     var result = conclude(didSettle: didSettle)
     result.loadNanoseconds = loadEnd.nanoseconds - start.nanoseconds
     result.activeNanoseconds =
-      max(loadEnd, book.latencies.lastRecorded).nanoseconds - start.nanoseconds
+      max(loadEnd, measured.latencies.lastRecorded).nanoseconds - start.nanoseconds
     result.busyNanoseconds = busyNanoseconds
     try sayGoodbye()
     return result
@@ -67,15 +67,15 @@ extension LoadLoop {
   /// A random session and its sender: a visitor, or an operator, who answers the longest waiting
   /// visitor.
   func pickSender() -> (client: Int, subscription: Int) {
-    let session = Int.random(in: 0..<talkingSessions, using: &book.random)
-    if Double.random(in: 0..<1, using: &book.random) < plan.operatorShare,
-      let answerer = operators[session].randomElement(using: &book.random)
+    let session = Int.random(in: 0..<talkingSessions, using: &measured.random)
+    if Double.random(in: 0..<1, using: &measured.random) < plan.operatorShare,
+      let answerer = operators[session].randomElement(using: &measured.random)
     {
       guard let first = clients[answerer.client].unanswered.first else { return answerer }
       clients[answerer.client].unanswered.removeFirst()
       return (answerer.client, Int(first))
     }
-    return (visitors[session].randomElement(using: &book.random) ?? 0, 0)
+    return (visitors[session].randomElement(using: &measured.random) ?? 0, 0)
   }
 
   /// Waits until every message is answered and every subscriber has received the last one. Gives up
@@ -90,7 +90,7 @@ extension LoadLoop {
     var latest = Instant.never
     while !isQuiet {
       let now = SystemClock.now()
-      let counters = book.counters
+      let counters = measured.counters
       let patience = Int64(plan.drainSeconds) * 1000
       if moved != (counters.acked, counters.delivered) {
         moved = (counters.acked, counters.delivered)
@@ -111,7 +111,7 @@ extension LoadLoop {
     clients[..<activeCount].allSatisfy { client in
       client.stage == .stopped
         || client.isSettled && client.outbox.unsettled == 0
-          && client.subscriptions.allSatisfy { $0.next > book.ledger.logs[$0.log].head }
+          && client.subscriptions.allSatisfy { $0.next > measured.ledger.logs[$0.log].head }
     }
   }
 
@@ -128,7 +128,7 @@ extension LoadLoop {
     let now = SystemClock.now()
     if now < nextProgress { return }
     nextProgress = now.advanced(byMilliseconds: 100)
-    let counters = book.counters
+    let counters = measured.counters
     var snapshot = RunState.Snapshot(phase: phase, clients: activeCount)
     for client in clients[..<activeCount] {
       if client.stage == .online { snapshot.online += 1 }
@@ -139,36 +139,40 @@ extension LoadLoop {
     snapshot.acked = counters.acked
     snapshot.delivered = counters.delivered
     snapshot.reconnects = counters.reconnects
-    snapshot.violations = book.ledger.violations.counts
-    book.latencies.hand(to: shared.intervals)
+    snapshot.violations = measured.ledger.violations.counts
+    measured.latencies.hand(to: shared.intervals)
     shared.publish(snapshot, loop: index)
   }
 
   func conclude(didSettle: Bool) -> LoopResult {
     var made: [Int: Int] = [:]
     var unsettled = 0
-    var shownToAll = book.ledger.logs.map(\.head)
+    var shownToAll = measured.ledger.logs.map(\.head)
     for client in clients[..<activeCount] {
       made[client.number] = client.outbox.made
       unsettled += client.outbox.unsettled
       guard didSettle else { continue }
       for subscription in client.subscriptions {
         shownToAll[subscription.log] = min(shownToAll[subscription.log], subscription.next - 1)
-        let head = book.ledger.logs[subscription.log].head
+        let head = measured.ledger.logs[subscription.log].head
         let missing = head - subscription.next + 1
         guard missing > 0 else { continue }
-        book.ledger.violations.note(
+        measured.ledger.violations.note(
           .lost, count: missing,
           "session \(subscription.session): client \(client.number) received up to "
             + "\(subscription.next - 1) of \(head)")
       }
     }
-    book.ledger.close(stamp: book.stamp) { made[$0] ?? 0 }
-    let shown = zip(book.ledger.logs, shownToAll).reduce(0) { sum, pair in
-      sum + pair.0.slots.prefix(max(0, pair.1 - pair.0.first + 1)).count { book.stamp.isOwn($0.id) }
+    measured.ledger.close(stamp: measured.stamp) { made[$0] ?? 0 }
+    let shown = zip(measured.ledger.logs, shownToAll).reduce(0) { sum, pair in
+      sum
+        + pair.0.slots.prefix(max(0, pair.1 - pair.0.first + 1)).count {
+          measured.stamp.isOwn($0.id)
+        }
     }
     return LoopResult(
-      counters: book.counters, violations: book.ledger.violations, latencies: book.latencies,
-      logs: book.ledger.logs, unsettled: unsettled, shownToAll: shown, didSettle: didSettle)
+      counters: measured.counters, violations: measured.ledger.violations,
+      latencies: measured.latencies,
+      logs: measured.ledger.logs, unsettled: unsettled, shownToAll: shown, didSettle: didSettle)
   }
 }

@@ -33,27 +33,29 @@ public enum BotProgress {
   ) -> Statement<Turn?> {
     Statement(
       Query(
-        """
-        SELECT c.seq, c.id, c.content, c.payload::text, NOT EXISTS (
-            SELECT FROM chats e WHERE e.workspace_id = $2::uuid AND e.session_id = s.id
-              AND e.seq < c.seq AND e.role IN ('visitor', 'user'))
-        FROM chat_sessions s
-        LEFT JOIN bot_progress p ON p.workspace_id = $2::uuid AND p.session_id = s.id
-        JOIN LATERAL (
-          SELECT m.seq, m.id, m.content, m.payload FROM chats m
-          WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'
-            AND m.seq > coalesce(p.answered_seq, 0)
-          ORDER BY m.seq LIMIT $3::bigint) AS c ON true
-        WHERE s.id = $1::uuid AND s.workspace_id = $2::uuid
-          AND \(ConversationQueue.isUnclaimed("s"))
-          AND p.handed_over_at IS NULL
-        ORDER BY c.seq
-        """, [.uuid(session), .uuid(workspace), .int(Int64(limit))])
+        turnSQL, [.uuid(session), .uuid(workspace), .int(Int64(limit))])
     ) { rows in
       guard !rows.isEmpty else { return nil }
       return Turn(messages: (0..<rows.count).compactMap { Message(rows, $0) })
     }
   }
+
+  private static let turnSQL: SQL = """
+    SELECT c.seq, c.id, c.content, c.payload::text, NOT EXISTS (
+        SELECT FROM chats e WHERE e.workspace_id = $2::uuid AND e.session_id = s.id
+          AND e.seq < c.seq AND e.role IN ('visitor', 'user'))
+    FROM chat_sessions s
+    LEFT JOIN bot_progress p ON p.workspace_id = $2::uuid AND p.session_id = s.id
+    JOIN LATERAL (
+      SELECT m.seq, m.id, m.content, m.payload FROM chats m
+      WHERE m.workspace_id = $2::uuid AND m.session_id = s.id AND m.role = 'visitor'
+        AND m.seq > coalesce(p.answered_seq, 0)
+      ORDER BY m.seq LIMIT $3::bigint) AS c ON true
+    WHERE s.id = $1::uuid AND s.workspace_id = $2::uuid
+      AND \(ConversationQueue.isUnclaimed("s"))
+      AND p.handed_over_at IS NULL
+    ORDER BY c.seq
+    """
 
   /// Records that all messages up to `seq` are answered.
   public static func note(
@@ -77,38 +79,37 @@ public enum BotProgress {
   ) -> Statement<Bool> {
     Statement(
       Query(
-        """
-        WITH target AS (
-          SELECT id, last_seq, status FROM chat_sessions
-          WHERE id = $1::uuid AND workspace_id = $2::uuid AND deleted_at IS NULL
-          FOR UPDATE
-        ), handed AS (
-          INSERT INTO bot_progress AS p (workspace_id, session_id, answered_seq, handed_over_at)
-          SELECT $2::uuid, t.id, t.last_seq, clock_timestamp() FROM target t
-          WHERE t.status = 'waiting'
-          ON CONFLICT (workspace_id, session_id) DO UPDATE SET handed_over_at = clock_timestamp()
-          WHERE p.handed_over_at IS NULL
-          RETURNING p.handed_over_at AS at
-        ), line AS (
-          INSERT INTO chats
-            (id, workspace_id, session_id, seq, role, kind, content, payload, content_hash,
-             created_at)
-          SELECT $3::uuid, $2::uuid, t.id, t.last_seq + 1, 'system', 'event', $4::text, $5::jsonb,
-            \(ContentHash.of(kind: "'event'", payload: "$5::jsonb", content: "$4::text")), h.at
-          FROM target t, handed h
-        ), queued AS (
-          UPDATE chat_sessions s SET last_seq = t.last_seq + 1,
-            \(ConversationQueue.enter("s", at: "h.at"))
-          FROM target t, handed h WHERE s.id = t.id AND s.workspace_id = $2::uuid
-        )
-        SELECT EXISTS (SELECT FROM handed)
-        """,
+        handOverSQL,
         [
           .uuid(session), .uuid(workspace), .uuid(line),
-          .text("The visitor asks for a person"), .json(Array(#"{"event":"handover"}"#.utf8)),
+          .text("Visitor asked for an operator"), .json(Array(#"{"event":"handover"}"#.utf8)),
         ])
     ) { $0.bool(0, 0) ?? false }
   }
+
+  private static let handOverSQL: SQL = """
+    WITH target AS (
+      SELECT id, last_seq, status FROM chat_sessions
+      WHERE id = $1::uuid AND workspace_id = $2::uuid AND deleted_at IS NULL
+      FOR UPDATE
+    ), handed AS (
+      INSERT INTO bot_progress AS p (workspace_id, session_id, answered_seq, handed_over_at)
+      SELECT $2::uuid, t.id, t.last_seq, clock_timestamp() FROM target t
+      WHERE t.status = 'waiting'
+      ON CONFLICT (workspace_id, session_id) DO UPDATE SET handed_over_at = clock_timestamp()
+      WHERE p.handed_over_at IS NULL
+      RETURNING p.handed_over_at AS at
+    ), line AS (
+      \(EventLine.insert(
+        id: "$3::uuid", workspace: "$2::uuid", session: "t", text: "$4::text", payload: "$5::jsonb",
+        at: "h.at", from: "target t, handed h"))
+    ), queued AS (
+      UPDATE chat_sessions s SET last_seq = t.last_seq + 1,
+        \(ConversationQueue.enter("s", at: "h.at"))
+      FROM target t, handed h WHERE s.id = t.id AND s.workspace_id = $2::uuid
+    )
+    SELECT EXISTS (SELECT FROM handed)
+    """
 
   /// Finds conversations that a crashed gateway left unanswered: among the newest 1,000 of the
   /// queue, those whose last message is an unanswered one of a visitor, 3 s to 10 min old. Gateways
@@ -116,20 +117,22 @@ public enum BotProgress {
   public static func unanswered(in workspace: Identifier) -> Statement<[Identifier]> {
     Statement(
       Query(
-        """
-        SELECT s.id FROM (
-          SELECT w.id, w.last_seq, w.last_message_role, w.last_message_at FROM chat_sessions w
-          WHERE w.workspace_id = $1::uuid AND \(ConversationQueue.contains("w"))
-          ORDER BY \(ConversationQueue.reverseOrder("w")) LIMIT 1000) AS s
-        LEFT JOIN bot_progress p ON p.workspace_id = $1::uuid AND p.session_id = s.id
-        WHERE s.last_message_role = 'visitor'
-          AND s.last_message_at BETWEEN now() - interval '10 minutes'
-            AND now() - interval '3 seconds'
-          AND p.handed_over_at IS NULL AND coalesce(p.answered_seq, 0) < s.last_seq
-        ORDER BY s.last_message_at LIMIT 100
-        """, [.uuid(workspace)])
+        unansweredSQL, [.uuid(workspace)])
     ) { rows in (0..<rows.count).compactMap { rows.uuid($0, 0) } }
   }
+
+  private static let unansweredSQL: SQL = """
+    SELECT s.id FROM (
+      SELECT w.id, w.last_seq, w.last_message_role, w.last_message_at FROM chat_sessions w
+      WHERE w.workspace_id = $1::uuid AND \(ConversationQueue.contains("w"))
+      ORDER BY \(ConversationQueue.reverseOrder("w")) LIMIT 1000) AS s
+    LEFT JOIN bot_progress p ON p.workspace_id = $1::uuid AND p.session_id = s.id
+    WHERE s.last_message_role = 'visitor'
+      AND s.last_message_at BETWEEN now() - interval '10 minutes'
+        AND now() - interval '3 seconds'
+      AND p.handed_over_at IS NULL AND coalesce(p.answered_seq, 0) < s.last_seq
+    ORDER BY s.last_message_at LIMIT 100
+    """
 }
 
 extension BotProgress.Message {

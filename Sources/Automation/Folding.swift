@@ -1,3 +1,5 @@
+import Primitives
+
 /// Normalizes texts for comparison: ignores case, the width of letters, invisible characters
 /// (joiners, variation selectors) and the amount of white space. Composed and decomposed characters
 /// are equal, because `String` compares the results by canonical equivalence.
@@ -42,7 +44,7 @@ public enum Folding {
 
   private static func lowered(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
     if scalar.value < 0x80 {
-      return [0x41...0x5A ~= scalar.value ? Unicode.Scalar(UInt8(scalar.value | 0x20)) : scalar]
+      return [Unicode.Scalar(UInt8(scalar.value).lowercasedASCII)]
     }
     // Full-width forms of ASCII, as typed on Japanese keyboards.
     if 0xFF01...0xFF5E ~= scalar.value, let narrow = Unicode.Scalar(scalar.value - 0xFEE0) {

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The syntax tree of a regular expression of an intent. The syntax is the part that can be matched
 /// in linear time (as in RE2): everything but backreferences and lookaround, which are refused with
 /// an explanation.
@@ -92,7 +94,7 @@ struct PatternParser {
   /// Parses `{n}`, `{n,}` or `{n,m}`; nil if the brace is an ordinary character.
   private mutating func braces() throws(PatternFault) -> (Int, Int?)? {
     var end = offset + 1
-    while end < text.count, 0x30...0x39 ~= text[end] || text[end] == 0x2C { end += 1 }
+    while end < text.count, text[end].isASCIIDigit || text[end] == 0x2C { end += 1 }
     guard end < text.count, text[end] == 0x7D, end > offset + 1, text[offset + 1] != 0x2C else {
       return nil
     }
@@ -173,9 +175,9 @@ struct PatternParser {
       offset += count
       // Folded like the text.
       return Folding.fold(String(scalar)).unicodeScalars.first?.value ?? value
-    case let digit? where 0x30...0x39 ~= digit.value:
+    case let digit? where digit.value.isASCIIDigit:
       throw PatternFault(sentence: "References to groups (“\\1”) are not supported.")
-    case let letter? where 0x61...0x7A ~= letter.value | 0x20:
+    case let letter? where letter.value.isASCIILetter:
       throw PatternFault(sentence: "The escape “\\\(letter)” is not supported.")
     default: return character
     }

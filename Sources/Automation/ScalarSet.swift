@@ -1,3 +1,5 @@
+import Primitives
+
 /// A character set of a pattern: ranges and classes, or their complement.
 struct ScalarSet: Equatable, Sendable {
   enum Class: Equatable, Sendable {
@@ -6,7 +8,7 @@ struct ScalarSet: Equatable, Sendable {
 
     func contains(_ scalar: UInt32) -> Bool {
       switch self {
-      case .digit: return 0x30...0x39 ~= scalar
+      case .digit: return scalar.isASCIIDigit
       case .word: return ScalarSet.isWord(scalar)
       case .space: return Unicode.Scalar(scalar)?.properties.isWhitespace ?? false
       case .not(let other): return !other.contains(scalar)
@@ -43,7 +45,7 @@ struct ScalarSet: Equatable, Sendable {
   /// Letters, digits and marks of any script, and `_`.
   static func isWord(_ scalar: UInt32) -> Bool {
     if scalar < 0x80 {
-      return 0x30...0x39 ~= scalar || 0x61...0x7A ~= scalar | 0x20 || scalar == 0x5F
+      return scalar.isASCIIDigit || scalar.isASCIILetter || scalar == 0x5F
     }
     guard let properties = Unicode.Scalar(scalar)?.properties else { return false }
     switch properties.generalCategory {

@@ -4,6 +4,7 @@
 #ifndef CHIRRUP_CLINUX_H
 #define CHIRRUP_CLINUX_H
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>

@@ -54,28 +54,7 @@ extension Visit {
   ) -> Statement<Visit?> {
     Statement(
       Query(
-        """
-        WITH visitor AS (
-          INSERT INTO visitors (id, workspace_id, name, last_seen_at)
-          VALUES ($1::uuid, $2::uuid, $3::text, $7::timestamptz)
-          RETURNING id, name
-        ), followed AS (
-          INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
-          SELECT $2::uuid, id, \(Visitor.channel), 'follow', $7::timestamptz FROM visitor
-        ), opened AS (
-          INSERT INTO chat_sessions
-            (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
-          SELECT $4::uuid, $2::uuid, id, $5::jsonb, \(ConversationQueue.outside) FROM visitor
-          RETURNING id, status
-        ), issued AS (
-          INSERT INTO refresh_tokens
-            (token_hash, family, visitor_id, workspace_id, session_id, created_at, expires_at)
-          SELECT $6::bytea, visitor.id, visitor.id, $2::uuid, opened.id, $7::timestamptz,
-                 $8::timestamptz
-          FROM visitor, opened
-        )
-        SELECT visitor.id, visitor.name, opened.id, opened.status, true FROM visitor, opened
-        """,
+        beginSQL,
         [
           .uuid(visitor.id), .uuid(workspace), .text(visitor.name), .uuid(opening.id),
           .json(opening.context), .bytes(refresh.hash), .time(now), .time(refresh.expiresAt),
@@ -110,6 +89,29 @@ extension Visit {
       return Visit(rows, from: 1).map { .resumed($0) } ?? .banned
     }
   }
+
+  private static let beginSQL: SQL = """
+    WITH visitor AS (
+      INSERT INTO visitors (id, workspace_id, name, last_seen_at)
+      VALUES ($1::uuid, $2::uuid, $3::text, $7::timestamptz)
+      RETURNING id, name
+    ), followed AS (
+      INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
+      SELECT $2::uuid, id, \(Visitor.channel), 'follow', $7::timestamptz FROM visitor
+    ), opened AS (
+      INSERT INTO chat_sessions
+        (id, workspace_id, user_id, context, \(ConversationQueue.entryTime))
+      SELECT $4::uuid, $2::uuid, id, $5::jsonb, \(ConversationQueue.outside) FROM visitor
+      RETURNING id, status
+    ), issued AS (
+      INSERT INTO refresh_tokens
+        (token_hash, family, visitor_id, workspace_id, session_id, created_at, expires_at)
+      SELECT $6::bytea, visitor.id, visitor.id, $2::uuid, opened.id, $7::timestamptz,
+             $8::timestamptz
+      FROM visitor, opened
+    )
+    SELECT visitor.id, visitor.name, opened.id, opened.status, true FROM visitor, opened
+    """
 
   private static let resumeSQL: SQL = """
     WITH presented AS (

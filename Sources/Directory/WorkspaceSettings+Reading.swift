@@ -143,16 +143,12 @@ private func isColour(_ text: String) -> Bool {
     && text.utf8.dropFirst().allSatisfy { hexadecimalValue($0) != nil }
 }
 
-private func isLetterOrDigit(_ byte: UInt8) -> Bool {
-  0x30...0x39 ~= byte || 0x41...0x5A ~= byte & 0xDF
-}
-
 private func isTagByte(_ byte: UInt8) -> Bool {
-  isLetterOrDigit(byte) || byte == UInt8(ascii: "-")
+  byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "-")
 }
 
 private func isZoneByte(_ byte: UInt8) -> Bool {
-  isLetterOrDigit(byte) || "/_+-".utf8.contains(byte)
+  byte.isASCIILetter || byte.isASCIIDigit || "/_+-".utf8.contains(byte)
 }
 
 /// The minutes from midnight to `09:30`; `24:00` is the end of a day.

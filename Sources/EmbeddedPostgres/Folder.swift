@@ -1,4 +1,5 @@
 import Glibc
+import Kernel
 
 /// The file system calls of the private PostgreSQL.
 enum Folder {
@@ -85,16 +86,6 @@ enum Folder {
 
   /// The names in a folder, sorted, without hidden ones; empty if the folder does not exist.
   static func children(of folder: String) -> [String] {
-    // SAFETY: the stream is closed below, and each entry is copied before the next call of readdir.
-    guard let stream = unsafe opendir(folder) else { return [] }
-    defer { unsafe closedir(stream) }
-    var names: [String] = []
-    while let entry = unsafe readdir(stream) {
-      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names.sorted()
+    (try? FolderListing.names(in: folder)) ?? []
   }
 }

@@ -13,12 +13,24 @@ public struct JSONObject: Sendable {
 
   public let text: [UInt8]
   public private(set) var members: [String: JSONScanner.Token] = [:]
+  /// The place of this object in the whole text, as a JSON Pointer (RFC 6901); empty at the root.
+  public var pointer = ""
+  /// The only member stands for an element of an array, and `pointer` is the place of that element.
+  private var isElement = false
 
   /// An object without members.
   public init() { text = [] }
 
-  /// An object whose members are tokens of a text that was validated before.
-  public init(text: [UInt8], members: [String: JSONScanner.Token]) {
+  /// An object whose only member, with this name, is an element of an array of this object.
+  public func element(_ token: JSONScanner.Token, named name: String, pointer: String) -> JSONObject
+  {
+    var object = JSONObject(text: text, members: [name: token])
+    object.pointer = pointer
+    object.isElement = true
+    return object
+  }
+
+  private init(text: [UInt8], members: [String: JSONScanner.Token]) {
     self.text = text
     self.members = members
   }
@@ -67,6 +79,22 @@ public struct JSONObject: Sendable {
     var characters: [UInt8] = []
     try JSONText.decode(token, in: text, to: &characters)
     return String(decoding: characters, as: UTF8.self)
+  }
+
+  /// The place of a member in the whole text (RFC 6901).
+  public func pointer(to name: String) -> String {
+    isElement ? pointer : pointer + "/" + JSONObject.pointerToken(name)
+  }
+
+  /// A name as a part of a JSON Pointer: `~` and `/` are escaped (RFC 6901 §3).
+  private static func pointerToken(_ name: String) -> String {
+    name.reduce(into: "") { token, character in
+      switch character {
+      case "~": token += "~0"
+      case "/": token += "~1"
+      default: token.append(character)
+      }
+    }
   }
 
   /// A member's value, or nil when it is missing or null.

@@ -1,5 +1,5 @@
-package import Chat
-import Postgres
+public import Chat
+public import Postgres
 package import Primitives
 
 /// Appends batches to the log in PostgreSQL, one transaction each, over a connection that the event
@@ -218,4 +218,41 @@ package enum WriterHealth: Sendable, Equatable {
   case connecting
   case ready
   case down(reason: String)
+}
+
+/// A row that PostgreSQL will never accept, and its refusal. The bytes may be no valid UTF-8.
+public struct QuarantinedRow: Sendable {
+  public var record: Record
+  public var senderName: [UInt8]
+  public var body: [UInt8]
+  public var payload: [UInt8]
+  public var refusal: ServerRefusal
+}
+
+/// The refused rows of one batch, at most `Quarantine.rowsPerBatch`; further ones are counted.
+public struct QuarantinedRows: Sendable {
+  public private(set) var rows: [QuarantinedRow] = []
+  /// Refused rows that are not in `rows`.
+  public private(set) var dropped: UInt64 = 0
+
+  var isEmpty: Bool { rows.isEmpty && dropped == 0 }
+
+  mutating func append(_ batch: borrowing Batch, _ row: Int, _ refusal: ServerRefusal) {
+    guard rows.count < Quarantine.rowsPerBatch else {
+      dropped += 1
+      return
+    }
+    rows.append(
+      QuarantinedRow(
+        record: batch.record(row), senderName: batch.withSenderName(row) { Array(copying: $0) },
+        body: batch.withBody(row) { Array(copying: $0) },
+        payload: batch.withPayload(row) { Array(copying: $0) }, refusal: refusal))
+  }
+}
+
+extension Array where Element == UInt8 {
+  fileprivate init(copying span: RawSpan) {
+    self = []
+    append(span)
+  }
 }

@@ -1,36 +1,6 @@
-public import Chat
+import Chat
 public import Postgres
 import Primitives
-
-/// A row that PostgreSQL will never accept, and its refusal. The bytes may be no valid UTF-8.
-public struct QuarantinedRow: Sendable {
-  public var record: Record
-  public var senderName: [UInt8]
-  public var body: [UInt8]
-  public var payload: [UInt8]
-  public var refusal: ServerRefusal
-}
-
-/// The refused rows of one batch, at most `Quarantine.rowsPerBatch`; further ones are counted.
-public struct QuarantinedRows: Sendable {
-  public private(set) var rows: [QuarantinedRow] = []
-  /// Refused rows that are not in `rows`.
-  public private(set) var dropped: UInt64 = 0
-
-  var isEmpty: Bool { rows.isEmpty && dropped == 0 }
-
-  mutating func append(_ batch: borrowing Batch, _ row: Int, _ refusal: ServerRefusal) {
-    guard rows.count < Quarantine.rowsPerBatch else {
-      dropped += 1
-      return
-    }
-    rows.append(
-      QuarantinedRow(
-        record: batch.record(row), senderName: batch.withSenderName(row) { Array(copying: $0) },
-        body: batch.withBody(row) { Array(copying: $0) },
-        payload: batch.withPayload(row) { Array(copying: $0) }, refusal: refusal))
-  }
-}
 
 /// The table `quarantine`: refused messages, which an administrator can examine and send again
 /// (`chirrup quarantine`). It is written after the batch, over the reader's connection, so that it
@@ -87,12 +57,5 @@ public enum Quarantine {
     while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
     bytes.removeLast(bytes.count - end)
     return bytes
-  }
-}
-
-extension Array where Element == UInt8 {
-  fileprivate init(copying span: RawSpan) {
-    self = []
-    append(span)
   }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// One statement of an SQL script, with its line for error messages.
 public struct Statement: Sendable, Equatable {
   public var text: String
@@ -128,7 +130,7 @@ struct ScriptReader {
     while end < bytes.count, isWord(end) { end += 1 }
     let opens =
       end < bytes.count && bytes[end] == UInt8(ascii: "$") && !isWord(offset - 1)
-      && !(peek(1).map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ?? false)
+      && !(peek(1)?.isASCIIDigit ?? false)
     guard opens else { return step() }
     let tag = Array(bytes[offset...end])
     for _ in tag { step() }

@@ -11,6 +11,9 @@ extension UInt8 {
   public var isASCIILetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self | 0x20 }
 
   @inlinable @inline(__always)
+  public var isLowercaseASCIILetter: Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= self }
+
+  @inlinable @inline(__always)
   public var isASCIIDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
 
   /// 0 to 0x1F, and DEL.
@@ -20,6 +23,15 @@ extension UInt8 {
   /// SP and HTAB, the white space of HTTP (RFC 9110 §5.6.3).
   @inlinable @inline(__always)
   public var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+}
+
+/// The same classes for Unicode scalars and other wide numbers; false above 127.
+extension UInt32 {
+  @inlinable
+  public var isASCIILetter: Bool { self < 0x80 && UInt8(self).isASCIILetter }
+
+  @inlinable
+  public var isASCIIDigit: Bool { self < 0x80 && UInt8(self).isASCIIDigit }
 }
 
 extension StringProtocol {

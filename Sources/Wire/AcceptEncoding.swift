@@ -50,7 +50,7 @@ public enum AcceptEncoding {
     var weight = 0
     for position in [0, 2, 3, 4] {
       let digit = position < digits.count ? digits[position] : UInt8(ascii: "0")
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      guard digit.isASCIIDigit else { return nil }
       weight = weight * 10 + Int(digit - UInt8(ascii: "0"))
     }
     return weight <= 1000 ? weight : nil

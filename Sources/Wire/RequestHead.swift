@@ -139,7 +139,7 @@ private func decimal(_ digits: RawSpan) -> Int? {
   var number = 0
   for offset in 0..<digits.byteCount {
     let digit = digits.byte(at: offset)
-    guard digit >= UInt8(ascii: "0") && digit <= UInt8(ascii: "9") else { return nil }
+    guard digit.isASCIIDigit else { return nil }
     number = number * 10 + Int(digit - UInt8(ascii: "0"))
   }
   return number

@@ -18,7 +18,7 @@ public struct ResponseHead: Equatable, Sendable {
       _ = try parseVersion(line.extracting(0..<8))
       for offset in 9..<12 {
         let digit = line.byte(at: offset)
-        guard digit >= UInt8(ascii: "0") && digit <= UInt8(ascii: "9") else {
+        guard digit.isASCIIDigit else {
           throw .statusLineInvalid
         }
         status = status * 10 + Int(digit - UInt8(ascii: "0"))

@@ -1,5 +1,6 @@
 /// Reads the folders and files that are named on the command line.
 import Glibc
+import Kernel
 
 enum TextFile {
   /// The largest file in bytes; a migration is far smaller.
@@ -7,19 +8,11 @@ enum TextFile {
 
   /// The names of the files in a folder, sorted, without hidden ones.
   static func names(in folder: String) throws -> [String] {
-    // SAFETY: the stream is closed below, and each entry is copied before the next call of readdir.
-    guard let stream = unsafe opendir(folder) else {
-      throw CommandFailure("cannot read the folder \(folder): \(reason())")
+    do throws(Errno) {
+      return try FolderListing.names(in: folder)
+    } catch {
+      throw CommandFailure("cannot read the folder \(folder): \(error)")
     }
-    defer { unsafe closedir(stream) }
-    var names: [String] = []
-    while let entry = unsafe readdir(stream) {
-      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names.sorted()
   }
 
   static func read(_ path: String) throws -> String {

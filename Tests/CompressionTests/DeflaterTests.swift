@@ -68,7 +68,7 @@ import Testing
     #expect(Set(sizes(false)).count == 1)
   }
 
-  @Test("the payload ends without the marker, and what was in the output stays")
+  @Test("the payload ends without the marker, and earlier output remains")
   func marker() {
     let payload = deflated(Array("Hello".utf8))
     #expect(payload == [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00])
@@ -78,7 +78,7 @@ import Testing
     #expect(output == [9, 9] + payload)
   }
 
-  @Test("what cannot be compressed grows by less than an eighth")
+  @Test("incompressible data grow by less than an eighth")
   func growth() {
     var random = UInt64(5)
     let noise = (0..<65_536).map { _ in

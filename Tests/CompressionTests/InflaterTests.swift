@@ -58,7 +58,7 @@ func deflated(
     #expect(try inflate([stored]) == ["Hello"])
   }
 
-  @Test("RFC 7692 §7.2.3.4: a block with BFINAL, and more behind it with the same window")
+  @Test("RFC 7692 §7.2.3.4: a block with BFINAL, and a following one with the same window")
   func finalBlock() throws {
     let final: [UInt8] = [0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
     #expect(try inflate([final + [0x00]]) == ["Hello"])
@@ -92,7 +92,7 @@ func deflated(
     }
   }
 
-  @Test("a bomb costs its limit and no more, and leaves the output as it was")
+  @Test("a bomb inflates to the limit at most, and earlier output remains")
   func bomb() throws {
     let bomb = deflated([UInt8](repeating: 0, count: 16 << 20))
     #expect(bomb.count < 70_000)
@@ -130,7 +130,7 @@ func deflated(
     #expect(output == [1, 2, 3] + Array("again".utf8))
   }
 
-  @Test("data that ends too early", arguments: 0..<6)
+  @Test("incomplete data are refused", arguments: 0..<6)
   func truncated(count: Int) {
     let whole: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
     #expect(fault(Array(whole[..<count])) != nil)
@@ -141,7 +141,7 @@ func deflated(
       fault([0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]) == .truncated, "no byte behind BFINAL")
   }
 
-  @Test("what is no DEFLATE has its own reason")
+  @Test("data that are not DEFLATE have a reason of their own")
   func corrupt() {
     #expect(fault([0x06, 0x00]) == .blockTypeInvalid)
     #expect(fault([0x07]) == .blockTypeInvalid)
@@ -151,7 +151,7 @@ func deflated(
     #expect(Set(InflateFault.allCases.map { $0.reason.description }).count == 5)
   }
 
-  @Test("whatever bytes come, output stays below the limit and the next message is right")
+  @Test("random bytes give output below the limit, and the next message is correct")
   func garbage() throws {
     var random = UInt64(1)
     var inflater = Inflater(windowBits: 15)

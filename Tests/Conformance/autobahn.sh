@@ -15,7 +15,7 @@ set -euo pipefail
 
 folder=$(cd "$(dirname "$0")" && pwd)
 home=${AUTOBAHN_HOME:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/chirrup-autobahn}
-# What the suite is installed from; a change of it installs again.
+# The source of the suite; a change of it installs the suite again.
 recipe=1
 python=$folder/../../.venv/bin/python
 [ -x "$python" ] || python=python3

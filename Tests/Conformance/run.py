@@ -1,4 +1,4 @@
-"""Runs the tables of bad inputs against the real gateway over real sockets; see README.md of this folder."""
+"""Runs the tables of bad input against the real gateway over real sockets; see README.md of this folder."""
 
 import argparse
 import contextlib
@@ -73,7 +73,7 @@ class Run:
                     except PermissionError as failure:
                         gateway.stop()
                         gateway = None
-                        self.tell(row, "SKIP", 0, [f"cannot be run here: {failure.strerror}"])
+                        self.tell(row, "SKIP", 0, [f"cannot run on this machine: {failure.strerror}"])
                         continue
                     warm_up(gateway)
                     witness = Witness(gateway)
@@ -164,12 +164,12 @@ class Run:
                     threads.remove(thread)
                 elif row and row.id in late:
                     if now > late[row.id]:
-                        self.broken.append(f"{thread.name}: {row.id} does not end without its gateway either")
+                        self.broken.append(f"{thread.name}: {row.id} does not end after its gateway either")
                         threads.remove(thread)
                 elif row and now > deadline:
                     late[row.id] = now + Trial.patience
                     self.tell(row, "FAIL", now - begin,
-                              [f"has not ended within {deadline - begin:.0f} s; it stands in:", *standing(thread)],
+                              [f"has not ended within {deadline - begin:.0f} s; its stack:", *standing(thread)],
                               gateway.last_lines(LOG_LINES))
                     gateway.process.kill()
 
@@ -190,7 +190,7 @@ class Run:
             print(f"logs are kept in {self.folder}")
         print(f"\n{'  '.join(words)}  in {seconds:.0f} s")
         if untried:
-            print(f"not tried: {' '.join(untried)}")
+            print(f"not run: {' '.join(untried)}")
         for text in self.broken:
             print(f"BROKEN  {text[:LINE_LETTERS]}")
         return 0 if is_good else 1
@@ -228,23 +228,23 @@ def chosen(names):
     found = [row for row in rows if any(re.match(rf"{name}(?![0-9])", row.id) if name[-1].isdigit()
                                         else row.id.upper().startswith(name) for name in wanted)]
     if not found:
-        raise SystemExit(f"no row is called {' '.join(names)}")
+        raise SystemExit(f"there is no row {' '.join(names)}")
     return found
 
 
 def self_test(options):
-    """Every row of table Z (rows/bites*.py) fails, and says why."""
+    """Every row of table Z (rows/self_test*.py) fails for its expected reason."""
     expected = {}
-    for module in ("bites", "bites_recovery"):
+    for module in ("self_test", "self_test_recovery"):
         expected |= importlib.import_module(f"rows.{module}").EXPECTED
     run = Run(options)
-    # They wait in vain for what does not come.
+    # Their conditions never become true.
     Trial.patience = 4
     with contextlib.redirect_stdout(io.StringIO()):
         run.run([row for row in registry.rows if row.table == "Z"])
     missed = [f"{id}: {run.lines.get(id)}" for id, reason in expected.items()
               if not any(re.search(reason, line) for line in run.lines.get(id, []))]
-    print("\n".join([*missed, f"self-test: {len(expected) - len(missed)} of {len(expected)} faults are seen"]))
+    print("\n".join([*missed, f"self-test: {len(expected) - len(missed)} of {len(expected)} faults are found"]))
     shutil.rmtree(run.folder, ignore_errors=True)
     return 1 if missed else 0
 
@@ -257,7 +257,7 @@ def main():
     parser.add_argument("--scale", type=float, default=1, help="for slow machines: times every time limit")
     parser.add_argument("--list", action="store_true", help="only name the rows")
     parser.add_argument("--verbose", action="store_true", help="also print what the rows measured")
-    parser.add_argument("--self-test", action="store_true", help="rows that must fail, to see that the checks bite")
+    parser.add_argument("--self-test", action="store_true", help="rows with planted faults, to test the checks")
     options = parser.parse_args()
     if options.self_test:
         return self_test(options)

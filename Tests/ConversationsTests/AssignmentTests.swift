@@ -66,7 +66,7 @@ extension Workplace {
   }
 
   @Test(
-    "twenty attempts at once, beside claims: one owner each, oldest first, nobody has too many",
+    "20 concurrent attempts and claims: one owner each, oldest first, within the capacity",
     arguments: 1...3)
   func race(round: Int) async throws {
     let place = try await Workplace()
@@ -104,7 +104,8 @@ extension Workplace {
     #expect(inOrder == Array(0..<inOrder.count))
   }
 
-  @Test("who is away, disabled, or not there gets nothing; who gave it back does not get it again")
+  @Test(
+    "an absent, disabled or unavailable operator gets nothing; nor does the one who returned it")
   func unavailable() async throws {
     let place = try await Workplace()
     let operators = try await place.operators(3)
@@ -140,7 +141,7 @@ extension Workplace {
         == .assigned(Assignment.Assigned(session: session, operatorName: operators[0].name)))
   }
 
-  @Test("what an operator had who is gone waits again at its old place; reconnecting is not gone")
+  @Test("conversations of an absent operator return to their positions; a reconnect is no absence")
   func gone() async throws {
     let place = try await Workplace()
     let operators = try await place.operators(2)
@@ -185,7 +186,7 @@ extension Workplace {
     }
   }
 
-  @Test("the line in order, its positions in the conversations, and how quickly it moves")
+  @Test("the queue has its order, positions and rate")
   func line() async throws {
     let place = try await Workplace()
     var waiting: [Identifier] = []

@@ -80,7 +80,7 @@ private struct BotWorkplace {
     .awayMessage, #"{"enabled":true,"text":"Nobody is here"}"#
   )
 
-  @Test("the first intent that fits answers, once for each message, whatever is run again")
+  @Test("the first matching intent answers each message once, also after a repeated run")
   func intents() async throws {
     let test = try await BotWorkplace([Self.greeting])
     try await test.intent("b", "price", "contains", #"[{"text":"10 €"},{"text":"A month"}]"#)
@@ -112,7 +112,7 @@ private struct BotWorkplace {
         ])
   }
 
-  @Test("reply objects, a button's value, and a pattern that runs away among those that do not")
+  @Test("reply objects and button values are sent; an excessive pattern does not stop the others")
   func objects() async throws {
     let test = try await BotWorkplace()
     _ = try await test.place.database.run(
@@ -145,7 +145,7 @@ private struct BotWorkplace {
     #expect(rows.text(0, 0) == "Choose")
   }
 
-  @Test("where an operator has the conversation, or it is closed, no bot speaks")
+  @Test("a bot does not answer in an assigned or closed conversation")
   func silent() async throws {
     let test = try await BotWorkplace([Self.greeting])
     try await test.intent("x", "hello", "contains", #"["Hi"]"#)
@@ -167,7 +167,7 @@ private struct BotWorkplace {
     #expect(try await other.log(foreign).count == 1)
   }
 
-  @Test("a person is asked for by the menu or by an intent; then no bot speaks any more")
+  @Test("the menu or an intent hands over to operators; then the bot does not answer")
   func handover() async throws {
     let test = try await BotWorkplace()
     try await test.intent(
@@ -184,7 +184,7 @@ private struct BotWorkplace {
       await test.say("hello", in: session)
       await test.answer(session)
       let log = try await test.log(session)
-      #expect(log.filter { $0 == "system event The visitor asks for a person" }.count == 1)
+      #expect(log.filter { $0 == "system event Visitor asked for an operator" }.count == 1)
       #expect(log.filter { $0.hasPrefix("bot") }.count == (payload == nil ? 1 : 0))
       #expect(log.last == "visitor text hello")
       let shown = try await test.place.read(session)
@@ -193,7 +193,8 @@ private struct BotWorkplace {
     }
   }
 
-  @Test("outside hours, or when nobody is there, the visitor is told so instead of greeted")
+  @Test(
+    "outside hours, or without operators, the visitor gets that message instead of the greeting")
   func away() async throws {
     let closed: (WorkspaceSettings.Key, String) = (.hours, #"{"always":false,"days":[]}"#)
     for (settings, isAttended, said) in [
@@ -214,7 +215,7 @@ private struct BotWorkplace {
     }
   }
 
-  @Test("what nobody answered is found again, until it was looked at")
+  @Test("an unanswered message is found until a bot has processed it")
   func unanswered() async throws {
     let test = try await BotWorkplace()
     let workspace = test.place.id
@@ -238,7 +239,7 @@ private struct BotWorkplace {
     #expect(try await test.log(session).last == "bot text Hi")
   }
 
-  @Test("what the store does not take now is answered by the next run")
+  @Test("a reply that the store refuses for now is sent by the next run")
   func unavailable() async throws {
     let test = try await BotWorkplace()
     try await test.intent("x", "hello", "contains", #"["Hi"]"#)

@@ -7,7 +7,8 @@ import Primitives
 import Testing
 
 @Suite struct ClaimTests {
-  @Test("the next conversation is the one that has waited longest; silent ones come last")
+  @Test(
+    "the next conversation is the one that has waited longest; those without a message come last")
   func firstInFirstOut() async throws {
     let place = try await Workplace()
     let silent = try await place.conversation()
@@ -80,7 +81,7 @@ import Testing
     for session in waiting { #expect(try await place.events(session).count <= 1) }
   }
 
-  @Test("of three operators who claim one conversation one wins; the others get the winner's name")
+  @Test("one of three concurrent claims wins; the others get the winner's name")
   func winner() async throws {
     let place = try await Workplace()
     let operators = [place.mika] + (try await place.operators(2))
@@ -104,7 +105,7 @@ import Testing
       log.last.map { String(decoding: $0.body, as: UTF8.self) } == "\(winners[0].name) joined")
   }
 
-  @Test("statements that wait for the row's lock decide by the row as they find it then")
+  @Test("a statement that waited for a row's lock reads the row again")
   func waitingRace() async throws {
     let place = try await Workplace()
     let ivo = try await Workplace.addOperator("Ivo", to: place.workspace, place.database)

@@ -14,7 +14,7 @@ import Testing
     var visitor: Identifier
     var assignee: Identifier?
     var tags: Set<String>
-    /// What a search may find.
+    /// The expected result of a search.
     var texts: [String]
     /// Seconds, as the order of this status has them, and of the last change.
     var order: [String: Int]

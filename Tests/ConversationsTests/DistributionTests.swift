@@ -5,7 +5,7 @@ import Postgres
 import Primitives
 import Testing
 
-/// What the administrator's page promises: data can be spread over machines by workspace.
+/// The promise of config/DATABASE.md: data can be distributed over machines by workspace.
 @Suite struct DistributionTests {
   @Test("every statement of the readers names the workspace at each table of a session's data")
   func keys() throws {

@@ -64,7 +64,7 @@ import Testing
     #expect(try await change(MemberChange(isRemoval: true), other.mika, in: place) == nil)
   }
 
-  @Test("of two owners who demote each other at once one stays an owner", arguments: 1...5)
+  @Test("one of two owners who demote each other at once remains an owner", arguments: 1...5)
   func race(round: Int) async throws {
     let place = try await Workplace()
     var owners: [Operator] = []

@@ -13,7 +13,7 @@ import Testing
     return (page.entries.map(\.seq), page.hasMore)
   }
 
-  @Test("pages go forward and back without a hole")
+  @Test("pages forward and back are complete")
   func paging() async throws {
     let place = try await Workplace()
     let session = try await place.conversation(messages: (1...9).map { "m\($0)" })

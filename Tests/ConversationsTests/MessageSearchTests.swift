@@ -22,7 +22,7 @@ import Testing
     return (hits, [.time(rows.time(last, 12)), .uuid(hit.0), .int(hit.1)])
   }
 
-  @Test("finds a text in any case, newest first, and continues behind a hit")
+  @Test("search ignores case, lists the newest first, and continues after a hit")
   func pages() async throws {
     let place = try await Workplace()
     let old = try await place.conversation(messages: ["Blue bike", "red car", "BLUE car"])

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("a transfer to an operator who is no member or is disabled, or when closed, is refused")
+  @Test("a transfer to a non-member or disabled operator, or of a closed conversation, is refused")
   func refusals() async throws {
     let place = try await Workplace()
     let other = try await Workplace()

@@ -36,7 +36,7 @@ import Testing
     #expect(try await place.database.ask(unknown) == nil)
   }
 
-  @Test("its last use is written at most once a minute")
+  @Test("the last use of a key is written at most once a minute")
   func lastUse() async throws {
     let place = try await Workplace()
     let hash = Workplace.randomBytes()

@@ -96,7 +96,7 @@ import Testing
     #expect(try await place.database.ask(own) == opened)
   }
 
-  @Test("a secret issued apart works once, and expired ones are forgotten")
+  @Test("a separately issued secret works once, and expired ones are deleted")
   func refreshTokens() async throws {
     let place = try await Workplace()
     let visitor = Workplace.identifier()

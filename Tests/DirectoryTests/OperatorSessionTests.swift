@@ -53,7 +53,7 @@ import Testing
     #expect(rows.count == 1 && rows.bytes(0, 0) == current)
   }
 
-  @Test("no login with a password that was changed meanwhile, or of a disabled account")
+  @Test("a login with a changed password, or to a disabled account, is refused")
   func changed() async throws {
     let place = try await Workplace()
     #expect(try await !create(Workplace.randomBytes(), place, password: "older"))

@@ -9,7 +9,7 @@ import Testing
     SecretBox(configured: keys, signingKey: signingKey)
   }
 
-  @Test("a secret opens only at its place")
+  @Test("a secret can be decrypted at its place only")
   func place() {
     let box = box("key 1")
     let sealed = box.seal(secret, place: "webhook:1")
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("equal secrets have different ciphertexts, in which the secret does not stand")
+  @Test("equal secrets have different ciphertexts, which do not contain the secret")
   func nonce() {
     let box = box()
     let all = (0..<100).map { _ in box.seal(secret, place: "p").bytes }
@@ -43,7 +43,7 @@ import Testing
     #expect(all.allSatisfy { !String(decoding: $0, as: UTF8.self).contains("whsec") })
   }
 
-  @Test("keys rotate: the newest seals, older ones and the signing key still open")
+  @Test("keys rotate: the newest encrypts, older ones and the signing key can still decrypt")
   func rotation() {
     let (none, first, both) = (box(), box("key 1"), box("key 2", "key 1"))
     let derived = none.seal(secret, place: "p")
@@ -58,7 +58,7 @@ import Testing
         .open(derived, place: "p") == nil)
   }
 
-  @Test("a key's name and the secret of another key with that name open nothing")
+  @Test("a key with the same name and another secret decrypts nothing")
   func keyName() {
     let sealed = box("key 1").seal(secret, place: "p")
     #expect(!sealed.keyID.contains("key 1"))

@@ -77,7 +77,7 @@ import Testing
     #expect(try await isShutOut(foreign, place))
   }
 
-  @Test("another operator's session does not carry a login")
+  @Test("a login is invalid with another operator's session")
   func foreignSession() async throws {
     let place = try await Workplace()
     let (_, mika) = try await loggedIn(place)

@@ -37,7 +37,7 @@ import Testing
         now: Workplace.after(seconds)))
   }
 
-  @Test("an exchanged secret is good for a minute; later it revokes its whole family")
+  @Test("an exchanged secret is valid for a minute; later use revokes its family")
   func replay() async throws {
     let place = try await Workplace()
     let (first, second, twin) = (Secret(), Secret(), Secret())

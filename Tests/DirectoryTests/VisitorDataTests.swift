@@ -39,7 +39,7 @@ import Testing
     return messages
   }
 
-  @Test("an export holds all that is kept of a visitor, and nothing of others")
+  @Test("an export contains all data of a visitor, and no others")
   func export() async throws {
     let place = try await Workplace()
     let (id, session) = try await visitor(place)
@@ -56,7 +56,7 @@ import Testing
     #expect(try await place.database.ask(VisitorData.export(id, workspace: other.id)) == nil)
   }
 
-  @Test("an erased visitor is in no table; the log keeps its numbers")
+  @Test("an erased visitor is in no table; the log keeps its sequence numbers")
   func erase() async throws {
     let place = try await Workplace()
     let (id, session) = try await visitor(place)
@@ -93,7 +93,7 @@ import Testing
     #expect(try await erase(id, place) == nil)
   }
 
-  @Test("an interrupted erasure leaves a visitor who cannot come back and can be erased again")
+  @Test("after an interrupted erasure the visitor cannot return and can be erased again")
   func interrupted() async throws {
     let place = try await Workplace()
     let (id, session) = try await visitor(place)
@@ -107,7 +107,7 @@ import Testing
     #expect(try await place.database.ask(Visitor.find(id, workspace: place.id)) == nil)
   }
 
-  @Test("nothing of another workspace is exported, locked out or erased")
+  @Test("data of another workspace are not exported, blocked or erased")
   func foreign() async throws {
     let place = try await Workplace()
     let other = try await Workplace()

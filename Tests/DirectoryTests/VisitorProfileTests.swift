@@ -50,7 +50,7 @@ import Testing
     #expect(beyond?.attributes == fits?.attributes)
   }
 
-  @Test("the host site's name and address are not the visitor's to change")
+  @Test("visitors cannot change the name and address of a signed identity")
   func signed() async throws {
     let place = try await Workplace()
     let id = try await visitor(place)

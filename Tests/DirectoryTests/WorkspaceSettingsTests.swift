@@ -8,7 +8,7 @@ import Testing
 @testable import Directory
 
 @Suite struct WorkspaceSettingsTests {
-  @Test("a workspace that has set nothing has the defaults, and its own row's appearance")
+  @Test("a workspace without settings has the defaults, and the appearance of its row")
   func defaults() async throws {
     let place = try await Workplace()
     let plain = try await place.database.ask(WorkspaceSettings.load(place.id))
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "whatever stands in an adopted table, it is read, with defaults for what is wrong",
+    "settings of an adopted table are read, with defaults for invalid values",
     arguments: [
       nil, "", "x", "[]", "1", "null", "{", #"{"capacity":"many"}"#, #"{"capacity":0}"#,
       #"{"capacity":1e99}"#, #"{"capacity":99999999999999999999}"#, #"{"assign":"all"}"#,
@@ -47,7 +47,7 @@ import Testing
     #expect(read == WorkspaceSettings())
   }
 
-  @Test("what one member has wrong the others do not pay for")
+  @Test("an invalid member does not invalidate the others")
   func partly() throws {
     var settings = WorkspaceSettings()
     let value = try #require(
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(
-    "a writer is told what is wrong",
+    "an invalid setting is refused with its reason",
     arguments: [
       (.widget, #"{"theme":"pink"}"#, "theme"), (.widget, #"{"colour":1}"#, "colour"),
       (.widget, "[]", "object"), (.widget, #"{"greeting":{"text":1}}"#, "greeting.text"),
@@ -81,7 +81,7 @@ import Testing
     #expect(fault?.contains(named) == true, "\(fault ?? "nothing")")
   }
 
-  @Test("what is shown may be written again and stays the same")
+  @Test("the returned settings can be written again unchanged")
   func roundTrip() throws {
     let full: [(WorkspaceSettings.Key, String)] = [
       (
@@ -142,7 +142,7 @@ import Testing
       cache.keep(entry, of: Identifier(high: 0, low: UInt64(number)), now: Workplace.now, asOf: 0)
     }
     #expect(cache.count <= SettingsCache.entriesMax)
-    // What was read while somebody changed it may be from before the change.
+    // A read during a change may return the old value.
     let (workspace, before) = (Workplace.identifier(), cache.changes)
     cache.forget(workspace)
     cache.keep(entry, of: workspace, now: Workplace.now, asOf: before)
@@ -196,7 +196,7 @@ import Testing
         == "2026-04-03T22:00:00.000Z")
   }
 
-  @Test("nobody is ever there without a day, and a zone that nobody knows is UTC")
+  @Test("hours without a day are always closed, and an unknown time zone is UTC")
   func unknown() async throws {
     let place = try await Workplace()
     let settings = CachedSettings(place.database)

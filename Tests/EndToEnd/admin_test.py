@@ -1,5 +1,5 @@
-"""What an administrator watches and connects, in a real browser: analytics, webhooks, credentials, the own account, and
-each page when the server is away. Started by admin.sh, with a receiver of webhooks and the database as witnesses.
+"""The administrator's pages in a real browser: analytics, webhooks, credentials, own account, and each page without a
+server. Started by admin.sh, which also runs a receiver of webhooks; the database is compared.
 """
 
 import csv
@@ -50,7 +50,7 @@ class AdminRun(PagesRun):
         expect(page.get_by_role("button", name="Export CSV")).to_be_disabled()
         self.shot(page, "analytics-empty")
         self.accessible(page, "analytics without a conversation")
-        self.promise("without a conversation analytics says so, and where the snippet is",
+        self.promise("without conversations analytics shows that, and links to the snippet",
                      page.get_by_role("link", name="Get the snippet").get_attribute("href") == "#/settings/appearance")
 
     def figures(self) -> None:
@@ -77,7 +77,7 @@ class AdminRun(PagesRun):
         drawings = page.locator("section.panel svg[role=img]").evaluate_all(
             "(all) => all.map((one) => one.getAttribute('aria-label') ?? one.querySelector('title')?.textContent ?? '')"
         )
-        self.promise(f"each chart has a sentence for who cannot see it ({len(drawings)})",
+        self.promise(f"each chart has a text alternative ({len(drawings)})",
                      len(drawings) >= 6 and all(len(words) > 30 for words in drawings))
         for name in names[:-1]:
             page.get_by_role("button", name=f"{name} as a table").click()
@@ -86,7 +86,7 @@ class AdminRun(PagesRun):
         days = charts.first.locator("tbody tr")
         expect(days).to_have_count(90)
         sums = sum(int(text) for text in days.locator(":nth-child(2)").all_inner_texts())
-        self.promise("and is a table one click away, with the same numbers", sums == int(counted))
+        self.promise("and a table with the same numbers, one click away", sums == int(counted))
         self.shot(page, "analytics-tables")
         self.accessible(page, "analytics as tables")
         for name in names[:-1]:
@@ -94,7 +94,7 @@ class AdminRun(PagesRun):
         with page.expect_download() as coming:
             page.get_by_role("button", name="Export CSV").click()
         rows = list(csv.reader(Path(coming.value.path()).read_text(encoding="utf-8-sig").splitlines()))
-        self.promise("they can be taken along as CSV, a line per day", len(rows) == 91)
+        self.promise("they can be downloaded as CSV, a line per day", len(rows) == 91)
         people = page.get_by_role("region", name="Operators").locator("tbody")
         column = "td:nth-child(2), th:nth-child(2)"
         order = page.get_by_role("button", name=re.compile("^Conversations( .)?$"))
@@ -109,7 +109,7 @@ class AdminRun(PagesRun):
         expect(tiles.first.locator("dd").first).to_have_text(week)
         page.reload()
         expect(tiles.first.locator("dd").first).to_have_text(week)
-        self.promise("the period is in the address and outlives a reload")
+        self.promise("the period is in the URL and remains after a reload")
         self.desk.set_offline(True)
         page.get_by_role("link", name="30 days").click()
         expect(page.get_by_text("Analytics could not be loaded")).to_be_visible()
@@ -118,7 +118,7 @@ class AdminRun(PagesRun):
         self.desk.set_offline(False)
         page.get_by_role("button", name="Try again").click()
         expect(tiles).to_have_count(5)
-        self.promise("without a server analytics says so, and comes back")
+        self.promise("without a server analytics shows an error, and recovers")
 
     def period(self, days: int) -> str:
         today = self.sql("SELECT (now() AT TIME ZONE 'UTC')::date")
@@ -145,10 +145,10 @@ class AdminRun(PagesRun):
         address.fill("http://user:secret@shop.example.com/")
         page.get_by_role("button", name="Save", exact=True).click()
         expect(page.locator(".field", has=address).locator(".error")).to_be_visible()
-        told = page.locator(".field", has=address).locator(".error").inner_text()
+        refusal = page.locator(".field", has=address).locator(".error").inner_text()
         self.shot(page, "webhooks-refused")
-        self.promise(f"what the gateway refuses stands under the field: {told}",
-                     address.input_value() == "http://user:secret@shop.example.com/" and len(told) > 20)
+        self.promise(f"the gateway's refusal is under the field: {refusal}",
+                     address.input_value() == "http://user:secret@shop.example.com/" and len(refusal) > 20)
         address.fill(f"{self.options.receiver}/hook")
         page.get_by_label("Conversation closed").check()
         page.get_by_role("button", name="Save", exact=True).click()
@@ -161,7 +161,7 @@ class AdminRun(PagesRun):
         page.reload()
         expect(page.get_by_label("URL")).to_have_value(f"{self.options.receiver}/hook")
         expect(page.get_by_label("Conversation closed")).to_be_checked()
-        self.promise("a webhook is kept; its secret is shown once",
+        self.promise("a webhook is saved; its secret is shown once",
                      secret.startswith("whsec_") and secret not in page.content())
         expect(page.get_by_text("No deliveries yet")).to_be_visible()
         page.get_by_role("button", name="Send test").click()
@@ -169,13 +169,13 @@ class AdminRun(PagesRun):
         log = page.locator(".log-list > li")
         self.until(lambda: self.look() and "Delivered" in log.first.inner_text())
         test = self.taken("webhook.test") or self.taken("test")
-        self.promise("a test reaches the receiver, signed with that secret, and the log says so",
+        self.promise("a test delivery reaches the receiver, signed with that secret, and is in the log",
                      len(test) == 1 and test[0][4] == "True")
         log.first.get_by_role("button", name=re.compile("^Send .* again$")).click()
         expect(page.get_by_text("Queued again, with the same ID.")).to_be_visible()
         event = test[0][1]
         self.until(lambda: len(self.taken(event)) == 2)
-        self.promise("it can be sent again, under the same id", len({line[0] for line in self.taken(event)}) == 1)
+        self.promise("it can be sent again with the same id", len({line[0] for line in self.taken(event)}) == 1)
         self.shot(page, "webhooks-log")
         self.accessible(page, "a webhook with its log")
         with socket.socket() as closed:  # nobody listens on it afterwards
@@ -187,7 +187,7 @@ class AdminRun(PagesRun):
         self.until(lambda: self.look() and re.search("attempts", log.first.inner_text()) is not None)
         words = log.first.locator(".item-meta").inner_text()
         self.shot(page, "webhooks-failing")
-        self.promise(f"of one that does not arrive the log says why: {words}", re.search("Pending, .*attempts, .*connect", words) is not None)
+        self.promise(f"the log has the reason of a failed delivery: {words}", re.search("Pending, .*attempts, .*connect", words) is not None)
         page.get_by_label("Active").uncheck()
         self.save(page)
         page.reload()
@@ -195,7 +195,7 @@ class AdminRun(PagesRun):
         page.get_by_role("button", name="Delete", exact=True).click()
         page.get_by_role("group").get_by_role("button", name="Delete", exact=True).click()
         expect(page.get_by_text("No webhooks yet")).to_be_visible()
-        self.promise("it is switched off, and deleted", self.sql("SELECT count(*) FROM webhooks") == "0")
+        self.promise("it can be disabled and deleted", self.sql("SELECT count(*) FROM webhooks") == "0")
 
     def look(self) -> bool:
         self.admin.get_by_role("button", name="Refresh").click()
@@ -206,7 +206,7 @@ class AdminRun(PagesRun):
         end = time.monotonic() + seconds
         while not holds():
             if time.monotonic() > end:
-                raise Failure("waited in vain")
+                raise Failure(f"not after {seconds} s")
             time.sleep(0.1)
 
     # The other pages that pages_test.py does not save
@@ -230,7 +230,7 @@ class AdminRun(PagesRun):
         page.get_by_role("button", name="Save", exact=True).click()
         expect(page.get_by_text("This credential already exists.")).to_be_visible()
         page.get_by_role("button", name="Cancel").click()
-        self.promise("a credential is kept, and nobody can read it back",
+        self.promise("a credential is saved and cannot be read",
                      "channel secret 1" not in answer + page.content()
                      and self.sql("SELECT count(*) FROM credentials WHERE position('channel'::bytea IN ciphertext) > 0") == "0"
                      and "line" in answer)
@@ -249,19 +249,19 @@ class AdminRun(PagesRun):
         expect(page.get_by_label("Reply to the first message")).to_be_checked()
         expect(page.get_by_label("Ask for a rating")).not_to_be_checked()
         texts = [area.input_value() for area in page.locator("textarea:visible").all()]
-        self.promise("what is said by itself is kept",
+        self.promise("automatic messages are saved",
                      {"Hello, somebody comes at once.", "We are back at nine."} <= set(texts))
         page = self.setting("appearance", "Appearance")
         sites = page.get_by_label("Allowed sites")
         sites.fill("https://shop.example.com\nnot a site")
         page.get_by_role("button", name="Save", exact=True).click()
         expect(page.get_by_text("“not” is not a site address. Start with https://.")).to_be_visible()
-        self.promise("a site that is none is named, and nothing that was typed is lost",
+        self.promise("an invalid site is named, and the input remains",
                      sites.input_value() == "https://shop.example.com\nnot a site")
         page.get_by_role("button", name="Discard").click()
 
     def doubles(self) -> None:
-        """What is there already is refused by the gateway, under the field it is about."""
+        """A duplicate is refused by the gateway, under its field."""
         page = self.setting("replies", "Canned replies")
         for turn in (1, 2):
             self.make("replies", "New reply")
@@ -273,7 +273,7 @@ class AdminRun(PagesRun):
         problem = page.locator(".editor .error:visible, .editor .trouble:visible").first
         expect(problem).to_be_visible()
         self.shot(page, "settings-double")
-        self.promise(f"a shortcut that is taken is refused in words: {problem.inner_text()}",
+        self.promise(f"a duplicate shortcut is refused with a sentence: {problem.inner_text()}",
                      page.get_by_role("textbox", name="Text").input_value() == "Hello 2"
                      and page.locator(".editor .error:visible").count() == 1)
         page.get_by_role("button", name="Cancel").click()
@@ -284,12 +284,12 @@ class AdminRun(PagesRun):
         page.get_by_role("button", name="Invite", exact=True).click()
         problem = page.locator(".editor .error:visible, .editor .trouble:visible").first
         expect(problem).to_be_visible()
-        self.promise(f"and so is a member who is here: {problem.inner_text()}",
+        self.promise(f"and so is an existing member: {problem.inner_text()}",
                      page.get_by_label("Name", exact=True).input_value() == "Mika again")
         page.get_by_role("button", name="Cancel").click()
 
     def away(self) -> None:
-        """The network goes while one saves: the page says it, keeps what was typed, and saves later."""
+        """The network fails during a save: the page shows it, keeps the input, and saves later."""
         page = self.setting("queue", "Queue")
         capacity = page.get_by_label("Conversations per operator")
         capacity.fill("7")
@@ -302,7 +302,7 @@ class AdminRun(PagesRun):
         self.desk.set_offline(False)
         page.get_by_role("button", name="Save", exact=True).click()
         expect(page.locator(".save > p")).to_have_text("Saved")
-        self.promise("without a server nothing typed is lost, and it is saved later",
+        self.promise("without a server the input remains, and is saved later",
                      kept == "7" and json.loads(self.sql("SELECT value FROM system_settings WHERE key = 'queue'"))["capacity"] == 7)
         # Each page anew, without the gateway's answers.
         fresh = self.page(self.desk)
@@ -328,7 +328,7 @@ class AdminRun(PagesRun):
         fresh.unroute(failing)
         again.click()
         expect(fresh.get_by_role("table")).to_be_visible()
-        self.promise("each page says that the server is away, and tries again", len(words) == len(SETTINGS) - 1)
+        self.promise("each page shows that the server does not respond, and retries", len(words) == len(SETTINGS) - 1)
         fresh.close()
 
     def account(self) -> None:
@@ -341,7 +341,7 @@ class AdminRun(PagesRun):
         problem = page.locator(".error:visible, .trouble:visible").first
         expect(problem).to_be_visible()
         self.shot(page, "settings-account-refused")
-        self.promise(f"a wrong password is told beside it: {problem.inner_text()}",
+        self.promise(f"a wrong password is reported at its field: {problem.inner_text()}",
                      page.locator(".field", has=page.get_by_label("Current password")).locator(".error:visible").count() == 1
                      and page.get_by_label("New password", exact=True).input_value() == new)
         own = page.evaluate("document.body.dataset.password")
@@ -352,7 +352,7 @@ class AdminRun(PagesRun):
         page.get_by_label("Password", exact=True).fill(new)
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_role("heading", name="Your account")).to_be_visible()
-        self.promise("the own password can be changed, and the new one opens the door")
+        self.promise("operators can change their own password and log in with the new one")
 
     def pictures(self) -> None:
         """Analytics and webhooks in each width, light and dark, and from right to left."""

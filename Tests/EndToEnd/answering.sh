@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# What an operator types is a reply and nothing else: the console in a real Chromium, with answers of the gateway that
-# come late. Pictures go to the folder SHOTS, if it is set.
+# An operator's typing is only ever a reply: the console in a real Chromium, with delayed responses of the gateway. Pictures go to the folder SHOTS, if it is set.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
 # Empty means playwright's own browser.
@@ -9,8 +8,8 @@ export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser 
 new_folder
 start_gateway
 check "demo-data fills the workspace" "$chirrup" demo-data "${place[@]}" --conversations 300 --open 200
-check "a second operator is made" "$chirrup" operator create "${place[@]}" --workspace demo \
+check "operator create adds a second operator" "$chirrup" operator create "${place[@]}" --workspace demo \
   --email dana@example.com --name Dana --role agent --password "two in one thread" --keep-password
 check "answering in a browser" \
   "$python" "$folder/answering_test.py" --base-url "$url" ${SHOTS:+--shots "$SHOTS"}
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

@@ -1,6 +1,6 @@
-"""What is typed after taking a conversation is a reply to it, however late the gateway's answers come.
+"""Text typed after a claim is a reply, also while the gateway's responses are delayed.
 
-Started by answering.sh. Answers are held back until everything is typed, so nothing depends on how fast a machine is.
+Started by answering.sh. Responses are delayed until everything is typed, so the speed of the machine does not matter.
 """
 
 import re
@@ -132,7 +132,7 @@ class AnsweringRun(Run):
         self.first_waiting().click()
         self.mika.say("A reply is a claim")
         expect(self.mika.page.locator(".log")).to_contain_text("You claimed this conversation")
-        self.promise("a reply to somebody who waits claims the conversation",
+        self.promise("a reply to a waiting visitor claims the conversation",
                      (self.conversation()["assignee"] or {}).get("name") == "Mika")
 
     def nobody(self) -> None:
@@ -151,14 +151,14 @@ class AnsweringRun(Run):
         expect(self.mika.text).to_have_value(WORDS)
         page.unroute("**/live-chat/next")
         self.watch.expected = re.compile(r"$^")
-        self.promise("if nobody could be taken the words are kept")
+        self.promise("if the conversation cannot be claimed the text remains")
         self.leave()
         self.key()
         expect(page.locator(".pane .chip").first).to_have_text("Assigned to you")
         expect(self.mika.text).to_have_value(WORDS)
         expect(self.mika.text).to_be_focused()
         self.mika.text.fill("")
-        self.promise("and stand in the reply to the next one")
+        self.promise("and is sent with the next attempt")
 
     def moved(self) -> None:
         page = self.mika.page
@@ -172,11 +172,11 @@ class AnsweringRun(Run):
         expect(page.locator(".pane .chip").first).to_have_text("Closed")
         page.wait_for_function("window.tried === 1")
         self.calm(page)
-        self.promise("a letter does nothing at the moment at which the view changes by itself", not reopened)
+        self.promise("a key has no effect at the moment at which the view changes", not reopened)
         with page.expect_request("**/reopen"):
             page.keyboard.press("o")
         expect(page.locator(".pane .chip").first).to_have_text("Assigned to you")
-        self.promise("and does what it says afterwards", len(reopened) == 1)
+        self.promise("and has its effect afterwards", len(reopened) == 1)
 
     def closing(self) -> None:
         page = self.mika.page
@@ -213,13 +213,13 @@ class AnsweringRun(Run):
         expect(page.locator(".pane .chip").first).to_have_text("Assigned to you")
         expect(self.mika.text).to_be_focused()
         after = self.conversation()
-        self.promise("Undo opens it again, for the same operator", after["status"] == "active"
+        self.promise("Undo reopens it, for the same operator", after["status"] == "active"
                      and after["assignee"] == before["assignee"] and after["claimed_at"] == before["claimed_at"]
                      and after["closed_at"] is None and undo.is_hidden())
         self.mika.button("Close").click()
         expect(undo).to_be_visible()
         expect(undo).to_be_hidden()
-        self.promise("the bar stands for ten seconds", page.evaluate("window.stood") > 9_500)
+        self.promise("the bar is shown for ten seconds", page.evaluate("window.stood") > 9_500)
 
     def colleague(self) -> None:
         page = self.mika.page

@@ -1,5 +1,5 @@
-# What crash tests and the test of the verdict share: a load in the background whose progress can be awaited.
-# Read after lib.sh, not run.
+# Functions of the crash tests and of the test of the verdict: a load in the background, and waits for its progress.
+# Sourced after lib.sh, not run.
 
 # start_load PORT OPTION…: a load in the background, compared with the database at its end.
 start_load() {

@@ -10,4 +10,4 @@ new_folder
 start_gateway
 check "widget and console in a browser" \
   "$python" "$folder/browser_test.py" --base-url "$url" ${SHOTS:+--shots "$SHOTS"}
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

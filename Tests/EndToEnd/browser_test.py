@@ -1,7 +1,7 @@
 """A visitor and an operator talk through the gateway, in real browsers.
 
 Started by browser.sh; needs a gateway with --demo. Every promise is printed with its verdict, the first one that
-is broken ends the run. What a page says to its console, a violated content security policy and a serious finding
+is broken ends the run. A message on the page's console, a violated content security policy and a serious finding
 of axe are broken promises too.
 """
 
@@ -189,16 +189,16 @@ class Run:
     def first_words(self) -> None:
         widget = self.widget.open()
         self.shot(widget.page, "widget-greeting")
-        self.promise("the widget opens, and needs no socket to be looked at", not widget.sockets)
+        self.promise("the widget opens without a socket", not widget.sockets)
         for text in (THAI, ARABIC, EMOJI, LONG, *HOSTILE):
             widget.say(text)
         widget.committed()
         expect(widget.own.last.locator(".state")).to_contain_text(EN["sent"])
         self.promise(
-            "what a visitor writes is shown as it was written, and filled once it is stored",
+            "a visitor's message is shown unchanged, and filled when it is stored",
             widget.texts() == [THAI, ARABIC, EMOJI, LONG, *HOSTILE],
         )
-        self.promise("it goes over one socket", len(widget.sockets) == 1)
+        self.promise("one socket is used", len(widget.sockets) == 1)
 
     def claim(self) -> None:
         console = self.console
@@ -219,14 +219,14 @@ class Run:
         )
         for page in (console.page, self.widget.page):
             self.promise(
-                "no text became an element or ran",
+                "no text becomes an element or a script",
                 page.evaluate(
                     "() => window.hurt === undefined && [document, document.querySelector('chirrup-chat')?.shadowRoot]"
                     ".every((root) => !root?.querySelector('.bubble:not(.typing) *'))"
                 ),
             )
         expect(self.widget.panel.get_by_text(EN["here"].format("Mika"))).to_be_visible()
-        self.promise("the visitor sees who took the conversation")
+        self.promise("the visitor sees the assigned operator")
 
     def both_ways(self) -> None:
         console, widget = self.console, self.widget
@@ -234,7 +234,7 @@ class Run:
         expect(widget.theirs.last).to_have_text("Hello, I see the order.")
         expect(widget.own.last.locator(".state")).to_contain_text(EN["read"])
         expect(console.own.last.locator(".state")).to_contain_text("Read")
-        self.promise("a reply arrives, and both sides see that it was read")
+        self.promise("a reply arrives, and both sides show it as read")
 
     def typing(self) -> None:
         console, widget = self.console, self.widget
@@ -245,11 +245,11 @@ class Run:
         expect(widget.panel.locator(".bubble.typing")).to_be_visible()
         self.shot(console.page, "console-typing")
         self.shot(widget.page, "widget-typing")
-        self.promise("each sees the other type; the operator sees the words")
+        self.promise("each sees the other type; the operator sees the text")
         widget.text.fill("")
         expect(console.page.locator(".bubble.preview")).to_have_count(0)
         console.text.fill("")
-        self.promise("what was deleted is no longer shown")
+        self.promise("deleted text is not shown")
 
     def reload_and_second_tab(self) -> None:
         console, widget = self.console, self.widget
@@ -296,7 +296,7 @@ class Run:
         expect(widget.launcher.locator(".count")).to_be_hidden()
         expect(console.own.last.locator(".state")).to_contain_text("Read")
         self.promise(
-            "a note stays among operators; an unread reply is counted until it is seen",
+            "only operators see a note; an unread reply is counted until it is seen",
             widget.panel.get_by_text("only for us").count() == 0,
         )
 
@@ -329,13 +329,13 @@ class Run:
         expect(widget.panel.get_by_role("status").first).to_contain_text(EN["out"].format(4))
         expect(widget.panel.locator(".bubble.pending")).to_have_count(4)
         self.shot(page, "widget-offline")
-        self.promise("without a connection one can write on, and sees that it waits")
+        self.promise("without a connection messages can be written, and are shown as waiting")
         cut["now"] = False
         page.evaluate("dispatchEvent(new Event('online'))")
         widget.committed()
         expected = ["before", "acked into the void", "one", "two", "three"]
         self.promise(
-            "after reconnecting all of it is stored, once and in order", widget.texts() == expected
+            "after a reconnect all are stored, once and in order", widget.texts() == expected
         )
         row = console.rows.filter(has_text="three")
         row.click()
@@ -392,7 +392,7 @@ class Run:
             console.page.set_viewport_size({"width": width, "height": height})
             self.shot(console.page, f"console-{width}")
             self.promise(
-                f"the console needs no sideways scrolling at {width} px", self.fits(console.page)
+                f"the console does not scroll horizontally at {width} px", self.fits(console.page)
             )
         console.page.get_by_label("Back to the list").click()
         expect(console.rows.first).to_be_visible()
@@ -410,7 +410,7 @@ class Run:
         widget.page.evaluate("document.documentElement.dir = 'rtl'")
         self.shot(widget.page, "widget-rtl")
         box = widget.panel.bounding_box()
-        self.promise("on a page from right to left it stands at the left", box["x"] < 100)
+        self.promise("on a right-to-left page it is at the left", box["x"] < 100)
         widget.page.evaluate("document.documentElement.dir = 'ltr'")
 
     @staticmethod
@@ -430,16 +430,16 @@ class Run:
         again.click()
         widget.say("Something else")
         widget.committed()
-        self.promise("the visitor can begin a new one", widget.texts() == ["Something else"])
+        self.promise("the visitor can start a new conversation", widget.texts() == ["Something else"])
         row = console.rows.filter(has_text="Something else")
         expect(row).to_be_visible()
         expect(row.locator(".wait")).to_be_visible()
         console.page.get_by_role("button", name="Reopen").click()
         expect(console.text).to_be_visible()
-        self.promise("it waits in the console, and the old one can be reopened")
+        self.promise("it waits in the console, and the former one can be reopened")
         console.page.get_by_label("Log out").click()
         expect(console.page.get_by_text("You are logged out.")).to_be_visible()
-        self.promise("one can log out")
+        self.promise("the operator can log out")
 
 
 def foreign_server(body: str, policy: str) -> ThreadingHTTPServer:

@@ -1,4 +1,4 @@
-"""Compressed messages with PyPI's websockets, whose permessage-deflate we did not write.
+"""Compressed messages with PyPI's websockets, an independent implementation of permessage-deflate.
 
 client_deflate.py BASE VISITOR OPERATOR KEEPS: the gateway's ws://host:port, two tokens as `chirrup token`
 prints them, and whether it keeps context (yes or no).
@@ -15,7 +15,7 @@ from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFact
 LONG = "Where is my parcel, and when will it come? " * 40
 TEXTS = ["", "x", "grün 🙂" * 100, LONG, LONG, "".join(str(n * 7919) for n in range(9000))]
 
-# What a client may offer: both windows, each context, and nothing.
+# The offers of a client: both windows, each context, and none.
 OFFERS = [
     {}, {"server_max_window_bits": 9}, {"client_max_window_bits": True}, {"client_max_window_bits": 9},
     {"server_max_window_bits": 12, "client_max_window_bits": 12},

@@ -1,4 +1,4 @@
-"""Writes a conversation in which PostgreSQL refuses every message that says "forbidden".
+"""Writes a conversation in which PostgreSQL refuses every message with the text "forbidden".
 
 client_poison.py URL VISITOR FILE: writes the ids of the refused ones into the file, one a line.
 """

@@ -11,7 +11,7 @@ check "client of PyPI websockets" \
 check "client of node" \
   "$node" --experimental-websocket "$folder/client_node.mjs" "ws://127.0.0.1:$port/api/v1/ws" \
   "$(token visitor)" "$(token operator)"
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway
 # Compression has a gateway for each way, since it is agreed before anybody is known.
 for keeps in no yes; do
   CHIRRUP_COMPRESSION_CONTEXT_TAKEOVER=$keeps start_gateway --debug-echo

@@ -11,10 +11,10 @@ new_folder
 start_gateway
 check "demo-data fills the workspace" \
   "$chirrup" demo-data "${place[@]}" --conversations "$conversations" --open 60
-check "a second operator is made" "$chirrup" operator create "${place[@]}" --workspace demo \
+check "operator create adds a second operator" "$chirrup" operator create "${place[@]}" --workspace demo \
   --email dana@example.com --name "Dana <b>K</b>" --role agent --password "two in one thread" --keep-password
 check "the console in a browser" \
   "$python" "$folder/console_test.py" --base-url "$url" ${SHOTS:+--shots "$SHOTS"}
 check "emoji in the composer" \
   "$python" "$folder/emoji_test.py" --base-url "$url" ${SHOTS:+--shots "$SHOTS"}
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

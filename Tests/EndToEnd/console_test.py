@@ -1,7 +1,7 @@
-"""Two operators and a visitor in the console, with hundreds of conversations behind them.
+"""Two operators and a visitor in the console, with hundreds of older conversations.
 
-Started by console.sh, which makes the second operator and the conversations. Every promise is printed with its
-verdict; what a page says to its console, a violated policy and a serious finding of axe are broken promises too.
+Started by console.sh, which creates the second operator and the conversations. Every promise is printed with its
+verdict; a message on the page's console, a violated policy and a serious finding of axe are broken promises too.
 """
 
 import argparse
@@ -102,7 +102,7 @@ class ConsoleRun(Run):
             expect(desk.rows.filter(has_text="The hose is too short")).to_be_visible()
             expect(desk.page.get_by_role("button", name=f"Waiting {waiting + 1}")).to_be_visible()
             desk.open("The hose is too short")
-        self.promise("who writes appears in every inbox by itself, counted")
+        self.promise("a new conversation appears in every inbox, with its count")
         held = []
         dana.page.route("**/claim", lambda route: held.append(route))
         dana.button("Claim").click()
@@ -121,7 +121,7 @@ class ConsoleRun(Run):
         self.watch.expected = re.compile(r"$^")
         dana.strip.get_by_role("button", name="Stay here").click()
         expect(dana.strip).to_be_hidden()
-        self.promise("of two who claim at once one wins; the other learns who, and is offered the next")
+        self.promise("one of two concurrent claims wins; the other operator sees the winner and the next conversation")
 
     def under_the_pointer(self) -> None:
         mika, dana = self.mika, self.dana
@@ -140,7 +140,7 @@ class ConsoleRun(Run):
         expect(row).to_have_count(0)
         dana.rest("POST", f"{LIST}/{first}/close")
         self.promise(
-            "a row that somebody else takes says so, and leaves when the pointer has left", before == held
+            "a row claimed by a colleague shows that, and disappears when the pointer leaves it", before == held
         )
 
     def collision(self) -> None:
@@ -157,10 +157,10 @@ class ConsoleRun(Run):
         expect(mika.rows.filter(has_text="typing: And could it")).to_be_visible()
         self.visitor.text.fill("")
         expect(mika.page.locator(".bubble.preview")).to_have_count(0)
-        self.promise("each sees who else looks and writes, and what the visitor types")
+        self.promise("operators see who else views and writes, and what the visitor types")
         for desk in (mika, dana):
             self.promise(
-                "no name and no text became an element or ran",
+                "no name and no text becomes an element or a script",
                 desk.page.evaluate(
                     "() => window.hurt === undefined && !document.querySelector('.bubble *, .names h2 *, .row img, .faces b')"
                 ),
@@ -202,7 +202,7 @@ class ConsoleRun(Run):
         expect(dana.text).to_have_value("half a thought")
         dana.text.fill("")
         self.promise(
-            "notes stay in the team; a draft belongs to its conversation and outlives a reload",
+            "visitors do not see notes; a draft belongs to its conversation and remains after a reload",
             self.visitor.panel.get_by_text("only for us").count() == 0,
         )
 
@@ -241,7 +241,7 @@ class ConsoleRun(Run):
         dana.text.press_sequentially("/nothing", delay=5)
         expect(page.locator(".canned")).to_contain_text("No canned reply matches /nothing")
         dana.text.fill("")
-        self.promise("a slash finds canned replies, fills what is known and leads to the rest")
+        self.promise("a slash finds canned replies, fills known placeholders and selects the next one")
 
     def tags(self) -> None:
         dana, mika = self.dana, self.mika
@@ -257,7 +257,7 @@ class ConsoleRun(Run):
         expect(mika.rows).to_have_count(1)
         mika.page.get_by_label("Filter by tag").click()
         expect(mika.rows.nth(3)).to_be_visible()
-        self.promise("tags are seen by all, and the list can be narrowed to one")
+        self.promise("all operators see the tags, and the list can be filtered by one")
 
     def search(self) -> None:
         mika = self.mika
@@ -278,7 +278,7 @@ class ConsoleRun(Run):
         expect(page.get_by_role("button", name=re.compile("^Closed"))).to_have_attribute(
             "aria-current", "page"
         )
-        self.promise("one field finds messages, leads to them, and knows the commands")
+        self.promise("one field finds messages, opens them, and runs commands")
 
     def far_back(self, field) -> None:
         """A message that is not among those that are loaded."""
@@ -317,10 +317,10 @@ class ConsoleRun(Run):
         self.shot(page, "console-blocked")
         panel.get_by_role("button", name="Unblock").click()
         expect(panel.get_by_role("button", name="Block visitor")).to_be_visible()
-        self.promise("the visitor's context is beside the thread, and a pest can be blocked")
+        self.promise("the visitor's context is beside the thread, and the visitor can be blocked")
 
     def hostile(self) -> None:
-        """Whatever a stranger's page may say about its visitor (X01, X02, X04)."""
+        """The context that a hostile page sends about its visitor (X01, X02, X04)."""
         mika, page = self.mika, self.mika.page
         demo = page.request.get(f"{mika.base}/demo").text()
         key = re.search('data-workspace="([^"]+)"', demo).group(1)
@@ -360,7 +360,7 @@ class ConsoleRun(Run):
             "() => [...document.links].map(({ protocol }) => protocol).filter((it) => !['http:', 'https:', 'mailto:'].includes(it))"
         )
         self.promise(
-            "what a stranger's page says about itself is text, and fits",
+            "the context of a hostile page is text, and fits",
             not links
             and self.fits(page)
             and page.evaluate("() => window.hurt === undefined && !document.querySelector('.app img')"),
@@ -415,7 +415,7 @@ class ConsoleRun(Run):
         page.keyboard.press("Escape")
         for _ in range(4):
             page.keyboard.press("F6")
-        self.promise("the keyboard reaches everything, and single letters can be switched off")
+        self.promise("the keyboard reaches everything, and single-key shortcuts can be disabled")
 
     def notifications(self) -> None:
         base = self.options.base_url
@@ -436,7 +436,7 @@ class ConsoleRun(Run):
         Widget(self.page(self.context()), base).open().say("Can it freeze? " + HURT)
         page.wait_for_function("() => window.notes.length > 0")
         self.promise(
-            "who looks elsewhere hears from the desktop who waits and why, if that was chosen",
+            "a desktop notification names the waiting visitor and the reason, if enabled",
             silent == []
             and page.evaluate(titles) == ["A visitor is waiting"]
             and "Can it freeze? " + HURT in page.evaluate("() => window.notes[0].body"),
@@ -457,7 +457,7 @@ class ConsoleRun(Run):
         for width, height in ((1180, 800), (899, 800), (390, 844), (320, 640)):
             page.set_viewport_size({"width": width, "height": height})
             self.shot(page, f"console-{width}")
-            self.promise(f"no sideways scrolling at {width} px", self.fits(page))
+            self.promise(f"no horizontal scrolling at {width} px", self.fits(page))
         page.set_viewport_size({"width": 390, "height": 844})
         self.accessible(page, "the thread on a phone")
         page.get_by_label("Back to the list").click()

@@ -17,10 +17,10 @@ for round in $(seq "$rounds"); do
   pass "kill -9, round $round: ready again on the same data"
 done
 await_acks 500
-check "SIGTERM in the middle of the load: drained, status 0" stop_gateway
+check "SIGTERM under load: drained, status 0" stop_gateway
 start_gateway
 await_acks 200
 end_load
 conclude "the gateway killed $rounds times, drained once"
 noticed "reconnects" "$(figure reconnects)"
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

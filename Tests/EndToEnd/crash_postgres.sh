@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # crash_postgres.sh [ROUNDS]: PostgreSQL stops at once, without a checkpoint, in the middle of a load,
 # twice, and comes back some seconds later.
-# Connections stay open meanwhile, /readyz says 503, and again nothing is lost, duplicated or reordered.
+# Connections stay open meanwhile, /readyz returns 503, and again nothing is lost, duplicated or reordered.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/background_load.sh"
 
@@ -17,15 +17,15 @@ rounds=${1:-2}
 for round in $(seq "$rounds"); do
   await_acks 500
   stop_cluster immediate
-  check "PostgreSQL gone, round $round: /readyz says 503" await 60 "503" readiness_is 503
+  check "PostgreSQL gone, round $round: /readyz returns 503" await 60 "503" readiness_is 503
   check "the gateway is alive" curl --silent --fail --output /dev/null "$url/healthz"
   # The outage itself: long enough for sends to be answered `unavailable`.
   sleep 6
   start_cluster
-  check "PostgreSQL back, round $round: /readyz says 200" await 120 "200" readiness_is 200
+  check "PostgreSQL back, round $round: /readyz returns 200" await 120 "200" readiness_is 200
 done
 await_acks 200
 end_load
 conclude "PostgreSQL stopped $rounds times"
 noticed "resent messages" "$(figure resent)"
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

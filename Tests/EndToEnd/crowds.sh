@@ -9,22 +9,22 @@ start_gateway
 gateway=(--url "ws://127.0.0.1:$port" --chirrup "$chirrup" "${place[@]}" --json "$work/load.json")
 small=(--visitors 60 --operators 2 --calm-seconds 1 --processes 2)
 
-check "all come back from a reset, and nothing is lost" \
+check "all clients reconnect after a reset, and no message is lost" \
   "$chirrup_load" storm "${gateway[@]}" "${small[@]}" --rounds 2
 if [ "$(figure reconnects)" -ge 120 ] && [ "$(figure lost)" = 0 ]; then
-  pass "the cut was felt: $(figure reconnects) reconnects"
+  pass "the reset had an effect: $(figure reconnects) reconnects"
 else
   fail "$(figure reconnects) reconnects, $(figure lost) lost"
 fi
-check "all come back from kill -9 of the gateway" \
+check "all clients reconnect after kill -9 of the gateway" \
   "$chirrup_load" storm --how kill --chirrup "$chirrup" "${small[@]}" --rounds 1
-check "slow readers beside others" \
+check "slow readers next to others" \
   "$chirrup_load" slow "${gateway[@]}" --rooms 4 --followers 50 --rate 40 --turns 1 --seconds 2 --processes 2
-check "more and more connections" \
+check "a growing number of connections" \
   "$chirrup_load" growth "${gateway[@]}" --followers 20 --sizes 40,120 --rate 40 --seconds 1 --rest-seconds 1 --idle-seconds 1 \
   --processes 2
 "$chirrup" token visitor --workspace demo --count 20 "${place[@]}" >"$work/tokens"
-check "connections at rest, each with its session" \
+check "idle connections, each with its session" \
   "$chirrup_load" idle "ws://127.0.0.1:$port/api/v1/ws" --tokens "$work/tokens" --subscribe --connections 300 \
   --pid "$gateway_pid" --seconds 1 --processes 2
 
@@ -51,7 +51,7 @@ children=$(members)
 kill -KILL "$parent"
 gone() { local child; for child in $children; do ! kill -0 "$child" 2>/dev/null || return 1; done; }
 if await 10 "the end of the members" gone; then
-  pass "nobody outlives a parent that was killed"
+  pass "no process outlives a killed parent"
 else
   fail "processes $children outlive their parent"
 fi

@@ -66,10 +66,10 @@ class EmojiRun(Run):
         self.emoji("red heart").click()
         expect(text).to_be_focused()
         expect(text).to_have_value("❤️")
-        self.promise("emoji come in at the caret or for what is selected, by key and by pointer")
+        self.promise("emoji are inserted at the caret or replace the selection, by key and by pointer")
         text.press("Enter")
         expect(self.visitor.theirs.last).to_have_text("❤️")
-        self.promise("a message of nothing else arrives as it was sent")
+        self.promise("a message of emoji arrives unchanged")
 
     def escape(self) -> None:
         page = self.desk.page
@@ -83,7 +83,7 @@ class EmojiRun(Run):
         expect(self.picker).to_be_hidden()
         expect(self.desk.button("Emoji")).to_be_focused()
         self.promise(
-            "letters find, Escape closes and gives the focus back",
+            "letters search, Escape closes and restores the focus",
             page.url == here and self.desk.text.input_value() == "",
         )
 
@@ -108,7 +108,7 @@ class EmojiRun(Run):
         page.keyboard.press("Tab")
         expect(text).to_have_value("at 10:30 👎 🙏")
         expect(text).to_be_focused()
-        self.promise("a name after a colon becomes an emoji; times, addresses and a slash are let be")
+        self.promise("a name after a colon becomes an emoji; times, addresses and a slash stay unchanged")
 
     def reload(self) -> None:
         page = self.desk.page
@@ -118,7 +118,7 @@ class EmojiRun(Run):
         expect(self.last.first).to_be_visible()
         names = self.last.evaluate_all("(all) => all.map((it) => it.ariaLabel)")
         self.promise(
-            f"the draft with them outlives a reload, those used last come first: {', '.join(names)}",
+            f"the draft remains after a reload, and recently used emoji come first: {', '.join(names)}",
             names == ["folded hands", "thumbs down", "red heart", "grinning face", "party popper"],
         )
 
@@ -138,7 +138,7 @@ class EmojiRun(Run):
         page.keyboard.press("ArrowLeft")
         self.shot(page, "console-emoji-rtl")
         expect(self.last.nth(1)).to_be_focused()
-        self.promise("from right to left, left leads on", self.fits(page))
+        self.promise("right to left, the left key moves forward", self.fits(page))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # failover.sh: the primary dies in the middle of a load and its synchronous standby takes over. The gateway knows both
-# (host=a,b) and writes to the one that takes writes, never to the other; clients are told to resync, and nothing that
+# (host=a,b) and writes to the one that takes writes, never to the other; clients get resync, and nothing that
 # was acknowledged is missing, doubled or out of order on the new primary.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/background_load.sh"
@@ -60,10 +60,10 @@ start_gateway
 start_load "$port" --visitors 100 --operators 3 --rate 300 --seconds 900 --operator-share 0.15
 await_acks 1000
 check "the primary stops at once" primary_stops
-check "a standby alone is no store: /readyz says 503" await 60 "503" readiness_is 503
+check "a standby alone is not writable: /readyz returns 503" await 60 "503" readiness_is 503
 sleep 2
 check "the standby takes over" standby_takes_over
-check "the gateway writes to it: /readyz says 200" await 120 "200" readiness_is 200
+check "the gateway writes to it: /readyz returns 200" await 120 "200" readiness_is 200
 await_acks 500
 end_load
 wait "$load_pid" || true
@@ -71,4 +71,4 @@ wait "$load_pid" || true
 grep --invert-match --line-regexp FAIL "$work/load.out"
 for promise in lost duplicated reordered holes mismatched; do check "$promise: 0" figure_is "$promise" 0; done
 noticed "resyncs" "$(figure resyncs)"
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

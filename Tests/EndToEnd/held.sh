@@ -29,20 +29,20 @@ ends_with() {
 
 hold
 check "a loop that is stalled for 10 s is logged with its activity" await 30 "the log line" stall_is_logged
-check "… that one alone" [ "$(grep --count 'a loop has been stalled' "$log")" = 1 ]
+check "… and no other one" [ "$(grep --count 'a loop has been stalled' "$log")" = 1 ]
 grep 'a loop has been stalled' "$log"
 exec 8>&-
 wait "$holder"
 check "… and again when it resumes" await 10 "the log line" resumption_is_logged
-check "… and the gateway serves" await 10 "an answer" gateway_answers
+check "… and the gateway responds" await 10 "an answer" gateway_answers
 
 hold
 begin=$SECONDS
 check "SIGTERM ends the gateway, with EX_SOFTWARE, although a loop is stalled" ends_with 70
 took=$((SECONDS - begin))
 # Half a second for the loops, five for the private PostgreSQL to stop, and room for a busy machine.
-check "… within its drain time and what PostgreSQL takes to stop ($took s)" [ $took -le $((drain + 15)) ]
-check "… and says so" grep --quiet "stopped without loops that did not end within the drain time loop-0=" "$log"
+check "… within its drain time and the time in which PostgreSQL stops ($took s)" [ $took -le $((drain + 15)) ]
+check "… and logs it" grep --quiet "stopped without loops that did not end within the drain time loop-0=" "$log"
 check "… and the private PostgreSQL has stopped" [ ! -e "$data/postgres/data/postmaster.pid" ]
 exec 8>&-
 

@@ -8,11 +8,11 @@ export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser 
 
 new_folder
 start_gateway
-check "a foreign page cannot ride on the operator's login" \
+check "a foreign page cannot use the operator's login" \
   "$python" "$folder/hijack_test.py" --base-url "$url"
 stop_gateway
 export CHIRRUP_ALLOWED_ORIGINS=$url
 start_gateway
-check "nor is its socket opened where the settings list the origins" \
+check "nor can it open a socket if the settings list the origins" \
   "$python" "$folder/hijack_test.py" --base-url "$url" --listed
 stop_gateway

@@ -9,7 +9,7 @@ import threading
 from playwright.sync_api import sync_playwright
 
 # Everything the page can try: a token by the cookie, the list by the cookie, and the socket with
-# whatever the browser adds to it. It says what it got.
+# with the browser's own fields. It returns the responses.
 ATTEMPT = """
 async (base) => {
   const got = {};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the gateway answers over plain HTTP. With a URL it checks that gateway, without one its own.
+# Responses over plain HTTP. With a URL it checks that gateway, without one a private gateway.
 . "$(dirname "$0")/lib.sh"
 
 # answers STATUS PATH [CURL OPTION…]
@@ -49,14 +49,14 @@ answers 200 /widget.js
 cp "$work/body" "$work/plain"
 answers 200 /widget.js --compressed --header 'Accept-Encoding: gzip'
 has head '^content-encoding: gzip' "compressed"
-has head '^vary: accept-encoding' "and says why"
-check "… and unpacks to the same" cmp "$work/body" "$work/plain"
+has head '^vary: accept-encoding' "and names the reason"
+check "… and decompresses to the same bytes" cmp "$work/body" "$work/plain"
 answers 200 /widget.js --compressed --header "If-None-Match: $etag"
 answers 404 /no-such-thing
 answers 404 /debug/echo
 answers 400 /../../etc/passwd --path-as-is
 answers 405 /healthz --request DELETE
-has head '^allow: ' "and says what is allowed"
+has head '^allow: ' "and names the allowed methods"
 answers 405 /api/v1/ws "${upgrade[@]}" "${key[@]}" --header 'Sec-WebSocket-Version: 13' --request POST
 answers 426 /api/v1/ws
 answers 426 /api/v1/ws "${upgrade[@]}" "${key[@]}" --header 'Sec-WebSocket-Version: 8'

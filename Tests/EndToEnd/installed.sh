@@ -35,7 +35,7 @@ make_system() {
 in_system=(unshare --mount --propagation private bash -c 'mount -t proc proc "$0/proc" && exec env --ignore-environment \
   PATH=/usr/local/bin:/usr/bin:/bin /usr/sbin/chroot --userspec=65534:65534 --groups= "$0" "$@"')
 
-# Whatever file of a program or library the gateway has mapped lies in that system.
+# All programs and libraries that the gateway has mapped are files of that system.
 library_paths() {
   awk -v bare="$bare/" '$2 ~ /x/ && $6 ~ /^\// && index($6, bare) != 1 { print; bad = 1 } END { exit bad }' \
     "/proc/$gateway_pid/maps"
@@ -57,14 +57,14 @@ install -D -m 0644 "$root/config/chirrup.yaml" "$bare/etc/chirrup/chirrup.yaml"
 check "the program has no symbols" [ -z "$(nm "$chirrup" 2>/dev/null | head -n 1)" ]
 # addr2line reads .gnu_debuglink, looks beside the program, and compares the checksum.
 main=$(nm "$chirrup.debug" | awk '$3 == "main" { print $1 }')
-check "… which are found beside it" grep --quiet chirrup/Main.swift \
+check "… which are in the file beside it" grep --quiet chirrup/Main.swift \
   <(addr2line --functions --exe "$chirrup" "${main:-0}")
 
 # The database is this machine's; its socket has a second name where the program can reach it.
 create_cluster
 ln "$cluster/.s.PGSQL.5432" "$bare/tmp/.s.PGSQL.5432"
 inside="postgresql://chirrup@/postgres?host=/tmp"
-check "the program tells its version there" grep --quiet --extended-regexp '^chirrup [0-9]+\.' \
+check "the program prints its version there" grep --quiet --extended-regexp '^chirrup [0-9]+\.' \
   <("${in_system[@]}" "$bare" chirrup version)
 mkdir -m 0700 "$bare/var/lib/chirrup"
 chown 65534:65534 "$bare/var/lib/chirrup"
@@ -72,9 +72,9 @@ chown 65534:65534 "$bare/var/lib/chirrup"
   --data-dir /var/lib/chirrup --database-url "$inside" >>"$log" 2>&1 &
 gateway_pid=$!
 pids+=("$gateway_pid")
-check "the gateway serves from there" await 120 "a gateway that is ready" gateway_answers
-check "… as nobody" [ "$(awk '/^Uid:/ { print $2 }' "/proc/$gateway_pid/status")" = 65534 ]
-check "… and every library is the system's own" library_paths
+check "the gateway responds from there" await 120 "a gateway that is ready" gateway_answers
+check "… as the user nobody" [ "$(awk '/^Uid:/ { print $2 }' "/proc/$gateway_pid/status")" = 65534 ]
+check "… and uses only the system's libraries" library_paths
 check "a message is acknowledged" "$python" "$folder/client_websockets.py" "ws://127.0.0.1:$port/api/v1/ws" \
   "$("${in_system[@]}" "$bare" chirrup token visitor --workspace demo --database-url "$inside")" \
   "$("${in_system[@]}" "$bare" chirrup token operator --workspace demo --database-url "$inside")"

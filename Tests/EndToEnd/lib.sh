@@ -1,7 +1,7 @@
-# What the end-to-end tests share: a private gateway, waiting for conditions, verdicts. Read, not run.
+# Functions of the end-to-end tests: a private gateway, waiting for conditions, verdicts. Sourced, not run.
 #
-# Whatever a script starts is ended by its own process id when the script ends. Where that cannot be (a script that is
-# killed, one that hangs), scripts/within does it, under which every script runs.
+# A script ends the processes that it started by their ids when it ends. If it is killed or hangs, scripts/within does
+# that, under which every script runs.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -26,7 +26,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# check NAME COMMAND…: runs it and says how it went.
+# check NAME COMMAND…: runs it and prints the result.
 check() {
   local name=$1 status=0
   shift
@@ -39,13 +39,13 @@ die() {
   exit 1
 }
 
-# await SECONDS WHAT COMMAND…: until the command succeeds; asks ten times a second.
+# await SECONDS WHAT COMMAND…: repeats the command ten times a second until it succeeds.
 await() {
   local limit=$1 what=$2 begin=$SECONDS
   shift 2
   until "$@" >/dev/null 2>&1; do
     if [ $((SECONDS - begin)) -ge "$limit" ]; then
-      printf 'waited %s s in vain: %s\n' "$limit" "$what" >&2
+      printf 'not after %s s: %s\n' "$limit" "$what" >&2
       return 1
     fi
     sleep 0.1

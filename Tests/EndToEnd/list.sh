@@ -11,9 +11,9 @@ create_cluster
 start_gateway
 check "demo-data fills the workspace" \
   "$chirrup" demo-data "${place[@]}" --conversations "${CONVERSATIONS:-3000}" --open 120
-check "a second operator is made" "$chirrup" operator create "${place[@]}" --workspace demo \
+check "operator create adds a second operator" "$chirrup" operator create "${place[@]}" --workspace demo \
   --email dana@example.com --name Dana --role agent --password "two in one thread" --keep-password
-check "much of everything in a browser" \
+check "long lists in a browser" \
   "$python" "$folder/list_test.py" --base-url "$url" --database "$database" \
   --psql "$(postgres_bin)/psql" ${SHOTS:+--shots "$SHOTS"}
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

@@ -17,7 +17,7 @@ from browser_test import Failure, Run, begin
 from console_test import LIST, Desk
 
 MESSAGES = 10_000
-# Scrolls a list by so many px per frame and says what each frame did to the document.
+# Scrolls a list by so many px per frame and returns the changes of the document in each frame.
 SCROLL = """([steps, px]) => new Promise((done) => {
   const box = document.querySelector('.rows');
   const frames = [], made = [], moved = [];
@@ -121,7 +121,7 @@ class ListRun(Run):
                 f" layout {cost['LayoutDuration']:.1f}"
             )
             self.promise(
-                f"at {px} px a frame no more than what comes into sight is made, nothing that stays is moved"
+                f"at {px} px a frame only visible rows are created, and no remaining row is moved"
                 f" ({seen['made']} made, {seen['moved']} moved, {layouts:.1f} layouts)",
                 seen["rows"] <= 36
                 and 0 < seen["made"] <= px / 60 + 3
@@ -138,7 +138,7 @@ class ListRun(Run):
             "() => [...document.querySelectorAll('.row')].map((row) => [row.dataset.id, row.getBoundingClientRect().y])"
         )
         self.promise(
-            "no row is there twice, and the document's order is what one sees",
+            "no row is duplicated, and the document's order is the visual one",
             len({row for row, _ in shown}) == len(shown) > 10 and shown == sorted(shown, key=lambda it: it[1]),
         )
         self.shot(page, "list-closed")
@@ -162,18 +162,18 @@ class ListRun(Run):
         last = page.locator(".log .bubble").last
         expect(last).to_have_text(f"line {MESSAGES} of the log")
         bubbles = page.locator(".log .say")
-        self.promise("of 10,000 messages one opens the last ones", bubbles.count() <= 60)
+        self.promise("a conversation of 10,000 messages opens at its end", bubbles.count() <= 60)
         most = page.evaluate(READ, 24)
         expect(page.locator(".collision")).to_contain_text("You are viewing older messages")
         first = page.locator(".log .say .bubble").first.inner_text()
         number = int(re.search(r"\d+", first)[0])
         self.promise(
-            f"one reads up through {MESSAGES - number:,} of them with {most} in the page",
+            f"scrolling up shows {MESSAGES - number:,} of them with {most} in the page",
             number < MESSAGES - 1_000 and 100 < most <= 400,
         )
         texts = page.locator(".log .say .bubble").all_inner_texts()
         numbers = [int(re.search(r"\d+", text)[0]) for text in texts]
-        self.promise("without a hole or a double", numbers == list(range(numbers[0], numbers[0] + len(numbers))))
+        self.promise("without a hole or a duplicate", numbers == list(range(numbers[0], numbers[0] + len(numbers))))
         middle = page.locator(".log .say").nth(60)
         middle.evaluate("(node) => node.scrollIntoView()")
         page.wait_for_timeout(200)
@@ -183,12 +183,12 @@ class ListRun(Run):
         before = page.evaluate(place)
         page.evaluate("() => { const log = document.querySelector('.log'); log.dispatchEvent(new Event('scroll')); }")
         page.wait_for_timeout(300)
-        self.promise("what one reads stays where it is", page.evaluate(place) == before)
+        self.promise("the visible messages do not move", page.evaluate(place) == before)
         # Down again: what was let go of at that end comes back.
         lowest = f"() => {{ const log = document.querySelector('.log'); log.scrollTop = log.scrollHeight;" \
             f" return +/\\d+/.exec([...log.querySelectorAll('.bubble')].at(-1).textContent)[0] > {numbers[-1]}; }}"
         page.wait_for_function(lowest)
-        self.promise("downwards it goes on as well", bubbles.count() <= 400)
+        self.promise("scrolling down continues too", bubbles.count() <= 400)
         page.get_by_role("button", name="Jump to latest").click()
         expect(last).to_have_text(f"line {MESSAGES} of the log")
         self.promise("and the end is one click away", bubbles.count() <= 400)
@@ -216,7 +216,7 @@ class ListRun(Run):
             for host, text, rel, forward in links
         )
         self.promise(
-            f"links show the host they lead to, look-alikes are no links ({len(links)})",
+            f"links show their host, look-alikes are no links ({len(links)})",
             plain and ["right.example", "https://right.example/a_b", "noopener", True] in links
             and all("pple" not in host for host, *_ in links),
         )
@@ -235,7 +235,7 @@ class ListRun(Run):
         session = mika.page.url.split("#")[1].split("/")[0]
         dana.page.goto(f"{dana.base}/console#{session}")
         expect(dana.page.locator(".log .bubble").last).to_contain_text("right.example")
-        # Whoever of the demo's colleagues has it gives it back first.
+        # The operator of the demo who has it returns it first.
         mika.rest("POST", f"{LIST}/{session}/transfer", {"to": None})
         mika.rest("POST", f"{LIST}/{session}/claim")
         expect(dana.page.locator(".pane .chip").first).to_have_text("With Mika")
@@ -254,9 +254,9 @@ class ListRun(Run):
         stored = self.sql(
             f"SELECT string_agg(content, '|' ORDER BY seq) FROM chats WHERE session_id = '{session}' AND content ~ 'says .$'"
         ).split("|")
-        self.promise("two who write at once see the same thread, in the order that is stored",
+        self.promise("two operators who write at once see the same thread, in the stored order",
                      shown == [stored, stored] and len(set(stored)) == 16)
-        # Each on their own row of the list at the same moment: one claim wins, whoever it is.
+        # Each on their own row of the list at the same moment: one claim wins.
         waiting = mika.rest("GET", f"{LIST}?status=waiting&limit=1")["body"]["conversations"][0]["id"]
         ask = "async (path) => { const answer = await fetch(path, { method: 'POST' }); return answer.status; }"
         verdicts = []
@@ -266,7 +266,7 @@ class ListRun(Run):
             )
         self.watch.expected = re.compile("409")
         verdicts = sorted(desk.page.evaluate("() => window.raced") for desk in (mika, dana))
-        self.promise("of two claims of one conversation one wins", verdicts == [200, 409])
+        self.promise("one of two claims of a conversation wins", verdicts == [200, 409])
         self.watch.expected = re.compile(r"$^")
 
 

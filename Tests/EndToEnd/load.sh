@@ -7,4 +7,4 @@ start_gateway
 check "2000 visitors, 20 operators, ${1:-15} s" \
   "$chirrup_load" chat --url "ws://127.0.0.1:$port" --chirrup "$chirrup" "${place[@]}" \
   --visitors 2000 --operators 20 --rate 1000 --seconds "${1:-15}"
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

@@ -19,9 +19,9 @@ exits() {
 }
 
 sql -v rows="$rows" -f "$root/Tests/Fixtures/legacy/workspace_chat.sql" >/dev/null
-check "plan answers 2: something is pending" exits 2 migrate plan
-check "status answers 2" exits 2 migrate status --json
-check "a database that does not answer: 4" exits 4 "$chirrup" migrate status --database-url "postgresql://x@/y?host=$work/no"
+check "plan exits with 2: a migration is pending" exits 2 migrate plan
+check "status exits with 2" exits 2 migrate status --json
+check "an unreachable database: 4" exits 4 "$chirrup" migrate status --database-url "postgresql://x@/y?host=$work/no"
 
 # Readers all the while: the longest wait of each stands in the file.
 read_on() {
@@ -41,15 +41,15 @@ kill -KILL "$mover" 2>/dev/null && pass "kill -9 in the middle of the move" || p
 wait "$mover" 2>/dev/null || true
 moved=$(sql -c 'SELECT count(*) FROM chats WHERE session_id IS NOT NULL')
 pass "$moved of $((rows + 55)) rows had moved"
-check "up again completes it" exits 0 migrate up
+check "a second up completes it" exits 0 migrate up
 pass "the rest: $(grep " rows, " "$work/err" | tail -n 1)"
 rm "$work/reading"
 slowest=$(grep -Eo '[0-9.]+ ms' "$work/reads" | sort -n | tail -n 1)
 pass "the slowest of $(grep -c ' ms' "$work/reads") reads beside it took $slowest"
 check "verify passes" exits 0 migrate verify
 check "no row is lost" test "$(sql -c 'SELECT count(*) FROM chats')" = $((rows + 55))
-check "up again has nothing to do" exits 0 migrate up
-check "plan answers 0" exits 0 migrate plan
+check "a second up has nothing to do" exits 0 migrate up
+check "plan exits with 0" exits 0 migrate plan
 check "down without --yes changes nothing: 1" exits 1 migrate down --to none
 sql -c 'UPDATE chats SET seq = seq + 900000
   WHERE id = (SELECT id FROM chats WHERE seq = 3 LIMIT 1)' >/dev/null
@@ -57,16 +57,16 @@ check "verify fails with 1" exits 1 migrate verify
 sql -c 'UPDATE chats SET seq = seq - 900000 WHERE seq > 900000' >/dev/null
 
 sql -c "INSERT INTO chirrup_migrations VALUES ('20991231_newer', 'x', now(), 1)" >/dev/null
-check "an older binary on a newer schema: up answers 3" exits 3 migrate up
-check "... and says so" grep -q 'migrated by a newer chirrup' "$work/err"
+check "an older binary on a newer schema: up exits with 3" exits 3 migrate up
+check "... and prints the reason" grep -q 'migrated by a newer chirrup' "$work/err"
 check "... and serve refuses it too" exits 3 timeout 60 "$chirrup" serve --listen "127.0.0.1:$port" "${place[@]}"
-check "... with the same words" grep -q 'migrated by a newer chirrup' "$work/err"
+check "... with the same reason" grep -q 'migrated by a newer chirrup' "$work/err"
 sql -c "DELETE FROM chirrup_migrations WHERE revision = '20991231_newer'" >/dev/null
 
 mkdir "$work/files"
 printf -- '-- a\n-- parent: none\n-- down\n' >"$work/files/20260101_a.sql"
 printf -- '-- b\n-- parent: 20269999_lost\n-- down\n' >"$work/files/20260102_b.sql"
 check "check finds an orphan: 1" exits 1 "$chirrup" migrate check --folder "$work/files"
-check "check of its own files: 0" exits 0 "$chirrup" migrate check
-check "down --yes gives the old database back" exits 0 migrate down --to none --yes
-check "... with nothing of Chirrup in it" test "$(sql -c "SELECT count(*) FROM pg_class WHERE relname LIKE 'chirrup%'")" = 0
+check "check of the built-in migrations: 0" exits 0 "$chirrup" migrate check
+check "down --yes restores the old schema" exits 0 migrate down --to none --yes
+check "... without Chirrup's tables" test "$(sql -c "SELECT count(*) FROM pg_class WHERE relname LIKE 'chirrup%'")" = 0

@@ -1,8 +1,8 @@
-"""What schemathesis is told about this API besides its document; openapi.sh says which file has the seeds.
+"""Hooks of schemathesis for this API besides its document; openapi.sh names the file of seeds.
 
-- Each operation gets an example that succeeds, of objects that are there.
-- Texts whose form no pattern can say get strategies of their own.
-- Which statuses an operation was answered with is written down, for the last check of openapi.sh.
+- Each operation gets an example that succeeds, with existing objects.
+- Texts whose form no pattern can describe have strategies of their own.
+- The statuses of each operation are recorded, for the last check of openapi.sh.
 """
 
 import atexit
@@ -59,7 +59,7 @@ def fit(case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """What a schema cannot say: how two values go together, and that a key is new."""
+    """Rules that a schema cannot express: related values, and new keys."""
     if "positive" in str(case.meta and case.meta.generation.mode).lower():
         fit(case)
     # Logging out ends a login of its own.

@@ -23,7 +23,7 @@ class Outboxes(Refusals):
         super().__init__(browser, options)
         self.playwright = playwright
         self.gateway = Gateway(options)
-        # What the test provokes: a refused socket, a page that lost its gateway.
+        # Errors that the test causes: a refused socket, a page without its gateway.
         self.watch.expected = re.compile(r"WebSocket|Failed to load resource|chirrup")
 
     def run(self) -> None:
@@ -68,7 +68,7 @@ class Outboxes(Refusals):
             widget.say(f"durable {number}")
         widget.committed()
         early = widget.page.evaluate("window.early")
-        self.promise("what goes out lies in IndexedDB before", early == [])
+        self.promise("a message is in IndexedDB before it is sent", early == [])
         place.close()
 
     def reload(self) -> None:
@@ -78,12 +78,12 @@ class Outboxes(Refusals):
         self.kept_again(widget, 3)
         widget.page.reload()
         expect(widget.own).to_have_count(3)
-        # All that the last one says of itself, but for the time.
+        # The status of the last one, without the time.
         last = widget.own.last.locator(".state")
         expect(last).to_have_text(re.compile(rf"^(\d+:\d+(\s[AP]M)? · )?{WAITING}$"))
         expect(last).to_be_visible()
         self.promise(
-            "after a reload without a connection it is all there, and said to wait",
+            "after a reload without a connection all messages are shown, as waiting",
             widget.texts() == ["reload 1", "reload 2", "reload 3"],
         )
         self.shot(widget.page, "outbox-waiting")
@@ -93,7 +93,7 @@ class Outboxes(Refusals):
               return document.querySelector('chirrup-chat').shadowRoot.querySelectorAll('.bubble').length;
             }"""
         )
-        self.promise("another language shows it all at once", shown == 3)
+        self.promise("another language is applied at once", shown == 3)
         place.switch.open(widget.page)
         widget.committed()
         self.stored("then it goes out", [f"reload {n}" for n in range(4)])
@@ -111,7 +111,7 @@ class Outboxes(Refusals):
         expect(one.own).to_have_count(7)
         expect(two.own).to_have_count(7)
         self.promise(
-            "two tabs show the same, in the order it was written",
+            "two tabs show the same messages in the same order",
             one.texts() == two.texts() == expected and states(one)[1:] == states(two)[1:],
         )
         place.switch.open(one.page, two.page)
@@ -133,7 +133,7 @@ class Outboxes(Refusals):
         place = Place(self)
         widget = place.started("crash 0")
         expected = ["crash 0", *self.write_shut(widget, place, "crash 1", "crash 2")]
-        # What is written is shown at once, and lies on the device some milliseconds later.
+        # A message is shown at once, and stored on the device some milliseconds later.
         self.kept_again(widget, 2)
         try:
             widget.page.goto("chrome://crash")
@@ -183,7 +183,7 @@ class Outboxes(Refusals):
         stored = self.gateway.stored("gateway")  # PostgreSQL lives on
         filled = widget.own.locator(".bubble:not(.pending)").all_text_contents()
         self.promise(
-            "with a dead gateway nothing looks sent that is not stored", set(filled) <= set(stored)
+            "with a stopped gateway no unstored message is shown as sent", set(filled) <= set(stored)
         )
         self.gateway.start()
         place.switch.open(widget.page)
@@ -202,7 +202,7 @@ class Outboxes(Refusals):
         self.shot(widget.page, "outbox-unsure")
         widget.page.reload()
         expect(widget.own.last.locator(".state")).to_contain_text(UNSURE)
-        self.promise("stored, but its ack is lost: not confirmed yet, over a reload")
+        self.promise("a stored message with a lost ack is shown as unconfirmed, also after a reload")
         widget.say("ack 2")
         place.switch.open(widget.page)
         widget.committed()
@@ -254,7 +254,7 @@ class Outboxes(Refusals):
         expected = ["memory 0", *self.write_shut(widget, place, "memory 1", "memory 2")]
         expect(widget.panel.get_by_role("status").first).to_contain_text(EN["stay"].format(2))
         self.shot(widget.page, "outbox-memory")
-        self.promise("where nothing can be kept, it says so")
+        self.promise("without storage a warning is shown")
         place.switch.open(widget.page)
         widget.committed()
         self.stored("and still sends what the page holds", expected)

@@ -1,5 +1,5 @@
-"""What outbox_test.py stands on: a gateway it may kill, a browser it may kill, a switch for the sockets, and
-PostgreSQL as the witness.
+"""The fixture of outbox_test.py: a gateway and a browser that can be killed, a switch for the sockets, and
+PostgreSQL for the comparison.
 """
 
 import os
@@ -33,14 +33,14 @@ WebSocket.prototype.send = function (data) {
 """
 
 
-PATIENCE = 60_000  # ms, where nothing says how long something may take on a busy machine
+PATIENCE = 60_000  # ms; the limit for any step on a busy machine
 
 
 def wait_for(what: str, condition, seconds: float = 60):
     limit = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > limit:
-            raise AssertionError(f"waited {seconds} s in vain: {what}")
+            raise AssertionError(f"not after {seconds} s: {what}")
         time.sleep(0.05)
     return value
 
@@ -80,7 +80,7 @@ class Gateway:
                 self.kill()
 
     def stored(self, prefix: str) -> list[str]:
-        """What was said, by whom the prefix belongs to, in the order of the log."""
+        """The messages with this prefix, in the order of the log."""
         query = (
             "SELECT content FROM chats c JOIN chat_sessions s ON s.id = c.session_id"
             f" WHERE content LIKE '{prefix} %' ORDER BY s.created_at, c.seq"
@@ -98,7 +98,7 @@ def postgres(command: str) -> None:
 
 
 class Switch:
-    """All sockets of a context: open, shut, or deaf (what the gateway says is lost)."""
+    """All sockets of a context: open, closed, or deaf (the gateway's output is lost)."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.mode = "open"
@@ -154,7 +154,7 @@ class Place:
 
 
 def states(widget: Widget) -> list[str]:
-    """What each message of one's own says about itself; '' where the next one says the same."""
+    """The status of each own message; '' where the next one has the same."""
     return [
         re.sub(r"^\d+:\d+(\s[AP]M)? · ", "", text) if shown else ""
         for text, shown in zip(

@@ -11,4 +11,4 @@ start_gateway
 check "login and settings in a browser" \
   "$python" "$folder/pages_test.py" --base-url "$url" --database "$database" \
   --psql "$(postgres_bin)/psql" ${SHOTS:+--shots "$SHOTS"}
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

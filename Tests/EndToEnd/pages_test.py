@@ -1,7 +1,7 @@
-"""What an administrator does in the console, in a real browser: log in and set things up.
+"""Login and settings of an administrator in the console, in a real browser.
 
-Started by pages.sh; needs a gateway with --demo and its database. A test per promise that somebody would notice;
-axe looks at every page in light, in dark and at 390 px.
+Started by pages.sh; needs a gateway with --demo and its database. A check for each promise to a user;
+axe checks every page in light, in dark and at 390 px.
 """
 
 import json
@@ -19,7 +19,7 @@ PAGES = [
     "appearance", "members", "hours", "queue", "replies", "intents", "menus", "messages", "keys",
     "credentials", "audit", "account",
 ]
-# What the test itself provokes, as the browser reports it.
+# Errors that the test itself causes, as the browser reports them.
 REFUSALS = re.compile(r"the server responded with a status of (401|403|404|409|422|429)")
 
 
@@ -98,7 +98,7 @@ class PagesRun(Run):
         secret.fill("not it")
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_text("Incorrect email or password. Try again.")).to_be_visible()
-        self.promise("a wrong password is told in words, and the field is marked",
+        self.promise("a wrong password gets a sentence, and the field is marked",
                      secret.get_attribute("aria-invalid") == "true")
         secret.dispatch_event("keydown", {"key": "A", "modifierCapsLock": True})
         expect(page.get_by_text("Caps Lock is on.")).to_be_visible()
@@ -107,7 +107,7 @@ class PagesRun(Run):
         secret.fill(right)
         secret.press("Enter")
         expect(page.get_by_role("heading", name="Queue", exact=True)).to_be_visible()
-        self.promise("after the login one is where one wanted to be")
+        self.promise("after the login the requested page opens")
 
     def appearance(self) -> None:
         page = self.setting("appearance", "Appearance")
@@ -116,14 +116,14 @@ class PagesRun(Run):
         name.fill("Wheels and more")
         expect(widget.get_by_role("heading", name="Wheels and more")).to_be_visible()
         expect(name).to_be_focused()
-        self.promise("the preview is the widget itself and follows while one types")
+        self.promise("the preview is the widget itself and follows the input")
         accent = page.get_by_label("Accent colour as a hex code")
         accent.fill("#f2c14e")
         expect(page.get_by_text("Visitors see the default colour")).to_be_visible()
         page.get_by_role("button", name="Save", exact=True).click()
         expect(page.get_by_text(re.compile("contrast of 1.6.*Choose a darker colour"))).to_be_visible()
         expect(accent).to_be_focused()
-        self.promise("an accent on which white cannot be read is refused, with the figure")
+        self.promise("an accent colour with too little contrast is refused, with the figure")
         self.accessible(page, "a refusal under its field")
         page.get_by_label("Harbour").check(force=True)
         page.get_by_label("Text below the greeting").fill("We answer within the hour.")
@@ -132,7 +132,7 @@ class PagesRun(Run):
         self.save(page)
         config = self.config()
         self.promise(
-            "what is saved is what visitors get",
+            "visitors get the saved settings",
             (config["workspace"]["name"], config["accent"], config["greeting"]["text"])
             == ("Wheels and more", "#1f4b7f", "We answer within the hour."),
         )
@@ -152,13 +152,13 @@ class PagesRun(Run):
         expect(page.get_by_role("link", name="Settings, 1 unsaved change")).to_be_visible()
         self.setting("queue", "Queue")
         self.setting("appearance", "Appearance")
-        self.promise("what is not saved is not lost on the way", name.input_value() == "Half a name")
+        self.promise("unsaved input remains on other pages", name.input_value() == "Half a name")
         page.once("dialog", lambda dialog: dialog.accept())
         page.reload()
         expect(name).to_have_value("Half a name")
         asked = [complaint for complaint in self.watch.complaints if "a dialog" in complaint]
         self.watch.complaints = [it for it in self.watch.complaints if it not in asked]
-        self.promise("nor by a reload, before which the browser asks", len(asked) == 1)
+        self.promise("and after a reload, before which the browser asks", len(asked) == 1)
         page.get_by_role("button", name="Discard").click()
         expect(name).to_have_value("Wheels and more")
         expect(page.get_by_role("link", name="Settings", exact=True)).to_be_visible()
@@ -178,7 +178,7 @@ class PagesRun(Run):
         self.accessible(page, "a password that is shown once")
         page.get_by_role("button", name="I have copied it").click()
         expect(page.get_by_text(password)).to_have_count(0)
-        self.promise("somebody can be invited, with a password that is shown once", len(password) > 15)
+        self.promise("a member can be invited, with a password that is shown once", len(password) > 15)
         self.agent(password)
         page.get_by_text("Administrator", exact=True).last.click()
         self.save(page)
@@ -187,10 +187,10 @@ class PagesRun(Run):
         page.get_by_label("Can log in").uncheck()
         self.save(page)
         expect(self.noor.get_by_role("heading", name=re.compile("Log in to"))).to_be_visible()
-        self.promise("who is disabled is logged out while they look at it")
+        self.promise("a disabled member is logged out at once")
         page.locator(".item", has_text="(you)").click()
         expect(page.get_by_text("make someone else an owner first")).to_be_visible()
-        self.promise("the last owner stays one, and the page says why")
+        self.promise("the last owner remains an owner, and the page shows the reason")
 
     def agent(self, password: str) -> None:
         self.noor = page = self.page(self.context(1280, 800))
@@ -201,8 +201,8 @@ class PagesRun(Run):
         expect(page.get_by_role("heading", name="Choose your password")).to_be_visible()
         page.reload()
         expect(page.get_by_role("heading", name="Choose your password")).to_be_visible()
-        self.promise("a password that was given opens nothing but the form for one's own")
-        self.accessible(page, "the form for one's own password")
+        self.promise("an initial password opens only the form for a new one")
+        self.accessible(page, "the form for the new password")
         own = "a sentence of my own"
         self.passwords = (password, own)
         page.get_by_label("Current password").fill(password)
@@ -221,13 +221,13 @@ class PagesRun(Run):
         page.get_by_label("Repeat new password").fill(own)
         page.get_by_role("button", name="Change password").click()
         expect(page.get_by_text("Administrators and owners can change this.")).to_be_visible()
-        self.promise("with one's own password one is where one wanted to be")
-        self.promise("an agent may look and reads why nothing can be changed",
+        self.promise("with the new password the requested page opens")
+        self.promise("an agent sees the settings and the reason why they cannot be changed",
                      page.get_by_role("radio").first.is_disabled())
         self.go("settings/keys", page)
         expect(page.get_by_text(re.compile("administrators only|Administrators and owners"))
                .or_(page.get_by_role("heading", name="API keys")).first).to_be_visible()
-        self.promise("and cannot make a key", page.get_by_role("link", name="New key").count() == 0)
+        self.promise("and cannot create a key", page.get_by_role("link", name="New key").count() == 0)
 
     def hours_and_queue(self) -> None:
         page = self.setting("hours", "Business hours")
@@ -241,7 +241,7 @@ class PagesRun(Run):
         expect(page.locator(".meaning")).to_contain_text(re.compile(r"It is \d\d:\d\d there"))
         self.save(page)
         stored = json.loads(self.sql("SELECT value FROM system_settings WHERE key = 'hours'"))
-        self.promise("hours are kept as they stand there", stored["days"] == [
+        self.promise("hours are saved as shown", stored["days"] == [
             {"day": 1, "from": "09:00", "to": "17:00"}, {"day": 6, "from": "09:00", "to": "13:00"},
         ] and stored["holidays"] == ["2030-12-25"] and stored["time_zone"] == "Asia/Bangkok")
         page.get_by_text("Always open").click()
@@ -255,7 +255,7 @@ class PagesRun(Run):
         page.keyboard.press("Control+s")
         expect(page.locator(".save > p")).to_have_text("Saved")
         stored = json.loads(self.sql("SELECT value FROM system_settings WHERE key = 'queue'"))
-        self.promise("the queue keeps its capacity and how it assigns",
+        self.promise("capacity and assignment of the queue are saved",
                      (stored["capacity"], stored["assign"]) == (3, "least_busy"))
 
     def answers(self) -> None:
@@ -267,7 +267,7 @@ class PagesRun(Run):
         expect(page.locator(".reply-peek")).to_contain_text("Thank you, Noor")
         self.save(page)
         expect(page.locator(".items").get_by_text("/thanks")).to_be_visible()
-        self.promise("a canned reply is written, with its fields filled in before one's eyes")
+        self.promise("a canned reply is written, with a preview of its placeholders")
         self.intents()
         page = self.setting("menus", "Menus")
         for name, choice in (("Main", "Track an order"), ("Christmas", "Gift cards")):
@@ -278,7 +278,7 @@ class PagesRun(Run):
             page.get_by_role("button", name="Publish").click()
             expect(page.get_by_text("Visitors see this menu.")).to_be_visible()
         menu = self.config().get("menu") or {}
-        self.promise("the menu that was published last is the one visitors see",
+        self.promise("visitors see the menu that was published last",
                      [action["label"] for action in menu.get("actions", [])] == ["Gift cards"])
         page = self.setting("messages", "Messages and forms")
         page.get_by_label("Pre-chat form").check()
@@ -288,7 +288,7 @@ class PagesRun(Run):
         page.get_by_label("Required").check()
         self.save(page)
         prechat = json.loads(self.sql("SELECT value FROM system_settings WHERE key = 'prechat'"))
-        self.promise("the questions before a chat are kept", prechat["enabled"]
+        self.promise("the form before the chat is saved", prechat["enabled"]
                      and [field["key"] for field in prechat["fields"]] == ["name"])
 
     def intents(self) -> None:
@@ -308,7 +308,7 @@ class PagesRun(Run):
         page.get_by_role("button", name="Move up Where").click()
         expect(page.locator(".verdict-line")).to_contain_text("On its way.")
         names = self.sql("SELECT string_agg(name, ' ' ORDER BY position) FROM intents")
-        self.promise("intents answer in the order one gives them, and can be tried", names == "Where Order")
+        self.promise("intents answer in the chosen order, and can be tested", names == "Where Order")
 
     def keys(self) -> None:
         page = self.setting("keys", "API keys")
@@ -319,7 +319,7 @@ class PagesRun(Run):
         page.get_by_role("button", name="I have copied it").click()
         works = self.api("admin/live-chat/conversations", key)
         other = self.api("admin/audit-log", key)
-        self.promise("a key opens what it is for, and nothing else", (works, other) == (200, 403))
+        self.promise("a key gives access to its scopes only", (works, other) == (200, 403))
         page.get_by_role("button", name="Revoke", exact=True).click()
         page.get_by_role("group").get_by_role("button", name="Revoke", exact=True).click()
         expect(page.get_by_text("No keys yet")).to_be_visible()
@@ -332,7 +332,7 @@ class PagesRun(Run):
         expect(table).to_contain_text("Settings changed")
         expect(table).to_contain_text("Password changed")
         words = table.inner_text()
-        self.promise("the audit log names who did what, and no password",
+        self.promise("the audit log has actors and actions, and no password",
                      "Noor Haddad" in words and not any(password in words for password in self.passwords))
 
     def looks(self) -> None:
@@ -362,7 +362,7 @@ class PagesRun(Run):
         expect(page.get_by_text("Your session ended.")).to_be_visible()
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_text("1 unsaved change")).to_be_visible()
-        self.promise("a session that ended takes nothing with it that was not saved")
+        self.promise("unsaved input remains after the session has ended")
 
 
 if __name__ == "__main__":

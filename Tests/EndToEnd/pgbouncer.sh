@@ -42,10 +42,10 @@ place=(--database-url "$pooled")
 status=0
 timeout 60 "$chirrup" serve --listen "127.0.0.1:$port" "${place[@]}" >"$work/refused" 2>&1 || status=$?
 check "serve refuses to migrate through the pooler" test $status = 1
-check "… and says what to do" grep -q 'set database_direct_url' "$work/refused"
+check "… and prints the remedy" grep -q 'set database_direct_url' "$work/refused"
 CHIRRUP_DATABASE_DIRECT_URL=$direct start_gateway
-check "with the way past it, it starts" gateway_answers
-check "… and says that statements are not prepared" grep -q 'behind a pooler' "$log"
+check "with database_direct_url it starts" gateway_answers
+check "… and logs that statements are not prepared" grep -q 'behind a pooler' "$log"
 start_load "$port" --visitors 200 --operators 4 --rate 300 --seconds 900 --operator-share 0.15
 rounds=${1:-3}
 for round in $(seq "$rounds"); do
@@ -54,14 +54,14 @@ for round in $(seq "$rounds"); do
   kill -KILL "$pgbouncer_pid"
   await 60 "its end" process_is_gone "$pgbouncer_pid"
   rm -f "$cluster/.s.PGSQL.6432" "$cluster/.s.PGSQL.6432.lock" "$cluster/pgbouncer.pid"
-  check "the gateway has felt it, round $round" await 60 "word of it" felt "$before"
-  check "the gateway is alive without its pooler, round $round" \
+  check "the gateway has lost its connections, round $round" await 60 "word of it" felt "$before"
+  check "the gateway runs without its pooler, round $round" \
     curl --silent --fail --output /dev/null "$url/healthz"
   start_pgbouncer
 done
 await_acks 200
 end_load
 conclude "PgBouncer killed $rounds times"
-check "nothing of the gateway's is left in a session" test "$(psql --no-psqlrc --tuples-only --no-align \
+check "no session keeps a setting of the gateway" test "$(psql --no-psqlrc --tuples-only --no-align \
   --command "SELECT current_setting('enable_seqscan') || current_setting('statement_timeout')" "$pooled")" = on0
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

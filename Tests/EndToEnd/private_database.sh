@@ -11,7 +11,7 @@ export PGHOST=/nowhere PGHOSTADDR=192.0.2.1 PGPORT=1 PGUSER=stranger PGDATABASE=
   PGSERVICE=nobody PGSYSCONFDIR=/nowhere PGOPTIONS='-c default_transaction_read_only=on' PGSSLMODE=verify-full \
   PGREQUIREPEER=stranger PGTARGETSESSIONATTRS=standby PGCHANNELBINDING=require PGCLIENTENCODING=LATIN1
 start_gateway
-pass "it starts whatever the PG* variables say"
+pass "it starts with any PG* variables"
 if token visitor 1 >"$work/token"; then pass "so does a command beside it"; else fail "a command beside it"; fi
 (
   unset "${!PG@}"
@@ -28,17 +28,17 @@ await_acks 200
 end_load
 conclude "the private PostgreSQL killed $kills times"
 if [ "$(figure reconnects)" = 0 ]; then pass "no connection was lost"; else fail "$(figure reconnects) reconnects"; fi
-told() { [ "$(grep -c "$1" "$log")" = "$2" ]; }
-check "the log says each time why it ended" told 'PostgreSQL (process [0-9]*) .*restarting it' "$kills"
-check "… and that it runs again" told 'PostgreSQL runs again' "$kills"
-check "… SIGQUIT in the server's own words" grep -q 'received immediate shutdown request' "$log"
+logged() { [ "$(grep -c "$1" "$log")" = "$2" ]; }
+check "the log has the reason of each end" logged 'PostgreSQL (process [0-9]*) .*restarting it' "$kills"
+check "… and each restart" logged 'PostgreSQL runs again' "$kills"
+check "… and the server's own message for SIGQUIT" grep -q 'received immediate shutdown request' "$log"
 
 postmaster=$(head -n 1 "$data/postgres/data/postmaster.pid")
 kill -KILL "$gateway_pid"
 wait "$gateway_pid" 2>/dev/null || true
-check "it does not outlive a gateway that was killed" await 30 "its end" process_is_gone "$postmaster"
+check "it does not outlive a killed gateway" await 30 "its end" process_is_gone "$postmaster"
 start_gateway
 check "the gateway starts again on its data" gateway_answers
 postmaster=$(head -n 1 "$data/postgres/data/postmaster.pid")
-check "the gateway stops in good order" stop_gateway
+check "the gateway stops with status 0" stop_gateway
 check "… and its PostgreSQL with it" process_is_gone "$postmaster"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Messages that PostgreSQL refuses: their senders are told, the conversation goes on, an administrator finds them in
+# Messages that PostgreSQL refuses: their senders get an error, the conversation continues, an administrator finds them in
 # quarantine and brings them back.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
@@ -20,24 +20,24 @@ kept() { [ "$(sql -c 'SELECT count(*) FROM quarantine')" = "$1" ]; }
 counted() { curl --silent "$url/metrics" | grep -q "^chirrup_quarantined_total{.*} $1\$"; }
 
 sql -c "ALTER TABLE chats ADD CONSTRAINT words CHECK (content NOT LIKE '%forbidden%')"
-check "list of nothing: 0" exits 0 quarantine list --json
+check "list of an empty quarantine: 0" exits 0 quarantine list --json
 check "three of a conversation's messages are rejected, the others stored in order" \
   "$python" "$folder/client_poison.py" "ws://127.0.0.1:$port/api/v1/ws" "$(token visitor)" "$work/ids"
 check "they are in quarantine" await 10 "three rows" kept 3
 check "… and counted" await 10 "the counter" counted 3
 first=$(head -n 1 "$work/ids")
-check "list has them" exits 0 quarantine list --json
+check "list prints them" exits 0 quarantine list --json
 check "… one object a line, without the text" \
   test "$(grep -c '"sqlstate":"23514"' "$work/out")-$(grep -c forbidden "$work/out")" = 3-0
-check "show has the text and the reason" exits 0 quarantine show "$first" --json
-check "… of this one" grep -q '"body":"forbidden 1".*' "$work/out"
-check "release while the reason stands: 1" exits 1 quarantine release "$first"
-check "… and says it" grep -q 'refused again: .*violates check constraint' "$work/out"
-check "an id that is not there: 1" exits 1 quarantine show 01900000-0000-7000-8000-000000000001
+check "show prints the text and the reason" exits 0 quarantine show "$first" --json
+check "… of this message" grep -q '"body":"forbidden 1".*' "$work/out"
+check "release while the reason persists: 1" exits 1 quarantine release "$first"
+check "… and prints the reason" grep -q 'refused again: .*violates check constraint' "$work/out"
+check "an unknown id: 1" exits 1 quarantine show 01900000-0000-7000-8000-000000000001
 check "release without ids: 64" exits 64 quarantine release
-check "a database that does not answer: 4" exits 4 "$chirrup" quarantine list --database-url "postgresql://x@/y?host=$work/no"
+check "an unreachable database: 4" exits 4 "$chirrup" quarantine list --database-url "postgresql://x@/y?host=$work/no"
 sql -c "ALTER TABLE chats DROP CONSTRAINT words"
-check "release when it is mended: 0" exits 0 quarantine release --all --workspace demo --json
+check "release after the repair: 0" exits 0 quarantine release --all --workspace demo --json
 check "… all of them" test "$(grep -c '"released":true' "$work/out")" = 3
 check "… in their order, at the end of the log, under their ids" test "$(sql -c 'SELECT id FROM chats
   ORDER BY session_id, seq' | tail -n 3)" = "$(cat "$work/ids")"
@@ -50,4 +50,4 @@ check "purge without --yes changes nothing" exits 0 quarantine purge
 check "… nothing" kept 1
 check "purge --yes" exits 0 quarantine purge --yes
 check "… everything" kept 0
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

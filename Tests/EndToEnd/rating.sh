@@ -12,4 +12,4 @@ start_gateway
 check "ratings in a browser" \
   "$python" "$folder/rating_test.py" --base-url "$url" --database "$database" --psql "$(postgres_bin)/psql" \
   --operator-token "$(token operator)" ${SHOTS:+--shots "$SHOTS"} ${ONLY:+--only "$ONLY"}
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

@@ -138,7 +138,7 @@ class RatingRun(WidgetRun):
     def usable(self, page: Page, what: str, whole: bool) -> None:
         problems = page.evaluate(PROBLEMS, whole)
         self.promise("\n      ".join([
-            f"the rating {'is whole in view' if whole else 'can be reached'}: {what}", *problems[:12],
+            f"the rating {'is completely visible' if whole else 'can be reached'}: {what}", *problems[:12],
         ]), not problems)
 
     def sizes(self) -> None:
@@ -178,7 +178,7 @@ class RatingRun(WidgetRun):
             widget = self.closed(width=width, height=height, reduced_motion="reduce")
             page = widget.page
             expect(widget.panel.get_by_role("log")).to_be_focused()
-            self.promise("the focus of the composer that went goes to the log")
+            self.promise("the focus moves from the removed composer to the log")
             self.step(page, "Tab", "face 1")
             group = widget.panel.get_by_role("group", name=EN["how"])
             expect(group.get_by_role("radio", name=EN["great"])).to_have_count(1)
@@ -188,7 +188,7 @@ class RatingRun(WidgetRun):
             page.keyboard.type("Quick, and kind.")
             # A keyboard on the screen leaves less of it.
             page.set_viewport_size({"width": width, "height": max(180, height // 2)})
-            self.promise("the field stays in reach over a keyboard on the screen",
+            self.promise("the field remains visible above an on-screen keyboard",
                          not page.evaluate(PROBLEMS, False))
             page.set_viewport_size({"width": width, "height": height})
             widget.panel.get_by_label(EN["better"]).focus()
@@ -202,7 +202,7 @@ class RatingRun(WidgetRun):
             expect(widget.panel.get_by_role("button", name=EN["again"])).to_be_focused()
             kept = self.sql("SELECT rating || ' ' || comment FROM csat_responses WHERE session_id ="
                             f" '{self.session(page)}'")
-            self.promise(f"rated by keys alone, and the focus has a place ({kept})", kept == "4 Quick, and kind.")
+            self.promise(f"rated by keyboard alone, and the focus is kept ({kept})", kept == "4 Quick, and kind.")
             page.context.close()
 
     def wheel(self) -> None:
@@ -223,7 +223,7 @@ class RatingRun(WidgetRun):
                     break
                 page.mouse.wheel(0, 40)
                 page.wait_for_timeout(50)
-            self.promise("a wheel brings it into view", box["y"] >= 0 and box["y"] + box["height"] <= 240)
+            self.promise("the mouse wheel scrolls it into view", box["y"] >= 0 and box["y"] + box["height"] <= 240)
             page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
             if act:
                 better.fill(act)
@@ -231,11 +231,11 @@ class RatingRun(WidgetRun):
         expect(widget.panel.get_by_text(EN["thanks"]).first).to_be_visible()
         kept = self.sql("SELECT rating || ' ' || char_length(comment) FROM csat_responses WHERE session_id ="
                         f" '{self.session(page)}'")
-        self.promise(f"rated by presses alone, with the longest comment ({kept})", kept == "2 2000")
+        self.promise(f"rated by touch alone, with the longest comment ({kept})", kept == "2 2000")
         page.context.close()
 
     def colours(self) -> None:
-        """Where a system forces its colours, the chosen face still has a shape of its own."""
+        """With forced colours of the system, the chosen face still has a different shape."""
         widget = self.closed(forced_colors="active", color_scheme="dark")
         widget.panel.get_by_text(EN["fair"], exact=True).click()
         widget.panel.get_by_label(EN["better"]).focus()
@@ -281,7 +281,7 @@ class RatingRun(WidgetRun):
         self.inside(page, line)
         self.shot(page, "rating-thread-narrow")
         page.set_viewport_size({"width": 1280, "height": 860})
-        self.promise("the thread has the whole comment at its place, as text, within its column")
+        self.promise("the thread has the complete comment at its place, as text, within its column")
         self.analytics(session)
         self.erased(session)
         widget.page.context.close()
@@ -291,7 +291,7 @@ class RatingRun(WidgetRun):
             "(it) => [document.documentElement.scrollWidth - innerWidth,"
             " [...it.querySelectorAll('img, script, a[href^=http], b:not(.truncate)')].length]")
         hurt = page.evaluate("window.hurt")
-        self.promise(f"no comment widens the page or becomes more than text ({wide}, {elements}, {hurt})",
+        self.promise(f"no comment widens the page or becomes an element ({wide}, {elements}, {hurt})",
                      wide <= 0 and elements == 0 and hurt is None)
 
     def analytics(self, session: str) -> None:
@@ -328,11 +328,11 @@ class RatingRun(WidgetRun):
             expect(items).to_have_count(count)
         expect(more).to_be_hidden()
         expect(items.nth(40).get_by_role("link")).to_be_focused()
-        self.promise("older ones come page by page, and the focus goes to what has come")
+        self.promise("older ones are loaded in pages, and the focus moves to the first new one")
         with page.expect_download() as coming:
             place.get_by_role("button", name="Export comments").click()
         rows = list(csv.DictReader(io.StringIO(Path(coming.value.path()).read_text(encoding="utf-8"), newline="")))
-        self.promise(f"all of them can be taken along as CSV ({len(rows)}), and none is a formula",
+        self.promise(f"all of them can be downloaded as CSV ({len(rows)}), and none is a formula",
                      len(rows) == 46 and rows[0]["comment"] == HOSTILE and rows[0]["session"] == session
                      and all(row["comment"].startswith("'=") for row in rows[2:]))
         page.set_viewport_size({"width": 360, "height": 640})

@@ -7,14 +7,14 @@ readiness_is() {
   [ "$(curl --silent --max-time 20 --output /dev/null --write-out '%{http_code}' "$url/readyz")" = "$1" ]
 }
 sql() { psql --no-psqlrc --quiet --tuples-only --no-align "$database" --command "$1"; }
-told() { [ "$(grep -c "$1" "$log")" -ge "$2" ] && [ "$(grep -c "$1" "$log")" -le "$3" ]; }
+logged() { [ "$(grep -c "$1" "$log")" -ge "$2" ] && [ "$(grep -c "$1" "$log")" -le "$3" ]; }
 
 new_folder
 create_cluster
 start_gateway --loops 2
 check "a gateway with all its connections is ready" readiness_is 200
 
-# What PostgreSQL says of a full disk.
+# PostgreSQL's error for a full disk.
 sql "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
   \$\$ BEGIN RAISE EXCEPTION 'could not extend file: No space left' USING ERRCODE = '53100'; END \$\$;
   CREATE TRIGGER full_disk BEFORE INSERT ON chats FOR EACH STATEMENT EXECUTE FUNCTION full_disk()"
@@ -22,16 +22,16 @@ sql "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
   --rate 20 --seconds 2 --json "$work/load.json" >"$work/load.out" 2>&1 &
 load_pid=$!
 pids+=("$load_pid")
-check "a message that the store cannot take: 503" await 30 "503" readiness_is 503
+check "a message that PostgreSQL cannot store: 503" await 30 "503" readiness_is 503
 end "$load_pid" KILL 10
 wait "$load_pid" 2>/dev/null || true
 sleep 8
-check "… also when nobody sends any more" readiness_is 503
+check "… also without further messages" readiness_is 503
 sql "DROP TRIGGER full_disk ON chats"
-check "… and 200 when there is room again, without a message" await 15 "200" readiness_is 200
-check "the log says it once for each loop" told 'PostgreSQL does not answer: could not extend file' 1 2
-check "… and when it was over" told 'PostgreSQL answers' 3 4
-check "the gateway stops in good order" stop_gateway
+check "… and 200 when space is free again, without a message" await 15 "200" readiness_is 200
+check "the log has the reason once for each loop" logged 'PostgreSQL does not answer: could not extend file' 1 2
+check "… and the end of the outage" logged 'PostgreSQL answers' 3 4
+check "the gateway stops with status 0" stop_gateway
 
 sql "CREATE ROLE few LOGIN CONNECTION LIMIT 2"
 sql "GRANT chirrup TO few"
@@ -40,11 +40,11 @@ database_of_few="postgresql://few@/postgres?host=$cluster"
 "$chirrup" serve --listen "127.0.0.1:$port" --loops 2 --no-migrate --database-url "$database_of_few" >>"$log" 2>&1 &
 gateway_pid=$!
 pids+=("$gateway_pid")
-check "two connections where four are needed: the log says why" \
-  await 60 "the reason" told 'PostgreSQL does not answer: .*too many connections for role' 1 2
+check "two connections where four are needed: the log has the reason" \
+  await 60 "the reason" logged 'PostgreSQL does not answer: .*too many connections for role' 1 2
 sleep 3
 check "… and it is not ready" readiness_is 503
-check "… which is said once for each loop" told 'too many connections for role' 1 2
+check "… once for each loop" logged 'too many connections for role' 1 2
 sql "ALTER ROLE few CONNECTION LIMIT 20"
-check "… ready when there are enough" await 15 "200" readiness_is 200
-check "the gateway stops in good order" stop_gateway
+check "… and ready when there are enough" await 15 "200" readiness_is 200
+check "the gateway stops with status 0" stop_gateway

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What people keep of a load: a run by a profile, its JSON, its page in a real browser, a comparison of two runs; and
-# a threshold that cannot be kept, a profile that is wrong. The page goes to the folder SHOTS as well, if it is set.
+# The reports of a load: a run by a profile, its JSON, its page in a real browser, a comparison of two runs; a missed
+# threshold and an invalid profile. The page goes to the folder SHOTS as well, if it is set.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
 # Empty means playwright's own browser.
@@ -35,10 +35,10 @@ ends 0 "two runs are compared" \
 printf 'options: {visitor: 3}\n' >"$work/wrong.yaml"
 ends 64 "a profile with an unknown option" "$chirrup_load" chat --profile "$work/wrong.yaml"
 if grep --quiet 'wrong.yaml:1: chat has no option visitor; did you mean visitors?' "$work/out"; then
-  pass "and it says what was meant"
+  pass "and suggests the right word"
 else
-  fail "it does not say what was meant: $(cat "$work/out")"
+  fail "it does not suggest the right word: $(cat "$work/out")"
 fi
 check "the JSON and the pages" "$python" "$folder/report_test.py" ${SHOTS:+--shots "$SHOTS"} \
   "$work/one.json" "$work/report.html" "$work/missed.html" "$work/diff.html"
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shared_port.sh: a second gateway on the same address does not start, and says why, unless it may share it.
+# shared_port.sh: a second gateway on the same address does not start, and prints the reason, unless it may share it.
 . "$(dirname "$0")/lib.sh"
 
 new_folder
@@ -23,8 +23,8 @@ start_gateway --loops 1
 # Both take connections: each answers with its own figures, of which only one has a single loop.
 loops() { curl --silent --max-time 10 "$url/metrics" | grep -c '^chirrup_loop_iterations_total{' || true; }
 both() { [ "$(for _ in $(seq 40); do loops; done | sort -u | wc -l)" = 2 ]; }
-check "two gateways that share an address both answer" await 30 "both gateways" both
-check "the second one stops in good order" stop_gateway
+check "two gateways that share an address both respond" await 30 "both gateways" both
+check "the second one stops with status 0" stop_gateway
 gateway_pid=$first
-check "the first one goes on alone" gateway_answers
-check "and stops in good order" stop_gateway
+check "the first one continues alone" gateway_answers
+check "and stops with status 0" stop_gateway

@@ -11,7 +11,7 @@ create_cluster
 # The tests are no stranger to this machine: the limits of addresses are another test's.
 start_gateway --loops 2
 psql=$(postgres_bin)/psql
-check "no input holds a loop" timeout 400 "$python" "$(dirname "$0")/stalls_test.py" --url "$url" --log "$log" \
+check "no input blocks a loop" timeout 400 "$python" "$(dirname "$0")/stalls_test.py" --url "$url" --log "$log" \
   --operator "$(token operator)" --psql "$psql" --database "$database" --limit "${LIMIT:-20}" "$@"
 check "SIGTERM ends the gateway with 0" stop_gateway
 

@@ -111,7 +111,7 @@ def drain(peer, seconds):
         return
 
 
-# The inputs. Each takes the gateway, and is named by what it says first.
+# The inputs. Each gets the gateway, and is named by the first line of its docstring.
 
 def openapi(g):
     """the OpenAPI document, for the first time and 200 times"""

@@ -12,11 +12,11 @@ certificate() {
   chmod 600 "$work/$1.key"
 }
 
-# client [OPTION…]: an openssl client that says nothing.
+# client [OPTION…]: an openssl client that sends nothing.
 client() { openssl s_client -connect "127.0.0.1:$secure" "$@" </dev/null 2>&1; }
 
-# says PATTERN WHAT [OPTION…]: what the client prints.
-says() {
+# prints PATTERN WHAT [OPTION…]: the client's output matches.
+prints() {
   local pattern=$1 what=$2
   shift 2
   client "$@" >"$work/client" || true
@@ -28,7 +28,7 @@ says() {
   fi
 }
 
-# refused NAME PATTERN OPTION…: a gateway that does not start, and says why.
+# refused NAME PATTERN OPTION…: a gateway that does not start, and prints the reason.
 refused() {
   local name=$1 pattern=$2 status=0
   shift 2
@@ -55,24 +55,24 @@ start_gateway --debug-echo --tls-listen "127.0.0.1:$secure" --tls-certificates "
   --tls-keys "$work/first.key" --tls-certificates "$work/second.pem" --tls-keys "$work/second.key"
 check "a key that others can read is warned about" grep --quiet "is readable by other users" "$log"
 
-says 'New, TLSv1\.3' "TLS 1.3"
-says 'Protocol *: TLSv1\.2' "TLS 1.2" -tls1_2
-says 'ECDHE-ECDSA-.*(GCM|CHACHA20)' "TLS 1.2 with forward secrecy and authenticated encryption" -tls1_2
-says 'alert (protocol version|handshake failure|internal error)|no protocols available' "TLS 1.1 gets an alert" \
+prints 'New, TLSv1\.3' "TLS 1.3"
+prints 'Protocol *: TLSv1\.2' "TLS 1.2" -tls1_2
+prints 'ECDHE-ECDSA-.*(GCM|CHACHA20)' "TLS 1.2 with forward secrecy and authenticated encryption" -tls1_2
+prints 'alert (protocol version|handshake failure|internal error)|no protocols available' "TLS 1.1 gets an alert" \
   -tls1_1 -cipher DEFAULT@SECLEVEL=0
-says 'alert handshake failure' "CBC ciphers get an alert" -tls1_2 -cipher ECDHE-ECDSA-AES256-SHA384
-says 'ALPN protocol: http/1.1' "ALPN http/1.1" -alpn h2,http/1.1
-says 'no application protocol' "ALPN of others gets an alert" -alpn h2
-says 'subject=CN = chat.example.com' "a name has its certificate" -servername chat.example.com
-says 'subject=CN = localhost' "an unknown name has the first" -servername nobody.test
-says 'subject=CN = localhost' "no name has the first" -noservername
+prints 'alert handshake failure' "CBC ciphers get an alert" -tls1_2 -cipher ECDHE-ECDSA-AES256-SHA384
+prints 'ALPN protocol: http/1.1' "ALPN http/1.1" -alpn h2,http/1.1
+prints 'no application protocol' "ALPN of others gets an alert" -alpn h2
+prints 'subject=CN = chat.example.com' "a name has its certificate" -servername chat.example.com
+prints 'subject=CN = localhost' "an unknown name has the first" -servername nobody.test
+prints 'subject=CN = localhost' "no name has the first" -noservername
 
 for version in tls1_2 tls1_3; do
   # The ticket of TLS 1.3 comes after the handshake, so something is asked first.
   printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' |
     openssl s_client -connect "127.0.0.1:$secure" -$version -ign_eof -sess_out "$work/ticket" >"$work/client" 2>&1 || true
   check "an answer over $version" grep --quiet '^HTTP/1.1 200' "$work/client"
-  says '^Reused' "resumption over $version" -$version -sess_in "$work/ticket"
+  prints '^Reused' "resumption over $version" -$version -sess_in "$work/ticket"
 done
 
 # printed PATTERN: until the client has; what fails then is the check behind it.
@@ -106,31 +106,31 @@ fragments() {
   curl --silent --max-time 30 --output "$work/whole" "$url/widget.js"
   grep --quiet '^HTTP/1.1 200' "$work/client" && [ "$(wc -c <"$work/client")" -gt "$(wc -c <"$work/whole")" ]
 }
-check "max_fragment_length is kept to" fragments
+check "max_fragment_length is respected" fragments
 
 check "plain HTTP on the TLS port gets a 400" grep --quiet '^HTTP/1.1 400' \
   <(curl --silent --include --max-time 30 "http://127.0.0.1:$secure/healthz")
 
-check "Python talks, breaks off and resumes" "$python" "$(dirname "$0")/tls_client.py" "$secure"
+check "a Python client sends, disconnects and resumes" "$python" "$(dirname "$0")/tls_client.py" "$secure"
 
 # The same with records of our own.
 stop_gateway
 export CHIRRUP_TLS_COMPACT_RECORDS=true
 start_gateway --debug-echo --tls-listen "127.0.0.1:$secure" --tls-certificates "$work/first.pem" \
   --tls-keys "$work/first.key" --tls-certificates "$work/second.pem" --tls-keys "$work/second.key"
-check "compact records: max_fragment_length is kept to" fragments
-check "compact records: Python talks, breaks off and resumes" "$python" "$(dirname "$0")/tls_client.py" "$secure"
+check "compact records: max_fragment_length is respected" fragments
+check "compact records: a Python client sends, disconnects and resumes" "$python" "$(dirname "$0")/tls_client.py" "$secure"
 unset CHIRRUP_TLS_COMPACT_RECORDS
 
 certificate first renewed.example.com
 kill -HUP "$gateway_pid"
 kill -HUP "$gateway_pid"
 renewed() { client | grep --quiet 'subject=CN = renewed.example.com'; }
-check "SIGHUP brings the new certificate" await 60 "the new certificate" renewed
+check "SIGHUP loads the new certificate" await 60 "the new certificate" renewed
 echo broken >"$work/first.pem"
 kill -HUP "$gateway_pid"
-check "a broken one is told in the log" await 60 "the log" grep --quiet "the old certificates stay in use" "$log"
+check "an invalid one is logged" await 60 "the log" grep --quiet "the old certificates stay in use" "$log"
 check "… and changes nothing" renewed
-check "… and the gateway drains as ever" stop_gateway
+check "… and the gateway drains" stop_gateway
 
 [ $failures = 0 ]

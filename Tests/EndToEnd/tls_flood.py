@@ -5,7 +5,7 @@
 
 ADDRESS is the client's own, one of 127.0.0.0/8: each has ports of its own.
 
-A third of the flood says nothing, a third sends five bytes, a third a whole ClientHello and no more.
+A third of the flood sends nothing, a third sends five bytes, a third a whole ClientHello and no more.
 """
 
 import resource

@@ -43,7 +43,7 @@ sample() {
   sleep 0.1
 }
 
-check "visitors come in before" visit 30
+check "visitors connect before the flood" visit 30
 before=$(memory)
 wave_number=0
 for wave in first second; do
@@ -64,21 +64,21 @@ for wave in first second; do
   begin=$SECONDS
   until { opened && [ "$most" -gt 0 ]; } || [ $((SECONDS - begin)) -gt 300 ]; do sample; done
   check "$wave wave: $count connections are opened" opened
-  check "… and visitors from elsewhere come in" visit 5
+  check "… and visitors from other addresses connect" visit 5
   # A loop posts its figures every half second.
   for ((turn = 0; turn < 15; turn++)); do sample; done
   # 100 of each address. The two loops post their figures in their own time.
-  check "… handshakes are under way, 400 at most (seen: $most)" between 1 "$most" $((2 * 100 * processes))
+  check "… handshakes are in progress, 400 at most (seen: $most)" between 1 "$most" $((2 * 100 * processes))
   # Beside what those take, 48 KiB each at most (seen: 45).
-  check "… and each other costs less than 2 KiB (the process grew by $grown KiB)" \
+  check "… and each other socket costs less than 2 KiB (the process grew by $grown KiB)" \
     between 0 "$grown" $((2 * count + 48 * 100 * processes))
   exec 8>&-
   for pid in "${floods[@]}"; do wait "$pid" || true; done
-  check "… they go" await 120 "the end of the flood's sockets" is_gone
-  check "… and the process is within 32 MiB of before" await 60 "a small process" is_small
+  check "… the flood ends" await 120 "the end of the flood's sockets" is_gone
+  check "… and the process's memory is within 32 MiB of before" await 60 "a small process" is_small
   printf 'memory: %s KiB before, %s KiB after the %s wave\n' "$before" "$(memory)" "$wave"
 done
-check "visitors come in afterwards" visit 30
+check "visitors connect after the flood" visit 30
 check "SIGTERM ends the gateway with 0" stop_gateway
 
 [ $failures = 0 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # torture.sh [CYCLES [OPTION…]]: gateway, PostgreSQL and connections are killed, stopped, frozen, cut and reset under
-# load; every ack, every row and every subscriber's view must agree. Then lies are told, which must be found out.
+# load; every ack, every row and every subscriber's view must agree. Then results are falsified, which the verifier must find.
 # SEED=… repeats the faults of an earlier run.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/background_load.sh"
@@ -28,10 +28,10 @@ convicts() {
   local status=0
   torture "$1" --cycles 1 --sessions 3 --operators 2 --only "reset clients" --tamper "$1" >"$work/$1.out" || status=$?
   if [ $status = 1 ] && [ "$(violation "$2")" -gt 0 ]; then
-    pass "a lie is found out: $1: $(violation "$2") $2"
+    pass "a falsification is found: $1: $(violation "$2") $2"
   else
     cat "$work/$1.out"
-    fail "a lie is not found out: $1: status $status, $(violation "$2") $2"
+    fail "a falsification is not found: $1: status $status, $(violation "$2") $2"
   fi
 }
 

@@ -10,7 +10,7 @@ start_gateway
 
 sql() { "$(postgres_bin)/psql" --quiet --no-psqlrc --command "$1" "$database"; }
 
-# Few clients, so that each of them says much.
+# Few clients, so that each of them sends many messages.
 few=(--visitors 5 --operators 1 --rate 80 --operator-share 0.1 --seconds 600 --drain-seconds 3)
 
 # convicts WHAT FIGURE: the load must end with 1 and count at least one of them.
@@ -51,4 +51,4 @@ done
 start_load "$port" "${few[@]}"
 await_acks 100
 end_load
-check "the same load, untouched, is clean" wait "$load_pid"
+check "the same load without falsification passes" wait "$load_pid"

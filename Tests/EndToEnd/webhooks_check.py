@@ -1,4 +1,4 @@
-"""Compares what a receiver of webhooks has taken with what the database says has happened.
+"""Compares the deliveries that a receiver of webhooks got with the events of the database.
 
     webhooks_check.py RECORD < "conversation seq event" lines, in order
 

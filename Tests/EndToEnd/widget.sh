@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# What a visitor meets in the widget besides the conversation itself: languages, forms, cards, the menu, the
-# JavaScript API. In a real Chromium, against a gateway on a PostgreSQL of its own, where the workspace is set up by
-# SQL. Pictures go to the folder SHOTS, if it is set.
+# The widget besides the conversation: languages, forms, cards, menu, JavaScript API. In a real Chromium, against a gateway on a private PostgreSQL; SQL sets up
+# the workspace. Pictures go to the folder SHOTS, if it is set.
 . "$(dirname "$0")/lib.sh"
 folder=$(dirname "$0")
 # Empty means playwright's own browser.
@@ -13,4 +12,4 @@ start_gateway
 check "the widget in a browser" \
   "$python" "$folder/widget_test.py" --base-url "$url" --database "$database" --psql "$(postgres_bin)/psql" \
   --operator-token "$(token operator)" ${SHOTS:+--shots "$SHOTS"} ${ONLY:+--only "$ONLY"}
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

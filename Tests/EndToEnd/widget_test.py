@@ -1,6 +1,6 @@
-"""What a visitor meets in the widget besides the conversation itself.
+"""The widget besides the conversation: languages, forms, cards, menu, JavaScript API.
 
-Started by widget.sh. Every promise is printed with its verdict; what a page says to its console, a violated
+Started by widget.sh. Every promise is printed with its verdict; a message on the page's console, a violated
 policy and a serious finding of axe are broken promises too.
 """
 
@@ -72,7 +72,7 @@ class WidgetRun(Run):
                 for line in socket.recv(timeout=30).splitlines():
                     frame = json.loads(line)
                     if frame["type"] == "error":
-                        self.promise(f"an operator's message is taken: {line}", False)
+                        self.promise(f"an operator's message is acknowledged: {line}", False)
                     if frame["type"] == "ack":
                         return
                     if frame["type"] == "live":
@@ -107,10 +107,10 @@ class WidgetRun(Run):
         ours = [url for url in asked if "widget" in url]
         self.promise(f"before a click the widget is one request: {len(ours)}", len(ours) == 1)
         widget.open()
-        self.promise("a look at it needs no socket", not widget.sockets)
+        self.promise("opening it needs no socket", not widget.sockets)
         busy = page.evaluate("Math.max(0, ...window.busy)")
         # A task is long from 50 ms on a quiet machine; this one may be busy with other parts.
-        self.promise(f"nothing of it keeps the page busy: {busy:.0f} ms", busy < 250)
+        self.promise(f"it does not block the page: {busy:.0f} ms", busy < 250)
 
     def languages(self, page: Page) -> None:
         widget = self.visitor(locale="th-TH").open()
@@ -128,7 +128,7 @@ class WidgetRun(Run):
                 self.shot(widget.page, "widget-arabic")
                 self.accessible(widget.page, "the widget from right to left")
         expect(widget.own.locator(".state")).to_contain_text(EN["sent"])
-        self.promise("six languages, changed while it is open, what was said before too")
+        self.promise("six languages, changed while it is open, also for earlier messages")
         auto = self.page(self.context(locale="th-TH"))
         auto.add_init_script("addEventListener('DOMContentLoaded', () => { document.documentElement.lang = ''; })")
         thai = texts_of("th")
@@ -156,7 +156,7 @@ class WidgetRun(Run):
         panel.get_by_role("button", name="Track an order").click()
         expect(widget.own.locator(".bubble")).to_have_text("Where is my order?")
         widget.committed()
-        self.promise("the menu says what it is made for, and leads nowhere it should not")
+        self.promise("the menu shows its actions, and has no unsafe link")
         session = self.session(widget.page)
 
         self.tell(session, kind="card", body="Brake hose", payload={
@@ -179,7 +179,7 @@ class WidgetRun(Run):
             "SELECT string_agg(content || ' ' || (payload->'reply'->>'value'), ',' ORDER BY seq) FROM chats"
             f" WHERE session_id = '{session}' AND payload ? 'reply'"
         )
-        self.promise(f"a choice is a message that says what was chosen: {kept}", kept == "Yes y,Hold it for me hold")
+        self.promise(f"a choice is sent as a message with its text: {kept}", kept == "Yes y,Hold it for me hold")
         self.sql("UPDATE rich_menus SET status = 'inactive'")
         widget.page.close()
 
@@ -250,7 +250,7 @@ class WidgetRun(Run):
         panel.get_by_role("button", name=EN["leave"]).click()
         expect(panel.get_by_text(EN["thanks"])).to_be_visible()
         kept = self.sql("SELECT count(*) FROM chats WHERE content = 'The hose of my brake is too short.'")
-        self.promise("outside hours one leaves a message; a request in vain says so and is tried again", kept == "1")
+        self.promise("outside hours the visitor leaves a message; a failed request is shown and repeated", kept == "1")
         widget.page.close()
         fields = [{"key": "name", "label": "Your name", "type": "text", "required": True},
                   {"key": "topic", "label": "Topic", "type": "select", "required": True, "options": ["Order", "Repair"]}]
@@ -381,7 +381,7 @@ class WidgetRun(Run):
           return place() - before;
         }""")
         expect(log.locator(".say")).to_have_count(100)
-        self.promise(f"what one reads stays where it is while earlier messages come ({moved} px)", abs(moved) < 2)
+        self.promise(f"the visible messages do not move while earlier messages come ({moved} px)", abs(moved) < 2)
         widget.page.close()
 
     def looks(self, page: Page) -> None:

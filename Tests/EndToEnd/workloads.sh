@@ -27,4 +27,4 @@ check "upgrades" "$chirrup_load" upgrade "$plain/debug/echo" --connections 1000
 check "upgrades, and the chat behind them" "$chirrup_load" upgrade "$plain" "${chat[@]}" --connections 500
 refuses() { ! "$@" 2>"$work/said" && grep -q "http 404" "$work/said"; }
 check "an address without an echo is said" refuses "$chirrup_load" echo "$plain/nowhere" --connections 3
-check "the gateway stops in good order afterwards" stop_gateway
+check "the gateway then stops with status 0" stop_gateway

@@ -5,7 +5,7 @@ import Testing
   func object(_ text: String) throws -> JSONObject { try JSONObject(Array(text.utf8)) }
 
   @Test(
-    "what is not one JSON object is refused",
+    "a text that is not one JSON object is refused",
     arguments: [
       "", " ", "null", "[]", "\"x\"", "1", "{", "{}{}", "{} x", "\u{FEFF}{}", "{'a':1}", "{\"a\"}",
       "{\"a\":}", "{\"a\":01}", "{\"a\":1.}", "{\"a\":+1}", "{\"a\":\"\u{0}\"}", "{\"a\":\"\n\"}",

@@ -53,7 +53,7 @@ struct JSONTextTests {
   }
 
   @Test(
-    "what is quoted and read again is the same",
+    "a quoted text is decoded to the same text",
     arguments: [
       "", "plain", "\"quoted\" \\ back", "line\nfeed\ttab\u{1}\u{1F}",
       "สวัสดี مرحبا 👩‍👩‍👧‍👦 \u{202E}abc",

@@ -40,7 +40,7 @@ import Testing
     stage.now = stage.client.deadline
     #expect(stage.tick() == ["send", "send", "send"])
     #expect(stage.lastRefs == [1, 2, 3])
-    #expect(stage.book.counters.resent == 2)
+    #expect(stage.measured.counters.resent == 2)
   }
 
   @Test func aLostConnectionResumesAfterTheLastSeqAndResendsUnderTheSameIds() {
@@ -60,7 +60,7 @@ import Testing
     #expect(stage.lastText.contains(stage.id(1).description))
     _ = stage.say(stage.message(1, seq: 2))
     _ = stage.say(stage.ack(1, seq: 2, duplicate: true))
-    #expect(stage.book.counters.duplicateAcks == 1)
+    #expect(stage.measured.counters.duplicateAcks == 1)
     #expect(stage.finish().isEmpty)
   }
 
@@ -148,7 +148,7 @@ import Testing
     var stage = Scene.live()
     _ = stage.compose()
     _ = stage.compose()
-    let body = String(decoding: stage.book.bodies.body(of: stage.id(1)), as: UTF8.self)
+    let body = String(decoding: stage.measured.bodies.body(of: stage.id(1)), as: UTF8.self)
     let other = stage.message(0, seq: 1, body: body)
     _ = stage.say(other)
     #expect(stage.finish()[.mismatched] == 1)

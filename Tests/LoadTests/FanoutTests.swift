@@ -36,22 +36,23 @@ import Wire
   let bodies = Bodies(byteCount: 60)
   let now = Instant(nanoseconds: 5_000_000)
 
-  func book(subscribers: Int = 3, verifiesAll: Bool = true) -> SessionVerifier {
-    var book = SessionVerifier(
+  func verifier(subscribers: Int = 3, verifiesAll: Bool = true) -> SessionVerifier {
+    var verifier = SessionVerifier(
       subscribers: subscribers, stamp: stamp, bodies: bodies, pendingMax: 8,
       verifiesAll: verifiesAll)
     for index in 0..<subscribers {
-      take(&book, index, #"{"type":"subscribed","session":"\#(Self.session)","from":1,"head":0}"#)
-      take(&book, index, #"{"type":"live","session":"\#(Self.session)","seq":0}"#)
+      take(
+        &verifier, index, #"{"type":"subscribed","session":"\#(Self.session)","from":1,"head":0}"#)
+      take(&verifier, index, #"{"type":"live","session":"\#(Self.session)","seq":0}"#)
     }
-    book.isMeasuring = true
-    return book
+    verifier.isMeasuring = true
+    return verifier
   }
 
-  func take(_ book: inout SessionVerifier, _ index: Int, _ texts: String..., cut: Int? = nil) {
+  func take(_ verifier: inout SessionVerifier, _ index: Int, _ texts: String..., cut: Int? = nil) {
     let stream = texts.flatMap { FrameWalkerTests.frame(.text, Array($0.utf8)) }
     let parts = cut.map { [Array(stream[..<$0]), Array(stream[$0...])] } ?? [stream]
-    for part in parts { part.withRawSpan { book.take(index, $0, now) } }
+    for part in parts { part.withRawSpan { verifier.take(index, $0, now) } }
   }
 
   /// In the gateway's spelling.
@@ -67,15 +68,15 @@ import Wire
 
   @Test("every subscriber receives every seq once, and the last one settles it")
   func shown() {
-    var book = book()
-    #expect(book.liveCount == 3)
+    var verifier = verifier()
+    #expect(verifier.liveCount == 3)
     for seq in 1...20 {
-      for index in 0..<3 { take(&book, index, message(seq)) }
-      #expect(book.settled == seq && book.delivered == 3 * seq && book.head == seq)
+      for index in 0..<3 { take(&verifier, index, message(seq)) }
+      #expect(verifier.settled == seq && verifier.delivered == 3 * seq && verifier.head == seq)
     }
-    #expect(book.problems.isEmpty, "\(book.problems)")
-    #expect(book.verified == 2 * 20)
-    let figures = WorkFigures.Latency(book.latency)
+    #expect(verifier.problems.isEmpty, "\(verifier.problems)")
+    #expect(verifier.verified == 2 * 20)
+    let figures = WorkFigures.Latency(verifier.latency)
     #expect(figures.count == 60)
   }
 
@@ -83,15 +84,15 @@ import Wire
   func cuts() {
     let length = FrameWalkerTests.frame(.text, Array(message(1).utf8)).count
     for cut in 1..<length {
-      var book = book(subscribers: 2)
-      take(&book, 0, message(1), cut: cut)
-      take(&book, 1, message(1), cut: cut)
-      #expect(book.settled == 1 && book.problems.isEmpty, "cut at \(cut)")
+      var verifier = verifier(subscribers: 2)
+      take(&verifier, 0, message(1), cut: cut)
+      take(&verifier, 1, message(1), cut: cut)
+      #expect(verifier.settled == 1 && verifier.problems.isEmpty, "cut at \(cut)")
     }
-    var book = book(subscribers: 2)
-    take(&book, 0, message(1), message(2))
-    take(&book, 1, message(1) + "\n" + message(2))
-    #expect(book.settled == 2 && book.problems.isEmpty)
+    var verifier = verifier(subscribers: 2)
+    take(&verifier, 0, message(1), message(2))
+    take(&verifier, 1, message(1) + "\n" + message(2))
+    #expect(verifier.settled == 2 && verifier.problems.isEmpty)
   }
 
   @Test("a hole, a repetition, another text and another body are detected")
@@ -106,31 +107,32 @@ import Wire
       [(0, #"{"type":"drain","min_ms":1,"max_ms":2}"#)], [(0, "not JSON")],
     ]
     for story in stories {
-      var book = book()
-      for (index, text) in story { take(&book, index, text) }
-      #expect(book.problems.count == 1, "\(story) \(book.problems)")
+      var verifier = verifier()
+      for (index, text) in story { take(&verifier, index, text) }
+      #expect(verifier.problems.count == 1, "\(story) \(verifier.problems)")
     }
   }
 
   @Test("acks of this run's messages free their sender")
   func acks() {
-    var book = book()
-    book.subscribers[0].inFlight = 1
+    var verifier = verifier()
+    verifier.subscribers[0].inFlight = 1
     let id = stamp.identifier(due: .zero, client: 0, number: 1)
     let ack = #"{"type":"ack","ref":1,"session":"\#(Self.session)","id":"\#(id)","seq":1}"#
-    take(&book, 0, ack)
-    #expect(book.acked == 1 && book.subscribers[0].inFlight == 0 && book.problems.isEmpty)
-    take(&book, 1, ack)
-    #expect(book.problems.count == 1)
+    take(&verifier, 0, ack)
+    #expect(
+      verifier.acked == 1 && verifier.subscribers[0].inFlight == 0 && verifier.problems.isEmpty)
+    take(&verifier, 1, ack)
+    #expect(verifier.problems.count == 1)
   }
 
   @Test("both kinds of ping are passed on")
   func pings() {
-    var book = book()
-    take(&book, 2, #"{"type":"ping"}"#)
-    FrameWalkerTests.frame(.ping, [4, 5]).withRawSpan { book.take(1, $0, now) }
-    let asked = book.takeAsked()
+    var verifier = verifier()
+    take(&verifier, 2, #"{"type":"ping"}"#)
+    FrameWalkerTests.frame(.ping, [4, 5]).withRawSpan { verifier.take(1, $0, now) }
+    let asked = verifier.takeAsked()
     #expect(asked.map(\.index) == [2, 1] && asked.map(\.ping) == [nil, [4, 5]])
-    #expect(book.takeAsked().isEmpty)
+    #expect(verifier.takeAsked().isEmpty)
   }
 }

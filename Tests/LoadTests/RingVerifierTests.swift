@@ -44,29 +44,30 @@ import Wire
 }
 
 @Suite struct RingVerifierTests {
-  static func book(verifiesAll: Bool = true, isBare: Bool = false, sent: Int = 100) -> RingVerifier
+  static func verifier(verifiesAll: Bool = true, isBare: Bool = false, sent: Int = 100)
+    -> RingVerifier
   {
-    var book = RingVerifier(
+    var verifier = RingVerifier(
       ring: FrameRing(payloadByteCount: 20, atOnce: 16, isBare: isBare), connections: 2,
       verifiesAll: verifiesAll)
-    book.peers[1].sent = sent
-    return book
+    verifier.peers[1].sent = sent
+    return verifier
   }
 
   /// The server's replies to messages `numbers`.
-  static func replies(_ book: RingVerifier, _ numbers: [Int]) -> [UInt8] {
+  static func replies(_ verifier: RingVerifier, _ numbers: [Int]) -> [UInt8] {
     numbers.flatMap { number -> [UInt8] in
-      let start = number % book.ring.count * 20
-      let text = Array(book.ring.payloads[start..<start + 20])
-      return book.ring.shape == nil ? text : FrameWalkerTests.frame(.text, text)
+      let start = number % verifier.ring.count * 20
+      let text = Array(verifier.ring.payloads[start..<start + 20])
+      return verifier.ring.shape == nil ? text : FrameWalkerTests.frame(.text, text)
     }
   }
 
-  static func take(_ book: inout RingVerifier, _ bytes: [UInt8], by size: Int = .max) -> Int {
+  static func take(_ verifier: inout RingVerifier, _ bytes: [UInt8], by size: Int = .max) -> Int {
     var count = 0
     for start in stride(from: 0, to: bytes.count, by: min(size, bytes.count)) {
       let piece = Array(bytes[start..<min(start + min(size, bytes.count), bytes.count)])
-      count += piece.withRawSpan { book.take(1, $0) }
+      count += piece.withRawSpan { verifier.take(1, $0) }
     }
     return count
   }
@@ -74,18 +75,18 @@ import Wire
   @Test("replies are counted and compared at any split", arguments: [true, false])
   func counting(isBare: Bool) {
     for size in 1...70 {
-      var book = Self.book(isBare: isBare)
-      let bytes = Self.replies(book, Array(0..<100))
-      #expect(Self.take(&book, bytes, by: size) == 100)
-      #expect(book.problems.isEmpty, "\(book.problems)")
-      #expect(book.verified >= 100)
+      var verifier = Self.verifier(isBare: isBare)
+      let bytes = Self.replies(verifier, Array(0..<100))
+      #expect(Self.take(&verifier, bytes, by: size) == 100)
+      #expect(verifier.problems.isEmpty, "\(verifier.problems)")
+      #expect(verifier.verified >= 100)
     }
   }
 
   @Test(
     "a wrong byte, a doubled, a missing and a swapped reply are found", arguments: [true, false])
   func wrong(isBare: Bool) {
-    let sound = Self.book(isBare: isBare)
+    let sound = Self.verifier(isBare: isBare)
     var flipped = Self.replies(sound, [0, 1, 2])
     flipped[flipped.count - 1] ^= 1
     for bytes in [
@@ -93,44 +94,44 @@ import Wire
       Self.replies(sound, [0, 2, 1]),
     ] {
       for size in [Int.max, 7] {
-        var book = Self.book(isBare: isBare)
-        _ = Self.take(&book, bytes, by: size)
-        #expect(!book.problems.isEmpty)
+        var verifier = Self.verifier(isBare: isBare)
+        _ = Self.take(&verifier, bytes, by: size)
+        #expect(!verifier.problems.isEmpty)
       }
     }
   }
 
   @Test("without --verify a sample of payloads is compared")
   func sampling() {
-    var book = Self.book(verifiesAll: false, sent: 6_400)
-    let bytes = Self.replies(book, [0])
-    for _ in 0..<6_400 { _ = Self.take(&book, bytes) }
-    #expect(book.verified == 100)
-    #expect(!book.problems.isEmpty)
+    var verifier = Self.verifier(verifiesAll: false, sent: 6_400)
+    let bytes = Self.replies(verifier, [0])
+    for _ in 0..<6_400 { _ = Self.take(&verifier, bytes) }
+    #expect(verifier.verified == 100)
+    #expect(!verifier.problems.isEmpty)
   }
 
   @Test("a reply of another length, one too many, a broken frame")
   func lengths() {
-    var short = Self.book(verifiesAll: false)
+    var short = Self.verifier(verifiesAll: false)
     _ = Self.take(&short, FrameWalkerTests.frame(.text, [65]))
     #expect(short.problems.count == 1)
-    var extra = Self.book(sent: 1)
+    var extra = Self.verifier(sent: 1)
     _ = Self.take(&extra, Self.replies(extra, [0, 1]))
     #expect(extra.problems == ["connection 1: more messages returned than were sent"])
-    var broken = Self.book()
+    var broken = Self.verifier()
     _ = Self.take(&broken, [0x81, 0x85, 0, 0, 0, 0])
     #expect(broken.problems == ["connection 1: broken frame: frame masked"])
   }
 
   @Test("a ping in pieces is passed on complete")
   func ping() {
-    var book = Self.book()
-    let bytes = FrameWalkerTests.frame(.ping, [1, 2, 3]) + Self.replies(book, [0])
-    #expect(Self.take(&book, bytes, by: 2) == 1)
-    let controls = book.takeControls()
+    var verifier = Self.verifier()
+    let bytes = FrameWalkerTests.frame(.ping, [1, 2, 3]) + Self.replies(verifier, [0])
+    #expect(Self.take(&verifier, bytes, by: 2) == 1)
+    let controls = verifier.takeControls()
     #expect(controls.count == 1 && controls.first?.peer == 1)
     #expect(controls.first?.opcode == .ping && controls.first?.payload == [1, 2, 3])
-    #expect(book.takeControls().isEmpty)
+    #expect(verifier.takeControls().isEmpty)
   }
 }
 

@@ -14,14 +14,14 @@ struct Scene {
   static let origin = Instant(nanoseconds: 5_000_000_000)
 
   var client: Client
-  var book: Scorebook
+  var measured: Measurements
   var now = Scene.origin
   private(set) var lastAction = Client.Action.none
   private(set) var lastText = ""
   private(set) var lastRefs: [Int] = []
 
   init() {
-    book = Scorebook(
+    measured = Measurements(
       stamp: Stamp(nonce: 7, wall: WallTime(microseconds: 1_800_000_000_000_000), now: now),
       bodies: Bodies(byteCount: 120), random: RandomStream(seed: 1),
       ledger: Ledger(sessions: [Scene.session]))
@@ -49,7 +49,7 @@ struct Scene {
   }
 
   mutating func lose(code: UInt16?) {
-    client.closed(code: code, label: "test", now: now, &book)
+    client.closed(code: code, label: "test", now: now, &measured)
   }
 
   /// The types of the client's answers to a message of the gateway.
@@ -62,7 +62,7 @@ struct Scene {
           Issue.record("not JSON: \(text)")
           return
         }
-        lastAction = client.receive(event, span, now: now, &book, &output)
+        lastAction = client.receive(event, span, now: now, &measured, &output)
       }
     }
     return take(output)
@@ -70,13 +70,13 @@ struct Scene {
 
   mutating func compose() -> [String] {
     var output = CommandBuffer()
-    client.compose(subscription: 0, due: Scene.origin, &book, &output)
+    client.compose(subscription: 0, due: Scene.origin, &measured, &output)
     return take(output)
   }
 
   mutating func tick() -> [String] {
     var output = CommandBuffer()
-    lastAction = client.tick(now: now, &book, &output)
+    lastAction = client.tick(now: now, &measured, &output)
     return take(output)
   }
 
@@ -87,14 +87,14 @@ struct Scene {
 
   mutating func finish() -> Violations {
     let made = client.outbox.made
-    book.ledger.close(stamp: book.stamp) { $0 == 3 ? made : 0 }
-    return book.ledger.violations
+    measured.ledger.close(stamp: measured.stamp) { $0 == 3 ? made : 0 }
+    return measured.ledger.violations
   }
 
   // MARK: The gateway's lines
 
   func id(_ number: Int) -> Identifier {
-    book.stamp.identifier(due: Scene.origin, client: 3, number: number)
+    measured.stamp.identifier(due: Scene.origin, client: 3, number: number)
   }
 
   func subscribed(from: Int, head: Int) -> String {
@@ -120,7 +120,7 @@ struct Scene {
 
   func message(_ number: Int, seq: Int, body: String? = nil) -> String {
     let id = id(number)
-    let text = body ?? String(decoding: book.bodies.body(of: id), as: UTF8.self)
+    let text = body ?? String(decoding: measured.bodies.body(of: id), as: UTF8.self)
     let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
       .replacing("\n", with: "\\u000a").replacing("\t", with: "\\t")
     return "{\"type\":\"message\",\"session\":\"\(Scene.session)\",\"seq\":\(seq),\"id\":\"\(id)\","

@@ -26,7 +26,7 @@ import Testing
     #expect(Base64.standard.decode("-_8".utf8) == nil)
   }
 
-  @Test("every length comes back")
+  @Test("texts of every length are decoded to the same bytes")
   func roundTrip() {
     for count in 0..<100 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 89 + count) }

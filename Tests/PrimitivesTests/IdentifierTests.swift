@@ -13,7 +13,7 @@ import Testing
     #expect(Identifier.zero.description == "00000000-0000-0000-0000-000000000000")
   }
 
-  @Test("Every half byte goes to its place and back")
+  @Test("Every hexadecimal digit is parsed and written at its place")
   func halfBytes() throws {
     for index in 0..<32 {
       for value in 1..<16 {
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "Nothing else is an id",
+    "Other texts are no ids",
     arguments: [
       "", "019e5a3c7f217abc8def0123456789ab", "{019e5a3c-7f21-7abc-8def-0123456789ab}",
       "urn:uuid:019e5a3c-7f21-7abc-8def-0123456789ab", "019e5a3c-7f21-7abc-8def-0123456789a",

@@ -15,7 +15,7 @@ import Testing
     #expect(decode(text) == decoded)
   }
 
-  @Test("a plus is a space in queries only, an escaped one never")
+  @Test("a plus is a space in queries only; an escaped plus never is")
   func plus() {
     #expect(decode("a+b%2B", plusIsSpace: true) == "a b+")
     #expect(decode("a+b%2B") == "a+b+")

@@ -17,7 +17,7 @@ import Testing
     #expect(table.take("a", atMilliseconds: at(100_000)) == 0)
   }
 
-  @Test("a clock that goes back, far back or far ahead is survived")
+  @Test("a clock may be set back, far back or far ahead")
   func clock() {
     var table = RateTable<String>(burst: 1, perMinute: 60)
     #expect(table.take("a", atMilliseconds: at(100)) == 0)

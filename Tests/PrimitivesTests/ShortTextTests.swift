@@ -36,7 +36,7 @@ import Testing
     #expect(words == "> {\"id\":\"\(id)\",\"at\":\"\(time)\",é€\(id)")
   }
 
-  @Test("it holds 256 bytes, and whoever composes more is stopped")
+  @Test("a text has at most 256 bytes; more is a programming error")
   func bound() async {
     let full = String(repeating: "x", count: 256)
     let held = text { append(full, to: &$0) }

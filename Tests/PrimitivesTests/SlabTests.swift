@@ -69,7 +69,7 @@ private func holds(_ slab: borrowing Slab<Int>, _ id: SlotID) -> Bool { slab.con
     #expect(log.gone.sorted() == Array(0..<70))
   }
 
-  @Test("An empty slot and a slot outside trap instead of being read")
+  @Test("Reading an empty slot or a slot outside traps")
   func misuse() async {
     await #expect(processExitsWith: .failure) {
       var slab = Slab<Int>(limit: 10)

@@ -65,6 +65,40 @@ import Testing
     #expect(Set(answer.json.keys) == ["type", "title", "status", "detail"])
     #expect(answer.int("status") == 401)
   }
+
+  static let wrongMembers: [(path: String, body: String, pointer: String, reason: String?)] = [
+    ("/reply-objects/x", "{}", "/payload", "is missing or empty. Send it in the JSON body."),
+    ("/reply-objects/x", #"{"payload":{"text":7}}"#, "/payload/text", "must be a string."),
+    (
+      "/reply-objects/x",
+      #"{"object_type":"buttons","payload":{"text":"x","buttons":[{"label":"a","value":"b"},{}]}}"#,
+      "/payload/buttons/1/label", "is missing or empty. Send it in the JSON body."
+    ),
+    (
+      "/reply-objects/x",
+      #"{"object_type":"carousel","payload":{"cards":[{"title":"x","image_url":"javascript:x"}]}}"#,
+      "/payload/cards/0/image_url",
+      "must be a URL that begins with https:// or http://, without spaces."
+    ),
+    (
+      "/tags/x", ##"{"colour":"#FF0000"}"##, "/colour", "must be a colour as #rrggbb in lower case."
+    ),
+    ("/settings", #"{"settings":{"a/b~c":{}}}"#, "/settings/a~1b~0c", nil),
+    ("/settings", #"{"settings":{"queue":{"capacity":0}}}"#, "/settings/queue", nil),
+    ("/settings", #"{"allowed_origins":["x y"]}"#, "/allowed_origins", nil),
+  ]
+
+  @Test("a problem of one member has its JSON Pointer (RFC 6901)", arguments: wrongMembers)
+  func pointers(path: String, body: String, pointer: String, reason: String?) async throws {
+    let world = try await World()
+    let method = path == "/settings" ? "PATCH" : "PUT"
+    let chief = try await world.member(.admin)
+    let answer = try await world.call(method, "/api/v1/admin\(path)", as: chief, json: body)
+    #expect(answer.status == 400)
+    #expect(answer.string("pointer") == pointer)
+    #expect(answer.string("reason") == reason)
+    if let reason { #expect(answer.string("detail")?.hasSuffix(reason) == true) }
+  }
 }
 
 /// A database on which every statement fails.

@@ -86,7 +86,8 @@ import Tokens
     try await firstLogin(world, world.mika.email)
   }
 
-  @Test("the console's cookie allows no more than the token, and its new token tells so")
+  @Test(
+    "the console's cookie allows no more than the token, and its new token requires the change too")
   func cookie() async throws {
     let world = try await World()
     _ = try await world.database.ask(

@@ -18,7 +18,9 @@ extension World {
 }
 
 @Suite struct QueueTests {
-  @Test("who asks for the next gets the one that has waited longest, until nobody waits")
+  @Test(
+    "claiming the next conversation takes the one that has waited longest, until the queue is empty"
+  )
   func firstInFirstOut() async throws {
     let world = try await World()
     // Opened first, but nobody has written in it: it is behind all others.
@@ -40,7 +42,7 @@ extension World {
     #expect(world.sessions.hints.withLock { $0 } == waiting + [silent])
   }
 
-  @Test("who has as many as the workspace allows may take no other one, but keeps what is there")
+  @Test("an operator at the capacity cannot claim another conversation, and keeps the open ones")
   func capacity() async throws {
     let world = try await World()
     try await world.place.set(queue: #"{"capacity":1}"#)
@@ -58,7 +60,7 @@ extension World {
     #expect(try await world.call("POST", nextInLine).status == 200)
   }
 
-  @Test("a transfer changes the operator, says so in the log, and its reason is a note")
+  @Test("a transfer changes the operator and adds an event; its reason is a note")
   func transfer() async throws {
     let world = try await World()
     let ivo = try await World.addOperator("Ivo", to: world.workspace, world.database)
@@ -91,7 +93,7 @@ extension World {
     #expect(rows.int(0, 0) == 1)
   }
 
-  @Test("back in the queue a conversation has its old place, before those who came later")
+  @Test("a conversation that returns to the queue has its old position")
   func returned() async throws {
     let world = try await World()
     let ivo = try await World.addOperator("Ivo", to: world.workspace, world.database)
@@ -112,7 +114,7 @@ extension World {
     }
   }
 
-  @Test("a transfer to nobody of this workspace, or of a closed conversation, is refused")
+  @Test("a transfer to a non-member, or of a closed conversation, is refused")
   func transferRefusals() async throws {
     let world = try await World()
     let other = try await World()

@@ -6,7 +6,8 @@ import Testing
 @testable import REST
 
 @Suite struct SettingsCacheTests {
-  @Test("what is saved counts at once on this gateway, and on the others within two seconds")
+  @Test(
+    "a saved setting is in effect at once on this gateway, and within two seconds on the others")
   func saved() async throws {
     let world = try await World()
     let chief = try #require(

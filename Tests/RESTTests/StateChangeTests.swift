@@ -15,7 +15,7 @@ import Testing
     try await world.call("GET", "\(conversations)/\(session)/messages").objects("messages")
   }
 
-  @Test("a claim makes the conversation the operator's, and says so in its log")
+  @Test("a claim assigns the conversation and adds an event")
   func claim() async throws {
     let world = try await World()
     let session = try await world.conversation(messages: ["hello"])
@@ -46,7 +46,7 @@ import Testing
     #expect(world.sessions.hints.withLock { $0.count } == 1)
   }
 
-  @Test("a conversation of somebody else cannot be claimed; the answer names who has it")
+  @Test("a claimed conversation cannot be claimed; the response names its operator")
   func claimed() async throws {
     let world = try await World()
     let ivo = try await World.addOperator("Ivo", to: world.workspace, world.database)
@@ -60,7 +60,7 @@ import Testing
     #expect(answer.string("detail")?.contains("Ivo") == true)
   }
 
-  @Test("close once, reopen once: the second time changes nothing")
+  @Test("a second close and a second reopening change nothing")
   func closeAndReopen() async throws {
     let world = try await World()
     let session = try await world.conversation(messages: ["hello"])
@@ -102,7 +102,7 @@ import Testing
     #expect(open.string("conversation.waiting_since") != nil)
   }
 
-  @Test("a body that is not JSON, or not said to be, is refused before anything happens")
+  @Test("a body that is not JSON, or not declared as JSON, is refused without any effect")
   func bodies() async throws {
     let world = try await World()
     let session = try await world.conversation()

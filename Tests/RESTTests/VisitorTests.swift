@@ -202,7 +202,7 @@ struct VisitorWorld {
 }
 
 @Suite struct VisitorCallTests {
-  @Test("a visitor changes the own profile within limits")
+  @Test("visitors change their own profiles within limits")
   func profile() async throws {
     let test = try await VisitorWorld()
     let visit = await test.token(#","attributes":{"plan":"pro","seats":3}"#)
@@ -289,7 +289,7 @@ struct VisitorWorld {
     }
   }
 
-  @Test("a visitor can rate and read only the own conversations (A08)")
+  @Test("visitors can rate and read only their own conversations (A08)")
   func foreign() async throws {
     let test = try await VisitorWorld()
     let mine = await test.token()

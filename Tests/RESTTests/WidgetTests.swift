@@ -180,7 +180,7 @@ import Tokens
     #expect(world.sessions.hints.withLock { $0.count } == 2)
   }
 
-  @Test("a text of the context that cannot be stored is omitted")
+  @Test("a text of the context is omitted if it cannot be stored")
   func oddContext() async throws {
     let world = try await World()
     let answer = await token(

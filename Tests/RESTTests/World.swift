@@ -1,4 +1,4 @@
-/// What the tests of the API share: a workspace of its own for each test (`Workplace`) with an API
+/// The fixture of the API's tests: a workspace for each test (`Workplace`) with an API
 /// in front of it.
 import Conversations
 import Directory

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct ArchitectureTests {
-  /// What stands between backticks, once each. `AREA`, `CODE`, `NAME` and `DATE` stand for names
+  /// The texts between backticks, once each. `AREA`, `CODE`, `NAME` and `DATE` stand for names
   /// that the reader chooses, and a `+JSON.swift` continues the name before it.
   static let terms: [String] = {
     let page = SourceFile.all.first { $0.path == "Sources/ARCHITECTURE.md" }

@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test("functions and fields are counted over extensions, without what is nested or computed")
+  @Test("functions and fields are counted over extensions, without nested and computed ones")
   func counting() {
     let one = SourceFile(
       path: "Sources/A/One.swift",

@@ -15,7 +15,7 @@ import Testing
     #expect(files == ["Sources/SharedSQL/ConversationQueue.swift"])
   }
 
-  @Test("each new conversation says whether it is in the queue: the column's default is the queue")
+  @Test("each INSERT of a conversation sets its place in the queue")
   func newConversations() {
     var statements = 0
     for file in Self.sources {

@@ -71,7 +71,7 @@ import Webhooks
     }
   }
 
-  @Test("a secret opens in its place only, with its key or a former one configured")
+  @Test("a secret can be decrypted at its place only, with its key or a configured former one")
   func secrets() {
     let plain = Array("whsec_1".utf8)
     let old = SecretBox(configured: [], signingKey: [1, 2, 3])

@@ -42,7 +42,7 @@ import Testing
     #expect(message == ["hello 11 visitor \(database.visitor)"])
   }
 
-  @Test("an event commits with its cause, for the webhooks that have chosen it")
+  @Test("an event commits with its cause, for the webhooks that subscribe to it")
   func together() throws {
     let database = try OutboxDatabase("together")
     let all = try database.webhook()

@@ -36,7 +36,7 @@ import Testing
     #expect(seqs(node.taken) == [2])
   }
 
-  @Test("two nodes never hold one delivery; that of a crashed node is taken after its lease")
+  @Test("a delivery belongs to one node at a time; after its lease another node takes it")
   func leases() throws {
     let database = try OutboxDatabase("leases")
     _ = try database.webhook("message.created")

@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(
-    "gzip where it is accepted and not second to identity",
+    "gzip is chosen where it is accepted with at least the weight of identity",
     arguments: [
       "gzip", "gzip, deflate, br, zstd", "GZIP", "x-gzip", "*", "gzip;q=0.001", "br, gzip ; q=0.5",
       "gzip;q=1.000", "identity, gzip", "identity;q=0.5, *;q=0.6", "deflate, gzip;q=1.0, *;q=0",
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "the file as it is otherwise",
+    "otherwise the file is sent uncompressed",
     arguments: [
       nil, "", "identity", "br", "gzip;q=0", "gzip;q=0.0", "*;q=0", "gzip;q=0, *", "gzipped",
       "identity, gzip;q=0.9", "identity;q=1, *;q=0.5", "gzip;q=2", "gzip;q=1.5", "gzip;q=",
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(
-    "of several the one with the greatest weight, else the server's first",
+    "the coding with the greatest weight is chosen, otherwise the server's first",
     arguments: [
       ("gzip, deflate, br, zstd", .brotli), ("gzip, br", .brotli), ("br;q=0.5, gzip", .gzip),
       ("br;q=0, *", .gzip), ("*", .brotli), ("BR", .brotli), ("gzip", .gzip), ("br;q=0", nil),

@@ -31,7 +31,7 @@ import Wire
     #expect(receive(frame.map { [$0] }) == [.close(.rebalance, reason)])
   }
 
-  @Test("A close between fragments ends the message too, and its reason is its own (§5.5.1)")
+  @Test("A close between fragments ends the message, and its reason is not a part of it (§5.5.1)")
   func insideAMessage() {
     let stream = rawFrame(0x01, bytes("unfinished")) + rawFrame(0x88, [0x03, 0xE9, 0x6F, 0x6B])
     let expected: [Received] = [.close(.goingAway, bytes("ok"))]
@@ -63,7 +63,7 @@ import Wire
     #expect(text.utf8.starts(with: reason))
   }
 
-  @Test("Chirrup's own codes may travel and say by their hundred what the client does")
+  @Test("Chirrup's close codes may be sent, and their hundred determines the client's reaction")
   func own() {
     let reconnect: [CloseCode] = [.drain, .rebalance, .administrator]
     let backOff: [CloseCode] = [.tooSlow, .noPong, .rateAbuse, .overloaded, .holeSeen]

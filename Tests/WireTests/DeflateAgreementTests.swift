@@ -61,7 +61,7 @@ private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()
     #expect(answer(offer, policy: Self.keeping) == "permessage-deflate" + parameters)
   }
 
-  @Test("with context and whole windows the answer is as short as the offer")
+  @Test("with context takeover and full windows the answer is as short as the offer")
   func wholeWindows() {
     #expect(answer("permessage-deflate", policy: Self.keepingAll) == "permessage-deflate")
     #expect(
@@ -73,7 +73,7 @@ private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()
   }
 
   @Test(
-    "an offer that is not exactly right is declined (faults D02, D03, D04)",
+    "an invalid offer is declined (faults D02, D03, D04)",
     arguments: [
       "permessage-deflate; unknown", "permessage-deflate; unknown=1",
       "permessage-deflate; server_no_context_takeover=true",
@@ -115,7 +115,7 @@ private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()
   }
 
   @Test(
-    "a list that breaks the grammar is no list, before and behind a good offer (faults H21)",
+    "a malformed list is refused, before and after a valid offer (faults H21)",
     arguments: [
       "a; b=\"\\c\\c\\c", "a; b=\"", "a; b=\"\"", "a; b=\"c d\"", "a; b=", "a;", "a; =b", ";", "=",
       "a b", "a; b c", "a=b", "a; b=\"c\"d", "\"a\"", "a; \"b\"", "a@", "a; b=c=d", "a; b=\"c\\",
@@ -134,7 +134,7 @@ private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()
   }
 
   @Test(
-    "as much as a head can hold is read in linear time (faults H21, H22)",
+    "the longest list that fits into a head is read in linear time (faults H21, H22)",
     arguments: [
       ("", "permessage-deflate; a,"), ("", ","), ("a; b=\"", "\\c"), ("", "x"), ("a", ";b"),
       ("permessage-deflate; ", "c"), ("a; b=", " "),
@@ -151,7 +151,7 @@ private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()
     #expect(isLinear)
   }
 
-  @Test("the 101 says what was agreed, and nothing without a policy or an agreement")
+  @Test("the 101 names the agreed extension, and none without a policy or an agreement")
   func upgrade() throws {
     func response(_ field: String, _ policy: DeflatePolicy?) throws -> (String, DeflateAgreement?) {
       let head = try RequestHead.parse(
@@ -178,7 +178,7 @@ private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()
 }
 
 @Suite struct DeflateAnswerTests {
-  @Test("a client reads back what the server has written")
+  @Test("a client reads the server's answer")
   func readBack() {
     for policy in [DeflatePolicy(), DeflatePolicy(allowsContext: true, contextWindowBits: 11)] {
       for offer in [
@@ -193,7 +193,7 @@ private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()
   }
 
   @Test(
-    "an answer that says what no answer can is refused",
+    "an invalid answer is refused",
     arguments: [
       "", "foo", "permessage-deflate, foo", "foo, permessage-deflate",
       "permessage-deflate, permessage-deflate", "permessage-deflate; client_max_window_bits",
@@ -204,7 +204,7 @@ private func answer(_ fields: String..., policy: DeflatePolicy = DeflatePolicy()
     #expect(DeflateAgreement(answer: answer) == nil)
   }
 
-  @Test("a client that offers it takes the answer, another fails the connection")
+  @Test("a client accepts the answer if it made the offer, and fails the connection otherwise")
   func request() throws {
     var request = UpgradeRequest(host: "a", target: "/", random: (1, 2))
     func judge(_ extensions: String) throws -> UpgradeRequest.Answer {

@@ -31,7 +31,7 @@ import Testing
       receive([start + rawFrame(first, [2, 3])], allowsDeflated: true) == [.fault(.reservedBits)])
   }
 
-  @Test("the fragments of a message are deflated together; control frames stand between them")
+  @Test("the fragments of a message are deflated together; control frames may be between them")
   func fragments() {
     let stream =
       rawFrame(0x41, Array(Self.payload[..<3])) + rawFrame(0x89, bytes("p"))
@@ -93,7 +93,7 @@ import Testing
     #expect(decoder.takeAssembled() == [])
   }
 
-  @Test("after a fault in a message's content nothing is yielded again")
+  @Test("after a fault in a message's content no step follows")
   func finish() throws {
     var decoder = MessageDecoder(
       role: .server, limits: MessageLimits(messageBytes: 100, fragments: 9), allowsDeflated: true)

@@ -84,7 +84,7 @@ private let brokenCloses: [Broken] = [
 
 @Suite struct FrameFaultTests {
   @Test(
-    "A broken frame ends the stream, however it is cut, and nothing is yielded after it (§7.1.7)",
+    "A malformed frame ends the stream at every cut, and no step follows (§7.1.7)",
     arguments: brokenHeaders + brokenCloses)
   func endsTheStream(_ broken: Broken) {
     let stream = rawFrame(0x82, bytes("good")) + broken.frame + rawFrame(0x82, bytes("late"))

@@ -23,7 +23,7 @@ private let simple = bytes("GET / HTTP/1.1\r\nHost: example.test\r\n\r\n")
 
 @Suite struct HeadScannerTests {
   @Test(
-    "The end of a head is found however it is cut, and what follows is left alone",
+    "The end of a head is found at every cut, and the bytes after it remain",
     arguments: 1...50)
   func finds(_ step: Int) {
     #expect(scan(simple, step: step) == .success(simple.count))

@@ -27,7 +27,7 @@ private let lively: (stream: [UInt8], received: [Received]) = {
 }()
 
 @Suite struct MessageDecoderTests {
-  @Test("A whole stream in one segment gives its messages, pings and close (RFC 6455 §5, §5.4)")
+  @Test("A stream in one segment gives its messages, pings and close (RFC 6455 §5, §5.4)")
   func whole() {
     #expect(receive([lively.stream]) == lively.received)
   }
@@ -51,7 +51,7 @@ private let lively: (stream: [UInt8], received: [Received]) = {
 @Suite struct MessageDecoderMemoryTests {
   private let limits = MessageLimits(messageBytes: 65_536, fragments: 128)
 
-  @Test("A message whole in the buffer is pointed at, not copied")
+  @Test("A message that is complete in the buffer is not copied")
   func inPlace() {
     var decoder = MessageDecoder(role: .server, limits: limits)
     var buffer = rawFrame(0x81, bytes("hello")) + rawFrame(0x82, [1, 2])
@@ -79,7 +79,7 @@ private let lively: (stream: [UInt8], received: [Received]) = {
     #expect(decoder.withAssembled { $0.byteCount } == 0)
   }
 
-  @Test("The ping that comes in pieces inside a fragmented message does not disturb it (§5.4)")
+  @Test("A ping in pieces inside a fragmented message does not change the message (§5.4)")
   func pingInPieces() {
     let ping = rawFrame(0x89, bytes("ping payload"))
     for point in 1..<ping.count {

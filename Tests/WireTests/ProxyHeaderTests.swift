@@ -33,7 +33,8 @@ struct ProxyHeaderTests {
     return (nil, taken)
   }
 
-  @Test("the address is read, however it is cut, and nothing behind it is taken", arguments: 1...30)
+  @Test(
+    "the address is read at every cut, and the bytes after the header remain", arguments: 1...30)
   func cut(_ pieceBytes: Int) throws {
     let (source, taken) = try read(
       Self.version4(extra: 9) + Array("GET /".utf8), pieceBytes: pieceBytes)
@@ -49,7 +50,7 @@ struct ProxyHeaderTests {
       try read(bytes).source == .client(high: 0x2001_0DB8_0000_0000, low: 9, port: 0x0102))
   }
 
-  @Test("a proxy that speaks for itself stays who it is")
+  @Test("a LOCAL header keeps the proxy's own address")
   func local() throws {
     #expect(try read(Self.version4(command: 0x20)).source == .proxy)
     #expect(try read(Self.version4(family: 0x00)).source == .proxy)

@@ -212,7 +212,7 @@ private let refusedHeads: [(head: String, fault: HeadFault)] = [
     #expect(ResponseHead.reasonPhrase(of: fault.status).description != "Status")
   }
 
-  @Test("No cut or spoilt byte of a good head makes the reader trap")
+  @Test("No cut and no changed byte of a valid head makes the reader trap")
   func mutations() {
     let head = bytes(
       "POST /a%20b?c=d&e HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 5\r\nX: y\r\n\r\n")

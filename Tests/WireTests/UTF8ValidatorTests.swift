@@ -40,7 +40,8 @@ private let edges: [[UInt8]] = [
 ]
 
 @Suite struct UTF8ValidatorTests {
-  @Test("It says of random texts with a changed byte what the standard library says, in two pieces")
+  @Test(
+    "The result equals the standard library's for random texts with a changed byte, in two pieces")
   func random() {
     var generator = SystemRandomNumberGenerator()
     let scalars: [ClosedRange<UInt32>] = [
@@ -70,7 +71,7 @@ private let edges: [[UInt8]] = [
     #expect(validCount > 500 && validCount < 2_900)
   }
 
-  @Test("Impossible bytes are refused where they stand (RFC 3629 §3, RFC 6455 §8.1)")
+  @Test("Impossible bytes are refused at their offset (RFC 3629 §3, RFC 6455 §8.1)")
   func refuses() {
     for (name, text, at) in impossible {
       for lead in [0, 1, 7, 15, 16, 17, 33] {
@@ -81,7 +82,7 @@ private let edges: [[UInt8]] = [
     }
   }
 
-  @Test("The first and last character of every length are taken, and none of them cut short")
+  @Test("The first and last character of every length are accepted; incomplete ones are refused")
   func takes() {
     for text in edges {
       #expect(isValid(text), "\(text)")

@@ -27,7 +27,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
 }
 
 @Suite struct UpgradeTests {
-  @Test("The sample handshake of RFC 6455 §1.3 is answered by its 101 (H01)")
+  @Test("The sample handshake of RFC 6455 §1.3 gets its 101 (H01)")
   func sample() throws {
     #expect(
       response(try handshake()) == """
@@ -109,7 +109,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
   }
 
   @Test(
-    "A key is 16 bytes in base64, once (§4.2.1, H10)",
+    "A key is 16 bytes in base64, and occurs once (§4.2.1, H10)",
     arguments: [
       "", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25j", "dGhlIHNhbXBsZSBub25jZTE=",
       "dGhlIHNhbXBsZSBub25jZQ==x", "dGhlIHNhbXBsZSBub25jZQ= =", "dGhl*HNhbXBsZSBub25jZQ==",
@@ -130,7 +130,7 @@ private func refusal(_ outcome: Upgrade.Outcome) -> Upgrade.Refusal? {
     #expect(response(try handshake(without: "", "Content-Length: 0")) != nil)
   }
 
-  @Test("Both halves of the handshake agree, and the client refuses what it did not ask for (§4.1)")
+  @Test("Server and client agree, and the client refuses anything that it did not offer (§4.1)")
   func bothHalves() throws {
     let client = UpgradeRequest(
       host: "example.test:80", target: "/api/v1/ws?x=1", subprotocol: "chirrup.v1",

@@ -17,7 +17,7 @@ import Wire
   }
 
   @Test(
-    "what is no origin has none",
+    "an invalid origin is refused",
     arguments: [
       "", "null", "https:", "https://", "//a.test", "a.test", "https://a.test/", "https://a.test/x",
       "https://u@a.test", "https://a.test:", "https://a.test:0", "https://a.test:080",
@@ -29,7 +29,7 @@ import Wire
   func none(_ text: String) { #expect(WebOrigin.normalize(text) == nil) }
 
   @Test(
-    "an origin is that of a host under its scheme, and of no other",
+    "an origin matches its host with its scheme only",
     arguments: [
       ("https://a.test", "a.test", true, true), ("https://a.test", "A.Test:443", true, true),
       ("https://a.test:8443", "a.test:8443", true, true),

@@ -53,25 +53,25 @@ extension LoadLoop {
   /// Starts the counters and latencies of a new phase.
   func beginPhase() {
     var begun = LoopPhase()
-    begun.made = book.counters.made
-    begun.acked = book.counters.acked
-    begun.delivered = book.counters.delivered
+    begun.made = measured.counters.made
+    begun.acked = measured.counters.acked
+    begun.delivered = measured.counters.delivered
     begun.busyNanoseconds = SystemClock.threadTimeNanoseconds()
-    book.latencies.hand(to: shared.intervals)
-    begun.latencies = book.latencies
-    book.latencies = Latencies()
+    measured.latencies.hand(to: shared.intervals)
+    begun.latencies = measured.latencies
+    measured.latencies = Latencies()
     phases.append(begun)
   }
 
   func endPhase() {
     guard let begun = phases.popLast() else { return }
     var found = LoopPhase()
-    found.made = book.counters.made - begun.made
-    found.acked = book.counters.acked - begun.acked
-    found.delivered = book.counters.delivered - begun.delivered
+    found.made = measured.counters.made - begun.made
+    found.acked = measured.counters.acked - begun.acked
+    found.delivered = measured.counters.delivered - begun.delivered
     found.busyNanoseconds = SystemClock.threadTimeNanoseconds() - begun.busyNanoseconds
-    found.latencies = book.latencies
-    book.latencies.add(begun.latencies)
+    found.latencies = measured.latencies
+    measured.latencies.add(begun.latencies)
     phases.append(found)
   }
 }

@@ -38,7 +38,7 @@ struct EchoRun: ~Copyable, CountedWork {
   }
 
   var course: WorkCourse { plan.course }
-  var counts: (messages: Int, published: Int) { (ring.book.total, 0) }
+  var counts: (messages: Int, published: Int) { (ring.verifier.total, 0) }
   var polledNanoseconds: Int64 { ring.swarm.polledNanoseconds }
 
   mutating func run(url: String) throws -> WorkFigures {
@@ -55,7 +55,7 @@ struct EchoRun: ~Copyable, CountedWork {
     figures.rate = plan.rate
     figures.isBare = plan.endpoint.isBare
     figures.set(latency: latency)
-    figures.verified = ring.book.verified
+    figures.verified = ring.verifier.verified
     figures.problems = ring.problems
     figures.judge()
     ring.close()
@@ -64,7 +64,7 @@ struct EchoRun: ~Copyable, CountedWork {
 
   mutating func go(until limit: Instant) throws {
     var now = SystemClock.now()
-    while now < limit, ring.book.problems.isEmpty {
+    while now < limit, ring.verifier.problems.isEmpty {
       var wake = limit
       if let rate = plan.rate { wake = min(limit, try sendDue(now, rate)) }
       try turn(nanoseconds: wake.nanoseconds - SystemClock.now().nanoseconds)
@@ -74,10 +74,10 @@ struct EchoRun: ~Copyable, CountedWork {
 
   mutating func drain() throws {
     let limit = SystemClock.now().advanced(byMilliseconds: EchoRun.drainMilliseconds)
-    while ring.book.peers.contains(where: { $0.received < $0.sent }), ring.problems.isEmpty {
+    while ring.verifier.peers.contains(where: { $0.received < $0.sent }), ring.problems.isEmpty {
       guard SystemClock.now() < limit else {
-        let missing = ring.book.peers.reduce(0) { $0 + $1.sent - $1.received }
-        return ring.book.note("\(missing) messages did not come back")
+        let missing = ring.verifier.peers.reduce(0) { $0 + $1.sent - $1.received }
+        return ring.verifier.note("\(missing) messages did not come back")
       }
       try turn(nanoseconds: 10_000_000)
     }
@@ -116,7 +116,7 @@ extension EchoRun {
       if next > now { return next }
       let index = dueCount % plan.connections
       dueCount += 1
-      if ring.book.peers[index].sent - ring.book.peers[index].received < plan.inFlight {
+      if ring.verifier.peers[index].sent - ring.verifier.peers[index].received < plan.inFlight {
         try ring.owe(index, 1)
       }
     }
@@ -125,7 +125,7 @@ extension EchoRun {
 
   private mutating func settleDue(_ index: Int, _ came: Int, _ now: Instant) throws(Errno) {
     guard let rate = plan.rate else { return }
-    let received = ring.book.peers[index].received
+    let received = ring.verifier.peers[index].received
     if stage == .measured {
       for number in received - came..<received {
         let time = due(number * plan.connections + index, from: start, rate)
@@ -134,7 +134,7 @@ extension EchoRun {
     }
     // Due messages that wait for room in their connection.
     let count = (dueCount - index + plan.connections - 1) / plan.connections
-    let sent = ring.book.peers[index].sent
+    let sent = ring.verifier.peers[index].sent
     let late = min(count - sent, plan.inFlight - (sent - received))
     if late > 0, stage != .over { try ring.owe(index, late) }
   }

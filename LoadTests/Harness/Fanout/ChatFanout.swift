@@ -15,7 +15,7 @@ struct ChatFanout: ~Copyable, CountedWork {
   private let stamp: Stamp
   private let bodies: Bodies
   private var swarm: Swarm
-  private var book: SessionVerifier
+  private var verifier: SessionVerifier
   private var buffer = [UInt8](repeating: 0, count: Swarm.bufferByteCount)
   private let greeting: [UInt8]
   private var commands = CommandBuffer()
@@ -24,7 +24,7 @@ struct ChatFanout: ~Copyable, CountedWork {
   private var turnOf = 0
   var stage = WorkStage.warmUp {
     didSet {
-      book.isMeasuring = stage == .measured
+      verifier.isMeasuring = stage == .measured
       if stage == .measured { (fills, starvedFills) = (0, 0) }
     }
   }
@@ -46,14 +46,14 @@ struct ChatFanout: ~Copyable, CountedWork {
     stamp = Stamp(nonce: Random.uint64(), wall: SystemClock.wallTime(), now: SystemClock.now())
     bodies = Bodies(byteCount: plan.sizeBytes)
     swarm = try Swarm([endpoint], limit: plan.subscribers, isPolling: plan.course.busyPoll)
-    book = SessionVerifier(
+    verifier = SessionVerifier(
       subscribers: plan.subscribers, stamp: stamp, bodies: bodies, pendingMax: plan.window,
       verifiesAll: plan.course.verify)
     greeting = chatGreeting(token: token, session: session)
   }
 
   var course: WorkCourse { plan.course }
-  var counts: (messages: Int, published: Int) { (book.delivered, book.settled) }
+  var counts: (messages: Int, published: Int) { (verifier.delivered, verifier.settled) }
   var polledNanoseconds: Int64 { swarm.polledNanoseconds }
 
   mutating func run(url: String) throws -> WorkFigures {
@@ -66,9 +66,9 @@ struct ChatFanout: ~Copyable, CountedWork {
     figures.pending = plan.rate == nil ? plan.pending : nil
     figures.sizeBytes = plan.sizeBytes
     figures.rate = plan.rate
-    figures.set(latency: book.latency)
-    figures.verified = book.verified
-    figures.problems = book.problems
+    figures.set(latency: verifier.latency)
+    figures.verified = verifier.verified
+    figures.problems = verifier.problems
     if !swarm.endings.isEmpty {
       figures.problems.append("connections ended: \(list(swarm.endings))")
     }
@@ -85,13 +85,14 @@ struct ChatFanout: ~Copyable, CountedWork {
 
   private mutating func open() throws {
     let limit = SystemClock.now().advanced(byMilliseconds: ChatFanout.openSecondsMax * 1000)
-    while book.liveCount < plan.subscribers {
-      guard swarm.endings.isEmpty, book.problems.isEmpty, SystemClock.now() < limit else {
-        if let problem = book.problems.first { throw WorkFailure.notSubscribed(problem) }
+    while verifier.liveCount < plan.subscribers {
+      guard swarm.endings.isEmpty, verifier.problems.isEmpty, SystemClock.now() < limit else {
+        if let problem = verifier.problems.first { throw WorkFailure.notSubscribed(problem) }
         throw WorkFailure.notOpened(
-          open: book.liveCount, wanted: plan.subscribers, endings: swarm.endings)
+          open: verifier.liveCount, wanted: plan.subscribers, endings: swarm.endings)
       }
-      while swarm.begun < plan.subscribers, swarm.begun - book.liveCount < ChatFanout.underWayMax,
+      while swarm.begun < plan.subscribers,
+        swarm.begun - verifier.liveCount < ChatFanout.underWayMax,
         swarm.endings.isEmpty
       {
         _ = try swarm.begin()
@@ -102,7 +103,7 @@ struct ChatFanout: ~Copyable, CountedWork {
 
   mutating func go(until limit: Instant) throws(Errno) {
     var now = SystemClock.now()
-    while now < limit, book.problems.isEmpty, swarm.endings.isEmpty {
+    while now < limit, verifier.problems.isEmpty, swarm.endings.isEmpty {
       let wake = min(limit, try publish(now))
       try turn(nanoseconds: wake.nanoseconds - SystemClock.now().nanoseconds)
       now = SystemClock.now()
@@ -111,17 +112,18 @@ struct ChatFanout: ~Copyable, CountedWork {
 
   mutating func drain() throws(Errno) {
     let limit = SystemClock.now().advanced(byMilliseconds: ChatFanout.drainMilliseconds)
-    while pending > 0, book.problems.isEmpty, swarm.endings.isEmpty {
+    while pending > 0, verifier.problems.isEmpty, swarm.endings.isEmpty {
       guard SystemClock.now() < limit else {
-        return book.note(
-          "of \(sent) messages \(book.acked) were acknowledged and \(book.settled) delivered to all"
+        return verifier.note(
+          "of \(sent) messages \(verifier.acked) were acknowledged and "
+            + "\(verifier.settled) delivered to all"
         )
       }
       try turn(nanoseconds: 10_000_000)
     }
-    for (index, subscriber) in book.subscribers.enumerated()
-    where book.problems.isEmpty && subscriber.next != book.head + 1 {
-      book.note("connection \(index) received up to \(subscriber.next - 1) of \(book.head)")
+    for (index, subscriber) in verifier.subscribers.enumerated()
+    where verifier.problems.isEmpty && subscriber.next != verifier.head + 1 {
+      verifier.note("connection \(index) received up to \(subscriber.next - 1) of \(verifier.head)")
     }
   }
 
@@ -143,17 +145,19 @@ struct ChatFanout: ~Copyable, CountedWork {
       guard swarm.contains(index) else { continue }
       if event.isWritable { _ = try swarm.writable(index) }
       guard event.isReadable || event.isHungUp, swarm.contains(index) else { continue }
-      let arrival = try swarm.receive(index, &buffer) { book.take(index, $0, SystemClock.now()) }
+      let arrival = try swarm.receive(index, &buffer) {
+        verifier.take(index, $0, SystemClock.now())
+      }
       if arrival == .opened {
         try greeting.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }
       }
-      if !book.asked.isEmpty { try answer() }
+      if !verifier.asked.isEmpty { try answer() }
     }
   }
 
   /// Answers pings.
   private mutating func answer() throws(Errno) {
-    for (index, ping) in book.takeAsked() where swarm.contains(index) {
+    for (index, ping) in verifier.takeAsked() where swarm.contains(index) {
       frames.removeAll(keepingCapacity: true)
       if let ping {
         ping.withRawSpan {
@@ -169,7 +173,7 @@ struct ChatFanout: ~Copyable, CountedWork {
 
   // MARK: Sending
 
-  private var pending: Int { sent - min(book.acked, book.settled) }
+  private var pending: Int { sent - min(verifier.acked, verifier.settled) }
 
   /// Sends as many messages as allowed or due; returns the time of the next call.
   private mutating func publish(_ now: Instant) throws(Errno) -> Instant {
@@ -202,8 +206,8 @@ struct ChatFanout: ~Copyable, CountedWork {
     for _ in 0..<min(plan.subscribers, 64) {
       let index = turnOf
       turnOf = turnOf + 1 == plan.subscribers ? 0 : turnOf + 1
-      if book.subscribers[index].inFlight + count <= ChatFanout.inFlightMax,
-        book.subscribers[index].allowance.take(count, now)
+      if verifier.subscribers[index].inFlight + count <= ChatFanout.inFlightMax,
+        verifier.subscribers[index].allowance.take(count, now)
       {
         return index
       }
@@ -218,7 +222,7 @@ struct ChatFanout: ~Copyable, CountedWork {
       commands.send(ref: sent, session: session, id: id, bodies: bodies)
       sent += 1
     }
-    book.subscribers[index].inFlight += count
+    verifier.subscribers[index].inFlight += count
     frames.removeAll(keepingCapacity: true)
     appendCommands()
     try say(index)

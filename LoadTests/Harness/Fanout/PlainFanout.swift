@@ -44,11 +44,11 @@ struct PlainFanout: ~Copyable, CountedWork {
   private var publisher: Int { plan.subscribers }
 
   var course: WorkCourse { plan.course }
-  var counts: (messages: Int, published: Int) { (ring.book.total, window.settled) }
+  var counts: (messages: Int, published: Int) { (ring.verifier.total, window.settled) }
   var polledNanoseconds: Int64 { ring.swarm.polledNanoseconds }
 
   mutating func run(url: String) throws -> WorkFigures {
-    ring.book.published = 0
+    ring.verifier.published = 0
     let subscribers = plan.subscribers
     try ring.open { $0 < subscribers ? 0 : 1 }
     try go(until: SystemClock.now().advanced(byMilliseconds: PlainFanout.settleMilliseconds))
@@ -61,9 +61,9 @@ struct PlainFanout: ~Copyable, CountedWork {
     figures.pending = plan.rate == nil ? plan.pending : nil
     figures.sizeBytes = plan.sizeBytes
     figures.rate = plan.rate
-    figures.isBare = ring.book.ring.shape == nil
+    figures.isBare = ring.verifier.ring.shape == nil
     figures.set(latency: latency)
-    figures.verified = ring.book.verified
+    figures.verified = ring.verifier.verified
     figures.problems = ring.problems
     figures.judge()
     ring.close()
@@ -72,7 +72,7 @@ struct PlainFanout: ~Copyable, CountedWork {
 
   mutating func go(until limit: Instant) throws(Errno) {
     var now = SystemClock.now()
-    while now < limit, ring.book.problems.isEmpty {
+    while now < limit, ring.verifier.problems.isEmpty {
       var wake = limit
       if let rate = plan.rate, start != .zero {
         try publishDue(now, rate)
@@ -89,8 +89,8 @@ struct PlainFanout: ~Copyable, CountedWork {
       guard SystemClock.now() < limit else {
         let missing =
           plan.subscribers * window.published
-          - ring.book.peers[..<plan.subscribers].reduce(0) { $0 + $1.received }
-        return ring.book.note("\(missing) deliveries are missing")
+          - ring.verifier.peers[..<plan.subscribers].reduce(0) { $0 + $1.received }
+        return ring.verifier.note("\(missing) deliveries are missing")
       }
       try turn(nanoseconds: 10_000_000)
     }
@@ -102,10 +102,10 @@ struct PlainFanout: ~Copyable, CountedWork {
       let (index, count) = try ring.handle(position)
       if count == 0 { continue }
       let now = SystemClock.now()
-      if index == publisher || ring.book.peers[index].received > window.published {
-        return ring.book.note("connection \(index) got a message although it only publishes")
+      if index == publisher || ring.verifier.peers[index].received > window.published {
+        return ring.verifier.note("connection \(index) got a message although it only publishes")
       }
-      let first = ring.book.peers[index].received - count
+      let first = ring.verifier.peers[index].received - count
       window.arrive(first, count, now, &latency, records: stage == .measured)
     }
     window.settle()
@@ -136,7 +136,7 @@ struct PlainFanout: ~Copyable, CountedWork {
   private mutating func publish(_ count: Int, _ due: (Int) -> Instant) throws(Errno) {
     guard count > 0 else { return }
     for number in 0..<count { window.publish(due(number)) }
-    ring.book.published = window.published
+    ring.verifier.published = window.published
     try ring.owe(publisher, count)
   }
 }

@@ -6,7 +6,7 @@ import Wire
 
 struct RingSwarm: ~Copyable {
   private(set) var swarm: Swarm
-  var book: RingVerifier
+  var verifier: RingVerifier
   private var buffer = [UInt8](repeating: 0, count: Swarm.bufferByteCount)
   /// Pongs that wait for the end of a partly sent frame.
   private var delayed: [Int: [UInt8]] = [:]
@@ -21,7 +21,7 @@ struct RingSwarm: ~Copyable {
   ) throws(Errno) {
     self.connections = connections
     swarm = try Swarm(endpoints, limit: connections, isPolling: course.busyPoll)
-    book = RingVerifier(ring: ring, connections: connections, verifiesAll: course.verify)
+    verifier = RingVerifier(ring: ring, connections: connections, verifiesAll: course.verify)
   }
 
   // MARK: Phases
@@ -46,7 +46,7 @@ struct RingSwarm: ~Copyable {
 
   /// Sends close frames to all without waiting for answers.
   mutating func close() {
-    guard book.ring.shape != nil else { return }
+    guard verifier.ring.shape != nil else { return }
     var goodbye: [UInt8] = []
     FrameEncoder.appendMaskedClose(.normal, maskKey: 0, to: &goodbye)
     for index in 0..<connections where swarm.contains(index) {
@@ -54,10 +54,10 @@ struct RingSwarm: ~Copyable {
     }
   }
 
-  /// Problems of the swarm and of the book.
+  /// Problems of the swarm and of the verifier.
   var problems: [String] {
     let endings = swarm.endings
-    return book.problems + (endings.isEmpty ? [] : ["connections ended: \(list(endings))"])
+    return verifier.problems + (endings.isEmpty ? [] : ["connections ended: \(list(endings))"])
   }
 
   // MARK: Events
@@ -78,43 +78,43 @@ struct RingSwarm: ~Copyable {
     if event.isWritable, try swarm.writable(index) != .ended { try flush(index) }
     guard event.isReadable || event.isHungUp, swarm.contains(index) else { return (index, 0) }
     var count = 0
-    _ = try swarm.receive(index, &buffer) { count &+= book.take(index, $0) }
-    if !book.controls.isEmpty { try answerControls() }
+    _ = try swarm.receive(index, &buffer) { count &+= verifier.take(index, $0) }
+    if !verifier.controls.isEmpty { try answerControls() }
     return (index, count)
   }
 
   /// Queues `count` more messages; they are sent when the socket has room.
   @inline(__always)
   mutating func owe(_ index: Int, _ count: Int) throws(Errno) {
-    book.peers[index].sent &+= count
-    book.peers[index].owed &+= count &* book.ring.frameByteCount
+    verifier.peers[index].sent &+= count
+    verifier.peers[index].owed &+= count &* verifier.ring.frameByteCount
     try flush(index)
   }
 
   private mutating func flush(_ index: Int) throws(Errno) {
     if swarm.hasQueue(index) || !swarm.contains(index) { return }
     if !delayed.isEmpty { try sayDelayed(index) }
-    let owed = book.peers[index].owed
+    let owed = verifier.peers[index].owed
     if owed > 0 { _ = try sendRing(index, owed) }
   }
 
   private mutating func sendRing(_ index: Int, _ owed: Int) throws(Errno) -> Int {
-    let range = book.ring.range(position: book.peers[index].position, owed: owed)
-    let taken = try book.ring.frames.withRawSpan { (span) throws(Errno) in
+    let range = verifier.ring.range(position: verifier.peers[index].position, owed: owed)
+    let taken = try verifier.ring.frames.withRawSpan { (span) throws(Errno) in
       try swarm.send(index, span.extracting(range))
     }
-    let wrap = book.ring.count &* book.ring.frameByteCount
-    var position = book.peers[index].position &+ (taken ?? 0)
+    let wrap = verifier.ring.count &* verifier.ring.frameByteCount
+    var position = verifier.peers[index].position &+ (taken ?? 0)
     while position >= wrap { position &-= wrap }
-    book.peers[index].position = position
-    book.peers[index].owed &-= taken ?? 0
+    verifier.peers[index].position = position
+    verifier.peers[index].owed &-= taken ?? 0
     return taken ?? 0
   }
 
   // MARK: Control frames
 
   private mutating func answerControls() throws(Errno) {
-    for (index, opcode, payload) in book.takeControls() {
+    for (index, opcode, payload) in verifier.takeControls() {
       switch opcode {
       case .ping:
         var pong: [UInt8] = []
@@ -134,8 +134,8 @@ struct RingSwarm: ~Copyable {
   /// Sends a delayed pong, after the end of a partly sent frame.
   private mutating func sayDelayed(_ index: Int) throws(Errno) {
     guard let pong = delayed[index] else { return }
-    let size = book.ring.frameByteCount
-    let rest = (size - book.peers[index].position % size) % size
+    let size = verifier.ring.frameByteCount
+    let rest = (size - verifier.peers[index].position % size) % size
     if rest > 0, try sendRing(index, rest) < rest { return }
     delayed[index] = nil
     try pong.withRawSpan { (span) throws(Errno) in try swarm.say(index, span) }

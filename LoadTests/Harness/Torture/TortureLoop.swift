@@ -43,7 +43,7 @@ final class TortureLoop {
     away = Array(repeating: .zero, count: loop.clients.count)
     check = TableCheck(
       stamp: loop.plan.stamp, bodies: Bodies(byteCount: loop.plan.bodyBytes),
-      sessions: loop.book.ledger.logs.count)
+      sessions: loop.measured.ledger.logs.count)
   }
 
   func run() throws(Errno) {
@@ -67,7 +67,7 @@ final class TortureLoop {
   private func sendDue(_ now: Instant) throws(Errno) {
     while let due = arrivals?.take(now) {
       let (client, subscription) = loop.pickSender()
-      for _ in 0..<Int.random(in: TortureLoop.burst, using: &loop.book.random) {
+      for _ in 0..<Int.random(in: TortureLoop.burst, using: &loop.measured.random) {
         try loop.compose(client, subscription: subscription, due: due)
       }
     }
@@ -104,7 +104,7 @@ final class TortureLoop {
 
   private func begin(_ tamper: Tamper?) -> Mark {
     let mark = Mark(
-      made: loop.clients.map { $0.outbox.made }, heads: loop.book.ledger.logs.map { $0.head })
+      made: loop.clients.map { $0.outbox.made }, heads: loop.measured.ledger.logs.map { $0.head })
     self.mark = mark
     if tamper == .doubleDelivery || tamper == .dropDelivery { loop.tamper = tamper }
     return mark
@@ -130,11 +130,13 @@ final class TortureLoop {
   ) -> Bool {
     do {
       let connection = try BlockingConnection(databaseURL)
-      try tamper?.play(on: connection, &loop.book.ledger)
+      try tamper?.play(on: connection, &loop.measured.ledger)
       if isFull { check.startOver() }
       let numbers = Dictionary(
         uniqueKeysWithValues: loop.clients.map { ($0.number, $0.outbox.made) })
-      try check.read(loop.book.ledger.logs, on: connection, isFinal: isFinal) { numbers[$0] ?? 0 }
+      try check.read(loop.measured.ledger.logs, on: connection, isFinal: isFinal) {
+        numbers[$0] ?? 0
+      }
       return true
     } catch {
       failedChecks += 1
@@ -147,13 +149,13 @@ final class TortureLoop {
   private func reply(_ request: TortureRequest) {
     failedChecks = 0
     var answer = TortureAnswer(request: request)
-    answer.counters = loop.book.counters
-    answer.latencies = loop.book.latencies
-    answer.violations = loop.book.ledger.violations
+    answer.counters = loop.measured.counters
+    answer.latencies = loop.measured.latencies
+    answer.violations = loop.measured.ledger.violations
     answer.violations.add(check.violations)
     answer.rowsCompared = check.rowCount
-    answer.rowsStored = loop.book.ledger.logs.indices.reduce(0) { $0 + check.verified($1) }
-    let counters = loop.book.counters
+    answer.rowsStored = loop.measured.ledger.logs.indices.reduce(0) { $0 + check.verified($1) }
+    let counters = loop.measured.counters
     for (code, count) in counters.refusals.sorted(by: { $0.key < $1.key }) {
       answer.problems.append("\(count) messages or subscriptions were refused: \(code)")
     }
@@ -174,7 +176,7 @@ final class TortureLoop {
 
   /// Descriptions of the clients that delay the recovery.
   private func stragglers() -> [String] {
-    let logs = loop.book.ledger.logs
+    let logs = loop.measured.ledger.logs
     let mark =
       mark
       ?? Mark(
@@ -201,22 +203,22 @@ final class TortureLoop {
   private func depart(_ now: Instant) throws(Errno) {
     guard now >= nextDeparture, arrivals != nil else { return }
     nextDeparture = now.advanced(
-      byMilliseconds: Int64.random(in: TortureLoop.departureGap, using: &loop.book.random))
+      byMilliseconds: Int64.random(in: TortureLoop.departureGap, using: &loop.measured.random))
     let wanderers = loop.clients.indices.filter {
       loop.behaviours[$0] == .wandering && loop.clients[$0].stage == .online && away[$0] <= now
     }
-    guard let client = wanderers.randomElement(using: &loop.book.random) else { return }
+    guard let client = wanderers.randomElement(using: &loop.measured.random) else { return }
     let until = now.advanced(
-      byMilliseconds: Int64.random(in: TortureLoop.awayRange, using: &loop.book.random))
+      byMilliseconds: Int64.random(in: TortureLoop.awayRange, using: &loop.measured.random))
     try loop.sendAway(client, until: until)
     away[client] = until
-    guard Double.random(in: 0..<1, using: &loop.book.random) < TortureLoop.forgetfulShare else {
+    guard Double.random(in: 0..<1, using: &loop.measured.random) < TortureLoop.forgetfulShare else {
       return
     }
     let subscriptions = loop.clients[client].subscriptions.indices
-    guard let index = subscriptions.randomElement(using: &loop.book.random) else { return }
+    guard let index = subscriptions.randomElement(using: &loop.measured.random) else { return }
     let next = loop.clients[client].subscriptions[index].next
     loop.clients[client].subscriptions[index].next = Int.random(
-      in: max(1, next - TortureLoop.rereadMax)...next, using: &loop.book.random)
+      in: max(1, next - TortureLoop.rereadMax)...next, using: &loop.measured.random)
   }
 }

@@ -27,12 +27,7 @@ public enum Assignment {
   /// Whether the setting is on and a conversation waits; without a lock.
   public static func isDue(in workspace: Identifier) -> Query {
     Query(
-      """
-      SELECT q.is_automatic AND EXISTS (SELECT FROM chat_sessions s
-        WHERE s.workspace_id = $1::uuid
-          AND \(ConversationQueue.contains("s")))
-      FROM chirrup_queue($1::uuid) AS q
-      """, [.uuid(workspace)])
+      isDueSQL, [.uuid(workspace)])
   }
 
   /// Assigns one conversation. The operator who returned a conversation to the queue is not chosen
@@ -69,20 +64,29 @@ public enum Assignment {
   /// and a conversation waits or has an absent operator. Decoded by `decodeIdentifiers`.
   public static func workspaces(after last: Identifier, limit: Int64) -> Query {
     Query(
-      """
-      SELECT w.workspace_id FROM system_settings w
-      WHERE w.key = 'queue' AND w.value LIKE '%least_busy%' AND w.workspace_id > $1::uuid
-        AND (EXISTS (SELECT FROM chat_sessions s
-            WHERE s.workspace_id = w.workspace_id
-              AND \(ConversationQueue.contains("s")))
-          OR EXISTS (SELECT FROM operator_presence p JOIN chat_sessions s
-            ON s.workspace_id = p.workspace_id AND s.assigned_operator_id = p.operator_id
-              AND s.status = 'active' AND s.deleted_at IS NULL
-            WHERE p.workspace_id = w.workspace_id
-              AND NOT chirrup_is_present(p.seen_at)))
-      ORDER BY w.workspace_id LIMIT $2::bigint
-      """, [.uuid(last), .int(limit)])
+      workspacesSQL, [.uuid(last), .int(limit)])
   }
+
+  private static let isDueSQL: SQL = """
+    SELECT q.is_automatic AND EXISTS (SELECT FROM chat_sessions s
+      WHERE s.workspace_id = $1::uuid
+        AND \(ConversationQueue.contains("s")))
+    FROM chirrup_queue($1::uuid) AS q
+    """
+
+  private static let workspacesSQL: SQL = """
+    SELECT w.workspace_id FROM system_settings w
+    WHERE w.key = 'queue' AND w.value LIKE '%least_busy%' AND w.workspace_id > $1::uuid
+      AND (EXISTS (SELECT FROM chat_sessions s
+          WHERE s.workspace_id = w.workspace_id
+            AND \(ConversationQueue.contains("s")))
+        OR EXISTS (SELECT FROM operator_presence p JOIN chat_sessions s
+          ON s.workspace_id = p.workspace_id AND s.assigned_operator_id = p.operator_id
+            AND s.status = 'active' AND s.deleted_at IS NULL
+          WHERE p.workspace_id = w.workspace_id
+            AND NOT chirrup_is_present(p.seen_at)))
+    ORDER BY w.workspace_id LIMIT $2::bigint
+    """
 
   private static let assignSQL: SQL = """
     WITH free AS MATERIALIZED (

@@ -255,3 +255,57 @@ extension ConnectionTable {
     doom(connection)
   }
 }
+
+/// Empty output buffers of a loop. A connection borrows one while output is waiting, usually for
+/// one iteration, so that an idle connection holds no buffer and a busy one allocates none.
+struct OutputBuffers {
+  private var spare: [[UInt8]] = []
+  /// The capacity of all spare buffers, at most `Limits.spareOutputBytes`.
+  private(set) var byteCount = 0
+
+  /// The capacity of a new buffer: an ack, or a few short messages.
+  private static let freshByteCount = 512
+
+  mutating func lend() -> [UInt8] {
+    if let buffer = spare.popLast() {
+      byteCount -= buffer.capacity
+      return buffer
+    }
+    var buffer: [UInt8] = []
+    buffer.reserveCapacity(OutputBuffers.freshByteCount)
+    return buffer
+  }
+
+  mutating func giveBack(_ buffer: consuming [UInt8]) {
+    let capacity = buffer.capacity
+    guard capacity > 0, capacity <= Limits.spareOutputBytes - byteCount else { return }
+    buffer.removeAll(keepingCapacity: true)
+    byteCount += capacity
+    spare.append(buffer)
+  }
+}
+
+/// When the passing of time next changes something for each connection. Kept apart from the
+/// connections, so that a sweep reads one word of an idle one and not its record.
+struct CheckSchedule {
+  private var times: [Instant] = []
+
+  /// Adds the connections that came since the last sweep; their check is due.
+  mutating func extend(to end: ConnectionIndex) {
+    while times.count < end.value { times.append(.zero) }
+  }
+
+  @inline(__always)
+  func isDue(_ connection: ConnectionIndex, _ now: Instant) -> Bool {
+    now >= times[connection.value]
+  }
+
+  mutating func set(_ connection: ConnectionIndex, _ time: Instant) {
+    times[connection.value] = time
+  }
+
+  /// The next sweep checks the connection.
+  mutating func setDue(_ connection: ConnectionIndex) {
+    if connection.value < times.count { times[connection.value] = .zero }
+  }
+}

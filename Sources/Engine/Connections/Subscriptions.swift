@@ -1,6 +1,136 @@
 import Chat
 import Primitives
 
+/// One connection's position in one session's log.
+///
+/// The only rule that sends: if the entry `next` is available, in memory or from the database, it
+/// is sent and `next` is incremented. So no entry can be skipped.
+struct Subscription {
+  let session: SessionIndex
+  /// In the session's list of subscribers.
+  var subscriber: SubscriberIndex
+  /// The seq of the next entry to send.
+  var next: Int64
+  /// The next one in the connection's list of subscriptions with news.
+  var nextWithNews = NewsLink.notListed
+  /// The backlog was sent, and `live` after it.
+  var isLive = false
+  var isPageInFlight = false
+  /// The operator is viewing the session: see `Presence`.
+  var isViewing = false
+  var receivesPresence = false
+  /// At most one. Most subscriptions have none, and an empty array takes less room than an
+  /// optional.
+  private var held: [HeldSend] = []
+
+  init(session: SessionIndex, subscriber: SubscriberIndex, next: Int64) {
+    self.session = session
+    self.subscriber = subscriber
+    self.next = next
+  }
+
+  var heldSend: HeldSend? {
+    get { held.first }
+    @inline(never) set { held = newValue.map { [$0] } ?? [] }
+  }
+}
+
+/// A link of a connection's list of subscriptions with news.
+struct NewsLink: Equatable {
+  private let raw: Int32
+
+  private init(raw: Int32) { self.raw = raw }
+
+  init(_ subscription: SubscriptionIndex) { raw = Int32(subscription.value) }
+
+  /// The end of the list.
+  static let end = NewsLink(raw: -1)
+  /// The subscription is not in the list.
+  static let notListed = NewsLink(raw: -2)
+
+  /// Nil at the end of the list.
+  @inline(__always)
+  var subscription: SubscriptionIndex? { raw < 0 ? nil : SubscriptionIndex(Int(raw)) }
+}
+
+/// The subscriptions of one connection.
+struct SubscriptionList: RandomAccessCollection {
+  private var items: [Subscription] = []
+  /// The first subscription with something to send; `nextWithNews` links the others. An operator
+  /// follows hundreds of sessions, of which few have news at once.
+  var firstWithNews = NewsLink.end
+  /// The list of subscriptions with news is void, and every subscription is checked instead.
+  var mustPumpAll = false
+
+  var startIndex: SubscriptionIndex { SubscriptionIndex(0) }
+  @inline(__always) var endIndex: SubscriptionIndex { SubscriptionIndex(items.count) }
+  @inline(__always) var count: Int { items.count }
+
+  @inline(__always)
+  subscript(index: SubscriptionIndex) -> Subscription {
+    _read { yield items[index.value] }
+    _modify { yield &items[index.value] }
+  }
+
+  mutating func append(_ subscription: Subscription) { items.append(subscription) }
+
+  mutating func removeLast() -> Subscription { items.removeLast() }
+}
+
+/// The connections of one loop that follow a session. Most sessions have one, the visitor's, which
+/// needs no array.
+struct SubscriberList: RandomAccessCollection {
+  private var first = Subscriber.none
+  private var others: [Subscriber] = []
+
+  var startIndex: SubscriberIndex { SubscriberIndex(0) }
+  @inline(__always) var endIndex: SubscriberIndex { SubscriberIndex(count) }
+  @inline(__always) var count: Int { first.isNone ? 0 : 1 + others.count }
+
+  @inline(__always)
+  subscript(index: SubscriberIndex) -> Subscriber {
+    get {
+      if index.value > 0 { return others[index.value - 1] }
+      precondition(!first.isNone, "the session has no subscriber")
+      return first
+    }
+    _modify {
+      if index.value > 0 {
+        yield &others[index.value - 1]
+      } else {
+        precondition(!first.isNone, "the session has no subscriber")
+        yield &first
+      }
+    }
+  }
+
+  mutating func append(_ subscriber: Subscriber) {
+    if first.isNone { first = subscriber } else { others.append(subscriber) }
+  }
+
+  mutating func removeLast() -> Subscriber {
+    if let last = others.popLast() {
+      if others.isEmpty { others = [] }
+      return last
+    }
+    precondition(!first.isNone, "the session has no subscriber")
+    defer { first = .none }
+    return first
+  }
+}
+
+/// One connection that follows a session.
+struct Subscriber {
+  let connection: ConnectionIndex
+  /// In the connection's list of subscriptions.
+  var subscription: SubscriptionIndex
+
+  static var none: Subscriber {
+    Subscriber(connection: .none, subscription: SubscriptionIndex(0))
+  }
+  var isNone: Bool { connection == .none }
+}
+
 /// Which connection follows which session. A subscription is in two lists, its connection's and its
 /// session's, and each entry holds its index in the other list. Only the functions here change the
 /// lists.

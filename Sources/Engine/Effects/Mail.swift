@@ -69,21 +69,3 @@ public struct AppendMail: Sendable {
     self.payload = payload
   }
 }
-
-/// The outcome of a record, for its origin.
-public struct OutcomeMail: Sendable {
-  public var origin: Origin
-  public var session: Identifier
-  public var id: Identifier
-  public var outcome: Outcome
-  /// The retry delay; 0 unless the outcome is `unavailable`.
-  public var retryAfterMilliseconds: Int64
-
-  /// The outcome for a REST request that was waiting when its loop ended.
-  public static var unavailable: OutcomeMail {
-    OutcomeMail(
-      origin: Origin(loop: 0, index: 0, generation: 0, isRequest: true, ref: .none),
-      session: .zero, id: .zero, outcome: Outcome(verdict: .unavailable),
-      retryAfterMilliseconds: 0)
-  }
-}

@@ -54,27 +54,6 @@ extension SessionTable {
     return true
   }
 
-  /// Holds a command whose `subscribe` waits for the session to load, so that a client may send
-  /// both at once. Returns true when the command was held or refused.
-  mutating func hold(
-    _ connection: ConnectionIndex, _ session: Identifier, _ ref: Reference, _ command: RawSpan,
-    _ connections: inout ConnectionTable
-  ) -> Bool {
-    guard let index = index(of: session), self[index].phase == .loading else { return false }
-    let id = connections.id(at: connection)
-    guard let subscribe = self[index].waiting.lastIndex(where: { $0.connection == id }) else {
-      return false
-    }
-    if self[index].waiting[subscribe].held.count < Limits.inFlight {
-      var copy: [UInt8] = []
-      copy.append(command)
-      self[index].waiting[subscribe].held.append(copy)
-    } else {
-      connections.refuse(connection, ref, .rateLimited, retryAfter: 100)
-    }
-    return true
-  }
-
   /// The response to a read for `ReadRequest.Purpose.catchUp`: appends the entries and continues
   /// with the next page. Returns the session if it may have new entries.
   mutating func catchUpLoaded(
@@ -114,18 +93,6 @@ extension SessionTable {
     self[session].log.append(part)
     self[session].snapshot.head = part.last
     return session
-  }
-
-  /// On the owner: mails new entries to the following loops, one mail for each session, loop and
-  /// iteration.
-  mutating func postLog(_ session: SessionIndex, _ effects: inout Effects) {
-    let head = self[session].head
-    guard self[session].isOwned, self[session].postedSeq < head else { return }
-    let from = max(self[session].postedSeq + 1, self[session].log.first)
-    self[session].postedSeq = head
-    guard !self[session].followers.isEmpty else { return }
-    let part = self[session].log.part(from: from)
-    effects.post(.log(session: self[session].id, part), toEach: self[session].followers)
   }
 
   /// Frees the recent entries of a session that has had no subscriber for a while. They are most of

@@ -9,30 +9,7 @@ import Primitives
 /// Gives answers of PostgreSQL and changes of other gateways to the component of the loop that
 /// handles them.
 extension EventLoop {
-  mutating func driveStore() {
-    pulse.note(.store)
-    store.write(&engine, poller.epoll, &metrics, now: turn.now)
-    let isDue = store.receive(loop: index, now: turn.now)
-    takeAnswers()
-    if store.sendQueries(&engine, isDue: isDue, now: turn.now) {
-      takeAnswers()
-      store.watchReader(poller.epoll)
-    }
-    // Messages that the answers released are committed in the same turn.
-    if store.canWrite && engine.hasBatch {
-      store.write(&engine, poller.epoll, &metrics, now: turn.now)
-    }
-    if store.noteHealth(&engine, now: turn.now) { postMetrics() }
-  }
-
-  private mutating func takeAnswers() {
-    while let answer = store.takeAnswer(&engine, &metrics, now: turn.now) {
-      take(answer)
-      if turn.isOver(.store) { return }
-    }
-  }
-
-  private mutating func take(_ answer: StoreAnswer) {
+  mutating func take(_ answer: StoreAnswer) {
     switch answer {
     case .handled: break
     case .origins(let list): if let list { share(list.origins, list.hasOpenWorkspace) }

@@ -242,6 +242,31 @@ struct EventLoop: ~Copyable {
     context.metrics.publish(metrics, loop: index)
   }
 
+  // MARK: The store
+
+  private mutating func driveStore() {
+    pulse.note(.store)
+    store.write(&engine, poller.epoll, &metrics, now: turn.now)
+    let isDue = store.receive(loop: index, now: turn.now)
+    takeAnswers()
+    if store.sendQueries(&engine, isDue: isDue, now: turn.now) {
+      takeAnswers()
+      store.watchReader(poller.epoll)
+    }
+    // Messages that the answers released are committed in the same turn.
+    if store.canWrite && engine.hasBatch {
+      store.write(&engine, poller.epoll, &metrics, now: turn.now)
+    }
+    if store.noteHealth(&engine, now: turn.now) { postMetrics() }
+  }
+
+  private mutating func takeAnswers() {
+    while let answer = store.takeAnswer(&engine, &metrics, now: turn.now) {
+      take(answer)
+      if turn.isOver(.store) { return }
+    }
+  }
+
   // MARK: Drain
 
   mutating func beginDrain(_ milliseconds: Int64) {

@@ -49,12 +49,12 @@ struct MenuRoutes: RouteGroup {
     for action in try object.objects("actions", countMax: APILimits.menuActions) {
       _ = try action.requiredString("label", bytesMax: ReplyPayload.labelBytes)
       guard let type = try action.word("type", of: ["message", "url", "operator"]) else {
-        throw .missing("type")
+        throw .missing("type", in: action)
       }
       let value = try action.string("value", bytesMax: ReplyPayload.valueBytes) ?? ""
       switch type {
-      case "url" where !ReplyPayload.isLink(value): throw ReplyPayload.notLink("value")
-      case "message" where value.isEmpty: throw .missing("value")
+      case "url" where !ReplyPayload.isLink(value): throw ReplyPayload.notLink("value", in: action)
+      case "message" where value.isEmpty: throw .missing("value", in: action)
       default: break
       }
     }

@@ -28,12 +28,12 @@ enum ReplyPayload {
       }
     case "buttons":
       _ = try payload.requiredString("text", bytesMax: textBytes)
-      guard try checkButtons(payload) > 0 else { throw .missing("buttons") }
+      guard try checkButtons(payload) > 0 else { throw .missing("buttons", in: payload) }
     case "card":
       try checkCard(payload)
     default:
       let cards = try payload.objects("cards", countMax: cardsMax)
-      guard !cards.isEmpty else { throw .missing("cards") }
+      guard !cards.isEmpty else { throw .missing("cards", in: payload) }
       for card in cards { try checkCard(card) }
     }
     return text
@@ -43,7 +43,7 @@ enum ReplyPayload {
     _ = try card.requiredString("title", bytesMax: labelBytes)
     _ = try card.string("text", bytesMax: textBytes)
     if let url = try card.string("image_url", bytesMax: valueBytes), !isLink(url) {
-      throw notLink("image_url")
+      throw notLink("image_url", in: card)
     }
     _ = try checkButtons(card)
   }
@@ -54,7 +54,7 @@ enum ReplyPayload {
     for button in buttons {
       let value = try checkLabel(button)
       let type = try button.word("type", of: ["reply", "url"]) ?? "reply"
-      guard type == "reply" || isLink(value) else { throw notLink("value") }
+      guard type == "reply" || isLink(value) else { throw notLink("value", in: button) }
     }
     return buttons.count
   }
@@ -72,7 +72,7 @@ enum ReplyPayload {
       && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
   }
 
-  static func notLink(_ name: String) -> Problem {
-    .invalidMember(name, "a URL that begins with https:// or http://, without spaces")
+  static func notLink(_ name: String, in object: JSONObject) -> Problem {
+    .invalidMember(name, in: object, "a URL that begins with https:// or http://, without spaces")
   }
 }

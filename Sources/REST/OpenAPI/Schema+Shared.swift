@@ -12,6 +12,11 @@ extension Schema {
       "detail": text.described("What happened, why, and what to do."),
     ],
     sometimes: [
+      "pointer": text.described(
+        "The member of the body that is wrong, as a JSON Pointer (RFC 6901), such as /email."),
+      "reason": text.described(
+        "What is wrong with that member, as a sentence without its subject: for a form that shows "
+          + "it at the field."),
       "winner": named.described(
         "The operator who has claimed the conversation (409 already_claimed)."),
       "capacity": count.described("The most open conversations of an operator (409 at_capacity)."),

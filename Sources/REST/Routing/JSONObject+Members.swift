@@ -7,29 +7,29 @@ extension JSONObject {
   /// A string; nil if it is missing.
   func string(_ name: String, bytesMax: Int) throws(Problem) -> String? {
     guard let token = member(name) else { return nil }
-    guard token.kind == .string else { throw .invalidMember(name, "a string") }
+    guard token.kind == .string else { throw .invalidMember(name, in: self, "a string") }
     let value: String
     do throws(JSONText.Fault) {
       value = try string(token)
     } catch {
-      throw .unstorable(name)
+      throw .unstorable(name, in: self)
     }
-    guard !value.utf8.contains(0) else { throw .unstorable(name) }
-    guard value.utf8.count <= bytesMax else { throw .tooLong(name, bytesMax: bytesMax) }
+    guard !value.utf8.contains(0) else { throw .unstorable(name, in: self) }
+    guard value.utf8.count <= bytesMax else { throw .tooLong(name, in: self, bytesMax: bytesMax) }
     return value
   }
 
   /// A string that is not empty.
   func requiredString(_ name: String, bytesMax: Int) throws(Problem) -> String {
-    guard let value = try string(name, bytesMax: bytesMax) else { throw .missing(name) }
-    guard !value.isEmpty else { throw .invalidMember(name, "a string that is not empty") }
+    guard let value = try string(name, bytesMax: bytesMax) else { throw .missing(name, in: self) }
+    guard !value.isEmpty else { throw .invalidMember(name, in: self, "a string that is not empty") }
     return value
   }
 
   /// A string that is not empty; nil if it is missing.
   func nonEmptyString(_ name: String, bytesMax: Int) throws(Problem) -> String? {
     let value = try string(name, bytesMax: bytesMax)
-    if value?.isEmpty == true { throw .invalidMember(name, "a string that is not empty") }
+    if value?.isEmpty == true { throw .invalidMember(name, in: self, "a string that is not empty") }
     return value
   }
 
@@ -37,7 +37,7 @@ extension JSONObject {
   func word(_ name: String, of words: [String]) throws(Problem) -> String? {
     guard let value = try string(name, bytesMax: 64) else { return nil }
     guard words.contains(value) else {
-      throw .invalidMember(name, "one of " + words.joined(separator: ", "))
+      throw .invalidMember(name, in: self, "one of " + words.joined(separator: ", "))
     }
     return value
   }
@@ -47,7 +47,7 @@ extension JSONObject {
     guard let token = member(name) else { return nil }
     guard token.kind == .string,
       let id = text.withRawSpan({ Identifier(text: $0.extracting(token.range)) })
-    else { throw .invalidMember(name, "a UUID") }
+    else { throw .invalidMember(name, in: self, "a UUID") }
     return id
   }
 
@@ -57,7 +57,7 @@ extension JSONObject {
     switch token.kind {
     case .true_: return true
     case .false_: return false
-    default: throw .invalidMember(name, "true or false")
+    default: throw .invalidMember(name, in: self, "true or false")
     }
   }
 
@@ -68,7 +68,8 @@ extension JSONObject {
       let value = JSONValue.whole(String(decoding: text[token.range], as: UTF8.self)[...]),
       range.contains(value)
     else {
-      throw .invalidMember(name, "an integer from \(range.lowerBound) to \(range.upperBound)")
+      throw .invalidMember(
+        name, in: self, "an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return value
   }
@@ -76,19 +77,21 @@ extension JSONObject {
   /// An object as the received text, for a `jsonb` parameter; nil if it is missing.
   func object(_ name: String, bytesMax: Int) throws(Problem) -> [UInt8]? {
     guard let token = member(name) else { return nil }
-    guard token.kind == .object else { throw .invalidMember(name, "an object") }
-    guard token.range.count <= bytesMax else { throw .tooLong(name, bytesMax: bytesMax) }
+    guard token.kind == .object else { throw .invalidMember(name, in: self, "an object") }
+    guard token.range.count <= bytesMax else { throw .tooLong(name, in: self, bytesMax: bytesMax) }
     let value = Array(text[token.range])
-    guard JSONObject.isStorable(value) else { throw .unstorable(name) }
+    guard JSONObject.isStorable(value) else { throw .unstorable(name, in: self) }
     return value
   }
 
   /// An object whose members can be read; nil if it is missing.
   func nested(_ name: String) throws(Problem) -> JSONObject? {
     guard let token = member(name) else { return nil }
-    guard token.kind == .object else { throw .invalidMember(name, "an object") }
+    guard token.kind == .object else { throw .invalidMember(name, in: self, "an object") }
     do throws(Fault) {
-      return try JSONObject(Array(text[token.range]))
+      var object = try JSONObject(Array(text[token.range]))
+      object.pointer = pointer(to: name)
+      return object
     } catch {
       throw .json(error)
     }
@@ -102,7 +105,7 @@ extension JSONObject {
   func time(_ name: String) throws(Problem) -> String? {
     guard let value = try string(name, bytesMax: 40) else { return nil }
     guard JSONObject.isTime(value) else {
-      throw .invalidMember(name, "a time such as 2026-11-22T14:00:00Z")
+      throw .invalidMember(name, in: self, "a time such as 2026-11-22T14:00:00Z")
     }
     return value
   }
@@ -112,13 +115,14 @@ extension JSONObject {
     let bytes = Array(text.utf8)
     guard bytes.count > form.count else { return false }
     for (byte, expected) in zip(bytes, form) {
-      let isDigit = (0x30...0x39).contains(byte)
-      guard expected == UInt8(ascii: "0") ? isDigit : byte == expected else { return false }
+      guard expected == UInt8(ascii: "0") ? byte.isASCIIDigit : byte == expected else {
+        return false
+      }
     }
     var rest = bytes[form.count...]
     if rest.first == UInt8(ascii: ".") {
       rest = rest.dropFirst()
-      let digits = rest.prefix { (0x30...0x39).contains($0) }
+      let digits = rest.prefix { $0.isASCIIDigit }
       guard 1...9 ~= digits.count else { return false }
       rest = rest.dropFirst(digits.count)
     }
@@ -127,7 +131,7 @@ extension JSONObject {
       sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-")
     else { return false }
     return rest.dropFirst().enumerated().allSatisfy { index, byte in
-      index == 2 ? byte == UInt8(ascii: ":") : (0x30...0x39).contains(byte)
+      index == 2 ? byte == UInt8(ascii: ":") : byte.isASCIIDigit
     }
   }
 
@@ -135,12 +139,14 @@ extension JSONObject {
   /// the array is missing.
   func elements(_ name: String, countMax: Int) throws(Problem) -> [JSONObject]? {
     guard let token = member(name) else { return nil }
-    guard token.kind == .array else { throw .invalidMember(name, "an array") }
+    guard token.kind == .array else { throw .invalidMember(name, in: self, "an array") }
     let found = elements(of: token)
     guard found.count <= countMax else {
-      throw .invalidMember(name, "an array of at most \(countMax) elements")
+      throw .invalidMember(name, in: self, "an array of at most \(countMax) elements")
     }
-    return found.map { JSONObject(text: text, members: [name: $0]) }
+    return found.enumerated().map { index, token in
+      element(token, named: name, pointer: "\(pointer(to: name))/\(index)")
+    }
   }
 
   /// The objects of an array; none if the array is missing.
@@ -148,7 +154,7 @@ extension JSONObject {
     var found: [JSONObject] = []
     for element in try elements(name, countMax: countMax) ?? [] {
       guard let object = try element.nested(name) else {
-        throw .invalidMember(name, "an array of objects")
+        throw .invalidMember(name, in: self, "an array of objects")
       }
       found.append(object)
     }
@@ -161,7 +167,7 @@ extension JSONObject {
     var found: [String] = []
     for element in elements {
       guard let text = try element.string(name, bytesMax: bytesMax) else {
-        throw .invalidMember(name, "an array of strings")
+        throw .invalidMember(name, in: self, "an array of strings")
       }
       if !found.contains(text) { found.append(text) }
     }
@@ -171,9 +177,9 @@ extension JSONObject {
   /// An array as the received text, for a `jsonb` parameter; nil if it is missing.
   func array(_ name: String) throws(Problem) -> [UInt8]? {
     guard let token = member(name) else { return nil }
-    guard token.kind == .array else { throw .invalidMember(name, "an array") }
+    guard token.kind == .array else { throw .invalidMember(name, in: self, "an array") }
     let value = Array(text[token.range])
-    guard JSONObject.isStorable(value) else { throw .unstorable(name) }
+    guard JSONObject.isStorable(value) else { throw .unstorable(name, in: self) }
     return value
   }
 }

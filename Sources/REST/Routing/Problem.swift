@@ -1,7 +1,8 @@
 /// An error response (RFC 9457, `application/problem+json`).
 ///
 /// `type` is a stable name for programs, `title` its constant text. `detail` is for a person: what
-/// happened, why, and what to do. The console shows it.
+/// happened, why, and what to do. If one member of the body is wrong, `pointer` is its place (RFC
+/// 6901), and `reason` says what is wrong without naming it: a form shows it at the field.
 import Automation
 import Chat
 import JSON
@@ -14,6 +15,10 @@ struct Problem: Error {
   var title: String
   var detail: String
   var headers: [(name: String, value: String)] = []
+  /// The wrong member of the body, as a JSON Pointer.
+  var pointer: String?
+  /// The predicate of the sentence about the member.
+  var reason: String?
   /// The operator who has claimed the conversation.
   var winner: (id: Identifier, name: String)?
   /// The most open conversations of an operator.
@@ -25,6 +30,8 @@ struct Problem: Error {
       json.appendMember("title", title)
       json.appendMember("status", Int64(status))
       json.appendMember("detail", detail)
+      json.appendMember("pointer", ifAny: pointer)
+      json.appendMember("reason", ifAny: reason)
       if let winner {
         json.appendObject("winner") {
           $0.appendMember("id", winner.id)
@@ -35,6 +42,14 @@ struct Problem: Error {
     }
     return APIResponse(
       status: status, headers: [("Content-Type", "application/problem+json")] + headers, body: body)
+  }
+
+  /// The problem of the member at `pointer`.
+  func at(_ pointer: String, reason: String? = nil) -> Problem {
+    var problem = self
+    problem.pointer = pointer
+    problem.reason = reason
+    return problem
   }
 
   func retry(afterSeconds seconds: Int) -> Problem {
@@ -56,13 +71,24 @@ extension Problem {
     .invalid("The parameter “\(name)” must be \(expected).")
   }
 
-  /// - Parameter expected: what follows “must be”.
-  static func invalidMember(_ name: String, _ expected: String) -> Problem {
-    .invalid("The member “\(name)” must be \(expected).")
+  /// - Parameters:
+  ///   - object: the object with the member; by default the body.
+  ///   - expected: what follows “must be”.
+  static func invalidMember(
+    _ name: String, in object: JSONObject = JSONObject(), _ expected: String
+  ) -> Problem {
+    .member(name, in: object, "must be \(expected).")
   }
 
-  static func missing(_ name: String) -> Problem {
-    .invalid("The member “\(name)” is missing or empty. Send it in the JSON body.")
+  static func missing(_ name: String, in object: JSONObject = JSONObject()) -> Problem {
+    .member(name, in: object, "is missing or empty. Send it in the JSON body.")
+  }
+
+  /// - Parameter reason: what follows the name of the member.
+  static func member(
+    _ name: String, in object: JSONObject = JSONObject(), _ reason: String
+  ) -> Problem {
+    .invalid("The member “\(name)” \(reason)").at(object.pointer(to: name), reason: reason)
   }
 
   static func json(_ fault: JSONObject.Fault) -> Problem {
@@ -76,10 +102,12 @@ extension Problem {
     }
   }
 
-  static func tooLong(_ name: String, bytesMax: Int) -> Problem {
-    Problem(
+  static func tooLong(_ name: String, in object: JSONObject, bytesMax: Int) -> Problem {
+    let reason = "exceeds \(bytesMax) bytes. Shorten it."
+    return Problem(
       status: 413, type: "too_large", title: "Too large",
-      detail: "The member “\(name)” exceeds \(bytesMax) bytes. Shorten it.")
+      detail: "The member “\(name)” \(reason)"
+    ).at(object.pointer(to: name), reason: reason)
   }
 
   static let bodyTooLarge = Problem(
@@ -90,11 +118,12 @@ extension Problem {
     status: 415, type: "unsupported_media_type", title: "Not JSON",
     detail: "The body is not declared as JSON. Send the header “Content-Type: application/json”.")
 
-  static func unstorable(_ name: String) -> Problem {
-    Problem(
+  static func unstorable(_ name: String, in object: JSONObject) -> Problem {
+    let reason = "contains U+0000 or a lone surrogate, which cannot be stored. Remove it."
+    return Problem(
       status: 422, type: "rejected", title: "Rejected",
-      detail: "The member “\(name)” contains U+0000 or a lone surrogate, which cannot be stored. "
-        + "Remove it.")
+      detail: "The member “\(name)” \(reason)"
+    ).at(object.pointer(to: name), reason: reason)
   }
 
   static let refusedValue = Problem(
@@ -104,11 +133,12 @@ extension Problem {
   /// 422 for limits: the pattern is valid, but too large to store.
   static func pattern(_ fault: PatternFault) -> Problem {
     switch fault.reason {
-    case .syntax: .invalid("keyword: \(fault.sentence)")
+    case .syntax: .invalid("keyword: \(fault.sentence)").at("/keyword")
     case .tooLarge, .workspaceFull:
       Problem(
         status: 422, type: "pattern_too_large", title: "Pattern too large",
-        detail: "keyword: \(fault.sentence)")
+        detail: "keyword: \(fault.sentence)"
+      ).at("/keyword")
     }
   }
 }

@@ -27,7 +27,9 @@ struct APIKeyRoutes: RouteGroup {
     guard let scopes else { throw .missing("scopes") }
     for scope in scopes where KeyScope(rawValue: scope) == nil {
       let known = KeyScope.allCases.map(\.rawValue).joined(separator: ", ")
-      throw .invalid("There is no scope “\(scope)”. The scopes are \(known).")
+      throw .invalid(
+        "There is no scope “\(scope)”. The scopes are \(known)."
+      ).at("/scopes")
     }
     let secret = Authenticator.keyPrefix + SecureRandom.token()
     let rows = try await api.database.rows(

@@ -1,6 +1,7 @@
 /// Secrets of other services: written, replaced and deleted, never returned.
 import Directory
 import JSON
+import Primitives
 
 struct CredentialRoutes: RouteGroup {
   let api: API
@@ -50,11 +51,12 @@ struct CredentialRoutes: RouteGroup {
 
   /// As the table `credentials` accepts it.
   private func isProvider(_ text: String) -> Bool {
-    guard let first = text.utf8.first, 0x61...0x7A ~= first, text.utf8.count <= 64 else {
+    guard let first = text.utf8.first, first.isLowercaseASCIILetter, text.utf8.count <= 64 else {
       return false
     }
     return text.utf8.allSatisfy {
-      0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+      $0.isLowercaseASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: "_")
+        || $0 == UInt8(ascii: "-")
     }
   }
 

@@ -50,13 +50,16 @@ struct SettingsRoutes: RouteGroup {
       guard let key = WorkspaceSettings.Key(rawValue: name) else {
         let known = WorkspaceSettings.Key.allCases.map(\.rawValue).joined(separator: ", ")
         throw .invalid("There is no setting “\(name)”. The settings are \(known).")
+          .at(settings.pointer(to: name))
       }
       guard let text = try settings.object(name, bytesMax: APILimits.bodyBytes) else {
         values.append((key, nil))
         continue
       }
-      guard let value = JSONValue(text) else { throw .unstorable(name) }
-      if let fault = WorkspaceSettings.check(key, value) { throw .invalid("\(name): \(fault)") }
+      guard let value = JSONValue(text) else { throw .unstorable(name, in: settings) }
+      if let fault = WorkspaceSettings.check(key, value) {
+        throw .invalid("\(name): \(fault)").at(settings.pointer(to: name))
+      }
       if key == .hours { try await checkTimeZone(value) }
       values.append((key, value))
     }
@@ -73,7 +76,8 @@ struct SettingsRoutes: RouteGroup {
     } catch {
       guard case .refused = error else { throw .database(error) }
       throw .invalid(
-        "hours: The time zone “\(zone)” is unknown. Use a name such as Europe/Berlin.")
+        "hours: The time zone “\(zone)” is unknown. Use a name such as Europe/Berlin."
+      ).at("/settings/hours/time_zone")
     }
   }
 
@@ -85,7 +89,8 @@ struct SettingsRoutes: RouteGroup {
     for text in texts {
       guard let origin = WebOrigin.normalize(text) else {
         throw .invalid(
-          "allowed_origins: “\(text)” is not an origin such as https://www.example.com.")
+          "allowed_origins: “\(text)” is not an origin such as https://www.example.com."
+        ).at("/allowed_origins")
       }
       origins.append(origin)
     }

@@ -1,6 +1,7 @@
 /// Tags, with which operators sort conversations.
 import Directory
 import JSON
+import Primitives
 
 struct TagRoutes: RouteGroup {
   let api: API
@@ -53,6 +54,6 @@ func tagName(_ name: String) throws(Problem) -> String {
 private func isColour(_ text: String) -> Bool {
   text.utf8.count == 7 && text.utf8.first == UInt8(ascii: "#")
     && text.utf8.dropFirst().allSatisfy {
-      (0x30...0x39).contains($0) || (0x61...0x66).contains($0)
+      hexadecimalValue($0) != nil && $0.lowercasedASCII == $0
     }
 }

@@ -121,8 +121,9 @@ struct WebhookRoutes: RouteGroup {
     var chosen: Set<WebhookEvent> = []
     for value in values {
       guard case .string(let name) = value, let event = WebhookEvent(rawValue: name) else {
-        throw .invalid(
-          "The member “events” has an unknown event. The events are "
+        throw .member(
+          "events",
+          "has an unknown event. The events are "
             + WebhookEvent.allCases.map(\.rawValue).joined(separator: ", ") + ".")
       }
       chosen.insert(event)
@@ -215,6 +216,6 @@ extension Problem {
       case .privateAddress:
         "is an address of a private network, to which this gateway does not deliver."
       }
-    return .invalid("The member “url” " + predicate)
+    return .member("url", predicate)
   }
 }

@@ -106,14 +106,17 @@ extension JSONObject {
       guard !name.isEmpty, name.utf8.count <= APILimits.attributeNameBytes else {
         throw .invalid(
           "The name of an attribute must have 1 to \(APILimits.attributeNameBytes) bytes; "
-            + "“\(name)” has \(name.utf8.count).")
+            + "“\(name)” has \(name.utf8.count)."
+        ).at("/attributes")
       }
       switch value {
       case .number, .bool: break
       case .string(let text) where text.utf8.count <= APILimits.attributeTextBytes: break
       default:
+        var attributes = JSONObject()
+        attributes.pointer = pointer(to: "attributes")
         throw .invalidMember(
-          "attributes.\(name)",
+          name, in: attributes,
           "a string of at most \(APILimits.attributeTextBytes) bytes, a number, true or false")
       }
     }

@@ -46,76 +46,76 @@ static const unsigned char brotli_4[] = {
 #embed "pads-790cbce49a.svg.br"
 };
 static const unsigned char plain_5[] = {
-#embed "widget-ar-b12e2baadc.js"
+#embed "widget-ar-2a31d074d5.js"
 };
 static const unsigned char gzip_5[] = {
-#embed "widget-ar-b12e2baadc.js.gz"
+#embed "widget-ar-2a31d074d5.js.gz"
 };
 static const unsigned char brotli_5[] = {
-#embed "widget-ar-b12e2baadc.js.br"
+#embed "widget-ar-2a31d074d5.js.br"
 };
 static const unsigned char plain_6[] = {
-#embed "widget-de-1f58ac21a1.js"
+#embed "widget-de-6c68d9e52e.js"
 };
 static const unsigned char gzip_6[] = {
-#embed "widget-de-1f58ac21a1.js.gz"
+#embed "widget-de-6c68d9e52e.js.gz"
 };
 static const unsigned char brotli_6[] = {
-#embed "widget-de-1f58ac21a1.js.br"
+#embed "widget-de-6c68d9e52e.js.br"
 };
 static const unsigned char plain_7[] = {
-#embed "widget-en-aab261da3b.js"
+#embed "widget-en-4ef65dda45.js"
 };
 static const unsigned char gzip_7[] = {
-#embed "widget-en-aab261da3b.js.gz"
+#embed "widget-en-4ef65dda45.js.gz"
 };
 static const unsigned char brotli_7[] = {
-#embed "widget-en-aab261da3b.js.br"
+#embed "widget-en-4ef65dda45.js.br"
 };
 static const unsigned char plain_8[] = {
-#embed "widget-es-7d4d06a46e.js"
+#embed "widget-es-2412a73ea4.js"
 };
 static const unsigned char gzip_8[] = {
-#embed "widget-es-7d4d06a46e.js.gz"
+#embed "widget-es-2412a73ea4.js.gz"
 };
 static const unsigned char brotli_8[] = {
-#embed "widget-es-7d4d06a46e.js.br"
+#embed "widget-es-2412a73ea4.js.br"
 };
 static const unsigned char plain_9[] = {
-#embed "widget-ja-1c1be7333f.js"
+#embed "widget-ja-f616291311.js"
 };
 static const unsigned char gzip_9[] = {
-#embed "widget-ja-1c1be7333f.js.gz"
+#embed "widget-ja-f616291311.js.gz"
 };
 static const unsigned char brotli_9[] = {
-#embed "widget-ja-1c1be7333f.js.br"
+#embed "widget-ja-f616291311.js.br"
 };
 static const unsigned char plain_10[] = {
-#embed "widget-th-b0387dd5a5.js"
+#embed "widget-th-1a41234684.js"
 };
 static const unsigned char gzip_10[] = {
-#embed "widget-th-b0387dd5a5.js.gz"
+#embed "widget-th-1a41234684.js.gz"
 };
 static const unsigned char brotli_10[] = {
-#embed "widget-th-b0387dd5a5.js.br"
+#embed "widget-th-1a41234684.js.br"
 };
 static const unsigned char plain_11[] = {
-#embed "widget-app-b9420c26f9.js"
+#embed "widget-app-43939595f5.js"
 };
 static const unsigned char gzip_11[] = {
-#embed "widget-app-b9420c26f9.js.gz"
+#embed "widget-app-43939595f5.js.gz"
 };
 static const unsigned char brotli_11[] = {
-#embed "widget-app-b9420c26f9.js.br"
+#embed "widget-app-43939595f5.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-b9420c26f9.js.map"
+#embed "widget-app-43939595f5.js.map"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-b9420c26f9.js.map.gz"
+#embed "widget-app-43939595f5.js.map.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-b9420c26f9.js.map.br"
+#embed "widget-app-43939595f5.js.map.br"
 };
 static const unsigned char plain_13[] = {
 #embed "widget.js"
@@ -127,13 +127,13 @@ static const unsigned char brotli_13[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-b5e8ab77e3.js.map"
+#embed "widget-278d93dead.js.map"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-b5e8ab77e3.js.map.gz"
+#embed "widget-278d93dead.js.map.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-b5e8ab77e3.js.map.br"
+#embed "widget-278d93dead.js.map.br"
 };
 static const unsigned char plain_15[] = {
 #embed "widget.d.ts"
@@ -163,40 +163,40 @@ static const unsigned char brotli_17[] = {
 #embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-1c337bd384.css"
+#embed "console-d970bdf09d.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-1c337bd384.css.gz"
+#embed "console-d970bdf09d.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-1c337bd384.css.br"
+#embed "console-d970bdf09d.css.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-1c337bd384.css.map"
+#embed "console-d970bdf09d.css.map"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-1c337bd384.css.map.gz"
+#embed "console-d970bdf09d.css.map.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-1c337bd384.css.map.br"
+#embed "console-d970bdf09d.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-cd58d5939e.js"
+#embed "console-bfa81748cb.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-cd58d5939e.js.gz"
+#embed "console-bfa81748cb.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-cd58d5939e.js.br"
+#embed "console-bfa81748cb.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-cd58d5939e.js.map"
+#embed "console-bfa81748cb.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-cd58d5939e.js.map.gz"
+#embed "console-bfa81748cb.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-cd58d5939e.js.map.br"
+#embed "console-bfa81748cb.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -244,35 +244,35 @@ static const chirrup_asset assets[] = {
      "/assets/pads.svg",
      "image/svg+xml",
      FORM(plain_4), FORM(gzip_4), FORM(brotli_4)},
-    {"/assets/widget-ar-b12e2baadc.js",
+    {"/assets/widget-ar-2a31d074d5.js",
      "/assets/widget-ar.js",
      "text/javascript; charset=utf-8",
      FORM(plain_5), FORM(gzip_5), FORM(brotli_5)},
-    {"/assets/widget-de-1f58ac21a1.js",
+    {"/assets/widget-de-6c68d9e52e.js",
      "/assets/widget-de.js",
      "text/javascript; charset=utf-8",
      FORM(plain_6), FORM(gzip_6), FORM(brotli_6)},
-    {"/assets/widget-en-aab261da3b.js",
+    {"/assets/widget-en-4ef65dda45.js",
      "/assets/widget-en.js",
      "text/javascript; charset=utf-8",
      FORM(plain_7), FORM(gzip_7), FORM(brotli_7)},
-    {"/assets/widget-es-7d4d06a46e.js",
+    {"/assets/widget-es-2412a73ea4.js",
      "/assets/widget-es.js",
      "text/javascript; charset=utf-8",
      FORM(plain_8), FORM(gzip_8), FORM(brotli_8)},
-    {"/assets/widget-ja-1c1be7333f.js",
+    {"/assets/widget-ja-f616291311.js",
      "/assets/widget-ja.js",
      "text/javascript; charset=utf-8",
      FORM(plain_9), FORM(gzip_9), FORM(brotli_9)},
-    {"/assets/widget-th-b0387dd5a5.js",
+    {"/assets/widget-th-1a41234684.js",
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
-    {"/assets/widget-app-b9420c26f9.js",
+    {"/assets/widget-app-43939595f5.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-b9420c26f9.js.map",
+    {"/assets/widget-app-43939595f5.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
@@ -280,7 +280,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
-    {"/assets/widget-b5e8ab77e3.js.map",
+    {"/assets/widget-278d93dead.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
@@ -296,19 +296,19 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css.map",
      "application/json",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-1c337bd384.css",
+    {"/assets/console-d970bdf09d.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-1c337bd384.css.map",
+    {"/assets/console-d970bdf09d.css.map",
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-cd58d5939e.js",
+    {"/assets/console-bfa81748cb.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-cd58d5939e.js.map",
+    {"/assets/console-bfa81748cb.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},

@@ -51,7 +51,7 @@ interface Payload extends Card {
   quick_replies?: Choice[];
   /** The visitor's answer to a choice: the message that offered it, and the value. */
   reply?: { to: string; value?: string };
-  /** The visitor asks for a person. */
+  /** The visitor asks for an operator. */
   handover?: boolean;
   /** The kind of an event line, and its details. */
   event?: string;

@@ -141,9 +141,9 @@ export class App {
   /**
    * A request that the visitor waits for has failed.
    * @param {unknown} error
-   * @param {import('./words.js').Word=} word
+   * @param {import('./words.js').Word} word
    */
-  #fail(error, word = 'failed') {
+  #fail(error, word) {
     this.session.trouble = say(word);
     this.emit('error', error);
     this.screen.changed();
@@ -227,7 +227,7 @@ export class App {
   /** @param {Pick<Given, 'identity' | 'attributes'>} given */
   async set(given) {
     Object.assign(this.given, given);
-    try { await this.session.introduce(); } catch (error) { this.#fail(error); }
+    try { await this.session.introduce(); } catch (error) { this.#fail(error, 'not_identified'); }
   }
 }
 

@@ -1,1 +1,1 @@
-"""What the rows share: a gateway to attack, peers that may break every rule, and the checks behind each row."""
+"""The harness of the rows: a gateway, peers that can violate every rule, and the checks after each row."""

@@ -1,4 +1,4 @@
-"""The truth from the tables, against what was acknowledged and what was shown."""
+"""Compares the tables with the acknowledgements and the events that the clients received."""
 
 import collections
 
@@ -16,7 +16,7 @@ def read_log(store, sessions, database="postgres"):
 
 
 def audit(log, clients, bodies, is_settled=True):
-    """What is wrong, as sentences. `is_settled`: all was acked and shown, so all must be stored and seen."""
+    """The violations, as sentences. `is_settled`: everything was acked and delivered, so everything must be stored."""
     wrong = [f"{client.name} {text}" for client in clients for text in client.violations]
     place = {}
     for session, (entries, head) in log.items():
@@ -33,7 +33,7 @@ def audit(log, clients, bodies, is_settled=True):
             if id not in bodies and body.endswith(" joined"):
                 claims += 1  # the first reply of an operator has claimed the conversation
             elif id not in bodies:
-                wrong.append(f"{session} holds at {seq} what nobody sent")
+                wrong.append(f"{session} has at {seq} a message that no client sent")
             elif body != bodies[id]:
                 wrong.append(f"{id} is stored with another body")
         if claims > 1:
@@ -61,14 +61,14 @@ def audit_client(client, entries, place, is_settled):
     truth = [id for _, id, _ in entries]
     if client.view != truth[:len(client.view)]:
         first = next((n for n, pair in enumerate(zip(client.view, truth)) if pair[0] != pair[1]), len(truth))
-        wrong.append(f"{client.name}: what it was shown differs from the table at {first + 1}")
+        wrong.append(f"{client.name}: its events differ from the table at {first + 1}")
     if is_settled and len(client.view) < len(truth):
         wrong.append(f"{client.name}: was shown {len(client.view)} of {len(truth)}")
     return wrong
 
 
 def judge(trial, crowd, store, database="postgres", seconds=60):
-    """Waits until all is quiet, and puts what is wrong among the trial's failures."""
+    """Waits until all messages are acked and delivered, and adds the violations to the trial's failures."""
     crowd.settle(seconds * trial.scale)
     wrong = audit(read_log(store, crowd.sessions, database), crowd.clients, crowd.bodies)
     trial.note(crowd.summary())

@@ -1,4 +1,4 @@
-"""A client of chirrup.v1 on a peer: says commands, waits for events."""
+"""A client of chirrup.v1 on a peer: sends commands, waits for events."""
 
 import json
 import time
@@ -20,7 +20,7 @@ class Chat:
         self.peer.send(frames.frame(frames.TEXT, text))
 
     def next(self, within=None):
-        """The next event; `ping` is answered and passed over."""
+        """The next event; `ping` is answered and skipped."""
         within = within or self.peer.timeout
         while not self.waiting:
             opcode, payload = self.peer.message(within)
@@ -33,7 +33,7 @@ class Chat:
         return self.waiting.pop(0)
 
     def until(self, kind, within=None, **fields):
-        """The next event of this type with these fields; others are passed over, errors are not."""
+        """The next event of this type with these fields; others are skipped, an error fails."""
         deadline = time.monotonic() + (within or self.peer.timeout)
         while True:
             event = self.next(max(0.01, deadline - time.monotonic()))
@@ -67,13 +67,13 @@ class Chat:
     def expect_error(self, code, naming=None, ref=None, within=None):
         event = self.until("error", within)
         if event["code"] != code or naming and naming not in event["message"]:
-            raise Failure(f"wanted the error {code} naming {naming}, got {event}")
+            raise Failure(f"expected the error {code} naming {naming}, got {event}")
         if ref is not None and event.get("ref") != ref:
             raise Failure(f"the error is about {event.get('ref')!r} and not {ref!r}")
         return event
 
     def is_open(self):
-        """An unknown command is answered as such: the connection still works."""
+        """An unknown command gets its error: the connection still works."""
         ref = uuid.uuid4().hex[:12]
         self.say(type="no such type", ref=ref)
         try:

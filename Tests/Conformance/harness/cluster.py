@@ -14,7 +14,7 @@ class Cluster:
     def __init__(self, folder):
         found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb") + glob.glob("/usr/local/pgsql/bin/initdb"))
         if not found:
-            raise SystemExit("there is no PostgreSQL here")
+            raise SystemExit("PostgreSQL is not installed")
         self.programs = os.path.dirname(found[-1])
         self.folder = os.path.join(folder, "postgres")
         os.mkdir(self.folder)

@@ -1,6 +1,6 @@
-"""People under load who lose nothing: each keeps what is not acknowledged and sends it again under the same id.
+"""Clients under load: each keeps its unacknowledged messages and sends them again with the same ids.
 
-One thread drives all of them. What they saw is compared with the tables afterwards (`audit.py`)."""
+One thread drives all of them. `audit.py` then compares their events with the tables."""
 
 import collections
 import json
@@ -23,7 +23,7 @@ RECONNECT = (0.1, 2.0)
 
 
 class Client:
-    """One connection after the other of one person, who follows one session and may write into it."""
+    """One client with one connection after the other, which follows a session and may write into it."""
 
     def __init__(self, crowd, name, token, session):
         self.crowd, self.name, self.token, self.session = crowd, name, token, session
@@ -40,7 +40,7 @@ class Client:
         self.errors, self.closes = collections.Counter(), collections.Counter()
         self.welcomes = self.typings = self.pings = 0
         self.waits = []
-        #: What the row wants of it: messages, and to hang up and come back.
+        #: Orders of the row: messages, and reconnects.
         self.wanted, self.wants_anew = 0, False
         self.reset()
 
@@ -188,7 +188,7 @@ class Client:
 
     def on_subscribed(self, event):
         if event["from"] != len(self.view) + 1:
-            self.violations.append(f"resumed from {event['from']} and not from {len(self.view) + 1}")
+            self.violations.append(f"resumed from {event['from']} instead of {len(self.view) + 1}")
         self.phase = "open"
         self.pump(time.monotonic())
 
@@ -203,16 +203,16 @@ class Client:
     def on_message(self, event):
         wanted = len(self.view) + 1
         if event["seq"] != wanted:
-            self.violations.append(f"was shown {event['seq']} where {wanted} is next")
+            self.violations.append(f"received {event['seq']}, expected {wanted}")
             return
         is_claim = event["kind"] == "event" and event["body"].endswith(" joined")
         if not is_claim and event["body"] != self.crowd.bodies.get(event["id"]):
-            self.violations.append(f"was shown another body at {wanted}")
+            self.violations.append(f"received another body at {wanted}")
         self.view.append(event["id"])
         self.claims += is_claim
 
     def on_resync(self, event):
-        self.violations.append(f"told to resync: {event['reason']}")
+        self.violations.append(f"received resync: {event['reason']}")
         self.lose()
 
     def on_ack(self, event):
@@ -228,7 +228,7 @@ class Client:
     def on_error(self, event):
         self.errors[event["code"]] += 1
         if "ref" not in event:
-            self.violations.append(f"an error about nothing: {event}")
+            self.violations.append(f"an error without a command: {event}")
             return
         # The session may have to be read anew, which an outage forbids as long as it lasts.
         if event["ref"] in ("hello", "subscribe") or not event["retry"]:
@@ -250,7 +250,7 @@ class Client:
 
 
 class Crowd:
-    """A visitor and an operator in each session, who both write and both read."""
+    """A visitor and an operator in each session, both of which write and read."""
 
     def __init__(self, gateway, sessions=10, canary=None, address=None, operators=True):
         self.gateway, self.address = gateway, address or gateway.address
@@ -337,9 +337,9 @@ class Crowd:
         deadline = time.monotonic() + seconds
         while not condition():
             if self.failure:
-                raise Failure(f"the crowd broke: {type(self.failure).__name__}: {self.failure}")
+                raise Failure(f"the crowd failed: {type(self.failure).__name__}: {self.failure}")
             if time.monotonic() > deadline:
-                raise Failure(f"waited {seconds:.0f} s in vain until {what}: {self.summary()}")
+                raise Failure(f"not after {seconds:.0f} s: {what}: {self.summary()}")
             time.sleep(0.02)
 
     def ask(self, anew=()):

@@ -1,4 +1,4 @@
-"""How much the rows of table R do: little in CI, as much as one likes by hand (README.md names the commands)."""
+"""Duration and repetitions of the rows of table R: few in CI, many by hand (README.md names the commands)."""
 
 import os
 

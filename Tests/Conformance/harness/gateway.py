@@ -138,7 +138,7 @@ class Gateway:
     def is_alive(self):
         return self.process.poll() is None
 
-    # What a stranger sees
+    # Requests
 
     def get(self, path, within=30, **options):
         return self.ask("GET", path, within=within, **options)
@@ -181,7 +181,7 @@ class Gateway:
     def figure(self, name):
         return sum(value for (found, _), value in self.metrics().items() if found == "chirrup_" + name)
 
-    # What the kernel sees
+    # Data of the kernel
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
@@ -222,7 +222,7 @@ class Gateway:
             for line in file:
                 if line.startswith("Anonymous:"):
                     return int(line.split()[1]) * 1024
-        raise Failure("the kernel tells no Anonymous memory")
+        raise Failure("the kernel reports no Anonymous memory")
 
     def processor_seconds(self):
         with open(f"/proc/{self.pid}/stat") as file:
@@ -267,7 +267,7 @@ class Labels(tuple):
 def enter_namespace():
     """Gives the calling thread, and what it starts, a network with nothing but a loopback."""
     if ctypes.CDLL(None, use_errno=True).unshare(0x40000000):
-        raise PermissionError(ctypes.get_errno(), "no network namespace of one's own")
+        raise PermissionError(ctypes.get_errno(), "no permission for a network namespace")
     set_loopback(True)
 
 

@@ -26,7 +26,7 @@ class Injection:
         if "attached" not in first:
             self.process.wait(10)
             raise Skip(f"strace may not attach: {first.strip()}")
-        # It tells of every thread it meets.
+        # It prints a line for every thread.
         self.reader = threading.Thread(target=self._drain, daemon=True)
         self.reader.start()
 

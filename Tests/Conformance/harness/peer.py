@@ -1,4 +1,4 @@
-"""One TCP connection to the gateway that may send anything, and judges strictly what comes back."""
+"""One TCP connection to the gateway that can send anything, and verifies the responses strictly."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from . import frames
 
 
 class Failure(Exception):
-    """What was expected did not happen."""
+    """An expectation was not met."""
 
 
 class Gone(Failure):
@@ -53,7 +53,7 @@ class Peer:
     # Bytes
 
     def send(self, data):
-        """What the gateway does not want any more may be refused by the kernel; what it said is still read."""
+        """After the gateway has closed, the kernel may refuse to send; the gateway's output is still read."""
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
@@ -73,12 +73,12 @@ class Peer:
     def _fill(self, deadline):
         left = deadline - time.monotonic()
         if left <= 0:
-            raise Failure("nothing came in time")
+            raise Failure("no bytes in time")
         self.socket.settimeout(left)
         try:
             data = self.socket.recv(262144)
         except (socket.timeout, TimeoutError):
-            raise Failure("nothing came in time") from None
+            raise Failure("no bytes in time") from None
         except (ConnectionResetError, BrokenPipeError):
             raise Gone("the connection was reset") from None
         finally:
@@ -95,7 +95,7 @@ class Peer:
         return data
 
     def is_silent(self, seconds):
-        """Nothing comes for so long, and the connection stays open."""
+        """No byte arrives for this time, and the connection stays open."""
         if self.buffer:
             return False
         try:
@@ -113,9 +113,9 @@ class Peer:
             self._fill(deadline)
         except Gone:
             if self.buffer:
-                raise Failure(f"{len(self.buffer)} bytes stand before the end") from None
+                raise Failure(f"{len(self.buffer)} bytes before the end") from None
             return
-        raise Failure(f"bytes came instead of the end: {bytes(self.buffer[:80])!r}")
+        raise Failure(f"bytes instead of the end: {bytes(self.buffer[:80])!r}")
 
     def wait_gone(self, within=None):
         """The end of the stream, whatever comes before it; the seconds it took."""
@@ -180,7 +180,7 @@ class Peer:
         if response.status != 101:
             raise Failure(f"the upgrade was answered {response.status} {response.body[:200]!r}")
         if response.get("sec-websocket-accept") != base64.b64encode(digest).decode():
-            raise Failure("Sec-WebSocket-Accept does not fit the key")
+            raise Failure("Sec-WebSocket-Accept does not match the key")
 
     def upgrade(self, path="/debug/echo", headers=()):
         self.send(self.handshake_bytes(path, headers))
@@ -241,7 +241,7 @@ class Peer:
                 break
         found, reason = close_of(payload)
         if found not in codes:
-            raise Failure(f"closed with {found} {reason!r} and not with {code}")
+            raise Failure(f"closed with {found} {reason!r} instead of {code}")
         if then_gone:
             self.expect_gone()
         return reason

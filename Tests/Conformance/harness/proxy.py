@@ -1,4 +1,4 @@
-"""What stands between two peers and spoils the connection: delays, slow lines, stalls, resets; cuts at a byte.
+"""A faulty connection between two peers: delays, low bandwidth, stalls, resets; cuts at a byte.
 
 `Proxy` moves bytes for any stream. `CommitProxy` stands before PostgreSQL's socket and knows just enough of its
 protocol to find the gateway's batches in the stream, so that it can cut anywhere around COMMIT."""
@@ -58,7 +58,7 @@ class Proxy:
         self.thread = threading.Thread(target=self._run, name="proxy", daemon=True)
         self.thread.start()
 
-    # What a kind of proxy decides
+    # For subclasses
 
     def forwards(self, pair, direction, data):
         """How much of the data goes on; less than all of it cuts the connection behind that."""
@@ -108,7 +108,7 @@ class Proxy:
         except OSError:
             return self.cut(pair, True)
         if not data:
-            # The other side hears of the end behind the bytes that are still on their way.
+            # The other side gets the end after the bytes that are still in transit.
             pair.is_ended[direction] = True
             self.selector.unregister(pair.sockets[direction])
             return
@@ -220,7 +220,7 @@ class Stream:
         self.answered = 0
 
     def take(self, direction, data):
-        """Where in its batch, or in the answer to it, this piece begins; nil before the first batch."""
+        """The offset of this piece in its batch, or in the answer to it; None before the first batch."""
         if direction == "down":
             start = self.answered
             self.answered += len(data)

@@ -1,11 +1,11 @@
-"""The table of all rows: what each one is called, which gateway it wants, and which counter has to go up."""
+"""The table of all rows: the title, the gateway, and the counters that must increase."""
 
 from dataclasses import dataclass, field
 from typing import Callable, NamedTuple
 
 
 class Skip(Exception):
-    """What a row needs cannot be had here; said with the reason."""
+    """A requirement of a row is missing on this machine; has the reason."""
 
 
 class Counter(NamedTuple):

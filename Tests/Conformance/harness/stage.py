@@ -1,4 +1,4 @@
-"""A gateway with a PostgreSQL of its own, for one row: both may be stopped and started again by the row."""
+"""A gateway with a separate PostgreSQL, for one row, which can stop and restart both."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ class Staged(Gateway):
         self.pid = self.process.pid
 
     def readiness(self):
-        """What /readyz says: 200, 503 or 0 when nobody listens; and the body."""
+        """The status of /readyz (200, 503, or 0 without a listener) and the body."""
         try:
             answer = self.get("/readyz", 5)
             return answer.status, answer.body.decode()
@@ -58,11 +58,11 @@ class Staged(Gateway):
         deadline = time.monotonic() + seconds
         while self.readiness()[0] != status:
             if time.monotonic() > deadline or self.process.poll() is not None:
-                raise Failure(f"/readyz does not say {status} but {self.readiness()}")
+                raise Failure(f"/readyz returns {self.readiness()} instead of {status}")
             time.sleep(0.05)
 
     def quit(self):
-        """Ends the process in good order, and leaves PostgreSQL alone."""
+        """Stops the process with SIGTERM; PostgreSQL keeps running."""
         return super().stop()
 
     def kill(self):

@@ -1,4 +1,4 @@
-"""A PostgreSQL of a row's own, to which everything may be done: stopped, frozen, killed, its disk filled."""
+"""A separate PostgreSQL for one row, which can be stopped, frozen, killed, and its disk filled."""
 
 import ctypes
 import glob
@@ -53,7 +53,7 @@ class Store(Cluster):
         new_mounts, private = 0x00020000, (1 << 14) | (1 << 18)
         if library.unshare(new_mounts) or library.mount(b"none", b"/", None, private, None) \
                 or library.mount(b"tmpfs", place.encode(), b"tmpfs", 0, f"size={size},mode=0700".encode()):
-            raise PermissionError(ctypes.get_errno(), "no file system of one's own")
+            raise PermissionError(ctypes.get_errno(), "no permission for a file system")
         self.mounted.append(place)
         if self.account:
             os.chown(place, self.account["user"], self.account["group"])
@@ -82,7 +82,7 @@ class Store(Cluster):
         raise RuntimeError(f"PostgreSQL does not start: {last}")
 
     def crash(self):
-        """`pg_ctl stop --mode immediate`: no checkpoint, nobody is told."""
+        """`pg_ctl stop --mode immediate`: no checkpoint, no notice to the clients."""
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(30)
 
@@ -147,7 +147,7 @@ class Store(Cluster):
 
 
 class Stranger:
-    """Somebody else's connection, with a transaction that may stay open: psql on pipes."""
+    """The connection of another client, with a transaction that may stay open: psql on pipes."""
 
     def __init__(self, store, database="postgres"):
         self.process = subprocess.Popen(
@@ -160,13 +160,13 @@ class Stranger:
         self.process.stdin.write(statement + ";\n\\echo done\n")
 
     def finish(self):
-        """What was answered since `begin`."""
+        """The output since `begin`."""
         lines = []
         for line in self.process.stdout:
             if line.strip() == "done":
                 return lines
             lines.append(line.strip())
-        raise RuntimeError(f"the stranger is gone: {lines}")
+        raise RuntimeError(f"the other client has ended: {lines}")
 
     def run(self, statement):
         self.begin(statement)

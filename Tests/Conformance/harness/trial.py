@@ -1,4 +1,4 @@
-"""One row being tried: what its body may use, and what is checked behind every row."""
+"""One run of a row: the functions for its body, and the checks after every row."""
 
 import os
 import time
@@ -12,7 +12,7 @@ from .registry import Skip
 #: What an unrelated connection may wait for its echo, in seconds. It tries until one is that fast, for as long as
 #: the row's patience: a machine that is busy with something else may delay many of them, a stalled gateway delays all.
 ECHO_SECONDS = 0.1
-#: What a gateway may take in all for such an echo before it is said to stand still, in seconds.
+#: What a gateway may take in all for such an echo before it counts as stalled, in seconds.
 STILL_SECONDS = 15
 #: What a peer of a row waits for an answer, in seconds. Nothing that is right takes so long; it is what a machine
 #: may take that runs something else for a while.
@@ -119,7 +119,7 @@ class Trial:
         try:
             self.finish()
         except (Failure, OSError) as failure:
-            self.failures.append(f"behind the row: {failure}")
+            self.failures.append(f"after the row: {failure}")
         return self.failures
 
     def begin(self):
@@ -176,7 +176,7 @@ class Trial:
             time.sleep(0.1)
         for counter in missing:
             grown = counter.value(now) - counter.value(self.figures)
-            self.failures.append(f"{counter} went up by {grown:.0f} and not by {counter.least}")
+            self.failures.append(f"{counter} increased by {grown:.0f} instead of {counter.least}")
 
     def check_descriptors(self):
         """Sockets linger for up to 2 s until the peer has read the end. No program that is started may get one."""
@@ -197,7 +197,7 @@ class Trial:
         deadline = time.monotonic() + self.patience
         while (grown := self.gateway.memory() - self.memory) > slack:
             if time.monotonic() > deadline:
-                self.failures.append(f"{grown / 1024:.0f} KiB of memory stay, {slack / 1024:.0f} may")
+                self.failures.append(f"{grown / 1024:.0f} KiB of memory stay allocated, {slack / 1024:.0f} are allowed")
                 break
             time.sleep(0.1)
         self.grown = grown
@@ -208,7 +208,7 @@ class Trial:
             text = file.read()
         for secret in self.gateway.secrets:
             if secret in text:
-                self.failures.append(f"the log holds {secret[:40].decode()}…")
+                self.failures.append(f"the log contains {secret[:40].decode()}…")
         for word in (b"AddressSanitizer", b"Fatal error", b"runtime error"):
             if word in text:
                 start = text.index(word)
@@ -241,7 +241,7 @@ class Witness:
 
 
 def warm_up(gateway):
-    """What the first use of each path allocates once is no leak of the first row."""
+    """Uses each path once, so that its first allocations are no leak of the first row."""
     for size in (10, 100_000, 4 << 20):
         peer = Peer(gateway.address, 60)
         if gateway.profile != "production":

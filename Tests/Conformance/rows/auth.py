@@ -79,7 +79,7 @@ def foreign_page(t):
     t.check(upgrade_status(t, ("Origin", own), ("Cookie", cookie)) == 101, "the console's own page is refused")
 
 
-@row("A02", "origins that only look right", fault("upgrade", "origin not allowed", 10), profile="origins")
+@row("A02", "origins that resemble an allowed one", fault("upgrade", "origin not allowed", 10), profile="origins")
 def lookalikes(t):
     wait_for_origins(t)
     admits(t, [
@@ -99,7 +99,7 @@ def no_origins(t):
                (["https://good.com", "https://evil.com"], 403), ("https://good.com, https://evil.com", 403), ("NULL", 403)])
 
 
-@row("A04", "no origin: with a cookie never, without one if configured", FOREIGN, profile="required", memory=36 << 20)
+@row("A04", "no origin: never with a cookie, and without one if configured", FOREIGN, profile="required", memory=36 << 20)
 def missing_origin(t):
     wait_for_origins(t)
     t.check(upgrade_status(t) == 403, "no Origin is admitted where one is required")
@@ -185,7 +185,7 @@ def tries(chat, session):
     return answers
 
 
-@row("A08", "a visitor tries another's conversation: as if it did not exist, in answer and in time", refused("no_such_session", 100),
+@row("A08", "a visitor uses another's conversation: the response of a missing one, after the same time", refused("no_such_session", 100),
      refused("not_subscribed", 6))
 def foreign_session(t):
     chat, other = t.chat(), t.chat()
@@ -219,7 +219,7 @@ def foreign_session(t):
     t.check(answer.status in (401, 403), f"a visitor's token at the operators' door: {answer.status}")
 
 
-@row("A09", "an operator tries another workspace's conversation, by socket and by REST", refused("no_such_session"),
+@row("A09", "an operator uses another workspace's conversation, by socket and by REST", refused("no_such_session"),
      refused("not_subscribed"), memory=36 << 20)
 def foreign_workspace(t):
     place = make_workspace(t)
@@ -242,29 +242,29 @@ def foreign_workspace(t):
         t.check(all(status == 404 for status, _ in found), f"{[status for status, _ in found]}")
     listed = t.gateway.ask("GET", CONVERSATIONS, headers)
     t.check(listed.status == 200 and visitor.session.encode() not in listed.body, "the list shows a foreign conversation")
-    # Nothing of it came by the inbox either.
+    # The inbox has no event of it either.
     chat.say(type="nothing", ref="end")
     while (event := chat.next()).get("ref") != "end":
         t.check(visitor.session not in json.dumps(event) and t.canary not in json.dumps(event), f"shown: {event}")
 
 
-@row("A10", "two visitors: none hears of the other", counts("committed"))
+@row("A10", "two visitors: neither receives the other's events", counts("committed"))
 def two_visitors(t):
     one, two = t.chat(), t.chat()
     two.send(two.session, t.canary)
     two.say(type="typing", session=two.session, active=True, preview=t.canary)
     two.say(type="read", session=two.session, seq=1)
     one.say(type="nothing", ref="end")
-    heard = []
+    received = []
     while (event := one.next()).get("ref") != "end":
-        heard.append(event)
-    t.check(two.session not in json.dumps(heard) and t.canary not in json.dumps(heard), f"{heard}")
+        received.append(event)
+    t.check(two.session not in json.dumps(received) and t.canary not in json.dumps(received), f"{received}")
     # A token for a connection that is another's is no renewal.
     one.say(type="authenticate", ref="a", token=two.account["token"])
     one.expect_error("unauthenticated", ref="a")
 
 
-@row("A11", "a visitor says what only operators may", refused("forbidden", 3), refused("rejected"))
+@row("A11", "a visitor sends what only operators may send", refused("forbidden", 3), refused("rejected"))
 def operator_commands(t):
     chat = t.chat()
     chat.say(type="watch", ref="w", inbox=True)
@@ -280,7 +280,7 @@ def operator_commands(t):
     t.check(stored == [["visitor", "t"]], f"stored as {stored}")
 
 
-@row("A12", "a token in the query is not needed, not taken, and not logged", refused("unauthenticated"))
+@row("A12", "a token in the query is neither required, nor accepted, nor logged", refused("unauthenticated"))
 def token_in_query(t):
     account = t.gateway.token("visitor")
     peer = t.open(f"{WS}?token={account['token']}&access_token={account['token']}", [("Referer", f"https://x/{t.canary}")])

@@ -33,7 +33,7 @@ def signed(header, claims, key):
     return f"{text}.{encode(hmac.new(key, text.encode(), hashlib.sha256).digest())}"
 
 
-@row("A15", "tokens that are forged, mixed, early, late or bent", refused("unauthenticated", 15), closed(4203, 15), closed(4202))
+@row("A15", "tokens that are forged, mixed, not yet valid, expired or malformed", refused("unauthenticated", 15), closed(4203, 15), closed(4202))
 def forged(t):
     account = t.gateway.token("visitor")
     key = bytes.fromhex(t.gateway.cluster.value(
@@ -80,7 +80,7 @@ def forged(t):
             t.check(code == 4203, f"{name}: {code or 'welcome'}")
         else:
             t.check(code in (4203, 4202, 1009), f"{name}: {code or 'welcome'}")
-    t.check(hello(signed(header, claims | {"exp": now - 10}, key)) == 4202, "an expired token is not told so")
+    t.check(hello(signed(header, claims | {"exp": now - 10}, key)) == 4202, "an expired token has another close code")
     # Every bit of the signature, and some of the rest.
     bent = 0
     for index in range(len(head) + 1, len(account["token"]), 9):
@@ -107,7 +107,7 @@ def logged_out(t):
     t.check(answer.status == 401, f"the old cookie gets a token: {answer.status}")
 
 
-@row("A16", "an operator is disabled, gets another password, another role: closed within 5 s", closed(4204, 3),
+@row("A16", "an operator is disabled, or gets another password or role: closed within 5 s", closed(4204, 3),
      fault("conversation", "the login has ended", 3), memory=100 << 20, seconds=20)
 def revoked(t):
     taken = []
@@ -137,7 +137,7 @@ def revoked(t):
     t.check(min(taken) < 5 * t.scale, f"closed after {taken} s")
 
 
-@row("A17", "a token that ends while its connection lives: a warning, 30 s of grace, 4202", closed(4202),
+@row("A17", "a token expires on an open connection: a warning, 30 s of grace, 4202", closed(4202),
      refused("token_expired"), seconds=38)
 def expires(t):
     def brief():
@@ -209,7 +209,7 @@ def guessing(t):
     until("hellos", 4103, 4203, 8, 8, hello)
 
 
-@row("A19", "an unknown account and a wrong password: the same answer after the same time", counts("http_requests", 8),
+@row("A19", "an unknown account and a wrong password: the same response after the same time", counts("http_requests", 8),
      memory=70 << 20)
 def enumeration(t):
     place = make_workspace(t)

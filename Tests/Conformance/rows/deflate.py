@@ -96,7 +96,7 @@ def declined(t, offer):
     peer.expect_close(1002)
 
 
-@row("D02", "parameters that are unknown, twice, or have a value they cannot have", fault("frame", "reserved bits set", 7))
+@row("D02", "parameters that are unknown, repeated, or have an invalid value", fault("frame", "reserved bits set", 7))
 def parameters_wrong(t):
     t.each([f"{PLAIN}; unknown", f"{PLAIN}; server_no_context_takeover; server_no_context_takeover",
             f"{PLAIN}; server_no_context_takeover=1", f"{PLAIN}; client_no_context_takeover=true",
@@ -105,14 +105,14 @@ def parameters_wrong(t):
             f"{PLAIN}; =", f"{PLAIN}=1", "permessage-deflat"], lambda offer: declined(t, offer))
 
 
-@row("D03", "window bits that are none", fault("frame", "reserved bits set", 20))
+@row("D03", "invalid window bits", fault("frame", "reserved bits set", 20))
 def window_bits(t):
     t.each([f"{PLAIN}; {side}_max_window_bits={value}" for side in ("server", "client")
             for value in ("7", "16", "08", "015", "1e1", '"16"', '"1\\"5"', "-1", "+9", "0", "", '""', "15.0", "99999999999",
                           "9" * 400, "0x0f", "a")], lambda offer: declined(t, offer))
 
 
-@row("D04", "a window of 256 bytes: declined for the server, fine for the client", counts("frames_received", 2))
+@row("D04", "a window of 256 bytes: declined for the server, accepted for the client", counts("frames_received", 2))
 def smallest_window(t):
     declined(t, f"{PLAIN}; server_max_window_bits=8")
     peer = agree(t, f"{PLAIN}; server_max_window_bits=8, {PLAIN}")
@@ -137,7 +137,7 @@ def misplaced(t):
             ("close", frame(CLOSE, b"\x03\xe8", rsv=RSV1)), ("RSV2", frame(TEXT, payload, rsv=6))], refused)
 
 
-@row("D06", "plain messages between deflated ones, and deflated nothing", counts("frames_received", 8))
+@row("D06", "plain messages between deflated ones, and deflated empty ones", counts("frames_received", 8))
 def mixed(t):
     peer = agree(t)
     for data in (b"", b"x", b"hello " * 1_000, os.urandom(70_000)):
@@ -170,7 +170,7 @@ GARBAGE = [
 ]
 
 
-@row("D07", "data that is not deflated: 1007, and nothing stays", closed(1007, 6))
+@row("D07", "data that are not DEFLATE: 1007, and no memory stays", closed(1007, 6))
 def garbage(t):
     zdict = b"the quick brown fox jumps over the lazy dog " * 3
     far = zlib.compressobj(9, zlib.DEFLATED, -15, zdict=zdict)
@@ -206,7 +206,7 @@ def bomb(size):
 TOO_BIG = fault("deflate", "inflated message too big")
 
 
-@row("D08", "64 KiB that become 64 MiB: ended when the output passes the limit", TOO_BIG, closed(1009, 2), memory=34 * MIB)
+@row("D08", "64 KiB that inflate to 64 MiB: closed when the output passes the limit", TOO_BIG, closed(1009, 2), memory=34 * MIB)
 def zip_bomb(t):
     data = bomb(60 * MIB)
     for name, peer, limit, sent in (
@@ -249,12 +249,12 @@ def fragmented_bomb(t):
         t.check(t.gateway.memory() - memory < 34 * MIB, "memory grows with the bomb")
 
 
-@row("D10", "a bomb of each of 1,000 clients before hello: others are served", TOO_BIG, closed(1009, 900), memory=12 * MIB)
+@row("D10", "a bomb from each of 1,000 clients before hello: others are served", TOO_BIG, closed(1009, 900), memory=12 * MIB)
 def bombs(t):
     data = frame(TEXT, bomb(8 * MIB)[:HELLO_BYTES - 100], rsv=RSV1)
     memory = t.gateway.memory()
     waits, most = [], 0
-    # Who has not said hello in ten seconds is sent away: a hundred at once are ready in time on any machine.
+    # A connection without hello is closed after ten seconds: a hundred at once are ready in time on any machine.
     for _ in range(10):
         peers = [agree(t, path="/api/v1/ws") for _ in range(100)]
         for index, peer in enumerate(peers):
@@ -324,7 +324,7 @@ def context(t):
             echoes(peer, b"again and again " * number)
 
 
-@row("D13", "2,000 idle connections that have spoken deflated keep no zlib", counts("accepted", 2_000), seconds=12,
+@row("D13", "2,000 idle connections that have sent deflated messages keep no zlib state", counts("accepted", 2_000), seconds=12,
      memory=12 * MIB)
 def idle(t):
     memory = t.gateway.memory()
@@ -341,7 +341,7 @@ def idle(t):
         t.check(each < 4 * KIB, f"{each:.0f} bytes for each connection")
 
 
-@row("D14", "what is secret is never deflated with a peer's text", counts("committed"))
+@row("D14", "secrets are never deflated together with a peer's text", counts("committed"))
 def secrets(t):
     peer = agree(t, path="/api/v1/ws")
     chat = Chat(peer)

@@ -20,7 +20,7 @@ def unmasked(t):
     t.refuses(b"\x81\x05", 1002)
 
 
-@row("F02", "masks of zeros, of ones, the same mask always", counts("frames_received", 30))
+@row("F02", "masks of zeros and of ones, and always the same mask", counts("frames_received", 30))
 def masks(t):
     peer = t.open()
     for mask in (b"\0\0\0\0", b"\xff\xff\xff\xff", b"\1\2\3\4", b"\1\2\3\4", b"\1\2\3\4"):
@@ -79,7 +79,7 @@ def grown_by(t, act):
     return t.gateway.memory() - before
 
 
-@row("F09", "a header that declares more than may come is refused at once, and one that declares much costs nothing",
+@row("F09", "a header that declares more than the limit is refused at once; a declared length allocates nothing",
      broken("message too big", 12), closed(1009))
 def declared(t):
     sizes = [("2^32", 1 << 32), ("1 GiB", 1 << 30), ("2^63-1", (1 << 63) - 1), ("2^63-15", (1 << 63) - 15)]
@@ -92,7 +92,7 @@ def declared(t):
     chat.peer.expect_close(1009)
     t.each([("second fragment of 2^63-1", frame(BINARY, b"x" * 100, fin=False) + header(0x80, (1 << 63) - 1))],
            lambda data: t.refuses(data, 1009))
-    # What is allowed is declared by 32 connections, and one byte of it sent.
+    # 32 connections declare the allowed length and send one byte.
     peers = [t.open() for _ in range(32)]
     grown = grown_by(t, lambda: [peer.send(header(0x82, ECHO_BYTES) + b"x") for peer in peers])
     t.note(f"32 connections that declare 16 MiB each: {grown / KIB:.0f} KiB")
@@ -202,7 +202,7 @@ def empty(t):
     t.check(chat.is_open(), "the chat does not survive an empty message")
 
 
-@row("F16", "invalid UTF-8: 1007, and at the first impossible byte", broken("text is not UTF-8", 100), closed(1007))
+@row("F16", "invalid UTF-8: 1007 at the first impossible byte", broken("text is not UTF-8", 100), closed(1007))
 def invalid_text(t):
     cases = [*[(text.hex(), text) for text in INVALID], *[(text.hex() + " at the end", text) for text in TRUNCATED]]
     t.each(cases, lambda text: t.refuses(frame(TEXT, "καλημέρα ".encode() + text), 1007))
@@ -228,7 +228,7 @@ def invalid_text(t):
     t.each(cases[:len(INVALID)], first_impossible)
 
 
-@row("F17", "valid characters cut at every place", counts("frames_received", 20))
+@row("F17", "valid characters cut at every byte", counts("frames_received", 20))
 def split_characters(t):
     text = "é€😀\U0010ffff\u0800\ud7ff\ue000\U00010000".encode()
     peer = t.open()
@@ -241,7 +241,7 @@ def split_characters(t):
     peer.expect(TEXT, text)
 
 
-@row("F18", "binary where only text is spoken", fault("conversation", "chirrup.v1 is text", 2), closed(1003, 2))
+@row("F18", "a binary message in the chat", fault("conversation", "chirrup.v1 is text", 2), closed(1003, 2))
 def binary(t):
     for peer in (t.hello_less(), t.chat().peer):
         peer.send(frame(BINARY, b'{"type":"pong"}'))

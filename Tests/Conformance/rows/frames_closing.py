@@ -15,7 +15,7 @@ def short_close(t):
     t.refuses(frame(CLOSE, b"\x03"), 1002)
 
 
-@row("F24", "close codes that may not travel", broken("close code forbidden", 20), closed(1002))
+@row("F24", "close codes that may not be sent", broken("close code forbidden", 20), closed(1002))
 def forbidden_codes(t):
     codes = [0, 1, 999, 1004, 1005, 1006, 1015, 1016, 1100, 1999, 2000, 2998, 2999, 5000, 5001, 9999, 32767, 32768,
              65534, 65535]
@@ -23,7 +23,7 @@ def forbidden_codes(t):
            lambda data: t.refuses(data, 1002))
 
 
-@row("F25", "close frames as they should be are answered, and the server ends the connection",
+@row("F25", "valid close frames are answered, and the server closes the connection",
      *[closed(code) for code in (1000, 1001, 1005, 1014, 3000, 4999)])
 def good_closes(t):
     codes = [1000, 1001, 1002, 1003, *range(1007, 1015), 3000, 3999, 4000, 4999]
@@ -43,7 +43,7 @@ def invalid_reason(t):
            lambda text: t.refuses(f.close(1000, b"bye " + text), 1007))
 
 
-@row("F28", "nothing counts behind a close frame", counts("frames_received"), closed(1000, 3))
+@row("F28", "frames after a close frame are ignored", counts("frames_received"), closed(1000, 3))
 def behind_close(t):
     for rest in (frame(TEXT, b"more"), frame(PING, b"ping"), f.close(1001), frame(TEXT, b"x", mask=None), b"\xff" * 50):
         peer = t.open()
@@ -58,13 +58,13 @@ def behind_close(t):
         peer.frame(1)
         t.check(False, "an answer behind the close frame")
     except Failure:
-        # Nothing came, or the end.
+        # No bytes, or the end of the stream.
         pass
     peer.send(f.close(1003))
     peer.expect_gone()
 
 
-@row("F29", "the server closes and the client never answers", closed(1003), seconds=9)
+@row("F29", "the server sends a close frame and the client never answers", closed(1003), seconds=9)
 def unanswered_close(t):
     begin = time.monotonic()
     peer = t.hello_less()
@@ -95,7 +95,7 @@ def without_close(t):
             log.seek(t.log_start)
             return log.read().count(b"code=1006")
 
-    t.check(t.eventually(lambda: lines() >= 7), f"the log says 1006 only {lines()} times")
+    t.check(t.eventually(lambda: lines() >= 7), f"the log has 1006 only {lines()} times")
 
 
 @row("F33", "a close reason is the gateway's own text, at most 123 bytes", closed(1002), closed(4203), closed(1009))

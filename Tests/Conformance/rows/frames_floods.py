@@ -13,7 +13,7 @@ from harness.registry import closed, counts, fault, row
 from .common import KIB, MESSAGE_BYTES, MESSAGE_FRAGMENTS, MIB, broken, command_of
 
 
-@row("F12", "a frame header cut after 1 to 13 bytes, then nothing: ended by the hello's and the ping's timeout",
+@row("F12", "a frame header cut after 1 to 13 bytes, then nothing: closed by the timeout of hello or ping",
      fault("conversation", "no hello in time", 13), fault("conversation", "no answer to ping", 13), seconds=46)
 def cut_header(t):
     whole = header(0x81, MESSAGE_BYTES)
@@ -113,7 +113,7 @@ def tiny_segments(t):
     t.check(large < 24 * max(small, 0.05), f"{small:.2f} s for 128 KiB, {large:.2f} s for 1 MiB")
 
 
-@row("F27", "pings whose pongs nobody reads stop the reading; unasked pongs cost nothing",
+@row("F27", "pings with unread pongs stop the reading; unsolicited pongs cost nothing",
      fault("conversation", "output is read too slowly"), closed(4101), counts("frames_received", 100_000),
      seconds=44, memory=4 * MIB)
 def pings_without_reading(t):
@@ -144,7 +144,7 @@ def pings_without_reading(t):
     t.check(28 <= taken < 80 * t.scale, f"ended after {taken:.0f} s and not after 30 to 36")
 
 
-@row("F31", "HTTP, TLS and random bytes behind the upgrade", broken("reserved bits set"), broken("reserved opcode"),
+@row("F31", "HTTP, TLS and random bytes after the upgrade", broken("reserved bits set"), broken("reserved opcode"),
      closed(1002), memory=6 * MIB)
 def noise(t):
     t.refuses(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 1002)

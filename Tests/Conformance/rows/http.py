@@ -54,7 +54,7 @@ def bytewise(t):
     peer.echo()
 
 
-@row("H02", "the first frame comes in the handshake's segment", counts("frames_received", 3))
+@row("H02", "the first frame is in the handshake's segment", counts("frames_received", 3))
 def pipelined(t):
     peer = t.peer()
     peer.send(peer.handshake_bytes(ECHO) + frame(TEXT, "at once") + frame(BINARY, b"x" * 70_000))
@@ -102,7 +102,7 @@ def old_versions(t):
     answers(t, hixie, 426)
 
 
-@row("H06", "a second request behind a refused upgrade is never answered", fault("upgrade", "WebSocket version 13 only"))
+@row("H06", "a second request after a refused upgrade is never answered", fault("upgrade", "WebSocket version 13 only"))
 def smuggled(t):
     peer = t.peer()
     peer.send(peer.handshake_bytes(WS, [("Sec-WebSocket-Version", "7777")])
@@ -119,7 +119,7 @@ def hosts(t):
            lambda case: answers(t, f"GET /healthz HTTP/1.1\r\n{case}\r\n".encode(), 400))
 
 
-@row("H08", "an upgrade that is none", fault("upgrade", "this endpoint speaks WebSocket", 4))
+@row("H08", "incomplete upgrades", fault("upgrade", "this endpoint speaks WebSocket", 4))
 def no_upgrade(t):
     for headers, drop in (((), ("upgrade",)), ([("Upgrade", "h2c")], ()), ([("Connection", "keep-alive")], ()),
                           ((), ("connection",)), ([("Upgrade", "websocketx")], ()), ([("Connection", "Upgraded")], ())):
@@ -127,7 +127,7 @@ def no_upgrade(t):
         t.check(response.get("upgrade") == "websocket", "426 does not say to what")
 
 
-@row("H09", "lists and cases that are fine", counts("frames_received", 4))
+@row("H09", "lists, and names in any case", counts("frames_received", 4))
 def lenient(t):
     for headers in ([("Connection", "keep-alive, Upgrade")], [("Upgrade", "WebSocket"), ("Connection", "UPGRADE")],
                     [("Upgrade", "h2c, websocket")], [("Connection", ",,upgrade ,")]):
@@ -136,7 +136,7 @@ def lenient(t):
         peer.echo()
 
 
-@row("H10", "keys that are none", fault("upgrade", "missing or malformed Sec-WebSocket-Key", 8))
+@row("H10", "invalid keys", fault("upgrade", "missing or malformed Sec-WebSocket-Key", 8))
 def keys(t):
     values = ["", "AAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA=", "dGhlIHNhbXBsZSBub25jZQ==x",
               "dGhlIHNhbXBsZSBub25jZQ== x", "*GhlIHNhbXBsZSBub25jZQ==", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25jZTE2Yg=="]
@@ -146,7 +146,7 @@ def keys(t):
     answers(t, handshake(t, [("Sec-WebSocket-Key", KEY), ("Sec-WebSocket-Key", KEY)]), 400)
 
 
-@row("H11", "heads that come too slowly, or never: 10 s in all", fault("http", "request not complete in time", 100),
+@row("H11", "heads that arrive too slowly, or never: 10 s in total", fault("http", "request not complete in time", 100),
      fault("http", "nothing came in time", 50), seconds=16, memory=16 * MIB)
 def slowloris(t):
     count = 2_000
@@ -177,7 +177,7 @@ def slowloris(t):
 
 
 def pours(t, start, piece, pieces, *statuses):
-    """Pours in until it is refused; what the gateway took is told by its counter."""
+    """Sends until it is refused; the gateway's counter has the accepted bytes."""
     peer = t.peer()
     peer.send(start)
     sent = 0
@@ -230,7 +230,7 @@ def many_fields(t):
     answers(t, request("GET /healthz HTTP/1.1", *["A: b"] * 99), 200, is_closed=False)
 
 
-@row("H15", "lines and fields that two readers could understand in two ways", fault("http", "malformed field", 3),
+@row("H15", "ambiguous lines and fields", fault("http", "malformed field", 3),
      fault("http", "control character in the head", 5), fault("http", "folded field"))
 def malformed(t):
     head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
@@ -248,7 +248,7 @@ def malformed(t):
     t.each(cases, lambda data: answers(t, data, 400))
 
 
-@row("H16", "bytes above 0x7F in a value are never given back", counts("http_requests"))
+@row("H16", "bytes above 0x7F in a value are never sent back", counts("http_requests"))
 def high_bytes(t):
     for name in ("X-Canary", "Origin", "Sec-WebSocket-Protocol", "User-Agent"):
         peer, response = ask(t, handshake(t, [(name, "\xff\xfe\xe9 " + t.canary)]))
@@ -270,7 +270,7 @@ def bodies(t):
     t.check(status == 400 or peer.is_silent(0.3), "the body was read as a request")
 
 
-@row("H18", "paths that leave the root, and targets that are none", fault("http", "malformed target", 4),
+@row("H18", "paths outside the root, and invalid targets", fault("http", "malformed target", 4),
      fault("http", "target too long"))
 def paths(t):
     for target in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/.%2e/x", "/console/../../x", "/..%2fetc/passwd",
@@ -309,7 +309,7 @@ def negotiates(t, name, value, wanted, milliseconds=5):
     t.check(taken < milliseconds * t.scale, f"{value[:30]!r} takes {taken:.1f} ms")
 
 
-@row("H20", "lists of subprotocols, long and odd", counts("http_requests", 20))
+@row("H20", "lists of subprotocols, long and malformed", counts("http_requests", 20))
 def protocols(t):
     name = "Sec-WebSocket-Protocol"
     negotiates(t, name, "b" + " " * 12_000 + "x", None)
@@ -327,7 +327,7 @@ def quoted(t):
     negotiates(t, "Sec-WebSocket-Extensions", "a; b=" + '"' * 15_000, None)
 
 
-@row("H22", "extensions that do not exist", counts("http_requests", 20))
+@row("H22", "unknown extensions", counts("http_requests", 20))
 def extensions(t):
     for value in ("constructor", "__proto__", ", ".join(f"x{number}" for number in range(1_000)), ",;", ";;;", "=", "a;=b",
                   "x-webkit-deflate-frame", "bbf-usp-protocol; a=1", ", ,"):
@@ -344,7 +344,7 @@ def elsewhere(t):
         peer.expect_gone()
 
 
-@row("H24", "bodies of two lengths", fault("http", "malformed or repeated content length", 5),
+@row("H24", "bodies with two lengths", fault("http", "malformed or repeated content length", 5),
      fault("http", "malformed or conflicting transfer coding", 4))
 def lengths(t):
     post = b"POST /api/v1/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -363,7 +363,7 @@ def lengths(t):
            lambda data, statuses: answers(t, data, *statuses))
 
 
-@row("H25", "line feeds in what might come back", counts("http_requests", 4))
+@row("H25", "line feeds in values that might be sent back", counts("http_requests", 4))
 def injected(t):
     # Marked so that a line of its own would be seen.
     for target in (f"/x%0d%0aX-Injected:{t.canary}", f"/x?q=%0d%0aX-Injected:{t.canary}", f"/x?workspace={t.canary}%0a"):

@@ -12,7 +12,7 @@ from .http import ask, request
 ONE_ADDRESS = fault("connect", "too many connections from one address")
 
 
-@row("H27", "a forged X-Forwarded-For from anybody: the true address counts", ONE_ADDRESS, profile="limits")
+@row("H27", "a forged X-Forwarded-For from an untrusted peer: the socket's address counts", ONE_ADDRESS, profile="limits")
 def forged(t):
     for number in range(10):
         peer = t.peer(source="127.0.0.3")
@@ -31,7 +31,7 @@ def proxy_header(source="203.0.113.7", command=0x21, family=0x11, version=b"\r\n
     return version + bytes((command, family)) + struct.pack("!H", len(address + extra)) + address + extra
 
 
-@row("H27a", "behind a trusted proxy X-Forwarded-For says who it is, and only its rightmost foreign address",
+@row("H27a", "from a trusted proxy X-Forwarded-For names the client: its rightmost untrusted address",
      fault("upgrade", "too many connections from one address"), counts("accepted", 5), profile="proxied")
 def forwarded(t):
     for number in range(5):
@@ -46,7 +46,7 @@ def forwarded(t):
     t.peer(source="127.0.0.9").upgrade(headers=[("X-Forwarded-For", "203.0.113.9")])
 
 
-@row("H27b", "the PROXY protocol: version 2 from trusted proxies only, everything else is dropped",
+@row("H27b", "the PROXY protocol: version 2 from trusted proxies only, otherwise closed",
      fault("connect", "malformed PROXY header"), fault("connect", "PROXY header of version 1"), ONE_ADDRESS,
      profile="proxyheader")
 def proxy_protocol(t):
@@ -77,7 +77,7 @@ def proxy_protocol(t):
                    proxy_header()[:14] + b"\xff\xff" + b"x" * 600, proxy_header()[:14] + b"\0\x04" + b"xxxx"):
         peer = opened(header)
         peer.expect_gone()
-    # Whoever else sends one is told what it is: no HTTP.
+    # From other peers it is no HTTP: 400.
     peer, response = ask(t, proxy_header() + request(), source="127.0.0.9")
     t.check(response is None or response.status == 400, "a PROXY header of anybody is taken")
 
@@ -95,7 +95,7 @@ def await_room(t):
 
 
 def fill(t):
-    """Connections of new addresses until one is told that the gateway is full; how many were let in.
+    """Connections of new addresses until one is refused because the gateway is full; the number of admitted ones.
 
     Those that were refused before count until the gateway has noticed that they are gone, so the first refusal may
     come early; but sooner or later it comes, and never later than the limit.
@@ -114,7 +114,7 @@ def fill(t):
 
 
 def hurry(t):
-    """One address connects again and again, although each one goes at once, until it is told that this is too fast.
+    """One address connects again and again, although each one goes at once, until it is refused for its rate.
 
     A connection counts until the gateway has noticed its end: ten that it has not are another refusal, with five
     seconds to wait, and no news.
@@ -140,7 +140,7 @@ def hurry(t):
     return admitted, None
 
 
-@row("H28", "too many: 429 and 503 with Retry-After, before the upgrade", ONE_ADDRESS,
+@row("H28", "too many connections: 429 and 503 with Retry-After, before the upgrade", ONE_ADDRESS,
      fault("connect", "too many connections in all"), fault("connect", "connects too fast from one address"),
      closed(4103), profile="limits")
 def too_many(t):

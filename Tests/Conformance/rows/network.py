@@ -20,7 +20,7 @@ from harness.registry import closed, counts, fault, row
 from .common import KIB, MIB
 
 
-@row("N01", "thousands of connections that say nothing: cheap, dropped in 10 s, and real clients are served meanwhile",
+@row("N01", "thousands of silent connections: cheap, closed after 10 s, and other clients are served meanwhile",
      counts("accepted", 5_000), seconds=24, memory=16 * MIB)
 def silent(t):
     count = 5_000 if t.gateway.is_sanitized else 15_000
@@ -37,7 +37,7 @@ def silent(t):
                 # Connected, and reset at once.
                 Peer(t.gateway.address).reset()
         took = time.monotonic() - begin
-        # Nobody waits long for all of them: on a slow machine the first are dropped before the last has come.
+        # Short waits: on a slow machine the first connections are closed before the last ones are open.
         while t.gateway.figure("sockets") < count and time.monotonic() - begin < 9:
             time.sleep(0.1)
         each = (t.gateway.memory() - memory) / count
@@ -65,7 +65,7 @@ def silent(t):
             one.close()
 
 
-@row("N02a", "logins while no descriptor is left: each is answered, and nobody's process ends",
+@row("N02a", "logins without a free descriptor: each gets a response, and the process does not end",
      counts("http_requests", 20), seconds=8, memory=160 * MIB)
 def exhausted_logins(t):
     peer = t.open()
@@ -114,7 +114,7 @@ def exhausted_logins(t):
         client.close()
 
 
-@row("N02b", "no descriptors left: no spinning, those who are there live on, and it recovers",
+@row("N02b", "no descriptors left: no busy loop, open connections stay, and it recovers",
      fault("connect", "no descriptors or memory left"), seconds=8)
 def exhausted(t):
     peer = t.open()
@@ -142,7 +142,7 @@ def exhausted(t):
         one.close()
 
 
-@row("N02c", "a limit of descriptors that is too low for a gateway: refused at the start, with what to do")
+@row("N02c", "a limit of descriptors below the minimum: refused at the start, with the remedy")
 def too_few_descriptors(t):
     done = subprocess.run(
         [t.gateway.binary, "serve", "--listen", "127.0.0.1:0", "--database-url", t.gateway.cluster.url(t.gateway.database)],
@@ -154,7 +154,7 @@ def too_few_descriptors(t):
             f"status {done.returncode}: {said[:300]}")
 
 
-@row("N03", "resets before, in and behind the handshake, stops and continues: ignored, and all is freed",
+@row("N03", "resets before, during and after the handshake, SIGSTOP and SIGCONT: ignored, and all is freed",
      counts("accepted", 500), closed(1006, 100))
 def resets(t):
     for _ in range(200):
@@ -182,7 +182,7 @@ def resets(t):
         peer.expect(BINARY, b"while it sleeps")
 
 
-@row("N04", "a subscriber that stops reading: its queue is bounded, it is closed with 4101, and nobody else notices",
+@row("N04", "a subscriber that stops reading: its queue is bounded, it is closed with 4101, others are not affected",
      closed(4101), counts("slow_consumers"), fault("conversation", "output is read too slowly"), seconds=48,
      memory=8 * MIB)
 def slow_reader(t):
@@ -237,7 +237,7 @@ def slow_reader(t):
     for chat in [*senders[1:], reader]:
         # Before it is closed: a thread still reads it.
         chat.peer.socket.shutdown(socket.SHUT_RDWR)
-    # What it was sent before is still there to be read; the new connection gets the rest, in order, once.
+    # Earlier output can still be read; the new connection gets the rest, in order, once.
     slow.peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MIB)
     last = 0
     try:
@@ -261,7 +261,7 @@ def new_id():
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-@row("N05", "the network is gone both ways: freed by the ping's timeout, and nobody else is asked", closed(4102, 10),
+@row("N05", "no network in either direction: freed by the ping timeout, and other clients get no ping", closed(4102, 10),
      profile="isolated", seconds=58)
 def half_open(t):
     begin = time.monotonic()
@@ -288,7 +288,7 @@ def half_open(t):
         again.peer.close()
 
 
-@row("N09", "partial writes and slices of seven bytes: frames are never cut or mixed", counts("frames_received", 39),
+@row("N09", "partial writes and segments of seven bytes: frames are never cut or mixed", counts("frames_received", 39),
      seconds=20, memory=12 * MIB)
 def slices(t):
     peer = t.open(receive_buffer=2304, segment=88, timeout=60 * t.scale)
@@ -334,7 +334,7 @@ while True:
 """
 
 
-@row("N10", "one client floods with good frames: the others' slowest echoes stay within twice what a busy machine costs",
+@row("N10", "one client floods with valid frames: the others' slowest echoes take at most twice as long as on a busy machine",
      counts("frames_received", 1_000), seconds=18, memory=8 * MIB)
 def unfair(t):
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -357,7 +357,7 @@ def unfair(t):
             process.wait()
 
     # The flooding client takes a core as well as the gateway: compared is a process that takes one without flooding.
-    # What the gateway does wrong it does in every round: the best of them is compared with the worst of the machine.
+    # A fault of the gateway is in every round: the best round is compared with the worst one of the machine.
     flooded, busy = [], []
     for _ in range(6):
         bytes_before = t.gateway.figure("received_bytes_total")
@@ -371,7 +371,7 @@ def unfair(t):
     t.check(False, f"99 % of echoes take {min(flooded) * 1000:.1f} ms, {max(busy) * 1000:.1f} ms beside a busy process")
 
 
-@row("N12", "half-closed with answers unread: flushed or cut within 5 s, and freed", closed(1006),
+@row("N12", "half-closed with unread output: flushed or closed within 5 s, and freed", closed(1006),
      counts("http_requests", 3), seconds=9, memory=4 * MIB)
 def half_closed(t):
     # HTTP: the answer still comes.

@@ -1,4 +1,4 @@
-"""Table P: commands that are no chirrup.v1, and what the gateway says to them."""
+"""Table P: invalid commands of chirrup.v1 and their errors."""
 
 import json
 import time
@@ -22,7 +22,7 @@ def closes_after_bad_frames(t, chat, count):
     chat.peer.expect_close(4103, then_gone=False)
 
 
-@row("P01", "messages that are no command: an error each, and the sixteenth closes", refused("bad_frame", 25),
+@row("P01", "messages that are no command: an error each, and the sixteenth closes the connection", refused("bad_frame", 25),
      fault("conversation", "too many commands that cannot be read"), closed(4103))
 def no_command(t):
     texts = ["hello", "", "null", "[]", '"x"', "1", "true", "{", '{"type":"pong"', '{"type":"pong"}{"type":"pong"}',
@@ -124,7 +124,7 @@ def numbers(t):
             chat.expect_error("unknown_type", ref="most")
 
 
-@row("P06", "equal keys, many keys, keys that are names elsewhere", refused("bad_frame", 2), refused("unknown_type", 4))
+@row("P06", "duplicate keys, many keys, keys with special names", refused("bad_frame", 2), refused("unknown_type", 4))
 def keys(t):
     chat = t.chat()
     # Of equal keys the last one counts.
@@ -161,7 +161,7 @@ def sizes(t):
         t.check(t.gateway.memory() - memory < 1 << 20, "declared sizes cost memory")
 
 
-@row("P10", "paging with places that do not exist, and in foreign sessions", refused("not_subscribed", 3),
+@row("P10", "pages at positions that do not exist, and in foreign sessions", refused("not_subscribed", 3),
      refused("no_such_session", 2))
 def paging(t):
     chat, other = t.chat(), t.chat()
@@ -194,7 +194,7 @@ def paging(t):
     t.check(chat.until("subscribed", ref="s")["from"] == 1, "not from the tail")
 
 
-@row("P11", "commands before hello, hello twice, tokens that expired", refused("unauthenticated", 3),
+@row("P11", "commands before hello, a second hello, expired tokens", refused("unauthenticated", 3),
      refused("token_expired"), refused("bad_frame"), closed(4203, 3), closed(4202))
 def hello(t):
     account = t.gateway.token("visitor")
@@ -226,7 +226,7 @@ def hello(t):
     peer.expect_close(4202, then_gone=False)
 
 
-@row("P15", "10,000 commands at once from one client: refused for their rate, then closed", refused("rate_limited", 400),
+@row("P15", "10,000 commands at once from one client: refused by the rate limit, then closed", refused("rate_limited", 400),
      fault("conversation", "too many commands", 2), closed(4103, 2), memory=3 << 20)
 def flood(t):
     threads, memory = t.gateway.threads(), t.gateway.memory()

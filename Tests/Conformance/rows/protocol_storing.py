@@ -30,7 +30,7 @@ def given_back(t, texts, **fields):
     return chat
 
 
-@row("P07", "U+0000 and half surrogates are refused; every other character comes back as it was", counts("committed", 20),
+@row("P07", "U+0000 and unpaired surrogates are refused; every other character is returned unchanged", counts("committed", 20),
      refused("rejected", 6))
 def characters(t):
     texts = ["".join(chr(code) for code in range(1, 0x20)), "\x7f\x80\x9f", "\ufffe\uffff", "\u202etfel ot thgir\u202c",
@@ -50,7 +50,7 @@ def characters(t):
     chat.until("message", body="🙂é/")
 
 
-@row("P08", "a body and a payload of the limit, and one byte more, in bytes and not in characters", counts("committed", 5),
+@row("P08", "a body and a payload at the limit in bytes, and one byte more", counts("committed", 5),
      refused("too_large", 5), memory=2 << 20)
 def sizes(t):
     def payload(size):
@@ -70,7 +70,7 @@ def sizes(t):
         chat.expect_error("too_large", ref="big")
 
 
-@row("P12", "the database goes away under a command: errors that say try again, nobody is closed, then all is well",
+@row("P12", "the database disappears during a command: retryable errors, no connection closed, then recovery",
      refused("unavailable", 2), counts("committed", 2), profile="alone", seconds=12, memory=2 << 20)
 def lost_database(t):
     cluster, name = t.gateway.cluster, t.gateway.database
@@ -104,7 +104,7 @@ def lost_database(t):
     t.check(count == "1", f"{count} rows")
 
 
-@row("P13", "one poisonous row among 520 sends: it is refused, and all others are stored", counts("committed", 517),
+@row("P13", "one unstorable row among 520 sends: it is refused, and all others are stored", counts("committed", 517),
      refused("rejected", 3), memory=3 << 20)
 def poison(t):
     chats = [t.chat() for _ in range(40)]
@@ -150,7 +150,7 @@ def poison(t):
     t.check(stored == set(expected), f"{len(stored)} of {len(expected)} are stored")
 
 
-@row("P14", "texts that another language would carry out are stored as they are", counts("committed", 10))
+@row("P14", "SQL, markup and scripts in texts are stored unchanged", counts("committed", 10))
 def injection(t):
     before = t.gateway.cluster.value("SELECT count(*) FROM workspaces")
     texts = ["'; DROP TABLE chats; --", "\\'; DROP TABLE chats; --", "%s %d %n", "$1 $2 $$", "\\N", "\\.", "E'\\x00'",
@@ -169,7 +169,7 @@ def injection(t):
     t.check(t.gateway.cluster.value("SELECT count(*) FROM workspaces") == before, "a table is not what it was")
 
 
-@row("P16", "templates stay what they are", counts("committed", 5))
+@row("P16", "templates in texts are stored unchanged", counts("committed", 5))
 def templates(t):
     given_back(t, ["${7*7}", "{{7*7}}", "#{7*7}", "<%= 7*7 %>", "{% raw %}", "${jndi:ldap://x}", "`id`", "$(id)", "%(x)s",
                    "\\(7*7)", "{0}", "&lt;", "&#x41;"])
@@ -241,7 +241,7 @@ def typing(t):
     t.check(chat.is_open() and watcher.is_open(), "a connection is closed")
 
 
-@row("P19", "a client's own time and order mean nothing: the server's count", counts("committed", 4))
+@row("P19", "a client's time and order are ignored; the server's apply", counts("committed", 4))
 def clocks(t):
     chat = t.chat()
     begin = time.time()

@@ -1,4 +1,4 @@
-"""Table R: PostgreSQL is late, stops, stands still, is away for long; the gateway is killed, or told to end."""
+"""Table R: PostgreSQL starts late, stops, hangs, is down for long; the gateway is killed or terminated."""
 
 import socket
 import threading
@@ -51,7 +51,7 @@ class Doorman:
         self.socket.close()
 
 
-@row("R01", "PostgreSQL comes later than the gateway: it starts, says why it is not ready, knocks with growing pauses",
+@row("R01", "PostgreSQL starts after the gateway: it reports why it is not ready, and retries with growing pauses",
      counts("committed", 1), profile="stage", seconds=14)
 def late(t):
     gateway, store = t.gateway, t.gateway.store
@@ -63,7 +63,7 @@ def late(t):
     t.restarted()
     try:
         gateway.wait_ready(503)
-        t.check("PostgreSQL" in gateway.readiness()[1], f"/readyz says {gateway.readiness()[1]}")
+        t.check("PostgreSQL" in gateway.readiness()[1], f"/readyz returns {gateway.readiness()[1]}")
         t.check(gateway.get("/healthz").status == 200, "/healthz is not 200")
         peer = t.peer()
         peer.send(peer.handshake_bytes("/api/v1/ws"))
@@ -78,14 +78,14 @@ def late(t):
     t.note(f"knocked after {' '.join(f'{gap:.2f}' for gap in gaps)} s")
     t.check(len(gaps) >= 4 and gaps[-1] > 2 * gaps[0], f"the pauses do not grow: {gaps}")
     said = lines_since(t, start, "waiting for the database")
-    t.check(1 <= said <= 3, f"the log says {said} times that it waits")
+    t.check(1 <= said <= 3, f"the log has {said} lines of waiting")
     store.launch()
     gateway.wait_ready(200)
     chat = t.chat(account=account)
     t.check(chat.send(chat.session, t.canary)["seq"] == 1, "the first message has another number")
 
 
-@row("R02", "PostgreSQL stopped without a checkpoint under load, and started again: acked is stored, once, in order",
+@row("R02", "PostgreSQL is stopped without a checkpoint under load and restarted: acked messages are stored once, in order",
      counts("committed", 50), profile="stage", seconds=18, memory=4 * MIB)
 def stopped(t):
     gateway, store = t.gateway, t.gateway.store
@@ -101,10 +101,10 @@ def stopped(t):
     t.check(crowd.reconnects == 0, f"{crowd.reconnects} connections were lost")
     # One for each of the loops and stops; a recovering server has another reason.
     said = lines_since(t, start, "PostgreSQL does not answer")
-    t.check(2 <= said <= 16, f"the log says {said} times that PostgreSQL does not answer")
+    t.check(2 <= said <= 16, f"the log has {said} lines of an unavailable PostgreSQL")
 
 
-@row("R03", "the gateway killed with -9 under load, and started again: acks are rows, and all resume without a hole",
+@row("R03", "the gateway is killed with -9 under load and restarted: acked messages are stored, clients resume without a hole",
      counts("committed", 20), profile="stage", seconds=14, memory=8 * MIB)
 def killed(t):
     gateway = t.gateway
@@ -122,7 +122,7 @@ def killed(t):
     t.check(crowd.reconnects >= 3 * len(crowd.clients), f"only {crowd.reconnects} reconnects: it was not felt")
 
 
-@row("R04", "a backend of PostgreSQL terminated, another killed with -9: the batch is run again under its ids",
+@row("R04", "a backend is terminated, another killed with -9: the batch is repeated with the same ids",
      counts("committed", 50), profile="stage", seconds=16, memory=4 * MIB)
 def backends(t):
     gateway, store = t.gateway, t.gateway.store
@@ -132,7 +132,7 @@ def backends(t):
                                 "WHERE application_name = 'chirrup'"))
         t.check(ended >= 2, f"only {ended} backends of the gateway were there")
         crowd.wait_acks(10, 60 * t.scale)
-    t.check(crowd.count("unavailable") == 0, "a terminated backend is told to clients")
+    t.check(crowd.count("unavailable") == 0, "clients get errors for a terminated backend")
     # All others are reset with it, and PostgreSQL recovers.
     victims = store.writers() or store.backends()
     store.kill_process(victims[0])
@@ -142,7 +142,7 @@ def backends(t):
     t.check(crowd.reconnects == 0, f"{crowd.reconnects} connections were lost")
 
 
-@row("R06", "PostgreSQL stands still (SIGSTOP): sends are answered after 5 s, all else lives, then all comes in order",
+@row("R06", "PostgreSQL is stopped with SIGSTOP: sends are refused after 5 s, all else works, then all arrive in order",
      counts("committed", 50), refused("unavailable", 8), profile="stage", seconds=effort.STILL_SECONDS + 14,
      memory=4 * MIB)
 def standstill(t):
@@ -155,16 +155,16 @@ def standstill(t):
     store.freeze()
     begin = time.monotonic()
     try:
-        crowd.wait(lambda: crowd.count("unavailable") > 0, 30 * t.scale, "somebody is told")
+        crowd.wait(lambda: crowd.count("unavailable") > 0, 30 * t.scale, "a client is refused")
         first = time.monotonic() - begin
         t.note(f"the first answer came after {first:.1f} s")
-        t.check(first > 3, f"told after {first:.1f} s: a short pause would be felt")
+        t.check(first > 3, f"refused after {first:.1f} s: a short pause would be visible")
         turns = pings = 0
         while time.monotonic() - begin < effort.STILL_SECONDS:
             turns += 1
             writer.say(type="typing", session=writer.session, active=turns % 2 == 1)
             reader.until("typing", 5 * t.scale, active=turns % 2 == 1)
-            # Whoever has nothing to say is still asked whether it is there, and answers.
+            # Silent clients still get pings, and answer.
             if not silent.peer.is_silent(0.01):
                 silent.say(type="pong")
                 silent.peer.message(5 * t.scale)
@@ -181,11 +181,11 @@ def standstill(t):
     judge(t, crowd, store, seconds=90)
     t.check(crowd.reconnects == connected, "connections were lost")
     waits = [wait for client in crowd.clients for wait in client.waits]
-    t.check(waits and min(waits) >= 250 and max(waits) <= 8_000, f"told to come back after {sorted(waits)[:3]} ms")
+    t.check(waits and min(waits) >= 250 and max(waits) <= 8_000, f"retry_after_ms {sorted(waits)[:3]}")
     silent.send(silent.session, t.canary)
 
 
-@row("R06a", "an outage under load: connections stay, memory is flat, each send is told once, all is stored once after it",
+@row("R06a", "an outage under load: connections stay open, memory is constant, all messages are stored once after it",
      counts("committed", 100), refused("unavailable", 10), profile="stage", seconds=effort.OUTAGE_SECONDS + 24,
      # Each session keeps its recent entries for a minute: 64 KiB, and what the allocator makes of it.
      memory=6 * MIB + effort.OUTAGE_SESSIONS * 96 * KIB)
@@ -193,15 +193,15 @@ def outage(t):
     gateway, store = t.gateway, t.gateway.store
     crowd = crowded(t, effort.OUTAGE_SESSIONS, effort.OUTAGE_RATE)
     # Everybody's outbox is full soon: what is measured is the gateway's memory, over the rest of the time.
-    begin, memories, start, told = time.monotonic(), [], len(gateway.log_text()), 0
+    begin, memories, start, most_refusals = time.monotonic(), [], len(gateway.log_text()), 0
     store.crash()
     while (passed := time.monotonic() - begin) < effort.OUTAGE_SECONDS:
         if passed > effort.OUTAGE_SECONDS / 3:
             memories.append(gateway.memory())
-        told = max(client.errors["unavailable"] for client in crowd.clients)
+        most_refusals = max(client.errors["unavailable"] for client in crowd.clients)
         time.sleep(0.5)
     readiness = gateway.readiness()[0]
-    t.check(readiness == 503, f"/readyz says {readiness}")
+    t.check(readiness == 503, f"/readyz returns {readiness}")
     t.check(crowd.reconnects == 0, f"{crowd.reconnects} connections were lost in the outage")
     open_now = sum(client.phase == "open" for client in crowd.clients)
     t.check(open_now == len(crowd.clients), f"only {open_now} of {len(crowd.clients)} are connected")
@@ -209,12 +209,12 @@ def outage(t):
     held = crowd.total("outbox")
     t.note(f"{effort.OUTAGE_SECONDS} s away: {len(crowd.clients)} connections held {held} messages; the gateway's "
            f"memory was {memories[0] / MIB:.2f} MiB after a third and at most {growth / 1024:.0f} KiB more later; "
-           f"at most {told} answers `unavailable` to one client; the log said "
+           f"at most {most_refusals} answers `unavailable` to one client; the log has "
            f"{lines_since(t, start, 'PostgreSQL does not answer')} lines of it")
     t.check(growth < MIB + (64 * MIB if gateway.is_sanitized else 0), f"memory grew by {growth} bytes in the outage")
-    # A window of sends at first, then one at a time, each after the pause that it was told (250 ms to 8 s).
+    # A window of sends at first, then one at a time, each after its retry_after_ms (250 ms to 8 s).
     most = 8 + 6 + effort.OUTAGE_SECONDS / 4 + 1
-    t.check(told <= most, f"one client was told {told} times, and not at most {most:.0f}")
+    t.check(most_refusals <= most, f"one client was refused {most_refusals} times, at most {most:.0f} are allowed")
     store.launch()
     back = time.monotonic()
     gateway.wait_ready(200, 30 * t.scale)
@@ -235,7 +235,7 @@ def ended(t, seconds):
     return status, time.monotonic() - begin
 
 
-@row("R12", "SIGTERM under load: no new connections, clients are told when to come, the batch is stored, status 0",
+@row("R12", "SIGTERM under load: no new connections, clients get a time to reconnect, the batch is stored, status 0",
      counts("committed", 20), profile="stage", stage={"drain": 10}, seconds=22, memory=8 * MIB)
 def drained(t):
     gateway = t.gateway
@@ -246,10 +246,10 @@ def drained(t):
     t.check(kept.response().status == 200, "/healthz is not 200")
     gateway.process.terminate()
     notice = watcher.until("drain", 10 * t.scale)
-    t.check(0 <= notice["min_ms"] < notice["max_ms"] <= 10_000, f"told to come back in {notice}")
+    t.check(0 <= notice["min_ms"] < notice["max_ms"] <= 10_000, f"reconnect times {notice}")
     kept.send(f"GET /readyz HTTP/1.1\r\nHost: {kept.host}\r\n\r\n".encode())
     answer = kept.response()
-    t.check(answer.status == 503 and b"draining" in answer.body, f"/readyz says {answer.status} {answer.body!r}")
+    t.check(answer.status == 503 and b"draining" in answer.body, f"/readyz returns {answer.status} {answer.body!r}")
     try:
         late = Peer(gateway.address, 5)
         late.send(late.handshake_bytes())
@@ -268,7 +268,7 @@ def drained(t):
     judge(t, crowd, gateway.store)
 
 
-@row("R12a", "SIGTERM while PostgreSQL stands still: it ends in its time all the same, and says what is not stored",
+@row("R12a", "SIGTERM while PostgreSQL is stopped: it ends within its time, and logs the number of unstored messages",
      counts("committed", 20), profile="stage", stage={"drain": 2}, seconds=20, memory=8 * MIB)
 def drained_without_store(t):
     gateway, store = t.gateway, t.gateway.store
@@ -288,10 +288,10 @@ def drained_without_store(t):
     t.note(f"ended after {seconds:.1f} s, {frozen:.1f} s after PostgreSQL stood still")
     t.check(status == 0, f"status {status}")
     t.check(seconds < 4 * t.scale, f"it took {seconds:.1f} s where 2 are allowed")
-    told = lines_since(t, start, "not stored")
+    reported = lines_since(t, start, "not stored")
     # On a busy machine 5 s pass before the end: then the senders were answered `unavailable`, and nothing waits.
     given_up = frozen > 5 and lines_since(t, start, "PostgreSQL does not answer") > 0
-    t.check(1 <= told <= 8 or told == 0 and given_up, f"the log says {told} times that messages are not stored")
+    t.check(1 <= reported <= 8 or reported == 0 and given_up, f"the log has {reported} lines of unstored messages")
     gateway.launch()
     gateway.wait_ready(200)
     t.restarted()

@@ -27,7 +27,7 @@ FAULTS = (
 )
 
 
-@row("R18", "system calls of the gateway fail under a chat: no crash, and nothing that was acked is lost",
+@row("R18", "system calls of the gateway fail during a chat: no crash, and no acked message is lost",
      counts("committed", 60), profile="stage", seconds=18, memory=16 * MIB)
 def failing_calls(t):
     gateway = t.gateway
@@ -52,7 +52,7 @@ def chat_under(t, crowd, wish):
     """Messages, a reconnection of everybody and of PostgreSQL, while the call fails; how often it did."""
     store = t.gateway.store
     with Injection(store.home, [t.gateway.pid], wish) as injection:
-        # Whoever is cut off comes again, under the same fault.
+        # A disconnected client reconnects, under the same fault.
         crowd.ask(anew=crowd.clients[:2])
         store.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'chirrup'")
         end = time.monotonic() + 5 * t.scale

@@ -19,10 +19,10 @@ from .common import KIB, MIB
 HEARTBEAT, PATIENCE = 25, 10
 
 
-@row("N06", "a client that sleeps longer than its timeout: closed with 4102, and on return it is shown all, once, in order",
+@row("N06", "a client that sleeps longer than its timeout: closed with 4102; after its return it receives all, once, in order",
      closed(4102), counts("committed", 100), seconds=HEARTBEAT + PATIENCE + 8, memory=2 * MIB)
 def asleep(t):
-    # For the gateway a process that is stopped is one that reads nothing and says nothing; its kernel still answers.
+    # For the gateway, a stopped process neither reads nor writes; its kernel still acknowledges.
     sleeper = t.chat("visitor")
     begin, seen = time.monotonic(), []
     writer = t.chat("operator", session=sleeper.session, after=0, timeout=30 * t.scale)
@@ -47,7 +47,7 @@ def asleep(t):
 
 
 def listen(chat, seen):
-    """What lies in the socket up to the close frame, which must be 4102; the number of pings."""
+    """Reads the socket up to the close frame, which must be 4102; returns the number of pings."""
     pings = 0
     try:
         while True:
@@ -62,7 +62,7 @@ def listen(chat, seen):
     return pings
 
 
-@row("N08", "lines that lose 5 %, break, waver and carry 32 kbit/s: nothing acked is lost or there twice",
+@row("N08", "connections with 5 % loss, breaks, jitter and 32 kbit/s: no acked message is lost or duplicated",
      counts("committed", 100), closed(1006), profile="stage", seconds=24, memory=4 * MIB)
 def bad_lines(t):
     # The kernels of most machines have no netem: what a lost segment does to a stream is that it, and all behind it,
@@ -153,12 +153,12 @@ class Visits:
                 peer.close()
 
 
-@row("N07", "thousands of connections come and go, plain and over TLS, politely and not: descriptors and memory are flat",
+@row("N07", "thousands of connections, plain and TLS, closed and aborted: descriptors and memory stay constant",
      counts("accepted", effort.CONNECTS), profile="tls", seconds=12, memory=2 * MIB)
 def come_and_go(t):
     accounts = t.gateway.make_tokens("visitor", count=64)
     visits = Visits(t, accounts)
-    # What the first ones make grow (tables, pools of the allocator) is no leak of the later ones.
+    # Growth by the first connections (tables, pools of the allocator) is no leak of the later ones.
     visits.run(effort.CONNECTS // 10)
     quiet(t)
     descriptors, memory, begin = t.gateway.descriptors(), t.gateway.memory(), time.monotonic()

@@ -53,11 +53,11 @@ class Cutting:
         for text in audit(log, [], self.bodies)[:8]:
             self.t.check(False, text)
         lost = [id for id, seq in self.acks.items() if rows.get(id) != (self.place[id], seq)]
-        self.t.check(not lost, f"{len(lost)} acked messages are not where their ack says")
+        self.t.check(not lost, f"{len(lost)} acked messages have another seq than their ack")
         self.t.check(rows.keys() == self.acks.keys(), f"{len(rows)} rows for {len(self.acks)} acked messages")
 
 
-@row("R05", "the connection to PostgreSQL is cut at every place around COMMIT: never twice, never lost, acked is stored",
+@row("R05", "the connection to PostgreSQL is cut at every byte around COMMIT: no message is lost or duplicated",
      counts("committed", 50), counts("duplicates", 1), profile="stage",
      stage={"front": CommitProxy, "arguments": ["--loops", "1"]}, seconds=20, memory=4 * MIB)
 def cut_commit(t):
@@ -105,7 +105,7 @@ def wait_refused(t, crowd, more=8):
     crowd.wait(lambda: crowd.count("unavailable") >= goal, 60 * t.scale, "sends are refused")
 
 
-@row("R07", "the disk of the tables is full: senders are told, nothing is acked, and it goes on when there is space",
+@row("R07", "the disk of the tables is full: sends are refused, nothing is acked, and it recovers when space is free",
      counts("committed", 50), refused("unavailable", 8), profile="stage",
      stage={"data_bytes": 80 * MIB, "log_bytes": 80 * MIB}, seconds=22, memory=6 * MIB)
 def full_disk(t):
@@ -128,7 +128,7 @@ def full_disk(t):
     t.check(crowd.reconnects == 0, f"{crowd.reconnects} connections were lost")
 
 
-@row("R07a", "the disk of the write-ahead log is full: PostgreSQL panics; acked is stored, and all goes on after space came",
+@row("R07a", "the disk of the write-ahead log is full: PostgreSQL panics; acked messages are stored, and it recovers",
      counts("committed", 50), profile="stage", stage={"log_bytes": 24 * MIB, "data_bytes": 80 * MIB}, seconds=22,
      memory=6 * MIB)
 def full_log(t):
@@ -144,7 +144,7 @@ def full_log(t):
     crowd.wait(lambda: store.said("PANIC") > 0, 60 * t.scale, "PostgreSQL panics")
     gateway.wait_ready(503)
     os.unlink(filler)
-    # Where recovery found no space either, the server has given up.
+    # If recovery found no space either, the server has ended.
     time.sleep(0.5)
     if store.process.poll() is not None:
         store.launch()
@@ -153,7 +153,7 @@ def full_log(t):
     judge(t, crowd, store, seconds=90)
 
 
-@row("R08", "fsync fails in a backend at COMMIT, and in the checkpointer: PostgreSQL panics and recovers; acked is stored",
+@row("R08", "fsync fails in a backend at COMMIT, and in the checkpointer: PostgreSQL recovers; acked messages are stored",
      counts("committed", 50), profile="stage", stage={"options": {"fsync": "on"}}, seconds=20, memory=4 * MIB)
 def failing_sync(t):
     gateway, store = t.gateway, t.gateway.store
@@ -180,7 +180,7 @@ def checkpoint(store):
         pass
 
 
-@row("R09", "no connections left in PostgreSQL, at the start and at a reconnect: the gateway waits, says why, and goes on",
+@row("R09", "no connections left in PostgreSQL, at the start and at a reconnect: the gateway logs the reason and recovers",
      counts("committed", 5), refused("unavailable", 4), profile="stage", stage={"options": {"max_connections": "12"}},
      seconds=22, memory=4 * MIB)
 def no_connections(t):
@@ -220,11 +220,11 @@ def no_connections(t):
     for number, id in enumerate(ids):
         t.check(chat.send(chat.session, t.canary, id=id)["seq"] == number + 2, "the numbers have a hole")
     said = gateway.log_text(start).count("PostgreSQL does not answer")
-    t.check(1 <= said <= 2 * (os.cpu_count() or 1), f"the log says {said} times that PostgreSQL does not answer")
+    t.check(1 <= said <= 2 * (os.cpu_count() or 1), f"the log has {said} lines of an unavailable PostgreSQL")
 
 
 def expect_unavailable(t, chat, ids):
-    """In any order: who waited longest need not be told first."""
+    """In any order: the longest wait need not be refused first."""
     refs = {id[:8] for id in ids}
     while refs:
         error = chat.expect_error("unavailable")
@@ -245,7 +245,7 @@ def fill_connections(store):
         strangers.append(stranger)
 
 
-@row("R09a", "a stranger holds a session's row: its senders are told to come again, all others are served, none is closed",
+@row("R09a", "another transaction locks a session's row: its senders must retry, all others are served, none is closed",
      counts("committed", 5), refused("unavailable", 1), profile="stage",
      stage={"arguments": ["--loops", "1"], "options": {"deadlock_timeout": "150ms"}}, seconds=14, memory=4 * MIB)
 def locks(t):
@@ -313,7 +313,7 @@ def serialization(t, store, stranger, chat):
     t.note(f"serialization failures: {store.said('could not serialize access')}")
 
 
-@row("R09b", "a statement takes too long: PostgreSQL ends it, senders are told, and it goes on when it is fast again",
+@row("R09b", "a statement takes too long: PostgreSQL cancels it, sends are refused, and it recovers",
      counts("committed", 3), refused("unavailable", 2), profile="stage", seconds=16, memory=4 * MIB)
 def slow_statement(t):
     gateway, store = t.gateway, t.gateway.store

@@ -67,7 +67,7 @@ def hello_bytes(version=b"\x03\x03", suites=b"\x13\x01\x13\x02\xc0\x2b\xc0\x2f",
     return b"\x16\x03\x01" + len(message).to_bytes(2, "big") + message
 
 
-@row("T01", "SSL 3, TLS 1.0 and 1.1, export ciphers: an alert, and the end", fault("tls", "no shared version", 3),
+@row("T01", "SSL 3, TLS 1.0 and 1.1, export ciphers: an alert, and closed", fault("tls", "no shared version", 3),
      fault("tls", "no shared cipher"), profile="tls")
 def old(t):
     for name, version, suites in (("SSL 3", b"\x03\x00", b"\x00\x04\x00\x05"), ("TLS 1.0", b"\x03\x01", b"\xc0\x13\x00\x2f"),
@@ -87,7 +87,7 @@ def old(t):
         t.note(f"{peer.socket.version()} {peer.socket.cipher()[0]}")
 
 
-@row("T02", "a hello in single bytes; one that is never finished: 10 s in all",
+@row("T02", "a hello in single bytes; an incomplete one: 10 s in total",
      fault("tls", "handshake not complete in time", 3), profile="tls", seconds=13)
 def slow(t):
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -124,7 +124,7 @@ def slow(t):
     t.check(9 < taken < 40 * t.scale, f"ended after {taken:.1f} s")
 
 
-@row("T03", "unknown, missing and right server names; ALPN", fault("tls", "no shared application protocol"), profile="tls")
+@row("T03", "unknown, missing and known server names; ALPN", fault("tls", "no shared application protocol"), profile="tls")
 def names(t):
     def subject(name):
         peer = secure(t, name=name, upgrade=False)
@@ -164,7 +164,7 @@ while True:
 """
 
 
-@row("T04", "a flood of handshakes: those who are there are served", counts("tls_handshakes", 100), profile="tls",
+@row("T04", "a flood of handshakes: open connections are served", counts("tls_handshakes", 100), profile="tls",
      seconds=18, memory=8 * MIB)
 def flood(t):
     peers = [secure(t) for _ in range(8)]
@@ -235,7 +235,7 @@ def updates(t):
     client.free()
 
 
-@row("T06", "full handshakes and resumed ones by the thousand keep nothing", counts("tls_handshakes", 800), profile="tls",
+@row("T06", "thousands of full and resumed handshakes leave no memory", counts("tls_handshakes", 800), profile="tls",
      seconds=20, memory=3 * MIB)
 def many(t):
     settings = context()
@@ -266,7 +266,7 @@ def many(t):
 
 
 @row("T07a", "the same with compact records", fault("tls", "record that cannot be decrypted"), profile="compact")
-@row("T07", "malformed hellos and records: an alert or the end, and no loop", fault("tls", "record that cannot be decrypted"),
+@row("T07", "malformed hellos and records: an alert or closed, and no endless loop", fault("tls", "record that cannot be decrypted"),
      counts("accepted", 40), profile="tls")
 def malformed(t):
     good = hello_bytes()
@@ -339,7 +339,7 @@ def memory_client(t, version):
 
 @row("T08a", "the same with compact records", fault("tls", "ended without close_notify", 2), profile="compact", seconds=8,
      memory=6 * MIB)
-@row("T08", "cut without close_notify; large echoes through small windows", fault("tls", "ended without close_notify", 2),
+@row("T08", "connections cut without close_notify; large echoes through small windows", fault("tls", "ended without close_notify", 2),
      counts("frames_received", 10), profile="tls", seconds=8, memory=6 * MIB)
 def cut(t):
     for end in ("close", "reset"):
@@ -361,7 +361,7 @@ def cut(t):
         peer.echo(os.urandom(65_536), 60 * t.scale)
 
 
-@row("T09", "a certificate is replaced by SIGHUP; a broken one is not taken, and the log says so", counts("tls_handshakes", 4),
+@row("T09", "SIGHUP replaces a certificate; an invalid one is not used, and the log reports it", counts("tls_handshakes", 4),
      profile="tls")
 def reload(t):
     certificate, key = t.gateway.certificates[0], t.gateway.keys[0]
@@ -405,7 +405,7 @@ def reload(t):
         hang_up(lambda: served() == old)
 
 
-@row("T10", "a key that others may read is warned of; an expired certificate, files that do not fit: refused at the start",
+@row("T10", "a key readable by others: a warning; an expired certificate or a mismatched key: refused at the start",
      counts("accepted"), profile="tls")
 def start(t):
     folder = os.path.dirname(t.gateway.certificates[0])
@@ -443,7 +443,7 @@ def start(t):
     t.check(status not in (None, 0) and "expired" in text, f"an expired certificate: {status} {text[-200:]}")
 
 
-@row("H29a", "HTTP on the port of TLS", fault("tls", "plain HTTP on the TLS port"), profile="tls")
+@row("H29a", "HTTP on the TLS port", fault("tls", "plain HTTP on the TLS port"), profile="tls")
 def http(t):
     peer = plain(t)
     peer.send(request())

@@ -17,16 +17,16 @@ const STATUS_SHOWN = 4000; // ms
  */
 function field(form, path, { label, hint, control, write, secret = false }) {
   const id = control.id ||= uid();
-  const told = hint && el('p.hint', { id: `${id}h` }, hint);
+  const help = hint && el('p.hint', { id: `${id}h` }, hint);
   const problem = el('p.error', { id: `${id}e`, role: 'alert', hidden: true });
-  control.setAttribute('aria-describedby', [told && `${id}h`, `${id}e`].filter(Boolean).join(' '));
+  control.setAttribute('aria-describedby', [help && `${id}h`, `${id}e`].filter(Boolean).join(' '));
   control.disabled = !!form.locked;
   const root = el(
     'div.field',
     {},
     el('div.label-line', {}, el('label', { for: id }, label)),
     control,
-    told,
+    help,
     problem,
   );
   return form.bind(path, { root, control, problem, write, secret });

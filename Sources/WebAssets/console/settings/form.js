@@ -4,10 +4,7 @@
 
 import { el, icon } from '../../shared/dom.js';
 import { Problem } from '../shell/api.js';
-import { culprit, sentence } from '../shell/rest.js';
-
-/** The beginning of a refusal that names the member, which the label of the field already does. */
-const MEMBER = /^The member “[^”]*” /;
+import { member, sentence } from '../shell/rest.js';
 
 let count = 0;
 /** An id for a field. */
@@ -203,12 +200,14 @@ export class Form {
   fault(error) {
     const isKnown = error instanceof Problem || error instanceof Refusal;
     if (!isKnown && !(error instanceof TypeError)) console.warn('chirrup', error);
-    const name = isKnown && (error.path ?? (error instanceof Problem && culprit(error)));
+    const name = isKnown && (error.path ?? (error instanceof Problem && member(error)));
     const path = name && this.#named(name);
     const field = path && this.#fields.get(path);
     const words = error instanceof Refusal ? error.message : sentence(error);
     if (field) {
-      this.complain(path, words.replace(MEMBER, 'This '));
+      // The label names the field already.
+      const reason = error instanceof Problem && error.body.reason;
+      this.complain(path, reason ? `This ${reason}` : words);
       (field.control ?? field.root).focus();
     } else {
       this.trouble = words;

@@ -9,10 +9,10 @@ const PAGES_MAX = 10; // of a list that is shown whole
 const KNOWN = 'chirrup:console:known'; // whether this browser may have the cookie of a login
 
 /**
- * RFC 9457. `winner` is the operator who claimed the conversation first.
- * @typedef {{type?: string, title?: string, detail?: string, winner?: Named,
- *   errors?: {pointer?: string, field?: string}[], pointer?: string,
- *   field?: string}} ProblemDocument
+ * RFC 9457. `winner` is the operator who claimed the conversation first. `pointer` is the JSON
+ * Pointer of the wrong member of the body; `reason` is the sentence about it without its subject.
+ * @typedef {{type?: string, title?: string, detail?: string, winner?: Named, pointer?: string,
+ *   reason?: string}} ProblemDocument
  */
 
 /** An answer other than 2xx, with its problem document. */

@@ -101,7 +101,7 @@ class LoginForm {
         },
         el('span.logo', {}, icon('swift')),
         el('h1', { id: 'login-title' }, `Log in to ${place}`),
-        notice && el('p.told', { role: 'status' }, icon('check'), el('span', {}, notice)),
+        notice && el('p.notice', { role: 'status' }, icon('check'), el('span', {}, notice)),
         el('div.field', {}, el('label', { for: 'email' }, 'Email'), this.#email, this.#emailProblem),
         el(
           'div.field',

@@ -77,13 +77,9 @@ export const isAbsent = ({ status, code }) =>
   status === 405 || (status === 404 && (code === 'not_found' || !code));
 
 /**
- * The member of the body that a refusal is about, '' if it is about none: the problem document
- * points to it, or its sentence names it.
+ * The path of the member of the body that a refusal is about, such as `payload.text`; '' if it is
+ * about none.
  * @param {Problem} problem
  */
-export function culprit({ body }) {
-  const { errors, pointer, field, detail } = body;
-  const named = errors?.[0]?.pointer ?? errors?.[0]?.field ?? pointer ?? field;
-  const quoted = /“([^”]+)”/.exec(detail ?? '')?.[1] ?? /^(\w+): /.exec(detail ?? '')?.[1];
-  return String(named ?? quoted ?? '').replace(/^#?\//, '').replaceAll('/', '.');
-}
+export const member = ({ body }) => (body.pointer ?? '').split('/').slice(1)
+  .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');

@@ -50,6 +50,7 @@ export default {
   leave: 'Nachricht hinterlassen',
   failed: 'Nicht gesendet. Prüfen Sie Ihre Verbindung, und versuchen Sie es erneut.',
   no_transcript: 'Der Gesprächsverlauf wurde nicht heruntergeladen. Prüfen Sie Ihre Verbindung, und versuchen Sie es erneut.',
+  not_identified: 'Die Anmeldung im Chat ist fehlgeschlagen. Laden Sie die Seite neu.',
   thanks: 'Vielen Dank. Wir haben es erhalten.',
   how: 'Wie zufrieden sind Sie?',
   bad: 'Sehr schlecht',

@@ -50,6 +50,7 @@ export default {
   leave: 'Leave a message',
   failed: 'Not sent. Check your connection and try again.',
   no_transcript: 'The transcript was not downloaded. Check your connection and try again.',
+  not_identified: 'You could not be signed in to the chat. Reload the page.',
   thanks: 'Thank you. We have received it.',
   how: 'How did we do?',
   bad: 'Terrible',

@@ -50,6 +50,7 @@ export default {
   leave: 'Dejar un mensaje',
   failed: 'No se ha enviado. Compruebe su conexión e inténtelo de nuevo.',
   no_transcript: 'No se ha descargado la conversación. Compruebe su conexión e inténtelo de nuevo.',
+  not_identified: 'No se ha podido iniciar su sesión en el chat. Recargue la página.',
   thanks: 'Gracias. Lo hemos recibido.',
   how: '¿Cómo lo hemos hecho?',
   bad: 'Muy mal',
