@@ -49,7 +49,7 @@ extension Operator {
     public var workspacePublicKey: String
   }
 
-  /// Finds an account by e-mail address, ignoring case, with the oldest membership unless
+  /// Finds an account by the normal form of its e-mail address (`chirrup_address`), with the oldest membership unless
   /// `workspace` names one. Nil for disabled accounts.
   public static func account(email: String, workspace: String?) -> Statement<Account?> {
     Statement(
@@ -61,7 +61,7 @@ extension Operator {
         FROM operators o
         JOIN memberships m ON m.operator_id = o.id
         JOIN workspaces w ON w.id = m.workspace_id
-        WHERE lower(o.email) = lower($1::text) AND o.disabled_at IS NULL
+        WHERE chirrup_address(o.email) = chirrup_address($1::text) AND o.disabled_at IS NULL
           AND o.password_hash IS NOT NULL
           AND ($2::text IS NULL OR w.name = $2::text)
         ORDER BY m.created_at, w.id LIMIT 1
@@ -105,7 +105,8 @@ extension Operator {
   public static func withEmail(_ email: String) -> Statement<(id: Identifier, name: String)?> {
     Statement(
       Query(
-        "SELECT id, name FROM operators WHERE lower(email) = lower($1::text)", [.text(email)])
+        "SELECT id, name FROM operators WHERE chirrup_address(email) = chirrup_address($1::text)",
+        [.text(email)])
     ) { rows in
       guard !rows.isEmpty, let id = rows.uuid(0, 0), let name = rows.text(0, 1) else { return nil }
       return (id, name)

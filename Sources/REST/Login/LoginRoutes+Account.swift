@@ -40,11 +40,13 @@ extension LoginRoutes {
     let current = try object.requiredString("current", bytesMax: APILimits.passwordBytes)
     guard let new = try object.newPassword("new") else { throw .missing("new") }
     if member.mustChangePassword, new == current { throw .samePassword }
-    try api.loginsByEmail.take(member.email.lowercased(), call.request.now)
+    let attempt = try api.logins.begin(
+      LoginAttempt(account: member.id.description, device: .member), call.request.now)
     let currentHash = try await api.database.run(Operator.passwordHash(of: member.id))
-    guard try await api.passwords.verify(current, against: currentHash), let currentHash else {
-      throw .wrongPassword
-    }
+    guard try await api.passwords.verify(current, against: currentHash, isKnown: true),
+      let currentHash
+    else { throw .wrongPassword }
+    api.logins.succeed(attempt)
     let newHash = try await api.passwords.hash(new)
     let isChanged = try await api.database.run(
       Operator.changePassword(
