@@ -12,7 +12,8 @@ public struct Operator: Sendable, Equatable {
   /// The first 16 hexadecimal digits of the SHA-256 of the password's hash: it changes with the
   /// password. Nil if the statement does not select it.
   public var credential: String?
-  /// The password was set by another person: the only permitted action is to change it.
+  /// The password was set by another person or is easy to guess: the only permitted action is to
+  /// change it.
   public var mustChangePassword: Bool
 
   public init(
@@ -49,8 +50,8 @@ extension Operator {
     public var workspacePublicKey: String
   }
 
-  /// Finds an account by the normal form of its e-mail address (`chirrup_address`), with the oldest membership unless
-  /// `workspace` names one. Nil for disabled accounts.
+  /// Finds an account by the normal form of its e-mail address (`chirrup_address`), with the oldest
+  /// membership unless `workspace` names one. Nil for disabled accounts.
   public static func account(email: String, workspace: String?) -> Statement<Account?> {
     Statement(
       Query(

@@ -7,7 +7,7 @@ import Primitives
 import Wire
 
 struct KnownDevices: Sendable {
-  /// The longest lifetime that browsers keep (RFC 6265bis §5.5).
+  /// The longest lifetime that browsers keep.
   static let seconds: Int64 = 400 * 86_400
   private static let idBytes = 16
 

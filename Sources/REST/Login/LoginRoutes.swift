@@ -32,6 +32,13 @@ struct LoginRoutes: RouteGroup {
       let account
     else { throw .wrongCredentials }
     api.logins.succeed(attempt)
+    var member = account.member
+    if PasswordPolicy.fault(
+      password, own: [member.email, member.name, account.workspaceName]) != nil
+    {
+      try await api.database.run(Operator.requireNewPassword(member.id))
+      member.mustChangePassword = true
+    }
     let secret = SecureRandom.token()
     let isCreated = try await api.database.run(
       OperatorSession.create(
@@ -42,7 +49,7 @@ struct LoginRoutes: RouteGroup {
     // The password was changed or the account disabled during the check.
     guard isCreated else { throw .wrongCredentials }
     return try operatorToken(
-      account.member, login: secret, workspaceName: account.workspaceName,
+      member, login: secret, workspaceName: account.workspaceName,
       publicKey: account.workspacePublicKey, request
     ).addingCookies(
       cookies(secret, seconds: api.options.loginSeconds, request) + [

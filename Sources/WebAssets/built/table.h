@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "console-1c337bd384.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-cd58d5939e.js"
+#embed "console-eb36f925af.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-cd58d5939e.js.gz"
+#embed "console-eb36f925af.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-cd58d5939e.js.br"
+#embed "console-eb36f925af.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-cd58d5939e.js.map"
+#embed "console-eb36f925af.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-cd58d5939e.js.map.gz"
+#embed "console-eb36f925af.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-cd58d5939e.js.map.br"
+#embed "console-eb36f925af.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -304,11 +304,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-cd58d5939e.js",
+    {"/assets/console-eb36f925af.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-cd58d5939e.js.map",
+    {"/assets/console-eb36f925af.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
