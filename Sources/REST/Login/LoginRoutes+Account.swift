@@ -39,7 +39,7 @@ extension LoginRoutes {
     let member = try call.member
     let current = try object.requiredString("current", bytesMax: APILimits.passwordBytes)
     guard let new = try object.newPassword("new") else { throw .missing("new") }
-    if new == current { throw .samePassword }
+    if member.mustChangePassword, new == current { throw .samePassword }
     try await api.checkPassword(new, own: [member.email, member.name], call)
     let attempt = try api.logins.begin(
       LoginAttempt(account: member.id.description, device: .member), call.request.now)
