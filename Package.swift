@@ -56,6 +56,9 @@ let package = Package(
     // Files embedded by C23 #embed.
     .target(name: "CMigrations", path: "Sources/CMigrations", exclude: ["sql"]),
     .target(
+      name: "CCommonPasswords", path: "Sources/CCommonPasswords",
+      exclude: ["passwords.bloom", "README.md"]),
+    .target(
       name: "WebAssets", path: "Sources/WebAssets",
       exclude: [
         "widget", "console", "shared", "demo", "built", "README.md", "eslint.json",
@@ -79,7 +82,9 @@ let package = Package(
     layer("Journal", ["SharedSQL", "Postgres", "Chat", "Primitives"]),
     layer("Migrator", ["Postgres", "CMigrations", "Primitives"]),
     layer("Tokens", ["Primitives", "JSON", "OpenSSL"]),
-    layer("Directory", ["SharedSQL", "Postgres", "OpenSSL", "JSON", "Primitives"]),
+    layer(
+      "Directory",
+      ["CCommonPasswords", "SharedSQL", "Postgres", "OpenSSL", "JSON", "Primitives"]),
     layer("DataRetention", ["Migrator", "Directory", "SharedSQL", "Postgres", "Primitives"]),
     layer("HTTPClient", ["CCurl", "Kernel"]),
     layer(

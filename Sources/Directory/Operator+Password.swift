@@ -9,6 +9,13 @@ extension Operator {
     ) { $0.isEmpty ? nil : $0.text(0, 0) }
   }
 
+  /// The account may only change its password until it has done so.
+  public static func requireNewPassword(_ id: Identifier) -> Statement<Void> {
+    Statement(
+      Query(
+        "UPDATE operators SET must_change_password = true WHERE id = $1::uuid", [.uuid(id)]))
+  }
+
   /// Replaces the password of the operator who is the actor, and ends the operator's other logins.
   /// The kept login gets the credential of the new password. False if `oldHash` is no longer the
   /// account's.

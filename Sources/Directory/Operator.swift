@@ -12,7 +12,8 @@ public struct Operator: Sendable, Equatable {
   /// The first 16 hexadecimal digits of the SHA-256 of the password's hash: it changes with the
   /// password. Nil if the statement does not select it.
   public var credential: String?
-  /// The password was set by another person: the only permitted action is to change it.
+  /// The password was set by another person or is easy to guess: the only permitted action is to
+  /// change it.
   public var mustChangePassword: Bool
 
   public init(
@@ -49,8 +50,8 @@ extension Operator {
     public var workspacePublicKey: String
   }
 
-  /// Finds an account by e-mail address, ignoring case, with the oldest membership unless
-  /// `workspace` names one. Nil for disabled accounts.
+  /// Finds an account by the normal form of its e-mail address (`chirrup_address`), with the oldest
+  /// membership unless `workspace` names one. Nil for disabled accounts.
   public static func account(email: String, workspace: String?) -> Statement<Account?> {
     Statement(
       Query(
@@ -61,7 +62,7 @@ extension Operator {
         FROM operators o
         JOIN memberships m ON m.operator_id = o.id
         JOIN workspaces w ON w.id = m.workspace_id
-        WHERE lower(o.email) = lower($1::text) AND o.disabled_at IS NULL
+        WHERE chirrup_address(o.email) = chirrup_address($1::text) AND o.disabled_at IS NULL
           AND o.password_hash IS NOT NULL
           AND ($2::text IS NULL OR w.name = $2::text)
         ORDER BY m.created_at, w.id LIMIT 1
@@ -105,7 +106,8 @@ extension Operator {
   public static func withEmail(_ email: String) -> Statement<(id: Identifier, name: String)?> {
     Statement(
       Query(
-        "SELECT id, name FROM operators WHERE lower(email) = lower($1::text)", [.text(email)])
+        "SELECT id, name FROM operators WHERE chirrup_address(email) = chirrup_address($1::text)",
+        [.text(email)])
     ) { rows in
       guard !rows.isEmpty, let id = rows.uuid(0, 0), let name = rows.text(0, 1) else { return nil }
       return (id, name)

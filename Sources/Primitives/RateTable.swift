@@ -52,6 +52,13 @@ public struct RateTable<Key: Hashable & Sendable>: Sendable {
     return Int((milliseconds + 999) / 1000)
   }
 
+  /// Returns an event that `take` has taken, because it is not to count.
+  public mutating func giveBack(_ key: Key) {
+    guard var bucket = buckets[key] else { return }
+    bucket.parts = min(full, bucket.parts + RateTable.partsPerEvent)
+    buckets[key] = bucket
+  }
+
   private func parts(of bucket: Bucket, _ now: Int64) -> Int64 {
     guard now > bucket.filledAt else { return bucket.parts }
     let (elapsed, overflow) = now.subtractingReportingOverflow(bucket.filledAt)

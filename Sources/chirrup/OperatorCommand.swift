@@ -62,7 +62,8 @@ struct OperatorCommand: AsyncParsableCommand {
         let made = try connection.run(
           Operator.create(
             id: .fresh(), email: email, name: name,
-            passwordHash: Password.hash(Terminal.newPassword(password, for: email)),
+            passwordHash: Password.hash(
+              Terminal.newPassword(password, for: email, own: [email, name, workspace.name])),
             workspace: workspace.id, membership: role,
             mustChangePassword: !(keepPassword || isFirst)))
         guard let made else { throw CommandFailure("an operator \(email) already exists") }
@@ -95,8 +96,9 @@ struct OperatorCommand: AsyncParsableCommand {
     func run() async throws {
       try Database.withCurrentSchema(try await data.settings()) { connection in
         let known = try connection.account(email)
-        let hash = try Password.hash(Terminal.newPassword(password, for: email))
-        try connection.run(Operator.setPassword(known, hash: hash, mustChange: !keepPassword))
+        let hash = try Password.hash(
+          Terminal.newPassword(password, for: email, own: [email, known.name]))
+        try connection.run(Operator.setPassword(known.id, hash: hash, mustChange: !keepPassword))
       }
       Terminal.note(
         "\(email) has a new password and must log in again"
@@ -114,7 +116,7 @@ struct OperatorCommand: AsyncParsableCommand {
 
     func run() async throws {
       try Database.withCurrentSchema(try await data.settings()) { connection in
-        try connection.run(Operator.setDisabled(connection.account(email), true))
+        try connection.run(Operator.setDisabled(connection.account(email).id, true))
       }
       Terminal.note("\(email) is disabled")
     }
@@ -130,7 +132,7 @@ struct OperatorCommand: AsyncParsableCommand {
 
     func run() async throws {
       try Database.withCurrentSchema(try await data.settings()) { connection in
-        try connection.run(Operator.setDisabled(connection.account(email), false))
+        try connection.run(Operator.setDisabled(connection.account(email).id, false))
       }
       Terminal.note("\(email) may log in again")
     }
@@ -138,25 +140,26 @@ struct OperatorCommand: AsyncParsableCommand {
 }
 
 extension BlockingConnection {
-  fileprivate func account(_ email: String) throws -> Identifier {
+  fileprivate func account(_ email: String) throws -> (id: Identifier, name: String) {
     guard let known = try run(Operator.withEmail(email)) else {
       throw CommandFailure(
         "there is no operator \(email); create one with: chirrup operator create")
     }
-    return known.id
+    return known
   }
 }
 
 extension Terminal {
   /// Returns the password of the command line, or prompts for it.
-  fileprivate static func newPassword(_ given: String?, for email: String) throws -> String {
+  ///
+  /// - Parameter own: texts of the account that the password must not consist of.
+  fileprivate static func newPassword(
+    _ given: String?, for email: String, own: [String]
+  ) throws -> String {
     let password = given ?? readPassword(prompt: "Password for \(email), at least 10 characters: ")
-    guard let password, password.unicodeScalars.count >= 10 else {
-      throw CommandFailure("a password needs at least 10 characters")
+    if let fault = PasswordPolicy.fault(password ?? "", own: own) {
+      throw CommandFailure("the password \(fault.rawValue)")
     }
-    guard password.utf8.count <= Password.byteCountMax else {
-      throw CommandFailure("a password may have at most \(Password.byteCountMax) bytes")
-    }
-    return password
+    return password ?? ""
   }
 }

@@ -208,7 +208,7 @@ class PagesRun(Run):
         page.get_by_label("Current password").fill(password)
         for words, label, text in (
             ("Use at least 10 characters.", "New password", "short"),
-            ("Choose a password that is not the one you were given.", "New password", password),
+            ("Choose a password that is not your current one.", "New password", password),
             ("The passwords do not match.", "Repeat new password", "something else"),
         ):
             page.get_by_label(label, exact=True).fill(text)

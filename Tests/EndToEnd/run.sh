@@ -130,6 +130,7 @@ beside "hijack" ./hijack.sh
 join
 beside "list" ./list.sh
 beside "admin" ./admin.sh
+beside "signing in" ./signin.sh
 join
 part "stalls" ./stalls.sh
 part "durable" ./durable.sh

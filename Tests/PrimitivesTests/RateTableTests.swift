@@ -44,4 +44,20 @@ import Testing
     for _ in 0..<1_000 { #expect(table.take("a", atMilliseconds: at(0)) == 0) }
     #expect(table.keyCount == 0)
   }
+
+  @Test("an event that is given back does not count, and no bucket exceeds its burst")
+  func givenBack() {
+    var table = RateTable<String>(burst: 2, perMinute: 6)
+    #expect(table.take("a", atMilliseconds: 0) == 0)
+    #expect(table.take("a", atMilliseconds: 0) == 0)
+    table.giveBack("a")
+    #expect(table.take("a", atMilliseconds: 0) == 0)
+    #expect(table.take("a", atMilliseconds: 0) == 10)
+    for _ in 1...5 { table.giveBack("a") }
+    table.giveBack("unknown")
+    #expect(table.keyCount == 1)
+    #expect(table.take("a", atMilliseconds: 0) == 0)
+    #expect(table.take("a", atMilliseconds: 0) == 0)
+    #expect(table.take("a", atMilliseconds: 0) == 10)
+  }
 }

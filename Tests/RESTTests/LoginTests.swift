@@ -120,24 +120,6 @@ import Tokens
     #expect(try await world.call("GET", conversations).status == 401)
   }
 
-  @Test("attempts from one address and for one account are rate limited (A18)")
-  func limits() async throws {
-    var options = APIOptions()
-    options.rates.loginsByAddress = APIOptions.Rate(burst: 3, perMinute: 6)
-    options.rates.loginsByEmail = APIOptions.Rate(burst: 2, perMinute: 6)
-    let world = try await World(options)
-    for _ in 1...2 {
-      #expect(await login(world, email: "a@example.com", password: "x").status == 401)
-    }
-    let account = await login(world, email: "A@example.com", peer: "192.0.2.2")
-    #expect(account.status == 429)
-    #expect(account.problem == "rate_limited")
-    #expect(account.header("Retry-After") == "10")
-    #expect(await login(world).status == 200)
-    #expect(await login(world).status == 429)
-    #expect(await login(world, peer: "192.0.2.3").status == 200)
-  }
-
   @Test("a login responds 429 while the queue of passwords is full")
   func manyPasswords() async throws {
     let world = try await World()

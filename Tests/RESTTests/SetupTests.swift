@@ -245,7 +245,10 @@ private let admin = "/api/v1/admin"
     let key = try await world.key([.settingsWrite, .auditRead])
     let server = [("Authorization", "Bearer \(key)"), ("Content-Type", "application/json")]
     for (path, json) in [
-      ("members", #"{"email":"\#(mark)@example.com","name":"\#(mark)","password":"\#(mark)"}"#),
+      (
+        "members",
+        #"{"email":"\#(mark)@example.com","name":"\#(mark)","password":"\#(mark) and words"}"#
+      ),
       ("api-keys", #"{"name":"\#(mark)","scopes":["audit:read"]}"#),
       ("webhooks", #"{"url":"https://hooks.example.com/\#(mark)"}"#),
     ] {

@@ -31,6 +31,7 @@ import Testing
 
   static let cModules = [
     "CLinux": "Kernel", "COpenSSL": "OpenSSL", "CLibpq": "Postgres", "CMigrations": "Migrator",
+    "CCommonPasswords": "Directory",
     "WebAssets": "Gateway", "CZlib": "Compression", "CCurl": "HTTPClient",
   ]
 

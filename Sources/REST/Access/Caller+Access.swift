@@ -64,8 +64,8 @@ extension Caller {
     }
   }
 
-  /// Until the member has replaced a password that somebody else has set, it allows that change
-  /// only.
+  /// Until the member has replaced a password that somebody else has set or that is easy to guess,
+  /// it allows that change only.
   func checkOwnPassword(_ route: Route) throws(Problem) {
     guard case .member(let member) = self, member.mustChangePassword,
       route.path != API.passwordPath
@@ -96,5 +96,6 @@ extension Problem {
 
   static let passwordChangeRequired = Problem.forbidden(
     "password_change_required",
-    "Your password was set by somebody else. Choose a new one first (POST \(API.passwordPath)).")
+    "Your password was set by somebody else, or is easy to guess. Choose a new one first (POST "
+      + "\(API.passwordPath)).")
 }

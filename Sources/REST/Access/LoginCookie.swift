@@ -6,12 +6,13 @@ import Wire
 
 extension API {
   public static let cookieName = "chirrup_session"
+  static let authPath = "/api/v1/auth"
 }
 
 enum LoginCookie {
   /// The paths that read the cookie. There is one cookie for each, so that pages, files and the
   /// opening of a WebSocket never receive it.
-  private static let paths = ["/api/v1/auth", "/api/v1/admin"]
+  private static let paths = [API.authPath, "/api/v1/admin"]
 
   /// The secret in a request's cookie (RFC 6265 §4.2.1).
   static func secret(in request: APIRequest) -> String? {

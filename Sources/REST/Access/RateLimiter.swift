@@ -14,4 +14,7 @@ struct RateLimiter: ~Copyable, Sendable {
     let seconds = table.withLock { $0.take(key, atMilliseconds: now.microseconds / 1000) }
     if seconds > 0 { throw .rateLimited(afterSeconds: seconds) }
   }
+
+  /// Uncounts a request that `take` has counted.
+  func giveBack(_ key: String) { table.withLock { $0.giveBack(key) } }
 }

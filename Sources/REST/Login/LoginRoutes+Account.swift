@@ -40,11 +40,14 @@ extension LoginRoutes {
     let current = try object.requiredString("current", bytesMax: APILimits.passwordBytes)
     guard let new = try object.newPassword("new") else { throw .missing("new") }
     if member.mustChangePassword, new == current { throw .samePassword }
-    try api.loginsByEmail.take(member.email.lowercased(), call.request.now)
+    try await api.checkPassword(new, own: [member.email, member.name], call)
+    let attempt = try api.logins.begin(
+      LoginAttempt(account: member.id.description, device: .member), call.request.now)
     let currentHash = try await api.database.run(Operator.passwordHash(of: member.id))
-    guard try await api.passwords.verify(current, against: currentHash), let currentHash else {
-      throw .wrongPassword
-    }
+    guard try await api.passwords.verify(current, against: currentHash, isKnown: true),
+      let currentHash
+    else { throw .wrongPassword }
+    api.logins.succeed(attempt)
     let newHash = try await api.passwords.hash(new)
     let isChanged = try await api.database.run(
       Operator.changePassword(
@@ -59,11 +62,22 @@ extension JSONObject {
   /// A password that an account is to get; nil if the member is missing.
   func newPassword(_ name: String) throws(Problem) -> String? {
     guard let password = try string(name, bytesMax: APILimits.passwordBytes) else { return nil }
-    // NIST SP 800-63B §5.1.1.2: each code point counts as one character.
-    guard password.unicodeScalars.count >= APILimits.passwordCharactersMin else {
-      throw .invalidMember(name, "at least \(APILimits.passwordCharactersMin) characters long")
+    guard password.unicodeScalars.count >= PasswordPolicy.charactersMin else {
+      throw .invalidMember(name, "at least \(PasswordPolicy.charactersMin) characters long")
     }
     return password
+  }
+}
+
+extension API {
+  /// Refuses a password that is easy to guess for this account.
+  ///
+  /// - Parameter own: the account's address and name.
+  func checkPassword(_ password: String, own: [String], _ call: Call) async throws(Problem) {
+    let workspace = try await database.run(Workspace.withID(call.workspace))?.name ?? ""
+    if let fault = PasswordPolicy.fault(password, own: own + [workspace]) {
+      throw .weakPassword(fault)
+    }
   }
 }
 
@@ -73,5 +87,11 @@ extension Problem {
 
   /// 403 as for a wrong password: the body is valid, but not allowed for this account.
   static let samePassword = Problem.forbidden(
-    "same_password", "The new password is the one that was set for you. Choose another one.")
+    "same_password", "The new password is the current one. Choose another one.")
+
+  static func weakPassword(_ fault: PasswordPolicy.Fault) -> Problem {
+    Problem(
+      status: 422, type: "weak_password", title: "Weak password",
+      detail: "The password \(fault.rawValue)")
+  }
 }

@@ -1,5 +1,5 @@
 /// Login and logout of operators. An unknown address and a wrong password get the same response
-/// after the same time, and both count against the client's address and the account.
+/// after the same time, and both count against the account and the client's address or device.
 import Directory
 import JSON
 import OpenSSL
@@ -11,7 +11,6 @@ struct LoginRoutes: RouteGroup {
 
   func login(_ request: APIRequest) async throws(Problem) -> APIResponse {
     try api.origins.checkNotForeignPage(request)
-    try api.loginsByAddress.take(request.peer, request.now)
     let object = try request.jsonObject()
     guard let email = try object.string("email", bytesMax: APILimits.emailBytes) else {
       throw .missing("email")
@@ -20,11 +19,26 @@ struct LoginRoutes: RouteGroup {
       throw .missing("password")
     }
     let workspace = try object.string("workspace", bytesMax: APILimits.nameBytes)
-    try api.loginsByEmail.take(email.lowercased(), request.now)
-
     let account = try await api.database.run(Operator.account(email: email, workspace: workspace))
-    guard try await api.passwords.verify(password, against: account?.passwordHash), let account
+    let device = account.flatMap { api.devices.device(of: $0.member.id, request) }
+    // An unknown address is limited like an account, so that limits do not reveal accounts.
+    let attempt = try api.logins.begin(
+      LoginAttempt(
+        account: account?.member.id.description ?? "unknown " + email.lowercased(),
+        device: device.map { .known($0) } ?? .stranger(address: request.peer)), request.now)
+    guard
+      try await api.passwords.verify(
+        password, against: account?.passwordHash, isKnown: device != nil),
+      let account
     else { throw .wrongCredentials }
+    api.logins.succeed(attempt)
+    var member = account.member
+    if PasswordPolicy.fault(
+      password, own: [member.email, member.name, account.workspaceName]) != nil
+    {
+      try await api.database.run(Operator.requireNewPassword(member.id))
+      member.mustChangePassword = true
+    }
     let secret = SecureRandom.token()
     let isCreated = try await api.database.run(
       OperatorSession.create(
@@ -35,9 +49,12 @@ struct LoginRoutes: RouteGroup {
     // The password was changed or the account disabled during the check.
     guard isCreated else { throw .wrongCredentials }
     return try operatorToken(
-      account.member, login: secret, workspaceName: account.workspaceName,
+      member, login: secret, workspaceName: account.workspaceName,
       publicKey: account.workspacePublicKey, request
-    ).addingCookies(cookies(secret, seconds: api.options.loginSeconds, request))
+    ).addingCookies(
+      cookies(secret, seconds: api.options.loginSeconds, request) + [
+        api.devices.cookie(of: account.member.id, device: device, request)
+      ])
   }
 
   /// A new token for the WebSocket, by the console's cookie.

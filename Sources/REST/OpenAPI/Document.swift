@@ -200,7 +200,9 @@ extension API {
       413: "A text or the body is too long.",
       414: "The URL is too long.",
       415: "The body is not declared as application/json.",
-      422: "A value cannot be stored, or the Idempotency-Key belongs to a different request.",
+      422:
+        "A value cannot be stored, a password is weak, or the Idempotency-Key belongs to another "
+        + "request.",
       429: "Too many requests; Retry-After tells when to try again.",
       503: "The database does not respond, or the gateway is overloaded; Retry-After tells when to "
         + "try again.",

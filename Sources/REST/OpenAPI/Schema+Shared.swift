@@ -1,5 +1,6 @@
 /// Schemas that several areas share.
 import Chat
+import Directory
 import Postgres
 import Primitives
 
@@ -47,7 +48,7 @@ extension Schema {
   /// As `JSONObject.time` accepts it; PostgreSQL checks the calendar.
   static let moment = string(0...40, format: "date-time")
   static let name = string(1...APILimits.nameBytes)
-  static let password = string(APILimits.passwordCharactersMin...APILimits.passwordBytes)
+  static let password = string(PasswordPolicy.charactersMin...APILimits.passwordBytes)
   static let link = string(0...ReplyPayload.valueBytes, pattern: #"^https?://[^\x00-\x20\x7f]*$"#)
   /// See `isEmailAddress`.
   static let email = string(

@@ -18,8 +18,8 @@ public final class API: Sendable {
   let authenticator: Authenticator
   let idempotency: IdempotentWrites
   let passwords: PasswordHasher
-  let loginsByAddress: RateLimiter
-  let loginsByEmail: RateLimiter
+  let logins: LoginLimits
+  let devices: KnownDevices
   let widgetTokens: RateLimiter
   let widgetConfigs: RateLimiter
   let callsInFlight = CallsInFlight()
@@ -40,8 +40,8 @@ public final class API: Sendable {
     idempotency = IdempotentWrites(
       database: self.database, secrets: options.secrets, report: options.report)
     passwords = PasswordHasher(report: options.report)
-    loginsByAddress = RateLimiter(options.rates.loginsByAddress)
-    loginsByEmail = RateLimiter(options.rates.loginsByEmail)
+    logins = LoginLimits(options.rates)
+    devices = KnownDevices(secrets: options.secrets, origins: origins)
     widgetTokens = RateLimiter(options.rates.widgetTokens)
     widgetConfigs = RateLimiter(options.rates.widgetConfigs)
     cachedSettings = CachedSettings(database)

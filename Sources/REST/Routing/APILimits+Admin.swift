@@ -7,8 +7,6 @@ extension APILimits {
   static let tagBytes = 200
   static let shortcutBytes = 128
   static let altTextBytes = 4_096
-  /// Shorter passwords are too easy to guess (NIST SP 800-63B §5.1.1.2 requires 8).
-  static let passwordCharactersMin = 10
   static let keywordBytes = 512
   static let replies = 10
   static let menuActions = 12

@@ -44,8 +44,13 @@ public struct APIOptions: Sendable {
   }
 
   public struct Rates: Sendable {
+    /// Failed logins from one address.
     public var loginsByAddress = Rate(burst: 20, perMinute: 20)
-    public var loginsByEmail = Rate(burst: 10, perMinute: 6)
+    /// Failed logins to one account from one address, or from one device that has logged in before.
+    public var loginsByAccount = Rate(burst: 10, perMinute: 6)
+    /// Failed logins to one account from all devices that have not logged in to it before. NIST SP
+    /// 800-63B §5.2.2 allows 100 in a row.
+    public var loginsByStrangers = Rate(burst: 100, perMinute: 1)
     public var widgetTokens = Rate(burst: 60, perMinute: 60)
     public var widgetConfigs = Rate(burst: 240, perMinute: 240)
 
@@ -59,7 +64,9 @@ enum APILimits {
   /// Bytes of a request's decoded path: a name of 50 characters of 4 bytes fits.
   static let pathBytes = 512
   /// Passwords that are hashed at the same time; each takes 32 MiB and a core for about 250 ms.
-  static let passwordThreads = 4
+  static let passwordThreads = 3
+  /// The same, for devices that have logged in to the account before.
+  static let knownPasswordThreads = 1
   /// Passwords that wait for a thread; further requests get 429.
   static let passwordsWaiting = 12
   /// Rows of one page of conversations.
@@ -75,6 +82,8 @@ enum APILimits {
   static let passwordBytes = 1_024
   static let nameBytes = 200
   static let secretBytes = 128
+  /// Bytes of the cookie of a known device.
+  static let cookieBytes = 256
   static let originBytes = 255
   /// Bytes of the reason of a transfer or of closing.
   static let reasonBytes = 1_000

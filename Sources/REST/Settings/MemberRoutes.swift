@@ -40,7 +40,7 @@ struct MemberRoutes: RouteGroup {
     let name = try object.requiredString("name", bytesMax: APILimits.nameBytes)
     let role = try membership(object) ?? .agent
     try call.caller.checkReach(of: role)
-    let hash = try await passwordHash(object, call.caller, for: nil)
+    let hash = try await passwordHash(object, call, for: nil, own: [email, name])
     let id = call.newID()
     let isAdded = try await api.database.run(
       Members.add(
@@ -59,7 +59,7 @@ struct MemberRoutes: RouteGroup {
     let role = try membership(object)
     if let role { try call.caller.checkReach(of: role) }
     let isDisabled = try object.bool("disabled")
-    let hash = try await passwordHash(object, call.caller, for: call.id)
+    let hash = try await passwordHash(object, call, for: call.id, own: [name ?? ""])
     try await apply(
       MemberChange(name: name, role: role?.rawValue, isDisabled: isDisabled, passwordHash: hash),
       call)
@@ -74,12 +74,16 @@ struct MemberRoutes: RouteGroup {
 
   /// The hash of the password that an administrator sets for a member; nil if the body has none.
   ///
-  /// - Parameter id: the member; nil: a new one.
+  /// - Parameters:
+  ///   - id: the member; nil: a new one.
+  ///   - own: the account's texts, as far as the request has them: the password is replaced at the
+  ///     first login.
   private func passwordHash(
-    _ object: JSONObject, _ caller: Caller, for id: Identifier?
+    _ object: JSONObject, _ call: Call, for id: Identifier?, own: [String]
   ) async throws(Problem) -> String? {
     guard let password = try object.newPassword("password") else { return nil }
-    try caller.checkMayGivePassword(to: id)
+    try call.caller.checkMayGivePassword(to: id)
+    try await api.checkPassword(password, own: own, call)
     return try await api.passwords.hash(password)
   }
 

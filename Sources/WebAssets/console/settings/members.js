@@ -23,7 +23,7 @@ const MAY = {
 };
 /** Letters and digits that do not look alike. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
-const LENGTH = 16; // 93 bits
+const LENGTH = 20; // 116 bits; longer than any password in the gateway's list of common ones
 
 /** A random password in groups of four. */
 function password() {

@@ -1,5 +1,5 @@
-// The form after the first login with a password that an administrator has given. Until it is
-// changed, the gateway refuses every other request.
+// The form after a login with a password that an administrator has given or that is easy to guess.
+// Until it is changed, the gateway refuses every other request.
 
 import { el, icon } from '../../shared/dom.js';
 import { api, reasonOf, statusOf } from './api.js';
@@ -35,11 +35,11 @@ function secret(id, label, autocomplete, input) {
  * @returns {{field: 'current' | 'fresh' | 'again', words: string} | null}
  */
 function faultOf(old, fresh, again) {
-  if (!old) return { field: 'current', words: 'Enter the password you were given.' };
+  if (!old) return { field: 'current', words: 'Enter your current password.' };
   if ([...fresh].length < PASSWORD_MIN) {
     return { field: 'fresh', words: `Use at least ${PASSWORD_MIN} characters.` };
   }
-  if (fresh === old) return { field: 'fresh', words: 'Choose a password that is not the one you were given.' };
+  if (fresh === old) return { field: 'fresh', words: 'Choose a password that is not your current one.' };
   return fresh === again ? null : { field: 'again', words: 'The passwords do not match.' };
 }
 
@@ -101,7 +101,7 @@ export function choosePassword(given, done, leave) {
       { 'aria-labelledby': 'own-title', submit, novalidate: true },
       el('span.logo', {}, icon('swift')),
       el('h1', { id: 'own-title' }, 'Choose your password'),
-      el('p.hint', {}, 'Someone else knows the password you were given. '
+      el('p.hint', {}, 'Someone else knows your password, or it is easy to guess. '
           + `Use at least ${PASSWORD_MIN} characters; a sentence works well.`),
       !given && current.root,
       fresh.root,

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Signing in: limits, passwords, against the real gateway; see signin_test.py.
+. "$(dirname "$0")/lib.sh"
+folder=$(dirname "$0")
+export CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser || true)}
+
+new_folder
+create_cluster
+start_gateway
+check "signing in" \
+  "$python" "$folder/signin_test.py" --base-url "$url" --database "$database" \
+  --psql "$(postgres_bin)/psql" --chirrup "$chirrup" ${SHOTS:+--shots "$SHOTS"}
+check "the gateway stops in good order afterwards" stop_gateway
