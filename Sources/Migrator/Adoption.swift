@@ -136,6 +136,8 @@ enum Adoption {
       IF NOT EXISTS (SELECT FROM chirrup_adoptions WHERE relation = wanted AND kind = 'found') THEN
         RETURN;
       END IF;
+      -- A table with deferred checks of changed rows cannot be altered.
+      SET CONSTRAINTS ALL IMMEDIATE;
       FOR item IN
         SELECT tgname, tgenabled FROM pg_trigger
         WHERE tgrelid = wanted::regclass AND NOT tgisinternal AND tgenabled <> 'D'

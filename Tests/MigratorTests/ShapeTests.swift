@@ -37,7 +37,11 @@ import Testing
     }
     let after = try database.dump()
     row.schema = after.schema == before.schema
-    row.rows = after.rows == before.rows
+    // A sequence goes on after a statement that was rolled back.
+    let sequences = " pg_catalog.setval("
+    row.rows =
+      after.rows.filter { !$0.contains(sequences) }
+      == before.rows.filter { !$0.contains(sequences) }
     print("SHAPE \(name): \(row)")
     if let refusal = shape.refusal {
       #expect(row.up == "refused")

@@ -13,7 +13,8 @@ extension Migrator {
     let scope = Preflight(
       onRecord: record ?? [], isFirst: record == nil,
       created: Set(chain.migrations.flatMap(\.createdTables)))
-    let schema = scope.isFirst ? try findings(Preflight.schema) : []
+    let schema =
+      scope.isFirst ? try findings(Preflight.schema) + findings(Preflight.hidden) : []
     guard !schema.contains(where: \.isObstacle) else { return schema }
     guard try !scope.candidates(in: relations()).isEmpty else { return schema }
     var found = schema
@@ -88,6 +89,7 @@ struct Preflight {
 
   static let definitions = [
     tables, takenNames, columns, demands, keys, constraints, triggers, policies, privileges,
+    fixedDemands, markedIndexes,
   ]
   static let contents =
     [messagesWithoutValue, orphanMessages, lostSessions, unknownRoles, emptyContents]
