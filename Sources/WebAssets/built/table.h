@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "console-d970bdf09d.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-7bf5552e42.js"
+#embed "console-3faa4aac22.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-7bf5552e42.js.gz"
+#embed "console-3faa4aac22.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-7bf5552e42.js.br"
+#embed "console-3faa4aac22.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-7bf5552e42.js.map"
+#embed "console-3faa4aac22.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-7bf5552e42.js.map.gz"
+#embed "console-3faa4aac22.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-7bf5552e42.js.map.br"
+#embed "console-3faa4aac22.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -304,11 +304,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-7bf5552e42.js",
+    {"/assets/console-3faa4aac22.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-7bf5552e42.js.map",
+    {"/assets/console-3faa4aac22.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},

@@ -23,7 +23,7 @@ export function open(context) {
     if (fresh !== again) throw refusal('again', 'The passwords do not match.');
     await context.rest.post('/api/v1/auth/password', { current, new: fresh }).catch((error) => {
       if (error instanceof Problem) {
-        const path = { wrong_password: 'current', weak_password: 'new', same_password: 'new' }[error.code];
+        const path = { wrong_password: 'current', weak_password: 'new', same_password: 'new' }[error.code ?? ''];
         if (path) error.path = path;
       }
       throw error;
