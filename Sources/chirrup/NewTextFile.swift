@@ -39,9 +39,10 @@ struct NewTextFile: ~Copyable {
   private mutating func flush() throws {
     var start = 0
     while start < buffer.count {
-      // SAFETY: the pointer and its count stay within the buffer.
-      let written = unsafe buffer.withUnsafeBytes {
-        unsafe Glibc.write(descriptor, $0.baseAddress! + start, $0.count - start)
+      // SAFETY: the slice lies within the buffer.
+      let written = unsafe buffer.withUnsafeBytes { bytes in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
+        return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
       }
       if written < 0 {
         if errno == EINTR { continue }
