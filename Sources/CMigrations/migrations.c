@@ -77,6 +77,10 @@ static const unsigned char seal_tables[] = {
 #embed "sql/20261206_seal_tables.sql"
 };
 
+static const unsigned char delete_conversations[] = {
+#embed "sql/20261212_delete_conversations.sql"
+};
+
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
 static const chirrup_migration table[] = {
   {"20260119_create_tenants", create_tenants, sizeof create_tenants},
@@ -103,6 +107,7 @@ static const chirrup_migration table[] = {
   {"20261204_claim_by_reply", claim_by_reply, sizeof claim_by_reply},
   {"20261205_read_ratings", read_ratings, sizeof read_ratings},
   {"20261206_seal_tables", seal_tables, sizeof seal_tables},
+  {"20261212_delete_conversations", delete_conversations, sizeof delete_conversations},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

@@ -100,22 +100,22 @@ static const unsigned char brotli_10[] = {
 #embed "widget-th-b0387dd5a5.js.br"
 };
 static const unsigned char plain_11[] = {
-#embed "widget-app-b9420c26f9.js"
+#embed "widget-app-2127b395b4.js"
 };
 static const unsigned char gzip_11[] = {
-#embed "widget-app-b9420c26f9.js.gz"
+#embed "widget-app-2127b395b4.js.gz"
 };
 static const unsigned char brotli_11[] = {
-#embed "widget-app-b9420c26f9.js.br"
+#embed "widget-app-2127b395b4.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-b9420c26f9.js.map"
+#embed "widget-app-2127b395b4.js.map"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-b9420c26f9.js.map.gz"
+#embed "widget-app-2127b395b4.js.map.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-b9420c26f9.js.map.br"
+#embed "widget-app-2127b395b4.js.map.br"
 };
 static const unsigned char plain_13[] = {
 #embed "widget.js"
@@ -127,13 +127,13 @@ static const unsigned char brotli_13[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-b5e8ab77e3.js.map"
+#embed "widget-bb8ebd1998.js.map"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-b5e8ab77e3.js.map.gz"
+#embed "widget-bb8ebd1998.js.map.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-b5e8ab77e3.js.map.br"
+#embed "widget-bb8ebd1998.js.map.br"
 };
 static const unsigned char plain_15[] = {
 #embed "widget.d.ts"
@@ -163,40 +163,40 @@ static const unsigned char brotli_17[] = {
 #embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-1c337bd384.css"
+#embed "console-714f105979.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-1c337bd384.css.gz"
+#embed "console-714f105979.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-1c337bd384.css.br"
+#embed "console-714f105979.css.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-1c337bd384.css.map"
+#embed "console-714f105979.css.map"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-1c337bd384.css.map.gz"
+#embed "console-714f105979.css.map.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-1c337bd384.css.map.br"
+#embed "console-714f105979.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-cd58d5939e.js"
+#embed "console-1248903a1b.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-cd58d5939e.js.gz"
+#embed "console-1248903a1b.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-cd58d5939e.js.br"
+#embed "console-1248903a1b.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-cd58d5939e.js.map"
+#embed "console-1248903a1b.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-cd58d5939e.js.map.gz"
+#embed "console-1248903a1b.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-cd58d5939e.js.map.br"
+#embed "console-1248903a1b.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -268,11 +268,11 @@ static const chirrup_asset assets[] = {
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
-    {"/assets/widget-app-b9420c26f9.js",
+    {"/assets/widget-app-2127b395b4.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-b9420c26f9.js.map",
+    {"/assets/widget-app-2127b395b4.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
@@ -280,7 +280,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
-    {"/assets/widget-b5e8ab77e3.js.map",
+    {"/assets/widget-bb8ebd1998.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
@@ -296,19 +296,19 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css.map",
      "application/json",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-1c337bd384.css",
+    {"/assets/console-714f105979.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-1c337bd384.css.map",
+    {"/assets/console-714f105979.css.map",
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-cd58d5939e.js",
+    {"/assets/console-1248903a1b.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-cd58d5939e.js.map",
+    {"/assets/console-1248903a1b.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
