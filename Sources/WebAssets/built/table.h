@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "console-714f105979.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-1248903a1b.js"
+#embed "console-584ca79086.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-1248903a1b.js.gz"
+#embed "console-584ca79086.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-1248903a1b.js.br"
+#embed "console-584ca79086.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-1248903a1b.js.map"
+#embed "console-584ca79086.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-1248903a1b.js.map.gz"
+#embed "console-584ca79086.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-1248903a1b.js.map.br"
+#embed "console-584ca79086.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -304,11 +304,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-1248903a1b.js",
+    {"/assets/console-584ca79086.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-1248903a1b.js.map",
+    {"/assets/console-584ca79086.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},
