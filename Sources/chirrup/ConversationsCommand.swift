@@ -1,5 +1,5 @@
-/// `chirrup conversations`: lists conversations, titles them, and deletes and restores them. Running
-/// gateways apply a change at once.
+/// `chirrup conversations`: lists conversations, titles them, and deletes and restores them.
+/// Running gateways apply a change at once.
 import ArgumentParser
 import Conversations
 import DataRetention

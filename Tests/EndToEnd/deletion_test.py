@@ -153,7 +153,8 @@ class DeletionRun(WidgetRun):
         days = page.get_by_label("Erase deleted conversations after")
         days.fill("7")
         page.get_by_role("button", name=re.compile("^Save")).click()
-        expect(page.get_by_role("button", name=re.compile("^Save"))).to_be_hidden()
+        expect(page.get_by_role("button", name=re.compile("^Save"))).to_be_disabled()
+        expect(page.get_by_text("Saved", exact=True)).to_be_visible()
         self.promise("an administrator restores it in the settings, and sets for how long that is possible",
                      self.sql("SELECT value::jsonb ->> 'deleted_days' FROM system_settings WHERE key = 'retention'")
                      == "7")

@@ -220,7 +220,8 @@ import Testing
         Query(
           """
           INSERT INTO friend_events (workspace_id, visitor_id, channel, event, created_at)
-          VALUES ($1::uuid, $2::text::uuid, 'line', $3::text, now() + $4::bigint * interval '1 hour')
+          VALUES ($1::uuid, $2::text::uuid, 'line', $3::text,
+            now() + $4::bigint * interval '1 hour')
           """,
           [.uuid(world.workspace.id), .text(visitor), .text(event), .int(Int64(hour))]))
     }

@@ -163,40 +163,40 @@ static const unsigned char brotli_17[] = {
 #embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-714f105979.css"
+#embed "console-0c589b6af2.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-714f105979.css.gz"
+#embed "console-0c589b6af2.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-714f105979.css.br"
+#embed "console-0c589b6af2.css.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-714f105979.css.map"
+#embed "console-0c589b6af2.css.map"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-714f105979.css.map.gz"
+#embed "console-0c589b6af2.css.map.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-714f105979.css.map.br"
+#embed "console-0c589b6af2.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-584ca79086.js"
+#embed "console-010e224c1f.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-584ca79086.js.gz"
+#embed "console-010e224c1f.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-584ca79086.js.br"
+#embed "console-010e224c1f.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-584ca79086.js.map"
+#embed "console-010e224c1f.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-584ca79086.js.map.gz"
+#embed "console-010e224c1f.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-584ca79086.js.map.br"
+#embed "console-010e224c1f.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -296,19 +296,19 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css.map",
      "application/json",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-714f105979.css",
+    {"/assets/console-0c589b6af2.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-714f105979.css.map",
+    {"/assets/console-0c589b6af2.css.map",
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-584ca79086.js",
+    {"/assets/console-010e224c1f.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-584ca79086.js.map",
+    {"/assets/console-010e224c1f.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},

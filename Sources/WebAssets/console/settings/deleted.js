@@ -22,7 +22,7 @@ function facts({ title, visitor_name: name, messages, deleted_at: at, deleted_by
     title && name,
     messages === 1 ? '1 message' : `${messages} messages`,
     `deleted ${moment(at)}${who ? ` by ${who}` : ''}`,
-    item.erased_at ? `erased on ${day(item.erased_at)}` : 'never erased: another application deleted it',
+    item.erased_at ? `to be erased on ${day(item.erased_at)}` : 'never erased: another application deleted it',
   ].filter(Boolean).join(' · ');
 }
 
