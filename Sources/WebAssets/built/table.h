@@ -181,22 +181,22 @@ static const unsigned char brotli_19[] = {
 #embed "console-0c589b6af2.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-010e224c1f.js"
+#embed "console-dde19181ae.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-010e224c1f.js.gz"
+#embed "console-dde19181ae.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-010e224c1f.js.br"
+#embed "console-dde19181ae.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-010e224c1f.js.map"
+#embed "console-dde19181ae.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-010e224c1f.js.map.gz"
+#embed "console-dde19181ae.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-010e224c1f.js.map.br"
+#embed "console-dde19181ae.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -304,11 +304,11 @@ static const chirrup_asset assets[] = {
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-010e224c1f.js",
+    {"/assets/console-dde19181ae.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-010e224c1f.js.map",
+    {"/assets/console-dde19181ae.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},

@@ -202,11 +202,11 @@ export class Search {
       hint: ago(row.updated_at),
       go: () => this.#on.go(row.id),
     }));
-    const titled = !needle ? [] : [...new Map([...this.#on.inbox.rows.values(), ...this.#titled].map(
-      (row) => [row.id, row]
-    )).values()].filter(({ title }) => title?.toLowerCase().includes(needle)).slice(
-      0, CONVERSATIONS_MAX
-    ).map((row) => ({
+    const rows = [...this.#on.inbox.rows.values(), ...this.#titled];
+    const unique = [...new Map(rows.map((row) => [row.id, row])).values()];
+    const titled = !needle ? [] : unique.filter(
+      ({ title }) => title?.toLowerCase().includes(needle)
+    ).slice(0, CONVERSATIONS_MAX).map((row) => ({
       kind: 'Conversations',
       words: emphasise(row.title ?? '', needle),
       sub: [nameOf(row), row.status === 'closed' && 'closed'].filter(Boolean).join(' · '),
