@@ -119,8 +119,8 @@ let package = Package(
       name: "chirrup",
       dependencies: [
         "Gateway", "Migrator", "DataRetention", "EmbeddedPostgres", "Settings", "Tokens",
-        "Directory", "SharedSQL", "Postgres", "OpenSSL", "Kernel", "Wire", "Journal", "Chat",
-        "Primitives",
+        "Directory", "Conversations", "SharedSQL", "Postgres", "OpenSSL", "Kernel", "Wire",
+        "Journal", "Chat", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),

@@ -7,9 +7,12 @@ public enum RichMenus {
   /// The most menus of one workspace.
   public static let countMax: Int64 = 100
   public static let statuses = ["draft", "published", "inactive"]
+  /// Whether the copy of the menu in another channel is current. Only that channel's connector
+  /// writes it. Chirrup has no such connector yet, so it is `none`: not synchronised.
+  public static let syncStatuses = ["none", "pending", "synced", "failed"]
 
-  /// One page, oldest first. Columns: id, name, actions, status, creation time, time of the last
-  /// change; then creation time (µs) and id as text.
+  /// One page, oldest first. Columns: id, name, actions, status, sync status and error, creation
+  /// time, time of the last change; then creation time (µs) and id as text.
   ///
   /// - Parameter last: the last row of the previous page; nil: the first page.
   public static func page(
@@ -17,8 +20,8 @@ public enum RichMenus {
   ) -> Query {
     Query(
       """
-      SELECT m.id, m.name, m.actions::text, m.status, m.created_at, m.updated_at,
-        (extract(epoch FROM m.created_at) * 1000000)::bigint::text, m.id::text
+      SELECT m.id, m.name, m.actions::text, m.status, m.sync_status, m.sync_error, m.created_at,
+        m.updated_at, (extract(epoch FROM m.created_at) * 1000000)::bigint::text, m.id::text
       FROM rich_menus m WHERE m.workspace_id = $1::uuid
         AND ($2::timestamptz IS NULL OR (m.created_at, m.id) > ($2::timestamptz, $3::uuid))
       ORDER BY m.created_at, m.id LIMIT $4::bigint
@@ -45,7 +48,7 @@ public enum RichMenus {
         SELECT $1::uuid, $4::uuid, $5::text, coalesce($6::jsonb, '[]'),
           coalesce($7::text, 'draft')
         WHERE (SELECT count(*) FROM rich_menus WHERE workspace_id = $1::uuid) < $8::bigint
-        RETURNING id, name, actions::text, status, created_at, updated_at
+        RETURNING id, name, actions::text, status, sync_status, sync_error, created_at, updated_at
       ), noted AS (
         INSERT INTO audit_log (workspace_id, actor_id, actor, action, target_id, details)
         SELECT $1::uuid, $2::uuid, $3::text, 'rich_menu.added', id,
@@ -76,7 +79,8 @@ public enum RichMenus {
         UPDATE rich_menus m SET name = coalesce($5::text, m.name),
           actions = coalesce($6::jsonb, m.actions), status = coalesce($7::text, m.status)
         FROM target t WHERE m.workspace_id = $1::uuid AND m.id = t.id AND m.id = $4::uuid
-        RETURNING m.id, m.name, m.actions::text, m.status, m.created_at, m.updated_at
+        RETURNING m.id, m.name, m.actions::text, m.status, m.sync_status, m.sync_error,
+          m.created_at, m.updated_at
       ), rested AS (
         UPDATE rich_menus m SET status = 'inactive' FROM target t, made
         WHERE m.workspace_id = $1::uuid AND m.id = t.id AND m.id <> made.id

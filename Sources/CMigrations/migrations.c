@@ -81,6 +81,10 @@ static const unsigned char normalise_addresses[] = {
 #embed "sql/20261215_normalise_addresses.sql"
 };
 
+static const unsigned char delete_conversations[] = {
+#embed "sql/20261212_delete_conversations.sql"
+};
+
 // In no particular order: each file names its parent. MigratorTests hold this table equal to the folder.
 static const chirrup_migration table[] = {
   {"20260119_create_tenants", create_tenants, sizeof create_tenants},
@@ -108,6 +112,7 @@ static const chirrup_migration table[] = {
   {"20261205_read_ratings", read_ratings, sizeof read_ratings},
   {"20261206_seal_tables", seal_tables, sizeof seal_tables},
   {"20261215_normalise_addresses", normalise_addresses, sizeof normalise_addresses},
+  {"20261212_delete_conversations", delete_conversations, sizeof delete_conversations},
 };
 
 const chirrup_migration *chirrup_migrations(unsigned long *count) {

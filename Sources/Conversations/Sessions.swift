@@ -16,6 +16,9 @@ public protocol Sessions: Sendable {
   /// entries and sends them to subscribers and inboxes.
   func changed(session: Identifier)
 
+  /// The same for a session that may not be in memory: the lists of its workspace are updated too.
+  func changed(session: Identifier, of workspace: Identifier)
+
   /// Starts background work: see `WorkspaceNews`.
   func happened(_ news: WorkspaceNews)
 
@@ -25,6 +28,8 @@ public protocol Sessions: Sendable {
 }
 
 extension Sessions {
+  public func changed(session: Identifier, of workspace: Identifier) { changed(session: session) }
+
   public func happened(_ news: WorkspaceNews) {}
 
   public func shutOut(_ ids: Set<Identifier>, after calls: Countdown) async -> Bool {

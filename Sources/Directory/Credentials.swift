@@ -2,6 +2,10 @@ public import Postgres
 public import Primitives
 
 /// Encrypted secrets of other services (`credentials`), by service and name. Never returned.
+///
+/// Nothing reads them yet. The first consumer will be a LINE channel: service `line`, names
+/// `channel_access_token` and `channel_secret`, opened by `SecretBox` with `place`; it will also
+/// write `RichMenus.syncStatuses`.
 public enum Credentials {
   /// The most credentials of one workspace.
   public static let countMax: Int64 = 200

@@ -144,7 +144,8 @@ public enum VisitorData {
   // MARK: Export
 
   /// All data of a visitor as one JSON object; nil if the workspace has no such visitor. Notes are
-  /// left out: operators wrote them for each other.
+  /// left out: operators wrote them for each other. Deleted conversations are included until their
+  /// erasure, with `deleted_at`.
   public static func export(
     _ visitor: Identifier, workspace: Identifier
   ) -> Statement<String?> {
@@ -159,7 +160,7 @@ public enum VisitorData {
       'sessions', coalesce((
         SELECT jsonb_agg(jsonb_build_object('id', s.id, 'title', s.title, 'status', s.status,
           'channel', s.channel, 'context', s.context, 'created_at', s.created_at,
-          'closed_at', s.closed_at, 'messages', coalesce((
+          'closed_at', s.closed_at, 'deleted_at', s.deleted_at, 'messages', coalesce((
             SELECT jsonb_agg(jsonb_strip_nulls(jsonb_build_object('seq', c.seq, 'id', c.id,
               'role', c.role, 'kind', c.kind, 'by', c.operator_name, 'body', c.content,
               'payload', c.payload, 'at', c.created_at)) ORDER BY c.seq)

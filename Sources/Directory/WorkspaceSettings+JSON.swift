@@ -12,6 +12,7 @@ extension WorkspaceSettings {
     case .offline: offline.value
     case .queue: queue.value
     case .rating: rating.value
+    case .retention: retention.value
     }
   }
 }
@@ -80,6 +81,10 @@ extension WorkspaceSettings.Queue {
       "show_position": .bool(showsPosition),
     ])
   }
+}
+
+extension WorkspaceSettings.Retention {
+  var value: JSONValue { .object(["deleted_days": .int(deletedDays)]) }
 }
 
 extension WorkspaceSettings.Rating {

@@ -21,6 +21,7 @@ extension WorkspaceSettings {
     case .offline: offline = BotMessage(&reader)
     case .queue: queue = Queue(&reader)
     case .rating: rating = Rating(&reader)
+    case .retention: retention = Retention(&reader)
     }
     return reader.fault
   }
@@ -127,6 +128,12 @@ extension WorkspaceSettings.Queue {
     reassignAfterSeconds = reader.int(
       "reassign_after_seconds", reassignAfterSeconds, in: 0...86_400)
     showsPosition = reader.bool("show_position", showsPosition)
+  }
+}
+
+extension WorkspaceSettings.Retention {
+  init(_ reader: inout SettingReader) {
+    deletedDays = reader.int("deleted_days", deletedDays, in: 1...3_650)
   }
 }
 

@@ -13,6 +13,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
   public var offline = BotMessage()
   public var queue = Queue()
   public var rating = Rating()
+  public var retention = Retention()
 
   public init() {}
 
@@ -20,7 +21,7 @@ public struct WorkspaceSettings: Sendable, Equatable {
     case widget, hours
     case greetingMessage = "greeting_message"
     case awayMessage = "away_message"
-    case prechat, offline, queue, rating
+    case prechat, offline, queue, rating, retention
   }
 
   /// The appearance of the widget.
@@ -95,6 +96,11 @@ public struct WorkspaceSettings: Sendable, Equatable {
     public var reassignAfterSeconds = 60
     /// The widget shows the position in the queue.
     public var showsPosition = true
+  }
+
+  public struct Retention: Sendable, Equatable {
+    /// The days after which a deleted conversation is erased. `chirrup_deleted_days` reads it.
+    public var deletedDays = 30
   }
 
   public struct Rating: Sendable, Equatable {

@@ -79,6 +79,10 @@ extension Engine {
   /// Refuses everything that waits for the session.
   private mutating func loadFailed(_ index: SessionIndex, _ fault: LoadFault) {
     let session = sessions.remove(index, &presence)
+    // It was deleted, and lists may show it.
+    if fault == .noSuchSession, session.isInboxPending, let workspace = session.workspaceHint {
+      inbox.touch(session.id, workspace, now: now)
+    }
     for item in session.waiting where connections.contains(item.connection) {
       let connection = item.connection.index
       guard connections.isOpen(connection) else { continue }

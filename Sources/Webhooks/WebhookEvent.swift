@@ -1,5 +1,5 @@
-/// The events that webhooks receive. The triggers of the migration `20261126_webhook_outbox` write
-/// these names; a test keeps both equal.
+/// The events that webhooks receive. The triggers of the migrations `20261126_webhook_outbox` and
+/// `20261212_delete_conversations` write these names; a test keeps both equal.
 public enum WebhookEvent: String, CaseIterable, Sendable {
   case visitorCreated = "visitor.created"
   case conversationCreated = "conversation.created"
@@ -10,6 +10,8 @@ public enum WebhookEvent: String, CaseIterable, Sendable {
   case conversationHandover = "conversation.handover"
   case conversationClosed = "conversation.closed"
   case conversationReopened = "conversation.reopened"
+  case conversationDeleted = "conversation.deleted"
+  case conversationRestored = "conversation.restored"
   case messageCreated = "message.created"
   case ratingCreated = "rating.created"
 

@@ -10,7 +10,8 @@ struct Chirrup: AsyncParsableCommand {
     version: Version.text,
     subcommands: [
       ServeCommand.self, MigrateCommand.self, TokenCommand.self, WorkspaceCommand.self,
-      OperatorCommand.self, VisitorCommand.self, ImportCommand.self, RetentionCommand.self,
+      OperatorCommand.self, ConversationsCommand.self, VisitorCommand.self, ImportCommand.self,
+      RetentionCommand.self,
       QuarantineCommand.self, EpochCommand.self, AnalyticsCommand.self, DemoDataCommand.self,
       VersionCommand.self,
     ])

@@ -129,6 +129,10 @@ def of(**values):
 examples = {
     f"GET {talk}": of(status="open", assignee="none", limit=2, q="a"),
     f"GET {talk}/{{id}}": of(id=waiting[0]),
+    f"PATCH {talk}/{{id}}": of(id=waiting[0], body={"title": "Brake hose"}),
+    f"DELETE {talk}/{{id}}": of(id=waiting[7]),
+    f"POST {talk}/{{id}}/restore": of(id=waiting[6], body={}),
+    f"GET {live}/deleted-conversations": of(q="a", limit=2),
     f"GET {talk}/{{id}}/messages": of(id=waiting[0], around=1),
     f"GET {live}/messages/search": of(q="anybody"),
     f"POST {talk}/{{id}}/messages": of(id=waiting[0], body={"body": "Yes"}),
@@ -144,6 +148,7 @@ examples = {
     f"GET {live}/analytics/operators": of(),
     f"GET {live}/analytics/comments": of(limit=1),
     f"GET {admin}/visitors/{{id}}": of(id=visits[0]["visitor"]["id"]),
+    f"GET {admin}/visitors/{{id}}/friend-events": of(id=visits[0]["visitor"]["id"], limit=2),
     f"PATCH {admin}/visitors/{{id}}": of(id=visits[0]["visitor"]["id"], body={"name": "Ada"}),
     f"POST {admin}/visitors/{{id}}/block": of(id=visits[1]["visitor"]["id"], body={}),
     f"POST {admin}/visitors/{{id}}/unblock": of(id=visits[1]["visitor"]["id"], body={}),

@@ -129,6 +129,7 @@ beside "rating" ./rating.sh
 beside "hijack" ./hijack.sh
 join
 beside "list" ./list.sh
+beside "deletion" ./deletion.sh
 beside "admin" ./admin.sh
 beside "signing in" ./signin.sh
 join

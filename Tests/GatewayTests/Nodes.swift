@@ -89,9 +89,15 @@ extension SocketClient {
 extension RunningGateway {
   /// Sends one REST request and returns its status.
   func post(_ path: String, token: String, _ body: String = "{}") throws -> String {
+    try request("POST", path, token: token, body)
+  }
+
+  func request(
+    _ method: String, _ path: String, token: String, _ body: String = ""
+  ) throws -> String {
     let client = try RawClient(port: port)
     try client.send(
-      "POST /api/v1/admin/live-chat/\(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+      "\(method) /api/v1/admin/live-chat/\(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         + "Authorization: Bearer \(token)\r\nContent-Type: application/json\r\n"
         + "Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)")
     return String(try client.readToEnd().dropFirst("HTTP/1.1 ".count).prefix(3))

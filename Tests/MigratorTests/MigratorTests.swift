@@ -60,7 +60,7 @@ import Testing
     #expect(try tables(connection) == made)
   }
 
-  @Test func `the six original indexes and four for the queue and the inbox exist by name`()
+  @Test func `the six original indexes and those for queue, inbox and deletion exist by name`()
     throws
   {
     let connection = try connect()
@@ -74,7 +74,7 @@ import Testing
     #expect(
       (0..<rows.count).compactMap { rows.text($0, 0) } == [
         "chat_sessions_closed_at", "idx_chat_sessions_active", "idx_chat_sessions_claimed_at",
-        "idx_chat_sessions_created_at",
+        "idx_chat_sessions_created_at", "idx_chat_sessions_deleted",
         "idx_chat_sessions_line", "idx_chat_sessions_load", "idx_chat_sessions_user_id",
         "idx_chat_sessions_workspace_id", "idx_chats_session_created", "idx_chats_session_id",
       ])

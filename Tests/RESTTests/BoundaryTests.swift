@@ -36,7 +36,6 @@ import Testing
     for (path, allowed) in [
       ("/api/v1/widget/config", "GET, HEAD"), ("/api/v1/auth/login", "POST"),
       (conversations, "GET, HEAD"),
-      ("\(conversations)/\(id)", "GET, HEAD"),
       ("\(conversations)/\(id)/messages", "GET, HEAD, POST"),
       ("\(conversations)/\(id)/claim", "POST"),
     ] {
@@ -46,6 +45,9 @@ import Testing
         #expect(answer.header("Allow") == allowed)
       }
     }
+    let one = await world.send("PUT", "\(conversations)/\(id)")
+    #expect(one.status == 405)
+    #expect(one.header("Allow") == "GET, HEAD, PATCH, DELETE")
   }
 
   @Test("HEAD has the response of GET (RFC 9110 §9.3.2)")

@@ -22,6 +22,7 @@ import Tokens
   /// Bodies that would change something.
   static let bodies = [
     "POST /api/v1/auth/password": #"{"current":"x","new":"long enough"}"#,
+    "PATCH /api/v1/admin/live-chat/conversations/{id}": #"{"title":"x"}"#,
     "POST /api/v1/admin/live-chat/conversations/{id}/messages": #"{"body":"x"}"#,
     "POST /api/v1/admin/live-chat/conversations/{id}/notes": #"{"body":"x"}"#,
     "PUT /api/v1/admin/live-chat/conversations/{id}/tags": #"{"tags":["x"]}"#,

@@ -31,6 +31,9 @@ import Testing
     try database.connection.execute(
       script: "INSERT INTO visitors (workspace_id, id) SELECT id, gen_random_uuid() FROM workspaces"
     )
+    for time in ["now()", "NULL"] {
+      try database.connection.execute(script: "UPDATE chat_sessions SET deleted_at = \(time)")
+    }
     let all = Set(try database.texts("SELECT event FROM webhook_deliveries"))
     #expect(all == Set(WebhookEvent.allCases.map(\.rawValue)))
     let message = try database.texts(

@@ -1,5 +1,5 @@
 -- The addresses of operators are compared in one normal form, by one function.
--- parent: 20261206_seal_tables
+-- parent: 20261212_delete_conversations
 -- loses: nothing
 
 -- Compatibility forms are composed (NFKC), then letters are lowered: those of ASCII in every locale, also in

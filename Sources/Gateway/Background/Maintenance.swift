@@ -1,5 +1,6 @@
 import Automation
 import Chat
+import Conversations
 import Directory
 import Journal
 import Kernel
@@ -8,7 +9,8 @@ import Primitives
 import Synchronization
 
 /// Work that the first loop of each gateway does every two seconds: it looks for other gateways,
-/// reads which workspaces have bots, starts their sweeps, and counts conversations for analytics.
+/// reads which workspaces have bots, starts their sweeps, counts conversations for analytics, and
+/// erases deleted conversations after their deadline.
 final class Maintenance: Sendable {
   static let intervalMilliseconds: Int64 = 2_000
   /// Workspaces with bots that are read; bots of further ones do not answer.
@@ -19,8 +21,13 @@ final class Maintenance: Sendable {
   private static let sweptMax = 1_000
   /// Conversations that one statement counts.
   private static let countedMax = 25
-  /// Counting statements of one round.
-  private static let countsMax = 8
+  /// Statements of each kind in one round.
+  private static let statementsMax = 8
+
+  /// Rounds between two searches for deleted conversations to be erased.
+  private static let eraseRounds = 30
+  /// Conversations that one statement erases. A longer backlog takes several searches.
+  private static let erasedMax: Int64 = 20
 
   private let database: any Database
   let botJob: BotJob
@@ -54,6 +61,7 @@ final class Maintenance: Sendable {
     await findPeers()
     await refreshBotWorkspaces(isSweepDue: round % Maintenance.sweepRounds == 0)
     await countConversations()
+    if round % Maintenance.eraseRounds == 0 { await eraseDeleted() }
     state.withLock { $0.isRunning = false }
   }
 
@@ -77,8 +85,17 @@ final class Maintenance: Sendable {
     }
   }
 
+  private func eraseDeleted() async {
+    for _ in 0..<Maintenance.statementsMax {
+      let statement = ConversationDeletion.erase(limit: Maintenance.erasedMax)
+      guard let rows = try? await database.run(statement.query),
+        statement.answer(rows) == Maintenance.erasedMax
+      else { return }
+    }
+  }
+
   private func countConversations() async {
-    for _ in 0..<Maintenance.countsMax {
+    for _ in 0..<Maintenance.statementsMax {
       let statement = Analytics.count(limit: Maintenance.countedMax)
       guard let rows = try? await database.run(statement.query),
         statement.answer(rows) == Int64(Maintenance.countedMax)

@@ -39,7 +39,8 @@ extension EventLoop {
     case .query(let query, let continuation): store.enqueue(query, continuation, now: turn.now)
     case .append(let item, let continuation): engine.append(http.append(item, continuation))
     case .response(let socket, let response): respond(socket, response)
-    case .changed(let session): peers.noteChange(session, &engine)
+    case .changed(let session, let workspace):
+      peers.noteChange(session, of: workspace, &engine)
     case .happened(let news): announce(news)
     case .queueMoved(let workspace): peers.noteQueueMoved(in: workspace, engine)
     case .catchUp: peers.requestScan(now: turn.now)

@@ -53,7 +53,11 @@ final class LoopServices: Database, Sessions {
 
   func changed(session: Identifier) {
     // Any loop forwards it to the session's owner.
-    mailbox.post(.changed(session: session))
+    mailbox.post(.changed(session: session, workspace: nil))
+  }
+
+  func changed(session: Identifier, of workspace: Identifier) {
+    mailbox.post(.changed(session: session, workspace: workspace))
   }
 
   func happened(_ news: WorkspaceNews) { mailbox.post(.happened(news)) }

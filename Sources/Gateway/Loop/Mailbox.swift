@@ -20,7 +20,7 @@ enum LoopMail: Sendable {
   case append(AppendMail, CheckedContinuation<OutcomeMail, Never>)
   case response(socket: SocketID, APIResponse)
   /// A REST handler or a job on this loop has changed the session in the database.
-  case changed(session: Identifier)
+  case changed(session: Identifier, workspace: Identifier?)
   /// From a REST handler on this loop, for the background jobs and for the other gateways.
   case happened(WorkspaceNews)
   /// A background job has changed the queue of a workspace: for the other gateways.

@@ -26,10 +26,12 @@ struct PeerSync {
   // MARK: To the other gateways
 
   /// A session was changed over REST or by a background job of this gateway.
-  func noteChange(_ session: Identifier, _ engine: inout Engine) {
-    engine.changed(session)
+  func noteChange(
+    _ session: Identifier, of workspace: Identifier?, _ engine: inout Engine
+  ) {
+    engine.changed(session, of: workspace)
     if engine.hasPeers {
-      engine.effects.noteChange(session, engine.sessions.workspace(of: session))
+      engine.effects.noteChange(session, workspace ?? engine.sessions.workspace(of: session))
     }
   }
 

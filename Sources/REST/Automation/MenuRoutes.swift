@@ -8,7 +8,8 @@ struct MenuRoutes: RouteGroup {
 
   static let menu = RowShape([
     ("id", .id), ("name", .text), ("actions", .json(.array(of: .object))),
-    ("status", .word(RichMenus.statuses)), ("created_at", .time), ("updated_at", .time),
+    ("status", .word(RichMenus.statuses)), ("sync_status", .word(RichMenus.syncStatuses)),
+    ("sync_error", .optional(.text)), ("created_at", .time), ("updated_at", .time),
   ])
 
   func listMenus(_ call: Call) async throws(Problem) -> APIResponse {

@@ -11,6 +11,23 @@ extension API {
       .member(.agent, .conversationsRead, ConversationRoutes.showConversation),
       "Get a conversation", response: .oneConversation),
     Route(
+      "PATCH", "\(conversations)/{id}",
+      .member(.agent, .conversationsWrite, ConversationRoutes.changeConversation),
+      "Change the title of a conversation", body: .conversationPatch, response: .oneConversation),
+    Route(
+      "DELETE", "\(conversations)/{id}",
+      .member(.admin, .conversationsWrite, ConversationRoutes.deleteConversation),
+      "Delete a conversation; it can be restored until it is erased", status: 204),
+    Route(
+      "POST", "\(conversations)/{id}/restore",
+      .member(.admin, .conversationsWrite, ConversationRoutes.restoreConversation),
+      "Restore a deleted conversation", body: .nothing, response: .oneConversation),
+    Route(
+      "GET", "\(admin)/live-chat/deleted-conversations",
+      .member(.admin, .conversationsRead, ConversationRoutes.listDeleted),
+      "List the deleted conversations that are not erased yet, last deleted first",
+      query: .deletedConversations, response: .deletedConversations),
+    Route(
       "GET", "\(conversations)/{id}/messages",
       .member(.agent, .conversationsRead, ConversationRoutes.listMessages),
       "List messages of a conversation in the order of their seq", query: .messageRange,

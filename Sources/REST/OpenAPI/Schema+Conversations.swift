@@ -1,5 +1,6 @@
 /// Schemas of conversations, messages and the queue.
 import Chat
+import Conversations
 import Postgres
 import Primitives
 
@@ -35,6 +36,15 @@ extension Schema {
         "The first 160 characters of the comment."),
     ])
   }
+
+  static let conversationPatch = input([
+    "title": line(0...ConversationTitle.charactersMax).orNull
+      .described("One line, in characters; null removes it.")
+  ]).named("ConversationPatch")
+  static let deletedConversations = page(
+    "conversations",
+    of: ConversationRoutes.deletedConversation.schema.named("DeletedConversation")
+  ).named("DeletedConversations")
 
   private static let sender = object([
     "kind": word(Role.allCases.map { "\($0.text)" }), "id": id.orNull, "name": text,
@@ -96,6 +106,10 @@ extension [QueryParameter] {
     QueryParameter(name: "visitor", schema: .id),
     QueryParameter(name: "q", schema: .search(0)),
     .cursor, .limit(APILimits.conversations),
+  ]
+
+  static let deletedConversations: [QueryParameter] = [
+    QueryParameter(name: "q", schema: .search(0)), .cursor, .limit,
   ]
 
   /// At most one of `after`, `before` and `around`.

@@ -21,6 +21,7 @@ extension Schema {
         "capacity": count, "assign": text, "reassign_after_seconds": count, "show_position": bool,
       ]),
       "rating": rating,
+      "retention": object(["deleted_days": count]),
     ]),
     "allowed_origins": array(of: text).orNull, "public_key": text, "workspace": named,
   ]).named("Settings")
@@ -49,6 +50,10 @@ extension Schema {
         "reassign_after_seconds": int(0...86_400), "show_position": bool,
       ]),
       "rating": closed(optional: ["enabled": bool, "question": longText]),
+      "retention": closed(optional: [
+        "deleted_days": int(1...3_650).described(
+          "The days after which a deleted conversation is erased.")
+      ]),
     ]),
     "allowed_origins": array(
       of: string(0...APILimits.originBytes, format: "origin"), 0...APILimits.origins

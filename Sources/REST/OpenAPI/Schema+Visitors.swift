@@ -14,6 +14,10 @@ extension Schema {
     nameLength: 1...APILimits.attributeNameBytes, countMax: VisitorProfile.attributesMax)
   private static let visitorName = string(0...APILimits.nameBytes)
 
+  static let friendEvents = page(
+    "friend_events", of: VisitorRoutes.friendEvent.schema.named("FriendEvent")
+  ).named("FriendEvents")
+
   static let widgetConfig = object([
     "workspace": object(["name": text]), "greeting": greeting.orNull, "accent": text.orNull,
     "locale": text, "theme": text, "position": text, "preview": bool, "sound": bool,

@@ -9,6 +9,8 @@ extension APILimits {
   static let altTextBytes = 4_096
   static let keywordBytes = 512
   static let replies = 10
+  /// A title has at most 200 characters, each of up to 4 bytes.
+  static let titleBytes = 800
   static let menuActions = 12
   static let menuNameBytes = 100
   static let credentialBytes = 8_192

@@ -18,6 +18,11 @@ extension API {
       .member(.agent, .visitorsWrite, VisitorRoutes.unblockVisitor), "Unblock a visitor",
       body: .nothing, response: .oneVisitor),
     Route(
+      "GET", "\(admin)/visitors/{id}/friend-events",
+      .member(.agent, .visitorsRead, VisitorRoutes.listFriendEvents),
+      "List when a visitor followed, left, was blocked or came back, newest first", query: .page,
+      response: .friendEvents),
+    Route(
       "GET", "\(admin)/visitors/{id}/export",
       .member(.admin, .visitorsRead, VisitorRoutes.exportVisitor),
       "Export all stored data of a visitor", response: .visitorExport),

@@ -23,6 +23,19 @@ struct VisitorRoutes: RouteGroup {
     return json
   }
 
+  static let friendEvent = RowShape([
+    ("id", .id), ("event", .word(FriendEvents.kinds)), ("channel", .text), ("created_at", .time),
+  ])
+
+  func listFriendEvents(_ call: Call) async throws(Problem) -> APIResponse {
+    let page = try call.page("friend_events", keys: 2)
+    guard try await visitorJSON(call.id, in: call.workspace) != nil else { throw .noSuchResource }
+    return try await api.list(
+      page, VisitorRoutes.friendEvent,
+      FriendEvents.page(
+        of: call.id, in: call.workspace, after: try page.position, limit: page.rowsWanted))
+  }
+
   func showVisitor(_ call: Call) async throws(Problem) -> APIResponse {
     try await api.row(
       "visitor", VisitorRoutes.visitor, Visitor.details(call.id, in: call.workspace))

@@ -100,22 +100,22 @@ static const unsigned char brotli_10[] = {
 #embed "widget-th-1a41234684.js.br"
 };
 static const unsigned char plain_11[] = {
-#embed "widget-app-43939595f5.js"
+#embed "widget-app-9de2e1931d.js"
 };
 static const unsigned char gzip_11[] = {
-#embed "widget-app-43939595f5.js.gz"
+#embed "widget-app-9de2e1931d.js.gz"
 };
 static const unsigned char brotli_11[] = {
-#embed "widget-app-43939595f5.js.br"
+#embed "widget-app-9de2e1931d.js.br"
 };
 static const unsigned char plain_12[] = {
-#embed "widget-app-43939595f5.js.map"
+#embed "widget-app-9de2e1931d.js.map"
 };
 static const unsigned char gzip_12[] = {
-#embed "widget-app-43939595f5.js.map.gz"
+#embed "widget-app-9de2e1931d.js.map.gz"
 };
 static const unsigned char brotli_12[] = {
-#embed "widget-app-43939595f5.js.map.br"
+#embed "widget-app-9de2e1931d.js.map.br"
 };
 static const unsigned char plain_13[] = {
 #embed "widget.js"
@@ -127,13 +127,13 @@ static const unsigned char brotli_13[] = {
 #embed "widget.js.br"
 };
 static const unsigned char plain_14[] = {
-#embed "widget-278d93dead.js.map"
+#embed "widget-c2a15e6b58.js.map"
 };
 static const unsigned char gzip_14[] = {
-#embed "widget-278d93dead.js.map.gz"
+#embed "widget-c2a15e6b58.js.map.gz"
 };
 static const unsigned char brotli_14[] = {
-#embed "widget-278d93dead.js.map.br"
+#embed "widget-c2a15e6b58.js.map.br"
 };
 static const unsigned char plain_15[] = {
 #embed "widget.d.ts"
@@ -163,40 +163,40 @@ static const unsigned char brotli_17[] = {
 #embed "preview-3800d2800a.css.map.br"
 };
 static const unsigned char plain_18[] = {
-#embed "console-d970bdf09d.css"
+#embed "console-19b69e041e.css"
 };
 static const unsigned char gzip_18[] = {
-#embed "console-d970bdf09d.css.gz"
+#embed "console-19b69e041e.css.gz"
 };
 static const unsigned char brotli_18[] = {
-#embed "console-d970bdf09d.css.br"
+#embed "console-19b69e041e.css.br"
 };
 static const unsigned char plain_19[] = {
-#embed "console-d970bdf09d.css.map"
+#embed "console-19b69e041e.css.map"
 };
 static const unsigned char gzip_19[] = {
-#embed "console-d970bdf09d.css.map.gz"
+#embed "console-19b69e041e.css.map.gz"
 };
 static const unsigned char brotli_19[] = {
-#embed "console-d970bdf09d.css.map.br"
+#embed "console-19b69e041e.css.map.br"
 };
 static const unsigned char plain_20[] = {
-#embed "console-3faa4aac22.js"
+#embed "console-15241782d0.js"
 };
 static const unsigned char gzip_20[] = {
-#embed "console-3faa4aac22.js.gz"
+#embed "console-15241782d0.js.gz"
 };
 static const unsigned char brotli_20[] = {
-#embed "console-3faa4aac22.js.br"
+#embed "console-15241782d0.js.br"
 };
 static const unsigned char plain_21[] = {
-#embed "console-3faa4aac22.js.map"
+#embed "console-15241782d0.js.map"
 };
 static const unsigned char gzip_21[] = {
-#embed "console-3faa4aac22.js.map.gz"
+#embed "console-15241782d0.js.map.gz"
 };
 static const unsigned char brotli_21[] = {
-#embed "console-3faa4aac22.js.map.br"
+#embed "console-15241782d0.js.map.br"
 };
 static const unsigned char plain_22[] = {
 #embed "console.html"
@@ -268,11 +268,11 @@ static const chirrup_asset assets[] = {
      "/assets/widget-th.js",
      "text/javascript; charset=utf-8",
      FORM(plain_10), FORM(gzip_10), FORM(brotli_10)},
-    {"/assets/widget-app-43939595f5.js",
+    {"/assets/widget-app-9de2e1931d.js",
      "/assets/widget-app.js",
      "text/javascript; charset=utf-8",
      FORM(plain_11), FORM(gzip_11), FORM(brotli_11)},
-    {"/assets/widget-app-43939595f5.js.map",
+    {"/assets/widget-app-9de2e1931d.js.map",
      "/assets/widget-app.js.map",
      "application/json",
      FORM(plain_12), FORM(gzip_12), FORM(brotli_12)},
@@ -280,7 +280,7 @@ static const chirrup_asset assets[] = {
      "/widget.js",
      "text/javascript; charset=utf-8",
      FORM(plain_13), FORM(gzip_13), FORM(brotli_13)},
-    {"/assets/widget-278d93dead.js.map",
+    {"/assets/widget-c2a15e6b58.js.map",
      "/assets/widget.js.map",
      "application/json",
      FORM(plain_14), FORM(gzip_14), FORM(brotli_14)},
@@ -296,19 +296,19 @@ static const chirrup_asset assets[] = {
      "/assets/preview.css.map",
      "application/json",
      FORM(plain_17), FORM(gzip_17), FORM(brotli_17)},
-    {"/assets/console-d970bdf09d.css",
+    {"/assets/console-19b69e041e.css",
      "/assets/console.css",
      "text/css; charset=utf-8",
      FORM(plain_18), FORM(gzip_18), FORM(brotli_18)},
-    {"/assets/console-d970bdf09d.css.map",
+    {"/assets/console-19b69e041e.css.map",
      "/assets/console.css.map",
      "application/json",
      FORM(plain_19), FORM(gzip_19), FORM(brotli_19)},
-    {"/assets/console-3faa4aac22.js",
+    {"/assets/console-15241782d0.js",
      "/assets/console.js",
      "text/javascript; charset=utf-8",
      FORM(plain_20), FORM(gzip_20), FORM(brotli_20)},
-    {"/assets/console-3faa4aac22.js.map",
+    {"/assets/console-15241782d0.js.map",
      "/assets/console.js.map",
      "application/json",
      FORM(plain_21), FORM(gzip_21), FORM(brotli_21)},

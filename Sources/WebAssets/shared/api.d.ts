@@ -68,6 +68,11 @@ interface QueueSettings {
   show_position: boolean;
 }
 
+interface RetentionSettings {
+  /** The days after which a deleted conversation is erased. */
+  deleted_days: number;
+}
+
 interface WorkspaceSettings {
   widget: WidgetSettings;
   hours: Hours;
@@ -77,6 +82,7 @@ interface WorkspaceSettings {
   offline: BotMessage;
   queue: QueueSettings;
   rating: RatingSettings;
+  retention: RetentionSettings;
 }
 
 interface SettingsAnswer {
@@ -162,6 +168,36 @@ interface ConversationRow {
 /** One conversation, with all that is known about its visitor. */
 interface ConversationDetail extends ConversationRow {
   visitor: VisitorProfile | null;
+}
+
+interface DeletedConversation {
+  id: string;
+  title: string;
+  status: string;
+  visitor_id: string | null;
+  visitor_name: string | null;
+  messages: number;
+  last_message: string | null;
+  created_at: string;
+  deleted_at: string;
+  /** `operator`, `api_key` or `command`; null: another application */
+  deleted_via: string | null;
+  deleted_by: string | null;
+  /** null: never */
+  erased_at: string | null;
+}
+
+interface DeletedPage {
+  conversations: DeletedConversation[];
+  next_cursor: string | null;
+}
+
+interface FriendEvent {
+  id: string;
+  /** `follow`, `unfollow`, `block`, `unblock` or `refollow` */
+  event: string;
+  channel: string;
+  created_at: string;
 }
 
 interface ConversationPage {
@@ -282,6 +318,9 @@ interface RichMenu {
   actions: Choice[];
   /** `draft`, `published` or `inactive` */
   status: string;
+  /** `none`, `pending`, `synced` or `failed` */
+  sync_status?: string;
+  sync_error?: string | null;
 }
 
 // Webhooks.
@@ -382,6 +421,7 @@ interface Rest {
   get(path: 'live-chat/analytics', query: Query): Promise<Analytics>;
   get(path: 'live-chat/analytics/operators', query: Query): Promise<OperatorsAnswer>;
   get(path: 'live-chat/analytics/comments', query: Query): Promise<CommentPage>;
+  get(path: 'live-chat/deleted-conversations', query: Query): Promise<DeletedPage>;
   get(path: 'members', query?: Query): Promise<ListPage<'members'>>;
   get(path: 'api-keys', query?: Query): Promise<ListPage<'api_keys'>>;
   get(path: 'credentials', query?: Query): Promise<ListPage<'credentials'>>;
@@ -397,6 +437,7 @@ interface Rest {
   post(path: 'intents', body: object): Promise<{ intent: Intent }>;
   post(path: 'rich-menus', body: object): Promise<{ rich_menu: RichMenu }>;
   post(path: 'webhooks', body: object): Promise<{ webhook: Webhook }>;
+  post(path: `live-chat/conversations/${string}/restore`): Promise<unknown>;
   post(path: `webhooks/${string}`): Promise<unknown>;
   /** With `isNew` an object that exists is refused, with 412. */
   put(

@@ -31,9 +31,7 @@ export class Session {
   trouble = '';
   #visitor;
   #on;
-  /** Whether the next token is for a new conversation. */
-  #isFresh = false;
-  /** The previous conversation, which was closed. */
+  /** The previous conversation, which is closed or deleted: the next token is for a new one. */
   #over = '';
 
   /**
@@ -78,10 +76,8 @@ export class Session {
   }
 
   /** @param {boolean} renew */
-  async #token(renew) {
-    const token = await this.#visitor.token(renew, this.#isFresh);
-    this.#isFresh = false;
-    return token;
+  #token(renew) {
+    return this.#visitor.token(renew, this.#over);
   }
 
   /** @param {Person} you */
@@ -108,7 +104,7 @@ export class Session {
     const { talk, outbox } = this;
     if (!talk) return;
     if (type === Event.subscribed) outbox.run();
-    if (talk.lost) outbox.refuse(talk.lost, ({ session }) => session === talk.session);
+    if (talk.lost) return this.renew();
     if (entry?.id) {
       outbox.remove(entry.id, entry);
       if (talk.live) this.#on.arrived(entry);
@@ -125,13 +121,15 @@ export class Session {
   renew() {
     const { identity } = this.#visitor;
     const old = this.talk?.session ?? identity?.session;
-    const items = this.outbox.items.filter((item) => isOver(item.failed));
+    const items = this.outbox.items.filter((item) => (
+      isOver(item.failed) || this.talk?.lost && item.session === old
+    ));
     this.link.stop();
-    this.#isFresh = identity?.session === old; // else another tab has started one
     this.#over = old ?? '';
     this.talk = null;
     for (const item of items) this.outbox.retry(item, { session: null, not: old });
-    if (items.length || !this.#isFresh) this.link.start();
+    // another tab may have started one
+    if (items.length || identity?.session !== old) this.link.start();
     this.#on.changed();
   }
 
@@ -156,7 +154,7 @@ export class Session {
   async introduce() {
     if (!this.#visitor.identity?.token) return;
     this.link.stop();
-    await this.#visitor.token(true, false, true);
+    await this.#visitor.token(true, '', true);
     this.link.start();
   }
 

@@ -50,13 +50,14 @@ export class Visitor {
   /**
    * A token that is valid for a while.
    * @param {boolean=} renew the last one was refused or expires soon
-   * @param {boolean=} fresh for a new conversation
+   * @param {string=} over the conversation after which a new one begins
    * @param {boolean=} again even if the last one is still valid
    * @returns {Promise<string>}
    */
-  token(renew, fresh, again) {
+  token(renew, over, again) {
     const work = async () => {
       const known = this.identity;
+      const fresh = !!over && known?.session === over;
       const usable = known && Date.parse(known.expires_at) - Date.now() > SPARE && !(
         renew && known.token === this.#used
       );

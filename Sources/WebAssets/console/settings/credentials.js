@@ -13,10 +13,10 @@ export function open(context) {
   return collection(context, {
     name: 'credentials',
     title: 'Credentials',
-    lead: 'Secrets for other services, such as a messaging channel. They are stored encrypted and are never shown again.',
+    lead: 'Secrets for other services. They are stored encrypted and are never shown again. Nothing uses them yet: Chirrup has no LINE channel.',
     noun: 'credential',
     look: 'shield',
-    empty: ['No credentials yet', 'Add one when Chirrup needs to log in to another service.'],
+    empty: ['No credentials yet', 'You can store them now for a future LINE channel.'],
     locked: lockedFor(context),
     load: () => every((query) => context.rest.get('credentials', query), 'credentials'),
     key: ({ provider, name }) => name && name !== 'default' ? `${provider}:${name}` : provider,

@@ -13,6 +13,16 @@ import { cell, list, pick } from './rows.js';
 
 /** @type {Record<string, string>} */
 const STATES = { draft: 'Draft', published: 'Published', inactive: 'Unpublished' };
+/**
+ * Whether another channel shows its copy of the menu, by `sync_status`.
+ * @type {Record<string, string>}
+ */
+const COPIES = {
+  none: 'Not synchronised: there is no LINE channel yet. Only the widget shows menus.',
+  pending: 'Waiting to be sent to LINE.',
+  synced: 'LINE shows this version.',
+  failed: 'LINE refused this menu',
+};
 /** @type {[value: string, words: string][]} */
 const KINDS = [
   ['message', 'Sends a message'], ['url', 'Opens a page'], ['operator', 'Requests an operator'],
@@ -101,6 +111,11 @@ function publishing(context, editor, reload) {
   return el('div.field', {}, el('span.label', {}, 'Publishing'), el('div', {}, button), words);
 }
 
+/** @param {RichMenu} menu */
+const copy = ({ sync_status: status = 'none', sync_error: error }) => (
+  (COPIES[status] ?? COPIES.none) + (error ? `: ${error}` : '')
+);
+
 /** @param {SettingsContext} context */
 export async function open(context) {
   const { settings, workspace } = await context.workspace.load();
@@ -155,6 +170,7 @@ export async function open(context) {
     fields: (form, item, isNew, editor) => [
       ...fields(form),
       !isNew && !form.locked && publishing(context, editor, reload),
+      !isNew && el('div.field', {}, el('span.label', {}, 'LINE'), el('p.hint', {}, copy(item))),
     ],
     async save(form, item, isNew) {
       const body = checked(form.now);

@@ -25,6 +25,7 @@ const MENU = [
     ['members', 'Members', 'users', () => import('./members.js')],
     ['hours', 'Business hours', 'clock', () => import('./hours.js')],
     ['queue', 'Queue', 'inbox', () => import('./queue.js')],
+    ['deleted', 'Deleted conversations', 'x', () => import('./deleted.js')],
   ]],
   ['Replies', [
     ['replies', 'Canned replies', 'bolt', () => import('./replies.js')],

@@ -21,6 +21,7 @@ const DEFAULTS = {
   offline: { enabled: false, text: '' },
   queue: { capacity: 5, assign: 'off', reassign_after_seconds: 60, show_position: true },
   rating: { enabled: true, question: null },
+  retention: { deleted_days: 30 },
 };
 
 export class Workspace {
@@ -76,6 +77,7 @@ function full({ settings, ...rest }) {
       offline: { ...base.offline, ...settings.offline },
       queue: { ...base.queue, ...settings.queue },
       rating: { ...base.rating, ...settings.rating },
+      retention: { ...base.retention, ...settings.retention },
     },
   };
 }

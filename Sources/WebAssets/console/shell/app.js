@@ -133,6 +133,8 @@ export class App {
       settings: () => { location.hash = '/settings/replies'; },
       moved: () => this.guard.touch(),
       closed: (id) => this.#closed(id),
+      removed: (row, id) => this.#removed(row, id),
+      mayRemove: this.#session.operator.role !== 'agent',
     });
   }
 
@@ -374,6 +376,24 @@ export class App {
         this.take(id);
       } catch (failure) {
         this.#notice(reasonOf(failure, 'The server is not responding. It is still closed.'));
+      }
+    });
+  }
+
+  /**
+   * Offers to restore a conversation that was just deleted.
+   * @param {ConversationRow?} row
+   * @param {string} id
+   */
+  #removed(row, id) {
+    if (this.pane.id === id) this.go('');
+    this.inbox.receive({ type: Event.inbox, session: id, removed: true });
+    this.undo.offer(`Conversation${row ? ` with ${nameOf(row)}` : ''} deleted.`, async () => {
+      try {
+        this.inbox.put((await api.restore(id)).conversation);
+        this.take(id);
+      } catch (failure) {
+        this.#notice(reasonOf(failure, 'The server is not responding. It is still deleted.'));
       }
     });
   }

@@ -27,6 +27,11 @@ export class Search {
   #said = '';
   /** @type {Hit[]} */
   #hits = [];
+  /**
+   * Conversations whose title matches.
+   * @type {ConversationRow[]}
+   */
+  #titled = [];
   /** @type {string?} */
   #cursor = null;
   #field;
@@ -92,6 +97,7 @@ export class Search {
     this.#turn += 1;
     this.#at = 0;
     this.#hits = [];
+    this.#titled = [];
     this.#cursor = null;
     const query = this.#field.value.trim();
     this.#said = '';
@@ -110,6 +116,7 @@ export class Search {
   async #ask(q, cursor) {
     const turn = ++this.#turn;
     const enough = this.#hits.length + HITS / 2;
+    if (!cursor) this.#askTitles(q, turn);
     try {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
         const answer = await api.search({ q, limit: HITS, cursor });
@@ -134,6 +141,18 @@ export class Search {
         ? 'This server does not support message search.'
         : reasonOf(error, 'The server is not responding. Edit your search to try again.');
     }
+    this.#draw();
+  }
+
+  /**
+   * The messages come without it if it fails.
+   * @param {string} q
+   * @param {number} turn
+   */
+  async #askTitles(q, turn) {
+    const page = await api.list({ q, status: 'all', limit: HITS }).catch(() => null);
+    if (turn !== this.#turn || !page) return;
+    this.#titled = page.conversations;
     this.#draw();
   }
 
@@ -183,6 +202,17 @@ export class Search {
       hint: ago(row.updated_at),
       go: () => this.#on.go(row.id),
     }));
+    const rows = [...this.#on.inbox.rows.values(), ...this.#titled];
+    const unique = [...new Map(rows.map((row) => [row.id, row])).values()];
+    const titled = !needle ? [] : unique.filter(
+      ({ title }) => title?.toLowerCase().includes(needle)
+    ).slice(0, CONVERSATIONS_MAX).map((row) => ({
+      kind: 'Conversations',
+      words: emphasise(row.title ?? '', needle),
+      sub: [nameOf(row), row.status === 'closed' && 'closed'].filter(Boolean).join(' · '),
+      hint: ago(row.updated_at),
+      go: () => this.#on.go(row.id),
+    }));
     const hits = this.#hits.map((hit) => ({
       kind: 'Messages',
       words: emphasise(snippet(hit.snippet), needle),
@@ -194,7 +224,7 @@ export class Search {
       hint: ago(hit.at),
       go: () => this.#on.go(hit.session, hit.seq),
     }));
-    return [...known, ...hits, ...commands];
+    return [...known, ...titled, ...hits, ...commands];
   }
 
   #draw() {

@@ -1,4 +1,5 @@
-// The offer to reopen a conversation that was just closed, also from another view.
+// The offer to reopen a conversation that was just closed, or to restore one that was deleted, also
+// from another view.
 
 import { el } from '../../shared/dom.js';
 

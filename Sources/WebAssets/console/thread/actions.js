@@ -21,7 +21,8 @@ export class Actions {
   /**
    * @param {{id: () => string, row: () => ConversationRow?, me: () => Person,
    *   sheet: import('./sheet.js').Sheet, inbox: import('../inbox/inbox.js').Inbox,
-   *   viewers: () => Map<string, Person>, changed: () => void, closed: (id: string) => void}} on
+   *   viewers: () => Map<string, Person>, changed: () => void, closed: (id: string) => void,
+   *   removed: (row: ConversationRow?, id: string) => void}} on
    *   `id` returns '' while no conversation is open
    */
   constructor(on) { this.#on = on; }
@@ -38,6 +39,24 @@ export class Actions {
     const id = this.#on.id();
     const done = await this.#act((it) => api.close(it, reason), 'Closing');
     if (done) this.#on.closed(id);
+  }
+
+  /** @param {string} title */
+  retitle(title) { return this.#act((id) => api.retitle(id, title), 'Saving the title'); }
+
+  /** The list loses the row at once; the gateway's event may arrive later. */
+  async remove() {
+    const id = this.#on.id();
+    const row = this.#on.row();
+    if (!id) return;
+    this.clear();
+    try {
+      await api.remove(id);
+      this.#on.removed(row, id);
+    } catch (error) {
+      if (id === this.#on.id()) this.#refused(error);
+      this.#on.changed();
+    }
   }
 
   reopen() { return this.#act(api.reopen, 'Reopening'); }

@@ -4,6 +4,7 @@
 import { el, icon } from '../../shared/dom.js';
 import { face } from '../../shared/thread.js';
 import { MoreMenu } from './more-menu.js';
+import { Title } from './title.js';
 
 /**
  * @param {string} look the name of an icon
@@ -24,11 +25,13 @@ export class Head {
 
   /**
    * @param {Record<'back' | 'claim' | 'transfer' | 'close' | 'reopen' | 'visitor' | 'tags'
-   *   | 'reason', () => void>} on
+   *   | 'reason', () => void> & {remove: (() => void) | null,
+   *   retitle: (title: string) => void}} on `remove` is null if this operator may not delete
    */
   constructor(on) {
     this.name = el('h2.truncate', { dir: 'auto' });
     this.place = el('p.meta.truncate', { dir: 'auto' });
+    this.title = new Title(on.retitle);
     this.chip = el('span.chip');
     this.faces = el('span.faces');
     this.claim = action('check', 'Claim', '.primary', on.claim, 'C');
@@ -43,7 +46,7 @@ export class Head {
         { type: 'button', 'aria-label': 'Back to the list', click: on.back },
         icon('back'),
       ),
-      el('div.names', {}, this.name, this.place),
+      el('div.names', {}, this.name, el('div.second', {}, this.title.root, this.place)),
       this.chip,
       el('span.grow'),
       this.faces,
@@ -56,20 +59,21 @@ export class Head {
         { type: 'button', 'aria-label': 'Visitor details', click: on.visitor },
         icon('person'),
       ),
-      new MoreMenu(on).root,
+      new MoreMenu({ ...on, title: () => this.title.edit() }).root,
     );
   }
 
   /**
-   * @param {{name: string, page: string, status: string | undefined,
+   * @param {{name: string, title: string, page: string, status: string | undefined,
    *   assignee: Named | null | undefined, mine: boolean, viewers: Person[],
    *   online: boolean?}} now
    */
-  render({ name, page, status, assignee, mine, viewers, online }) {
-    const sign = JSON.stringify([name, page, status, assignee, mine, viewers, online]);
+  render({ name, title, page, status, assignee, mine, viewers, online }) {
+    const sign = JSON.stringify([name, title, page, status, assignee, mine, viewers, online]);
     if (sign === this.#sign) return;
     this.#sign = sign;
     this.name.textContent = name;
+    this.title.render(title, !!status);
     this.place.textContent = online === false ? `${page} · left the page`.replace(/^ · /, '') : page;
     this.place.hidden = !this.place.textContent;
     this.chip.textContent = status === 'closed'

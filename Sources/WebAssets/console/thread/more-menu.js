@@ -7,12 +7,17 @@ export class MoreMenu {
   #list;
   #button;
 
-  /** @param {Record<'visitor' | 'tags' | 'reason', () => void>} on */
+  /**
+   * @param {Record<'visitor' | 'tags' | 'reason' | 'title', () => void>
+   *   & {remove: (() => void) | null}} on
+   */
   constructor(on) {
     this.#items = [
+      this.#item('Edit title', 'D', on.title),
       this.#item('Edit tags', 'L', on.tags),
       this.#item('Close with a reason', 'E', on.reason),
       this.#item('Visitor details', 'V', on.visitor),
+      ...on.remove ? [this.#item('Delete', '', on.remove)] : [],
     ];
     this.#list = el('div.pop.menu-list', { role: 'menu', id: 'more', hidden: true },
       ...this.#items);
@@ -53,7 +58,7 @@ export class MoreMenu {
       'button',
       { type: 'button', role: 'menuitem', tabindex: -1, click },
       el('span', {}, words),
-      el('kbd', {}, key),
+      key && el('kbd', {}, key),
     );
   }
 

@@ -21,7 +21,7 @@ import { Sheet } from './sheet.js';
  */
 const CAUSES = {
   [Fault.session_closed]: 'This conversation is closed. Reopen it to reply.',
-  [Fault.no_such_session]: 'This conversation no longer exists, or you do not have access to it.',
+  [Fault.no_such_session]: 'This conversation was deleted, or you do not have access to it.',
   [Fault.too_large]: 'Too long. The limit is 16\u00a0KB.',
   [Fault.rejected]: 'This text cannot be saved. Edit it and try again.',
   old: 'Not sent for 7 days.',
@@ -45,7 +45,8 @@ const NEXT = 'next';
  *   visitor: import('../visitor/visitor-panel.js').VisitorPanel, me: () => Person,
  *   changed: () => void, back: () => void, next: () => void, drawer: () => void,
  *   settings: (shortcut: string) => void, moved: () => void,
- *   closed: (id: string) => void}} PaneContext
+ *   closed: (id: string) => void, removed: (row: ConversationRow?, id: string) => void,
+ *   mayRemove: boolean}} PaneContext
  */
 
 export class Pane {
@@ -86,6 +87,7 @@ export class Pane {
     this.actions = new Actions({
       id: () => this.isExpecting ? '' : this.id,
       closed: on.closed,
+      removed: on.removed,
       row: () => this.row,
       me: on.me,
       sheet: this.sheet,
@@ -103,6 +105,8 @@ export class Pane {
       reopen: () => actions.reopen(),
       tags: () => actions.tags(),
       visitor: on.drawer,
+      retitle: (title) => actions.retitle(title),
+      remove: on.mayRemove ? () => actions.remove() : null,
     });
     this.view = this.#makeView();
     this.log = this.view.root;
@@ -177,6 +181,7 @@ export class Pane {
     this.#writers.clear();
     this.actions.clear();
     this.sheet.close();
+    this.head.title.drop();
     if (id) {
       this.composer.show(id);
       if (this.#on.link.state === 'open') this.opened();
@@ -286,7 +291,7 @@ export class Pane {
     if (entry?.id) this.#on.outbox.remove(entry.id, entry);
     if (this.talk?.lost && (type === Event.error || type === Event.unsubscribed)) {
       this.#on.outbox.refuse(this.talk.lost, ({ session }) => session === this.id);
-      this.actions.notify('This conversation no longer exists, or you do not have access to it.');
+      this.actions.notify('This conversation was deleted, or you do not have access to it.');
     }
     this.#on.changed();
   }
@@ -305,6 +310,7 @@ export class Pane {
     this.#noteMove(status, assignee);
     this.head.render({
       name,
+      title: this.#row?.title ?? '',
       page: pathOf(this.#row?.context?.page),
       status,
       assignee,

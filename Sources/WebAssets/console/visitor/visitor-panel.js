@@ -16,6 +16,13 @@ const STATUSES = { waiting: 'Waiting', active: 'Open', closed: 'Closed' };
 const dayMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'long' });
 
+/** @type {Record<string, string>} */
+const FOLLOWS = {
+  follow: 'Followed', unfollow: 'Unfollowed', block: 'Blocked', unblock: 'Unblocked',
+  refollow: 'Came back',
+};
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
 /** @typedef {Partial<VisitorProfile>} Visitor a row has id and name only */
 
 export class VisitorPanel {
@@ -26,6 +33,8 @@ export class VisitorPanel {
   detail = null;
   /** @type {ConversationRow[]} */
   earlier = [];
+  /** @type {FriendEvent[]} */
+  follows = [];
   #on;
   #id = '';
   #sign = '';
@@ -49,6 +58,7 @@ export class VisitorPanel {
     this.#id = id;
     this.detail = null;
     this.earlier = [];
+    this.follows = [];
     this.#trouble = '';
     this.#isAsking = false;
     if (!id) return;
@@ -59,8 +69,11 @@ export class VisitorPanel {
       this.#on.changed();
       const visitor = conversation.visitor?.id;
       if (!visitor) return;
-      const page = await api.list({ visitor, limit: EARLIER + 1 });
+      const [page, { friend_events: follows }] = await Promise.all([
+        api.list({ visitor, limit: EARLIER + 1 }), api.follows(visitor),
+      ]);
       if (id !== this.#id) return;
+      this.follows = follows;
       this.earlier = page.conversations.filter((row) => (
         row.id !== id && row.visitor?.id === visitor
       )).slice(0, EARLIER);
@@ -79,7 +92,7 @@ export class VisitorPanel {
     const { detail, earlier } = this;
     const minute = row && new Date().getMinutes(); // the local time changes with it
     const sign = JSON.stringify([
-      row, head, detail?.visitor, earlier, this.#trouble, this.#isAsking, minute,
+      row, head, detail?.visitor, earlier, this.follows, this.#trouble, this.#isAsking, minute,
     ]);
     if (this.#sign === sign) return;
     this.#sign = sign;
@@ -97,6 +110,7 @@ export class VisitorPanel {
         this.#tags(row),
         this.#conversation(row, head),
         this.#past(visitor),
+        this.#followed(),
         this.#trouble && el('section', {}, el('p.meta', { role: 'status' }, this.#trouble)),
         this.#block(visitor),
       ].filter(Boolean)
@@ -225,6 +239,21 @@ export class VisitorPanel {
           ),
         )),
       ),
+    );
+  }
+
+  #followed() {
+    if (!this.follows.length) return null;
+    return el(
+      'section',
+      {},
+      el('h3', {}, 'Contact'),
+      el('ol.follows', {}, ...this.follows.map(({ event, channel, created_at: at }) => el(
+        'li',
+        {},
+        el('span', {}, FOLLOWS[event] ?? event),
+        el('time.meta', { datetime: at }, `${moment.format(new Date(at))}, ${channel}`),
+      ))),
     );
   }
 

@@ -1,0 +1,129 @@
+// The deleted conversations: restored here until they are erased, and the setting for how long.
+
+import { el, icon } from '../../shared/dom.js';
+import { sentence } from '../shell/rest.js';
+import { number } from './fields.js';
+import { Form, refusal, saveBar } from './form.js';
+import { isAdmin, lockedFor, pane } from './pane.js';
+import { day, moment } from './times.js';
+
+const PAGE = 50; // conversations of one request
+const DAYS = [1, 3650];
+/** @type {Record<string, string>} */
+const WAYS = { api_key: 'an API key', command: 'the command line' };
+
+/** @param {DeletedConversation} item */
+const nameOf = ({ title, visitor_name: name, id }) => title || name || `Conversation ${id.slice(-4)}`;
+
+/** @param {DeletedConversation} item */
+function facts({ title, visitor_name: name, messages, deleted_at: at, deleted_by: by, ...item }) {
+  const who = by ?? WAYS[item.deleted_via ?? ''];
+  return [
+    title && name,
+    messages === 1 ? '1 message' : `${messages} messages`,
+    `deleted ${moment(at)}${who ? ` by ${who}` : ''}`,
+    item.erased_at ? `to be erased on ${day(item.erased_at)}` : 'never erased: another application deleted it',
+  ].filter(Boolean).join(' · ');
+}
+
+/** @param {import('./pane.js').SettingsContext} context */
+function deletedList(context) {
+  const trouble = el('p.trouble-line', { role: 'alert', hidden: true });
+  const said = el('p.sr-only', { role: 'status' });
+  const rows = el('ul.deleted');
+  const more = el('button.button', { type: 'button', hidden: true }, 'Show older ones');
+  const empty = el('div.empty', { hidden: true }, icon('inbox'),
+    el('b', {}, 'No deleted conversations'),
+    el('p', {}, 'Delete one in its menu “More actions”. It can be restored here.'));
+  /** @type {string?} */
+  let cursor = null;
+
+  /** @param {() => Promise<void>} work */
+  async function attempt(work) {
+    trouble.hidden = true;
+    try { await work(); } catch (error) {
+      trouble.hidden = false;
+      trouble.replaceChildren(icon('alert', 'small'), sentence(error));
+    }
+    empty.hidden = rows.childElementCount > 0 || !trouble.hidden;
+  }
+
+  /** @param {DeletedConversation} item */
+  function draw(item) {
+    const name = nameOf(item);
+    const restore = el('button.button', { type: 'button', 'aria-label': `Restore ${name}` }, 'Restore');
+    const row = el('li', {},
+      el('div', {}, el('b.truncate', { dir: 'auto' }, name),
+        item.last_message && el('p.truncate', { dir: 'auto' }, item.last_message),
+        el('p.meta', {}, facts(item))),
+      restore);
+    restore.onclick = () => attempt(async () => {
+      restore.disabled = true;
+      try {
+        await context.rest.post(`live-chat/conversations/${item.id}/restore`);
+        const next = row.nextElementSibling ?? row.previousElementSibling;
+        row.remove();
+        said.textContent = `${name} is restored.`;
+        next?.querySelector('button')?.focus();
+      } finally { restore.disabled = false; }
+    });
+    return row;
+  }
+
+  /** @param {string?} from the cursor of a page, null for the first */
+  const load = (from) => attempt(async () => {
+    const answer = await context.rest.get('live-chat/deleted-conversations', {
+      cursor: from, limit: PAGE });
+    cursor = answer.next_cursor;
+    if (!from) rows.replaceChildren();
+    rows.append(...answer.conversations.map(draw));
+    more.hidden = !cursor;
+  });
+  more.onclick = () => load(cursor);
+  return { parts: [trouble, said, rows, empty, el('div', {}, more)], load };
+}
+
+/**
+ * @param {import('./pane.js').SettingsContext} context
+ * @returns {Promise<import('./pane.js').SettingsPage>}
+ */
+export async function open(context) {
+  const known = await context.workspace.load();
+  const form = new Form({ retention: known.settings.retention }, {
+    keep: `${context.session().operator.id}:retention`,
+    locked: lockedFor(context),
+  });
+  const save = () => form.save(async () => {
+    /** @type {number?} */
+    const days = form.get('retention.deleted_days');
+    if (days == null || !Number.isInteger(days) || days < DAYS[0] || days > DAYS[1]) {
+      throw refusal('retention.deleted_days', `Enter a whole number from ${DAYS[0]} to ${DAYS[1]}.`);
+    }
+    const { settings } = await context.workspace.save({ retention: form.now.retention });
+    list?.load(null); // the times of the erasure have changed
+    return { retention: settings.retention };
+  });
+  form.onChange(() => context.changed());
+  const { bar, submit } = saveBar(form, { save });
+  const list = isAdmin(context) ? deletedList(context) : null;
+  return {
+    root: pane({
+      title: 'Deleted conversations',
+      lead: 'Operators and visitors do not see them any more. Restore one before it is erased.',
+      submit,
+      bar,
+      body: [
+        number(form, 'retention.deleted_days', {
+          label: 'Erase deleted conversations after',
+          hint: 'With their messages, for good. Analytics keep their figures.',
+          unit: 'days',
+          min: DAYS[0],
+          max: DAYS[1],
+        }),
+        ...list?.parts ?? [],
+      ],
+    }),
+    show: () => { list?.load(null); },
+    unsaved: () => form.changes.length,
+  };
+}
